@@ -1,6 +1,6 @@
 """Hugging Face Accelerate on two CPUs; without cpu=True, on GPUs.
 
-    torchrun --nproc-per-node 2 examples/accelerate_autotune.py
+torchrun --nproc-per-node 2 examples/accelerate_autotune.py
 """
 
 import torch
@@ -15,7 +15,8 @@ def main():
     model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
     data = torch.utils.data.TensorDataset(torch.rand(4096, 64), torch.randint(10, (4096,)))
     model, optimizer, loader = accelerator.prepare(
-        model, torch.optim.SGD(model.parameters(), lr=0.01), torch.utils.data.DataLoader(data, batch_size=16))
+        model, torch.optim.SGD(model.parameters(), lr=0.01), torch.utils.data.DataLoader(data, batch_size=16)
+    )
     tuner = autotune(accelerator, model, horizon=100_000)
     for _ in range(3):
         for inputs, targets in loader:

@@ -1,6 +1,6 @@
 """PyTorch Lightning on two CPUs; on GPUs, Trainer(accelerator="gpu", devices=…, strategy="ddp").
 
-    torchrun --nproc-per-node 2 examples/lightning_autotune.py
+torchrun --nproc-per-node 2 examples/lightning_autotune.py
 """
 
 import pytorch_lightning as pl
@@ -25,9 +25,17 @@ class Classifier(pl.LightningModule):
 
 def main():
     data = torch.utils.data.TensorDataset(torch.rand(2048, 64), torch.randint(10, (2048,)))
-    trainer = pl.Trainer(accelerator="cpu", devices=2, strategy="ddp", max_steps=200, max_epochs=-1, logger=False,
-                         enable_checkpointing=False, enable_progress_bar=False,
-                         callbacks=[AutotuneCallback(horizon=100_000)])  # without one: the steps that are left
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        devices=2,
+        strategy="ddp",
+        max_steps=200,
+        max_epochs=-1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        callbacks=[AutotuneCallback(horizon=100_000)],
+    )  # without one: the steps that are left
     trainer.fit(Classifier(), torch.utils.data.DataLoader(data, batch_size=16))
 
 

@@ -1,6 +1,6 @@
 """Trains a small network on every rank and sets its bucket cap while it runs: on GPUs over NCCL, elsewhere on CPUs over gloo.
 
-    torchrun --nproc-per-node 2 examples/torchrun_autotune.py
+torchrun --nproc-per-node 2 examples/torchrun_autotune.py
 """
 
 import argparse
@@ -17,7 +17,9 @@ import ddpsim
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--horizon", type=int, default=100_000, help="steps of the whole training: 1 %% may be spent on this")
+    parser.add_argument(
+        "--horizon", type=int, default=100_000, help="steps of the whole training: 1 %% may be spent on this"
+    )
     arguments = parser.parse_args()
 
     on_gpu = torch.cuda.is_available()

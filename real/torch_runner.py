@@ -34,7 +34,9 @@ def write(path, text):
     target = path.resolve()
     beside = target.with_name(f".ddpsim-{secrets.token_hex(8)}")
     try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w", encoding="utf-8") as file:
+        with open(
+            os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w", encoding="utf-8"
+        ) as file:
             if target.exists():
                 os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
             file.write(text)
@@ -60,6 +62,7 @@ class HostClock:
     def __init__(self):
         try:  # a nanosecond's slack instead of 50 us
             import ctypes
+
             ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)
         except OSError:
             pass
@@ -143,9 +146,12 @@ class Replayed(torch.nn.Module):
             self.gaps[index] = at_us - reached
             reached = at_us
         self.rest_us = max(0, workload["backward"]["duration_us"] - reached)
-        self.all = torch.nn.ParameterList([
-            torch.nn.Parameter(torch.zeros(entry["shape"], dtype=DTYPES[entry["dtype"]], device=device))
-            for entry in workload["parameters"]])
+        self.all = torch.nn.ParameterList(
+            [
+                torch.nn.Parameter(torch.zeros(entry["shape"], dtype=DTYPES[entry["dtype"]], device=device))
+                for entry in workload["parameters"]
+            ]
+        )
         self.memory = [torch.full_like(parameter, dist.get_rank() + 1.0) for parameter in self.all]
         self.marks = []
 
@@ -168,8 +174,12 @@ def measure(workload, cap, views, arguments, device):
     model = Replayed(workload, device, clock)
     options = {} if cap is None else {"bucket_cap_mb": cap}  # 25 passed is not the default: the first bucket differs
     ddp = torch.nn.parallel.DistributedDataParallel(
-        model, gradient_as_bucket_view=views, broadcast_buffers=False,
-        device_ids=[device.index] if arguments.gpu else None, **options)
+        model,
+        gradient_as_bucket_view=views,
+        broadcast_buffers=False,
+        device_ids=[device.index] if arguments.gpu else None,
+        **options,
+    )
     if arguments.comm_hook != "none":
         ddp.register_comm_hook(None, getattr(default_hooks, f"{arguments.comm_hook}_compress_hook"))
     optimizer_us = workload.get("optimizer", {}).get("duration_us", 0)
@@ -189,7 +199,7 @@ def measure(workload, cap, views, arguments, device):
         steps.append(model.marks)
     log = ddp._get_ddp_logging_data()
     sizes = log.get("rebuilt_bucket_sizes") or log["bucket_sizes"]
-    return [clock.times_us(marks) for marks in steps[arguments.warmup:]], [int(size) for size in sizes.split(",")]
+    return [clock.times_us(marks) for marks in steps[arguments.warmup :]], [int(size) for size in sizes.split(",")]
 
 
 def configuration(name, cap, views, steps, sizes):
@@ -201,22 +211,43 @@ def configuration(name, cap, views, steps, sizes):
         return quantiles([step[last] - step[first] for step, _ in counted])
 
     return {
-        "name": name, "bucket_cap_mb": cap, "gradient_as_bucket_view": views, "iteration_us": quantiles(periods),
-        "forward_us": between(0, 1), "backward_us": between(1, 2), "communication_us": None,
-        "exposed_communication_us": between(2, 3), "finalize_us": quantiles([0]), "optimizer_us": between(3, 4),
+        "name": name,
+        "bucket_cap_mb": cap,
+        "gradient_as_bucket_view": views,
+        "iteration_us": quantiles(periods),
+        "forward_us": between(0, 1),
+        "backward_us": between(1, 2),
+        "communication_us": None,
+        "exposed_communication_us": between(2, 3),
+        "finalize_us": quantiles([0]),
+        "optimizer_us": between(3, 4),
         "iterations_us": [round(period, 3) for period in periods],
         "buckets": [{"index": index, "bytes": size} for index, size in enumerate(sizes)],
-        "timeline": f"{name}.timeline.json"}
+        "timeline": f"{name}.timeline.json",
+    }
 
 
 def timeline(steps, setup, name):
     counted = sorted(zip((following[0] - step[0] for step, following in zip(steps, steps[1:])), steps))
     step = counted[(len(counted) - 1) // 2][1]
     names = ["forward", "backward", "communication and copies after backward", "optimizer"]
-    spans = [{"track": "compute", "name": span, "bucket": None, "start_us": round(begin - step[0], 3),
-              "end_us": round(end - step[0], 3)} for span, begin, end in zip(names, step, step[1:]) if end > begin]
-    return {"schema": "ddpsim.timeline/1", "ranks": [{"rank": 0, "spans": spans}],
-            "clock": "measured; zero is the start of forward of rank 0", "provenance": {**setup, "configuration": name}}
+    spans = [
+        {
+            "track": "compute",
+            "name": span,
+            "bucket": None,
+            "start_us": round(begin - step[0], 3),
+            "end_us": round(end - step[0], 3),
+        }
+        for span, begin, end in zip(names, step, step[1:])
+        if end > begin
+    ]
+    return {
+        "schema": "ddpsim.timeline/1",
+        "ranks": [{"rank": 0, "spans": spans}],
+        "clock": "measured; zero is the start of forward of rank 0",
+        "provenance": {**setup, "configuration": name},
+    }
 
 
 def all_reduce_row(size, repetitions, device, dtype):
@@ -261,10 +292,17 @@ def parse():
     parser.add_argument("--all-reduce", help="measure all-reduces of these sizes first: 4KiB,1MiB")
     parser.add_argument("--warmup", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=9)
-    parser.add_argument("--comm-hook", choices=list(WIRE_DTYPES), default="none",
-                        help="fp16_compress_hook or bf16_compress_hook of default_hooks.py")
-    parser.add_argument("--gpu", action="store_true",
-                        help="tensors on the rank's own GPU; several share one where NCCL_MULTI_RANK_GPU_ENABLE=1 or gloo carries them")
+    parser.add_argument(
+        "--comm-hook",
+        choices=list(WIRE_DTYPES),
+        default="none",
+        help="fp16_compress_hook or bf16_compress_hook of default_hooks.py",
+    )
+    parser.add_argument(
+        "--gpu",
+        action="store_true",
+        help="tensors on the rank's own GPU; several share one where NCCL_MULTI_RANK_GPU_ENABLE=1 or gloo carries them",
+    )
     parser.add_argument("--collectives", choices=["nccl", "gloo"], help="absent: NCCL with --gpu, gloo without")
     parser.add_argument("-o", "--output", required=True)
     # lab.py calls every program alike
@@ -288,19 +326,31 @@ def main():
         device = torch.device("cuda", gpu)
         torch.cuda.set_device(device)
     dist.init_process_group(collectives)
-    setup = {"program": "torch_runner.py", "command": "torch_runner.py " + " ".join(sys.argv[1:]),
-             "workload": workload.get("name", ""), "backend": "torch", "ranks": str(dist.get_world_size()),
-             "iterations": f"{arguments.iterations} after {arguments.warmup}", "torch_rules": torch.__version__,
-             "device": torch.cuda.get_device_name(device) if arguments.gpu else "CPU; compute is a timed wait",
-             "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
-             "communication": "NCCL " + ".".join(map(str, torch.cuda.nccl.version())) if collectives == "nccl"
-             else f"ProcessGroupGloo of PyTorch {torch.__version__}"}
+    setup = {
+        "program": "torch_runner.py",
+        "command": "torch_runner.py " + " ".join(sys.argv[1:]),
+        "workload": workload.get("name", ""),
+        "backend": "torch",
+        "ranks": str(dist.get_world_size()),
+        "iterations": f"{arguments.iterations} after {arguments.warmup}",
+        "torch_rules": torch.__version__,
+        "device": torch.cuda.get_device_name(device) if arguments.gpu else "CPU; compute is a timed wait",
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "communication": "NCCL " + ".".join(map(str, torch.cuda.nccl.version()))
+        if collectives == "nccl"
+        else f"ProcessGroupGloo of PyTorch {torch.__version__}",
+    }
     if arguments.comm_hook != "none":
         setup["comm_hook"] = f"{arguments.comm_hook}_compress_hook"
     caps = [float(cap) for cap in arguments.caps.split(",")] if arguments.caps else [None]
     views = {"no": [False], "yes": [True], "both": [False, True]}[arguments.views]
-    document = {"schema": "ddpsim.measurement/1", "ranks": dist.get_world_size(), "setup": setup, "configurations": [],
-                "all_reduces": []}
+    document = {
+        "schema": "ddpsim.measurement/1",
+        "ranks": dist.get_world_size(),
+        "setup": setup,
+        "configurations": [],
+        "all_reduces": [],
+    }
     folder = pathlib.Path(arguments.output)
     if dist.get_rank() == 0:
         folder.mkdir(parents=True, exist_ok=True)

@@ -46,6 +46,7 @@ FEWEST_ROUNDS = 6  # of which the least and greatest difference hold the median 
 @dataclasses.dataclass
 class Difference:
     """Of today's step less the proposed one: positive where the proposal is faster. In seconds."""
+
     today: float
     proposed: float
     gain: float
@@ -168,8 +169,9 @@ def difference(today, proposed, level=0.95):
     pairs = [before - after for before, after in zip(today, proposed)]
     means = sorted((a + b) / 2 for i, a in enumerate(pairs) for b in pairs[i:])
     outside = ranks_outside(len(pairs), level)
-    return Difference(median(today), median(proposed), median(means), means[outside], means[-1 - outside],
-                      level, len(pairs))
+    return Difference(
+        median(today), median(proposed), median(means), means[outside], means[-1 - outside], level, len(pairs)
+    )
 
 
 def ranks_outside(rounds, level):
@@ -180,7 +182,7 @@ def ranks_outside(rounds, level):
         longer = ways + [0] * rank
         ways = [count + (ways[i - rank] if i >= rank else 0) for i, count in enumerate(longer)]
     below, outside = 0, -1
-    while below + ways[outside + 1] <= (1 - level) / 2 * 2 ** rounds:
+    while below + ways[outside + 1] <= (1 - level) / 2 * 2**rounds:
         outside += 1
         below += ways[outside]
     if outside < 0:
@@ -200,29 +202,57 @@ def text_of(result, predicted, how):
 
     def line(head, step, gain, low, high, of):
         word = "saves" if gain >= 0 else "costs"
-        return (f"{head:<10} {word} {abs(gain) * scale:.3g} of {step * scale:.3g} {unit} a step "
-                f"({low * scale:.3g} to {high * scale:.3g} {unit} {of})")
+        return (
+            f"{head:<10} {word} {abs(gain) * scale:.3g} of {step * scale:.3g} {unit} a step "
+            f"({low * scale:.3g} to {high * scale:.3g} {unit} {of})"
+        )
 
-    lines = [line("measured", result.today, result.gain, result.low, result.high,
-                  f"holds {result.level * 100:.4g} times in 100; {how}")]
+    lines = [
+        line(
+            "measured",
+            result.today,
+            result.gain,
+            result.low,
+            result.high,
+            f"holds {result.level * 100:.4g} times in 100; {how}",
+        )
+    ]
     if predicted:
         gain, low, high = (predicted[key] / 1e6 for key in ("gain_us", "low_us", "high_us"))
-        lines.append(line("predicted", predicted["iteration_us"] / 1e6, gain, low, high,
-                          f"is meant to hold 80; confidence {predicted['confidence']}"))
+        lines.append(
+            line(
+                "predicted",
+                predicted["iteration_us"] / 1e6,
+                gain,
+                low,
+                high,
+                f"is meant to hold 80; confidence {predicted['confidence']}",
+            )
+        )
         apart = low > result.high or high < result.low
-        lines.append("           " + ("the two contradict each other: believe what was measured" if apart else
-                                      "the intervals overlap"))
+        lines.append(
+            "           "
+            + ("the two contradict each other: believe what was measured" if apart else "the intervals overlap")
+        )
     return "\n".join(lines)
 
 
 def run_of(line):
     """(setting, seconds of a step, what was predicted) of a line that `measure` wrote. Raises ValueError where it did not."""
     run = json.loads(line)
-    if not isinstance(run, dict) or run.get("setting") not in ("today", "proposed") or not is_number(run.get("step_s")) or run["step_s"] <= 0:
+    if (
+        not isinstance(run, dict)
+        or run.get("setting") not in ("today", "proposed")
+        or not is_number(run.get("step_s"))
+        or run["step_s"] <= 0
+    ):
         raise ValueError(line)
     predicted = run.get("predicted")
-    if predicted is not None and not (isinstance(predicted, dict) and predicted.get("confidence") in ("A", "B", "C")
-                                      and all(is_number(predicted.get(key)) for key in ("iteration_us", "gain_us", "low_us", "high_us"))):
+    if predicted is not None and not (
+        isinstance(predicted, dict)
+        and predicted.get("confidence") in ("A", "B", "C")
+        and all(is_number(predicted.get(key)) for key in ("iteration_us", "gain_us", "low_us", "high_us"))
+    ):
         raise ValueError(line)
     return run["setting"], float(run["step_s"]), predicted
 
@@ -244,12 +274,16 @@ def main():
     except OSError as error:
         sys.exit(f"{sys.argv[1]!r} cannot be read: {error.strerror}")
     except (ValueError, RecursionError):
-        sys.exit(f"{sys.argv[1]}: line {number} is not what ab.measure writes: "
-                 '{"setting": "today", "step_s": 0.014, "predicted": null}. Take it out, or measure that run again')
+        sys.exit(
+            f"{sys.argv[1]}: line {number} is not what ab.measure writes: "
+            '{"setting": "today", "step_s": 0.014, "predicted": null}. Take it out, or measure that run again'
+        )
     today, proposed = times["today"], times["proposed"]
     if len(today) != len(proposed) or len(today) < FEWEST_ROUNDS:
-        sys.exit(f"{sys.argv[1]}: {len(today)} runs of today's setting and {len(proposed)} of the proposed one; "
-                 f"expected as many of each, {FEWEST_ROUNDS} or more, in turns")
+        sys.exit(
+            f"{sys.argv[1]}: {len(today)} runs of today's setting and {len(proposed)} of the proposed one; "
+            f"expected as many of each, {FEWEST_ROUNDS} or more, in turns"
+        )
     print(text_of(difference(today, proposed), predicted, f"{len(today)} runs of each"))
 
 

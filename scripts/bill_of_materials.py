@@ -41,7 +41,9 @@ COMPILER = [
 ]
 
 
-LICENCES = "Linked into ddpsim are these libraries, under the licences below. No licence was chosen for ddpsim itself.\n"
+LICENCES = (
+    "Linked into ddpsim are these libraries, under the licences below. No licence was chosen for ddpsim itself.\n"
+)
 
 
 def printed(*command):
@@ -52,7 +54,14 @@ def parts():
     """(name, version, licence, what for, purl, path of its licence) of each."""
     for name, licence, purpose, package in HEADERS:
         source, version = printed("dpkg-query", "-W", "-f=${source:Package} ${source:Version}", package).split()
-        yield name, version, licence, purpose, debian(source, version), pathlib.Path("/usr/share/doc", package, "copyright")
+        yield (
+            name,
+            version,
+            licence,
+            purpose,
+            debian(source, version),
+            pathlib.Path("/usr/share/doc", package, "copyright"),
+        )
     for name, licence, purpose, folder in SOURCES:
         place = BUILD / "sources" / folder / "debian"
         version = printed("dpkg-parsechangelog", "-l", str(place / "changelog"), "-S", "Version")
@@ -62,7 +71,14 @@ def parts():
     llvm = printed(str(compiler / "zig"), "c++", "--version").split("clang version ")[1].split()[0]
     for name, licence, purpose, text in COMPILER:
         version = zig if name.startswith("zig") else llvm
-        yield name, version, licence, purpose, f"pkg:pypi/ziglang@{zig}#{text.rpartition('/')[0]}".rstrip("#"), compiler / text
+        yield (
+            name,
+            version,
+            licence,
+            purpose,
+            f"pkg:pypi/ziglang@{zig}#{text.rpartition('/')[0]}".rstrip("#"),
+            compiler / text,
+        )
 
 
 def debian(source, version):
@@ -71,16 +87,32 @@ def debian(source, version):
 
 def bill(version, inside):
     epoch = int(os.environ["SOURCE_DATE_EPOCH"])
-    components = [{"type": "library", "bom-ref": name, "name": name, "version": part_version, "description": purpose,
-                   "licenses": [licence_entry(licence)], "purl": purl}
-                  for name, part_version, licence, purpose, purl, _ in inside]
+    components = [
+        {
+            "type": "library",
+            "bom-ref": name,
+            "name": name,
+            "version": part_version,
+            "description": purpose,
+            "licenses": [licence_entry(licence)],
+            "purl": purl,
+        }
+        for name, part_version, licence, purpose, purl, _ in inside
+    ]
     return {
-        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
         "metadata": {
             "timestamp": datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             # No licence was chosen for the program itself.
-            "component": {"type": "application", "bom-ref": "ddpsim", "name": "ddpsim", "version": version,
-                          "licenses": [{"license": {"name": "NOASSERTION"}}]},
+            "component": {
+                "type": "application",
+                "bom-ref": "ddpsim",
+                "name": "ddpsim",
+                "version": version,
+                "licenses": [{"license": {"name": "NOASSERTION"}}],
+            },
         },
         "components": components,
         "dependencies": [{"ref": "ddpsim", "dependsOn": [component["bom-ref"] for component in components]}],
@@ -94,8 +126,11 @@ def licence_entry(licence):
 def licence_text(name, path):
     text = path.read_text(encoding="utf-8")
     if name == "Boost":  # two megabytes of whose file is whose, of all its libraries
-        [text] = [paragraph + "\n" for paragraph in text.split("\n\n")
-                  if paragraph.startswith("License: BSL-1.0\n Boost Software")]
+        [text] = [
+            paragraph + "\n"
+            for paragraph in text.split("\n\n")
+            if paragraph.startswith("License: BSL-1.0\n Boost Software")
+        ]
     return text
 
 

@@ -16,13 +16,27 @@ import tempfile
 
 NEWER = "is newer than the rules known here"
 PLATFORMS = ("manylinux1_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
-UNREACHABLE = ("Connection", "connection", "Name or service not known", "Temporary failure", "timed out", "ProxyError", "from versions: none")
+UNREACHABLE = (
+    "Connection",
+    "connection",
+    "Name or service not known",
+    "Temporary failure",
+    "timed out",
+    "ProxyError",
+    "from versions: none",
+)
 
 
 def taken(program, torch):
     """The NCCL that the program takes for this PyTorch; None beyond the releases it knows."""
-    answer = json.loads(subprocess.run([program, "simulate", "resnet50-v100-b32", "2xv100-nvlink", "--torch", torch, "--json"],
-                                       check=True, capture_output=True, encoding="utf-8").stdout)
+    answer = json.loads(
+        subprocess.run(
+            [program, "simulate", "resnet50-v100-b32", "2xv100-nvlink", "--torch", torch, "--json"],
+            check=True,
+            capture_output=True,
+            encoding="utf-8",
+        ).stdout
+    )
     return None if any(NEWER in warning for warning in answer["warnings"]) else answer["nccl"]
 
 
@@ -34,8 +48,25 @@ def python_of(torch):
 def required(torch):
     """The nvidia-nccl version in the metadata of the newest patch release; raises LookupError with pip's words."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--no-deps", "--use-feature=fast-deps",
-                 "--only-binary=:all:", "--python-version", python_of(torch), "--target", folder, "--report", "-", f"torch=={torch}.*"]
+        words = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--dry-run",
+            "--quiet",
+            "--ignore-installed",
+            "--no-deps",
+            "--use-feature=fast-deps",
+            "--only-binary=:all:",
+            "--python-version",
+            python_of(torch),
+            "--target",
+            folder,
+            "--report",
+            "-",
+            f"torch=={torch}.*",
+        ]
         for platform in PLATFORMS:
             words += ["--platform", platform]
         run = subprocess.run(words, capture_output=True, encoding="utf-8")

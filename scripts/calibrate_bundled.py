@@ -14,6 +14,7 @@ where a file would change. What is not named here is its specification alone:
 Logs of these clusters that are not fitted: abci-a100-n8g8 (slower than 4 and 16 nodes: disturbed), mit-b200-n2g8-*
 (a third of what their NICs carry; their page calls them suspicious), p3dn-efa-n2g8-nccl246-ring (a plugin of 2019).
 """
+
 import argparse
 import json
 import math
@@ -29,20 +30,27 @@ CALIBRATED = {
     "8xpcie": {"a100-pcie-n1g8": "1x8,NCCL_VERSION=2.12.10"},
     "a3-mega": {"gcp-a3mega-n2g8": "2x8,NCCL_VERSION=2.21.5"},
     "abci-a100": {"abci-a100-n1g8": "1x8,NCCL_VERSION=2.8.4", "abci-a100-n2g8": "2x8,NCCL_VERSION=2.8.4"},
-    "abci-v100": {"abci-v100-n1g4": "1x4,NCCL_VERSION=2.8.4", "abci-v100-n2g4": "2x4,NCCL_VERSION=2.8.4",
-                  "abci-v100-n8g4": "8x4,NCCL_VERSION=2.8.4"},
+    "abci-v100": {
+        "abci-v100-n1g4": "1x4,NCCL_VERSION=2.8.4",
+        "abci-v100-n2g4": "2x4,NCCL_VERSION=2.8.4",
+        "abci-v100-n8g4": "8x4,NCCL_VERSION=2.8.4",
+    },
     "alps-gh200": {f"alps-gh200-n{nodes}g4": f"{nodes}x4,NCCL_VERSION=2.23.4" for nodes in (1, 2, 8, 32, 128)},
-    "b200": {**{f"mit-b200-n1g8-{run}": "1x8,NCCL_VERSION=2.29.2" for run in ("a", "b", "ubuntu")},
-             "lambda-b200-n2g8": "2x8,NCCL_VERSION=2.26.2"},
+    "b200": {
+        **{f"mit-b200-n1g8-{run}": "1x8,NCCL_VERSION=2.29.2" for run in ("a", "b", "ubuntu")},
+        "lambda-b200-n2g8": "2x8,NCCL_VERSION=2.26.2",
+    },
     "dgxa100": {"dgxa100-ib-n2g8": "2x8,NCCL_ALGO=RING,NCCL_VERSION=2.10.3"},
     "dgxh100": {"dgxh100-n1g8": "1x8,NCCL_VERSION=2.21.5"},
     "p3dn": {"p3dn-efa-n2g8": "2x8", "p3dn-efa-n2g1": "2x1"},
     "p4d": P4D,
     "p4de": P4D,  # the same board and adapters, GPUs with more memory
     "p5": {"p5-efa-n2g8": "2x8,NCCL_VERSION=2.21.5"},
-    "polaris-a100": {"polaris-a100-n2g4-nccl221": "2x4,NCCL_VERSION=2.21.5",
-                     "polaris-a100-n8g4-nccl218": "8x4,NCCL_VERSION=2.18.3",
-                     "polaris-a100-n540g4-nccl221": "540x4,NCCL_VERSION=2.21.5"},
+    "polaris-a100": {
+        "polaris-a100-n2g4-nccl221": "2x4,NCCL_VERSION=2.21.5",
+        "polaris-a100-n8g4-nccl218": "8x4,NCCL_VERSION=2.18.3",
+        "polaris-a100-n540g4-nccl221": "540x4,NCCL_VERSION=2.21.5",
+    },
 }
 
 
@@ -63,8 +71,12 @@ def calibrated(program, name, logs, found):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
         words = [f"{found[log][0]}@{stated}" for log, stated in logs.items()]
-        subprocess.run([program, "calibrate", *words, "--cluster", f"{cluster}:spec", "--published", "-o", out],
-                       check=True, capture_output=True, text=True)
+        subprocess.run(
+            [program, "calibrate", *words, "--cluster", f"{cluster}:spec", "--published", "-o", out],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         text = out.read_text()
     begin = text.index('"calibration"')
     section = text[begin:]
@@ -73,7 +85,7 @@ def calibrated(program, name, logs, found):
         section = section.replace(f'"{file.name}"', json.dumps(source))
     own = cluster.read_text()
     if '\n  "calibration"' in own:
-        own = own[:own.index(',\n  "calibration"')] + "\n}\n"
+        own = own[: own.index(',\n  "calibration"')] + "\n}\n"
     return own.rstrip().removesuffix("}").rstrip() + ",\n  " + section
 
 
@@ -104,8 +116,11 @@ def main():
         stale.append(name)
         if not arguments.check:
             file.write_text(text)
-    print("would change: " + ", ".join(stale) if arguments.check and stale else
-          f"{len(CALIBRATED)} clusters, {len(stale)} changed")
+    print(
+        "would change: " + ", ".join(stale)
+        if arguments.check and stale
+        else f"{len(CALIBRATED)} clusters, {len(stale)} changed"
+    )
     return 1 if arguments.check and stale else 0
 
 

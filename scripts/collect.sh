@@ -254,7 +254,7 @@ for ((waited = 0; waited < wait; ++waited)); do
 done
 name_nccl_logs
 [[ $(world "$ranks") -le $ranks ]] || ranks=$(world "$ranks")
-"$python" "$here/job_archive.py" collect "$parts" "$out.tar.gz" --ranks "$ranks" "${given[@]}" ||
+"$python" "$here/collected_parts.py" "$parts" "$out.tar.gz" --ranks "$ranks" "${given[@]}" ||
   { note "not packed (that needs Python 3.9 or newer): what was collected is in $parts"; exit 1; }
 rm -rf "$parts"
 rmdir "$out" 2>/dev/null || true

@@ -1,9 +1,13 @@
+#!/usr/bin/env python3
 """What the ranks left for scripts/collect.sh, and what its options name → members of one archive.
+
+    collected_parts.py PARTS ARCHIVE [--ranks N] [--step-time TIME] …
 
 Each rank leaves a folder rankN in PARTS: who it is (`host`: host names, user, folders; never packed), files by name (table
 below), and `missing.txt`, lines of "kind<TAB>why". So does each collect.sh that runs a command, launcherN: it knows its node, and is
 rank N only where it started that rank alone, on its own host."""
 
+import argparse
 import glob
 import gzip
 import io
@@ -17,20 +21,36 @@ import sys
 import zlib
 
 import job_archive
-from job_archive import MOST_RANKS, Member, legible
+from job_archive import Member, legible
 
 # Name in a rank's folder → kind, name in the archive; of the rank, or of its node.
-OF_RANK = {"trace.json": ("trace", "traces/rank{}.json.gz"), "ddp.json": ("ddp_log", "ddp/rank{}.json"),
-           "nccl.txt": ("nccl_log", "nccl/rank{}.txt"), "environment.txt": ("environment", "environment/rank{}.txt"),
-           "versions.txt": ("versions", "versions/rank{}.txt"), "pinning.txt": ("pinning", "pinning/rank{}.txt"),
-           "step_times.csv": ("step_times", "step_times/rank{}.csv")}
-OF_NODE = {"gpus.csv": ("gpus", "hardware/node{}-gpus.csv"), "devices.txt": ("devices", "hardware/node{}-devices.txt"),
-           "lspci.txt": ("lspci", "hardware/node{}-lspci.txt"), "topology.xml": ("topology", "topology/node{}.xml"),
-           "matrix.txt": ("matrix", "topology/node{}-matrix.txt"), "all_reduce.txt": ("all_reduce_log", "all_reduce/node{}.txt")}
+OF_RANK = {
+    "trace.json": ("trace", "traces/rank{}.json.gz"),
+    "ddp.json": ("ddp_log", "ddp/rank{}.json"),
+    "nccl.txt": ("nccl_log", "nccl/rank{}.txt"),
+    "environment.txt": ("environment", "environment/rank{}.txt"),
+    "versions.txt": ("versions", "versions/rank{}.txt"),
+    "pinning.txt": ("pinning", "pinning/rank{}.txt"),
+    "step_times.csv": ("step_times", "step_times/rank{}.csv"),
+}
+OF_NODE = {
+    "gpus.csv": ("gpus", "hardware/node{}-gpus.csv"),
+    "devices.txt": ("devices", "hardware/node{}-devices.txt"),
+    "lspci.txt": ("lspci", "hardware/node{}-lspci.txt"),
+    "topology.xml": ("topology", "topology/node{}.xml"),
+    "matrix.txt": ("matrix", "topology/node{}-matrix.txt"),
+    "all_reduce.txt": ("all_reduce_log", "all_reduce/node{}.txt"),
+}
 ALWAYS = ("trace", "ddp_log", "nccl_log", "topology", "matrix", "gpus", "devices", "all_reduce_log", "step_times")
-WHY = {"topology": "NCCL wrote none, and no --topology", "trace": "no --trace and no --run", "ddp_log": "no --ddp-log and no --run", "nccl_log": "no --nccl-log and no --run",
-       "step_times": "no --step-time and no --run"}
+WHY = {
+    "topology": "NCCL wrote none, and no --topology",
+    "trace": "no --trace and no --run",
+    "ddp_log": "no --ddp-log and no --run",
+    "nccl_log": "no --nccl-log and no --run",
+    "step_times": "no --step-time and no --run",
+}
 UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
+MOST_RANKS = 1_000_000  # as the reader allows (formats/src/archive.cpp)
 MOST_BYTES = 256 << 20  # of one file, as the reader allows
 MOST_TRACE_BYTES = 8 * MOST_BYTES  # of one trace
 MOST_GAPS = 1000  # ranks named one by one that left nothing: the list of an archive has its limits, too
@@ -39,7 +59,10 @@ LONGEST_STEP_US = 1e12  # which is 11 days
 
 # Where logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", also behind what mpirun, srun -l and torchrun put before it, "Pid 12 on HOST device 0 [0x10]", "master_addr": "HOST".
 OF_NCCL = re.compile(r"(?<![\w.-])([\w.-]+):\d+:\d+ (?:\[\d+\] )?NCCL ")
-OF_OTHERS = re.compile(r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|(?:\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"|\b(?:master_addr|rdzv_endpoint)=)([\w.-]+)", re.IGNORECASE)
+OF_OTHERS = re.compile(
+    r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|(?:\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"|\b(?:master_addr|rdzv_endpoint)=)([\w.-]+)",
+    re.IGNORECASE,
+)
 
 
 def fail(message):
@@ -48,8 +71,11 @@ def fail(message):
 
 def numbered(parts, name):
     """{number: folder}, in order. A link is none: in a folder of many users anyone can plant one."""
-    numbers = {folder: rank_of(folder.name.removeprefix(name)) for folder in parts.glob(f"{name}*")
-               if folder.is_dir() and not folder.is_symlink()}
+    numbers = {
+        folder: rank_of(folder.name.removeprefix(name))
+        for folder in parts.glob(f"{name}*")
+        if folder.is_dir() and not folder.is_symlink()
+    }
     return dict(sorted((number, folder) for folder, number in numbers.items() if number is not None))
 
 
@@ -100,8 +126,12 @@ class Collected:
     @staticmethod
     def identity(folder):
         who = dict(line.split("=", 1) for line in lines_of(folder / "host") if "=" in line)
-        return {"host": who.get("host") or folder.name, "fqdn": who.get("fqdn", ""), "user": who.get("user", ""),
-                "paths": [value for key, value in who.items() if key in ("home", "cwd", "out")]}
+        return {
+            "host": who.get("host") or folder.name,
+            "fqdn": who.get("fqdn", ""),
+            "user": who.get("user", ""),
+            "paths": [value for key, value in who.items() if key in ("home", "cwd", "out")],
+        }
 
     def redactor(self, arguments):
         """Every name a host of the job has becomes the node's."""
@@ -116,14 +146,23 @@ class Collected:
                 elif member.kind == "all_reduce_log":
                     named["others"] += OF_NCCL.findall(text)
         short = {name.split(".")[0] for name in names}
-        names += [name for name in dict.fromkeys([*named["nccl"], *named["others"]])
-                  if name.split(".")[0] not in short and not re.fullmatch(r"node\d+|localhost|[\d.]+", name)]
+        names += [
+            name
+            for name in dict.fromkeys([*named["nccl"], *named["others"]])
+            if name.split(".")[0] not in short and not re.fullmatch(r"node\d+|localhost|[\d.]+", name)
+        ]
         if len(self.sources) == 1:  # collected on one node of a job that its log says more of
             self.nodes = max(self.nodes, len({name.split(".")[0] for name in named["nccl"]}))
         hidden = [who["user"] for who in self.who.values()] + job_archive.users()
         paths = [path for who in self.who.values() for path in who["paths"]]
-        given = [*arguments.trace, *arguments.ddp_log, *arguments.nccl_log, *arguments.topology, *arguments.all_reduce,
-                 file_and_key(arguments.step_time)[0]]
+        given = [
+            *arguments.trace,
+            *arguments.ddp_log,
+            *arguments.nccl_log,
+            *arguments.topology,
+            *arguments.all_reduce,
+            file_and_key(arguments.step_time)[0],
+        ]
         of_files = job_archive.folders([*paths, *(text for text in given if not re.fullmatch(r"[\d.]*\w{1,2}", text))])
         redactor = job_archive.Redactor(names, hidden, sorted(of_files))
         redactor.folders = frozenset(of_files) - set(names) - set(hidden)
@@ -197,8 +236,10 @@ class Collected:
 
     def add_given(self, patterns, kind, path, of_rank):
         """Files that options name; what they are of by their content, their names, else their order."""
-        files = sorted({pathlib.Path(name) for pattern in patterns for name in glob.glob(pattern, recursive=True)}
-                       | {pathlib.Path(pattern) for pattern in patterns if pathlib.Path(pattern).is_file()})
+        files = sorted(
+            {pathlib.Path(name) for pattern in patterns for name in glob.glob(pattern, recursive=True)}
+            | {pathlib.Path(pattern) for pattern in patterns if pathlib.Path(pattern).is_file()}
+        )
         files = [file for file in files if file.is_file() and self.is_readable(file, kind)]
         self.given += files
         if patterns and not files:
@@ -207,17 +248,24 @@ class Collected:
         numbers = {file: number_in(file) if of_rank else None for file in files}
         for file, number in list(numbers.items()):
             if number is not None and number >= MOST_RANKS:
-                why = f"it says that it is of rank {number}, and a job has at most {MOST_RANKS} ranks. Correct \"rank\" in it"
+                why = f'it says that it is of rank {number}, and a job has at most {MOST_RANKS} ranks. Correct "rank" in it'
                 self.lack(kind, why)
                 self.left_out.append(f"{file}: {why}")
                 del numbers[file]
         if len({number for number in numbers.values() if number is not None}) != len(numbers):
             numbers = dict(zip(numbers, itertools.count()))  # names say nothing, or the same
         for file, number in numbers.items():
-            self.members = [member for member in self.members
-                            if member.kind != kind or (member.rank if of_rank else member.node) != number]
+            self.members = [
+                member
+                for member in self.members
+                if member.kind != kind or (member.rank if of_rank else member.node) != number
+            ]
             node = self.node_of.get(number, 0) if of_rank else number
-            self.add(Member(path.format(number), kind, file.read_bytes(), number if of_rank else None, min(node, self.nodes - 1)))
+            self.add(
+                Member(
+                    path.format(number), kind, file.read_bytes(), number if of_rank else None, min(node, self.nodes - 1)
+                )
+            )
 
     def is_readable(self, file, kind):
         if os.access(file, os.R_OK):
@@ -278,7 +326,9 @@ def number_in(file):
     """The rank a file is of: by distributedInfo of a trace, else by its name ("rank3", "rank_3"). What a trace says is not held
     against MOST_RANKS."""
     head = beginning(file)
-    said = re.search(rb'"distributedInfo"\s*:\s*\{[^}]*"rank"\s*:\s*(\d{1,18})', head) or re.search(rb'"rank"\s*:\s*"?(\d{1,18})"?', head[:4096])
+    said = re.search(rb'"distributedInfo"\s*:\s*\{[^}]*"rank"\s*:\s*(\d{1,18})', head) or re.search(
+        rb'"rank"\s*:\s*"?(\d{1,18})"?', head[:4096]
+    )
     named = re.findall(r"rank[-_=.]?([0-9]+)", str(file), re.IGNORECASE)
     return int(said[1]) if said else rank_of(named[-1]) if named else None
 
@@ -311,20 +361,34 @@ def collect(arguments):
     collected.add_given(arguments.all_reduce, "all_reduce_log", "all_reduce/given{}.txt", False)
     step = collected.add_step_time(arguments.step_time) or measured_step(collected)
     ranks = max([arguments.ranks, *(member.rank + 1 for member in collected.members if member.rank is not None)])
-    collected.lack_each("versions", (rank for rank in range(arguments.ranks) if rank not in collected.sources),
-                        "rank {} left nothing in the folder: do all nodes share it?")
+    collected.lack_each(
+        "versions",
+        (rank for rank in range(arguments.ranks) if rank not in collected.sources),
+        "rank {} left nothing in the folder: do all nodes share it?",
+    )
     if collected.has("trace"):
         traced = {member.rank for member in collected.members if member.kind == "trace"}
         collected.lack_each("trace", (rank for rank in range(ranks) if rank not in traced), "none of rank {}")
-    collected.missing = [gap for gap in collected.missing if not (gap["kind"] in ALWAYS and collected.has(gap["kind"], gap.get("rank"))
-                                                                  and (collected.nodes == 1 or "rank" in gap))]
+    collected.missing = [
+        gap
+        for gap in collected.missing
+        if not (
+            gap["kind"] in ALWAYS
+            and collected.has(gap["kind"], gap.get("rank"))
+            and (collected.nodes == 1 or "rank" in gap)
+        )
+    ]
     for kind in ALWAYS:
         there = collected.has(kind) or (kind == "step_times" and step)
         if not there and all(gap["kind"] != kind for gap in collected.missing):
             collected.lack(kind, WHY.get(kind, "not found"))
     redactor = collected.redactor(arguments)
-    members = [job_archive.redacted(redactor, member) for member in
-               sorted(collected.members, key=lambda one: (one.kind == "trace", one.path.split("/")[0], one.rank or 0, one.path))]
+    members = [
+        job_archive.redacted(redactor, member)
+        for member in sorted(
+            collected.members, key=lambda one: (one.kind == "trace", one.path.split("/")[0], one.rank or 0, one.path)
+        )
+    ]
     document = {"ranks": ranks, "nodes": collected.nodes}
     if step:
         document["step_us"] = round(step, 3)
@@ -335,4 +399,48 @@ def collect(arguments):
     for gap, times in itertools.groupby(f"{gap['kind']}: {gap['why']}" for gap in document["missing"]):
         count = len(list(times))
         not_found.append(gap + (f" ({count} times)" if count > 1 else ""))
-    job_archive.write_archive("collect", "ddpsim-collect", arguments.archive, document, members, collected.left_out, not_found, collected.given)
+    job_archive.write_archive(
+        "collect",
+        "ddpsim-collect",
+        arguments.archive,
+        document,
+        members,
+        collected.left_out,
+        not_found,
+        collected.given,
+    )
+
+
+def whole_number(most):
+    """What an option takes: 1 to `most`."""
+
+    def number(text):
+        if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{legible(text)!r} is not a whole number from 1 to {most}")
+        return int(text)
+
+    return number
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", type=pathlib.Path)
+    parser.add_argument("archive", type=pathlib.Path)
+    parser.add_argument("--ranks", type=whole_number(MOST_RANKS), default=1)
+    parser.add_argument(
+        "--step-time",
+        default="",
+        metavar="TIME",
+        help="without the profiler: 104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT",
+    )
+    parser.add_argument("--batch-size", type=whole_number(1 << 30), metavar="N")
+    for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):
+        parser.add_argument(f"--{name}", action="append", default=[], metavar="PATTERN")
+    arguments = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
+    collect(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -37,7 +37,9 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
     arguments = parser.parse_args()
     names = asked(arguments.program)
-    bundled = {kind: [entry["name"] for entry in names[kind]] for kind in ("workloads", "clusters", "models", "gpus", "torch")}
+    bundled = {
+        kind: [entry["name"] for entry in names[kind]] for kind in ("workloads", "clusters", "models", "gpus", "torch")
+    }
     for name, page in command_pages(asked(arguments.program, "--commands"), bundled).items():
         place = arguments.output / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,13 @@ import shlex
 
 COMMON = ["--help", "--version"]
 # Names the program has inside, by what is asked for. A workload or a cluster may be a file, too.
-NAMES_OF_OPTIONS = {"--model": "models", "--gpu": "gpus", "--torch": "torch", "--cluster": "clusters", "--workload": "workloads"}
+NAMES_OF_OPTIONS = {
+    "--model": "models",
+    "--gpu": "gpus",
+    "--torch": "torch",
+    "--cluster": "clusters",
+    "--workload": "workloads",
+}
 NAMES_OF_ARGUMENTS = {"WORKLOAD": "workloads", "INPUT": "workloads", "CLUSTER": "clusters"}
 MAY_BE_FILES = {"workloads", "clusters"}
 # Values that are no file's name alone, but begin with one: LOG@1x8, steps.csv:seconds.
@@ -89,18 +95,25 @@ def bash_completion(commands, bundled):
                 patterns = [f'"{command["name"]} {name}"' for name in spellings(option)]
                 taking += patterns
                 values.setdefault(bash_reply(*option_values(option, bundled)), []).extend(patterns)
-    options = [f'{command["name"]}) _ddpsim_reply "$current" words '
-               f'"{" ".join(name for option in command["options"] for name in spellings(option))}" ;;' for command in commands]
+    options = [
+        f'{command["name"]}) _ddpsim_reply "$current" words '
+        f'"{" ".join(name for option in command["options"] for name in spellings(option))}" ;;'
+        for command in commands
+    ]
     arguments = []
     for command in commands:
         for place, positional in enumerate(command["positionals"]):
             pattern = f'"{command["name"]} "*' if positional["repeated"] else f'"{command["name"]} {place}"'
             arguments.append(f"{pattern}) {bash_reply(*argument_values(positional, bundled))} ;;")
-    filled = {"COMMANDS": " ".join([command["name"] for command in commands] + COMMON),
-              "VALUES": "\n".join(f"    {'|'.join(patterns)})\n      {reply}; return ;;" for reply, patterns in values.items()),
-              "OPTIONS": "\n".join(f"      {line}" for line in options),
-              "TAKING": "        " + "|".join(taking),
-              "ARGUMENTS": "\n".join(f"    {line}" for line in arguments)}
+    filled = {
+        "COMMANDS": " ".join([command["name"] for command in commands] + COMMON),
+        "VALUES": "\n".join(
+            f"    {'|'.join(patterns)})\n      {reply}; return ;;" for reply, patterns in values.items()
+        ),
+        "OPTIONS": "\n".join(f"      {line}" for line in options),
+        "TAKING": "        " + "|".join(taking),
+        "ARGUMENTS": "\n".join(f"    {line}" for line in arguments),
+    }
     return fill(BASH, filled)
 
 
@@ -142,7 +155,11 @@ def zsh_completion(commands, bundled):
     for command in commands:
         specifications = []
         for option in command["options"]:
-            value = f":{zsh_quoted(option['value'])}:{zsh_action(*option_values(option, bundled))}" if option["value"] else ""
+            value = (
+                f":{zsh_quoted(option['value'])}:{zsh_action(*option_values(option, bundled))}"
+                if option["value"]
+                else ""
+            )
             explained = f"[{zsh_quoted(option['summary'])}]{value}"
             names = spellings(option)
             if option["repeated"]:
@@ -182,17 +199,23 @@ complete -c ddpsim -n __fish_use_subcommand -l version -d 'print the version and
 
 
 def fish_completion(commands, bundled):
-    lines = [f"complete -c ddpsim -n __fish_use_subcommand -a {command['name']} -d {fish_quoted(command['summary'])}"
-             for command in commands]
+    lines = [
+        f"complete -c ddpsim -n __fish_use_subcommand -a {command['name']} -d {fish_quoted(command['summary'])}"
+        for command in commands
+    ]
     for command in commands:
         begin = f"complete -c ddpsim -n '__fish_seen_subcommand_from {command['name']}'"
         for option in command["options"]:
-            names = " ".join(f"-s {name[1:]}" if not name.startswith("--") else f"-l {name[2:]}" for name in spellings(option))
+            names = " ".join(
+                f"-s {name[1:]}" if not name.startswith("--") else f"-l {name[2:]}" for name in spellings(option)
+            )
             line = f"{begin} {names} -d {fish_quoted(option['summary'])}"
             lines.append(line + (fish_values(*option_values(option, bundled)) if option["value"] else ""))
         for positional in command["positionals"]:
             words, _ = argument_values(positional, bundled)
-            lines.append(f"{begin} -F" + (f" -a {fish_quoted(' '.join(words))} -d {positional['name']}" if words else ""))
+            lines.append(
+                f"{begin} -F" + (f" -a {fish_quoted(' '.join(words))} -d {positional['name']}" if words else "")
+            )
     return FISH + "\n".join(lines) + "\n"
 
 

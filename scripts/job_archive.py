@@ -4,7 +4,6 @@ environment by an allowlist, and an archive without names of users, hosts, files
 
     job_archive.py environment
     job_archive.py pack FOLDER ARCHIVE [--hide PATH]... [--hide-workload]       what validate.sh measured
-    job_archive.py collect PARTS ARCHIVE [--ranks N] [--step-time TIME] …       what each rank left for collect.sh
 
 Hosts become node0, node1, …, so that it still shows which ranks share one. What is hidden is hidden in the archive alone: the
 folder stays as it is. What is not text is left out: names in it cannot be replaced."""
@@ -28,12 +27,22 @@ import tarfile
 import unicodedata
 
 SCHEMA = "ddpsim.collect/1"
-MOST_RANKS = 1_000_000  # as the reader allows (formats/src/archive.cpp)
 # What validate.sh leaves behind: name → kind in the manifest.
-VALIDATION = {"topology.txt": "note", "environment.txt": "note", "all_reduce_perf.txt": "all_reduce_log", "measured-0.csv": "note",
-              "messages-0.txt": "nccl_log", "measured/measurement.json": "measurement", "measured/measurement.csv": "note",
-              "measured/all_reduce.txt": "all_reduce_log", "measured/*.timeline.json": "note", "nccl-topology.xml": "topology",
-              "calibrated.json": "note", "calibration.txt": "note", "errors.txt": "note"}
+VALIDATION = {
+    "topology.txt": "note",
+    "environment.txt": "note",
+    "all_reduce_perf.txt": "all_reduce_log",
+    "measured-0.csv": "note",
+    "messages-0.txt": "nccl_log",
+    "measured/measurement.json": "measurement",
+    "measured/measurement.csv": "note",
+    "measured/all_reduce.txt": "all_reduce_log",
+    "measured/*.timeline.json": "note",
+    "nccl-topology.xml": "topology",
+    "calibrated.json": "note",
+    "calibration.txt": "note",
+    "errors.txt": "note",
+}
 
 NUMBER = r"-?\d+[KMGkmg]?(i?B)?"
 NUMBERS = rf"{NUMBER}(,{NUMBER})*"
@@ -50,52 +59,157 @@ def words(*known):
 LEVEL = rf"(?i:LOC|NVL|PIX|PXB|PHB|SYS|NODE|{NUMBER})"
 # Name of a variable that changes speed → the values it may be shown with.
 VARIABLES = {
-    "CUDA_VISIBLE_DEVICES": NUMBERS, "CUDA_DEVICE_ORDER": words("FASTEST_FIRST", "PCI_BUS_ID"),
-    "CUDA_DEVICE_MAX_CONNECTIONS": NUMBER, "CUDA_LAUNCH_BLOCKING": NUMBER, "CUDA_MODULE_LOADING": words("LAZY", "EAGER"),
-    "CUDA_AUTO_BOOST": NUMBER, "OMP_NUM_THREADS": NUMBERS,
-    "NCCL_ALGO": words("Ring", "Tree", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT", "allreduce", "broadcast"),
+    "CUDA_VISIBLE_DEVICES": NUMBERS,
+    "CUDA_DEVICE_ORDER": words("FASTEST_FIRST", "PCI_BUS_ID"),
+    "CUDA_DEVICE_MAX_CONNECTIONS": NUMBER,
+    "CUDA_LAUNCH_BLOCKING": NUMBER,
+    "CUDA_MODULE_LOADING": words("LAZY", "EAGER"),
+    "CUDA_AUTO_BOOST": NUMBER,
+    "OMP_NUM_THREADS": NUMBERS,
+    "NCCL_ALGO": words(
+        "Ring", "Tree", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT", "allreduce", "broadcast"
+    ),
     "NCCL_PROTO": words("LL", "LL128", "Simple", "allreduce", "broadcast"),
-    "NCCL_P2P_LEVEL": LEVEL, "NCCL_NET_GDR_LEVEL": LEVEL, "NCCL_SOCKET_IFNAME": INTERFACES, "NCCL_IB_HCA": INTERFACES,
-    "NCCL_NET": words("IB", "Socket", "AWS Libfabric"), "NCCL_DEBUG": words("VERSION", "WARN", "INFO", "TRACE"),
-    "NCCL_GRAPH_FILE": "", "NCCL_TOPO_FILE": "", "NCCL_NET_PLUGIN": "", "NCCL_TUNER_PLUGIN": "",
-    **dict.fromkeys((
-        "NCCL_BUFFSIZE", "NCCL_CHECKS_DISABLE", "NCCL_COLLNET_ENABLE", "NCCL_CROSS_NIC", "NCCL_CTA_POLICY",
-        "NCCL_IB_ADAPTIVE_ROUTING", "NCCL_IB_DISABLE", "NCCL_IB_GID_INDEX", "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SL",
-        "NCCL_IB_SPLIT_DATA_ON_QPS", "NCCL_IB_TC", "NCCL_IB_TIMEOUT", "NCCL_LAUNCH_MODE", "NCCL_LL128_BUFFSIZE",
-        "NCCL_LL_BUFFSIZE", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_NSOCKS_PERTHREAD",
-        "NCCL_CHECK_POINTERS", "NCCL_MAX_NRINGS", "NVIDIA_TF32_OVERRIDE",
-        "NCCL_NTHREADS", "NCCL_NVLS_ENABLE", "NCCL_P2P_DISABLE", "NCCL_PXN_DISABLE", "NCCL_SHM_DISABLE", "NCCL_SOCKET_NTHREADS",
-        "NCCL_NVB_DISABLE", "NCCL_MNNVL_ENABLE", "NCCL_NCHANNELS_PER_NET_PEER"), NUMBER),
-    **dict.fromkeys((
-        "CUDA_CACHE_DISABLE", "GLOO_DEVICE_TRANSPORT", "KMP_BLOCKTIME", "MKL_NUM_THREADS", "NCCL_BLOCKING_WAIT", "NCCL_ASYNC_ERROR_HANDLING",
-        "NCCL_DESYNC_DEBUG",
-        "NCCL_CUMEM_ENABLE", "NCCL_DMABUF_ENABLE", "NCCL_IB_PCI_RELAXED_ORDERING", "NCCL_IB_USE_INLINE", "NCCL_IGNORE_CPU_AFFINITY",
-        "NCCL_NET_GDR_READ", "NCCL_NET_FORCE_FLUSH", "NCCL_P2P_DIRECT_DISABLE", "NCCL_P2P_PXN_LEVEL", "NCCL_P2P_USE_CUDA_MEMCPY",
-        "NCCL_RAS_ENABLE", "NCCL_SINGLE_RING_THRESHOLD", "NCCL_TREE_THRESHOLD", "NCCL_WORK_FIFO_DEPTH", "OPENBLAS_NUM_THREADS",
-        "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_AVOID_RECORD_STREAMS",
-        "TORCH_NCCL_BLOCKING_WAIT", "TORCH_NCCL_CUDA_EVENT_CACHE", "TORCH_NCCL_DESYNC_DEBUG", "TORCH_NCCL_ENABLE_MONITORING",
-        "TORCH_NCCL_ENABLE_TIMING", "TORCH_NCCL_HIGH_PRIORITY", "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_USE_COMM_NONBLOCKING"),
-        rf"{NUMBER}|(?i:true|false|on|off|yes|no)"),
-    "TORCH_DISTRIBUTED_DEBUG": words("OFF", "INFO", "DETAIL"), "TORCH_CPP_LOG_LEVEL": words("INFO", "WARNING", "ERROR", "FATAL"),
-    "NCCL_DEBUG_SUBSYS": words("INIT", "COLL", "P2P", "SHM", "NET", "GRAPH", "TUNING", "ENV", "ALLOC", "CALL", "PROXY", "NVLS",
-                               "BOOTSTRAP", "REG", "PROFILE", "RAS", "ALL"),
+    "NCCL_P2P_LEVEL": LEVEL,
+    "NCCL_NET_GDR_LEVEL": LEVEL,
+    "NCCL_SOCKET_IFNAME": INTERFACES,
+    "NCCL_IB_HCA": INTERFACES,
+    "NCCL_NET": words("IB", "Socket", "AWS Libfabric"),
+    "NCCL_DEBUG": words("VERSION", "WARN", "INFO", "TRACE"),
+    "NCCL_GRAPH_FILE": "",
+    "NCCL_TOPO_FILE": "",
+    "NCCL_NET_PLUGIN": "",
+    "NCCL_TUNER_PLUGIN": "",
+    **dict.fromkeys(
+        (
+            "NCCL_BUFFSIZE",
+            "NCCL_CHECKS_DISABLE",
+            "NCCL_COLLNET_ENABLE",
+            "NCCL_CROSS_NIC",
+            "NCCL_CTA_POLICY",
+            "NCCL_IB_ADAPTIVE_ROUTING",
+            "NCCL_IB_DISABLE",
+            "NCCL_IB_GID_INDEX",
+            "NCCL_IB_QPS_PER_CONNECTION",
+            "NCCL_IB_SL",
+            "NCCL_IB_SPLIT_DATA_ON_QPS",
+            "NCCL_IB_TC",
+            "NCCL_IB_TIMEOUT",
+            "NCCL_LAUNCH_MODE",
+            "NCCL_LL128_BUFFSIZE",
+            "NCCL_LL_BUFFSIZE",
+            "NCCL_MAX_CTAS",
+            "NCCL_MAX_NCHANNELS",
+            "NCCL_MIN_CTAS",
+            "NCCL_MIN_NCHANNELS",
+            "NCCL_NSOCKS_PERTHREAD",
+            "NCCL_CHECK_POINTERS",
+            "NCCL_MAX_NRINGS",
+            "NVIDIA_TF32_OVERRIDE",
+            "NCCL_NTHREADS",
+            "NCCL_NVLS_ENABLE",
+            "NCCL_P2P_DISABLE",
+            "NCCL_PXN_DISABLE",
+            "NCCL_SHM_DISABLE",
+            "NCCL_SOCKET_NTHREADS",
+            "NCCL_NVB_DISABLE",
+            "NCCL_MNNVL_ENABLE",
+            "NCCL_NCHANNELS_PER_NET_PEER",
+        ),
+        NUMBER,
+    ),
+    **dict.fromkeys(
+        (
+            "CUDA_CACHE_DISABLE",
+            "GLOO_DEVICE_TRANSPORT",
+            "KMP_BLOCKTIME",
+            "MKL_NUM_THREADS",
+            "NCCL_BLOCKING_WAIT",
+            "NCCL_ASYNC_ERROR_HANDLING",
+            "NCCL_DESYNC_DEBUG",
+            "NCCL_CUMEM_ENABLE",
+            "NCCL_DMABUF_ENABLE",
+            "NCCL_IB_PCI_RELAXED_ORDERING",
+            "NCCL_IB_USE_INLINE",
+            "NCCL_IGNORE_CPU_AFFINITY",
+            "NCCL_NET_GDR_READ",
+            "NCCL_NET_FORCE_FLUSH",
+            "NCCL_P2P_DIRECT_DISABLE",
+            "NCCL_P2P_PXN_LEVEL",
+            "NCCL_P2P_USE_CUDA_MEMCPY",
+            "NCCL_RAS_ENABLE",
+            "NCCL_SINGLE_RING_THRESHOLD",
+            "NCCL_TREE_THRESHOLD",
+            "NCCL_WORK_FIFO_DEPTH",
+            "OPENBLAS_NUM_THREADS",
+            "PYTORCH_NO_CUDA_MEMORY_CACHING",
+            "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+            "TORCH_NCCL_AVOID_RECORD_STREAMS",
+            "TORCH_NCCL_BLOCKING_WAIT",
+            "TORCH_NCCL_CUDA_EVENT_CACHE",
+            "TORCH_NCCL_DESYNC_DEBUG",
+            "TORCH_NCCL_ENABLE_MONITORING",
+            "TORCH_NCCL_ENABLE_TIMING",
+            "TORCH_NCCL_HIGH_PRIORITY",
+            "TORCH_NCCL_TRACE_BUFFER_SIZE",
+            "TORCH_NCCL_USE_COMM_NONBLOCKING",
+        ),
+        rf"{NUMBER}|(?i:true|false|on|off|yes|no)",
+    ),
+    "TORCH_DISTRIBUTED_DEBUG": words("OFF", "INFO", "DETAIL"),
+    "TORCH_CPP_LOG_LEVEL": words("INFO", "WARNING", "ERROR", "FATAL"),
+    "NCCL_DEBUG_SUBSYS": words(
+        "INIT",
+        "COLL",
+        "P2P",
+        "SHM",
+        "NET",
+        "GRAPH",
+        "TUNING",
+        "ENV",
+        "ALLOC",
+        "CALL",
+        "PROXY",
+        "NVLS",
+        "BOOTSTRAP",
+        "REG",
+        "PROFILE",
+        "RAS",
+        "ALL",
+    ),
     "OMP_PROC_BIND": words("true", "false", "close", "spread", "master", "primary"),
     "OMP_PLACES": words("threads", "cores", "sockets", "ll_caches", "numa_domains"),
-    "OMP_WAIT_POLICY": words("ACTIVE", "PASSIVE"), "GLOO_SOCKET_IFNAME": INTERFACES, "TP_SOCKET_IFNAME": INTERFACES,
+    "OMP_WAIT_POLICY": words("ACTIVE", "PASSIVE"),
+    "GLOO_SOCKET_IFNAME": INTERFACES,
+    "TP_SOCKET_IFNAME": INTERFACES,
     "PYTORCH_CUDA_ALLOC_CONF": r"[a-z_]+:[\w.\[\]>:]+(,[a-z_]+:[\w.\[\]>:]+)*",
     "GOMP_CPU_AFFINITY": r"[\d\s,:-]+",
     # Of launchers: how many ranks and cores a node has, and that it was torchrun; a run's name is its owner's.
-    **dict.fromkeys(("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "WORLD_SIZE", "SLURM_NTASKS_PER_NODE",
-                     "SLURM_CPUS_ON_NODE", "SLURM_CPUS_PER_TASK"), r"\d+(\(x\d+\))?(,\d+(\(x\d+\))?)*"),
+    **dict.fromkeys(
+        (
+            "LOCAL_WORLD_SIZE",
+            "OMPI_COMM_WORLD_LOCAL_SIZE",
+            "MPI_LOCALNRANKS",
+            "WORLD_SIZE",
+            "SLURM_NTASKS_PER_NODE",
+            "SLURM_CPUS_ON_NODE",
+            "SLURM_CPUS_PER_TASK",
+        ),
+        r"\d+(\(x\d+\))?(,\d+(\(x\d+\))?)*",
+    ),
     "TORCHELASTIC_RUN_ID": "",
     "FI_PROVIDER": words("efa", "tcp", "sockets", "verbs", "cxi", "shm", "psm2", "psm3"),
-    "FI_EFA_USE_DEVICE_RDMA": NUMBER, "FI_EFA_FORK_SAFE": NUMBER,
-    "UCX_TLS": words("rc", "rc_x", "ud", "dc", "dc_x", "tcp", "self", "sm", "cuda", "cuda_copy", "cuda_ipc", "gdr_copy", "all"),
+    "FI_EFA_USE_DEVICE_RDMA": NUMBER,
+    "FI_EFA_FORK_SAFE": NUMBER,
+    "UCX_TLS": words(
+        "rc", "rc_x", "ud", "dc", "dc_x", "tcp", "self", "sm", "cuda", "cuda_copy", "cuda_ipc", "gdr_copy", "all"
+    ),
     "UCX_NET_DEVICES": INTERFACES,
 }
 
 # Words of the files themselves, and folders that everybody has. A user, a host or a folder of such a name tells nobody anything.
-OWN_WORDS = set("""root user node host localhost rank ranks group device float half sum size count type time on all reduce in out of
+OWN_WORDS = set(
+    """root user node host localhost rank ranks group device float half sum size count type time on all reduce in out of
     place name true false gpu cuda nccl gloo no ddpsim real measured measurement timeline step forward backward optimizer default
     linux and the ddpsim-validation home work tmp usr opt data src build release scripts local bin share mnt var runs scratch
     cluster workload model models main
@@ -104,30 +218,41 @@ OWN_WORDS = set("""root user node host localhost rank ranks group device float h
     parameter shape dtype ready recorded recording collect collected given parts hardware topology versions environment pinning matrix
     job jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times optimizer
     shared memory grid block blocks warps occupancy registers stall overhead fwdbwd loss loader batch json xml csv txt gz user home run lab
-    fsdp deepspeed megatron horovod cut off damaged copy again""".split())
+    fsdp deepspeed megatron horovod cut off damaged copy again""".split()
+)
 PATH = r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])"""
 OF_PATH = r"""[^\s"'<>,;:)\]`]"""
 QUOTED_PATH = re.compile(r"""'(?=[^'\n]*/)[^'\n]*'|(?<=")(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^"\n]*(?=")""")
 WHOLE_PATH = re.compile(r"^(?:~[\w.-]*|\.{0,2})/\S[^\n]*", re.MULTILINE)
 # Where a function stands, as a profiler writes it: "FILE(12): function". A name with blanks has no other end.
 FRAME = re.compile(r"^[^\n]*(?=\(\d+\): )", re.MULTILINE)
-PYTHON_FILE = re.compile(r"""(?:^|(?<="))[^"\n\r]*\.py(?=\(\d+\))|(?<![^\s"'(\[<=,;])[^\s"'(\[<=,;]+\.py(?!\w)""", re.MULTILINE)
+PYTHON_FILE = re.compile(
+    r"""(?:^|(?<="))[^"\n\r]*\.py(?=\(\d+\))|(?<![^\s"'(\[<=,;])[^\s"'(\[<=,;]+\.py(?!\w)""", re.MULTILINE
+)
 # By these a reader knows who communicates (traces/src/scheme_names.cpp): shown as here, whatever stood around them.
 FILES_OF_SCHEMES = ("deepspeed/runtime/engine.py", "megatron/core/distributed/_.py", "horovod/torch/_.py")
 # All of a URL: its user, password, host, path and query may each name somebody.
 URL = re.compile(r"""(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s"'<>`]+""")
 # "user@host.org", "user:password@host:5432/base", and what ssh takes: "user@host.org:folder/file".
-MAIL = re.compile(r"""(?<![\w.+-])[\w.+-]+(?::[^\s"'<>@/]+@[\w.-]+|@(?:[\w-]+\.)+[A-Za-z]{2,}(?![\w-]))(?::[^\s"'<>,;)\]`]+|/[^\s"'<>,;)\]`]*)?""")
+MAIL = re.compile(
+    r"""(?<![\w.+-])[\w.+-]+(?::[^\s"'<>@/]+@[\w.-]+|@(?:[\w-]+\.)+[A-Za-z]{2,}(?![\w-]))(?::[^\s"'<>,;)\]`]+|/[^\s"'<>,;)\]`]*)?"""
+)
 # "C:\\Users\\jane", "\\\\server\\share\\jane", each backslash once, or twice where a log escapes it. Between quotes a name may have blanks.
 WINDOWS = r"""(?:(?<![A-Za-z0-9])[A-Za-z]:\\|(?<!\\)\\{2,4}[\w.$-]+\\)"""
 WINDOWS_PATH = re.compile(rf"""(?<=["']){WINDOWS}[^"'\n]*(?=["'])|{WINDOWS}[^\s"'<>,;)\]`]*""")
 WHOLE_WINDOWS_PATH = re.compile(rf"^{WINDOWS}[^\n]*", re.MULTILINE)
-UUID = re.compile(r"(?<![\w-])(?:(?:MIG-)?(?:GPU-)?[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|(?:GPU|MIG)-[0-9A-Fa-f][0-9A-Fa-f-]{7,})(?:/\d+/\d+)?(?![\w-])")
+UUID = re.compile(
+    r"(?<![\w-])(?:(?:MIG-)?(?:GPU-)?[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|(?:GPU|MIG)-[0-9A-Fa-f][0-9A-Fa-f-]{7,})(?:/\d+/\d+)?(?![\w-])"
+)
 IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
-MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])|(?<=\benx)[0-9a-f]{12}\b")  # or a serial number, as lspci has it
+MAC = re.compile(
+    r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])|(?<=\benx)[0-9a-f]{12}\b"
+)  # or a serial number, as lspci has it
 HEX = "[0-9A-Fa-f]{1,4}"
 # Of four groups or more, or shortened: what has fewer is a time of day or a bus.
-IPV6 = re.compile(rf"(?<![\w:.])(?:(?:{HEX}:){{3,7}}{HEX}|(?:{HEX}(?::{HEX})*)?::(?:{HEX}(?::{HEX})*)|{HEX}(?::{HEX})*::)(?![\w:])")
+IPV6 = re.compile(
+    rf"(?<![\w:.])(?:(?:{HEX}:){{3,7}}{HEX}|(?:{HEX}(?::{HEX})*)?::(?:{HEX}(?::{HEX})*)|{HEX}(?::{HEX})*::)(?![\w:])"
+)
 IDENTITY = re.compile(r'\b(host_hash|guid)="([^"]*)"')
 MOST_REMEMBERED = 1 << 17  # texts of a trace
 SCHEMA_NAME = re.compile(r"ddpsim\.[a-z_]+/\d+")
@@ -154,8 +279,12 @@ def decoded(written):
 def legible(text):
     """The text as a terminal may show it: control characters, overrides of direction and bytes that are no UTF-8 are written as
     escapes."""
-    return "".join(one if unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else one.encode("unicode_escape", "backslashreplace").decode()
-                   for one in text)
+    return "".join(
+        one
+        if unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        else one.encode("unicode_escape", "backslashreplace").decode()
+        for one in text
+    )
 
 
 class Redactor:
@@ -175,7 +304,9 @@ class Redactor:
             self.names.setdefault(word, "<hidden>")
         self.names = {name: shown for name, shown in self.names.items() if name and name.lower() not in OWN_WORDS}
         self.identities = {}
-        self.folders = frozenset()  # those of the names that are folders': keys of a document are of its format, and stay
+        self.folders = (
+            frozenset()
+        )  # those of the names that are folders': keys of a document are of its format, and stay
         self.shown_before = {}
         self.know()
 
@@ -193,7 +324,9 @@ class Redactor:
         words = "|".join(re.escape(name) if name in self.as_spelled else f"(?i:{re.escape(name)})" for name in known)
         self.known = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])") if known else None
         self.in_any_case = {name.lower(): shown for name, shown in self.names.items() if name not in self.as_spelled}
-        within = [re.escape(name) for name in known if not re.fullmatch(f"{OF_PATH}+", name)]  # a path goes on behind the blank of one
+        within = [
+            re.escape(name) for name in known if not re.fullmatch(f"{OF_PATH}+", name)
+        ]  # a path goes on behind the blank of one
         self.path = re.compile(PATH + f"(?:{'|'.join([*within, OF_PATH])})+", re.MULTILINE)
 
     def put(self, pattern, text, shown):
@@ -201,6 +334,7 @@ class Redactor:
             new = shown(match) if callable(shown) else shown
             self.count += new != match[0]
             return new
+
         return pattern.sub(replace, text)
 
     def plain(self, text, but=frozenset()):
@@ -282,6 +416,7 @@ class Redactor:
     def json(self, text):
         """The layout stays."""
         key = ""
+
         def value(match):
             nonlocal key
             if match[2]:
@@ -295,6 +430,7 @@ class Redactor:
                     self.count += 1
                 return '"<hidden>"' if text is None else json.dumps(self.command(text))
             return '"' + self.remembered(match[1]) + '"'
+
         return JSON_TEXT.sub(value, text)
 
     def devices(self, text):
@@ -323,7 +459,7 @@ class Redactor:
         lines = text.split("\n")
         for index, line in enumerate(lines):
             start = "# command: "
-            lines[index] = start + self.command(line[len(start):]) if line.startswith(start) else self.plain(line)
+            lines[index] = start + self.command(line[len(start) :]) if line.startswith(start) else self.plain(line)
         return "\n".join(lines)
 
 
@@ -333,7 +469,9 @@ def setup_of(folder):
     try:
         setup = json.loads(measurement.read_text(encoding="utf-8"))["setup"] if measurement.is_file() else {}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        sys.exit(f"validate: {legible(str(measurement))} is not what ddpsim-real writes. Measure again, into an empty folder (-o FOLDER)")
+        sys.exit(
+            f"validate: {legible(str(measurement))} is not what ddpsim-real writes. Measure again, into an empty folder (-o FOLDER)"
+        )
     setup = setup if isinstance(setup, dict) else {}
     return {key: setup[key] if isinstance(setup.get(key), str) else "" for key in ("hosts", "workload")}
 
@@ -356,6 +494,7 @@ def folders(paths):
 @dataclasses.dataclass
 class Member:
     """A file of the archive: its kind as the manifest names it, and of which rank or node it is, where it is of one."""
+
     path: str
     kind: str
     content: bytes
@@ -377,9 +516,14 @@ def redacted(redactor, member):
     """The member with names replaced; compressed where its path says so."""
     text = member.content.decode("utf-8", errors="replace")
     before = redactor.count
-    read = {"devices": redactor.devices, **dict.fromkeys(("environment", "versions", "pinning"), redactor.settings)}.get(member.kind)
+    read = {
+        "devices": redactor.devices,
+        **dict.fromkeys(("environment", "versions", "pinning"), redactor.settings),
+    }.get(member.kind)
     shown = (read(text) if read else redactor.file(member.path.removesuffix(".gz"), text)).encode()
-    member.key = redactor.plain(member.key, redactor.folders if member.path.endswith(".json") else frozenset())  # as it stands in the file
+    member.key = redactor.plain(
+        member.key, redactor.folders if member.path.endswith(".json") else frozenset()
+    )  # as it stands in the file
     member.content = gzip.compress(shown, 6, mtime=0) if member.path.endswith(".gz") else shown
     member.replaced = redactor.count - before
     return member
@@ -389,7 +533,9 @@ def write_archive(who, top, archive, document, members, left_out, not_found=(), 
     """The list first, then the archive: beside its place, and renamed when it is whole. `inputs`: files it must not replace."""
     if archive.exists() and any(os.path.exists(file) and os.path.samefile(file, archive) for file in inputs):
         sys.exit(f"{who}: {legible(str(archive))} is an input, too. Name another folder: -o FOLDER")
-    manifest = json.dumps({"schema": SCHEMA, **document, "members": [member.entry() for member in members]}, indent=1) + "\n"
+    manifest = (
+        json.dumps({"schema": SCHEMA, **document, "members": [member.entry() for member in members]}, indent=1) + "\n"
+    )
     files = [Member("manifest.json", "", manifest.encode()), *members]
     print(f"{who}: {legible(str(archive))} will hold, with names of users, hosts and files and addresses replaced:")
     for member in files:
@@ -405,8 +551,9 @@ def write_archive(who, top, archive, document, members, left_out, not_found=(), 
         directly = place.exists() and not place.is_file()  # a device or a pipe
         if not directly:  # a name that nobody can foresee, and plant a link at
             partial = place.with_name(f".ddpsim-{secrets.token_hex(8)}")
-        with open(place if directly else partial, "wb" if directly else "xb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
-                tarfile.open(fileobj=zipped, mode="w") as out:
+        with open(place if directly else partial, "wb" if directly else "xb") as bare, gzip.GzipFile(
+            "", "wb", fileobj=bare, mtime=0
+        ) as zipped, tarfile.open(fileobj=zipped, mode="w") as out:
             for member in files:
                 entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
                 entry.size = len(member.content)
@@ -454,15 +601,6 @@ def pack(folder, archive, paths, hide_workload):
     write_archive("validate", "ddpsim-validation", archive, document, members, left_out, inputs=paths)
 
 
-def whole_number(most):
-    """What an option takes: 1 to `most`."""
-    def number(text):
-        if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{legible(text)!r} is not a whole number from 1 to {most}")
-        return int(text)
-    return number
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -472,24 +610,13 @@ def main():
     packing.add_argument("archive", type=pathlib.Path)
     packing.add_argument("--hide", action="append", default=[], metavar="PATH", help="none of its parts is to be seen")
     packing.add_argument("--hide-workload", action="store_true", help="nor the workload's name")
-    collecting = commands.add_parser("collect")
-    collecting.add_argument("parts", type=pathlib.Path)
-    collecting.add_argument("archive", type=pathlib.Path)
-    collecting.add_argument("--ranks", type=whole_number(MOST_RANKS), default=1)
-    collecting.add_argument("--step-time", default="", metavar="TIME", help="without the profiler: 104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT")
-    collecting.add_argument("--batch-size", type=whole_number(1 << 30), metavar="N")
-    for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):
-        collecting.add_argument(f"--{name}", action="append", default=[], metavar="PATTERN")
     arguments = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
     if arguments.command == "environment":
         environment()
-    elif arguments.command == "pack":
-        pack(arguments.folder, arguments.archive, arguments.hide, arguments.hide_workload)
     else:
-        import collected_parts
-        collected_parts.collect(arguments)
+        pack(arguments.folder, arguments.archive, arguments.hide, arguments.hide_workload)
 
 
 if __name__ == "__main__":

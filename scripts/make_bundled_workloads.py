@@ -41,7 +41,7 @@ RECORDINGS = {
         "recorded_with": {"ddp_hooks": True, "world_size": 1, "nccl_kernels": 0, "finalize_us": 690},
         "provenance": {
             "summary": "ResNet-50, fp32, batch 32 on one V100 under DDP with one rank: "
-                       "copies into buckets recorded, no communication",
+            "copies into buckets recorded, no communication",
             "source": "facebookresearch/HolisticTraceAnalysis, tests/data/ns_resolution_trace (MIT)",
             "gpu_name": "Tesla V100-SXM2-32GB",
             "bucket_bytes": "8196000 31502336 26255360 26550272 9724160",
@@ -62,13 +62,14 @@ RECORDINGS = {
             "source": "pytorch/kineto, tb_plugin/samples/resnet50_num_workers_0 (BSD-3-Clause)",
             "gpu_name": "Tesla V100-DGXS-32GB",
             "times": "means over iterations 2..n; forward is kernel-busy time, its window being "
-                     "launch-bound; no iteration, the recorded period being data loading",
+            "launch-bound; no iteration, the recorded period being data loading",
         },
     },
 }
 RECORDED_NAMES = (
     "Parameter names follow torchvision; the order is the one autograd finishes gradients in, "
-    "measured with PyTorch 1.13; times derived from the source, which is not included")
+    "measured with PyTorch 1.13; times derived from the source, which is not included"
+)
 
 PROFILES = {  # table: model of the catalogue, its title, batch
     "alexnet": ("alexnet", "AlexNet", 256),
@@ -83,19 +84,26 @@ PROFILES = {  # table: model of the catalogue, its title, batch
 PROFILED_TIMES = (
     "sums of module times, the GPU waited for after each: forward is too long by up to 0.3 ms a "
     "module, backward by 0.03 ms; no optimizer and no iteration were measured; the source does not "
-    "name the GPU, a V100 of 2019 fits its times (within 15 %)")
+    "name the GPU, a V100 of 2019 fits its times (within 15 %)"
+)
 PROFILED_NAMES = (
     "Parameter names follow torchvision; a module's gradients are written when its row ends; times "
-    "derived from the source, which is not included")
+    "derived from the source, which is not included"
+)
 
 
 def model_of(ddpsim, name):
     """The catalogue's parameters, ready order and buffers."""
-    estimate = subprocess.run([ddpsim, "import", "%s@V100:b1" % name], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, check=True).stdout
+    estimate = subprocess.run(
+        [ddpsim, "import", "%s@V100:b1" % name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
+    ).stdout
     document = json.loads(estimate)
-    return {"parameters": document["parameters"], "sample": document["sample"], "buffers": document.get("buffers", []),
-            "order": [event["parameter"] for event in document["backward"]["ready"]]}
+    return {
+        "parameters": document["parameters"],
+        "sample": document["sample"],
+        "buffers": document.get("buffers", []),
+        "order": [event["parameter"] for event in document["backward"]["ready"]],
+    }
 
 
 def number(text):
@@ -127,8 +135,10 @@ def document(name, batch, model, times, recording):
         '"parameter_order": "definition"',
         '"parameters": ' + block("[", parameters, "]", "  "),
         '"forward": ' + phase(recording["forward"]),
-        '"backward": ' + block("{", ['"duration_us": ' + recording["backward"],
-                                     '"ready": ' + block("[", ready, "]", "    ")], "}", "  "),
+        '"backward": '
+        + block(
+            "{", ['"duration_us": ' + recording["backward"], '"ready": ' + block("[", ready, "]", "    ")], "}", "  "
+        ),
     ]
     for phase_name in ("optimizer", "iteration"):
         if recording.get(phase_name):
@@ -167,18 +177,23 @@ def profiled(name, title, batch, rows, model):
             times.append(str(at))
         assert left == 0, row
     assert next(gradients, None) is None
-    return document(name, batch, model, times, {
-        "forward": str(sum(microseconds(row["forward_ms"]) for row in rows)),
-        "backward": str(at),
-        "recorded_with": {"ddp_hooks": False, "world_size": 1, "nccl_kernels": 0},
-        "provenance": {
-            "summary": "%s, fp32, batch %d on one V100: module times of a profiler, added up"
-                       % (title, batch),
-            "source": "msr-fiddle/pipedream, profiles of image_classification models (MIT)",
-            "times": PROFILED_TIMES,
-            "names": PROFILED_NAMES,
+    return document(
+        name,
+        batch,
+        model,
+        times,
+        {
+            "forward": str(sum(microseconds(row["forward_ms"]) for row in rows)),
+            "backward": str(at),
+            "recorded_with": {"ddp_hooks": False, "world_size": 1, "nccl_kernels": 0},
+            "provenance": {
+                "summary": "%s, fp32, batch %d on one V100: module times of a profiler, added up" % (title, batch),
+                "source": "msr-fiddle/pipedream, profiles of image_classification models (MIT)",
+                "times": PROFILED_TIMES,
+                "names": PROFILED_NAMES,
+            },
         },
-    })
+    )
 
 
 def main(ddpsim, tables, folder):

@@ -4,11 +4,19 @@ import datetime
 import os
 import re
 
-EXIT_STATUS = [("0", "done"), ("1", "a failure of the program or of the machine"), ("2", "wrong usage"), ("3", "bad input"),
-               ("4", "a check found a regression"), ("130", "interrupted")]
-DESCRIPTION = ["Replays one training step of PyTorch DistributedDataParallel from a recording of one rank, and predicts that "
-               "step on another cluster, or with another bucket_cap_mb, without a GPU at hand.",
-               "Every answer says how sure it is, and what to measure to be surer."]
+EXIT_STATUS = [
+    ("0", "done"),
+    ("1", "a failure of the program or of the machine"),
+    ("2", "wrong usage"),
+    ("3", "bad input"),
+    ("4", "a check found a regression"),
+    ("130", "interrupted"),
+]
+DESCRIPTION = [
+    "Replays one training step of PyTorch DistributedDataParallel from a recording of one rank, and predicts that "
+    "step on another cluster, or with another bucket_cap_mb, without a GPU at hand.",
+    "Every answer says how sure it is, and what to measure to be surer.",
+]
 
 
 def man_pages(offered):
@@ -21,16 +29,23 @@ def man_pages(offered):
 
 
 def program_page(commands, version):
-    lines = [*head("ddpsim", "simulate a training step of PyTorch DistributedDataParallel", version),
-             ".SH SYNOPSIS", r".B ddpsim", r"\fICOMMAND\fR [\fIOPTION\fR ...] [\fIARGUMENT\fR ...]",
-             ".SH DESCRIPTION"]
+    lines = [
+        *head("ddpsim", "simulate a training step of PyTorch DistributedDataParallel", version),
+        ".SH SYNOPSIS",
+        r".B ddpsim",
+        r"\fICOMMAND\fR [\fIOPTION\fR ...] [\fIARGUMENT\fR ...]",
+        ".SH DESCRIPTION",
+    ]
     for paragraph in DESCRIPTION:
         lines += [".PP", text(paragraph)]
     lines.append(".SH COMMANDS")
     for command in commands:
         lines += entry(rf"\fBddpsim\-{text(command['name'])}\fR(1)", command["summary"])
-    lines += [".SH OPTIONS", *entry(r"\fB\-h\fR, \fB\-\-help\fR", "print help, of a command where one precedes, and exit"),
-              *entry(r"\fB\-\-version\fR", "print the version and exit")]
+    lines += [
+        ".SH OPTIONS",
+        *entry(r"\fB\-h\fR, \fB\-\-help\fR", "print help, of a command where one precedes, and exit"),
+        *entry(r"\fB\-\-version\fR", "print the version and exit"),
+    ]
     lines.append(".SH EXIT STATUS")
     for code, meaning in EXIT_STATUS:
         lines += entry(rf"\fB{code}\fR", meaning)
@@ -38,8 +53,12 @@ def program_page(commands, version):
 
 
 def command_page(command, version):
-    lines = [*head(f"ddpsim-{command['name']}", command["summary"], version), ".SH SYNOPSIS",
-             rf".B ddpsim {text(command['name'])}", " ".join([r"[\fIOPTION\fR ...]", *map(placed, command["positionals"])])]
+    lines = [
+        *head(f"ddpsim-{command['name']}", command["summary"], version),
+        ".SH SYNOPSIS",
+        rf".B ddpsim {text(command['name'])}",
+        " ".join([r"[\fIOPTION\fR ...]", *map(placed, command["positionals"])]),
+    ]
     if command["positionals"]:
         lines.append(".SH ARGUMENTS")
     for positional in command["positionals"]:
@@ -60,8 +79,13 @@ def command_page(command, version):
 def head(name, summary, version):
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     date = datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc).strftime("%Y-%m-%d") if epoch else ""
-    return [f'.TH {text(name.upper())} 1 "{date}" "ddpsim {version}" "ddpsim"', ".nh", ".ad l",
-            ".SH NAME", rf"{text(name)} \- {text(summary)}"]
+    return [
+        f'.TH {text(name.upper())} 1 "{date}" "ddpsim {version}" "ddpsim"',
+        ".nh",
+        ".ad l",
+        ".SH NAME",
+        rf"{text(name)} \- {text(summary)}",
+    ]
 
 
 def placed(positional):

@@ -14,10 +14,26 @@ import re
 import sys
 
 FOLDERS = ("sim", "formats", "models", "topologies", "traces", "diagnose", "calibrate", "jobs", "reports", "cli")
-DEFINITION = re.compile(r"^(?!\s|//|#|using|namespace|return|else|if|for|while|switch|struct|class|enum)"
-                        r"[\w:<>,&*\s\[\]]*?\b(\w+)\(", re.MULTILINE)
+DEFINITION = re.compile(
+    r"^(?!\s|//|#|using|namespace|return|else|if|for|while|switch|struct|class|enum)"
+    r"[\w:<>,&*\s\[\]]*?\b(\w+)\(",
+    re.MULTILINE,
+)
 CALL = re.compile(r"(?<![\w.>:])(?:\w+::)*(\w+)\(")
-WORDS = {"if", "for", "while", "switch", "return", "sizeof", "catch", "static_cast", "move", "get", "get_if", "holds_alternative"}
+WORDS = {
+    "if",
+    "for",
+    "while",
+    "switch",
+    "return",
+    "sizeof",
+    "catch",
+    "static_cast",
+    "move",
+    "get",
+    "get_if",
+    "holds_alternative",
+}
 
 
 def bare(text):
@@ -49,7 +65,7 @@ def split_arguments(text):
         if letter in "([{<":
             depth += 1
         elif letter in ")]}>":
-            depth -= text[place - 1:place + 1] != "->"
+            depth -= text[place - 1 : place + 1] != "->"
         elif letter == "," and depth == 0:
             parts.append(text[begin:place])
             begin = place + 1
@@ -64,10 +80,18 @@ class Function:
 
 def functions_of(root):
     """Every function defined at the outermost level, by name."""
-    texts = {path.relative_to(root): bare(path.read_text(encoding="utf-8"))
-             for folder in FOLDERS for path in sorted((root / folder).rglob("*.[ch]pp"))}
+    texts = {
+        path.relative_to(root): bare(path.read_text(encoding="utf-8"))
+        for folder in FOLDERS
+        for path in sorted((root / folder).rglob("*.[ch]pp"))
+    }
     # Other modules may call what a header has.
-    promised = {(path.stem, name) for path, text in texts.items() if path.suffix == ".hpp" for name in re.findall(r"\b(\w+)\(", text)}
+    promised = {
+        (path.stem, name)
+        for path, text in texts.items()
+        if path.suffix == ".hpp"
+        for name in re.findall(r"\b(\w+)\(", text)
+    }
     found = {}
     for path, text in texts.items():
         for start in DEFINITION.finditer(text):
@@ -77,8 +101,14 @@ def functions_of(root):
             if behind:
                 brace = closed + behind.end() - 1
                 found.setdefault(name, []).append(
-                    Function(path, name, text[opened + 1:closed], text[brace:closing(text, brace) + 1],
-                             (path.stem, name) in promised))
+                    Function(
+                        path,
+                        name,
+                        text[opened + 1 : closed],
+                        text[brace : closing(text, brace) + 1],
+                        (path.stem, name) in promised,
+                    )
+                )
     return found
 
 
@@ -93,8 +123,12 @@ class Walk:
         names = {parameter}
         carries = lambda text: any(re.search(rf"(?<![\w.>]){name}\b", text) for name in names)
         events = [(found.start(), "call", found) for found in CALL.finditer(function.body)]
-        events += [(found.start(), "name", found) for found in
-                   re.finditer(r"&\s*(\w+)\s*=\s*\*?([\w.>*-]+);|auto&?\s*(\w+)\s*=\s*&?\*?([\w.>-]+);", function.body)]
+        events += [
+            (found.start(), "name", found)
+            for found in re.finditer(
+                r"&\s*(\w+)\s*=\s*\*?([\w.>*-]+);|auto&?\s*(\w+)\s*=\s*&?\*?([\w.>-]+);", function.body
+            )
+        ]
         for _, kind, found in sorted(events, key=lambda event: event[0]):
             if kind == "name":
                 name, value = found.group(1) or found.group(3), found.group(2) or found.group(4)
@@ -102,7 +136,7 @@ class Walk:
                     names.add(name)
                 continue
             closed = closing(function.body, found.end() - 1)
-            for position, argument in enumerate(split_arguments(function.body[found.end():closed])):
+            for position, argument in enumerate(split_arguments(function.body[found.end() : closed])):
                 # What another call makes of it is followed there.
                 if re.search(r"\w\(", argument) or not carries(argument):
                     continue

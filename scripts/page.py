@@ -33,8 +33,22 @@ PLAIN = "This page runs the simulator in your browser: it needs scripts, which a
 def bundled(source):
     """Minified, with no character that UTF-8 or a string literal could stumble over."""
     made = subprocess.run(
-        ["esbuild", source, "--bundle", "--minify", "--format=iife", "--target=es2022", "--charset=ascii",
-         "--legal-comments=none", "--log-level=warning"], cwd=SOURCES, check=True, capture_output=True, text=True)
+        [
+            "esbuild",
+            source,
+            "--bundle",
+            "--minify",
+            "--format=iife",
+            "--target=es2022",
+            "--charset=ascii",
+            "--legal-comments=none",
+            "--log-level=warning",
+        ],
+        cwd=SOURCES,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return made.stdout.strip()
 
 
@@ -60,9 +74,14 @@ def page(folder="src", engine=None):
             inside += f'<script type="application/gzip" id="{name}">{packed(engine / file)}</script>\n'
         inside += '<script type="application/gzip" id="inputs"></script>\n'
     made = (SOURCES / "page.html").read_text()
-    for place, text in {"policy": f"default-src 'none'; {allowed}; style-src {policy(style)}; base-uri 'none'; form-action 'none'",
-                        "style": style, "script": script, "inside": inside, "plain": PLAIN if engine else "",
-                        "title": "ddpsim" if engine else "ddpsim report"}.items():
+    for place, text in {
+        "policy": f"default-src 'none'; {allowed}; style-src {policy(style)}; base-uri 'none'; form-action 'none'",
+        "style": style,
+        "script": script,
+        "inside": inside,
+        "plain": PLAIN if engine else "",
+        "title": "ddpsim" if engine else "ddpsim report",
+    }.items():
         assert made.count(f"@@{place}@@") == 1, place
         made = made.replace(f"@@{place}@@", text)
     # The program fills these two, and where there is an engine the third.
@@ -81,8 +100,14 @@ def missing():
 
 def main():
     parser = argparse.ArgumentParser(description="makes the page of --report, and ddpsim.html")
-    parser.add_argument("--check", action="store_true", help="writes nothing: is the committed page what its sources give?")
-    parser.add_argument("--engine", type=pathlib.Path, help="folder of ddpsim-worker.js and ddpsim.wasm: makes the page with them inside")
+    parser.add_argument(
+        "--check", action="store_true", help="writes nothing: is the committed page what its sources give?"
+    )
+    parser.add_argument(
+        "--engine",
+        type=pathlib.Path,
+        help="folder of ddpsim-worker.js and ddpsim.wasm: makes the page with them inside",
+    )
     parser.add_argument("-o", dest="out", type=pathlib.Path, default=MADE)
     given = parser.parse_args()
     if reason := missing():

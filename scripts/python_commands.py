@@ -19,10 +19,19 @@ WIDTH = 120
 
 # The class of the answer, and the function of _answer.py that gets it.
 ANSWERS = {
-    "simulate": ("SimulateResult", "answer"), "tune": ("TuneResult", "answer"), "advise": ("AdviseResult", "answer"),
-    "compare": ("CompareResult", "answer"), "sweep": ("SweepResult", "sweep"), "diff": ("DiffResult", "answer"), "buckets": ("BucketsResult", "answer"),
-    "allreduce": ("AllreduceResult", "answer"), "topo": ("TopoResult", "answer"), "import": ("Workload", "saved"),
-    "calibrate": ("CalibrateResult", "saved"), "validate": ("ValidateResult", "answer"), "list": ("ListResult", "answer"),
+    "simulate": ("SimulateResult", "answer"),
+    "tune": ("TuneResult", "answer"),
+    "advise": ("AdviseResult", "answer"),
+    "compare": ("CompareResult", "answer"),
+    "sweep": ("SweepResult", "sweep"),
+    "diff": ("DiffResult", "answer"),
+    "buckets": ("BucketsResult", "answer"),
+    "allreduce": ("AllreduceResult", "answer"),
+    "topo": ("TopoResult", "answer"),
+    "import": ("Workload", "saved"),
+    "calibrate": ("CalibrateResult", "saved"),
+    "validate": ("ValidateResult", "answer"),
+    "list": ("ListResult", "answer"),
 }
 NAMES = {"import": "import_trace"}  # a word of Python's
 IMPLIED = ("--help", "--json")
@@ -101,8 +110,14 @@ def type_of(option):
 
 
 def wrapped(text, indent, rest=None):
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent if rest is None else rest,
-                         break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if rest is None else rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def sentence(text):
@@ -181,29 +196,37 @@ def function(command):
     signature = "".join(f"    {line},\n" for line in lines)
     inputs = ", ".join(names) + ("," if len(names) == 1 else "")
     given = "".join(f'        "{option["name"]}": {value_of(option)},\n' for option in options)
+    given = f"    options = {{\n{given}    }}\n"
     if command["name"] == "list":
         returns = "ListResult | CommandsResult"
-        head = ('@overload\ndef list(*, commands: Literal[False] = False) -> ListResult: ...\n'
-                '@overload\ndef list(*, commands: Literal[True]) -> CommandsResult: ...\n')
-        return head + (f"def {name}(\n{signature}) -> {returns}:\n{docstring(command, options)}\n"
-                       f"    from ._answer import {getter}\n"
-                       f"{import_of_values(options)}"
-                       f"    from ._results import CommandsResult, ListResult\n\n"
-                       f"    options = {{\n{given}    }}\n"
-                       f'    return {getter}(CommandsResult, "list", (), options) if commands else '
-                       f'{getter}(ListResult, "list", (), options)\n')
+        head = (
+            "@overload\ndef list(*, commands: Literal[False] = False) -> ListResult: ...\n"
+            "@overload\ndef list(*, commands: Literal[True]) -> CommandsResult: ...\n"
+        )
+        return head + (
+            f"def {name}(\n{signature}) -> {returns}:\n{docstring(command, options)}\n"
+            f"    from ._answer import {getter}\n"
+            f"{import_of_values(options)}"
+            f"    from ._results import CommandsResult, ListResult\n\n"
+            f"{given}"
+            f'    return {getter}(CommandsResult, "list", (), options) if commands else '
+            f'{getter}(ListResult, "list", (), options)\n'
+        )
     imports = f"    from ._answer import {getter}\n"
     imports += import_of_values(options)
     imports += f"    from ._results import {kind}\n"
-    return (f"def {name}(\n{signature}) -> {kind}:\n{docstring(command, options)}\n{imports}\n"
-            f'    return {getter}({kind}, "{command["name"]}", ({inputs}), {{\n{given}    }})\n')
+    return (
+        f"def {name}(\n{signature}) -> {kind}:\n{docstring(command, options)}\n{imports}\n"
+        f'{given}    return {getter}({kind}, "{command["name"]}", ({inputs}), options)\n'
+    )
 
 
 def module(document):
     commands = document["commands"]
     kinds = sorted({ANSWERS[command["name"]][0] for command in commands} | {"CommandsResult"})
     names = sorted(NAMES.get(command["name"], command["name"]) for command in commands)
-    return ('''"""A function for each command of the program: made by scripts/python_commands.py, not by hand.
+    return (
+        '''"""A function for each command of the program: made by scripts/python_commands.py, not by hand.
 
 Options keep their names, `--bucket-cap-mb` as `bucket_cap_mb`; None leaves one out, and a sequence stands for X,X,… or for an
 option given several times. What an option takes is text as on the command line, with its unit: "104ms", "40GB".
@@ -216,11 +239,17 @@ from typing import TYPE_CHECKING, Literal, overload
 if TYPE_CHECKING:
     from ._arguments import File, Files, Input, Inputs, Text, Texts
     from ._results import (
-''' + "".join(f"        {kind},\n" for kind in kinds) + f'''    )
+'''
+        + "".join(f"        {kind},\n" for kind in kinds)
+        + f"""    )
 
 VERSION = {json.dumps(document["version"])}
-''' + "".join(f"\n\n{function(command)}" for command in commands) +
-            "\n\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n")
+"""
+        + "".join(f"\n\n{function(command)}" for command in commands)
+        + "\n\n__all__ = [\n"
+        + "".join(f'    "{name}",\n' for name in names)
+        + "]\n"
+    )
 
 
 def main():
@@ -228,7 +257,9 @@ def main():
     parser.add_argument("--program", required=True, help="the program whose commands they are")
     parser.add_argument("-o", "--output", default=ROOT / "python" / "ddpsim" / "_commands.py", type=pathlib.Path)
     arguments = parser.parse_args()
-    listed = subprocess.run([arguments.program, "list", "--commands", "--json"], stdout=subprocess.PIPE, check=True).stdout
+    listed = subprocess.run(
+        [arguments.program, "list", "--commands", "--json"], stdout=subprocess.PIPE, check=True
+    ).stdout
     arguments.output.write_text(module(json.loads(listed)), encoding="utf-8")
 
 

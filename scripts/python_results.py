@@ -23,7 +23,12 @@ from golden import GOLDEN  # noqa: E402, which documents.py has made importable
 
 # Class of a document; its section in docs/formats.md; what it is; the key of its rows.
 ANSWERS = {
-    "ddpsim.result/1": ("SimulateResult", "simulate --json", "One step: its parts, its buckets, where the efficiency goes", "buckets"),
+    "ddpsim.result/1": (
+        "SimulateResult",
+        "simulate --json",
+        "One step: its parts, its buckets, where the efficiency goes",
+        "buckets",
+    ),
     "ddpsim.tune/1": ("TuneResult", "tune --json", "Whether another cap is worth it, and the step by cap", "curve"),
     "ddpsim.advice/1": ("AdviseResult", "advise --json", "Every lever of DDP and NCCL, best first", "rows"),
     "ddpsim.compare/1": ("CompareResult", "compare --json", "Clusters side by side", "rows"),
@@ -32,89 +37,291 @@ ANSWERS = {
     "ddpsim.allreduce/1": ("AllreduceResult", "allreduce --json", "The predicted table of nccl-tests", "rows"),
     "ddpsim.topo/1": ("TopoResult", "results", "A cluster: links, channels, what binds", ""),
     "ddpsim.workload/1": ("Workload", "workload", "What one rank, or several, computed in a step", "parameters"),
-    "ddpsim.calibration/1": ("CalibrateResult", "results", "What was fitted, and how well; `path`: the calibrated cluster", "residuals"),
+    "ddpsim.calibration/1": (
+        "CalibrateResult",
+        "results",
+        "What was fitted, and how well; `path`: the calibrated cluster",
+        "residuals",
+    ),
     "ddpsim.validation/1": ("ValidateResult", "validate --json", "Predicted beside measured", "rows"),
-    "ddpsim.diff/1": ("DiffResult", "diff --json", "Two measured steps: where the time between them went, and why", "rows"),
+    "ddpsim.diff/1": (
+        "DiffResult",
+        "diff --json",
+        "Two measured steps: where the time between them went, and why",
+        "rows",
+    ),
     "ddpsim.list/1": ("ListResult", "results", "What is bundled", ""),
     "ddpsim.commands/1": ("CommandsResult", "list --commands --json", "What the program offers", "commands"),
     "ddpsim.timeline/1": ("Timeline", "timeline", "Spans of streams, rank by rank", ""),
 }
 
 # Attributes of every answer (python/ddpsim/_answer.py).
-ANSWERS_OWN = {"document", "arguments", "messages", "path", "command", "text", "verdict", "report", "page", "timeline", "to_frame",
-               "plot", "has_page", "workbench"}
+ANSWERS_OWN = {
+    "document",
+    "arguments",
+    "messages",
+    "path",
+    "command",
+    "text",
+    "verdict",
+    "report",
+    "page",
+    "timeline",
+    "to_frame",
+    "plot",
+    "has_page",
+    "workbench",
+}
+
+# What only answers of one class have: it names a class of the module, which python/ddpsim/_answer.py cannot know.
+METHODS = {
+    "ddpsim.result/1": '''
+    def timeline(self) -> Timeline:
+        """The step's spans."""
+        return Timeline.from_document(super().timeline().document, arguments=self.arguments, messages=())
+''',
+}
 
 # Class of what stands under a key: "Parent.key", else of the key in any document.
 PARTS = {
-    "BucketsResult.buckets": "AssignedBucket", "Recorded.buckets": "RecordedBucket", "buckets": "Bucket",
-    "default": "CurvePoint", "best": "CurvePoint", "curve": "CurvePoint", "today": "Today",
-    "recommended": "Recommendation", "best_cap": "Recommendation", "next_worse": "NextWorse", "measure_first": "MeasureFirst",
-    "recommended_by_version": "VersionRecommendation", "recommended_by_cause": "CauseRecommendation",
-    "better_lever": "AdviceRow", "AdviseResult.rows": "AdviceRow", "best_partition": "Partition",
-    "gain_us": "Interval", "most_robust_gain_us": "Interval", "behind_percent": "Interval", "dearer_percent": "Interval",
-    "usd_per_1000_steps": "Interval", "usd_per_million_samples": "Interval", "usd_per_million_tokens": "Interval", "usd": "Interval", "seconds": "Interval",
-    "usd_per_hour_of_reference": "Interval", "time": "Interval",
-    "recorded": "Recorded", "Recorded.iteration_us": "RecordedSteps", "RecordedBucket.duration_us": "Durations",
-    "confidence": "Confidence", "measure_next": "NextMeasurement", "calibrated_by": "CalibratedBy", "sensitivities": "Sensitivity", "replay": "Replay",
-    "explained_by": "Explanation", "variation": "Variation", "stragglers": "Straggler", "rank_waits": "RankWaits",
-    "SimulateResult.measured": "MeasuredStep", "MeasuredStep.spans": "MeasuredSpan", "SimulateResult.launch_cost": "LaunchCost",
-    "iterations": "Iteration", "iteration_statistics": "IterationStatistics", "model_averaging": "ModelAveraging",
-    "budget": "StepBudget", "sample": "SampleWork", "data_loader": "DataLoader", "DataLoader.options": "DataLoaderOptions", "epoch": "Epoch", "join": "Join", "Join.iteration": "JoinCollective",
-    "joined_iteration": "JoinCollective", "Join.end": "JoinCollective", "data_loading": "DataLoading",
-    "threads": "HostThreads", "earlier_micro_batches": "EarlierMicroBatches",
-    "scheme": "Scheme", "staleness": "Staleness", "further_model_averaging": "ModelAveraging", "SimulateResult.collectives": "Collective", "Iteration.collectives": "Collective",
-    "loss": "Loss", "memory": "Memory", "Memory.parts": "MemoryParts",
-    "CompareResult.rows": "CompareRow", "Comparison.rows": "CompareRow", "workloads": "Comparison", "mix": "Mix", "Mix.rows": "MixRow",
-    "behind_sources": "BehindSource", "other_choice": "OtherChoice", "here": "Choice", "on_fastest": "Choice", "cost": "Cost",
-    "price": "Price", "prices": "Price", "until": "Until", "predicted": "Stretch", "possible": "Stretch", "certain": "Stretch",
-    "points": "SweepPoint", "shard": "Shard", "AllreduceResult.rows": "AllreduceRow", "ValidateResult.rows": "ValidateRow",
-    "TopoResult.cluster": "TopoCluster", "intra": "Intra", "network": "Network", "ring": "Channels", "tree": "Channels",
-    "node_types": "NodeType", "vertices": "Vertex", "NodeType.links": "Link", "matrix": "Matrix", "NodeType.channels": "Channel",
-    "bottleneck": "Bottleneck", "bounds": "Bounds", "logged": "LoggedBuckets",
-    "uncalibrated": "Errors", "calibrated": "Errors", "sizes_left_out": "Errors", "predicted_from_others": "Errors",
-    "predicted_by_specification": "Errors", "model_alone": "Errors", "shapes_left_out": "ShapeLeftOut",
-    "CalibrateResult.left_out": "LogLeftOut", "constants": "Constant", "residuals": "Residual", "logs": "Log",
-    "elastic": "Elastic", "Elastic.parts_s": "RunParts", "Elastic.sizes": "RunSize", "Elastic.ended_by": "RunEnds",
-    "Elastic.checkpoint_interval": "CheckpointInterval", "Elastic.at_daly": "AtDaly", "Elastic.interruptions": "Interruption",
-    "Elastic.options": "ElasticOptions", "Elastic.assumed": "Assumed",
-    "intervals": "IntervalsHeld", "caps": "CapsValidated", "limit": "ErrorLimit",
-    "ListResult.workloads": "Bundled", "models": "Bundled", "clusters": "Bundled", "gpus": "Bundled", "ListResult.torch": "Bundled",
-    "DiffResult.before": "DiffSide", "DiffResult.after": "DiffSide", "DiffSide.kernels": "KernelTimes", "DiffResult.rows": "DiffRow",
-    "DiffResult.causes": "SlowdownCause", "DiffResult.findings": "Finding", "kernel_kinds": "KernelKind", "late_ranks": "LateRanks", "LateRanks.ranks": "LateRank",
-    "DiffResult.collectives": "JoinedCollective", "JoinedCollective.waits": "RankWaiting", "DiffResult.limit": "SlowdownLimit",
-    "DiffResult.sizes": "SizeChange", "DiffResult.excluded": "ExcludedCause",
-    "across_groups": "GroupPairs", "within_groups": "GroupPairs",
-    "pairs": "NodePairs", "slow_pairs": "PairBandwidth", "slow_paths": "PairBandwidth", "undecided": "PairBandwidth",
-    "commands": "Command", "positionals": "Positional", "options": "Option",
-    "parameters": "Parameter", "forward": "Work", "backward": "Backward", "optimizer": "Work", "iteration": "Work", "ready": "Ready",
-    "host": "Host", "launch_waits": "HostTimes", "Host.launch_cost": "HostTimes", "gpu_busy": "HostTimes", "launches": "Launches",
-    "recorded_with": "RecordedWith", "collectives": "RecordedCollective", "steps": "RecordedStep", "ranks": "RankRecording",
-    "Timeline.ranks": "RankTimeline", "RankTimeline.spans": "Span", "activations": "Activations", "buffers": "Buffer",
+    "BucketsResult.buckets": "AssignedBucket",
+    "Recorded.buckets": "RecordedBucket",
+    "buckets": "Bucket",
+    "default": "CurvePoint",
+    "best": "CurvePoint",
+    "curve": "CurvePoint",
+    "today": "Today",
+    "recommended": "Recommendation",
+    "best_cap": "Recommendation",
+    "next_worse": "NextWorse",
+    "measure_first": "MeasureFirst",
+    "recommended_by_version": "VersionRecommendation",
+    "recommended_by_cause": "CauseRecommendation",
+    "better_lever": "AdviceRow",
+    "AdviseResult.rows": "AdviceRow",
+    "best_partition": "Partition",
+    "gain_us": "Interval",
+    "most_robust_gain_us": "Interval",
+    "behind_percent": "Interval",
+    "dearer_percent": "Interval",
+    "usd_per_1000_steps": "Interval",
+    "usd_per_million_samples": "Interval",
+    "usd_per_million_tokens": "Interval",
+    "usd": "Interval",
+    "seconds": "Interval",
+    "usd_per_hour_of_reference": "Interval",
+    "time": "Interval",
+    "recorded": "Recorded",
+    "Recorded.iteration_us": "RecordedSteps",
+    "RecordedBucket.duration_us": "Durations",
+    "confidence": "Confidence",
+    "measure_next": "NextMeasurement",
+    "calibrated_by": "CalibratedBy",
+    "sensitivities": "Sensitivity",
+    "replay": "Replay",
+    "explained_by": "Explanation",
+    "variation": "Variation",
+    "stragglers": "Straggler",
+    "rank_waits": "RankWaits",
+    "SimulateResult.measured": "MeasuredStep",
+    "MeasuredStep.spans": "MeasuredSpan",
+    "SimulateResult.launch_cost": "LaunchCost",
+    "iterations": "Iteration",
+    "iteration_statistics": "IterationStatistics",
+    "model_averaging": "ModelAveraging",
+    "budget": "StepBudget",
+    "sample": "SampleWork",
+    "data_loader": "DataLoader",
+    "DataLoader.options": "DataLoaderOptions",
+    "epoch": "Epoch",
+    "join": "Join",
+    "Join.iteration": "JoinCollective",
+    "joined_iteration": "JoinCollective",
+    "Join.end": "JoinCollective",
+    "data_loading": "DataLoading",
+    "threads": "HostThreads",
+    "earlier_micro_batches": "EarlierMicroBatches",
+    "scheme": "Scheme",
+    "staleness": "Staleness",
+    "further_model_averaging": "ModelAveraging",
+    "SimulateResult.collectives": "Collective",
+    "Iteration.collectives": "Collective",
+    "loss": "Loss",
+    "memory": "Memory",
+    "Memory.parts": "MemoryParts",
+    "CompareResult.rows": "CompareRow",
+    "Comparison.rows": "CompareRow",
+    "workloads": "Comparison",
+    "mix": "Mix",
+    "Mix.rows": "MixRow",
+    "behind_sources": "BehindSource",
+    "other_choice": "OtherChoice",
+    "here": "Choice",
+    "on_fastest": "Choice",
+    "cost": "Cost",
+    "price": "Price",
+    "prices": "Price",
+    "until": "Until",
+    "predicted": "Stretch",
+    "possible": "Stretch",
+    "certain": "Stretch",
+    "points": "SweepPoint",
+    "shard": "Shard",
+    "AllreduceResult.rows": "AllreduceRow",
+    "ValidateResult.rows": "ValidateRow",
+    "TopoResult.cluster": "TopoCluster",
+    "intra": "Intra",
+    "network": "Network",
+    "ring": "Channels",
+    "tree": "Channels",
+    "node_types": "NodeType",
+    "vertices": "Vertex",
+    "NodeType.links": "Link",
+    "matrix": "Matrix",
+    "NodeType.channels": "Channel",
+    "bottleneck": "Bottleneck",
+    "bounds": "Bounds",
+    "logged": "LoggedBuckets",
+    "uncalibrated": "Errors",
+    "calibrated": "Errors",
+    "sizes_left_out": "Errors",
+    "predicted_from_others": "Errors",
+    "predicted_by_specification": "Errors",
+    "model_alone": "Errors",
+    "shapes_left_out": "ShapeLeftOut",
+    "CalibrateResult.left_out": "LogLeftOut",
+    "constants": "Constant",
+    "residuals": "Residual",
+    "logs": "Log",
+    "elastic": "Elastic",
+    "Elastic.parts_s": "RunParts",
+    "Elastic.sizes": "RunSize",
+    "Elastic.ended_by": "RunEnds",
+    "Elastic.checkpoint_interval": "CheckpointInterval",
+    "Elastic.at_daly": "AtDaly",
+    "Elastic.interruptions": "Interruption",
+    "Elastic.options": "ElasticOptions",
+    "Elastic.assumed": "Assumed",
+    "intervals": "IntervalsHeld",
+    "caps": "CapsValidated",
+    "limit": "ErrorLimit",
+    "ListResult.workloads": "Bundled",
+    "models": "Bundled",
+    "clusters": "Bundled",
+    "gpus": "Bundled",
+    "ListResult.torch": "Bundled",
+    "DiffResult.before": "DiffSide",
+    "DiffResult.after": "DiffSide",
+    "DiffSide.kernels": "KernelTimes",
+    "DiffResult.rows": "DiffRow",
+    "DiffResult.causes": "SlowdownCause",
+    "DiffResult.findings": "Finding",
+    "kernel_kinds": "KernelKind",
+    "late_ranks": "LateRanks",
+    "LateRanks.ranks": "LateRank",
+    "DiffResult.collectives": "JoinedCollective",
+    "JoinedCollective.waits": "RankWaiting",
+    "DiffResult.limit": "SlowdownLimit",
+    "DiffResult.sizes": "SizeChange",
+    "DiffResult.excluded": "ExcludedCause",
+    "across_groups": "GroupPairs",
+    "within_groups": "GroupPairs",
+    "pairs": "NodePairs",
+    "slow_pairs": "PairBandwidth",
+    "slow_paths": "PairBandwidth",
+    "undecided": "PairBandwidth",
+    "commands": "Command",
+    "positionals": "Positional",
+    "options": "Option",
+    "parameters": "Parameter",
+    "forward": "Work",
+    "backward": "Backward",
+    "optimizer": "Work",
+    "iteration": "Work",
+    "ready": "Ready",
+    "host": "Host",
+    "launch_waits": "HostTimes",
+    "Host.launch_cost": "HostTimes",
+    "gpu_busy": "HostTimes",
+    "launches": "Launches",
+    "recorded_with": "RecordedWith",
+    "collectives": "RecordedCollective",
+    "steps": "RecordedStep",
+    "ranks": "RankRecording",
+    "Timeline.ranks": "RankTimeline",
+    "RankTimeline.spans": "Span",
+    "activations": "Activations",
+    "buffers": "Buffer",
 }
 # Keys of these are the user's own.
 FREE = {"SweepPoint.grid", "Scheme.options", "Workload.provenance", "Timeline.provenance", "RankRecording.provenance"}
 
 # Numbers that may have a fraction, though the corpus shows none.
-REAL = re.compile(r"us|.*_(us|mb|percent|gbps|scale|slowdown|share|factor|rate|second|hour|s)|share|slowdown|jitter|goodput|"
-                  r"value|low|high|min|median|max|mean|usd.*|oversubscription|from|to|before|measured|predicted|next_.*|mean_error|"
-                  r"min_compression_rate|overlap|interval_percent|cap_range_mb|fewer_nodes|ended|restarts_used_up|store_lost|join_timed_out|"
-                  r"failures|restarts|membership_changes|detection|stop|rendezvous|waiting|load|goodput_.*|.*_goodput|formula|simulated.*")
+REAL = re.compile(
+    r"us|.*_(us|mb|percent|gbps|scale|slowdown|share|factor|rate|second|hour|s)|share|slowdown|jitter|goodput|"
+    r"value|low|high|min|median|max|mean|usd.*|oversubscription|from|to|before|measured|predicted|next_.*|mean_error|"
+    r"min_compression_rate|overlap|interval_percent|cap_range_mb|fewer_nodes|ended|restarts_used_up|store_lost|join_timed_out|"
+    r"failures|restarts|membership_changes|detection|stop|rendezvous|waiting|load|goodput_.*|.*_goodput|formula|simulated.*"
+)
 COUNTED = {"samples_per_step"}  # of these names, whole numbers
 
 # What the corpus has no command for: it needs larger recordings.
 FURTHER = [
-    ("ddpsim.result/1", {"recorded": {"nccl": "2.17.1", "iteration_us": {
-        "steps": 5, "median": 1.5, "low": 1.5, "high": 1.5, "low_high": "least and most", "next_low": 1.5, "next_high": 1.5,
-        "mean_error": 1.5}, "buckets": [{"transfer_us": None}]}}),
-    ("ddpsim.tune/1", {"recommended": {"measure_first": {"then": None, "set_up_to_us": None, "first_bucket_mb": 0.5}},
-                       "recommended_by_version": [{"bucket_cap_mb": 0.5, "first_bucket_mb": 0.5}]}),
+    (
+        "ddpsim.result/1",
+        {
+            "recorded": {
+                "nccl": "2.17.1",
+                "iteration_us": {
+                    "steps": 5,
+                    "median": 1.5,
+                    "low": 1.5,
+                    "high": 1.5,
+                    "low_high": "least and most",
+                    "next_low": 1.5,
+                    "next_high": 1.5,
+                    "mean_error": 1.5,
+                },
+                "buckets": [{"transfer_us": None}],
+            }
+        },
+    ),
+    (
+        "ddpsim.tune/1",
+        {
+            "recommended": {"measure_first": {"then": None, "set_up_to_us": None, "first_bucket_mb": 0.5}},
+            "recommended_by_version": [{"bucket_cap_mb": 0.5, "first_bucket_mb": 0.5}],
+        },
+    ),
     ("ddpsim.advice/1", {"tokens_per_second": 1.5}),
     ("ddpsim.sweep/1", {"points": [{"corrected_by": "dgx1v", "per_nic_gbps": 12.5}]}),
-    ("ddpsim.compare/1", {"mix": {"until": [{"workload": "bert", "candidate": "new"}], "rows": [{"behind_sources": [{"workload": 0}]}]},
-                          "workloads": [{"recorded_row": 0, "samples": 1, "recorded": {"ranks": 1}}]}),
-    ("ddpsim.workload/1", {"parameters": [{"sparse_gradient": True, "device": "cuda:0", "ignored": False, "batch_norm": True,
-                                           "frozen": False, "forward": [0.25, 0.5], "backward": [0.5, 0.75]}],
-                           "buffers": [{"dtype": "float32", "bytes": 1, "tensors": 1}]}),
+    (
+        "ddpsim.compare/1",
+        {
+            "mix": {
+                "until": [{"workload": "bert", "candidate": "new"}],
+                "rows": [{"behind_sources": [{"workload": 0}]}],
+            },
+            "workloads": [{"recorded_row": 0, "samples": 1, "recorded": {"ranks": 1}}],
+        },
+    ),
+    (
+        "ddpsim.workload/1",
+        {
+            "parameters": [
+                {
+                    "sparse_gradient": True,
+                    "device": "cuda:0",
+                    "ignored": False,
+                    "batch_norm": True,
+                    "frozen": False,
+                    "forward": [0.25, 0.5],
+                    "backward": [0.5, 0.75],
+                }
+            ],
+            "buffers": [{"dtype": "float32", "bytes": 1, "tensors": 1}],
+        },
+    ),
     ("ddpsim.timeline/1", {"ranks": [{"spans": [{"bucket": None}]}]}),
 ]
 
@@ -126,7 +333,7 @@ class Kind:
         self.kinds = set()  # "object", "list", "text", "integer", "real", "truth"
         self.none = False
         self.items = None  # of a list
-        self.part = None   # the class of an object
+        self.part = None  # the class of an object
 
 
 class Class:
@@ -174,7 +381,7 @@ class Classes:
 def part(parent, key):
     name = PARTS.get(f"{parent}.{key}") or PARTS.get(key)
     if name is None:
-        raise SystemExit(f"python_results: an object under \"{key}\" of {parent}: which class is it? Name it in PARTS")
+        raise SystemExit(f'python_results: an object under "{key}" of {parent}: which class is it? Name it in PARTS')
     return name
 
 
@@ -191,7 +398,9 @@ def type_of(kind, key):
             inner = kind.items if kind.items.kinds or kind.items.none else None
             names.add(f"tuple[{type_of(inner, key) if inner else 'str'}, ...]")
         else:
-            names.add({"text": "str", "truth": "bool", "integer": "float" if is_real(key) else "int", "real": "float"}[one])
+            names.add(
+                {"text": "str", "truth": "bool", "integer": "float" if is_real(key) else "int", "real": "float"}[one]
+            )
     if "float" in names:
         names.discard("int")
     if kind.none:
@@ -235,6 +444,8 @@ def source(one):
     reads = [f'        "{key}": {read},' for key, read in reads if read]
     if reads:
         lines += ["", "    _reads: ClassVar[Mapping[str, Read]] = {", *reads, "    }"]
+    if schema in METHODS:
+        lines.append(METHODS[schema].rstrip())
     return "\n".join(lines)
 
 
@@ -253,7 +464,9 @@ def in_order(classes):
                 kind = kind.items
         ordered.append(one)
 
-    for one in sorted(classes.values(), key=lambda one: list(a[0] for a in ANSWERS.values()).index(one.name) if one.answer else 99):
+    for one in sorted(
+        classes.values(), key=lambda one: list(a[0] for a in ANSWERS.values()).index(one.name) if one.answer else 99
+    ):
         visit(one)
     return ordered
 
@@ -272,7 +485,8 @@ def module(program):
     if hidden:
         raise SystemExit(f"python_results: keys {sorted(hidden)} are attributes of every answer already")
     answers = sorted(one.name for one in ordered if one.answer)
-    return textwrap.dedent('''\
+    return (
+        textwrap.dedent('''\
         """Documents of the program as dataclasses: made by scripts/python_results.py, not by hand.
 
         A name ends with its unit where it has one: `_us` microseconds, `_bytes` bytes, `_mb` MiB, `_percent` percent, `_s` seconds,
@@ -288,10 +502,15 @@ def module(program):
         from ._record import Read, Record, each, real, same
 
 
-        ''') + "\n\n\n".join(source(one) for one in ordered) + \
-        "\n\n\nBY_SCHEMA: Mapping[str, type[Answer]] = {\n" + \
-        "".join(f'    "{one.answer}": {one.name},\n' for one in ordered if one.answer) + "}\n" + \
-        f"\n__all__ = {json.dumps(answers)}\n"
+        ''')
+        + "\n\n\n".join(source(one) for one in ordered)
+        + "\n\n\nBY_SCHEMA: Mapping[str, type[Answer]] = {\n"
+        + "".join(f'    "{one.answer}": {one.name},\n' for one in ordered if one.answer)
+        + "}\n"
+        + "\n__all__ = [\n"
+        + "".join(f'    "{name}",\n' for name in answers)
+        + "]\n"
+    )
 
 
 def main():

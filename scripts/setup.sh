@@ -4,7 +4,7 @@
 # newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
 # page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
-# --python: what checks the Python package and makes its wheel, in build/python-tools: types, frames, figures, notebooks (155 MB);
+# --python: what checks the Python package and makes its wheel, in build/python-tools: types, frames, figures, notebooks, and ruff (165 MB);
 # --frameworks: PyTorch Lightning, transformers and Accelerate, with a PyTorch of their own, in build/frameworks (1.2 GB
 # there); --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/sources
 # (3 MB to download); --portable: the same and SQLite's, and in build/portable-tools, where pip finds them, zig (a compiler for any
@@ -64,16 +64,16 @@ install_playwright() {
 }
 if $page; then install_playwright; fi
 
-# Pinned: another version of a type checker finds other things.
+# Pinned: another version of a type checker or a formatter finds other things.
 install_python_tools() {
   local root place; root=$(cd "$(dirname "$0")/.." && pwd); place=$root/build/python-tools
   cmp -s "$root/scripts/python_tools.txt" "$place/installed.txt" && return
-  echo "setup: installing mypy, basedpyright, pandas, matplotlib and Jupyter in $place"
+  echo "setup: installing ruff, mypy, basedpyright, pandas, matplotlib and Jupyter in $place"
   python3 -m venv --clear "$place" &&
     "$place/bin/pip" install -qq --retries 1 -r "$root/scripts/python_tools.txt" &&
     cp "$root/scripts/python_tools.txt" "$place/installed.txt" && return
   rm -rf "$place"
-  echo "setup: they could not be installed; types, frames, figures and the notebook are not checked"
+  echo "setup: they could not be installed; Python's formatting, types, frames, figures and the notebook are not checked"
 }
 if $python; then install_python_tools; fi
 

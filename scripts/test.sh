@@ -92,7 +92,14 @@ skip() {  # skip NAME REASON
 }
 
 sources() { git ls-files -z -- "$@"; }
-formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
+ruff=build/python-tools/bin/ruff
+cpp_formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
+python_formatting() { sources '*.py' '*.pyi' | xargs -0 "$ruff" format --check --no-cache; }
+formatting() {  # formatting PART…: every part, even when an earlier one failed
+  local part status=0
+  for part; do "$part" || status=1; done
+  return $status
+}
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() {  # a log that is cut keeps its end: there the failed tests are named once more
   ctest --preset "$1" --parallel "$jobs" --timeout $((1500 * DDPSIM_PATIENCE)) --output-junit "$PWD/$times/tests-$1-$checks.xml" "${@:2}" || { failed_tests "build/$1/Testing/Temporary/LastTest.log" >>"$ends"; return 1; }
@@ -197,19 +204,26 @@ bare() {
   return $status
 }
 
-format_version=$(clang-format --version 2>/dev/null | grep -o 'version [0-9]*' || true)
-if [[ $format_version == "version 14" ]]; then
-  check formatting formatting
+$quick || scripts/setup.sh --python || skip "Python package: types, frames, notebook" "their tools could not be installed"
+formatters=()  # other versions disagree with these in details
+if [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]; then
+  formatters+=(cpp_formatting)
 else
-  skip formatting "clang-format 14 is not here"  # other versions disagree with it in details
+  skip "formatting of C++" "clang-format 14 is not here"
 fi
+ruff_version=$(sed -n 's/^ruff==//p' scripts/python_tools.txt)
+if [[ $("$ruff" --version 2>/dev/null) == "ruff $ruff_version" ]]; then
+  formatters+=(python_formatting)
+else
+  skip "formatting of Python" "ruff $ruff_version is not here (scripts/setup.sh --python)"
+fi
+((${#formatters[@]} == 0)) || check formatting formatting "${formatters[@]}"
 
 if $quick; then
   check "build" build quick
   check "tests" tests quick --label-exclude "slow|unhurried"
 else
   scripts/setup.sh --page || skip "page: in a browser" "its tools could not be installed"
-  scripts/setup.sh --python || skip "Python package: types, frames, notebook" "their tools could not be installed"
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
   if $thorough; then scripts/setup.sh --frameworks; fi
   scripts/mutate.sh --install || skip "mutation: tool" "its packages could not be installed"

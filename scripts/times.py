@@ -8,6 +8,7 @@
 The folder holds `checks`, a line "NAME<tab>WALL USER SYSTEM" each, and ctest's results as JUnit. Machines differ, so kept times are
 first multiplied by how much more CPU time a check took now than then, in the median: what is shown is a change beside the others.
 """
+
 import argparse
 import json
 import pathlib
@@ -54,7 +55,9 @@ def main():
     checks, tests = checks_in(arguments.folder), tests_in(arguments.folder)
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"checks": {}, "tests": {}}
     both = [name for name in checks if name in kept["checks"]]
-    speed = statistics.median([checks[name][1] / kept["checks"][name][1] for name in both if kept["checks"][name][1]] or [1])
+    speed = statistics.median(
+        [checks[name][1] / kept["checks"][name][1] for name in both if kept["checks"][name][1]] or [1]
+    )
     if arguments.expected is not None:
         print(round(kept["checks"].get(arguments.expected, [0, 0])[0] * speed))
         return
@@ -62,12 +65,16 @@ def main():
     print(f"\n{'check':<52} {'wall':>9} {'CPU':>9} {'change':>9}")
     for name, (wall, cpu) in checks.items():
         print(f"{name:<52} {wall:7.0f} s {cpu:7.0f} s {change(cpu, kept['checks'].get(name, [0, None])[1], speed)}")
-    print(f"{'all':<62} {sum(cpu for _, cpu in checks.values()):7.0f} s")  # some ran beside others, so wall times do not add up
+    print(
+        f"{'all':<62} {sum(cpu for _, cpu in checks.values()):7.0f} s"
+    )  # some ran beside others, so wall times do not add up
     print(f"\n{'the slowest tests':<62} {'wall':>9} {'change':>9}")
     for name, wall in list(tests.items())[:SLOWEST]:
         print(f"{name:<62} {wall:7.0f} s {change(wall, kept['tests'].get(name), speed)}")
     if both:
-        print(f"\nChanges are against tests/times.json times {speed:.2f}: the CPU time of a check, now by then, in the median.")
+        print(
+            f"\nChanges are against tests/times.json times {speed:.2f}: the CPU time of a check, now by then, in the median."
+        )
     if arguments.keep:
         longest = {name: wall for name, wall in tests.items() if wall >= WORTH_KEEPING_S}
         KEPT.write_text(json.dumps({"checks": checks, "tests": longest}, indent=1) + "\n", encoding="utf-8")

@@ -10,7 +10,15 @@ import sys
 
 
 def predict(arguments, one):
-    command = [arguments.program, "simulate", arguments.workload, arguments.cluster, "--torch", arguments.torch, "--json"]
+    command = [
+        arguments.program,
+        "simulate",
+        arguments.workload,
+        arguments.cluster,
+        "--torch",
+        arguments.torch,
+        "--json",
+    ]
     if one["bucket_cap_mb"] is not None:
         command += ["--bucket-cap-mb", str(one["bucket_cap_mb"])]
     if one["gradient_as_bucket_view"]:
@@ -24,8 +32,11 @@ def predict(arguments, one):
 def points_of(file):
     """What a measurement.json says of each configuration: name, options of its prediction, bytes of its buckets, and microseconds of
     its step: median, p10, p90."""
+
     def number(value):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max:  # NaN is none
+        if (
+            isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max
+        ):  # NaN is none
             raise ValueError(value)
         return value
 
@@ -35,11 +46,16 @@ def points_of(file):
         return value
 
     with open(file, encoding="utf-8") as measurement:
-        return [{"name": text(one["name"]), "gradient_as_bucket_view": bool(one["gradient_as_bucket_view"]),
-                 "bucket_cap_mb": None if one["bucket_cap_mb"] is None else number(one["bucket_cap_mb"]),
-                 "bytes": [bucket["bytes"] for bucket in one["buckets"]],
-                 **{key: number(one["iteration_us"][key]) for key in ("median", "p10", "p90")}}
-                for one in json.load(measurement)["configurations"]]
+        return [
+            {
+                "name": text(one["name"]),
+                "gradient_as_bucket_view": bool(one["gradient_as_bucket_view"]),
+                "bucket_cap_mb": None if one["bucket_cap_mb"] is None else number(one["bucket_cap_mb"]),
+                "bytes": [bucket["bytes"] for bucket in one["buckets"]],
+                **{key: number(one["iteration_us"][key]) for key in ("median", "p10", "p90")},
+            }
+            for one in json.load(measurement)["configurations"]
+        ]
 
 
 def main():
@@ -70,12 +86,16 @@ def main():
         measured, predicted = one["median"], result["iteration_us"]
         points.append((measured, predicted))
         same = one["bytes"] == [bucket["bytes"] for bucket in result["buckets"]]
-        print(f"{one['name']:<16} {measured / 1000:>11.2f} {one['p10'] / 1000:>8.2f} "
-              f"{one['p90'] / 1000:>8.2f} {predicted / 1000:>9.2f} {(predicted / measured - 1) * 100:>+7.1f} %"
-              f"  {'exact' if same else 'DIFFER'}")
+        print(
+            f"{one['name']:<16} {measured / 1000:>11.2f} {one['p10'] / 1000:>8.2f} "
+            f"{one['p90'] / 1000:>8.2f} {predicted / 1000:>9.2f} {(predicted / measured - 1) * 100:>+7.1f} %"
+            f"  {'exact' if same else 'DIFFER'}"
+        )
     errors = [abs(predicted / measured - 1) * 100 for measured, predicted in points]
     regret = (min(points, key=lambda point: point[1])[0] / min(measured for measured, _ in points) - 1) * 100
-    print(f"error: median {statistics.median(errors):.1f} %, worst {max(errors):.1f} %; regret of the chosen cap {regret:.1f} %")
+    print(
+        f"error: median {statistics.median(errors):.1f} %, worst {max(errors):.1f} %; regret of the chosen cap {regret:.1f} %"
+    )
 
 
 if __name__ == "__main__":

@@ -56,8 +56,23 @@ if TYPE_CHECKING:
 # Loaded when first asked for: recorder and autotune need torch, results take longer to define than the rest to import.
 _LATER = {"Autotuner": "_autotune", "Recorder": "ddpsim_recorder", "autotune": "_autotune", "program": "_program"}
 _NEED_TORCH = ("Autotuner", "Recorder", "autotune")  # not of `import *`
-_RESULTS = ("AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult",
-            "DiffResult", "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload")
+_RESULTS = (
+    "AdviseResult",
+    "AllreduceResult",
+    "BucketsResult",
+    "CalibrateResult",
+    "CommandsResult",
+    "CompareResult",
+    "DiffResult",
+    "ListResult",
+    "SimulateResult",
+    "SweepResult",
+    "Timeline",
+    "TopoResult",
+    "TuneResult",
+    "ValidateResult",
+    "Workload",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -71,7 +86,9 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ModuleNotFoundError(f"ddpsim.{name} needs PyTorch, which is not here (pip install torch)", name="torch") from error
+        raise ModuleNotFoundError(
+            f"ddpsim.{name} needs PyTorch, which is not here (pip install torch)", name="torch"
+        ) from error
     globals()[name] = value
     return value
 

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Iterable, Mapping, Sequence, Ty
 
 from ._arguments import Arguments, temporary
 from ._errors import Error, Failure, error_of
+from ._frame import frame
+from ._notebook import Workbench, shown_page, shown_text
+from ._plot import draw
 from ._program import run
 from ._record import Record
 
@@ -19,12 +22,20 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from ._notebook import Workbench
-    from ._results import Timeline
-
 # What is printed and written: no part of the question.
-_OUTPUT = ("--csv", "--timeline", "--report", "--interactive", "--plot", "--plot-cost", "--export", "--lever", "--output",
-           "--quiet", "--verbose")
+_OUTPUT = (
+    "--csv",
+    "--timeline",
+    "--report",
+    "--interactive",
+    "--plot",
+    "--plot-cost",
+    "--export",
+    "--lever",
+    "--output",
+    "--quiet",
+    "--verbose",
+)
 _REPORTS = ("simulate", "tune", "advise", "compare", "allreduce", "calibrate", "validate")  # what has --report
 _REGRESSION = 4
 _WARNING = "warning: "
@@ -87,33 +98,28 @@ class Answer(Record):
         It runs in the browser, whatever Python does meanwhile. The program looks for `ddpsim.html`, a product of its preset
         wasm, where DDPSIM_HTML says, beside itself, and in share/ddpsim.
         """
-        from ._notebook import Workbench
-
         return Workbench(self.command, self._written("--report", "workbench.html", "--interactive"))
 
-    def timeline(self) -> Timeline:
-        """The step's spans (`simulate`)."""
-        from ._results import Timeline
-
+    def timeline(self) -> Answer:
+        """The step's spans (`simulate`, whose answer gives a Timeline)."""
         document = json.loads(self._written("--timeline", "timeline.json"))
-        return Timeline.from_document(document, arguments=self.arguments, messages=())
+        return Answer.from_document(document, arguments=self.arguments, messages=())
 
     def to_frame(self) -> pandas.DataFrame:
         """The answer's rows as a pandas.DataFrame, columns named as keys: buckets, points of the curve, sizes, …"""
-        from ._frame import frame
-
         return frame(self, self._table)
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Draws the answer with matplotlib: a step's timeline, the step by cap, busbw by size, training speed by cluster."""
-        from ._plot import draw
-
         return draw(self, axes)
 
     def _repr_html_(self) -> str:
-        from ._notebook import shown
-
-        return shown(self)
+        try:
+            if not self.has_page:
+                return shown_text(self.text or repr(self))
+            return shown_page(self.verdict, self.command, self.page())
+        except Error as error:  # a file of the question is gone
+            return shown_text(f"{self!r}\n{error}")
 
     @property
     def has_page(self) -> bool:
@@ -152,7 +158,7 @@ class Imported(File):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(one[len(_WARNING):] for one in self.messages if one.startswith(_WARNING))
+        return tuple(one[len(_WARNING) :] for one in self.messages if one.startswith(_WARNING))
 
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
@@ -164,7 +170,11 @@ def answer(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], opti
     arguments = Arguments(command, positionals, options)
     done = run(arguments.words(extra=("--json",)))
     if done.returncode == _REGRESSION and done.stdout:
-        raise _error(done, arguments, kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments)))
+        raise _error(
+            done,
+            arguments,
+            kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments)),
+        )
     _require(done, arguments)
     return kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments))
 

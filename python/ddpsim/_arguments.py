@@ -76,11 +76,13 @@ class Arguments:
 
     def _values(self, name: str, value: Any) -> list[str]:
         if name in _VERSIONS and not isinstance(value, str):
-            raise TypeError(f"{name[2:]}={value!r}: a version is text, such as \"2.10\" (2.10 as a number is 2.1)")
+            raise TypeError(f'{name[2:]}={value!r}: a version is text, such as "2.10" (2.10 as a number is 2.1)')
         values = value.values if isinstance(value, Repeated) else several(value)
         for one in values:
             if _is_truth(one):
-                raise TypeError(f"{_keyword(name)}={one!r}: it takes a value and is no switch. Leave it out for the default")
+                raise TypeError(
+                    f"{_keyword(name)}={one!r}: it takes a value and is no switch. Leave it out for the default"
+                )
         words = [self._value(one) for one in values]
         if not isinstance(value, Repeated):
             words = [",".join(words)]  # X,X,… as the command line takes lists
@@ -117,12 +119,16 @@ class Arguments:
         try:
             text = json.dumps(document)
         except (TypeError, ValueError, RecursionError) as error:
-            raise UsageError.of(f"{kind}.json: this document is no JSON: {error}. Give one as json.load reads it") from error
+            raise UsageError.of(
+                f"{kind}.json: this document is no JSON: {error}. Give one as json.load reads it"
+            ) from error
         try:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
-            raise Failure.of(f"{path} cannot be written: {error.strerror}. Let TMPDIR name a folder with room") from error
+            raise Failure.of(
+                f"{path} cannot be written: {error.strerror}. Let TMPDIR name a folder with room"
+            ) from error
         return path
 
     def _place(self) -> str:
@@ -137,7 +143,9 @@ def temporary_folder() -> str:
     try:
         return tempfile.mkdtemp(prefix="ddpsim-")
     except OSError as error:
-        raise Failure.of(f"no temporary folder can be made: {error.strerror}. Let TMPDIR name one that can be written") from error
+        raise Failure.of(
+            f"no temporary folder can be made: {error.strerror}. Let TMPDIR name one that can be written"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -158,7 +166,11 @@ class Switch:
 
     def is_on(self, name: str) -> bool:
         """1 and 0 are as good as True and False; None is off."""
-        if self.value is not None and not _is_truth(self.value) and not (isinstance(self.value, numbers.Integral) and self.value in (0, 1)):
+        if (
+            self.value is not None
+            and not _is_truth(self.value)
+            and not (isinstance(self.value, numbers.Integral) and self.value in (0, 1))
+        ):
             raise TypeError(f"{_keyword(name)}={self.value!r}: it is a switch, True or False")
         return bool(self.value)
 
@@ -191,7 +203,11 @@ def _is_truth(value: Any) -> bool:
 
 def _is_one(value: Any) -> bool:
     """ndim: an array of NumPy's or a column of pandas' holds several, their numbers have none."""
-    return isinstance(value, (str, bytes, Mapping, Record, os.PathLike)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
+    return (
+        isinstance(value, (str, bytes, Mapping, Record, os.PathLike))
+        or not hasattr(value, "__iter__")
+        or getattr(value, "ndim", 1) == 0
+    )
 
 
 def _here() -> str | None:

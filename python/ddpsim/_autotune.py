@@ -41,13 +41,13 @@ DISCARDED = 2
 ALL_REDUCES = (4 << 10, 64 << 10, 1 << 20, 4 << 20, 25 << 20)  # bytes; none larger than the gradients
 REPETITIONS = 5
 FEWEST_SIZES = 3
-ALIKE = 1.02          # ranks whose compute takes at most that many times another's
+ALIKE = 1.02  # ranks whose compute takes at most that many times another's
 MEDIAN_ERROR = 1.2533  # of the median of normal values, times what the mean's is
-SHARE = 0.01          # of the horizon may be spent
-PAUSE = 10.0          # steps' time between two: an evaluation or a checkpoint is there, which is not spent on this
+SHARE = 0.01  # of the horizon may be spent
+PAUSE = 10.0  # steps' time between two: an evaluation or a checkpoint is there, which is not spent on this
 FEWEST_STEPS, MOST_STEPS = 5, 30  # of a block of A or B
 MOST_ROUNDS = 3
-SOLVE_S = 20.0        # after which an answer is no longer waited for
+SOLVE_S = 20.0  # after which an answer is no longer waited for
 
 Protocol = Generator[None, None, str]
 
@@ -59,7 +59,7 @@ class Trial:
     setting: Setting
     predicted_gain_s: float
     gain_s: float
-    low_s: float     # within twice the standard error
+    low_s: float  # within twice the standard error
     high_s: float
 
 
@@ -69,21 +69,30 @@ class Outcome:
 
     today: Setting
     chosen: Setting
-    said: str                    # in a sentence
-    step_s: Optional[float]      # today's, where it was measured
+    said: str  # in a sentence
+    step_s: Optional[float]  # today's, where it was measured
     trials: tuple[Trial, ...]
-    spent_s: float               # beyond what as many of today's steps take
-    steps: int                   # that it looked at
+    spent_s: float  # beyond what as many of today's steps take
+    steps: int  # that it looked at
 
     @property
     def changed(self) -> bool:
         return self.chosen != self.today
 
 
-def autotune(model: DistributedDataParallel, *, cluster: Optional[str] = None, apply: str = "rewrap", horizon: int = 10_000,
-             record: int = 20, least_gain: float = 0.01, rebind: Optional[Callable[[DistributedDataParallel], None]] = None,
-             spell: Callable[[Setting], str] = Setting.line, lists: bool = True,
-             log: Optional[Callable[[str], None]] = None) -> Autotuner:
+def autotune(
+    model: DistributedDataParallel,
+    *,
+    cluster: Optional[str] = None,
+    apply: str = "rewrap",
+    horizon: int = 10_000,
+    record: int = 20,
+    least_gain: float = 0.01,
+    rebind: Optional[Callable[[DistributedDataParallel], None]] = None,
+    spell: Callable[[Setting], str] = Setting.line,
+    lists: bool = True,
+    log: Optional[Callable[[str], None]] = None,
+) -> Autotuner:
     """A tuner whose `step()` is to be called by every rank after each training step, or the job hangs; it returns the wrapper to
     train with. Keep it until it is `finished`: what is dropped in the middle leaves the setting that was being tried.
 
@@ -97,25 +106,46 @@ def autotune(model: DistributedDataParallel, *, cluster: Optional[str] = None, a
     spell: what a setting is called where this job is started, `lists` whether bucket_cap_mb_list can be told there.
     log: called with the line that says what came of it, on rank 0; by default it is printed to stderr.
     """
-    return Autotuner(model, cluster=cluster, apply=apply, horizon=horizon, record=record, least_gain=least_gain, rebind=rebind,
-                     spell=spell, lists=lists, log=log)
+    return Autotuner(
+        model,
+        cluster=cluster,
+        apply=apply,
+        horizon=horizon,
+        record=record,
+        least_gain=least_gain,
+        rebind=rebind,
+        spell=spell,
+        lists=lists,
+        log=log,
+    )
 
 
 class Autotuner:
     """One job's. `model`: the wrapper to call; `finished`, and then `outcome`. `spell`: what a setting is called where this job is
     started; `lists`: whether bucket_cap_mb_list can be told there."""
 
-    def __init__(self, model: DistributedDataParallel, *, cluster: Optional[str] = None, apply: str = "rewrap",
-                 horizon: int = 10_000, record: int = 20, least_gain: float = 0.01,
-                 rebind: Optional[Callable[[DistributedDataParallel], None]] = None,
-                 spell: Callable[[Setting], str] = Setting.line, lists: bool = True,
-                 log: Optional[Callable[[str], None]] = None) -> None:
+    def __init__(
+        self,
+        model: DistributedDataParallel,
+        *,
+        cluster: Optional[str] = None,
+        apply: str = "rewrap",
+        horizon: int = 10_000,
+        record: int = 20,
+        least_gain: float = 0.01,
+        rebind: Optional[Callable[[DistributedDataParallel], None]] = None,
+        spell: Callable[[Setting], str] = Setting.line,
+        lists: bool = True,
+        log: Optional[Callable[[str], None]] = None,
+    ) -> None:
         if not isinstance(model, DistributedDataParallel):
             raise TypeError(f"autotune needs the DistributedDataParallel that trains, not a {type(model).__name__}")
         if apply not in ("rewrap", "restart"):
             raise ValueError(f'apply="{apply}": "rewrap" sets what is found in this run, "restart" only says it')
         if horizon < 1 or record < 2 or not 0 < least_gain < 1:
-            raise ValueError("horizon: 1 step or more; record: 2 steps or more; least_gain: a fraction of a step, as 0.01")
+            raise ValueError(
+                "horizon: 1 step or more; record: 2 steps or more; least_gain: a fraction of a step, as 0.01"
+            )
         self.model, self.finished = model, False
         self.outcome: Optional[Outcome] = None
         self._cluster, self._apply, self._horizon, self._record = cluster, apply, horizon, record
@@ -124,10 +154,10 @@ class Autotuner:
         self._today = self._setting = _wrapper.setting_of(model)
         self._ranks: Ranks = Ranks(model.process_group, model.device)
         self._clock = _Clock(model.device)
-        self._problem = ""                      # of this rank, told at the next vote
-        self._because = ""                      # what is found waits for a restart
-        self._step_s: Optional[float] = None    # today's
-        self._variation = 0.0                   # standard deviation of today's steps, as a fraction
+        self._problem = ""  # of this rank, told at the next vote
+        self._because = ""  # what is found waits for a restart
+        self._step_s: Optional[float] = None  # today's
+        self._variation = 0.0  # standard deviation of today's steps, as a fraction
         self._wrap_s = 0.0
         self._trials: list[Trial] = []
         self._inside_s, self._between_s = 0.0, array.array("d")  # of step(), and of what lies between two calls
@@ -182,8 +212,10 @@ class Autotuner:
         if proposal is None:
             return self._trouble()
         if not proposal.candidates:
-            return (f"keep {self._today}: no bucket cap is predicted to gain {100 * self._least_gain:g} % of a step of "
-                    f"{_ms(self._step_s)}")
+            return (
+                f"keep {self._today}: no bucket cap is predicted to gain {100 * self._least_gain:g} % of a step of "
+                f"{_ms(self._step_s)}"
+            )
         if self._apply == "restart":
             return self._at_restart(proposal, self._because)
         return (yield from self._tried(proposal))
@@ -233,13 +265,25 @@ class Autotuner:
         workload = ranks.gathered(document if ranks.rank == late else None)[late]
         nodes, ranks_per_node = ranks.nodes() if ranks.backend != "gloo" else (ranks.size, 1)
         return Evidence(
-            workload=workload, all_reduces=self._all_reduces(), backend=ranks.backend, nodes=nodes, ranks_per_node=ranks_per_node,
-            options=self._options(), step_us=self._step_s * 1e6,
-            first_follows_cap=hasattr(self.model, "bucket_bytes_cap_default"), lists=self._lists, cluster=self._cluster)
+            workload=workload,
+            all_reduces=self._all_reduces(),
+            backend=ranks.backend,
+            nodes=nodes,
+            ranks_per_node=ranks_per_node,
+            options=self._options(),
+            step_us=self._step_s * 1e6,
+            first_follows_cap=hasattr(self.model, "bucket_bytes_cap_default"),
+            lists=self._lists,
+            cluster=self._cluster,
+        )
 
     def _all_reduces(self) -> dict[int, float]:
         """Sizes of the job's buckets, as far as a quarter of what may be spent reaches."""
-        most = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters() if parameter.requires_grad)
+        most = sum(
+            parameter.numel() * parameter.element_size()
+            for parameter in self.model.parameters()
+            if parameter.requires_grad
+        )
         found: dict[int, float] = {}
         left_s = self._budget_s() / 4
         for size in (*(size for size in ALL_REDUCES if size < most), min(most, ALL_REDUCES[-1])):
@@ -265,8 +309,11 @@ class Autotuner:
         answers: list[Proposal] = []
         asking = None
         if self._ranks.rank == 0:
-            asking = threading.Thread(target=lambda: self._guarded(
-                lambda: answers.append(_proposal.propose(evidence, self._least_gain))), name="ddpsim autotune", daemon=True)
+            asking = threading.Thread(
+                target=lambda: self._guarded(lambda: answers.append(_proposal.propose(evidence, self._least_gain))),
+                name="ddpsim autotune",
+                daemon=True,
+            )
             asking.start()
         for _ in range(min(MOST_STEPS, math.ceil(1 / self._step()))):
             yield
@@ -297,27 +344,39 @@ class Autotuner:
             for setting, times in blocks:
                 series[setting].add(today, times, again)
             today = again
-            self._trials = [_trial(candidate, series[candidate.setting], proposal) for candidate in proposal.candidates
-                            if candidate.setting in series]
+            self._trials = [
+                _trial(candidate, series[candidate.setting], proposal)
+                for candidate in proposal.candidates
+                if candidate.setting in series
+            ]
             candidates = self._undecided(candidates)
             if not candidates or self._spent_s() + self._cost_s(len(candidates), steps) > self._budget_s():
                 break
         best = max(self._trials, key=lambda trial: trial.gain_s)
         if best.gain_s < self._least_s() or best.low_s <= 0:
-            return (f"keep {self._today}: {best.setting} was predicted to save {_ms(best.predicted_gain_s)} of "
-                    f"{_ms(self._step_s)} a step, and measured {_span(best.low_s, best.high_s)}")
+            return (
+                f"keep {self._today}: {best.setting} was predicted to save {_ms(best.predicted_gain_s)} of "
+                f"{_ms(self._step_s)} a step, and measured {_span(best.low_s, best.high_s)}"
+            )
         self._rewrap(best.setting)
-        return (f"set {best.setting}: saves {_ms(best.gain_s)} of {_ms(self._step_s)} a step (measured "
-                f"{_span(best.low_s, best.high_s)}; predicted {_ms(best.predicted_gain_s)}). From the next start on: "
-                f"{self._spell(best.setting)}")
+        return (
+            f"set {best.setting}: saves {_ms(best.gain_s)} of {_ms(self._step_s)} a step (measured "
+            f"{_span(best.low_s, best.high_s)}; predicted {_ms(best.predicted_gain_s)}). From the next start on: "
+            f"{self._spell(best.setting)}"
+        )
 
     def _undecided(self, candidates: Sequence[Any]) -> list[Any]:
         """Those that another round may still put first by half the least gain, or may show to gain enough at all."""
         trials = {trial.setting: trial for trial in self._trials}
         best = max(self._trials, key=lambda trial: trial.gain_s)
         least = self._least_s()
-        close = [candidate for candidate in candidates if trials[candidate.setting] is best and best.low_s < least <= best.high_s
-                 or trials[candidate.setting].high_s > max(least, best.gain_s + least / 2)]
+        close = [
+            candidate
+            for candidate in candidates
+            if trials[candidate.setting] is best
+            and best.low_s < least <= best.high_s
+            or trials[candidate.setting].high_s > max(least, best.gain_s + least / 2)
+        ]
         if close and best.setting not in [candidate.setting for candidate in close]:
             close += [candidate for candidate in candidates if candidate.setting == best.setting]
         return close
@@ -343,7 +402,10 @@ class Autotuner:
     def _steps_of_a_block(self) -> int:
         """So many that twice the standard error of a difference of two medians is half the least gain."""
         variation = self._ranks.slowest([self._variation])[0]
-        return min(MOST_STEPS, max(FEWEST_STEPS, math.ceil((4 * MEDIAN_ERROR * math.sqrt(2) * variation / self._least_gain) ** 2)))
+        return min(
+            MOST_STEPS,
+            max(FEWEST_STEPS, math.ceil((4 * MEDIAN_ERROR * math.sqrt(2) * variation / self._least_gain) ** 2)),
+        )
 
     # What is spent, and said.
 
@@ -363,8 +425,12 @@ class Autotuner:
 
     def _spent_here_s(self) -> float:
         step_s = self._step_s or 0.0
-        return (self._inside_s + time.perf_counter() - self._entered
-                + sum(between_s - step_s for between_s in self._between_s if between_s < PAUSE * step_s))
+        return (
+            self._inside_s
+            + time.perf_counter()
+            - self._entered
+            + sum(between_s - step_s for between_s in self._between_s if between_s < PAUSE * step_s)
+        )
 
     def _cost_s(self, candidates: int, steps: int) -> float:
         """Of a round, what is known before: wrappers, and steps with buckets as after a start."""
@@ -374,8 +440,10 @@ class Autotuner:
         best = proposal.candidates[0]
         gain = (proposal.today_us - best.predicted_us) / 1e6
         span = f", {_span(best.gain_us[0] / 1e6, best.gain_us[1] / 1e6)}" if best.gain_us else ""
-        return (f"at restart: {self._spell(best.setting)}: predicted to save {_ms(gain)} of {_ms(self._step_s)} a step{span}, "
-                f"confidence {proposal.confidence}; not tried here" + (f": {because}" if because else ""))
+        return (
+            f"at restart: {self._spell(best.setting)}: predicted to save {_ms(gain)} of {_ms(self._step_s)} a step{span}, "
+            f"confidence {proposal.confidence}; not tried here" + (f": {because}" if because else "")
+        )
 
     def _guarded(self, function: Callable[[], Any]) -> Any:
         """What may fail on one rank alone: why is told at the next vote."""
@@ -390,11 +458,16 @@ class Autotuner:
         return f"keep {self._today}: {found}"
 
     def _end(self, said: str) -> None:
-        self.outcome = Outcome(self._today, self._setting, said, self._step_s, tuple(self._trials),
-                               self._spent_here_s(), self._steps)
+        self.outcome = Outcome(
+            self._today, self._setting, said, self._step_s, tuple(self._trials), self._spent_here_s(), self._steps
+        )
         self.finished, self._protocol = True, None
         if self._ranks.rank == 0:
-            cost = f" ({self._steps} steps, {max(0.0, self.outcome.spent_s):.2g} s beyond what they take)" if self._step_s else ""
+            cost = (
+                f" ({self._steps} steps, {max(0.0, self.outcome.spent_s):.2g} s beyond what they take)"
+                if self._step_s
+                else ""
+            )
             (self._log or _to_stderr)(f"ddpsim autotune: {said}{cost}")
 
 
@@ -466,7 +539,9 @@ def _deviation(times: list[float]) -> float:
 
 def _trial(candidate: Any, series: _Series, proposal: Proposal) -> Trial:
     gain, error = series.gain()
-    return Trial(candidate.setting, (proposal.today_us - candidate.predicted_us) / 1e6, gain, gain - 2 * error, gain + 2 * error)
+    return Trial(
+        candidate.setting, (proposal.today_us - candidate.predicted_us) / 1e6, gain, gain - 2 * error, gain + 2 * error
+    )
 
 
 def _ms(seconds: Optional[float]) -> str:

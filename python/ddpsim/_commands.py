@@ -241,7 +241,7 @@ def simulate(
     from ._arguments import Switch, repeated
     from ._results import SimulateResult
 
-    return answer(SimulateResult, "simulate", (workload, cluster), {
+    options = {
         "--iterations": iterations,
         "--measured": measured,
         "--scheme": scheme,
@@ -312,7 +312,8 @@ def simulate(
         "--interactive": Switch(interactive),
         "--quiet": Switch(quiet),
         "--verbose": Switch(verbose),
-    })
+    }
+    return answer(SimulateResult, "simulate", (workload, cluster), options)
 
 
 def tune(
@@ -494,7 +495,7 @@ def tune(
     from ._arguments import Switch, repeated
     from ._results import TuneResult
 
-    return answer(TuneResult, "tune", (workload, cluster), {
+    options = {
         "--caps": caps,
         "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
@@ -554,7 +555,8 @@ def tune(
         "--interactive": Switch(interactive),
         "--quiet": Switch(quiet),
         "--verbose": Switch(verbose),
-    })
+    }
+    return answer(TuneResult, "tune", (workload, cluster), options)
 
 
 def advise(
@@ -732,7 +734,7 @@ def advise(
     from ._arguments import Switch, repeated
     from ._results import AdviseResult
 
-    return answer(AdviseResult, "advise", (workload, cluster), {
+    options = {
         "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
@@ -791,7 +793,8 @@ def advise(
         "--lever": lever,
         "--quiet": Switch(quiet),
         "--verbose": Switch(verbose),
-    })
+    }
+    return answer(AdviseResult, "advise", (workload, cluster), options)
 
 
 def compare(
@@ -1018,7 +1021,7 @@ def compare(
     from ._arguments import Switch, repeated
     from ._results import CompareResult
 
-    return answer(CompareResult, "compare", (_workload, *clusters), {
+    options = {
         "--workload": repeated(workload),
         "--until": repeated(until),
         "--no-tune": Switch(no_tune),
@@ -1094,7 +1097,8 @@ def compare(
         "--report": report,
         "--quiet": Switch(quiet),
         "--verbose": Switch(verbose),
-    })
+    }
+    return answer(CompareResult, "compare", (_workload, *clusters), options)
 
 
 def sweep(
@@ -1136,7 +1140,7 @@ def sweep(
     from ._arguments import Switch, repeated
     from ._results import SweepResult
 
-    return sweep(SweepResult, "sweep", (study,), {
+    options = {
         "--no-intervals": Switch(no_intervals),
         "--shard": shard,
         "--no-mpi": Switch(no_mpi),
@@ -1145,7 +1149,8 @@ def sweep(
         "--csv": csv,
         "--plot": plot,
         "--threads": threads,
-    })
+    }
+    return sweep(SweepResult, "sweep", (study,), options)
 
 
 def diff(
@@ -1206,7 +1211,7 @@ def diff(
     from ._arguments import Switch
     from ._results import DiffResult
 
-    return answer(DiffResult, "diff", (old, new), {
+    options = {
         "--max-slowdown": max_slowdown,
         "--pairs": pairs,
         "--model": model,
@@ -1220,7 +1225,8 @@ def diff(
         "--csv": csv,
         "--quiet": Switch(quiet),
         "--verbose": Switch(verbose),
-    })
+    }
+    return answer(DiffResult, "diff", (old, new), options)
 
 
 def buckets(
@@ -1269,7 +1275,7 @@ def buckets(
     from ._arguments import Switch
     from ._results import BucketsResult
 
-    return answer(BucketsResult, "buckets", (workload,), {
+    options = {
         "--order": order,
         "--bucket-limits": bucket_limits,
         "--bucket-cap-mb": bucket_cap_mb,
@@ -1280,7 +1286,8 @@ def buckets(
         "--static-graph": Switch(static_graph),
         "--model": model,
         "--csv": csv,
-    })
+    }
+    return answer(BucketsResult, "buckets", (workload,), options)
 
 
 def allreduce(
@@ -1353,7 +1360,7 @@ def allreduce(
     from ._arguments import Switch
     from ._results import AllreduceResult
 
-    return answer(AllreduceResult, "allreduce", (cluster,), {
+    options = {
         "--begin": begin,
         "--end": end,
         "--factor": factor,
@@ -1375,7 +1382,8 @@ def allreduce(
         "--csv": csv,
         "--plot": plot,
         "--report": report,
-    })
+    }
+    return answer(AllreduceResult, "allreduce", (cluster,), options)
 
 
 def topo(
@@ -1401,10 +1409,11 @@ def topo(
     from ._answer import answer
     from ._results import TopoResult
 
-    return answer(TopoResult, "topo", (cluster,), {
+    options = {
         "--nodes": nodes,
         "--gpus-per-node": gpus_per_node,
-    })
+    }
+    return answer(TopoResult, "topo", (cluster,), options)
 
 
 def import_trace(
@@ -1438,13 +1447,14 @@ def import_trace(
     from ._answer import saved
     from ._results import Workload
 
-    return saved(Workload, "import", (*inputs,), {
+    options = {
         "--iteration": iteration,
         "--model": model,
         "--timing": timing,
         "--gpu": gpu,
         "--output": output,
-    })
+    }
+    return saved(Workload, "import", (*inputs,), options)
 
 
 def calibrate(
@@ -1484,7 +1494,7 @@ def calibrate(
     from ._arguments import Switch
     from ._results import CalibrateResult
 
-    return saved(CalibrateResult, "calibrate", (*logs,), {
+    options = {
         "--keep-unhealthy": Switch(keep_unhealthy),
         "--published": Switch(published),
         "--cluster": cluster,
@@ -1492,7 +1502,8 @@ def calibrate(
         "--nccl": nccl,
         "--report": report,
         "--output": output,
-    })
+    }
+    return saved(CalibrateResult, "calibrate", (*logs,), options)
 
 
 def validate(
@@ -1531,14 +1542,15 @@ def validate(
     from ._arguments import repeated
     from ._results import ValidateResult
 
-    return answer(ValidateResult, "validate", (predicted, measured), {
+    options = {
         "--max-error": max_error,
         "--statistic": statistic,
         "--only": repeated(only),
         "--batch": batch,
         "--csv": csv,
         "--report": report,
-    })
+    }
+    return answer(ValidateResult, "validate", (predicted, measured), options)
 
 
 @overload

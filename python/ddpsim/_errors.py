@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Sequence
-
-if TYPE_CHECKING:
-    from ._answer import Answer
+from typing import Any, Sequence
 
 # "file:/backward/ready/3/at_us", "file:line 7", "command line:--nodes": what the program puts before a message.
 _PLACE = re.compile(r"(?P<file>.*?):(?P<place>/\S*|line \d+.*|byte \d+.*|--[a-z-]+)")
@@ -70,10 +67,10 @@ class InputError(Error):
 
 
 class Regression(Error):
-    """A check found one: exit code 4. `result`: what was checked."""
+    """A check found one: exit code 4. `result`: what was checked, a ValidateResult or a DiffResult."""
 
     exit_code = 4
-    result: Answer | None = None
+    result: Any = None
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -89,7 +86,7 @@ def error_of(code: int, stderr: str, inputs: Sequence[str], result: Any = None) 
     lines = [line for line in stderr.split("\n") if line.strip()]
     own = max((number for number, line in enumerate(lines) if line.startswith("ddpsim: ")), default=len(lines) - 1)
     text = "\n".join(lines[own:]) if lines else ""
-    text = text[len("ddpsim: "):] if text.startswith("ddpsim: ") else text
+    text = text[len("ddpsim: ") :] if text.startswith("ddpsim: ") else text
     if code < 0:
         text = f"ddpsim was ended by signal {-code}" + (f": {text}" if text else "")
     elif not text:

@@ -1,18 +1,17 @@
-"""Rows of an answer as a pandas.DataFrame."""
+"""Rows of a document as a pandas.DataFrame."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ._errors import Failure
+from ._record import Record
 
 if TYPE_CHECKING:
     import pandas
 
-    from ._answer import Answer
 
-
-def frame(answer: Answer, table: str) -> pandas.DataFrame:
+def frame(answer: Record, table: str) -> pandas.DataFrame:
     """A column a key; of a key within a key, as of `gain_us.low`, both."""
     try:
         import pandas

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
-
-from ._errors import Error
-
-if TYPE_CHECKING:
-    from ._answer import Answer
 
 _HEIGHT_PX = 720
 
 
-def shown(answer: Answer) -> str:
+def shown_text(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def shown_page(verdict: str, command: str, page: str) -> str:
     """The verdict as text, for viewers that take frames out, and the page: verdict, curve, timeline."""
-    try:
-        if not answer.has_page:
-            return f"<pre>{html.escape(answer.text or repr(answer))}</pre>"
-        text, page = answer.verdict, answer.page()
-    except Error as error:  # a file of the question is gone
-        return f"<pre>{html.escape(repr(answer))}\n{html.escape(str(error))}</pre>"
-    return f"<p>{html.escape(text)}</p>\n{_frame(answer.command, page)}"
+    return f"<p>{html.escape(verdict)}</p>\n{_frame(command, page)}"
 
 
 class Workbench:
@@ -36,5 +28,7 @@ class Workbench:
 
 
 def _frame(title: str, page: str) -> str:
-    return (f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" '
-            f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8884" srcdoc="{html.escape(page, quote=True)}"></iframe>')
+    return (
+        f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" '
+        f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8884" srcdoc="{html.escape(page, quote=True)}"></iframe>'
+    )

@@ -38,8 +38,10 @@ def _installed() -> str:
     on_path = shutil.which(_NAME)
     if on_path:
         return on_path
-    raise Failure.of("the program ddpsim is neither beside this Python nor on PATH. "
-                     "Install it (pip install ddpsim), or let DDPSIM_PROGRAM name it")
+    raise Failure.of(
+        "the program ddpsim is neither beside this Python nor on PATH. "
+        "Install it (pip install ddpsim), or let DDPSIM_PROGRAM name it"
+    )
 
 
 def run(arguments: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -49,15 +51,27 @@ def run(arguments: Sequence[str], folder: str | None = None) -> subprocess.Compl
         _require_word(word)
     try:
         with exit_codes_kept():
-            return subprocess.run([program(), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, encoding="utf-8", errors="replace", check=False)
+            return subprocess.run(
+                [program(), *arguments],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+            )
     except OSError as error:
         if error.errno == errno.E2BIG:
             longest = max(arguments, key=len)
-            raise UsageError.of(f"{_shown(longest)}: {len(longest)} characters are more than a command line takes. "
-                                "Write them to a file and name it, or give fewer values") from error
+            raise UsageError.of(
+                f"{_shown(longest)}: {len(longest)} characters are more than a command line takes. "
+                "Write them to a file and name it, or give fewer values"
+            ) from error
         if folder is not None and error.filename == folder:
-            raise Failure.of(f"{_shown(folder)}, where this was asked, is no folder any more: {error.strerror}") from error
+            raise Failure.of(
+                f"{_shown(folder)}, where this was asked, is no folder any more: {error.strerror}"
+            ) from error
         raise Failure.of(f"{program()} cannot be run: {error.strerror}. Let DDPSIM_PROGRAM name another") from error
 
 
@@ -68,8 +82,10 @@ def _require_word(word: str) -> None:
     try:
         os.fsencode(word)
     except UnicodeEncodeError as error:
-        raise UsageError.of(f"{_shown(word)}: {ascii(word[error.start])} is half of a character, which no command line holds. "
-                            "Leave it out") from error
+        raise UsageError.of(
+            f"{_shown(word)}: {ascii(word[error.start])} is half of a character, which no command line holds. "
+            "Leave it out"
+        ) from error
 
 
 def _shown(word: str) -> str:

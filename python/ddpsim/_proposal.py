@@ -18,8 +18,8 @@ from ._program import exit_codes_kept
 from ._wrapper import MIB, Setting
 
 MOST_CANDIDATES = 3
-OTHER_KIND = 1.4   # times as many buckets, or as few: else two candidates are the same answer to what is not known
-NEAR = 0.03        # of a step: candidates predicted further than that behind the best are not tried
+OTHER_KIND = 1.4  # times as many buckets, or as few: else two candidates are the same answer to what is not known
+NEAR = 0.03  # of a step: candidates predicted further than that behind the best are not tried
 WORTH_TRYING = 0.5  # of the least gain, predicted: what is measured before it counts may be tried on less
 
 
@@ -27,23 +27,23 @@ WORTH_TRYING = 0.5  # of the least gain, predicted: what is measured before it c
 class Evidence:
     """What the job told of itself; times in microseconds, sizes in bytes."""
 
-    workload: dict[str, Any]                 # ddpsim.workload/1, of the rank whose compute takes longest
-    all_reduces: dict[int, float]            # of the job's own process group, by size
+    workload: dict[str, Any]  # ddpsim.workload/1, of the rank whose compute takes longest
+    all_reduces: dict[int, float]  # of the job's own process group, by size
     backend: str
     nodes: int
     ranks_per_node: int
-    options: dict[str, Any]                  # as `tune` is told of the job: torch, what DDP was told
-    step_us: float                           # today's, unrecorded
-    first_follows_cap: bool                  # 2.5 and later: a cap given is the first bucket's, too
-    lists: bool                              # 2.11 and later
-    cluster: str | None = None               # as the user states it
+    options: dict[str, Any]  # as `tune` is told of the job: torch, what DDP was told
+    step_us: float  # today's, unrecorded
+    first_follows_cap: bool  # 2.5 and later: a cap given is the first bucket's, too
+    lists: bool  # 2.11 and later
+    cluster: str | None = None  # as the user states it
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
     setting: Setting
     buckets: int
-    predicted_us: float   # a step of it, to be compared with Proposal.today_us alone
+    predicted_us: float  # a step of it, to be compared with Proposal.today_us alone
     gain_us: tuple[float, float] | None = None  # least and most, of the one the simulator recommends
 
 
@@ -68,11 +68,19 @@ def propose(evidence: Evidence, least_gain: float) -> Proposal:
                 rows.writerow([evidence.nodes, evidence.ranks_per_node, size, f"{taken:.3f}"])
         over_gloo = evidence.backend == "gloo"
         backend: Literal["nccl", "gloo"] = "gloo" if over_gloo else "nccl"
-        cluster = calibrate(log, cluster=_specification(evidence, folder), backend=backend, output=folder / "cluster.json")
+        cluster = calibrate(
+            log, cluster=_specification(evidence, folder), backend=backend, output=folder / "cluster.json"
+        )
         answer = tune(
-            evidence.workload, f"{cluster.path}@{evidence.nodes}", backend=backend, gloo="tensors:host" if over_gloo else None,
-            measured_step=f"{evidence.step_us:.3f}us", compute_scale="1", rank_slowdown="0%",  # recorded on the ranks it is asked for
-            **evidence.options)
+            evidence.workload,
+            f"{cluster.path}@{evidence.nodes}",
+            backend=backend,
+            gloo="tensors:host" if over_gloo else None,
+            measured_step=f"{evidence.step_us:.3f}us",
+            compute_scale="1",
+            rank_slowdown="0%",  # recorded on the ranks it is asked for
+            **evidence.options,
+        )
         return _proposal(answer.document, evidence, least_gain)
 
 
@@ -83,11 +91,19 @@ def _specification(evidence: Evidence, folder: pathlib.Path) -> str:
         ranks = evidence.nodes * evidence.ranks_per_node
         size, taken = max(evidence.all_reduces.items())
         gbps = 2 * (ranks - 1) / ranks * size * 8 / taken / 1000
-        return f"node:{evidence.nodes} gpu:{evidence.ranks_per_node}xV100 pcie:12GBps nic:1x{max(gbps, 0.001):.4g}Gbps:tcp"
+        return (
+            f"node:{evidence.nodes} gpu:{evidence.ranks_per_node}xV100 pcie:12GBps nic:1x{max(gbps, 0.001):.4g}Gbps:tcp"
+        )
     matrix = folder / "topo.txt"
     with exit_codes_kept():
-        shown = subprocess.run(["nvidia-smi", "topo", "-m"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                               timeout=20, check=True).stdout
+        shown = subprocess.run(
+            ["nvidia-smi", "topo", "-m"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            timeout=20,
+            check=True,
+        ).stdout
     matrix.write_bytes(shown)
     return f"{matrix} gpu:{evidence.workload.get('gpu', '')} node:{evidence.nodes}"
 
@@ -103,9 +119,14 @@ def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) 
         if _is_settable(point, answer["default"], evidence.first_follows_cap):
             low, high = point["cap_range_mb"]
             is_advised = advised_cap is not None and low <= advised_cap <= high
-            points.append(Candidate(Setting(bucket_cap_mb=_cap(advised_cap if is_advised else roundest(low, high))),
-                                    point["buckets"], float(point["iteration_us"]),
-                                    (advised["gain_us"]["low"], advised["gain_us"]["high"]) if advised and is_advised else None))
+            points.append(
+                Candidate(
+                    Setting(bucket_cap_mb=_cap(advised_cap if is_advised else roundest(low, high))),
+                    point["buckets"],
+                    float(point["iteration_us"]),
+                    (advised["gain_us"]["low"], advised["gain_us"]["high"]) if advised and is_advised else None,
+                )
+            )
     partition = answer["best_partition"]
     if evidence.lists and partition is not None:
         caps = tuple(_cap(size / MIB) for size in partition["bucket_bytes"])
@@ -122,8 +143,11 @@ def _cap(value: Any) -> float:
 
 def _is_settable(point: Mapping[str, Any], default: Mapping[str, Any], first_follows_cap: bool) -> bool:
     """By bucket_cap_mb alone: a process-wide first bucket is left as it is."""
-    return bool(point["reachable"]) and point["bucket_cap_mb"] is not None and (
-        first_follows_cap or point["first_bucket_mb"] == default["first_bucket_mb"])
+    return (
+        bool(point["reachable"])
+        and point["bucket_cap_mb"] is not None
+        and (first_follows_cap or point["first_bucket_mb"] == default["first_bucket_mb"])
+    )
 
 
 def roundest(low: float, high: float) -> float:

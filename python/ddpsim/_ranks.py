@@ -43,7 +43,7 @@ class Ranks:
         packed = self._packed(value)
         sizes = [int(size) for size in self._all(torch.tensor([packed.numel()], device=self.device))]
         padded = torch.zeros(max(sizes), dtype=torch.uint8, device=self.device)
-        padded[:packed.numel()] = packed
+        padded[: packed.numel()] = packed
         return [_unpacked(one[:size]) for one, size in zip(self._all(padded), sizes)]
 
     def told(self, value: Any) -> Any:

@@ -1074,6 +1074,10 @@ class SimulateResult(Answer):
         "elastic": Elastic.from_document,
     }
 
+    def timeline(self) -> Timeline:
+        """The step's spans."""
+        return Timeline.from_document(super().timeline().document, arguments=self.arguments, messages=())
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CurvePoint(Record):
@@ -3150,4 +3154,20 @@ BY_SCHEMA: Mapping[str, type[Answer]] = {
     "ddpsim.timeline/1": Timeline,
 }
 
-__all__ = ["AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult", "DiffResult", "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload"]
+__all__ = [
+    "AdviseResult",
+    "AllreduceResult",
+    "BucketsResult",
+    "CalibrateResult",
+    "CommandsResult",
+    "CompareResult",
+    "DiffResult",
+    "ListResult",
+    "SimulateResult",
+    "SweepResult",
+    "Timeline",
+    "TopoResult",
+    "TuneResult",
+    "ValidateResult",
+    "Workload",
+]

@@ -23,8 +23,15 @@ from torch.nn.parallel import DistributedDataParallel
 
 MIB = 2**20
 # Of nn.Module: what scripts register on a wrapper.
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
-         "_forward_pre_hooks_with_kwargs", "_backward_hooks", "_backward_pre_hooks")
+HOOKS = (
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks_with_kwargs",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+)
 # A replaced wrapper passes these on, for whoever still holds it.
 PASSED_ON = ("forward", "no_sync", "join", "register_comm_hook", "_get_ddp_logging_data")
 
@@ -81,7 +88,10 @@ def why_not(ddp: DistributedDataParallel) -> str:
         return "a compiled model's buckets are part of what was compiled"
     if any(hasattr(parameter, "_in_backward_optimizers") for parameter in ddp.module.parameters()):
         return "its optimizer steps in backward, through hooks of this wrapper"
-    for attribute, word in (("_delay_all_reduce_params", "delay_all_reduce_named_params"), ("mixed_precision", "mixed_precision")):
+    for attribute, word in (
+        ("_delay_all_reduce_params", "delay_all_reduce_named_params"),
+        ("mixed_precision", "mixed_precision"),
+    ):
         if getattr(ddp, attribute, None):
             return f"{word} leaves hooks of this wrapper on the parameters"
     if getattr(ddp, "_use_python_reducer", False):
@@ -100,8 +110,10 @@ def why_not(ddp: DistributedDataParallel) -> str:
 
 
 def _is_compiled(ddp: DistributedDataParallel) -> bool:
-    return any(hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
-               for module in ddp.modules())
+    return any(
+        hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
+        for module in ddp.modules()
+    )
 
 
 def _comm_hooks(ddp: DistributedDataParallel) -> list[tuple[Any, Any]]:
@@ -181,7 +193,11 @@ def _let_go(ddp: DistributedDataParallel) -> None:
 def holders(ddp: DistributedDataParallel, *known: object) -> list[str]:
     """Who else keeps this wrapper: attributes of objects and entries of containers. Not the variables of functions and modules,
     which the caller's `model = tuner.step()` renews, nor what `known` keep."""
-    ours = {id(one) for one in known} | {id(vars(one)) for one in known if hasattr(one, "__dict__")} | {id(ddp), id(vars(ddp))}
+    ours = (
+        {id(one) for one in known}
+        | {id(vars(one)) for one in known if hasattr(one, "__dict__")}
+        | {id(ddp), id(vars(ddp))}
+    )
     modules = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)}
     found = []
     for one in gc.get_referrers(ddp):
@@ -216,4 +232,7 @@ def _attribute(one: object, table: dict[Any, Any], ddp: object) -> str:
 
 def _is_of(container: object, ddp: object) -> bool:
     """Whether this container is one of the wrapper's own, or of the one who asks."""
-    return any(one is vars(ddp) or isinstance(one, (types.FrameType, types.FunctionType)) for one in gc.get_referrers(container))
+    return any(
+        one is vars(ddp) or isinstance(one, (types.FrameType, types.FunctionType))
+        for one in gc.get_referrers(container)
+    )

@@ -32,6 +32,7 @@ def safely(function):
             except (OSError, ValueError):  # nobody listens any more, or the disk is full
                 pass
             return None
+
     return call
 
 
@@ -55,7 +56,9 @@ class Watch:
         if self.finished or self.ddp is None:
             return
         if self.optimizer is None:
-            if not any(id(parameter) in self.parameters for group in optimizer.param_groups for parameter in group["params"]):
+            if not any(
+                id(parameter) in self.parameters for group in optimizer.param_groups for parameter in group["params"]
+            ):
                 return
             self.optimizer = optimizer
         if optimizer is not self.optimizer:
@@ -74,6 +77,7 @@ class Watch:
 
     def begin(self):
         import torch.distributed as dist
+
         self.folder = pathlib.Path(os.environ["DDPSIM_COLLECT_PARTS"]) / f"rank{dist.get_rank()}"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.write_host()
@@ -81,6 +85,7 @@ class Watch:
         (self.folder / "step_times.csv").write_text("step_time_ms\n" + "".join(f"{one:.4f}\n" for one in self.times))
         sys.path.insert(0, str(SCRIPTS.parent / "traces" / "recorder"))
         from ddpsim_recorder import Recorder
+
         safely(self.write_ddp_log)()  # before the recorder's own hook is in it
         # None: it would add the rank to the name.
         self.recorder = Recorder(self.ddp, None, warmup=2, steps=RECORDED, collectives=dist.get_world_size() > 1)
@@ -98,6 +103,7 @@ class Watch:
     def write_trace(self):
         if self.recorder.document is not None:
             from ddpsim_recorder import write_document
+
             write_document(self.folder / "trace.json", self.recorder.document)
         else:
             self.lack("trace", f"the recorder gave up: {self.recorder.problem}")
@@ -107,22 +113,42 @@ class Watch:
         (self.folder / "ddp.json").write_text(json.dumps(log, indent=1) + "\n", encoding="utf-8")
 
     def write_host(self):
-        host = {"host": socket.gethostname(), "user": os.environ.get("USER", ""), "home": os.path.expanduser("~"), "cwd": os.getcwd()}
+        host = {
+            "host": socket.gethostname(),
+            "user": os.environ.get("USER", ""),
+            "home": os.path.expanduser("~"),
+            "cwd": os.getcwd(),
+        }
         (self.folder / "host").write_text("".join(f"{key}={value}\n" for key, value in host.items()), encoding="utf-8")
 
     def write_rank(self):
         import torch
+
         nccl = torch.cuda.nccl.version() if torch.cuda.is_available() else None
-        versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "python": sys.version.split()[0],
-                    "nccl": ".".join(map(str, nccl)) if isinstance(nccl, tuple) else nccl,
-                    "cudnn": torch.backends.cudnn.version() if torch.cuda.is_available() else None,
-                    "backend": torch.distributed.get_backend(), "seen_by": "job"}
-        (self.folder / "versions.txt").write_text("".join(f"{key}={value}\n" for key, value in versions.items() if value is not None))
+        versions = {
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+            "python": sys.version.split()[0],
+            "nccl": ".".join(map(str, nccl)) if isinstance(nccl, tuple) else nccl,
+            "cudnn": torch.backends.cudnn.version() if torch.cuda.is_available() else None,
+            "backend": torch.distributed.get_backend(),
+            "seen_by": "job",
+        }
+        (self.folder / "versions.txt").write_text(
+            "".join(f"{key}={value}\n" for key, value in versions.items() if value is not None)
+        )
         cores = sorted(os.sched_getaffinity(0))
-        (self.folder / "pinning.txt").write_text(f"cores={os.cpu_count()}\nCpus_allowed_list={','.join(map(str, cores))}\n"
-                                                 f"torch_threads={torch.get_num_threads()}\n")
-        shown = subprocess.run([sys.executable, str(SCRIPTS / "job_archive.py"), "environment"], env=without_this(os.environ),
-                               capture_output=True, text=True, check=True).stdout
+        (self.folder / "pinning.txt").write_text(
+            f"cores={os.cpu_count()}\nCpus_allowed_list={','.join(map(str, cores))}\n"
+            f"torch_threads={torch.get_num_threads()}\n"
+        )
+        shown = subprocess.run(
+            [sys.executable, str(SCRIPTS / "job_archive.py"), "environment"],
+            env=without_this(os.environ),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         (self.folder / "environment.txt").write_text(shown)
 
 
@@ -143,6 +169,7 @@ def patch_ddp(module):
     def init(self, *arguments, **options):
         original(self, *arguments, **options)
         watch.wrapped(self)
+
     wrapper.__init__ = init
 
 
@@ -159,7 +186,9 @@ def patch_optimizer(module):
             result = function(optimizer, *step_arguments, **step_options)
             watch.stepped(optimizer)
             return result
+
         self.step = types.MethodType(step, self)  # a method still: schedulers of learning rates look for one
+
     module.Optimizer.__init__ = init
 
 
@@ -180,6 +209,7 @@ class Patches:
         def exec_module(module):
             execute(module)
             safely(patch)(module)
+
         spec.loader.exec_module = exec_module
         return spec
 

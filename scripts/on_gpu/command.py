@@ -24,8 +24,14 @@ def begin(text):
     given = arguments(text)
     name = os.path.basename(sys.argv[0]).removesuffix(".py")
     # The last argument's place says nothing about the measurement.
-    part = Part(name, given.out, given.seconds, given.probe, given.rehearse,
-                f"{name}.py" + (" --probe" if given.probe else "") + (" --rehearse" if given.rehearse else ""))
+    part = Part(
+        name,
+        given.out,
+        given.seconds,
+        given.probe,
+        given.rehearse,
+        f"{name}.py" + (" --probe" if given.probe else "") + (" --rehearse" if given.rehearse else ""),
+    )
     return part, given
 
 
@@ -33,14 +39,18 @@ def with_torch(part):
     """PyTorch and the device that models run on; their versions go into the part's document."""
     warnings.filterwarnings("ignore")
     import torch
+
     torch.manual_seed(0)
     device = "cuda" if torch.cuda.is_available() and not part.rehearse else "cpu"
     if device == "cpu":
         torch.set_num_threads(1)
     part.versions(torch=torch.__version__)
     if device == "cuda":
-        part.versions(cuda=torch.version.cuda, cudnn=torch.backends.cudnn.version(),
-                      nccl=".".join(map(str, torch.cuda.nccl.version())))
+        part.versions(
+            cuda=torch.version.cuda,
+            cudnn=torch.backends.cudnn.version(),
+            nccl=".".join(map(str, torch.cuda.nccl.version())),
+        )
     for package in ("torchvision", "transformers"):
         try:
             part.versions(**{package: __import__(package).__version__})
@@ -57,8 +67,12 @@ class ProcessGroup:
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
-        self.torch.distributed.init_process_group("nccl" if self.device == "cuda" else "gloo", rank=0, world_size=1,
-                                                  init_method=f"file://{self.folder.name}/meeting")
+        self.torch.distributed.init_process_group(
+            "nccl" if self.device == "cuda" else "gloo",
+            rank=0,
+            world_size=1,
+            init_method=f"file://{self.folder.name}/meeting",
+        )
 
     def __exit__(self, *_):
         self.torch.distributed.destroy_process_group()

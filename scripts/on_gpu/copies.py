@@ -68,8 +68,10 @@ def copies(torch, timer, device, size, tensors, repetitions):
     gradients = [torch.rand(elements, device=device) for _ in range(tensors)]
     bucket = torch.rand(elements * tensors, device=device)
     views = [bucket.narrow(0, i * elements, elements) for i in range(tensors)]
-    return [{"kernel": kind, "bytes": 4 * elements * tensors, "tensors": tensors, **timer.median(work, repetitions)}
-            for kind, work in kernels(torch, gradients, views).items()]
+    return [
+        {"kernel": kind, "bytes": 4 * elements * tensors, "tensors": tensors, **timer.median(work, repetitions)}
+        for kind, work in kernels(torch, gradients, views).items()
+    ]
 
 
 def compute(torch, device, tiny):
@@ -80,12 +82,17 @@ def compute(torch, device, tiny):
     side = 8 if tiny else 56
     channels = 8 if tiny else 256
     images = torch.rand(4 if tiny else 64, channels, side, side, device=device, dtype=torch.bfloat16).to(
-        memory_format=torch.channels_last)
-    weights = torch.rand(channels, channels, 3, 3, device=device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+        memory_format=torch.channels_last
+    )
+    weights = torch.rand(channels, channels, 3, 3, device=device, dtype=torch.bfloat16).to(
+        memory_format=torch.channels_last
+    )
     rows = torch.rand(64 if tiny else 32768, 64 if tiny else 1024, device=device, dtype=torch.bfloat16)
     scale = torch.ones(rows.shape[1], device=device, dtype=torch.bfloat16)
-    q, k, v = (torch.rand(1 if tiny else 8, 4 if tiny else 16, 16 if tiny else 1024, 64, device=device, dtype=torch.bfloat16)
-               for _ in range(3))
+    q, k, v = (
+        torch.rand(1 if tiny else 8, 4 if tiny else 16, 16 if tiny else 1024, 64, device=device, dtype=torch.bfloat16)
+        for _ in range(3)
+    )
     functional = torch.nn.functional
     return {
         "matrix_product": lambda: torch.matmul(a, b, out=out),
@@ -106,7 +113,9 @@ class PacedCopy:
         self.launch = ctypes.CDLL(str(programs.paced_copy)).ddpsim_paced_copy
         self.launch.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int] + [ctypes.c_int64] * 4
         self.stream = torch.cuda.Stream()
-        self.source, self.target = (torch.empty(max(BLOCKS) * REGION_BYTES, dtype=torch.uint8, device=device) for _ in range(2))
+        self.source, self.target = (
+            torch.empty(max(BLOCKS) * REGION_BYTES, dtype=torch.uint8, device=device) for _ in range(2)
+        )
 
     def start(self, blocks, rate_gbps, seconds):
         """Launches the copy. Events before and behind it, and how many bytes it reads."""
@@ -116,8 +125,16 @@ class PacedCopy:
         begins, ends = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
         with self.torch.cuda.stream(self.stream):
             begins.record()
-            status = self.launch(self.stream.cuda_stream, self.source.data_ptr(), self.target.data_ptr(), blocks, REGION_BYTES // 16,
-                                 vectors, period_ns, rounds)
+            status = self.launch(
+                self.stream.cuda_stream,
+                self.source.data_ptr(),
+                self.target.data_ptr(),
+                blocks,
+                REGION_BYTES // 16,
+                vectors,
+                period_ns,
+                rounds,
+            )
             if status:
                 raise RuntimeError(f"launching the paced copy: CUDA error {status}")
             ends.record()
@@ -147,8 +164,11 @@ class PacedCopy:
         pairs = list(zip(marks, marks[1:]))
         lasted_ms = begins.elapsed_time(ends) if blocks else 0
         if blocks:
-            pairs = [(first, second) for first, second in pairs
-                     if begins.elapsed_time(first) > 0 and begins.elapsed_time(second) < lasted_ms]
+            pairs = [
+                (first, second)
+                for first, second in pairs
+                if begins.elapsed_time(first) > 0 and begins.elapsed_time(second) < lasted_ms
+            ]
         times = [first.elapsed_time(second) * 1000 for first, second in pairs]
         return times, read / (lasted_ms * 1e6) if read else 0
 
@@ -161,8 +181,18 @@ def interference(paced, timer, name, work, blocks_and_rates, seconds):
         times, kept = paced.beside(work, blocks, rate, seconds)
         if times:
             beside = quantiles(times)
-            rows.append({"kernel": name, "alone_us": round(alone, 3), "blocks": blocks, "rate_gbps": rate, "kept_gbps": round(kept, 1),
-                         "beside_us": beside, "slowdown": round(beside["median"] / alone, 4), "n": len(times)})
+            rows.append(
+                {
+                    "kernel": name,
+                    "alone_us": round(alone, 3),
+                    "blocks": blocks,
+                    "rate_gbps": rate,
+                    "kept_gbps": round(kept, 1),
+                    "beside_us": beside,
+                    "slowdown": round(beside["median"] / alone, 4),
+                    "n": len(times),
+                }
+            )
     return rows
 
 
@@ -175,8 +205,10 @@ def main():
     repetitions = 2 if tiny or part.probe else 15
     for size in sizes:
         for tensors in TENSORS:
-            part.measure(f"copies of {size} bytes, {tensors} tensors",
-                         lambda: copies(torch, timer, device, size, tensors, repetitions))  # noqa: B023
+            part.measure(
+                f"copies of {size} bytes, {tensors} tensors",
+                lambda: copies(torch, timer, device, size, tensors, repetitions),
+            )  # noqa: B023
     paced = None
     if device == "cpu" or Programs(given.programs).paced_copy.exists():
         paced = PacedCopy(torch, Programs(given.programs), device)
@@ -187,8 +219,7 @@ def main():
         if paced is None:
             part.problem(f"{name} beside a copy", "the kernel that copies at a set rate was not packed")
         else:
-            part.measure(f"{name} beside a copy",
-                         lambda: interference(paced, timer, name, work, grid, 0.02))  # noqa: B023
+            part.measure(f"{name} beside a copy", lambda: interference(paced, timer, name, work, grid, 0.02))  # noqa: B023
     part.end()
 
 

@@ -44,12 +44,31 @@ def trained(programs, workload, out, collectives, options, timeout):
         held.bind(("127.0.0.1", 0))
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         for rank in (0, 1):
-            variables = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-                         "MASTER_PORT": str(held.getsockname()[1]), **environment(programs, collectives)}
-            processes.append(subprocess.Popen([sys.executable, str(RUNNER), str(workload), *options, "-o", str(out)], env=variables,
-                                              text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+            variables = {
+                **os.environ,
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(held.getsockname()[1]),
+                **environment(programs, collectives),
+            }
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, str(RUNNER), str(workload), *options, "-o", str(out)],
+                    env=variables,
+                    text=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+            )
         ends = time.monotonic() + timeout
-        while time.monotonic() < ends and any(p.poll() is None for p in processes) and not any(p.poll() for p in processes):
+        while (
+            time.monotonic() < ends
+            and any(p.poll() is None for p in processes)
+            and not any(p.poll() for p in processes)
+        ):
             time.sleep(0.1)
     late = all(process.poll() is None for process in processes)
     for process in processes:
@@ -59,8 +78,13 @@ def trained(programs, workload, out, collectives, options, timeout):
         raise RuntimeError((f"took longer than {timeout} s: " if late else "") + said[-900:].strip())
     measured = json.loads((pathlib.Path(out) / "measurement.json").read_text(encoding="utf-8"))
     preloaded = "LD_PRELOAD" in environment(programs, collectives)
-    return {"ranks": 2, "as": "processes", "collectives": collectives,
-            **({"nccl_preloaded": preloaded_version(programs)} if preloaded else {}), "measurement": measured}
+    return {
+        "ranks": 2,
+        "as": "processes",
+        "collectives": collectives,
+        **({"nccl_preloaded": preloaded_version(programs)} if preloaded else {}),
+        "measurement": measured,
+    }
 
 
 def main():
@@ -77,8 +101,17 @@ def main():
             programs.run(programs.ddpsim, "import", MODELS[name], "-o", workload, timeout=20)
         steps = ["--iterations", "2"] if given.rehearse or part.probe else ["--iterations", "7"]
         where = [] if given.rehearse else ["--gpu"]
-        options = ["--caps", "25" if part.probe or given.rehearse else CAPS, "--collectives", collectives, *steps, *where]
-        row = trained(programs, workload, folder / f"{name}-{collectives}", collectives, options, timeout=min(45, part.left() - 1))
+        options = [
+            "--caps",
+            "25" if part.probe or given.rehearse else CAPS,
+            "--collectives",
+            collectives,
+            *steps,
+            *where,
+        ]
+        row = trained(
+            programs, workload, folder / f"{name}-{collectives}", collectives, options, timeout=min(45, part.left() - 1)
+        )
         return {"workload": MODELS[name], **row}
 
     # A rehearsal's workload is a tiny one under every name.

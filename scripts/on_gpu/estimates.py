@@ -14,7 +14,9 @@ FORMS = ("precise", "amp", "launch_bound", "channels_last_or_compiled")
 WRAPPED = ("resnet50", "bert-base", "gpt2", "tinyllama-1.1b")
 WRAPPERS = ("ddp", "fully_shard", "replicate")
 STEPS, WARMUP = 10, 5
-REHEARSED_FORM = "channels_last_or_compiled"  # of the models that other packages make; PyTorch's own small one takes every form
+REHEARSED_FORM = (
+    "channels_last_or_compiled"  # of the models that other packages make; PyTorch's own small one takes every form
+)
 
 
 class Stopwatch:
@@ -43,6 +45,7 @@ def wrapped(torch, module, wrapper, device):
         return torch.nn.parallel.DistributedDataParallel(module, device_ids=[0] if device == "cuda" else None)
     if wrapper == "fully_shard":
         from torch.distributed.fsdp import fully_shard
+
         for child in module.modules():
             if isinstance(child, torch.nn.ModuleList):
                 for block in child:
@@ -50,6 +53,7 @@ def wrapped(torch, module, wrapper, device):
         return fully_shard(module)
     if wrapper == "replicate":
         from torch.distributed._composable.replicate import replicate
+
         return replicate(module)
     return module
 
@@ -107,16 +111,26 @@ def train(torch, model, form, wrapper, device, tiny, probe):
     times = watch.times()
     parts = {"iteration_us": [], "forward_us": [], "backward_us": [], "optimizer_us": []}
     for begin in range(0, 3 * steps, 3):
-        forward, backward, optimizer_begins, following = times[begin:begin + 4]
+        forward, backward, optimizer_begins, following = times[begin : begin + 4]
         parts["iteration_us"].append(following - forward)
         parts["forward_us"].append(backward - forward)
         parts["backward_us"].append(optimizer_begins - backward)
         parts["optimizer_us"].append(following - optimizer_begins)
     precision = model.precise if form == "precise" else "amp_bf16"
-    row = {"model": model.name, "form": form, "precision": precision, "batch": batch, "wrapper": wrapper, "optimizer": model.optimizer,
-           "channels_last": channels_last, "compiled": run is not module, "steps": steps,
-           "parameters": sum(parameter.numel() for parameter in module.parameters()),
-           **{name: quantiles(values) for name, values in parts.items()}, "host_us": quantiles(host[:-1])}
+    row = {
+        "model": model.name,
+        "form": form,
+        "precision": precision,
+        "batch": batch,
+        "wrapper": wrapper,
+        "optimizer": model.optimizer,
+        "channels_last": channels_last,
+        "compiled": run is not module,
+        "steps": steps,
+        "parameters": sum(parameter.numel() for parameter in module.parameters()),
+        **{name: quantiles(values) for name, values in parts.items()},
+        "host_us": quantiles(host[:-1]),
+    }
     if model.estimate:
         word = {"fp32": ":fp32", "tf32": ":tf32", "amp_bf16": ":bf16"}[precision]
         row["estimate"] = f"{model.estimate}@{{gpu}}:b{batch}{model.words}{word}"
@@ -155,8 +169,11 @@ def main():
         for model, form, wrapper in items(part.probe, part.rehearse):
             name = f"{model.name} {form}" + ("" if wrapper == "none" else f" {wrapper}")
             compiles = form == "channels_last_or_compiled" and not model.convolutions
-            part.measure(name, lambda: train(torch, model, form, wrapper, device, part.rehearse, part.probe),  # noqa: B023
-                         limit=60 if compiles else 25)
+            part.measure(
+                name,
+                lambda: train(torch, model, form, wrapper, device, part.rehearse, part.probe),  # noqa: B023
+                limit=60 if compiles else 25,
+            )
             command.forget(torch, device)
     part.end()
 

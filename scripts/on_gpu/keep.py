@@ -91,8 +91,14 @@ def unfinished_sweeps(document, beside):
         threads = measurement["setup"].get("ranks_per_process") == str(ranks)
         workload = measurement["setup"]["workload"].removeprefix("estimate ")
         if measurement["configurations"]:
-            yield {"item": item, "workload": workload, "ranks": ranks, "as": "one rank" if ranks == 1 else "threads" if threads else "processes",
-                   "partial": True, "measurement": measurement}
+            yield {
+                "item": item,
+                "workload": workload,
+                "ranks": ranks,
+                "as": "one rank" if ranks == 1 else "threads" if threads else "processes",
+                "partial": True,
+                "measurement": measurement,
+            }
 
 
 def recorded_workloads(document, beside):
@@ -139,9 +145,13 @@ def inputs(paths, unpacked):
             target = unpacked / str(number)
             try:
                 with tarfile.open(path) as archive:
-                    archive.extractall(target, filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(target)
+                    archive.extractall(target, filter="data") if hasattr(
+                        tarfile, "data_filter"
+                    ) else archive.extractall(target)
             except (OSError, tarfile.TarError) as error:
-                raise Refused(f"{path}: {error}; give a folder, an archive or a document of scripts/on_gpu.sh") from None
+                raise Refused(
+                    f"{path}: {error}; give a folder, an archive or a document of scripts/on_gpu.sh"
+                ) from None
             yield from documents_in(target)
 
 
@@ -152,8 +162,16 @@ def folder_of(card):
 
 def added(kept, document, path):
     """`kept` (None: nothing so far) with a run's rows behind it."""
-    kept = kept or {"schema": results.SCHEMA, "part": document["part"], "card": document["card"], "rehearsed": False, "notes": [], "runs": [],
-                    "rows": [], "problems": []}
+    kept = kept or {
+        "schema": results.SCHEMA,
+        "part": document["part"],
+        "card": document["card"],
+        "rehearsed": False,
+        "notes": [],
+        "runs": [],
+        "rows": [],
+        "problems": [],
+    }
     rows = [*document["rows"]]
     if document["part"] == "reducer":
         rows += unfinished_sweeps(document, path.with_suffix(""))
@@ -162,22 +180,32 @@ def added(kept, document, path):
         kept["runs"].append(run)
     number = kept["runs"].index(run)
     whole = {row["item"] for row in rows if not row.get("partial")} | {
-        row["item"] for row in kept["rows"] if not row.get("partial")}
+        row["item"] for row in kept["rows"] if not row.get("partial")
+    }
     replaced = {row["item"] for row in rows if not (row.get("partial") and row["item"] in whole)}
     kept["rows"] = [row for row in kept["rows"] if row["item"] not in replaced]
-    kept["rows"] += [{"item": row["item"], "run": number, **{key: value for key, value in compact(row).items() if key != "item"}}
-                     for row in rows if row["item"] in replaced]
+    kept["rows"] += [
+        {"item": row["item"], "run": number, **{key: value for key, value in compact(row).items() if key != "item"}}
+        for row in rows
+        if row["item"] in replaced
+    ]
     begun = set(document["begun"])
     problems = [problem for problem in kept["problems"] if problem["item"] not in begun]
-    problems += [{"item": problem["item"], "run": number,
-                  "what": without_places(problem["what"].splitlines()[0].strip())[:PROBLEM_CHARACTERS].strip(" :")}
-                 for problem in document["problems"]]
+    problems += [
+        {
+            "item": problem["item"],
+            "run": number,
+            "what": without_places(problem["what"].splitlines()[0].strip())[:PROBLEM_CHARACTERS].strip(" :"),
+        }
+        for problem in document["problems"]
+    ]
     kept["problems"] = [problem for problem in problems if problem["item"] not in whole]
     return kept
 
 
 def text_of(document):
     """JSON with one row, one run or one configuration a line."""
+
     def one_line(value):
         return json.dumps(value, ensure_ascii=False)
 
@@ -191,8 +219,11 @@ def text_of(document):
     parts = []
     for key, value in document.items():
         if isinstance(value, list) and value:
-            parts.append(f' "{key}": [\n  ' + ",\n  ".join(row_text(entry) if isinstance(entry, dict) else one_line(entry)
-                                                        for entry in value) + "\n ]")
+            parts.append(
+                f' "{key}": [\n  '
+                + ",\n  ".join(row_text(entry) if isinstance(entry, dict) else one_line(entry) for entry in value)
+                + "\n ]"
+            )
         else:
             parts.append(f' "{key}": {one_line(value)}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -201,8 +232,16 @@ def text_of(document):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("inputs", nargs="+", type=pathlib.Path, metavar="FOLDER|ARCHIVE|DOCUMENT")
-    parser.add_argument("--into", type=pathlib.Path, default=KEPT, metavar="FOLDER", help="default: tests/lab/measured/gpu")
-    parser.add_argument("--note", action="append", default=[], metavar="PART=TEXT", help="a sentence that the part's document shall hold")
+    parser.add_argument(
+        "--into", type=pathlib.Path, default=KEPT, metavar="FOLDER", help="default: tests/lab/measured/gpu"
+    )
+    parser.add_argument(
+        "--note",
+        action="append",
+        default=[],
+        metavar="PART=TEXT",
+        help="a sentence that the part's document shall hold",
+    )
     given = parser.parse_args()
     kept, workloads = {}, {}
     try:
@@ -215,13 +254,15 @@ def main():
                 if target not in kept:
                     kept[target] = read(target) if target.exists() else None
                 kept[target] = added(kept[target], document, path)
-                workloads |= {target.parent / "recorded" / name: text
-                              for name, text in recorded_workloads(document, path.with_suffix(""))}
+                workloads |= {
+                    target.parent / "recorded" / name: text
+                    for name, text in recorded_workloads(document, path.with_suffix(""))
+                }
         for note in given.note:
             part, _, text = note.partition("=")
             noted = [document for target, document in kept.items() if target.stem == part]
             if not noted or not text:
-                raise Refused(f"--note {note}: no document of part \"{part}\" was given; write PART=TEXT")
+                raise Refused(f'--note {note}: no document of part "{part}" was given; write PART=TEXT')
             for document in noted:
                 document["notes"] += [text] if text not in document["notes"] else []
     except Refused as refused:
@@ -233,7 +274,9 @@ def main():
         beside.write_text(text, encoding="utf-8")
         beside.replace(target)
     for target, document in kept.items():
-        print(f"keep: {target}: {len(document['rows'])} rows, {len(document['problems'])} problems, {target.stat().st_size / 1000:.0f} kB")
+        print(
+            f"keep: {target}: {len(document['rows'])} rows, {len(document['problems'])} problems, {target.stat().st_size / 1000:.0f} kB"
+        )
     return 0
 
 

@@ -29,6 +29,7 @@ class Model:
 def vision(name, knows_size=False):
     def make(torch, device, batch, tiny):
         import torchvision
+
         side = 64 if tiny else 224
         module = getattr(torchvision.models, name)(**({"image_size": side} if knows_size else {})).to(device).train()
         images = torch.rand(batch, 3, side, side, device=device)
@@ -38,20 +39,36 @@ def vision(name, knows_size=False):
             return torch.nn.functional.cross_entropy(run(images), labels)
 
         return module, loss, images
+
     return make
 
 
-LLAMA_SHRUNK = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
-                "num_key_value_heads": 2, "vocab_size": 128}
+LLAMA_SHRUNK = {
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 128,
+}
 SHRUNK = {
-    "BertConfig": {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 128},
+    "BertConfig": {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 128,
+        "vocab_size": 128,
+    },
     "GPT2Config": {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 128, "bos_token_id": 0, "eos_token_id": 0},
-    "LlamaConfig": LLAMA_SHRUNK, "MixtralConfig": LLAMA_SHRUNK}
+    "LlamaConfig": LLAMA_SHRUNK,
+    "MixtralConfig": LLAMA_SHRUNK,
+}
 
 
 def language(config_name, model_name, tokens, **size):
     def make(torch, device, batch, tiny):
         import transformers
+
         config = getattr(transformers, config_name)(**{**size, **(SHRUNK[config_name] if tiny else {})})
         config.use_cache = False
         with torch.device(device):
@@ -64,6 +81,7 @@ def language(config_name, model_name, tokens, **size):
             return run(input_ids=words, labels=words).loss
 
         return module, loss, words
+
     return make
 
 
@@ -79,22 +97,81 @@ MODELS = [
     Model("bert-base", language("BertConfig", "BertForMaskedLM", 128), 32, 1, "adamw", "bert-base", ":s128:attn=sdpa"),
     Model("gpt2", language("GPT2Config", "GPT2LMHeadModel", 1024), 8, 1, "adamw", "gpt2", ":s1024:attn=sdpa"),
     Model("vit_b_16", vision("vit_b_16", knows_size=True), 64, 1, "adamw"),
-    Model("tinyllama-1.1b", language("LlamaConfig", "LlamaForCausalLM", 2048, hidden_size=2048, intermediate_size=5632,
-                                     num_hidden_layers=22, num_attention_heads=32, num_key_value_heads=4, vocab_size=32000),
-          2, 1, "adamw", "tinyllama-1.1b", ":s2048:attn=sdpa"),
-    Model("mixture-of-experts", language("MixtralConfig", "MixtralForCausalLM", 1024, hidden_size=768, intermediate_size=2048,
-                                         num_hidden_layers=8, num_attention_heads=12, num_key_value_heads=4, vocab_size=32000,
-                                         num_local_experts=8), 4, 1, "adamw"),
+    Model(
+        "tinyllama-1.1b",
+        language(
+            "LlamaConfig",
+            "LlamaForCausalLM",
+            2048,
+            hidden_size=2048,
+            intermediate_size=5632,
+            num_hidden_layers=22,
+            num_attention_heads=32,
+            num_key_value_heads=4,
+            vocab_size=32000,
+        ),
+        2,
+        1,
+        "adamw",
+        "tinyllama-1.1b",
+        ":s2048:attn=sdpa",
+    ),
+    Model(
+        "mixture-of-experts",
+        language(
+            "MixtralConfig",
+            "MixtralForCausalLM",
+            1024,
+            hidden_size=768,
+            intermediate_size=2048,
+            num_hidden_layers=8,
+            num_attention_heads=12,
+            num_key_value_heads=4,
+            vocab_size=32000,
+            num_local_experts=8,
+        ),
+        4,
+        1,
+        "adamw",
+    ),
     Model("convnext_tiny", vision("convnext_tiny"), 64, 1, "adamw", convolutions=True),
-    Model("bert-large", language("BertConfig", "BertForMaskedLM", 128, hidden_size=1024, num_hidden_layers=24,
-                                 num_attention_heads=16, intermediate_size=4096), 16, 1, "adamw", "bert-large", ":s128:attn=sdpa"),
+    Model(
+        "bert-large",
+        language(
+            "BertConfig",
+            "BertForMaskedLM",
+            128,
+            hidden_size=1024,
+            num_hidden_layers=24,
+            num_attention_heads=16,
+            intermediate_size=4096,
+        ),
+        16,
+        1,
+        "adamw",
+        "bert-large",
+        ":s128:attn=sdpa",
+    ),
     Model("resnet152", vision("resnet152"), 64, 1, "sgd", "resnet152", precise="fp32", convolutions=True),
-    Model("gpt2-medium", language("GPT2Config", "GPT2LMHeadModel", 1024, n_embd=1024, n_layer=24, n_head=16), 4, 1, "adamw",
-          "gpt2-medium", ":s1024:attn=sdpa"),
+    Model(
+        "gpt2-medium",
+        language("GPT2Config", "GPT2LMHeadModel", 1024, n_embd=1024, n_layer=24, n_head=16),
+        4,
+        1,
+        "adamw",
+        "gpt2-medium",
+        ":s1024:attn=sdpa",
+    ),
 ]
 # A rehearsal leaves out models of images that are large at every size, and those whose package is not here.
-REHEARSED = [Model("perceptron", perceptron, 8, 1, "sgd"),
-             *(model for model in MODELS if model.can_be_made() and (model.package() == "transformers" or model.name == "resnet50"))]
+REHEARSED = [
+    Model("perceptron", perceptron, 8, 1, "sgd"),
+    *(
+        model
+        for model in MODELS
+        if model.can_be_made() and (model.package() == "transformers" or model.name == "resnet50")
+    ),
+]
 
 
 def optimizer_of(torch, model, parameters):

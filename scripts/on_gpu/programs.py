@@ -23,15 +23,31 @@ class Programs:
     def environment(self, shared=False, **variables):
         """Of a process that runs our programs. `shared`: ranks may share the GPU."""
         first = os.environ.get("SIMULATED_GPU_LIBRARIES", "")  # a rehearsal's GPU takes the place of both libraries
-        places = [first, self.newer_nccl.parent if self.newer_nccl.exists() else "", *nvidia_libraries(), self.folder / "lib"]
+        places = [
+            first,
+            self.newer_nccl.parent if self.newer_nccl.exists() else "",
+            *nvidia_libraries(),
+            self.folder / "lib",
+        ]
         path = ":".join(str(place) for place in places if place)
-        return {**os.environ, "LD_LIBRARY_PATH": path, "CUDA_DEVICE_MAX_CONNECTIONS": "32",
-                **(SHARES_A_GPU if shared else {}), **variables}
+        return {
+            **os.environ,
+            "LD_LIBRARY_PATH": path,
+            "CUDA_DEVICE_MAX_CONNECTIONS": "32",
+            **(SHARES_A_GPU if shared else {}),
+            **variables,
+        }
 
     def run(self, *arguments, timeout, **environment):
         """What a program printed. Raises RuntimeError with its last words, and RuntimeError where it takes longer."""
-        with subprocess.Popen([str(argument) for argument in arguments], env=self.environment(**environment), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            [str(argument) for argument in arguments],
+            env=self.environment(**environment),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        ) as process:
             try:
                 out, said = process.communicate(timeout=timeout)
             except subprocess.TimeoutExpired:
@@ -39,7 +55,9 @@ class Programs:
                 for pid in (*children_of(process.pid), process.pid):
                     os.kill(pid, signal.SIGKILL)
                 out, said = process.communicate()
-                raise RuntimeError(f"took longer than {timeout:.0f} s: {(said or out)[-500:]}\n{stacks}".rstrip()) from None
+                raise RuntimeError(
+                    f"took longer than {timeout:.0f} s: {(said or out)[-500:]}\n{stacks}".rstrip()
+                ) from None
         if process.returncode != 0:
             raise RuntimeError(f"exit code {process.returncode}: {(said or out)[-900:].strip()}")
         return out
@@ -47,7 +65,9 @@ class Programs:
 
 def children_of(pid):
     try:
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]
+        return [
+            int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+        ]
     except OSError:
         return []
 
@@ -57,8 +77,14 @@ def stacks_of(pid):
     for debugger in ("cuda-gdb", "gdb"):
         if shutil.which(debugger):
             try:
-                run = subprocess.run([debugger, "-p", str(pid), "-batch", "-ex", "thread apply all bt 14"], capture_output=True, text=True,
-                                     timeout=25, stdin=subprocess.DEVNULL, check=False)
+                run = subprocess.run(
+                    [debugger, "-p", str(pid), "-batch", "-ex", "thread apply all bt 14"],
+                    capture_output=True,
+                    text=True,
+                    timeout=25,
+                    stdin=subprocess.DEVNULL,
+                    check=False,
+                )
             except subprocess.TimeoutExpired:
                 return f"{debugger} of {pid} took longer than 25 s\n"
             return "\n".join(line[:160] for line in run.stdout.splitlines() if line.startswith(("#", "Thread"))) + "\n"

@@ -22,9 +22,15 @@ def host_times(events):
     """Without a GPU: when each AccumulateGrad of the first backward ended, from the start of its first node."""
     node = "autograd::engine::evaluate_function"
     begin = min(event.time_range.start for event in events if event.name.startswith(node))
-    ends = [end for _, end in sorted((event.time_range.start, event.time_range.end) for event in events
-                                     if event.name == "torch::autograd::AccumulateGrad")]
-    return [end - begin for end in ends[:len(ends) // 2]]  # of the two steps that the profiler saw
+    ends = [
+        end
+        for _, end in sorted(
+            (event.time_range.start, event.time_range.end)
+            for event in events
+            if event.name == "torch::autograd::AccumulateGrad"
+        )
+    ]
+    return [end - begin for end in ends[: len(ends) // 2]]  # of the two steps that the profiler saw
 
 
 def imported_times(programs, trace, workload):
@@ -34,6 +40,7 @@ def imported_times(programs, trace, workload):
 
 def recorded(torch, programs, model, device, folder, tiny):
     from ddpsim_recorder import Recorder
+
     module, loss, _ = model.make(torch, device, 2 if tiny else model.batch, tiny)
     optimizer = models.optimizer_of(torch, model, module.parameters())
 
@@ -45,7 +52,9 @@ def recorded(torch, programs, model, device, folder, tiny):
         optimizer.step()
 
     kept = folder / f"{model.name}.json"
-    recorder = Recorder(module, str(kept), name=model.name, batch_size=model.batch, warmup=2 if tiny else 5, steps=2 if tiny else 10)
+    recorder = Recorder(
+        module, str(kept), name=model.name, batch_size=model.batch, warmup=2 if tiny else 5, steps=2 if tiny else 10
+    )
     while not recorder.finished:
         step()
         recorder.step()
@@ -55,8 +64,9 @@ def recorded(torch, programs, model, device, folder, tiny):
     if device == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
     # Steps 0 to 3 warm up and are plain; 4 is the recorded one; 5 ends it in the trace.
-    with torch.profiler.profile(activities=activities, record_shapes=True,
-                                schedule=torch.profiler.schedule(wait=2, warmup=2, active=2)) as profiler:
+    with torch.profiler.profile(
+        activities=activities, record_shapes=True, schedule=torch.profiler.schedule(wait=2, warmup=2, active=2)
+    ) as profiler:
         for _ in range(6):
             step()
             watched.step()
@@ -74,12 +84,23 @@ def recorded(torch, programs, model, device, folder, tiny):
     backward = document["backward"]["duration_us"]
     errors = sorted(100 * abs(a - b) / backward for a, b in zip(ready, profiled))
     alone = json.loads(kept.read_text(encoding="utf-8"))
-    return {"model": model.name, "batch": model.batch, "gradients": len(errors), "backward_us": backward,
-            "median_percent": round(statistics.median(errors), 3), "p90_percent": round(errors[-(-9 * len(errors) // 10) - 1], 3),
-            "worst_percent": round(errors[-1], 3), "target_percent": TARGET_PERCENT,
-            "recorded": {"forward_us": alone["forward"]["duration_us"], "backward_us": alone["backward"]["duration_us"],
-                         "optimizer_us": alone["optimizer"]["duration_us"], "iteration_us": alone["iteration"]["duration_us"],
-                         "provenance": alone["provenance"]}}
+    return {
+        "model": model.name,
+        "batch": model.batch,
+        "gradients": len(errors),
+        "backward_us": backward,
+        "median_percent": round(statistics.median(errors), 3),
+        "p90_percent": round(errors[-(-9 * len(errors) // 10) - 1], 3),
+        "worst_percent": round(errors[-1], 3),
+        "target_percent": TARGET_PERCENT,
+        "recorded": {
+            "forward_us": alone["forward"]["duration_us"],
+            "backward_us": alone["backward"]["duration_us"],
+            "optimizer_us": alone["optimizer"]["duration_us"],
+            "iteration_us": alone["iteration"]["duration_us"],
+            "provenance": alone["provenance"],
+        },
+    }
 
 
 def main():

@@ -13,18 +13,33 @@ import command
 from programs import Programs
 
 # The reference card's own recording, and two steps of today's length: one with few bytes, one with many.
-WORKLOADS = {"resnet50-v100": "resnet50-v100-b32", "resnet50": "resnet50@H100:b128:bf16", "bert-large": "bert-large@H100:b16:s128:bf16"}
+WORKLOADS = {
+    "resnet50-v100": "resnet50-v100-b32",
+    "resnet50": "resnet50@H100:b128:bf16",
+    "bert-large": "bert-large@H100:b16:s128:bf16",
+}
 CAPS = "1,5,25,50,100"
 # Whole cap curves, with and without views, of models whose gradients are large, far apart in size, or many.
-CURVES = {"vgg16": "vgg16@H100:b64:bf16", "gpt2": "gpt2@H100:b8:s1024:bf16", "gpt2-medium": "gpt2-medium@H100:b4:s1024:bf16",
-          "resnet152": "resnet152@H100:b64:bf16"}
+CURVES = {
+    "vgg16": "vgg16@H100:b64:bf16",
+    "gpt2": "gpt2@H100:b8:s1024:bf16",
+    "gpt2-medium": "gpt2-medium@H100:b4:s1024:bf16",
+    "resnet152": "resnet152@H100:b64:bf16",
+}
 CURVE_CAPS = "1,2,5,10,25,50,100,200,400,1000"
 SIZES = "64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB"
-TINY = {"schema": "ddpsim.workload/1", "name": "tiny",
-        "parameters": [{"name": f"p{i}", "shape": [4000 * (i + 1) + i % 2], "dtype": "float32"} for i in range(4)],
-        "forward": {"duration_us": 100},
-        "backward": {"duration_us": 200, "ready": [{"parameter": i, "at_us": 50 * (4 - i)} for i in (3, 2, 1, 0)]}}
-RANKS = {"threads": ("--ranks", "2", "--ranks-per-process", "2"), "processes": ("--ranks", "2"), "one rank": ("--ranks", "1")}
+TINY = {
+    "schema": "ddpsim.workload/1",
+    "name": "tiny",
+    "parameters": [{"name": f"p{i}", "shape": [4000 * (i + 1) + i % 2], "dtype": "float32"} for i in range(4)],
+    "forward": {"duration_us": 100},
+    "backward": {"duration_us": 200, "ready": [{"parameter": i, "at_us": 50 * (4 - i)} for i in (3, 2, 1, 0)]},
+}
+RANKS = {
+    "threads": ("--ranks", "2", "--ranks-per-process", "2"),
+    "processes": ("--ranks", "2"),
+    "one rank": ("--ranks", "1"),
+}
 
 
 class Sweeps:
@@ -40,8 +55,21 @@ class Sweeps:
         ranks = ranks or self.mode
         out = self.folder / name.replace(" ", "-")
         shutil.rmtree(out, ignore_errors=True)
-        self.programs.run(self.programs.ddpsim_real, self.small if self.tiny else workload, "--backend", "cuda-nccl", *RANKS[ranks],
-                          "--timeout", str(timeout // 3), *options, "-o", out, timeout=timeout, shared=ranks != "one rank", **environment)
+        self.programs.run(
+            self.programs.ddpsim_real,
+            self.small if self.tiny else workload,
+            "--backend",
+            "cuda-nccl",
+            *RANKS[ranks],
+            "--timeout",
+            str(timeout // 3),
+            *options,
+            "-o",
+            out,
+            timeout=timeout,
+            shared=ranks != "one rank",
+            **environment,
+        )
         measured = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
         measured["setup"].pop("hosts", None)
         return {"workload": workload, "ranks": measured["ranks"], "as": ranks, "measurement": measured}
@@ -51,8 +79,18 @@ class Sweeps:
         rows = []
         for ranks in RANKS:
             try:
-                row = self.run(f"choose {ranks}", str(self.small), "--iterations", "2", "--caps", "0.01,25", ranks=ranks, timeout=20,
-                               NCCL_DEBUG="INFO", NCCL_DEBUG_FILE=str(self.folder / f"nccl-{ranks.replace(' ', '-')}.log"))
+                row = self.run(
+                    f"choose {ranks}",
+                    str(self.small),
+                    "--iterations",
+                    "2",
+                    "--caps",
+                    "0.01,25",
+                    ranks=ranks,
+                    timeout=20,
+                    NCCL_DEBUG="INFO",
+                    NCCL_DEBUG_FILE=str(self.folder / f"nccl-{ranks.replace(' ', '-')}.log"),
+                )
             except RuntimeError as error:
                 rows.append({"as": ranks, "refused": str(error)})
                 continue
@@ -64,7 +102,9 @@ class Sweeps:
 
 
 def findings(log):
-    return [line for line in log.read_text(encoding="utf-8").splitlines() if "=========" in line] if log.exists() else []
+    return (
+        [line for line in log.read_text(encoding="utf-8").splitlines() if "=========" in line] if log.exists() else []
+    )
 
 
 def sanitised(sweeps, tool, ranks):
@@ -76,11 +116,37 @@ def sanitised(sweeps, tool, ranks):
     # The tool finds its own libraries; the program finds ours.
     said = sweeps.folder / f"sanitised-{tool}-{ranks.replace(' ', '-')}.txt"
     try:
-        sweeps.programs.run(program, "--tool", tool, "--log-file", said, "--target-processes", "all", "--error-exitcode", "9", "/usr/bin/env",
-                            f"LD_LIBRARY_PATH={environment['LD_LIBRARY_PATH']}", sweeps.programs.ddpsim_real, sweeps.small,
-                            "--backend", "cuda-nccl", *RANKS[ranks], "--timeout", "30", "--iterations", "1", "--caps", "0.01",
-                            "--comm-hook", "fp16", "-o", sweeps.folder / f"sanitised-{tool}", timeout=35,
-                            shared=ranks != "one rank", LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH", ""))
+        sweeps.programs.run(
+            program,
+            "--tool",
+            tool,
+            "--log-file",
+            said,
+            "--target-processes",
+            "all",
+            "--error-exitcode",
+            "9",
+            "/usr/bin/env",
+            f"LD_LIBRARY_PATH={environment['LD_LIBRARY_PATH']}",
+            sweeps.programs.ddpsim_real,
+            sweeps.small,
+            "--backend",
+            "cuda-nccl",
+            *RANKS[ranks],
+            "--timeout",
+            "30",
+            "--iterations",
+            "1",
+            "--caps",
+            "0.01",
+            "--comm-hook",
+            "fp16",
+            "-o",
+            sweeps.folder / f"sanitised-{tool}",
+            timeout=35,
+            shared=ranks != "one rank",
+            LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH", ""),
+        )
     except RuntimeError as error:
         raise RuntimeError("; ".join([*findings(said)[1:6], str(error)])) from None
     return {"tool": tool, "as": ranks, "said": findings(said)[-1:]}
@@ -96,25 +162,78 @@ def main():
     if sweeps.mode is None:  # begun by an earlier process
         sweeps.mode = next((row["as"] for row in part.document["rows"] if "setup" in row), "one rank")
     if part.probe:
-        part.measure("a sweep", lambda: sweeps.run("a sweep", WORKLOADS["resnet50"], "--iterations", "2", "--caps", "25"))
+        part.measure(
+            "a sweep", lambda: sweeps.run("a sweep", WORKLOADS["resnet50"], "--iterations", "2", "--caps", "25")
+        )
         return part.end()
     for name, workload in WORKLOADS.items():
         # Reading back 1.3 GB of averages takes 8 s a point: the hook's run checks this workload.
         checks = ("--no-check",) if name == "bert-large" else ()
-        part.measure(name, lambda: sweeps.run(name, workload, "--caps", CAPS, "--views", "both", "--all-reduce",  # noqa: B023
-                                              "64KiB,1MiB" if given.rehearse else SIZES, *checks, *short))
+        part.measure(
+            name,
+            lambda: sweeps.run(
+                name,
+                workload,
+                "--caps",
+                CAPS,
+                "--views",
+                "both",
+                "--all-reduce",  # noqa: B023
+                "64KiB,1MiB" if given.rehearse else SIZES,
+                *checks,
+                *short,
+            ),
+        )
     for name, workload in CURVES.items():
-        part.measure(name, lambda: sweeps.run(name, workload, "--caps", CURVE_CAPS, "--views", "both", "--all-reduce",  # noqa: B023
-                                              "64KiB,1MiB" if given.rehearse else SIZES, "--no-check", *short))
-    part.measure("resnet50 one rank", lambda: sweeps.run("resnet50 one rank", WORKLOADS["resnet50"], "--caps", "1,25", "--views", "both",
-                                                         *short, ranks="one rank"))
-    part.measure("bert-large fp16 hook", lambda: sweeps.run("bert-large fp16 hook", WORKLOADS["bert-large"], "--caps", "25",
-                                                            "--comm-hook", "fp16", *short))
+        part.measure(
+            name,
+            lambda: sweeps.run(
+                name,
+                workload,
+                "--caps",
+                CURVE_CAPS,
+                "--views",
+                "both",
+                "--all-reduce",  # noqa: B023
+                "64KiB,1MiB" if given.rehearse else SIZES,
+                "--no-check",
+                *short,
+            ),
+        )
+    part.measure(
+        "resnet50 one rank",
+        lambda: sweeps.run(
+            "resnet50 one rank", WORKLOADS["resnet50"], "--caps", "1,25", "--views", "both", *short, ranks="one rank"
+        ),
+    )
+    part.measure(
+        "bert-large fp16 hook",
+        lambda: sweeps.run(
+            "bert-large fp16 hook", WORKLOADS["bert-large"], "--caps", "25", "--comm-hook", "fp16", *short
+        ),
+    )
     for name in ("resnet50", "bert-large"):
-        part.measure(f"{name} processes", lambda: sweeps.run(f"{name} processes", WORKLOADS[name], "--caps", "1,25,100",  # noqa: B023
-                                                             "--no-check", *short, ranks="processes"))
-    part.measure("resnet50 busy", lambda: sweeps.run("resnet50 busy", WORKLOADS["resnet50"], "--caps", "1,25", "--busy", *short))
-    for tool, ranks in (("memcheck", sweeps.mode), ("memcheck", "one rank"), ("racecheck", "one rank"), ("synccheck", "one rank")):
+        part.measure(
+            f"{name} processes",
+            lambda: sweeps.run(
+                f"{name} processes",
+                WORKLOADS[name],
+                "--caps",
+                "1,25,100",  # noqa: B023
+                "--no-check",
+                *short,
+                ranks="processes",
+            ),
+        )
+    part.measure(
+        "resnet50 busy", lambda: sweeps.run("resnet50 busy", WORKLOADS["resnet50"], "--caps", "1,25", "--busy", *short)
+    )
+    for tool, ranks in (
+        ("memcheck", sweeps.mode),
+        ("memcheck", "one rank"),
+        ("racecheck", "one rank"),
+        ("synccheck", "one rank"),
+    ):
         if not given.rehearse:
             part.measure(f"{tool}, {ranks}", lambda: sanitised(sweeps, tool, ranks), limit=40)  # noqa: B023
     part.end()

@@ -20,8 +20,13 @@ SCHEMA = "ddpsim.on_gpu/1"
 def card_and_driver():
     """As nvidia-smi says; a machine without it has no GPU."""
     try:
-        run = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True,
-                             text=True, timeout=20, check=False)
+        run = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return "no GPU", "none"
     if run.returncode != 0 or "," not in run.stdout:
@@ -40,15 +45,28 @@ class Part:
         self.rehearse = rehearse
         if self.path.exists():
             self.document = json.loads(self.path.read_text(encoding="utf-8"))
-            unfinished = set(self.document["begun"]) - {row["item"] for row in self.document["rows"]} - {
-                problem["item"] for problem in self.document["problems"]}
+            unfinished = (
+                set(self.document["begun"])
+                - {row["item"] for row in self.document["rows"]}
+                - {problem["item"] for problem in self.document["problems"]}
+            )
             for item in sorted(unfinished):
                 self.problem(item, "it ended the part's process, or was ended at its time limit")
         else:
             card, driver = card_and_driver()
-            self.document = {"schema": SCHEMA, "part": name, "card": card, "driver": driver, "versions": {},
-                             "command": command, "rehearsed": rehearse, "complete": False, "begun": [], "rows": [],
-                             "problems": []}
+            self.document = {
+                "schema": SCHEMA,
+                "part": name,
+                "card": card,
+                "driver": driver,
+                "versions": {},
+                "command": command,
+                "rehearsed": rehearse,
+                "complete": False,
+                "begun": [],
+                "rows": [],
+                "problems": [],
+            }
         self.write()
 
     def write(self):
@@ -79,7 +97,9 @@ class Part:
             rows = function()
         except Exception as error:  # whatever a library throws: the next item is tried
             last = traceback.extract_tb(error.__traceback__)[-1]
-            self.problem(item, f"{type(error).__name__}: {str(error)[:6000]} ({pathlib.Path(last.filename).name}:{last.lineno})")
+            self.problem(
+                item, f"{type(error).__name__}: {str(error)[:6000]} ({pathlib.Path(last.filename).name}:{last.lineno})"
+            )
         else:
             for row in rows if isinstance(rows, list) else [rows]:
                 self.document["rows"].append({"item": item, **row})

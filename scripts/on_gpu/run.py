@@ -21,7 +21,13 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Most valuable first; seconds of the probe, of the whole, and of a rehearsal, which leaves half of its minute free.
-PARTS = {"reducer": (30, 240, 20), "ddp": (20, 120, 25), "estimates": (30, 200, 25), "recorder": (20, 40, 25), "copies": (15, 20, 20)}
+PARTS = {
+    "reducer": (30, 240, 20),
+    "ddp": (20, 120, 25),
+    "estimates": (30, 200, 25),
+    "recorder": (20, 40, 25),
+    "copies": (15, 20, 20),
+}
 SECONDS, REHEARSAL_SECONDS = 510, 60
 INCOMPLETE = 4  # exit code of a rehearsal that did not run everything
 ARCHIVE_BYTES = 16 << 20
@@ -48,8 +54,11 @@ def run_part(name, seconds, out, options):
         if in_vain == 2:
             return  # it fails before any item
         begun_before = begun
-        process = subprocess.Popen([sys.executable, "-B", HERE / f"{name}.py", "--out", document, "--seconds", f"{left - 1:.0f}", *options],
-                                   start_new_session=True, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, "-B", HERE / f"{name}.py", "--out", document, "--seconds", f"{left - 1:.0f}", *options],
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+        )
         try:
             process.wait(timeout=left)
         except subprocess.TimeoutExpired:
@@ -61,7 +70,11 @@ def run_part(name, seconds, out, options):
 
 def pack(out):
     """Everything that was measured, in one archive; documents first, then the smallest files, as long as there is room."""
-    files = [path for path in out.rglob("*") if path.is_file() and path.name != "measured.tar.xz" and not path.name.startswith(".")]
+    files = [
+        path
+        for path in out.rglob("*")
+        if path.is_file() and path.name != "measured.tar.xz" and not path.name.startswith(".")
+    ]
     files.sort(key=lambda path: (path.parent != out, path.stat().st_size))
     room, left_out = 10 * ARCHIVE_BYTES, []
     beside = out / ".measured.tar.xz"
@@ -92,8 +105,10 @@ def summary(out, names):
             continue
         document = json.loads(path.read_text(encoding="utf-8"))
         problems = [f"{problem['item']}: {problem['what'][:300]}" for problem in document["problems"]]
-        print(f"{name:10} {len(document['rows'])} rows, {len(problems)} problems"
-              + ("" if document["complete"] else "; ended before it was complete"))
+        print(
+            f"{name:10} {len(document['rows'])} rows, {len(problems)} problems"
+            + ("" if document["complete"] else "; ended before it was complete")
+        )
         for problem in problems:
             print(f"           {problem}")
         whole = whole and document["complete"] and bool(document["rows"]) and not problems
@@ -105,8 +120,11 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
     parser.add_argument("--programs", default="", metavar="FOLDER", help="what --pack made")
     parser.add_argument("--only", default=",".join(PARTS), metavar="PART,…", help="these parts alone")
-    parser.add_argument("--seconds", type=float,
-                        help=f"of everything, the probe included (default: {SECONDS}); of a rehearsal {REHEARSAL_SECONDS}, and more give each part more")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        help=f"of everything, the probe included (default: {SECONDS}); of a rehearsal {REHEARSAL_SECONDS}, and more give each part more",
+    )
     parser.add_argument("--probe", action="store_true", help="one step of every part, no more")
     parser.add_argument("--no-probe", action="store_true", help="without it")
     parser.add_argument("--rehearse", action="store_true", help="tiny sizes, without a GPU")

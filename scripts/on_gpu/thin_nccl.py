@@ -24,7 +24,7 @@ def sections(image):
     texts = headers[names][4]
     for name, _, _, _, offset, length, *_ in headers:
         begin = texts + name
-        yield bytes(image[begin:image.index(0, begin)]), offset, length
+        yield bytes(image[begin : image.index(0, begin)]), offset, length
 
 
 def entries(image, offset, length):
@@ -54,7 +54,7 @@ def main(source, target, architecture):
             if kind == MACHINE_CODE and of == int(architecture):
                 kept += size
             else:
-                image[begin:begin + size] = bytes(size)
+                image[begin : begin + size] = bytes(size)
     if kept == 0:
         sys.exit(f"{source}: it holds no code for sm_{architecture}")
     with open(target, "wb") as file:

@@ -76,7 +76,9 @@ class Judge:
         """The step in seconds and the bytes of its buckets."""
         options = self.curve.today if cap is DEFAULT and first is None else buckets_options(cap, first)
         result = self.ddpsim(*self.curve.job, *options)
-        return result["iteration_us"] / 1e6 + self.curve.beyond(result), [bucket["bytes"] for bucket in result["buckets"]]
+        return result["iteration_us"] / 1e6 + self.curve.beyond(result), [
+            bucket["bytes"] for bucket in result["buckets"]
+        ]
 
     def tuned(self, *options):
         return self.ddpsim(*self.curve.job, *options, "--threads", "1", command="tune")
@@ -133,22 +135,40 @@ class Judge:
         caps = [repr(float(cap)) for cap in curve.measured if cap is not DEFAULT]
         of_measured, of_measured_by = default, default_by
         if caps:
-            of_measured, of_measured_by = self.place_advised(self.tuned(*curve.today, "--caps", ",".join(caps))["recommended"])
+            of_measured, of_measured_by = self.place_advised(
+                self.tuned(*curve.today, "--caps", ",".join(caps))["recommended"]
+            )
         predicted = {cap: self.simulated(cap)[0] for cap in curve.measured}
         best = min(curve.measured.values())
-        return {"group": curve.group, "name": curve.name, "machine": curve.machine, "kind": kind(recommended),
-                "cap_mb": recommended["bucket_cap_mb"], "placed": advised_by, "default_placed": default_by, "points": len(curve.measured),
-                "noise_percent": curve.noise,
-                "best_cap_mb": min(curve.measured, key=curve.measured.get), "command": [*curve.job, *curve.today],
-                "regret_percent": 100 * (advised / best - 1), "over_default_percent": 100 * (advised / default - 1),
-                "of_measured_placed": of_measured_by, "of_measured_regret_percent": 100 * (of_measured / best - 1),
-                "default_regret_percent": 100 * (default / best - 1),
-                "fastest_regret_percent": 100 * (curve.measured[min(predicted, key=predicted.get)] / best - 1),
-                "signs_measured": signs(curve.measured, predicted), "signs_predicted": signs(predicted, curve.measured), "gains": self.gains()}
+        return {
+            "group": curve.group,
+            "name": curve.name,
+            "machine": curve.machine,
+            "kind": kind(recommended),
+            "cap_mb": recommended["bucket_cap_mb"],
+            "placed": advised_by,
+            "default_placed": default_by,
+            "points": len(curve.measured),
+            "noise_percent": curve.noise,
+            "best_cap_mb": min(curve.measured, key=curve.measured.get),
+            "command": [*curve.job, *curve.today],
+            "regret_percent": 100 * (advised / best - 1),
+            "over_default_percent": 100 * (advised / default - 1),
+            "of_measured_placed": of_measured_by,
+            "of_measured_regret_percent": 100 * (of_measured / best - 1),
+            "default_regret_percent": 100 * (default / best - 1),
+            "fastest_regret_percent": 100 * (curve.measured[min(predicted, key=predicted.get)] / best - 1),
+            "signs_measured": signs(curve.measured, predicted),
+            "signs_predicted": signs(predicted, curve.measured),
+            "gains": self.gains(),
+        }
 
 
 def buckets_options(cap, first=None):
-    return [*(("--bucket-cap-mb", repr(float(cap))) if cap is not None else ()), *(("--first-bucket-mb", repr(first)) if first is not None else ())]
+    return [
+        *(("--bucket-cap-mb", repr(float(cap))) if cap is not None else ()),
+        *(("--first-bucket-mb", repr(first)) if first is not None else ()),
+    ]
 
 
 def logarithm(cap):
@@ -177,7 +197,13 @@ def paper(ddpsim, shared):
             for curve in own:
                 if curve.over_caps:
                     points = {DEFAULT if cap == DEFAULT_MIB else cap: seconds for _, cap, seconds in curve.points}
-                    yield Curve(f"DDP paper, {backend}", curve.name, machine, points, predictor.options(curve, curve.points[0][0], parameters))
+                    yield Curve(
+                        f"DDP paper, {backend}",
+                        curve.name,
+                        machine,
+                        points,
+                        predictor.options(curve, curve.points[0][0], parameters),
+                    )
 
 
 def published(ddpsim, shared, folder):
@@ -186,11 +212,26 @@ def published(ddpsim, shared, folder):
     if not path.exists():
         return
     with open(path, encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if cap_of(row) and int(row["n_gpus"]) > 1 and not left_out_because(row)]
+        rows = [
+            row for row in csv.DictReader(file) if cap_of(row) and int(row["n_gpus"]) > 1 and not left_out_because(row)
+        ]
     runs = collections.defaultdict(dict)
     for row in rows:
-        same = tuple(row[key] for key in ("source", "source_ref", "model", "framework", "gpu", "n_gpus", "nodes", "network", "precision",
-                                          "per_gpu_batch"))
+        same = tuple(
+            row[key]
+            for key in (
+                "source",
+                "source_ref",
+                "model",
+                "framework",
+                "gpu",
+                "n_gpus",
+                "nodes",
+                "network",
+                "precision",
+                "per_gpu_batch",
+            )
+        )
         runs[same].setdefault(percentile(row), {})[float(cap_of(row))] = row
     predictor = published_scaling.Predictor(ddpsim.path, [], folder)
     for same, by_percentile in runs.items():
@@ -204,10 +245,18 @@ def published(ddpsim, shared, folder):
             continue
         words = predictor.words(row, int(row["n_gpus"]), int(row["nodes"]), scale)
         at = words.index("--bucket-cap-mb")
-        points = {DEFAULT if cap == DEFAULT_MIB else cap: step_seconds(row, float(row["value_ngpu"]), int(row["n_gpus"]))
-                  for cap, row in caps.items()}
-        yield Curve("published rows", f"{row['model']}, {row['n_gpus']} {row['gpu']}, {row['framework'][:11]}, p{min(several):g}",
-                    BY_SPECIFICATION, points, words[:at] + words[at + 2:], noise=100 * published_scaling.BASELINE_NOISE)
+        points = {
+            DEFAULT if cap == DEFAULT_MIB else cap: step_seconds(row, float(row["value_ngpu"]), int(row["n_gpus"]))
+            for cap, row in caps.items()
+        }
+        yield Curve(
+            "published rows",
+            f"{row['model']}, {row['n_gpus']} {row['gpu']}, {row['framework'][:11]}, p{min(several):g}",
+            BY_SPECIFICATION,
+            points,
+            words[:at] + words[at + 2 :],
+            noise=100 * published_scaling.BASELINE_NOISE,
+        )
 
 
 def two_gpus(ddpsim, shared, folder):
@@ -220,14 +269,18 @@ def two_gpus(ddpsim, shared, folder):
     points = collections.defaultdict(dict)
     for row in rows:
         if row["source"].startswith(levers.LANGUAGE_MODEL) and row["lever"].startswith("bucket size"):
-            before, after = (float(words.split()[0]) for words in row["lever"].removeprefix("bucket size ").split(" -> "))
+            before, after = (
+                float(words.split()[0]) for words in row["lever"].removeprefix("bucket size ").split(" -> ")
+            )
             points[row["batch"]] |= {before: float(row["before"]), after: float(row["after"])}
     for number, (batch, measured) in enumerate(points.items()):
         own = os.path.join(folder, f"two-gpus-{number}")
         os.mkdir(own)
         job = levers.LanguageModel(levers.Program(ddpsim.path), rows, own).job(batch) + ["--torch", "2.6"]
         for machine, cluster in ((CALIBRATED, job[1]), (BY_SPECIFICATION, "node:1 gpu:2xA100 pcie:25GBps:p2p")):
-            yield Curve("two A100, levers.csv", f"language model, {batch}", machine, measured, [job[0], cluster, *job[2:]])
+            yield Curve(
+                "two A100, levers.csv", f"language model, {batch}", machine, measured, [job[0], cluster, *job[2:]]
+            )
 
 
 def lab_tables(ddpsim, folder):
@@ -241,14 +294,21 @@ def lab_tables(ddpsim, folder):
         for backend in {"c10d-gloo", "torch"} & {row["backend"] for row in rows}:
             for (model, ranks, name), (medians, _) in compare_reducers.points(rows, backend).items():
                 cap = name.removeprefix("cap").removesuffix("-views")
-                curves[backend, model, ranks, name.endswith("-views")][DEFAULT if cap == "default" else float(cap)] = statistics.median(medians) / 1e6
+                curves[backend, model, ranks, name.endswith("-views")][DEFAULT if cap == "default" else float(cap)] = (
+                    statistics.median(medians) / 1e6
+                )
         for (backend, model, ranks, views), measured in curves.items():
             value = lab_workloads.all_workloads()[model]
             if hook != "none":
                 value["recorded_with"]["wire_dtype"] = {"fp16": "float16", "bf16": "bfloat16"}[hook]
             path = pathlib.Path(folder) / f"{table.stem}-{model}.json"
             path.write_text(json.dumps(value), encoding="utf-8")
-            options = ["--rank-slowdown", "0%", *(["--gradient-as-bucket-view"] if views else []), *(["--comm-hook", hook] if hook != "none" else [])]
+            options = [
+                "--rank-slowdown",
+                "0%",
+                *(["--gradient-as-bucket-view"] if views else []),
+                *(["--comm-hook", hook] if hook != "none" else []),
+            ]
 
             def casts(result, rows=rows, model=model, ranks=ranks, backend=backend):
                 return predict.casts_us(rows, model, ranks, backend, result["buckets"][-1]["bytes"]) / 1e6
@@ -257,10 +317,18 @@ def lab_tables(ddpsim, folder):
             name = f"{model}, {ranks} ranks, {rate}, {backend}{', views' if views else ''}{f', {hook}' if hook != 'none' else ''} ({table.stem})"
             if all_reduces := predict.all_reduces(rows, model, ranks, backend):
                 gloo, _ = predict.links(ddpsim.path, all_reduces, ranks)
-                yield Curve("lab, reducers", name, CALIBRATED, measured, predict.job(path, ranks, gloo) + options, beyond=casts)
+                yield Curve(
+                    "lab, reducers", name, CALIBRATED, measured, predict.job(path, ranks, gloo) + options, beyond=casts
+                )
             job = predict.job(path, ranks, "tensors:host")
-            yield Curve("lab, reducers", name, BY_SPECIFICATION, measured, [job[0], lab_levers.nominal_cluster(ranks, rate), *job[2:], *options],
-                        beyond=casts)
+            yield Curve(
+                "lab, reducers",
+                name,
+                BY_SPECIFICATION,
+                measured,
+                [job[0], lab_levers.nominal_cluster(ranks, rate), *job[2:], *options],
+                beyond=casts,
+            )
 
 
 def lab_settings(ddpsim, folder):
@@ -273,16 +341,29 @@ def lab_settings(ddpsim, folder):
             arguments = dict(one["setting"].get("arguments", {}))
             cap = arguments.pop("bucket_cap_mb", None)
             others = {key: value for key, value in one["setting"].items() if key != "arguments"}
-            if arguments == plain and others == {key: value for key, value in today.items() if key != "arguments"} and name != "today again":
+            if (
+                arguments == plain
+                and others == {key: value for key, value in today.items() if key != "arguments"}
+                and name != "today again"
+            ):
                 points[DEFAULT if name == "today" else cap] = statistics.median(one["steps_us"]) / 1e6
         if len(points) < 2:
             continue
         job = lab_levers.Predictor(ddpsim.path, record, folder).job
         words = lab_levers.options_of({**today, "arguments": plain})
         now = buckets_options(today.get("arguments", {}).get("bucket_cap_mb"))
-        for machine, cluster in ((CALIBRATED, job[1]), (BY_SPECIFICATION, lab_levers.nominal_cluster(record.get("ranks", lab_levers.RANKS), record["rate"]))):
-            yield Curve("lab, real DDP", f"{record['setup']}, {record['rate']}, PyTorch {record['torch']}", machine, points,
-                        [job[0], cluster, *job[2:], *words], now)
+        for machine, cluster in (
+            (CALIBRATED, job[1]),
+            (BY_SPECIFICATION, lab_levers.nominal_cluster(record.get("ranks", lab_levers.RANKS), record["rate"])),
+        ):
+            yield Curve(
+                "lab, real DDP",
+                f"{record['setup']}, {record['rate']}, PyTorch {record['torch']}",
+                machine,
+                points,
+                [job[0], cluster, *job[2:], *words],
+                now,
+            )
 
 
 def lab_autotuned(folder):
@@ -292,11 +373,30 @@ def lab_autotuned(folder):
         one, ranks = setups[record["setup"]]
         path = pathlib.Path(folder) / f"{one['name'].replace(' ', '-')}.json"
         path.write_text(json.dumps(one["workload"]), encoding="utf-8")
-        points = {DEFAULT if name == "default" else float(name.split("=")[1]): statistics.median(steps) / 1e6
-                  for name, steps in record["curve"].items()}
-        yield Curve("lab, real DDP", f"{record['setup']}, PyTorch {record['torch']} (autotune)", BY_SPECIFICATION, points,
-                    [str(path), lab_levers.nominal_cluster(ranks, record["rate"]), "--compute-scale", "1", "--backend", "gloo", "--gloo",
-                     "tensors:host", "--torch", record["torch"], "--rank-slowdown", "0%"])
+        points = {
+            DEFAULT if name == "default" else float(name.split("=")[1]): statistics.median(steps) / 1e6
+            for name, steps in record["curve"].items()
+        }
+        yield Curve(
+            "lab, real DDP",
+            f"{record['setup']}, PyTorch {record['torch']} (autotune)",
+            BY_SPECIFICATION,
+            points,
+            [
+                str(path),
+                lab_levers.nominal_cluster(ranks, record["rate"]),
+                "--compute-scale",
+                "1",
+                "--backend",
+                "gloo",
+                "--gloo",
+                "tensors:host",
+                "--torch",
+                record["torch"],
+                "--rank-slowdown",
+                "0%",
+            ],
+        )
 
 
 def one_gpu(program, folder):
@@ -311,21 +411,43 @@ def one_gpu(program, folder):
             measurement = row.get("measurement")
             if not measurement or row["as"] != "threads" or not measurement["all_reduces"]:
                 continue
-            times, nccl = gpu_tables.times_of_collectives(measurement["all_reduces"]), measurement["setup"]["communication"].removeprefix("NCCL ")
+            times, nccl = (
+                gpu_tables.times_of_collectives(measurement["all_reduces"]),
+                measurement["setup"]["communication"].removeprefix("NCCL "),
+            )
             if len(times) < gpu_tables.FEWEST_SIZES:
-                print(f"left out: {row['item']} on {document['card']}: {len(times)} sizes of its all-reduces are left, and a fit needs "
-                      f"{gpu_tables.FEWEST_SIZES}")
+                print(
+                    f"left out: {row['item']} on {document['card']}: {len(times)} sizes of its all-reduces are left, and a fit needs "
+                    f"{gpu_tables.FEWEST_SIZES}"
+                )
                 continue
             cluster = ddpsim.calibrated(row["item"], gpu, times, nccl, True)
             for views in (False, True):
-                points = {configuration["bucket_cap_mb"]: gpu_tables.median(configuration, "iteration_us") / 1e6
-                          for configuration in measurement["configurations"] if configuration["gradient_as_bucket_view"] == views}
+                points = {
+                    configuration["bucket_cap_mb"]: gpu_tables.median(configuration, "iteration_us") / 1e6
+                    for configuration in measurement["configurations"]
+                    if configuration["gradient_as_bucket_view"] == views
+                }
                 if DEFAULT_MIB not in points:
                     continue
                 points[DEFAULT] = points.pop(DEFAULT_MIB)
-                yield Curve("one GPU", f"{row['item']} on {gpu}{', views' if views else ''}", CALIBRATED, points,
-                            [row["workload"], cluster, *gpu_tables.REPLAYED, "--torch", measurement["setup"]["torch_rules"], "--nccl", nccl,
-                             *(["--gradient-as-bucket-view"] if views else [])], buckets_options(DEFAULT_MIB))
+                yield Curve(
+                    "one GPU",
+                    f"{row['item']} on {gpu}{', views' if views else ''}",
+                    CALIBRATED,
+                    points,
+                    [
+                        row["workload"],
+                        cluster,
+                        *gpu_tables.REPLAYED,
+                        "--torch",
+                        measurement["setup"]["torch_rules"],
+                        "--nccl",
+                        nccl,
+                        *(["--gradient-as-bucket-view"] if views else []),
+                    ],
+                    buckets_options(DEFAULT_MIB),
+                )
 
 
 def share(rights):
@@ -350,24 +472,56 @@ def figures(records):
     kinds = collections.Counter(one["kind"] for one in records)
     slower = max(records, key=lambda one: one["over_default_percent"])
     placed = collections.Counter(one["placed"] for one in records if one["kind"] == SET)
-    return [("curves; points", f"{len(records)}; {sum(one['points'] for one in records)}"),
-            ("set, keep, measure first", ", ".join(str(kinds[name]) for name in (SET, KEEP, MEASURE))),
-            ("caps that are set were placed at", ", ".join(f"{how} {count}" for how, count in sorted(placed.items())) or "none"),
-            ("regret of tune: median, p90, worst", regret(records, "regret_percent")),
-            ("regret of tune asked for the measured caps", regret(records, "of_measured_regret_percent")),
-            ("of these interpolated", f"{sum(one['of_measured_placed'] in ('between', 'beyond') for one in records)} of {len(records)}"),
-            ("regret of always the default", regret(records, "default_regret_percent")),
-            ("regret of the predicted fastest cap", regret(records, "fastest_regret_percent")),
-            ("tune over the default: mean, worst", f"{statistics.mean(one['over_default_percent'] for one in records):+.2f}, "
-             f"{slower['over_default_percent']:+.2f} % ({slower['name']})"),
-            (f"tune slower than the default by more than {NOISE} %", f"{sum(one['over_default_percent'] > NOISE for one in records)} of {len(records)}"),
-            ("signs right, caps measured 2 % apart", share([right for one in records for right in one["signs_measured"]])),
-            ("signs right, caps predicted 2 % apart", share([right for one in records for right in one["signs_predicted"]])),
-            ("80 % intervals of gains hold", share([low <= measured <= high for measured, _, low, high in gains])),
-            ("the same, within the noise of the measurement", share([held(one, gain) for one in records for gain in one["gains"]])),
-            ("gains of more than the noise: intervals hold within it",
-             share([held(one, gain) for one in records for gain in one["gains"] if 100 * abs(gain[0]) > one["noise_percent"]])),
-            ("their width, median", f"{100 * statistics.median(high - low for *_, low, high in gains):.2f} % of the step" if gains else "none")]
+    return [
+        ("curves; points", f"{len(records)}; {sum(one['points'] for one in records)}"),
+        ("set, keep, measure first", ", ".join(str(kinds[name]) for name in (SET, KEEP, MEASURE))),
+        (
+            "caps that are set were placed at",
+            ", ".join(f"{how} {count}" for how, count in sorted(placed.items())) or "none",
+        ),
+        ("regret of tune: median, p90, worst", regret(records, "regret_percent")),
+        ("regret of tune asked for the measured caps", regret(records, "of_measured_regret_percent")),
+        (
+            "of these interpolated",
+            f"{sum(one['of_measured_placed'] in ('between', 'beyond') for one in records)} of {len(records)}",
+        ),
+        ("regret of always the default", regret(records, "default_regret_percent")),
+        ("regret of the predicted fastest cap", regret(records, "fastest_regret_percent")),
+        (
+            "tune over the default: mean, worst",
+            f"{statistics.mean(one['over_default_percent'] for one in records):+.2f}, "
+            f"{slower['over_default_percent']:+.2f} % ({slower['name']})",
+        ),
+        (
+            f"tune slower than the default by more than {NOISE} %",
+            f"{sum(one['over_default_percent'] > NOISE for one in records)} of {len(records)}",
+        ),
+        ("signs right, caps measured 2 % apart", share([right for one in records for right in one["signs_measured"]])),
+        (
+            "signs right, caps predicted 2 % apart",
+            share([right for one in records for right in one["signs_predicted"]]),
+        ),
+        ("80 % intervals of gains hold", share([low <= measured <= high for measured, _, low, high in gains])),
+        (
+            "the same, within the noise of the measurement",
+            share([held(one, gain) for one in records for gain in one["gains"]]),
+        ),
+        (
+            "gains of more than the noise: intervals hold within it",
+            share(
+                [
+                    held(one, gain)
+                    for one in records
+                    for gain in one["gains"]
+                    if 100 * abs(gain[0]) > one["noise_percent"]
+                ]
+            ),
+        ),
+        (
+            "their width, median",
+            f"{100 * statistics.median(high - low for *_, low, high in gains):.2f} % of the step" if gains else "none",
+        ),
+    ]
 
 
 def groups_of(records):
@@ -386,7 +540,12 @@ def tables(records, before, curves):
     earlier = groups_of(before) if before else {}
     for name, of in groups_of(records).items():
         was = dict(figures(earlier[name])) if name in earlier else {}
-        yield f"\n### {name}\n\n| what | " + ("before | now |" if before else "value |") + "\n|---|---|" + ("---|" if before else "")
+        yield (
+            f"\n### {name}\n\n| what | "
+            + ("before | now |" if before else "value |")
+            + "\n|---|---|"
+            + ("---|" if before else "")
+        )
         for what, value in figures(of):
             yield f"| {what} | " + (f"{was.get(what, '')} | " if before else "") + f"{value} |"
     if curves:
@@ -395,16 +554,25 @@ def tables(records, before, curves):
         for one in records:
             said = one["kind"] + (f" {one['cap_mb']:g}" if one["kind"] == SET and one["cap_mb"] is not None else "")
             best = "default" if one["best_cap_mb"] is None else f"{one['best_cap_mb']:g}"
-            yield (f"| {one['group']}: {one['name']} | {one['machine']} | {said} | {one['placed']} | {best} | {one['regret_percent']:.2f} | "
-                   f"{one['over_default_percent']:+.2f} | {one['default_regret_percent']:.2f} | "
-                   f"{sum(one['signs_measured'])} of {len(one['signs_measured'])} | "
-                   f"{sum(held(one, gain) for gain in one['gains'])} of {len(one['gains'])} |")
+            yield (
+                f"| {one['group']}: {one['name']} | {one['machine']} | {said} | {one['placed']} | {best} | {one['regret_percent']:.2f} | "
+                f"{one['over_default_percent']:+.2f} | {one['default_regret_percent']:.2f} | "
+                f"{sum(one['signs_measured'])} of {len(one['signs_measured'])} | "
+                f"{sum(held(one, gain) for gain in one['gains'])} of {len(one['gains'])} |"
+            )
 
 
 def judged(ddpsim, shared):
     with tempfile.TemporaryDirectory() as folder:
-        found = [*paper(ddpsim, shared), *published(ddpsim, shared, folder), *two_gpus(ddpsim, shared, folder), *lab_tables(ddpsim, folder),
-                 *lab_settings(ddpsim, folder), *lab_autotuned(folder), *one_gpu(ddpsim.path, folder)]
+        found = [
+            *paper(ddpsim, shared),
+            *published(ddpsim, shared, folder),
+            *two_gpus(ddpsim, shared, folder),
+            *lab_tables(ddpsim, folder),
+            *lab_settings(ddpsim, folder),
+            *lab_autotuned(folder),
+            *one_gpu(ddpsim.path, folder),
+        ]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(lambda curve: Judge(ddpsim, curve).record(), found))
 
@@ -415,7 +583,9 @@ def main():
     parser.add_argument("--ddpsim", help="absent: the answers are read, not asked for")
     parser.add_argument("--curves", action="store_true", help="a line for each curve")
     parser.add_argument("--answers", type=pathlib.Path, help="where what was found is written, as JSON")
-    parser.add_argument("--before", type=pathlib.Path, help="what an earlier program's --answers wrote, to stand beside")
+    parser.add_argument(
+        "--before", type=pathlib.Path, help="what an earlier program's --answers wrote, to stand beside"
+    )
     given = parser.parse_args()
     if given.ddpsim:
         records = judged(ddp_paper.Ddpsim(os.path.abspath(given.ddpsim)), given.shared)

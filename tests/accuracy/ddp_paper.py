@@ -50,6 +50,7 @@ Regret is what the cap that "ddpsim tune" recommends on the paper's own grid cos
 signs right: of all pairs of points of a curve that differ by more than 2 %. Other readings of "pairs" (the
 figures together, caps alone, groups against groups) stand in a table of their own.
 """
+
 import argparse
 import concurrent.futures
 import json
@@ -76,8 +77,9 @@ class Ddpsim:
 
     def __call__(self, *arguments, command="simulate"):
         if (command, arguments) not in self.known:
-            done = subprocess.run([self.path, command, *arguments, "--json"], text=True,
-                                  capture_output=True, check=False)
+            done = subprocess.run(
+                [self.path, command, *arguments, "--json"], text=True, capture_output=True, check=False
+            )
             if done.returncode:
                 raise SystemExit(f"ddpsim {command} {arguments}: {done.stderr}")
             self.known[command, arguments] = json.loads(done.stdout)
@@ -87,20 +89,16 @@ class Ddpsim:
 class Curve:
     """Points (GPUs, cap, measured seconds) of one line of one figure."""
 
-    def __init__(self, name, model, backend, one_gpu, points, groups=1, every=1,
-                 named=((0, 25), None)):
+    def __init__(self, name, model, backend, one_gpu, points, groups=1, every=1, named=((0, 25), None)):
         self.name, self.model, self.backend = name, model, backend
         self.one_gpu, self.points, self.groups, self.every = one_gpu, points, groups, every
         over_caps = len({gpus for gpus, _, _ in points}) == 1
         ends = named[1] or (8, points[-1][0])
         self.over_caps = over_caps
-        self.named = [(cap in named[0]) if over_caps else (gpus in ends)
-                      for gpus, cap, _ in points]
-
+        self.named = [(cap in named[0]) if over_caps else (gpus in ends) for gpus, cap, _ in points]
 
     def naming(self, named):
-        return Curve(self.name, self.model, self.backend, self.one_gpu, self.points, self.groups,
-                     self.every, named)
+        return Curve(self.name, self.model, self.backend, self.one_gpu, self.points, self.groups, self.every, named)
 
 
 def curves_of(data):
@@ -111,23 +109,50 @@ def curves_of(data):
         for model in WORKLOADS:
             for figure, key, gpus in (("7", "fig7_16gpu", 16), ("8", "fig8_32gpu", 32)):
                 line = figures[key][f"{model}_{backend}"]
-                a.append(Curve(f"Fig. {figure} {model} {backend} {gpus} GPUs", model, backend,
-                               one[model], [(gpus, c, t) for c, t in zip(line["bucket_mb"],
-                                                                         line["median_s"])]))
+                a.append(
+                    Curve(
+                        f"Fig. {figure} {model} {backend} {gpus} GPUs",
+                        model,
+                        backend,
+                        one[model],
+                        [(gpus, c, t) for c, t in zip(line["bucket_mb"], line["median_s"])],
+                    )
+                )
             lines = figures["fig12_round_robin"]
             for groups in (1, 3, 5):
                 times = lines[f"{model}_{backend}"][f"rr{groups}"]
-                a.append(Curve(f"Fig. 12 {model} {backend} rr{groups}", model, backend, times[0],
-                               [(n, 25, t) for n, t in zip(lines["gpus"], times) if n > 1], groups))
+                a.append(
+                    Curve(
+                        f"Fig. 12 {model} {backend} rr{groups}",
+                        model,
+                        backend,
+                        times[0],
+                        [(n, 25, t) for n, t in zip(lines["gpus"], times) if n > 1],
+                        groups,
+                    )
+                )
             line = figures["fig9_scalability"][f"{model}_{backend}"]
-            b.append(Curve(f"Fig. 9 {model} {backend}", model, backend, line["median_s"][0],
-                           [(n, 25, t) for n, t in zip(line["gpus"], line["median_s"]) if n > 1]))
+            b.append(
+                Curve(
+                    f"Fig. 9 {model} {backend}",
+                    model,
+                    backend,
+                    line["median_s"][0],
+                    [(n, 25, t) for n, t in zip(line["gpus"], line["median_s"]) if n > 1],
+                )
+            )
         for every in (1, 2, 4, 8):
             line = figures["fig10_no_sync"][backend][f"every_{every}"]
-            b.append(Curve(f"Fig. 10 resnet50 {backend} sync every {every}", "resnet50", backend,
-                           line["mean_s"][0],
-                           [(n, 25, t) for n, t in zip(line["gpus"], line["mean_s"]) if n > 1],
-                           every=every))
+            b.append(
+                Curve(
+                    f"Fig. 10 resnet50 {backend} sync every {every}",
+                    "resnet50",
+                    backend,
+                    line["mean_s"][0],
+                    [(n, 25, t) for n, t in zip(line["gpus"], line["mean_s"]) if n > 1],
+                    every=every,
+                )
+            )
     return a, b
 
 
@@ -140,47 +165,55 @@ PARAMETERS = {
 }
 
 
-def setting(environment, backend, gpus, parameters, gloo="", network="tcp",
-            torch=TORCH):
+def setting(environment, backend, gpus, parameters, gloo="", network="tcp", torch=TORCH):
     """CLUSTER and options, as one would type them."""
-    inside = (f"pcie:{parameters.get('pcie_gbs', 12):.6g}GBps" if environment == "B"
-              else "nvlink:6x25GBps:cube")
+    inside = f"pcie:{parameters.get('pcie_gbs', 12):.6g}GBps" if environment == "B" else "nvlink:6x25GBps:cube"
     nic = parameters.get("nic_gbps", 100.0)
     latency = f" latency:{parameters['latency_us']:.6g}us" if "latency_us" in parameters else ""
-    connection = (f" connection:{parameters['connection_gbs']:.6g}GBps"
-                  if "connection_gbs" in parameters and network == "tcp" else "")
-    cluster = (f"node:{max(1, -(-gpus // 8))} gpu:8xV100 {inside} nic:1x{nic:.6g}Gbps:{network}"
-               f"{latency}{connection}")
+    connection = (
+        f" connection:{parameters['connection_gbs']:.6g}GBps"
+        if "connection_gbs" in parameters and network == "tcp"
+        else ""
+    )
+    cluster = f"node:{max(1, -(-gpus // 8))} gpu:8xV100 {inside} nic:1x{nic:.6g}Gbps:{network}{latency}{connection}"
     options = ["--backend", backend, "--torch", torch]
     if gpus < 8:
         options += ["--gpus-per-node", str(gpus)]
     if backend == "gloo":
-        options += ["--gloo", f"process:{parameters['process_gbs']:.6g}GBps "
-                              f"host:{parameters['host_gbs']:.6g}GBps "
-                              f"step:{parameters['step_us']:.6g}us{gloo}"]
+        options += [
+            "--gloo",
+            f"process:{parameters['process_gbs']:.6g}GBps "
+            f"host:{parameters['host_gbs']:.6g}GBps "
+            f"step:{parameters['step_us']:.6g}us{gloo}",
+        ]
     return cluster, options
 
 
 class Predictor:
-    def __init__(self, ddpsim, environment, workloads, gloo="", network="tcp", torch=TORCH,
-                 more=()):
+    def __init__(self, ddpsim, environment, workloads, gloo="", network="tcp", torch=TORCH, more=()):
         self.ddpsim, self.environment, self.workloads = ddpsim, environment, workloads
         self.gloo, self.network = gloo, network  # more of --gloo; what NCCL runs over
-        self.torch, self.more = torch, more      # more: options of every command
+        self.torch, self.more = torch, more  # more: options of every command
 
     def local(self, model):
         """One step of local training, as recorded or estimated, in seconds, and what it consists of."""
         one = self.ddpsim(self.workloads[model], "node:1 gpu:1xV100", "--torch", TORCH)
-        step = (one["forward_us"] - one["buffer_broadcast_us"] + one["backward_compute_us"]
-                + one["optimizer_us"] + one["stall_us"])
+        step = (
+            one["forward_us"]
+            - one["buffer_broadcast_us"]
+            + one["backward_compute_us"]
+            + one["optimizer_us"]
+            + one["stall_us"]
+        )
         return step / 1e6
 
     def scale(self, curve):
         return self.local(curve.model) / curve.one_gpu
 
     def options(self, curve, gpus, parameters):
-        cluster, options = setting(self.environment, curve.backend, gpus, parameters, self.gloo,
-                                   self.network, self.torch)
+        cluster, options = setting(
+            self.environment, curve.backend, gpus, parameters, self.gloo, self.network, self.torch
+        )
         options += self.more
         options += ["--compute-scale", f"{self.scale(curve):.8g}"]
         if curve.groups > 1:
@@ -204,8 +237,9 @@ class Predictor:
     def chosen_cap(self, curve, parameters):
         """On the grid of the figure; "keep the default" is 25 in this version of PyTorch."""
         gpus, grid = curve.points[0][0], [cap for _, cap, _ in curve.points]
-        answer = self.ddpsim(*self.options(curve, gpus, parameters), "--caps",
-                             ",".join(map(str, grid)), command="tune")["recommended"]
+        answer = self.ddpsim(
+            *self.options(curve, gpus, parameters), "--caps", ",".join(map(str, grid)), command="tune"
+        )["recommended"]
         return 25 if answer["action"] == "keep default" else round(answer["bucket_cap_mb"])
 
     def steps(self, places, parameters):
@@ -225,21 +259,28 @@ class LogGp:
 
     def step(self, curve, n, cap, parameters):
         scale = self.predictor.scale(curve)
-        one = self.predictor.ddpsim(self.predictor.workloads[curve.model], "node:1 gpu:1xV100",
-                                    "--torch", TORCH, "--bucket-cap-mb", str(cap))
+        one = self.predictor.ddpsim(
+            self.predictor.workloads[curve.model], "node:1 gpu:1xV100", "--torch", TORCH, "--bucket-cap-mb", str(cap)
+        )
         backward_end = (one["forward_us"] + one["backward_us"]) / 1e6 / scale
         end = 0.0
         for bucket in one["buckets"]:
             ready = bucket["ready_us"] / 1e6 / scale
-            end = max(end, ready) + (2 * (n - 1) * parameters["alpha_us"] * 1e-6
-                                     + 2 * (n - 1) / n * bucket["bytes"] * parameters["ns_per_byte"] * 1e-9)
+            end = max(end, ready) + (
+                2 * (n - 1) * parameters["alpha_us"] * 1e-6
+                + 2 * (n - 1) / n * bucket["bytes"] * parameters["ns_per_byte"] * 1e-9
+            )
         exposed = max(0.0, end - backward_end)
         return curve.one_gpu + exposed / curve.every
 
 
 def places(curves, named):
-    return [((c, n, cap), t) for c in curves for (n, cap, t), is_named in zip(c.points, c.named)
-            if named is None or is_named == named]
+    return [
+        ((c, n, cap), t)
+        for c in curves
+        for (n, cap, t), is_named in zip(c.points, c.named)
+        if named is None or is_named == named
+    ]
 
 
 def solve(matrix, vector):
@@ -277,8 +318,9 @@ def fit(predictor, curves, start):
         right = [-sum(x * r for x, r in zip(a, now)) for a in slopes]
         before = sum(r * r for r in now)
         for _ in range(6):
-            damped = [[v + (damping * (v + 1e-9) if i == j else 0) for j, v in enumerate(row)]
-                      for i, row in enumerate(normal)]
+            damped = [
+                [v + (damping * (v + 1e-9) if i == j else 0) for j, v in enumerate(row)] for i, row in enumerate(normal)
+            ]
             moves = [max(-0.7, min(0.7, m)) for m in solve(damped, right)]
             trial = {n: values[n] * math.exp(m) for n, m in zip(names, moves)}
             after = residuals(trial)
@@ -300,8 +342,12 @@ def constant_efficiency(curves):
 def pairs_of(curve, steps):
     """[(earlier point, later point, whether predicted to differ the way it was measured)]."""
     times = [t for _, _, t in curve.points]
-    return [(curve.points[j], curve.points[i], (times[i] > times[j]) == (steps[i] > steps[j]))
-            for i in range(len(times)) for j in range(i) if abs(times[i] / times[j] - 1) > 0.02]
+    return [
+        (curve.points[j], curve.points[i], (times[i] > times[j]) == (steps[i] > steps[j]))
+        for i in range(len(times))
+        for j in range(i)
+        if abs(times[i] / times[j] - 1) > 0.02
+    ]
 
 
 class Score:
@@ -314,15 +360,19 @@ class Score:
             steps = self.steps[curve] = predicted(curve)
             for (n, cap, t), s, named in zip(curve.points, steps, curve.named):
                 if not named:
-                    self.errors.append((abs(s / t - 1), s / t - 1, f"{curve.name}, "
-                                        + (f"{cap} MB" if curve.over_caps else f"{n} GPUs")))
+                    self.errors.append(
+                        (
+                            abs(s / t - 1),
+                            s / t - 1,
+                            f"{curve.name}, " + (f"{cap} MB" if curve.over_caps else f"{n} GPUs"),
+                        )
+                    )
             signs = [right for _, _, right in pairs_of(curve, steps)]
             self.pairs += len(signs)
             self.right += sum(signs)
             if curve.over_caps:
                 times = {cap: t for _, cap, t in curve.points}
-                cap = (chosen_cap(curve) if chosen_cap else
-                       min(zip(steps, times))[1])
+                cap = chosen_cap(curve) if chosen_cap else min(zip(steps, times))[1]
                 self.regrets.append((times[cap] / min(times.values()) - 1, curve.name, cap))
 
     median = property(lambda self: statistics.median(e for e, _, _ in self.errors))
@@ -333,15 +383,16 @@ class Score:
 
     def line(self, label):
         worst = self.worst
-        text = (f"  {label:26} {len(self.errors):4} {self.median:7.1%} {self.p90:7.1%} "
-                f"{worst[1]:+8.1%} {self.signs:6.0%} of {self.pairs:<4}")
+        text = (
+            f"  {label:26} {len(self.errors):4} {self.median:7.1%} {self.p90:7.1%} "
+            f"{worst[1]:+8.1%} {self.signs:6.0%} of {self.pairs:<4}"
+        )
         if self.regrets:
             text += f" {max(r for r, _, _ in self.regrets):6.1%}"
         return f"{text:84} {worst[2]}"
 
 
-HEADER = (f"  {'':26} {'n':>4} {'median':>7} {'p90':>7} {'worst':>8} {'signs right':>11}"
-          f"   {'regret':>6}")
+HEADER = f"  {'':26} {'n':>4} {'median':>7} {'p90':>7} {'worst':>8} {'signs right':>11}   {'regret':>6}"
 
 
 def environment_table(ddpsim, environment, curves, workloads, show_points):
@@ -352,20 +403,26 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
         own = [c for c in curves if c.backend == backend]
         start = PARAMETERS[(environment, backend)]
         values = fit(predictor, own, start)
-        print(f"\nenvironment {environment}, {backend}: "
-              + ", ".join(f"{k} {v:.4g}" for k, v in values.items()))
-        print(f"  ddpsim simulate {workloads['bert']} \"{setting(environment, backend, 16, values)[0]}\" "
-              + " ".join(f'"{o}"' if " " in o else o
-                         for o in setting(environment, backend, 16, values)[1]))
+        print(f"\nenvironment {environment}, {backend}: " + ", ".join(f"{k} {v:.4g}" for k, v in values.items()))
+        print(
+            f'  ddpsim simulate {workloads["bert"]} "{setting(environment, backend, 16, values)[0]}" '
+            + " ".join(f'"{o}"' if " " in o else o for o in setting(environment, backend, 16, values)[1])
+        )
         print(HEADER)
         predictor.steps([p for p, _ in places(own, None)], values)  # all at once; then remembered
-        score = Score(own, lambda c: [predictor.step(c, n, cap, values) for n, cap, _ in c.points],
-                      lambda c: predictor.chosen_cap(c, values))
+        score = Score(
+            own,
+            lambda c: [predictor.step(c, n, cap, values) for n, cap, _ in c.points],
+            lambda c: predictor.chosen_cap(c, values),
+        )
         scores[(environment, backend)] = score
         print(score.line("ddpsim"))
         print_held(predictor, own, values)
-        blind = Score(own, lambda c: [predictor.step(c, n, cap, start) for n, cap, _ in c.points],
-                      lambda c: predictor.chosen_cap(c, start))
+        blind = Score(
+            own,
+            lambda c: [predictor.step(c, n, cap, start) for n, cap, _ in c.points],
+            lambda c: predictor.chosen_cap(c, start),
+        )
         print(blind.line("ddpsim, nothing fitted"))
         print_held(predictor, own, start)
         efficiency = constant_efficiency(own)
@@ -375,8 +432,11 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
             score = Score(own, lambda c: [plain.step(c, n, cap, found) for n, cap, _ in c.points])
             print(score.line("gloo, plain model"))
         print(Score(own, lambda c: [c.one_gpu for _ in c.points]).line("no communication"))
-        print(Score(own, lambda c: [c.one_gpu * efficiency for _ in c.points])
-              .line(f"constant efficiency {1 / efficiency:.2f}"))
+        print(
+            Score(own, lambda c: [c.one_gpu * efficiency for _ in c.points]).line(
+                f"constant efficiency {1 / efficiency:.2f}"
+            )
+        )
         loggp = LogGp(ddpsim, workloads)
         fitted = fit(loggp, own, {"alpha_us": 20.0, "ns_per_byte": 0.3})
         score = Score(own, lambda c: [loggp.step(c, n, cap, fitted) for n, cap, _ in c.points])
@@ -398,8 +458,9 @@ def print_points(curves, predicted):
         print(f"    {curve.name}")
         for (n, cap, t), named in zip(curve.points, curve.named):
             s = predicted(curve, n, cap)
-            print(f"      {n:4} GPUs {cap:4} MB  {t:.4f} s  {s:.4f} s  {s / t - 1:+6.1%}"
-                  + ("  input" if named else ""))
+            print(
+                f"      {n:4} GPUs {cap:4} MB  {t:.4f} s  {s:.4f} s  {s / t - 1:+6.1%}" + ("  input" if named else "")
+            )
 
 
 def imported(ddpsim, source, path):
@@ -436,13 +497,17 @@ def repetitions(curves):
         for other in over_caps:
             if (one.model, one.backend) != (other.model, other.backend) or one.name >= other.name:
                 continue
-            signs = [[(a[1], b[1], b[2] / a[2] - 1) for i, b in enumerate(c.points)
-                      for a in c.points[:i]] for c in (one, other)]
+            signs = [
+                [(a[1], b[1], b[2] / a[2] - 1) for i, b in enumerate(c.points) for a in c.points[:i]]
+                for c in (one, other)
+            ]
             clear = [(x, y) for x, y in zip(*signs) if min(abs(x[2]), abs(y[2])) > 0.02]
             against = [x[:2] for x, y in clear if x[2] * y[2] < 0]
-            print(f"  {one.model} {one.backend}: {len(against)} of {len(clear)} pairs of caps are "
-                  f"the other way round on {other.points[0][0]} GPUs"
-                  + (f": {', '.join(f'{a} and {b} MB' for a, b in against)}" if against else ""))
+            print(
+                f"  {one.model} {one.backend}: {len(against)} of {len(clear)} pairs of caps are "
+                f"the other way round on {other.points[0][0]} GPUs"
+                + (f": {', '.join(f'{a} and {b} MB' for a, b in against)}" if against else "")
+            )
 
 
 def measured_twice(curves):
@@ -475,12 +540,18 @@ def by_groups(curves, steps):
 def readings(scores):
     """Signs right as "pairs" may be read, and those no cost model gets right in which more GPUs are never
     faster. `scores` by environment and backend."""
+
     def share(label, signs):
         print(f"  {label:58} {sum(signs) / len(signs):6.1%} of {len(signs)}")
 
     def of(keys, wanted=lambda curve: True):
-        return [right for key in keys for curve, steps in scores[key].steps.items()
-                if wanted(curve) for _, _, right in pairs_of(curve, steps)]
+        return [
+            right
+            for key in keys
+            for curve, steps in scores[key].steps.items()
+            if wanted(curve)
+            for _, _, right in pairs_of(curve, steps)
+        ]
 
     print("\nsigns right, by what counts as a pair")
     share("Figures 7 to 12, both backends and clusters", of(scores))
@@ -489,19 +560,30 @@ def readings(scores):
         share(f"{backend}, own cluster, one curve (held)", of([own]))
         share(f"{backend}, shared pool", of([("B", backend)]))
         twice = max(apart for apart, key in measured_twice(scores[own].steps) if key[1] == backend)
-        share(f"{backend}, own cluster, apart more than repetitions ({twice:.1%})",
-              [right for curve, steps in scores[own].steps.items()
-               for a, b, right in pairs_of(curve, steps) if abs(b[2] / a[2] - 1) > twice])
+        share(
+            f"{backend}, own cluster, apart more than repetitions ({twice:.1%})",
+            [
+                right
+                for curve, steps in scores[own].steps.items()
+                for a, b, right in pairs_of(curve, steps)
+                if abs(b[2] / a[2] - 1) > twice
+            ],
+        )
         share(f"{backend}, own cluster, caps alone (Figures 7, 8)", of([own], lambda c: c.over_caps))
-        share(f"{backend}, own cluster, GPUs alone (Figure 12)",
-              of([own], lambda c: not c.over_caps))
-        share(f"{backend}, own cluster, groups against groups", by_groups(list(scores[own].steps),
-                                                                         scores[own].steps))
-        faster = [(curve, a, b) for curve, steps in scores[own].steps.items()
-                  if not curve.over_caps for a, b, _ in pairs_of(curve, steps) if b[2] < a[2]]
-        print(f"    more GPUs measured faster: {len(faster)}; right at most "
-              f"{1 - len(faster) / scores[own].pairs:.1%} of the {scores[own].pairs} by a cost model in which "
-              "they never are")
+        share(f"{backend}, own cluster, GPUs alone (Figure 12)", of([own], lambda c: not c.over_caps))
+        share(f"{backend}, own cluster, groups against groups", by_groups(list(scores[own].steps), scores[own].steps))
+        faster = [
+            (curve, a, b)
+            for curve, steps in scores[own].steps.items()
+            if not curve.over_caps
+            for a, b, _ in pairs_of(curve, steps)
+            if b[2] < a[2]
+        ]
+        print(
+            f"    more GPUs measured faster: {len(faster)}; right at most "
+            f"{1 - len(faster) / scores[own].pairs:.1%} of the {scores[own].pairs} by a cost model in which "
+            "they never are"
+        )
         print("    wrong: " + ("; ".join(wrong_of(scores[own])) or "none"))
 
 
@@ -510,8 +592,7 @@ def wrong_of(score):
     texts = []
     for curve, steps in score.steps.items():
         name = lambda point: point[1] if curve.over_caps else point[0]
-        wrong = [f"{name(a)}>{name(b)} {b[2] / a[2] - 1:+.1%}"
-                 for a, b, right in pairs_of(curve, steps) if not right]
+        wrong = [f"{name(a)}>{name(b)} {b[2] / a[2] - 1:+.1%}" for a, b, right in pairs_of(curve, steps) if not right]
         if wrong:
             texts.append(f"{curve.name} {', '.join(wrong)}")
     return texts
@@ -525,9 +606,14 @@ def breakdown(ddpsim, data):
         for model, short in (("resnet50", "resnet"), ("bert", "bert")):
             for backend in ("nccl", "gloo"):
                 bar = bars[f"{short}_{backend}"]
-                rows.append((f"{model} {backend}", bar["overlapped_total"],
-                             overlapped(ddpsim, folder, model, backend, bar),
-                             bar["fwd"] + max(bar["bwd"], bar["comm"]) + bar["opt"]))
+                rows.append(
+                    (
+                        f"{model} {backend}",
+                        bar["overlapped_total"],
+                        overlapped(ddpsim, folder, model, backend, bar),
+                        bar["fwd"] + max(bar["bwd"], bar["comm"]) + bar["opt"],
+                    )
+                )
     return rows
 
 
@@ -539,13 +625,15 @@ def overlapped(ddpsim, folder, model, backend, bar):
     one = ddpsim(path, "node:1 gpu:1xV100", "--torch", TORCH)
     # Backward as measured includes DDP's copies into buckets.
     stretch = (bar["bwd"] * 1e6 - one["copies_in_us"]) / one["backward_compute_us"]
-    divide(workload, bar["fwd"] * 1e6, workload["backward"]["duration_us"] * stretch,
-           bar["opt"] * 1e6)
+    divide(workload, bar["fwd"] * 1e6, workload["backward"]["duration_us"] * stretch, bar["opt"] * 1e6)
     write(workload, path)
 
     def run(rate):
-        parameters = ({"nic_gbps": rate, "latency_us": 15.0} if backend == "nccl" else
-                      {"process_gbs": rate, "host_gbs": rate * 8, "step_us": 20.0})
+        parameters = (
+            {"nic_gbps": rate, "latency_us": 15.0}
+            if backend == "nccl"
+            else {"process_gbs": rate, "host_gbs": rate * 8, "step_us": 20.0}
+        )
         cluster, options = setting("A", backend, 32, parameters)
         # The bars were measured within a job of several ranks: their slowdown is in them.
         return ddpsim(path, cluster, *options, "--rank-slowdown", "0%")
@@ -570,20 +658,21 @@ def choices(ddpsim, curves_a):
             for gpus in ((8, 32), (2, 32), (2, 16)):
                 own = [c.naming((caps, gpus)) for c in curves_a if c.backend == backend]
                 values = fit(predictor, own, PARAMETERS[("A", backend)])
-                score = Score(own, lambda c: [predictor.step(c, n, cap, values)
-                                              for n, cap, _ in c.points])
+                score = Score(own, lambda c: [predictor.step(c, n, cap, values) for n, cap, _ in c.points])
                 medians.append(score.median)
                 tails.append(score.p90)
                 print(f"  {backend} caps {caps} GPUs {gpus}: {score.median:5.1%} {score.p90:5.1%}")
-        print(f"  {backend}, {len(medians)} choices: median {min(medians):.1%} to {max(medians):.1%}, "
-              f"in the middle {statistics.median(medians):.1%}; p90 in the middle "
-              f"{statistics.median(tails):.1%}")
+        print(
+            f"  {backend}, {len(medians)} choices: median {min(medians):.1%} to {max(medians):.1%}, "
+            f"in the middle {statistics.median(medians):.1%}; p90 in the middle "
+            f"{statistics.median(tails):.1%}"
+        )
 
 
 HIDDEN, VOCABULARY = 768, 30522
 TRANSFORM = [[HIDDEN, HIDDEN], [HIDDEN], [HIDDEN], [HIDDEN]]  # linear layer, then normalisation
 # Multiplications of the decoder over those of the twelve layers; attention left out.
-DECODER_SHARE = VOCABULARY * HIDDEN / (12 * 12 * HIDDEN ** 2)
+DECODER_SHARE = VOCABULARY * HIDDEN / (12 * 12 * HIDDEN**2)
 
 
 def with_head(bert, shapes, share):
@@ -594,11 +683,11 @@ def with_head(bert, shapes, share):
         ready["at_us"] += head_us
     backward["duration_us"] += head_us
     bert["forward"]["duration_us"] *= 1 + share
-    bert["parameters"] += [{"name": f"head.{i}", "shape": shape, "dtype": "float32"}
-                           for i, shape in enumerate(shapes)]
+    bert["parameters"] += [{"name": f"head.{i}", "shape": shape, "dtype": "float32"} for i, shape in enumerate(shapes)]
     last = len(shapes)
-    backward["ready"] = [{"parameter": first + last - 1 - i, "at_us": head_us * (i + 1) / (last + 1)}
-                         for i in range(last)] + backward["ready"]
+    backward["ready"] = [
+        {"parameter": first + last - 1 - i, "at_us": head_us * (i + 1) / (last + 1)} for i in range(last)
+    ] + backward["ready"]
 
 
 def with_vocabulary(bert, words):
@@ -616,6 +705,7 @@ def like_figure_6(bert, bar):
 
 def other_assumptions(ddpsim, data, folder):
     """[(label, workloads, what Predictor takes besides)]."""
+
     def bert(label, change):
         path = os.path.join(folder, label.replace(" ", "-") + ".json")
         workload = imported(ddpsim, WORKLOADS["bert"], path)
@@ -631,11 +721,11 @@ def other_assumptions(ddpsim, data, folder):
         ("ResNet-50 of batch 16", {**WORKLOADS, "resnet50": "resnet50@V100:b16"}, {}),
         ("BERT-base of batch 8 x 512", {**WORKLOADS, "bert": "bert-base@V100:b8:s512"}, {}),
         bert("two classes", lambda w: with_head(w, [[2, HIDDEN], [2]], 0)),
-        bert("language model, weights shared",
-             lambda w: with_head(w, [[VOCABULARY], *TRANSFORM], DECODER_SHARE)),
-        bert("language model, own decoder",
-             lambda w: with_head(w, [[VOCABULARY], *TRANSFORM, [VOCABULARY, HIDDEN]],
-                                 DECODER_SHARE)),
+        bert("language model, weights shared", lambda w: with_head(w, [[VOCABULARY], *TRANSFORM], DECODER_SHARE)),
+        bert(
+            "language model, own decoder",
+            lambda w: with_head(w, [[VOCABULARY], *TRANSFORM, [VOCABULARY, HIDDEN]], DECODER_SHARE),
+        ),
         bert("28996 words", lambda w: with_vocabulary(w, 28996)),
         bert("phases as in Figure 6", lambda w: like_figure_6(w, bar)),
         ("BERT-large of batch 8 x 128", large, {}),
@@ -650,8 +740,10 @@ def other_assumptions(ddpsim, data, folder):
 
 def sensitivity(ddpsim, data, curves_a):
     """Scores in environment A under other assumptions; what gloo does not know is left out."""
-    print("\nsensitivity, environment A (links fitted anew): how far off the inputs are (root mean "
-          "square), then median, p90, signs right, regret")
+    print(
+        "\nsensitivity, environment A (links fitted anew): how far off the inputs are (root mean "
+        "square), then median, p90, signs right, regret"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for label, workloads, more in other_assumptions(ddpsim, data, folder):
             predictor = Predictor(ddpsim, "A", workloads, **more)
@@ -659,14 +751,17 @@ def sensitivity(ddpsim, data, curves_a):
             for backend in ("nccl",) if {"network", "more"} & set(more) else ("nccl", "gloo"):
                 own = [c for c in curves_a if c.backend == backend]
                 values = fit(predictor, own, PARAMETERS[("A", backend)])
-                score = Score(own, lambda c: [predictor.step(c, n, cap, values)
-                                              for n, cap, _ in c.points],
-                              lambda c: predictor.chosen_cap(c, values))
-                inputs = [(predictor.step(*place, values) / t - 1) ** 2
-                          for place, t in places(own, True)]
-                texts.append(f"{backend} inputs {math.sqrt(sum(inputs) / len(inputs)):5.1%}, "
-                             f"{score.median:5.1%} {score.p90:5.1%} {score.signs:4.0%} "
-                             f"{score.regret[0]:5.1%}")
+                score = Score(
+                    own,
+                    lambda c: [predictor.step(c, n, cap, values) for n, cap, _ in c.points],
+                    lambda c: predictor.chosen_cap(c, values),
+                )
+                inputs = [(predictor.step(*place, values) / t - 1) ** 2 for place, t in places(own, True)]
+                texts.append(
+                    f"{backend} inputs {math.sqrt(sum(inputs) / len(inputs)):5.1%}, "
+                    f"{score.median:5.1%} {score.p90:5.1%} {score.signs:4.0%} "
+                    f"{score.regret[0]:5.1%}"
+                )
             print(f"  {label:36} " + "   ".join(texts), flush=True)
 
 
@@ -677,8 +772,7 @@ HELD = {("A", "nccl"): (0.05, 0.10, 0.90, 0.04), ("A", "gloo"): (0.08, 0.20, 0.8
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ddpsim")
     parser.add_argument("--points", action="store_true", help="every point of every curve")
     parser.add_argument("--choices", action="store_true", help="other named points")
@@ -703,8 +797,10 @@ def main():
     print("\nFigure 6, non-overlapping run = 1")
     print(f"  {'':16} {'measured':>9} {'ddpsim':>8} {'error':>7} {'perfect overlap':>16} {'error':>7}")
     for name, measured, predicted, perfect in breakdown(ddpsim, data):
-        print(f"  {name:16} {measured:9.3f} {predicted:8.3f} {predicted / measured - 1:+7.1%} "
-              f"{perfect:16.3f} {perfect / measured - 1:+7.1%}")
+        print(
+            f"  {name:16} {measured:9.3f} {predicted:8.3f} {predicted / measured - 1:+7.1%} "
+            f"{perfect:16.3f} {perfect / measured - 1:+7.1%}"
+        )
     if arguments.choices:
         choices(ddpsim, a)
     if arguments.sensitivity:
@@ -722,13 +818,18 @@ def misses(bars, key, score):
         return []
     environment, backend = key
     median, p90, signs, regret = bars[key]
-    checks = [("median error", score.median, median, False), ("p90 error", score.p90, p90, False),
-              ("signs right", score.signs, signs, True)]
+    checks = [
+        ("median error", score.median, median, False),
+        ("p90 error", score.p90, p90, False),
+        ("signs right", score.signs, signs, True),
+    ]
     if score.regret:
         checks.append(("regret of our cap", score.regret[0], regret, False))
-    return [f"environment {environment}, {backend}: {name} {value:.1%}, bar {bar:.0%}"
-            for name, value, bar, at_least in checks
-            if bar is not None and (value < bar if at_least else value > bar)]
+    return [
+        f"environment {environment}, {backend}: {name} {value:.1%}, bar {bar:.0%}"
+        for name, value, bar, at_least in checks
+        if bar is not None and (value < bar if at_least else value > bar)
+    ]
 
 
 if __name__ == "__main__":

@@ -34,7 +34,9 @@ def kinds_of(ddpsim, situation, answer):
     found = {said.replace(" ", "_")}
     if said == KEEP:
         advice = ddpsim(situation["workload"], situation["cluster"], *situation["options"], command="advise")
-        if answer["better_lever"] or any(row["worth"] and not any("bucket_cap" in lever for lever in row["levers"]) for row in advice["rows"]):
+        if answer["better_lever"] or any(
+            row["worth"] and not any("bucket_cap" in lever for lever in row["levers"]) for row in advice["rows"]
+        ):
             found.add(OTHER)
     return found
 
@@ -86,10 +88,14 @@ def main():
         expert = situation["kind"].replace("_", " ") + (f" {caps[0]:g} to {caps[1]:g}" if caps else "")
         print(f"| {situation['id']} | {expert} | {situation['sure']} | {words} | {'yes' if agrees else 'NO'} |")
     agreed = sum(agrees for agrees, _ in judged)
-    apart = {sure: [agrees for (agrees, _), situation in zip(judged, situations) if situation["sure"] == sure]
-             for sure in sorted({situation["sure"] for situation in situations}, reverse=True)}
-    print(f"\nagree: {agreed} of {len(judged)}; "
-          + ", ".join(f"{sum(found)} of {len(found)} of which the expert was {sure}" for sure, found in apart.items()))
+    apart = {
+        sure: [agrees for (agrees, _), situation in zip(judged, situations) if situation["sure"] == sure]
+        for sure in sorted({situation["sure"] for situation in situations}, reverse=True)
+    }
+    print(
+        f"\nagree: {agreed} of {len(judged)}; "
+        + ", ".join(f"{sum(found)} of {len(found)} of which the expert was {sure}" for sure, found in apart.items())
+    )
     if agreed < given.least:
         sys.exit(4)
 

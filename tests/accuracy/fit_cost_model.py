@@ -36,28 +36,76 @@ KINDS = ("one NVLink node", "one PCIe node", "network")
 # What one would expect before any log, and where the search starts; names as in pipeline_cost.hpp.
 # Times in us, rates in GB/s.
 START = {
-    "launch": 7.2, "ll128_start": 30, "simple_start": 35, "nvls_start": 26, "nvls_wave": 2.3,
-    "nvlink_ll": 0.8, "nvlink_ll128": 2.2, "nvlink_simple": 4.3, "hopper_latency": 0.41,
-    "pcie_ll": 4.0, "pcie_simple": 4.0,
-    "rdma_ll": 5.0, "rdma_ll128": 12.0, "rdma_simple": 25.0,
-    "efa_ll": 40.0, "efa_simple": 50.0, "efa_rendezvous": 80.0,
-    "slingshot_ll": 10.0, "slingshot_simple": 60.0,
-    "socket_ll": 23.0, "socket_simple": 110.0,
-    "nvlink2": 0.92, "nvlink3": 0.78, "nvlink4": 0.82, "nvls_hopper": 0.69, "pcie": 0.49,
-    "rdma_share": 0.94, "efa_share": 0.90, "slingshot_share": 0.92, "socket_share": 0.73,
-    "socket_nic": 4.9, "host_bridge": 18.5, "first_efa": 0.48, "overlap": 2.5, "channel_us": 0.3,
-    "volta_ll": 2.9, "ampere_ll": 1.6, "hopper_ll": 5.6,
-    "volta_ll128": 6.5, "ampere_ll128": 9.5, "hopper_ll128": 18.3,
-    "tree_start": 0.3, "tree_slingshot_hop": 0.3, "tree_shared_nics": 0.55, "tree_branches": 0.7,
+    "launch": 7.2,
+    "ll128_start": 30,
+    "simple_start": 35,
+    "nvls_start": 26,
+    "nvls_wave": 2.3,
+    "nvlink_ll": 0.8,
+    "nvlink_ll128": 2.2,
+    "nvlink_simple": 4.3,
+    "hopper_latency": 0.41,
+    "pcie_ll": 4.0,
+    "pcie_simple": 4.0,
+    "rdma_ll": 5.0,
+    "rdma_ll128": 12.0,
+    "rdma_simple": 25.0,
+    "efa_ll": 40.0,
+    "efa_simple": 50.0,
+    "efa_rendezvous": 80.0,
+    "slingshot_ll": 10.0,
+    "slingshot_simple": 60.0,
+    "socket_ll": 23.0,
+    "socket_simple": 110.0,
+    "nvlink2": 0.92,
+    "nvlink3": 0.78,
+    "nvlink4": 0.82,
+    "nvls_hopper": 0.69,
+    "pcie": 0.49,
+    "rdma_share": 0.94,
+    "efa_share": 0.90,
+    "slingshot_share": 0.92,
+    "socket_share": 0.73,
+    "socket_nic": 4.9,
+    "host_bridge": 18.5,
+    "first_efa": 0.48,
+    "overlap": 2.5,
+    "channel_us": 0.3,
+    "volta_ll": 2.9,
+    "ampere_ll": 1.6,
+    "hopper_ll": 5.6,
+    "volta_ll128": 6.5,
+    "ampere_ll128": 9.5,
+    "hopper_ll128": 18.3,
+    "tree_start": 0.3,
+    "tree_slingshot_hop": 0.3,
+    "tree_shared_nics": 0.55,
+    "tree_branches": 0.7,
 }
 # Blackwell's share of NVLS: Hopper's times the ratio of NCCL's own efficiencies for the two.
 BLACKWELL_NVLS = 0.74 / 0.85
 
-SHARES = {"nvlink2", "nvlink3", "nvlink4", "nvls_hopper", "pcie", "rdma_share", "efa_share",
-          "slingshot_share", "socket_share", "first_efa"}
+SHARES = {
+    "nvlink2",
+    "nvlink3",
+    "nvlink4",
+    "nvls_hopper",
+    "pcie",
+    "rdma_share",
+    "efa_share",
+    "slingshot_share",
+    "socket_share",
+    "first_efa",
+}
 # What no wire or device can beat, or the search would trade one constant for another.
-LEAST = {"volta_ll128": 6.0, "ampere_ll128": 9.5,  # what a log carried
-         "pcie_ll": 2.0, "pcie_simple": 2.0, "efa_share": 0.8, "overlap": 1.0}
+LEAST = {
+    "volta_ll128": 6.0,
+    "ampere_ll128": 9.5,  # what a log carried
+    "pcie_ll": 2.0,
+    "pcie_simple": 2.0,
+    "efa_share": 0.8,
+    "overlap": 1.0,
+}
 MOST = {name: 0.97 for name in SHARES} | {"overlap": 6.0}
 
 # GB/s of one thread block through host memory: pipeline_cost.hpp. (No log here is peer to peer under one root.)
@@ -135,8 +183,7 @@ def bytes_us(row, rate):
     if row["algorithm"] == "ring":
         return move_us(2 * (n - 1) / n * size, min(inside, outside))
     if row["algorithm"] == "tree":
-        return max(move_us(tree_traffic(nodes) * size, outside),
-                   move_us(min(row["gpus"] - 1, 2) * size, inside))
+        return max(move_us(tree_traffic(nodes) * size, outside), move_us(min(row["gpus"] - 1, 2) * size, inside))
     between = move_us(tree_traffic(nodes) * size, outside) if nodes > 1 else 0
     return max(move_us(size, inside), between)
 
@@ -207,8 +254,7 @@ def rates(row, k):
     """GB/s of data inside a node and between nodes."""
     if row["algorithm"] in ("nvls", "nvlstree"):
         share = k["nvls_hopper"] * (BLACKWELL_NVLS if row["capability"] >= 100 else 1)
-        return (row["per_gpu"] * share / (1 + 1 / row["gpus"]),
-                network_rate(row, k) if row["nodes"] > 1 else math.inf)
+        return (row["per_gpu"] * share / (1 + 1 / row["gpus"]), network_rate(row, k) if row["nodes"] > 1 else math.inf)
     generation, protocol = row["generation"], protocol_key(row)
     blocks = inside = outside = math.inf
     if protocol != "simple":
@@ -250,9 +296,12 @@ def modelled_us(row, k):
 def read_rows(tests, data):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rows.csv")
-        subprocess.run([tests, "-tc=pipeline cost model: open logs"], check=True,
-                       env={**os.environ, "DDPSIM_PIPELINE_ROWS": path},
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [tests, "-tc=pipeline cost model: open logs"],
+            check=True,
+            env={**os.environ, "DDPSIM_PIPELINE_ROWS": path},
+            stdout=subprocess.DEVNULL,
+        )
         rows = list(csv.DictReader(open(path)))
     index = json.load(open(os.path.join(data, "index.json")))
     family = {e["slug"]: e.get("family", e["slug"]) for e in index["logs"] + index["curves"]}
@@ -289,13 +338,11 @@ DOUBT = 0.15
 def objective(rows, k):
     """Squares for PCIe: between two logs the absolute error has no minimum but a plateau."""
     power = 2 if rows and rows[0]["kind"] == 1 else 1
-    error = sum(row["weight"] * abs(math.log(modelled_us(row, k) / row["measured_us"])) ** power
-                for row in rows)
+    error = sum(row["weight"] * abs(math.log(modelled_us(row, k) / row["measured_us"])) ** power for row in rows)
     return error + DOUBT * sum(math.log(value / START[name]) ** 2 for name, value in k.items())
 
 
-NETWORK = ("tree", "rdma", "efa", "slingshot", "socket", "first_efa", "host_bridge", "overlap",
-           "channel_us")
+NETWORK = ("tree", "rdma", "efa", "slingshot", "socket", "first_efa", "host_bridge", "overlap", "channel_us")
 
 
 def stage_of(name):
@@ -311,9 +358,12 @@ def fit(rows):
         # Coordinate search stops in valleys: leave them from both sides and keep the best.
         trials = []
         for latency in (1.0, 0.5, 2.0) if stage == 2 else (1.0,):
-            trial = {name: value * latency
-                     if name in names and name.endswith(("_ll", "_ll128", "_simple", "_rendezvous"))
-                     else value for name, value in k.items()}
+            trial = {
+                name: value * latency
+                if name in names and name.endswith(("_ll", "_ll128", "_simple", "_rendezvous"))
+                else value
+                for name, value in k.items()
+            }
             fit_stage(mine, trial, names)
             trials.append((objective(mine, trial), trial))
         k = min(trials, key=lambda pair: pair[0])[1]
@@ -351,11 +401,12 @@ def one_more(values, share):
 def summary(rows, predict):
     if not rows:
         return "no rows"
-    errors = [(100 * abs(predict(r) / r["measured_us"] - 1), f"{r['slug']} at {r['size']}")
-              for r in rows]
+    errors = [(100 * abs(predict(r) / r["measured_us"] - 1), f"{r['slug']} at {r['size']}") for r in rows]
     plain = [error for error, _ in errors]
-    return (f"median {statistics.median(plain):5.1f} %  p90 {quantile(plain, .9):6.1f} %  "
-            f"worst {max(errors)[0]:6.1f} % ({max(errors)[1]})")
+    return (
+        f"median {statistics.median(plain):5.1f} %  p90 {quantile(plain, 0.9):6.1f} %  "
+        f"worst {max(errors)[0]:6.1f} % ({max(errors)[1]})"
+    )
 
 
 def report(rows, predict):
@@ -365,8 +416,7 @@ def report(rows, predict):
             print(f"{name:16} {'>= 1 MiB' if large else '<  1 MiB'} {summary(mine, predict)}")
 
 
-CLASSES = ((0, 64 * KIB, "below 64 KiB"), (64 * KIB, MIB, "64 KiB to 1 MiB"),
-           (MIB, 1 << 62, "from 1 MiB"))
+CLASSES = ((0, 64 * KIB, "below 64 KiB"), (64 * KIB, MIB, "64 KiB to 1 MiB"), (MIB, 1 << 62, "from 1 MiB"))
 
 
 def bands(rows, predict):
@@ -380,12 +430,15 @@ def bands(rows, predict):
             for family in {r["family"] for r in mine}:
                 others = [r["measured_us"] / predict(r) for r in mine if r["family"] != family]
                 if others:
-                    inside = (quantile(others, .1), quantile(others, .9))
-                    held += sum(inside[0] <= r["measured_us"] / predict(r) <= inside[1]
-                                for r in mine if r["family"] == family)
-            print(f"{name:16} {words:16} measured / predicted {quantile(ratios, .1):.2f} to "
-                  f"{quantile(ratios, .9):.2f}, median {statistics.median(ratios):.2f}; "
-                  f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}")
+                    inside = (quantile(others, 0.1), quantile(others, 0.9))
+                    held += sum(
+                        inside[0] <= r["measured_us"] / predict(r) <= inside[1] for r in mine if r["family"] == family
+                    )
+            print(
+                f"{name:16} {words:16} measured / predicted {quantile(ratios, 0.1):.2f} to "
+                f"{quantile(ratios, 0.9):.2f}, median {statistics.median(ratios):.2f}; "
+                f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}"
+            )
 
 
 NETWORK_KINDS = ("rdma", "efa", "slingshot", "socket")
@@ -396,20 +449,25 @@ FEW = 1.5  # half-widths of a band of three or four families: so it held four in
 
 def network_ratios(rows, predict, kind, low, high, without):
     """Measured over predicted of one kind of network, or of all; RDMA: several GPUs a node."""
-    return [r["measured_us"] / predict(r) for r in rows
-            if low <= r["size"] < high and r["kind"] == 2 and r["family"] != without
-            and (kind is None or (r["network"] == kind and (kind != "rdma" or r["gpus"] > 1)))]
+    return [
+        r["measured_us"] / predict(r)
+        for r in rows
+        if low <= r["size"] < high
+        and r["kind"] == 2
+        and r["family"] != without
+        and (kind is None or (r["network"] == kind and (kind != "rdma" or r["gpus"] > 1)))
+    ]
 
 
 def network_band(rows, predict, kind, low, high, without=None):
     """The band of one kind of network, wider by FEW than its logs' middle 80 % (below 64 KiB at least that of all networks)."""
     everywhere = network_ratios(rows, predict, None, low, high, without)
     own = network_ratios(rows, predict, kind, low, high, without)
-    ends = quantile(everywhere, .1), quantile(everywhere, .9)
+    ends = quantile(everywhere, 0.1), quantile(everywhere, 0.9)
     if kind is None or len(own) < 4:
         return ends
     middle = statistics.median(own)
-    wide = [middle * (quantile(own, q) / middle) ** FEW for q in (.1, .9)]
+    wide = [middle * (quantile(own, q) / middle) ** FEW for q in (0.1, 0.9)]
     return (min(wide[0], ends[0]), max(wide[1], ends[1])) if high <= 64 * KIB else wide
 
 
@@ -417,15 +475,23 @@ def networks(rows, predict):
     """The bands of one kind of network, and what such a band, learned from the other families, held."""
     for kind in NETWORK_KINDS:
         for low, high, words in NETWORK_CLASSES:
-            mine = [r for r in rows if r["kind"] == 2 and r["network"] == kind and low <= r["size"] < high
-                    and (kind != "rdma" or r["gpus"] > 1)]
+            mine = [
+                r
+                for r in rows
+                if r["kind"] == 2
+                and r["network"] == kind
+                and low <= r["size"] < high
+                and (kind != "rdma" or r["gpus"] > 1)
+            ]
             held = 0
             for row in mine:
                 faster, slower = network_band(rows, predict, kind, low, high, row["family"])
                 held += faster <= row["measured_us"] / predict(row) <= slower
             faster, slower = network_band(rows, predict, kind, low, high)
-            print(f"{kind:10} {words:16} {{{faster:.2f}, {slower:.2f}}}; {len({r['family'] for r in mine})} families; "
-                  f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}")
+            print(
+                f"{kind:10} {words:16} {{{faster:.2f}, {slower:.2f}}}; {len({r['family'] for r in mine})} families; "
+                f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}"
+            )
 
 
 def kind_of_machine(row):
@@ -438,9 +504,12 @@ def band_of_others(rows, predict, row, low, high):
     """The band of a row's kind of machine, learned from the other families: as uncertainty.cpp has it."""
     if row["kind"] == 2:
         return network_band(rows, predict, None if row["gpus"] == 1 else row["network"], low, high, row["family"])
-    others = [r["measured_us"] / predict(r) for r in rows
-              if r["kind"] == row["kind"] and low <= r["size"] < high and r["family"] != row["family"]]
-    return (quantile(others, .1), quantile(others, .9)) if others else None
+    others = [
+        r["measured_us"] / predict(r)
+        for r in rows
+        if r["kind"] == row["kind"] and low <= r["size"] < high and r["family"] != row["family"]
+    ]
+    return (quantile(others, 0.1), quantile(others, 0.9)) if others else None
 
 
 def by_kind(rows, predict):
@@ -451,14 +520,17 @@ def by_kind(rows, predict):
         for row in rows:
             if low <= row["size"] < high and (band := band_of_others(rows, predict, row, low, high)):
                 found.setdefault(kind_of_machine(row), []).append(
-                    [math.log(x) for x in (*band, row["measured_us"] / predict(row))])
+                    [math.log(x) for x in (*band, row["measured_us"] / predict(row))]
+                )
     for kind, times in sorted(found.items()):
         misses = [max(low - time, time - high, 0) for low, high, time in times]
         widths = [high - low for low, high, _ in times]
         held = sum(miss == 0 for miss in misses)
         score = statistics.mean(width + 10 * miss for width, miss in zip(widths, misses))
-        print(f"{kind:18} left out: held {100 * held / len(times):.0f} % of {len(times)} times, "
-              f"width {math.exp(statistics.median(widths)):.2f}, score {score:.2f}")
+        print(
+            f"{kind:18} left out: held {100 * held / len(times):.0f} % of {len(times)} times, "
+            f"width {math.exp(statistics.median(widths)):.2f}, score {score:.2f}"
+        )
 
 
 def split(rows, unseen):
@@ -471,8 +543,11 @@ def split(rows, unseen):
         moved = {id(r): bytes_us(r, rates(r, k)) for r in mine}
         ends = [r["measured_us"] / moved[id(r)] for r in mine if r["size"] >= 128 * MIB]
         if ends:
-            fixed = [(r["measured_us"] - moved[id(r)] * min(ends)) / (modelled_us(r, k) - moved[id(r)])
-                     for r in mine if MIB <= r["size"] <= 64 * MIB]
+            fixed = [
+                (r["measured_us"] - moved[id(r)] * min(ends)) / (modelled_us(r, k) - moved[id(r)])
+                for r in mine
+                if MIB <= r["size"] <= 64 * MIB
+            ]
             logs[slug] = mine[0]["kind"], mine[0]["family"], min(ends), fixed
     return logs
 
@@ -485,7 +560,7 @@ def apart(rows, unseen):
     def middle(kind, family=None):
         mine = [log for log in logs.values() if log[0] == kind and log[1] != family]
         fixed, rate = [f for log in mine for f in log[3]], [log[2] for log in mine]
-        return [one_more(values, share) for values in (fixed, rate) if values for share in (.1, .9)]
+        return [one_more(values, share) for values in (fixed, rate) if values for share in (0.1, 0.9)]
 
     def inside(row):
         k = unseen[row["family"]]
@@ -506,10 +581,12 @@ def apart(rows, unseen):
         spread = math.sqrt(sum((a - mean_x) ** 2 for a in x) * sum((b - mean_y) ** 2 for b in y))
         large = [r for r in rows if r["kind"] == kind and r["size"] >= MIB]
         held = sum(map(inside, large))
-        print(f"{name:16} fixed cost of 1 to 64 MiB {band[0]:.2f} to {band[1]:.2f}, time per byte "
-              f"{band[2]:.2f} to {band[3]:.2f} of the cost model's, {len(mine)} logs; correlation "
-              f"{both / spread:+.2f}; both of the others held {100 * held / len(large):.0f} % of "
-              f"{len(large)} sizes from 1 MiB")
+        print(
+            f"{name:16} fixed cost of 1 to 64 MiB {band[0]:.2f} to {band[1]:.2f}, time per byte "
+            f"{band[2]:.2f} to {band[3]:.2f} of the cost model's, {len(mine)} logs; correlation "
+            f"{both / spread:+.2f}; both of the others held {100 * held / len(large):.0f} % of "
+            f"{len(large)} sizes from 1 MiB"
+        )
 
 
 def by_log(rows, predict):

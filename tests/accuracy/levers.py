@@ -36,32 +36,54 @@ PASSES = {"MoCo": 1, "SimCLR": 2, "SimSiam": 2, "BarlowTwins": 2, "BYOL": 2, "Sw
 STEPS = 100 * (50_000 // 512)
 # Neither their GPU is stated nor how ResNet-18 takes CIFAR's 32 x 32 pixels: as they are (49 times less compute than
 # 224 x 224), or with a stem that keeps them (0.56 in place of 1.82 G multiplications, He et al. 2015, 4.2).
-SYNCED_ON = (("V100", "node:1 gpu:4xV100 nvlink:6x25GBps:mesh"), ("T4", "node:1 gpu:4xT4 pcie:12GBps"),
-             ("A100", "node:1 gpu:4xA100 nvswitch:300GBps"))
+SYNCED_ON = (
+    ("V100", "node:1 gpu:4xV100 nvlink:6x25GBps:mesh"),
+    ("T4", "node:1 gpu:4xT4 pcie:12GBps"),
+    ("A100", "node:1 gpu:4xA100 nvswitch:300GBps"),
+)
 SMALLER_IMAGES = (3.2, 49)
 T4_JOB = "bert-base@T4:b16:fp32"
 T4_ASSUMED = "128 tokens"
 NANOGPT_MASKS = {"dtype": "float32", "bytes": 12 * 4 * 1024 * 1024, "tensors": 12}
 
-LACKING = (("flat all-reduce (no overlap)", "not DDP: nothing overlaps in either"), ("optimizer state sharding", "not DDP: ZeRO"),
-           ("ZeroRedundancyOptimizer", "not DDP: ZeRO"), ("FSDP", "not DDP: FSDP"), ("overlap_comm", "not DDP: DeepSpeed"),
-           ("channels_last", "one GPU: not communication"), ("kernel alone", "a kernel, not a step"),
-           ("gradient_as_bucket_view", "GPU, ranks and batch not stated"), ("micro-benchmark", "a micro-benchmark: no step"),
-           ("DDP implementation", "two implementations of 2018"), ("no_sync off -> wrong", "not a setting: code without effect"),
-           ("Bagua-Net", "another transport"), ("PowerSGD", "parts of a hook taken out"),
-           ("broadcast_buffers True", "model, GPU and ranks not stated"), ("set of DDP settings", "several settings, not named"),
-           ("fp32 -> fp16", "GPU not known to the program"),
-           ("NVLink removed", "another machine, of a GPU not known to the program"))
+LACKING = (
+    ("flat all-reduce (no overlap)", "not DDP: nothing overlaps in either"),
+    ("optimizer state sharding", "not DDP: ZeRO"),
+    ("ZeroRedundancyOptimizer", "not DDP: ZeRO"),
+    ("FSDP", "not DDP: FSDP"),
+    ("overlap_comm", "not DDP: DeepSpeed"),
+    ("channels_last", "one GPU: not communication"),
+    ("kernel alone", "a kernel, not a step"),
+    ("gradient_as_bucket_view", "GPU, ranks and batch not stated"),
+    ("micro-benchmark", "a micro-benchmark: no step"),
+    ("DDP implementation", "two implementations of 2018"),
+    ("no_sync off -> wrong", "not a setting: code without effect"),
+    ("Bagua-Net", "another transport"),
+    ("PowerSGD", "parts of a hook taken out"),
+    ("broadcast_buffers True", "model, GPU and ranks not stated"),
+    ("set of DDP settings", "several settings, not named"),
+    ("fp32 -> fp16", "GPU not known to the program"),
+    ("NVLink removed", "another machine, of a GPU not known to the program"),
+)
 
 
 class Case:
     """`coarse`: by how much the measured gain may be off because of the digits it was written with, in per cent."""
 
     def __init__(self, row, predicted, low, high, assumed="", coarse=0.0):
-        self.row, self.predicted, self.low, self.high, self.assumed, self.coarse = row, predicted, low, high, assumed, coarse
+        self.row, self.predicted, self.low, self.high, self.assumed, self.coarse = (
+            row,
+            predicted,
+            low,
+            high,
+            assumed,
+            coarse,
+        )
         self.source = row["source"].split("@")[0]
         slower_is_more = row["higher_is_better"] != "True" and row["before"]
-        self.measured = 100 * (1 - (float(row["after"]) / float(row["before"]) if slower_is_more else 1 / float(row["speedup"])))
+        self.measured = 100 * (
+            1 - (float(row["after"]) / float(row["before"]) if slower_is_more else 1 / float(row["speedup"]))
+        )
 
     def sign(self, predicted):
         if abs(self.measured) <= MEASURABLE and abs(predicted) <= MEASURABLE:
@@ -89,13 +111,29 @@ class LanguageModel:
 
     def __init__(self, program, rows, folder):
         self.program, self.folder = program, folder
-        self.alone = {row["batch"]: row for row in rows
-                      if row["source"].startswith(LANGUAGE_MODEL) and "overlap off" in row["lever"]}
+        self.alone = {
+            row["batch"]: row
+            for row in rows
+            if row["source"].startswith(LANGUAGE_MODEL) and "overlap off" in row["lever"]
+        }
         table, self.cluster = (os.path.join(folder, name) for name in ("table.csv", "cluster.json"))
         with open(table, "w", encoding="utf-8") as file:
-            file.write("bytes,time_us\n" + "".join(f"{mb}000000,{1e3 * ms}\n" for mb, ms in rank_costs.ALL_REDUCES_MS.items()))
-        subprocess.run([program.ddpsim, "calibrate", table + "@1x2", "--cluster", "node:1 gpu:2xA100 pcie:25GBps:p2p", "-o",
-                        self.cluster], check=True, capture_output=True)
+            file.write(
+                "bytes,time_us\n" + "".join(f"{mb}000000,{1e3 * ms}\n" for mb, ms in rank_costs.ALL_REDUCES_MS.items())
+            )
+        subprocess.run(
+            [
+                program.ddpsim,
+                "calibrate",
+                table + "@1x2",
+                "--cluster",
+                "node:1 gpu:2xA100 pcie:25GBps:p2p",
+                "-o",
+                self.cluster,
+            ],
+            check=True,
+            capture_output=True,
+        )
 
     def job(self, batch):
         sizes, row = rank_costs.language_model(), self.alone[batch]
@@ -106,14 +144,25 @@ class LanguageModel:
             ready.append({"parameter": i, "at_us": backward * written / sum(sizes)})
         path = os.path.join(self.folder, "workload.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"schema": "ddpsim.workload/1", "name": "two GPUs", "forward": {"duration_us": backward / 2},
-                       "parameters": [{"name": f"p{i}", "shape": [size], "dtype": "float32"} for i, size in enumerate(sizes)],
-                       "backward": {"duration_us": backward, "ready": ready}, "optimizer": {"duration_us": OPTIMIZER_US}}, file)
+            json.dump(
+                {
+                    "schema": "ddpsim.workload/1",
+                    "name": "two GPUs",
+                    "forward": {"duration_us": backward / 2},
+                    "parameters": [
+                        {"name": f"p{i}", "shape": [size], "dtype": "float32"} for i, size in enumerate(sizes)
+                    ],
+                    "backward": {"duration_us": backward, "ready": ready},
+                    "optimizer": {"duration_us": OPTIMIZER_US},
+                },
+                file,
+            )
         return [path, self.cluster, "--rank-slowdown", "0%"]
 
     def overlap(self, row):
-        step = self.program.answer("simulate", *self.job(row["batch"]), "--bucket-cap-mb", "0", "--torch", "2.4",
-                                   "--gradient-as-bucket-view")
+        step = self.program.answer(
+            "simulate", *self.job(row["batch"]), "--bucket-cap-mb", "0", "--torch", "2.4", "--gradient-as-bucket-view"
+        )
         alone, (low, high) = 1e6 * float(row["before"]), step["confidence"]["interval_percent"]
         gains = [100 * (1 - step["iteration_us"] * (1 + percent / 100) / alone) for percent in (0, high, low)]
         return Case(row, *gains)
@@ -138,8 +187,14 @@ class LanguageModel:
                 bucket = []
             bucket.append(size)
         limits.append(4 * sum(bucket[:-1]) + 1)
-        step = self.program.answer("simulate", *job, "--torch", "2.11", "--bucket-cap-mb-list",
-                                   ",".join(f"{(limit + 0.5) / 1048576:.9f}" for limit in limits))
+        step = self.program.answer(
+            "simulate",
+            *job,
+            "--torch",
+            "2.11",
+            "--bucket-cap-mb-list",
+            ",".join(f"{(limit + 0.5) / 1048576:.9f}" for limit in limits),
+        )
         assert len(step["buckets"]) == len(limits), (mib, len(step["buckets"]), len(limits))
         return step["iteration_us"]
 
@@ -150,24 +205,39 @@ def share(row, gain, assumed):
 
 
 def no_sync(program, row):
-    cluster, assumed = (("node:2 gpu:1xT4 nic:1x10Gbps:tcp", ", 10 Gb/s") if row["nodes"] == "2"
-                        else ("node:1 gpu:2xT4 pcie:12GBps", ", PCIe 3.0 x16"))
+    cluster, assumed = (
+        ("node:2 gpu:1xT4 nic:1x10Gbps:tcp", ", 10 Gb/s")
+        if row["nodes"] == "2"
+        else ("node:1 gpu:2xT4 pcie:12GBps", ", PCIe 3.0 x16")
+    )
     return share(row, program.lever("accumulate 4 under no_sync()", T4_JOB, cluster), T4_ASSUMED + assumed)
 
 
 @functools.cache
 def synced_gains(program, passes):
-    return [program.lever("BatchNorm in place of SyncBatchNorm", f"resnet18@{gpu}:b128", cluster, "--torch", "2.6",
-                          "--sync-batchnorm", "--accumulate", str(passes), "--compute-scale", str(scale))
-            for gpu, cluster in SYNCED_ON for scale in SMALLER_IMAGES]
+    return [
+        program.lever(
+            "BatchNorm in place of SyncBatchNorm",
+            f"resnet18@{gpu}:b128",
+            cluster,
+            "--torch",
+            "2.6",
+            "--sync-batchnorm",
+            "--accumulate",
+            str(passes),
+            "--compute-scale",
+            str(scale),
+        )
+        for gpu, cluster in SYNCED_ON
+        for scale in SMALLER_IMAGES
+    ]
 
 
 def sync_batchnorm(program, row):
     """What it adds to a step, of the step measured without it: the middle of all that the job may be, and its hull."""
     values, lows, highs, _ = zip(*synced_gains(program, PASSES[row["model"].split()[0]]))
     training = 60e6 * float(row["before"]) / STEPS
-    case = share(row, (-statistics.median(values), -max(highs), -min(lows), training),
-                 "V100, T4 or A100; two stems")
+    case = share(row, (-statistics.median(values), -max(highs), -min(lows), training), "V100, T4 or A100; two stems")
     case.coarse = 100 / float(row["before"])  # whole minutes, before and after
     return case
 
@@ -180,9 +250,13 @@ def masks(program, row, folder):
     workload["buffers"] = [NANOGPT_MASKS]
     with open(path, "w", encoding="utf-8") as file:
         json.dump(workload, file)
-    return share(row, program.lever("broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p",
-                                    "--memory", "40GiB"),  # batch and attention are assumed, so their memory decides nothing
-                 "batch 12, fp16, PCIe 4.0 x16")
+    return share(
+        row,
+        program.lever(
+            "broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p", "--memory", "40GiB"
+        ),  # batch and attention are assumed, so their memory decides nothing
+        "batch 12, fp16, PCIe 4.0 x16",
+    )
 
 
 def cases(program, rows, folder):
@@ -222,32 +296,58 @@ def score(name, chosen):
         return -100 if "SyncBatchNorm" in case.row["lever"] else 100
 
     large = [case for case in chosen if abs(case.measured) > MEASURABLE]
-    cells = (name, f"{len(chosen)}, {len(large)}; {len(by_source)}", percents(lambda case: case.sign(case.predicted)),
-             percents(lambda case: case.holds(case.low, case.high)), off(lambda case: case.predicted),
-             percents(lambda case: case.sign(usual(case))), percents(lambda case: case.sign(0)),
-             percents(lambda case: case.holds(-MEASURABLE, MEASURABLE)), off(lambda case: 0))
+    cells = (
+        name,
+        f"{len(chosen)}, {len(large)}; {len(by_source)}",
+        percents(lambda case: case.sign(case.predicted)),
+        percents(lambda case: case.holds(case.low, case.high)),
+        off(lambda case: case.predicted),
+        percents(lambda case: case.sign(usual(case))),
+        percents(lambda case: case.sign(0)),
+        percents(lambda case: case.holds(-MEASURABLE, MEASURABLE)),
+        off(lambda case: 0),
+    )
     return [f"| {' | '.join(cells)} |"]
 
 
 def tables(found, lacking):
     stated, assumed = ([case for case in found if bool(case.assumed) == which] for which in (False, True))
-    lines = ["| source | lever | batch | measured gain | predicted | interval | sign | held | assumed |",
-             "|---|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| source | lever | batch | measured gain | predicted | interval | sign | held | assumed |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for case in found:
         sign, held = case.sign(case.predicted), case.holds(case.low, case.high)
-        cells = (case.source, case.row["lever"].split(" (")[0], case.row["batch"][:14], f"{case.measured:+.1f} %",
-                 f"{case.predicted:+.1f} %", f"{case.low:+.1f} to {case.high:+.1f} %", "right" if sign else "wrong",
-                 "yes" if held else "no", case.assumed)
+        cells = (
+            case.source,
+            case.row["lever"].split(" (")[0],
+            case.row["batch"][:14],
+            f"{case.measured:+.1f} %",
+            f"{case.predicted:+.1f} %",
+            f"{case.low:+.1f} to {case.high:+.1f} %",
+            "right" if sign else "wrong",
+            "yes" if held else "no",
+            case.assumed,
+        )
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| rows (each row once; each source once) | n, of them over 2 %; sources | sign right | 80 % interval holds "
-              "| median off by | what levers are for: sign | no effect: sign | within 2 % | off by |",
-              "|---|---|---|---|---|---|---|---|---|"]
-    groups = (("step and all-reduces measured; the optimizer taken for 100 ms", stated),
-              ("inputs of the job assumed", assumed), ("all", found))
+    lines += [
+        "",
+        "| rows (each row once; each source once) | n, of them over 2 %; sources | sign right | 80 % interval holds "
+        "| median off by | what levers are for: sign | no effect: sign | within 2 % | off by |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    groups = (
+        ("step and all-reduces measured; the optimizer taken for 100 ms", stated),
+        ("inputs of the job assumed", assumed),
+        ("all", found),
+    )
     for name, chosen in groups:
         if chosen:
             lines += score(name, chosen)
-    lines += [f"\naimed at: signs {SIGNS_AIM} %, intervals {INTERVALS_AIM} %", f"\nnot predicted: {sum(lacking.values())} rows"]
+    lines += [
+        f"\naimed at: signs {SIGNS_AIM} %, intervals {INTERVALS_AIM} %",
+        f"\nnot predicted: {sum(lacking.values())} rows",
+    ]
     lines += [f"- {count}: {why}" for why, count in lacking.most_common()]
     return lines
 

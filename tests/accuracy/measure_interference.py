@@ -13,6 +13,7 @@ ratio = sum of n * median(beside) / sum of n * median(alone) over kernels of a c
 so each kernel weighs by the time it would have taken alone. low..high: middle half over kernels.
 With no arguments: the open traces in ../shared/data/traces. Exit 77 without them.
 """
+
 import bisect
 import collections
 import glob
@@ -30,8 +31,10 @@ JOBS = [
     ("compiled-allreduce-2xV100 (rank 1)", ["compiled-allreduce-2xV100-rank1.json.gz"]),
 ]
 CLASSES = [  # first match decides
-    ("convolution, matrix product", ("cudnn", "gemm", "conv", "wgrad", "dgrad", "cutlass", "xmma",
-                                     "scudnn", "winograd", "sm80_", "sm70_")),
+    (
+        "convolution, matrix product",
+        ("cudnn", "gemm", "conv", "wgrad", "dgrad", "cutlass", "xmma", "scudnn", "winograd", "sm80_", "sm70_"),
+    ),
     ("batch norm", ("bn_", "batch_norm", "batchnorm", "bnfw", "bnbw")),
     ("embedding", ("embedding", "fbgemm", "split_embedding", "index")),
     ("copy, memset", ("Memcpy", "Memset", "CatArray", "copy")),
@@ -52,15 +55,20 @@ def is_nccl(name):
 def read(path):
     with gzip.open(path) as stream:
         events = json.load(stream)["traceEvents"]
-    steps = sorted({float(e["ts"]) for e in events
-                    if e.get("ph") == "X" and e["name"].startswith("ProfilerStep")})
-    launched = {e["args"]["correlation"]: float(e["ts"]) for e in events
-                if e.get("cat", "").lower() in ("cuda_runtime", "runtime", "cuda_driver")
-                and "correlation" in e.get("args", {})}
+    steps = sorted({float(e["ts"]) for e in events if e.get("ph") == "X" and e["name"].startswith("ProfilerStep")})
+    launched = {
+        e["args"]["correlation"]: float(e["ts"])
+        for e in events
+        if e.get("cat", "").lower() in ("cuda_runtime", "runtime", "cuda_driver") and "correlation" in e.get("args", {})
+    }
     kernels, nccl = [], []
     for event in events:
-        if event.get("ph") != "X" or event.get("cat", "").lower() not in ("kernel", "gpu_memcpy",
-                                                                         "gpu_memset", "memcpy"):
+        if event.get("ph") != "X" or event.get("cat", "").lower() not in (
+            "kernel",
+            "gpu_memcpy",
+            "gpu_memset",
+            "memcpy",
+        ):
             continue
         start, length = float(event["ts"]), float(event.get("dur", 0))
         name, args = event["name"], event.get("args", {})
@@ -77,8 +85,7 @@ def read(path):
 
 def shape_of(kernel):
     name, args = kernel[2], kernel[3]
-    return (name, str(args.get("grid")), str(args.get("block")), str(args.get("shared memory")),
-            str(args.get("bytes")))
+    return (name, str(args.get("grid")), str(args.get("block")), str(args.get("shared memory")), str(args.get("bytes")))
 
 
 def merged(intervals):
@@ -123,10 +130,8 @@ def measure(ranks):
     channels = collections.Counter()
     for rank, (kernels, nccl) in enumerate(ranks):
         every = Cover([(s, e) for s, e, *_ in nccl])
-        waiting = Cover([(s, min(e, arrivals[i])) for i, (s, e, *_) in enumerate(nccl)]
-                        if arrivals else [])
-        moving = Cover([(max(s, arrivals[i]), e) for i, (s, e, *_) in enumerate(nccl)]
-                       if arrivals else [])
+        waiting = Cover([(s, min(e, arrivals[i])) for i, (s, e, *_) in enumerate(nccl)] if arrivals else [])
+        moving = Cover([(max(s, arrivals[i]), e) for i, (s, e, *_) in enumerate(nccl)] if arrivals else [])
         for kernel in nccl:
             channels[str(kernel[3].get("grid"))] += 1
         for kernel in kernels:
@@ -163,9 +168,11 @@ def table(found, situation):
         beside = sum(b * n for _, b, n in pairs)
         ratios = sorted(b / a for a, b, _ in pairs)
         quarter = len(ratios) // 4
-        print(f"  {situation:9} {name:28} {alone / 1e3:9.2f} {beside / 1e3:9.2f} {beside / alone:7.3f} "
-              f"{ratios[quarter]:6.2f} ..{ratios[-1 - quarter]:5.2f} {len(pairs):8} "
-              f"{sum(n for _, _, n in pairs):6}")
+        print(
+            f"  {situation:9} {name:28} {alone / 1e3:9.2f} {beside / 1e3:9.2f} {beside / alone:7.3f} "
+            f"{ratios[quarter]:6.2f} ..{ratios[-1 - quarter]:5.2f} {len(pairs):8} "
+            f"{sum(n for _, _, n in pairs):6}"
+        )
 
 
 def main():
@@ -179,8 +186,10 @@ def main():
     for name, files in jobs:
         found, channels = measure([read(f) for f in files])
         print(f"{name}; NCCL grids {dict(channels.most_common(4))}")
-        print(f"  {'':9} {'kernels':28} {'alone ms':>9} {'beside ms':>9} {'ratio':>7} {'middle half':>14} "
-              f"{'kernels':>8} {'n':>6}")
+        print(
+            f"  {'':9} {'kernels':28} {'alone ms':>9} {'beside ms':>9} {'ratio':>7} {'middle half':>14} "
+            f"{'kernels':>8} {'n':>6}"
+        )
         for situation in ("beside", "waiting", "transfer"):
             table(found, situation)
     return 0

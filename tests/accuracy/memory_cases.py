@@ -31,7 +31,9 @@ class Said:
     """What the program says of a case."""
 
     def __init__(self, program, case):
-        ran = subprocess.run([program, "simulate", *case["command"], "--json"], cwd=HERE, capture_output=True, encoding="utf-8")
+        ran = subprocess.run(
+            [program, "simulate", *case["command"], "--json"], cwd=HERE, capture_output=True, encoding="utf-8"
+        )
         self.code, self.error = ran.returncode, " ".join(ran.stderr.split())
         memory = json.loads(ran.stdout)["memory"] if self.code == 0 else {}
         self.allocated_gib = memory["allocated_bytes"] / GIB if memory else None
@@ -67,15 +69,21 @@ def main():
             print(f"{'':38}{result.error}")
 
     stated = [(case, result) for case, result in said if case["peak_gib"] is not None]
-    errors = sorted((abs(result.error_percent), name_of(case)) for case, result in stated if result.error_percent is not None)
+    errors = sorted(
+        (abs(result.error_percent), name_of(case)) for case, result in stated if result.error_percent is not None
+    )
     if not errors:
         sys.exit("memory_cases.py: the program answered none of the cases")
     sizes = [error for error, _ in errors]
     fits_right = sum(result.fits == case["fits"] for case, result in said)
-    near = sum(error <= NEAR for error in sizes) + sum(case["peak_gib"] is None and result.fits == case["fits"] for case, result in said)
+    near = sum(error <= NEAR for error in sizes) + sum(
+        case["peak_gib"] is None and result.fits == case["fits"] for case, result in said
+    )
     median = statistics.median(sizes)
-    print(f"\n{len(sizes)} of {len(stated)} stated peaks answered: median {median:.1f} %, p90 {quantile(sizes, 0.9):.1f} %, "
-          f"worst {sizes[-1]:.1f} % ({errors[-1][1]})")
+    print(
+        f"\n{len(sizes)} of {len(stated)} stated peaks answered: median {median:.1f} %, p90 {quantile(sizes, 0.9):.1f} %, "
+        f"worst {sizes[-1]:.1f} % ({errors[-1][1]})"
+    )
     print(f"within {NEAR} % (or right about what does not fit): {near} of {len(said)}")
     print(f"fits or does not fit: {fits_right} of {len(said)} right")
     if arguments.check and (median > MOST_MEDIAN or near < LEAST_NEAR):

@@ -27,14 +27,28 @@ import subprocess
 import sys
 import tempfile
 
-from published_rows import (assumed_cluster_of, cap_of, cluster_of, precision_of, select, sequence_of, series,
-                            step_seconds)
+from published_rows import (
+    assumed_cluster_of,
+    cap_of,
+    cluster_of,
+    precision_of,
+    select,
+    sequence_of,
+    series,
+    step_seconds,
+)
 from published_scaling import BASELINE_NOISE, Predictor, gpu_of, line_of, rules_of
 from quantile import quantile
 
 CLOSE = 1.5
-PEAK = {("P100", "fp32"): 9.5, ("V100", "fp32"): 15.7, ("V100", "amp"): 125, ("A100", "fp32"): 19.5,
-        ("A100", "tf32"): 156, ("A100", "amp"): 312}  # TFLOP/s
+PEAK = {
+    ("P100", "fp32"): 9.5,
+    ("V100", "fp32"): 15.7,
+    ("V100", "amp"): 125,
+    ("A100", "fp32"): 19.5,
+    ("A100", "tf32"): 156,
+    ("A100", "amp"): 312,
+}  # TFLOP/s
 
 
 def speed(row):
@@ -52,8 +66,16 @@ def machine(row):
 
 def job_of(row):
     """Rows of one job differ in the cluster alone, as far as the table says."""
-    return (row["source"], row["model"], row["per_gpu_batch"], precision_of(row), sequence_of(row), cap_of(row),
-            re.sub(r" \(.*", "", row["framework"]), row["metric"])
+    return (
+        row["source"],
+        row["model"],
+        row["per_gpu_batch"],
+        precision_of(row),
+        sequence_of(row),
+        cap_of(row),
+        re.sub(r" \(.*", "", row["framework"]),
+        row["metric"],
+    )
 
 
 def pairs_of(rows):
@@ -90,8 +112,17 @@ class Comparer(Predictor):
         scale = self.scale_for(a, None)
         if scale is None:
             return None
-        command = [self.ddpsim, "compare", self.workload(a), "a=" + words_of(a), "b=" + words_of(b), "--no-tune",
-                   "--json", "--compute-scale", f"{gpu_of(a)}:{scale:.9f}±{BASELINE_NOISE * scale:.9f}"]
+        command = [
+            self.ddpsim,
+            "compare",
+            self.workload(a),
+            "a=" + words_of(a),
+            "b=" + words_of(b),
+            "--no-tune",
+            "--json",
+            "--compute-scale",
+            f"{gpu_of(a)}:{scale:.9f}±{BASELINE_NOISE * scale:.9f}",
+        ]
         if kind == "sizes" and ":" not in machine(a):
             command += ["--gpus-per-node", str(per_node(a))]
         if gpu_of(a) != gpu_of(b):
@@ -129,11 +160,13 @@ def line(name, cases):
 
     own, other = errors(lambda c: c["predicted"]), errors(lambda c: c["blind"])
     guessed = sum((c["blind"] > 1) == (c["measured"] > 1) for c in cases)
-    return (f"| {name} | {len(cases)} | {100 * len(decided) / len(cases):.0f} % | "
-            + (f"{100 * len(right) / len(decided):.0f} %" if decided else "-")
-            + f" | {100 * len(held) / len(cases):.0f} % | {100 * statistics.median(own):.1f} % | "
-            f"{100 * quantile(own, 0.9):.1f} % | {100 * statistics.median(other):.1f} %, p90 "
-            f"{100 * quantile(other, 0.9):.1f} % | {100 * guessed / len(cases):.0f} % |")
+    return (
+        f"| {name} | {len(cases)} | {100 * len(decided) / len(cases):.0f} % | "
+        + (f"{100 * len(right) / len(decided):.0f} %" if decided else "-")
+        + f" | {100 * len(held) / len(cases):.0f} % | {100 * statistics.median(own):.1f} % | "
+        f"{100 * quantile(own, 0.9):.1f} % | {100 * statistics.median(other):.1f} %, p90 "
+        f"{100 * quantile(other, 0.9):.1f} % | {100 * guessed / len(cases):.0f} % |"
+    )
 
 
 def main():
@@ -154,11 +187,24 @@ def main():
         comparer = Comparer(options.ddpsim, options.option, folder)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             answers = list(pool.map(lambda pair: comparer.compare(*pair), pairs))
-    cases = [{"kind": kind, "a": a, "b": b, "measured": speed(b) / speed(a), "predicted": answer[0], "low": answer[1],
-              "high": answer[2], "blind": blind(kind, a, b)}
-             for (kind, a, b), answer in zip(pairs, answers) if answer]
-    print("| pairs | number | decided | of these ordered as published | interval holds | ratio off by, median | p90 | "
-          "blind, median | blind orders |\n|---|---|---|---|---|---|---|---|---|")
+    cases = [
+        {
+            "kind": kind,
+            "a": a,
+            "b": b,
+            "measured": speed(b) / speed(a),
+            "predicted": answer[0],
+            "low": answer[1],
+            "high": answer[2],
+            "blind": blind(kind, a, b),
+        }
+        for (kind, a, b), answer in zip(pairs, answers)
+        if answer
+    ]
+    print(
+        "| pairs | number | decided | of these ordered as published | interval holds | ratio off by, median | p90 | "
+        "blind, median | blind orders |\n|---|---|---|---|---|---|---|---|---|"
+    )
     for kind in ("sizes", "machines"):
         mine = [c for c in cases if c["kind"] == kind]
         print(line(kind, mine))
@@ -166,9 +212,11 @@ def main():
     wrong = [c for c in cases if (c["low"] > 1 or c["high"] < 1) and (c["low"] > 1) != (c["measured"] > 1)]
     print(f"\n{len(wrong)} decided pairs are ordered otherwise than published")
     for c in sorted(cases, key=lambda c: -abs(math.log(c["predicted"] / c["measured"])))[:8] + wrong:
-        print(f"  {c['kind']} {c['a']['model']} {c['a']['precision']} b{c['a']['per_gpu_batch']} {c['a']['framework']}: "
-              f"{words_of(c['a'])} -> {words_of(c['b'])}: measured x{c['measured']:.3f}, predicted x{c['predicted']:.3f} "
-              f"({c['low']:.3f} to {c['high']:.3f})")
+        print(
+            f"  {c['kind']} {c['a']['model']} {c['a']['precision']} b{c['a']['per_gpu_batch']} {c['a']['framework']}: "
+            f"{words_of(c['a'])} -> {words_of(c['b'])}: measured x{c['measured']:.3f}, predicted x{c['predicted']:.3f} "
+            f"({c['low']:.3f} to {c['high']:.3f})"
+        )
     if options.rows:
         with open(options.rows, "w", encoding="utf-8") as file:
             json.dump(cases, file)

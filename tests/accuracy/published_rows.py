@@ -7,18 +7,27 @@ import re
 # Names of the data on the left, of `ddpsim list` on the right. Sequence lengths are those of the
 # repositories' own scripts; a row's note overrides them.
 MODELS = {
-    "resnet50": "resnet50", "ResNet50": "resnet50", "ResNet-50": "resnet50",
-    "RN50v1.5": "resnet50", "resnet50v1.5": "resnet50", "ResNet50 v1.5": "resnet50",
-    "ResNet50 v1b": "resnet50", "resnet152": "resnet152", "ResNet-101": "resnet101",
-    "resnext101-32x4d": "resnext101_32x4d", "resnext101_32x8d": "resnext101_32x8d",
-    "VGG-16": "vgg16", "Inception V3": "inception_v3",
-    "BERT-base pretrain (seq 128)": "bert-base:s128", "biobert": "bert-base:s128",
-    "BERT-large": "bert-large:s128", "BERT-large pretrain": "bert-large:s128",
+    "resnet50": "resnet50",
+    "ResNet50": "resnet50",
+    "ResNet-50": "resnet50",
+    "RN50v1.5": "resnet50",
+    "resnet50v1.5": "resnet50",
+    "ResNet50 v1.5": "resnet50",
+    "ResNet50 v1b": "resnet50",
+    "resnet152": "resnet152",
+    "ResNet-101": "resnet101",
+    "resnext101-32x4d": "resnext101_32x4d",
+    "resnext101_32x8d": "resnext101_32x8d",
+    "VGG-16": "vgg16",
+    "Inception V3": "inception_v3",
+    "BERT-base pretrain (seq 128)": "bert-base:s128",
+    "biobert": "bert-base:s128",
+    "BERT-large": "bert-large:s128",
+    "BERT-large pretrain": "bert-large:s128",
     "BERT-large SQuAD finetune": "bert-large:s384",
     "GPT-2 small LM fine-tune (run_clm)": "gpt2",
 }
-PRECISIONS = {"FP32": "fp32", "TF32": "tf32", "AMP/FP16": "amp", "mixed": "amp", "FP16": "amp",
-              "BF16": "bf16"}
+PRECISIONS = {"FP32": "fp32", "TF32": "tf32", "AMP/FP16": "amp", "mixed": "amp", "FP16": "amp", "BF16": "bf16"}
 NOT_SCORED_FLAGS = ("grad-accumulation", "input-pipeline", "batch-changes", "do-not-score")
 MOST_SINGLE_NODE_LOSS = 0.15
 ONE_PACK_MB = "100000"
@@ -60,17 +69,17 @@ def precision_of(row):
 
 def series(row):
     """Rows of one series differ in the number of GPUs alone."""
-    return tuple(row[key] for key in ("source", "model", "framework", "gpu", "precision",
-                                      "per_gpu_batch", "value_1gpu", "baseline_gpus")) + (
-                                          row["network"], sequence_of(row), cap_of(row))
+    return tuple(
+        row[key]
+        for key in ("source", "model", "framework", "gpu", "precision", "per_gpu_batch", "value_1gpu", "baseline_gpus")
+    ) + (row["network"], sequence_of(row), cap_of(row))
 
 
 def run_of(row):
     """Rows of one run differ in the percentile alone, where a source prints several."""
     if not row["metric"].startswith("s/iter"):
         return row["row_id"]
-    return tuple(row[key] for key in ("source", "model", "framework", "gpu", "n_gpus")) + (
-        cap_of(row),)
+    return tuple(row[key] for key in ("source", "model", "framework", "gpu", "n_gpus")) + (cap_of(row),)
 
 
 def sequence_of(row):
@@ -99,8 +108,7 @@ def is_horovod(row):
 def is_apex_bert(row):
     """NVIDIA's BERT pre-training (DeepLearningExamples, run_pretraining.py; DLPerf runs it from
     NGC's image): apex DDP with message_size=250000000, on a model that amp's O2 makes fp16."""
-    return (row["framework"].startswith("PyTorch") and "apex" in row["framework"]
-            and "pretrain" in row["model"])
+    return row["framework"].startswith("PyTorch") and "apex" in row["framework"] and "pretrain" in row["model"]
 
 
 def has_one_pack(row):
@@ -113,8 +121,12 @@ def broadcasts_buffers(row):
     """Of all these stacks PyTorch's own DDP alone does, at each forward. Its benchmark asks it not to
     (benchmarks/distributed/ddp/benchmark.py: broadcast_buffers=False); apex' never did, Horovod and the
     strategies of other frameworks leave batch norm's statistics to each rank."""
-    return (row["framework"].startswith("PyTorch") and "apex" not in row["framework"]
-            and not is_horovod(row) and "DDP benchmark" not in row["source"])
+    return (
+        row["framework"].startswith("PyTorch")
+        and "apex" not in row["framework"]
+        and not is_horovod(row)
+        and "DDP benchmark" not in row["source"]
+    )
 
 
 def has_half_gradients(row):
@@ -181,8 +193,9 @@ def left_out_because(row):
 def loses_much(row, single_node_losses):
     """Its stack loses more than 15 % within one node, where no network is in the way: something nobody
     states (input, a host) holds it back. That is known from the result alone."""
-    return any(gpus <= int(row["n_gpus"]) and loss > MOST_SINGLE_NODE_LOSS
-               for gpus, loss in single_node_losses[series(row)])
+    return any(
+        gpus <= int(row["n_gpus"]) and loss > MOST_SINGLE_NODE_LOSS for gpus, loss in single_node_losses[series(row)]
+    )
 
 
 def wide_because(row, lowest_percentile):

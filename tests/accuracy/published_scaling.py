@@ -35,9 +35,23 @@ import sys
 import tempfile
 import threading
 
-from published_rows import (GROUPS, MODELS, assumed_cluster_of, broadcasts_buffers, cap_of,
-                            cluster_of, group_of, has_half_gradients, nccl_of, percentile, precision_of, select,
-                            sequence_of, step_seconds, torch_of)
+from published_rows import (
+    GROUPS,
+    MODELS,
+    assumed_cluster_of,
+    broadcasts_buffers,
+    cap_of,
+    cluster_of,
+    group_of,
+    has_half_gradients,
+    nccl_of,
+    percentile,
+    precision_of,
+    select,
+    sequence_of,
+    step_seconds,
+    torch_of,
+)
 from quantile import quantile
 
 LOSS_WORTH_SCORING = 0.03
@@ -91,32 +105,37 @@ def learn_slowdown(bare):
     """As rank_slowdown.hpp's was learned, from predictions without one: beyond the slowest GPU the middle of
     what steps on one node take longer, then the middle over the stacks of what several nodes add beyond
     PER_DOUBLING, where the network's rate is stated."""
+
     def longer(case):
         row = case["row"]
-        return ((case["measured"] - case["predicted"]) / case["baseline"]
-                - slowest_gpu(row, int(row["n_gpus"])) + slowest_gpu(row, int(row["baseline_gpus"])))
+        return (
+            (case["measured"] - case["predicted"]) / case["baseline"]
+            - slowest_gpu(row, int(row["n_gpus"]))
+            + slowest_gpu(row, int(row["baseline_gpus"]))
+        )
 
     def alone(case):
         return case["row"]["baseline_gpus"] == "1"
 
-    several = statistics.median([longer(c) for c in bare if alone(c) and c["row"]["nodes"] == "1"
-                                 and c["row"]["n_gpus"] != "1"])
+    several = statistics.median(
+        [longer(c) for c in bare if alone(c) and c["row"]["nodes"] == "1" and c["row"]["n_gpus"] != "1"]
+    )
     added = collections.defaultdict(list)
     for c in bare:
         row = c["row"]
         apart = 1 / baseline_nodes(row) - 1 / int(row["nodes"])
         grown = PER_DOUBLING * math.log2(int(row["nodes"]) / baseline_nodes(row))
         if apart > 0 and "Azure" not in row["gpu"]:
-            added[row["source"], row["framework"]].append(
-                (longer(c) - (several if alone(c) else 0) - grown) / apart)
-    return Slowdown(several, statistics.median(statistics.median(of) for of in added.values()),
-                    PER_DOUBLING)
+            added[row["source"], row["framework"]].append((longer(c) - (several if alone(c) else 0) - grown) / apart)
+    return Slowdown(several, statistics.median(statistics.median(of) for of in added.values()), PER_DOUBLING)
 
 
 def without_their_source(rows, bare, predict):
     """Predicted steps by row, of a slowdown that has not seen the row's source."""
-    learned = {source: learn_slowdown([c for c in bare if c["row"]["source"] != source])
-               for source in sorted({row["source"] for row in rows})}
+    learned = {
+        source: learn_slowdown([c for c in bare if c["row"]["source"] != source])
+        for source in sorted({row["source"] for row in rows})
+    }
     cases = predict(rows, lambda row: learned[row["source"]])
     return {case["row"]["row_id"]: case["predicted"] for case in cases}, learned
 
@@ -161,8 +180,7 @@ class Predictor:
         path = os.path.join(self.folder, spec.replace(":", "-") + ".json")
         with self.lock:
             if not os.path.exists(path):
-                subprocess.run([self.ddpsim, "import", spec, "-o", path], check=True,
-                               capture_output=True)
+                subprocess.run([self.ddpsim, "import", spec, "-o", path], check=True, capture_output=True)
                 with open(path, encoding="utf-8") as file:
                     workload = json.load(file)
                 for parameter in workload["parameters"]:
@@ -231,9 +249,17 @@ class Predictor:
         measured = step_seconds(row, float(row["value_ngpu"]), gpus) * 1e6
         predicted = step["iteration_us"]
         low, high = step["confidence"]["interval_percent"]
-        return {"row": row, "group": group_of(row), "baseline": baseline, "measured": measured,
-                "predicted": predicted, "scale": scale, "step": step,
-                "low": predicted * (1 + low / 100), "high": predicted * (1 + high / 100)}
+        return {
+            "row": row,
+            "group": group_of(row),
+            "baseline": baseline,
+            "measured": measured,
+            "predicted": predicted,
+            "scale": scale,
+            "step": step,
+            "low": predicted * (1 + low / 100),
+            "high": predicted * (1 + high / 100),
+        }
 
 
 def errors(cases, predicted):
@@ -250,25 +276,26 @@ def errors(cases, predicted):
 def best_constant(cases):
     """The efficiency with the least median error of the latency: it has seen the answers."""
     grid = [i / 1000 for i in range(300, 1011)]
-    return min(grid, key=lambda e: statistics.median(
-        errors(cases, lambda c, e=e: c["baseline"] / e)[0]))
+    return min(grid, key=lambda e: statistics.median(errors(cases, lambda c, e=e: c["baseline"] / e)[0]))
 
 
 def groups_of(cases):
     by_group = collections.OrderedDict((g, [c for c in cases if c["group"] == g]) for g in GROUPS)
-    by_group["V100 multi-node, fp32"] = [c for c in by_group["V100 multi-node"]
-                                         if c["row"]["precision"] == "FP32"]
+    by_group["V100 multi-node, fp32"] = [c for c in by_group["V100 multi-node"] if c["row"]["precision"] == "FP32"]
     return by_group
 
 
 def table(cases):
-    lines = ["| group | predictor | rows | latency median | p90 | worst | loss median | p90 "
-             "(rows that lose > 3 %) | interval holds |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| group | predictor | rows | latency median | p90 | worst | loss median | p90 "
+        "(rows that lose > 3 %) | interval holds |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     by_group = groups_of(cases)
     by_group["the same, network's rate stated"] = [
-        c for c in by_group["V100 multi-node, fp32"] if "Azure" not in c["row"]["gpu"]]
-    by_group["PyTorch, all groups"] = [c for c in cases
-                                       if c["row"]["framework"].startswith("PyTorch")]
+        c for c in by_group["V100 multi-node, fp32"] if "Azure" not in c["row"]["gpu"]
+    ]
+    by_group["PyTorch, all groups"] = [c for c in cases if c["row"]["framework"].startswith("PyTorch")]
     by_group["all"] = cases
     everywhere = best_constant(cases)
     for group, members in by_group.items():
@@ -277,29 +304,35 @@ def table(cases):
         constant = best_constant(members)
         held = sum(c["low"] <= c["measured"] <= c["high"] for c in members)
         for name, predicted, interval in (
-                ("ddpsim", lambda c: c["predicted"], f"{100 * held / len(members):.0f} %"),
-                ("ddpsim, slowdown learned without the source", lambda c: c["unseen"], ""),
-                ("no communication", lambda c: c["baseline"], ""),
-                (f"efficiency {USUAL_EFFICIENCY}", lambda c: c["baseline"] / USUAL_EFFICIENCY, ""),
-                (f"efficiency {everywhere:.3f}, best for all",
-                 lambda c: c["baseline"] / everywhere, ""),
-                (f"efficiency {constant:.3f}, best for the group",
-                 lambda c, e=constant: c["baseline"] / e, "")):
+            ("ddpsim", lambda c: c["predicted"], f"{100 * held / len(members):.0f} %"),
+            ("ddpsim, slowdown learned without the source", lambda c: c["unseen"], ""),
+            ("no communication", lambda c: c["baseline"], ""),
+            (f"efficiency {USUAL_EFFICIENCY}", lambda c: c["baseline"] / USUAL_EFFICIENCY, ""),
+            (f"efficiency {everywhere:.3f}, best for all", lambda c: c["baseline"] / everywhere, ""),
+            (f"efficiency {constant:.3f}, best for the group", lambda c, e=constant: c["baseline"] / e, ""),
+        ):
             if group == "all" and "the group" in name:
                 continue
             latency, loss = errors(members, predicted)
             lines.append(
                 f"| {group} | {name} | {len(members)} | {100 * statistics.median(latency):.1f} % | "
                 f"{100 * quantile(latency, 0.9):.1f} % | {100 * max(latency):.0f} % | "
-                + (f"{100 * statistics.median(loss):.0f} % | {100 * quantile(loss, 0.9):.0f} % "
-                   f"({len(loss)})" if loss else "- | -") + f" | {interval} |")
+                + (
+                    f"{100 * statistics.median(loss):.0f} % | {100 * quantile(loss, 0.9):.0f} % ({len(loss)})"
+                    if loss
+                    else "- | -"
+                )
+                + f" | {interval} |"
+            )
     return "\n".join(lines)
 
 
 def population_table(name, cases):
     """One line a group: ddpsim, beside the constant efficiency that knows these very rows."""
-    lines = [f"| {name} | rows | latency median | p90 | worst | interval holds | best constant for these |",
-             "|---|---|---|---|---|---|---|"]
+    lines = [
+        f"| {name} | rows | latency median | p90 | worst | interval holds | best constant for these |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for group, members in groups_of(cases).items():
         if not members:
             continue
@@ -307,10 +340,12 @@ def population_table(name, cases):
         constant = best_constant(members)
         best, _ = errors(members, lambda c, e=constant: c["baseline"] / e)
         held = sum(c["low"] <= c["measured"] <= c["high"] for c in members)
-        lines.append(f"| {group} | {len(members)} | {100 * statistics.median(latency):.1f} % | "
-                     f"{100 * quantile(latency, 0.9):.1f} % | {100 * max(latency):.0f} % | "
-                     f"{100 * held / len(members):.0f} % | {100 * statistics.median(best):.1f} %, p90 "
-                     f"{100 * quantile(best, 0.9):.1f} % ({constant:.3f}) |")
+        lines.append(
+            f"| {group} | {len(members)} | {100 * statistics.median(latency):.1f} % | "
+            f"{100 * quantile(latency, 0.9):.1f} % | {100 * max(latency):.0f} % | "
+            f"{100 * held / len(members):.0f} % | {100 * statistics.median(best):.1f} %, p90 "
+            f"{100 * quantile(best, 0.9):.1f} % ({constant:.3f}) |"
+        )
     return "\n".join(lines)
 
 
@@ -326,11 +361,12 @@ ABLATIONS = (  # (what is switched off, options)
 def ablation_table(cases, ablated):
     """Median and p90 of the latency's error in each group, with one mechanism after the other switched off."""
     groups = {"V100 single node": "V100 single node", "V100 multi-node": "V100 multi-node", "A100": "A100"}
-    members = {name: {c["row"]["row_id"] for c in cases if c["group"] == group}
-               for name, group in groups.items()}
+    members = {name: {c["row"]["row_id"] for c in cases if c["group"] == group} for name, group in groups.items()}
     members["64 GPUs and more"] = {c["row"]["row_id"] for c in cases if int(c["row"]["n_gpus"]) >= 64}
-    lines = ["| switched off | " + " | ".join(f"{name} ({len(ids)})" for name, ids in members.items()) + " |",
-             "|---|" + "---|" * len(members)]
+    lines = [
+        "| switched off | " + " | ".join(f"{name} ({len(ids)})" for name, ids in members.items()) + " |",
+        "|---|" + "---|" * len(members),
+    ]
     for what, of in [("nothing", cases)] + ablated:
         cells = []
         for ids in members.values():
@@ -348,8 +384,11 @@ def jitter_table(rows):
     for row in rows:
         if row["metric"].startswith("s/iter"):
             runs[row["model"], cap_of(row), int(row["n_gpus"])][percentile(row)] = row
-    lines = ["| steps that differ: model, cap | GPUs | p95 - p50 on one GPU | so the slowest of n "
-             "is late by | measured over one GPU |", "|---|---|---|---|---|"]
+    lines = [
+        "| steps that differ: model, cap | GPUs | p95 - p50 on one GPU | so the slowest of n "
+        "is late by | measured over one GPU |",
+        "|---|---|---|---|---|",
+    ]
     for model, cap, gpus in sorted(runs, key=lambda run: (run[0], run[1] or "", run[2])):
         run = runs[model, cap, gpus]
         alone = runs.get((model, cap, 1), {})
@@ -358,29 +397,34 @@ def jitter_table(rows):
         one, tail = (float(alone[p]["value_ngpu"]) for p in (50, 95))
         spread = max(tail - one, PRINTED_TO) / one
         expected = spread / P95 * EXPECTED_MAXIMUM(gpus)
-        lines.append(f"| {model}, {cap} | {gpus} | <= {100 * spread:.1f} % | "
-                     f"<= {100 * expected:.1f} % | "
-                     f"{100 * (float(run[50]['value_ngpu']) / one - 1):.1f} % |")
+        lines.append(
+            f"| {model}, {cap} | {gpus} | <= {100 * spread:.1f} % | "
+            f"<= {100 * expected:.1f} % | "
+            f"{100 * (float(run[50]['value_ngpu']) / one - 1):.1f} % |"
+        )
     return "\n".join(lines)
 
 
 def name_of(case):
     row = case["row"]
-    return (f"{row['model']} {row['precision']} batch {row['per_gpu_batch']}, {row['n_gpus']} x "
-            f"{row['gpu'].split('-')[0].split(' ')[0]}, {row['framework']} ({row['row_id']})")
+    return (
+        f"{row['model']} {row['precision']} batch {row['per_gpu_batch']}, {row['n_gpus']} x "
+        f"{row['gpu'].split('-')[0].split(' ')[0]}, {row['framework']} ({row['row_id']})"
+    )
 
 
 def worst(cases, count):
     """Of each stack, on each kind of cluster, the worst row alone."""
-    lines = ["| worst rows, one per stack and group | measured | predicted | error |",
-             "|---|---|---|---|"]
+    lines = ["| worst rows, one per stack and group | measured | predicted | error |", "|---|---|---|---|"]
     by_error = sorted(cases, key=lambda c: -abs(c["predicted"] / c["measured"] - 1))
     shown = {}
     for c in by_error:
         shown.setdefault((c["group"], c["row"]["source"], c["row"]["framework"]), c)
     for c in list(shown.values())[:count]:
-        lines.append(f"| {name_of(c)} | {c['measured'] / 1e3:.1f} ms | {c['predicted'] / 1e3:.1f} "
-                     f"ms | {100 * (c['predicted'] / c['measured'] - 1):+.0f} % |")
+        lines.append(
+            f"| {name_of(c)} | {c['measured'] / 1e3:.1f} ms | {c['predicted'] / 1e3:.1f} "
+            f"ms | {100 * (c['predicted'] / c['measured'] - 1):+.0f} % |"
+        )
     return "\n".join(lines)
 
 
@@ -394,26 +438,60 @@ def beyond_the_wire(cases):
         if all_exposed < 0.9 * c["measured"]:
             row = c["row"]
             short[f"{row['framework']}, {row['model']} {row['precision']}, {c['group']}"] += 1
-    return "Over 10 % short even with nothing hidden behind compute: " + "; ".join(
-        f"{count} {stack}" for stack, count in short.most_common()) + "."
+    return (
+        "Over 10 % short even with nothing hidden behind compute: "
+        + "; ".join(f"{count} {stack}" for stack, count in short.most_common())
+        + "."
+    )
 
 
 def write_rows(path, cases):
     with open(path, "w", encoding="utf-8", newline="") as file:
         out = csv.writer(file)
-        out.writerow(["row_id", "group", "source", "framework", "model", "precision", "batch",
-                      "gpus", "baseline_ms", "measured_ms", "predicted_ms", "low_ms", "high_ms",
-                      "error_percent", "exposed_ms", "wire_ms", "finalize_ms", "scale"])
+        out.writerow(
+            [
+                "row_id",
+                "group",
+                "source",
+                "framework",
+                "model",
+                "precision",
+                "batch",
+                "gpus",
+                "baseline_ms",
+                "measured_ms",
+                "predicted_ms",
+                "low_ms",
+                "high_ms",
+                "error_percent",
+                "exposed_ms",
+                "wire_ms",
+                "finalize_ms",
+                "scale",
+            ]
+        )
         for c in cases:
             row, step = c["row"], c["step"]
-            out.writerow([row["row_id"], c["group"], row["source"], row["framework"], row["model"],
-                          row["precision"], row["per_gpu_batch"], row["n_gpus"]]
-                         + [f"{c[key] / 1e3:.3f}" for key in ("baseline", "measured", "predicted",
-                                                              "low", "high")]
-                         + [f"{100 * (c['predicted'] / c['measured'] - 1):.2f}",
-                            f"{step['exposed_communication_us'] / 1e3:.3f}",
-                            f"{step['communication_us'] / 1e3:.3f}",
-                            f"{step['finalize_us'] / 1e3:.3f}", f"{c['scale']:.4f}"])
+            out.writerow(
+                [
+                    row["row_id"],
+                    c["group"],
+                    row["source"],
+                    row["framework"],
+                    row["model"],
+                    row["precision"],
+                    row["per_gpu_batch"],
+                    row["n_gpus"],
+                ]
+                + [f"{c[key] / 1e3:.3f}" for key in ("baseline", "measured", "predicted", "low", "high")]
+                + [
+                    f"{100 * (c['predicted'] / c['measured'] - 1):.2f}",
+                    f"{step['exposed_communication_us'] / 1e3:.3f}",
+                    f"{step['communication_us'] / 1e3:.3f}",
+                    f"{step['finalize_us'] / 1e3:.3f}",
+                    f"{c['scale']:.4f}",
+                ]
+            )
 
 
 def main():
@@ -422,8 +500,7 @@ def main():
     parser.add_argument("--ddpsim", required=True)
     parser.add_argument("--worst", type=int, default=12)
     parser.add_argument("--rows", help="write every scored row to this CSV file")
-    parser.add_argument("--option", action="append", default=[],
-                        help="passed on to ddpsim simulate")
+    parser.add_argument("--option", action="append", default=[], help="passed on to ddpsim simulate")
     arguments = parser.parse_args()
     path = os.path.join(arguments.shared, "data", "published-scaling", "scaling-shared.csv")
     if not os.path.exists(path):
@@ -432,8 +509,7 @@ def main():
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     scored, lossy, wide, others = select(rows)
-    with tempfile.TemporaryDirectory() as folder, \
-            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         predictor = Predictor(arguments.ddpsim, arguments.option, folder)
 
         def predict(rows, slowdown_of=lambda row: None):
@@ -455,18 +531,28 @@ def main():
         case["unseen"] = unseen[case["row"]["row_id"]]
     print(table(cases) + "\n")
     everywhere = learn_slowdown(bare)
-    print(f"Unexplained, learned from all rows: {100 * everywhere.several_gpus:.1f} %, "
-          f"{100 * everywhere.several_nodes:.1f} % more on many nodes; without "
-          + "; ".join(f"{source}: {100 * slowdown.several_gpus:.1f}, {100 * slowdown.several_nodes:.1f} %"
-                      for source, slowdown in learned.items()) + ".\n")
+    print(
+        f"Unexplained, learned from all rows: {100 * everywhere.several_gpus:.1f} %, "
+        f"{100 * everywhere.several_nodes:.1f} % more on many nodes; without "
+        + "; ".join(
+            f"{source}: {100 * slowdown.several_gpus:.1f}, {100 * slowdown.several_nodes:.1f} %"
+            for source, slowdown in learned.items()
+        )
+        + ".\n"
+    )
     print(worst(cases, arguments.worst) + "\n")
     print(beyond_the_wire(cases) + "\n")
     print(jitter_table(rows) + "\n")
     print(ablation_table(cases, ablated) + "\n")
-    print(population_table("every row inputs alone admit, whatever its stack loses within one node",
-                           cases + much_lost) + "\n")
-    print(f"{len(cases)} rows scored. Not scored: " + "; ".join(
-        f"{count} {reason}" for reason, count in others.most_common() if count) + ".\n")
+    print(
+        population_table("every row inputs alone admit, whatever its stack loses within one node", cases + much_lost)
+        + "\n"
+    )
+    print(
+        f"{len(cases)} rows scored. Not scored: "
+        + "; ".join(f"{count} {reason}" for reason, count in others.most_common() if count)
+        + ".\n"
+    )
     print(population_table("every row the words admit", cases + doubtful))
     if arguments.rows:
         write_rows(arguments.rows, cases + doubtful)

@@ -34,19 +34,40 @@ NEWEST_TORCH = "2.13"
 TORCHES = [f"1.{minor}" for minor in range(5, 14)] + [f"2.{minor}" for minor in range(14)]
 BUCKET_OPTIONS = ("--bucket-cap-mb", "--first-bucket-mb", "--bucket-cap-mb-list")
 ROUNDING_US = 1e-5  # of two figures printed to the picosecond
-INTERCONNECTS = {"servers": ("nvswitch:150GBps", "nvswitch:300GBps", "nvlink:6x25GBps", "pcie:25GBps"),
-                 "PCIe cards": ("pcie:12GBps", "pcie:25GBps", "pcie:25GBps:no-p2p"),
-                 "GeForce and workstations": ("pcie:12GBps:no-p2p", "pcie:25GBps:no-p2p", "pcie:25GBps"),
-                 "AMD": ("xgmi:7x64GBps",)}
-NICS = ("1x10Gbps:tcp", "1x25Gbps:tcp", "1x100Gbps:ib", "2x100Gbps:roce", "4x100Gbps:ib", "8x200Gbps:ib", "8x400Gbps:ib")
-LEVER_OPTIONS = {"broadcast_buffers=False": {"--no-broadcast-buffers": True},
-                 "forward_sync_buffers=False": {"--no-broadcast-buffers": True},
-                 "gradient_as_bucket_view=True": {"--gradient-as-bucket-view": True},
-                 "static_graph=True": {"--static-graph": True},
-                 "find_unused_parameters=False": {"--find-unused-parameters": None},
-                 "_apply_optimizer_in_backward": {"--apply-optimizer-in-backward": True}}
-NCCL_OPTIONS = {"NCCL_ALGO": "--algorithm", "NCCL_MAX_NCHANNELS": "--max-channels", "NCCL_MIN_NCHANNELS": "--min-channels"}
-UNSET_OPTIONS = {**NCCL_OPTIONS, "NCCL_PROTO": "--protocol", "NCCL_BUFFSIZE": "--buffer-size", "NCCL_NVLS_ENABLE": "--no-nvls"}
+INTERCONNECTS = {
+    "servers": ("nvswitch:150GBps", "nvswitch:300GBps", "nvlink:6x25GBps", "pcie:25GBps"),
+    "PCIe cards": ("pcie:12GBps", "pcie:25GBps", "pcie:25GBps:no-p2p"),
+    "GeForce and workstations": ("pcie:12GBps:no-p2p", "pcie:25GBps:no-p2p", "pcie:25GBps"),
+    "AMD": ("xgmi:7x64GBps",),
+}
+NICS = (
+    "1x10Gbps:tcp",
+    "1x25Gbps:tcp",
+    "1x100Gbps:ib",
+    "2x100Gbps:roce",
+    "4x100Gbps:ib",
+    "8x200Gbps:ib",
+    "8x400Gbps:ib",
+)
+LEVER_OPTIONS = {
+    "broadcast_buffers=False": {"--no-broadcast-buffers": True},
+    "forward_sync_buffers=False": {"--no-broadcast-buffers": True},
+    "gradient_as_bucket_view=True": {"--gradient-as-bucket-view": True},
+    "static_graph=True": {"--static-graph": True},
+    "find_unused_parameters=False": {"--find-unused-parameters": None},
+    "_apply_optimizer_in_backward": {"--apply-optimizer-in-backward": True},
+}
+NCCL_OPTIONS = {
+    "NCCL_ALGO": "--algorithm",
+    "NCCL_MAX_NCHANNELS": "--max-channels",
+    "NCCL_MIN_NCHANNELS": "--min-channels",
+}
+UNSET_OPTIONS = {
+    **NCCL_OPTIONS,
+    "NCCL_PROTO": "--protocol",
+    "NCCL_BUFFSIZE": "--buffer-size",
+    "NCCL_NVLS_ENABLE": "--no-nvls",
+}
 
 
 class Refused(Exception):
@@ -66,8 +87,9 @@ class Program:
         self.gpu_of = {name: json.loads(self.run("topo", name, "--json"))["cluster"]["gpu"] for name in self.clusters}
 
     def run(self, *arguments):
-        process = subprocess.run([self.ddpsim, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-                                 check=False)
+        process = subprocess.run(
+            [self.ddpsim, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False
+        )
         if process.returncode in (2, 3):
             raise Refused(process.stderr.strip())
         if process.returncode != 0:
@@ -107,15 +129,23 @@ def draw_options(rng):
     options = {}
     if rng.random() < 0.5:
         options["--torch"] = rng.choice(TORCHES)
-    for chance, name, values in ((0.15, "--bucket-cap-mb", (1, 4, 10, 25, 50, 100, 400)),
-                                 (0.05, "--first-bucket-mb", (0.1, 1, 8, 32)),
-                                 (0.1, "--find-unused-parameters", (True,)), (0.05, "--static-graph", (True,)),
-                                 (0.2, "--gradient-as-bucket-view", (True,)), (0.15, "--no-broadcast-buffers", (True,)),
-                                 (0.1, "--comm-hook", ("fp16", "bf16")), (0.15, "--accumulate", (2, 4, 8)),
-                                 (0.05, "--sync-batchnorm", (True,)), (0.05, "--apply-optimizer-in-backward", (True,)),
-                                 (0.05, "--algorithm", ("ring", "tree")), (0.05, "--max-channels", (1, 2, 8)),
-                                 (0.1, "--rank-slowdown", ("0%", "5%")), (0.05, "--cuda-graph", (True,)),
-                                 (0.08, "--backend", ("gloo",))):
+    for chance, name, values in (
+        (0.15, "--bucket-cap-mb", (1, 4, 10, 25, 50, 100, 400)),
+        (0.05, "--first-bucket-mb", (0.1, 1, 8, 32)),
+        (0.1, "--find-unused-parameters", (True,)),
+        (0.05, "--static-graph", (True,)),
+        (0.2, "--gradient-as-bucket-view", (True,)),
+        (0.15, "--no-broadcast-buffers", (True,)),
+        (0.1, "--comm-hook", ("fp16", "bf16")),
+        (0.15, "--accumulate", (2, 4, 8)),
+        (0.05, "--sync-batchnorm", (True,)),
+        (0.05, "--apply-optimizer-in-backward", (True,)),
+        (0.05, "--algorithm", ("ring", "tree")),
+        (0.05, "--max-channels", (1, 2, 8)),
+        (0.1, "--rank-slowdown", ("0%", "5%")),
+        (0.05, "--cuda-graph", (True,)),
+        (0.08, "--backend", ("gloo",)),
+    ):
         if rng.random() < chance:
             options[name] = rng.choice(values)
     return options
@@ -148,14 +178,19 @@ def ends(answer, options):
         if "--nccl" not in options and first in TORCHES and last in TORCHES:
             between = TORCHES[(TORCHES.index(first) + TORCHES.index(last)) // 2]
             versions.setdefault(between, None)  # with the NCCL that it ships
-        found += [(of, {**options, "--torch": torch, "--nccl": nccl or options.get("--nccl")})
-                  for torch, nccl in versions.items()]
+        found += [
+            (of, {**options, "--torch": torch, "--nccl": nccl or options.get("--nccl")})
+            for torch, nccl in versions.items()
+        ]
     return found
 
 
 def with_caps(options, cap, first):
-    return {**{name: value for name, value in options.items() if name not in BUCKET_OPTIONS},
-            "--bucket-cap-mb": cap, "--first-bucket-mb": first}
+    return {
+        **{name: value for name, value in options.items() if name not in BUCKET_OPTIONS},
+        "--bucket-cap-mb": cap,
+        "--first-bucket-mb": first,
+    }
 
 
 def with_levers(options, row):
@@ -227,7 +262,9 @@ def check_caps(steps, answer, options, failures):
             continue
         gains.append(100 * gain / steps.step(today))
         if gain < -ROUNDING_US:
-            failures.append(f"{' '.join(arguments_of(changed))}: {-gain:.6f} us slower than {' '.join(arguments_of(today))}")
+            failures.append(
+                f"{' '.join(arguments_of(changed))}: {-gain:.6f} us slower than {' '.join(arguments_of(today))}"
+            )
     return min(gains, default=None)
 
 
@@ -247,8 +284,10 @@ def check_advice(steps, program, answer, options, failures):
                 continue
             checked += 1
             if gain < -ROUNDING_US:
-                failures.append(f"advise: {' and '.join(row['levers'])}: {' '.join(arguments_of(changed))}: "
-                                f"{-gain:.6f} us slower than {' '.join(arguments_of(today))}")
+                failures.append(
+                    f"advise: {' and '.join(row['levers'])}: {' '.join(arguments_of(changed))}: "
+                    f"{-gain:.6f} us slower than {' '.join(arguments_of(today))}"
+                )
     return checked
 
 
@@ -262,8 +301,13 @@ def policies(program, job, options, answer):
     recommended = answer["recommended"]
     rule = share(recommended, recommended["gain_us"]) if recommended["action"] == "set" else [0, 0]
     first = answer["default"]["first_bucket_mb"]
-    points = [point for point in answer["curve"] if point["reachable"] and point["bucket_cap_mb"] is not None
-              and point["first_bucket_mb"] in (point["bucket_cap_mb"], first)]
+    points = [
+        point
+        for point in answer["curve"]
+        if point["reachable"]
+        and point["bucket_cap_mb"] is not None
+        and point["first_bucket_mb"] in (point["bucket_cap_mb"], first)
+    ]
     fastest = min(points, key=lambda point: point["iteration_us"], default=None)
     if fastest is None or fastest["iteration_us"] >= today:
         return {"rule": rule, "fastest": [0, 0]}
@@ -286,9 +330,17 @@ def run_case(program, seed, index, with_policies=True):
     else:
         raise RuntimeError(f"case {index}: nothing drawn can be simulated")
     steps, failures = Steps(program, job), []
-    line = {"seed": seed, "case": index, "command": ["tune", *job, *arguments_of(options)], "drawn_again": refused,
-            "torch_known": answer["torch_known"], "set": answer["recommended"]["action"] == "set",
-            "gain_percent": check_caps(steps, answer, options, failures), "advised": 0, "failures": failures}
+    line = {
+        "seed": seed,
+        "case": index,
+        "command": ["tune", *job, *arguments_of(options)],
+        "drawn_again": refused,
+        "torch_known": answer["torch_known"],
+        "set": answer["recommended"]["action"] == "set",
+        "gain_percent": check_caps(steps, answer, options, failures),
+        "advised": 0,
+        "failures": failures,
+    }
     if rng.random() < ADVISED_SHARE:
         try:
             line["advised"] = check_advice(steps, program, answer, options, failures)
@@ -310,26 +362,41 @@ def run_cases(program, seed, indices, with_policies=True):
 def summary(lines):
     gains = [line["gain_percent"] for line in lines if line["gain_percent"] is not None]
     some = [line for line in lines if line["gain_percent"] is not None and not line["set"]]
-    rows = [f"{len(lines)} cases ({sum(line['drawn_again'] for line in lines)} draws that cannot be simulated left out): set "
-            f"{sum(line['set'] for line in lines)}, kept {len(lines) - len(gains)}, set under some versions only {len(some)}"]
+    rows = [
+        f"{len(lines)} cases ({sum(line['drawn_again'] for line in lines)} draws that cannot be simulated left out): set "
+        f"{sum(line['set'] for line in lines)}, kept {len(lines) - len(gains)}, set under some versions only {len(some)}"
+    ]
     if gains:
-        rows.append(f"gain of what is set, the least of its versions: median {statistics.median(gains):.2f} %, "
-                    f"worst {min(gains):.4f} %")
+        rows.append(
+            f"gain of what is set, the least of its versions: median {statistics.median(gains):.2f} %, "
+            f"worst {min(gains):.4f} %"
+        )
     rows.append(f"rows of advise times versions held against simulate: {sum(line['advised'] for line in lines)}")
     weighed = [line for line in lines if "rule" in line]
     if weighed:
-        rows += ["", "| policy, in the program's own scenarios | mean expected gain | worst low end "
-                 "| cases whose low end is a loss over 1 % |", "|---|---|---|---|"]
-        for name, key in (("today's setting always", None), ("the rule", "rule"),
-                          ("the fastest predicted cap always", "fastest")):
+        rows += [
+            "",
+            "| policy, in the program's own scenarios | mean expected gain | worst low end "
+            "| cases whose low end is a loss over 1 % |",
+            "|---|---|---|---|",
+        ]
+        for name, key in (
+            ("today's setting always", None),
+            ("the rule", "rule"),
+            ("the fastest predicted cap always", "fastest"),
+        ):
             pairs = [line[key] if key else [0, 0] for line in weighed]
             expected, low = ([pair[k] for pair in pairs] for k in (0, 1))
-            rows.append(f"| {name} | {statistics.fmean(expected):.3f} % | {min(low):.2f} % | "
-                        f"{sum(one < -1 for one in low)} of {len(low)} |")
+            rows.append(
+                f"| {name} | {statistics.fmean(expected):.3f} % | {min(low):.2f} % | "
+                f"{sum(one < -1 for one in low)} of {len(low)} |"
+            )
     failed = [line for line in lines if line["failures"]]
     rows += ["", f"slower than today, or not as said: {len(failed)} cases"]
-    rows += [f"  case {line['case']}: ddpsim {' '.join(map(repr, line['command']))}\n    " + "\n    ".join(line["failures"])
-             for line in failed]
+    rows += [
+        f"  case {line['case']}: ddpsim {' '.join(map(repr, line['command']))}\n    " + "\n    ".join(line["failures"])
+        for line in failed
+    ]
     return "\n".join(rows)
 
 

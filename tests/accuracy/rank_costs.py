@@ -45,8 +45,10 @@ def slowdown(gpu, gpus, nodes, accumulate=1):
     """Shares of compute: for the slowest GPU, unexplained."""
     if gpus == 1:
         return 0, 0
-    return (gpu_spread(gpu) * EXPECTED_MAXIMUM(gpus),
-            (SEVERAL_GPUS + SEVERAL_NODES * (1 - 1 / nodes) + PER_DOUBLING * math.log2(nodes)) / accumulate)
+    return (
+        gpu_spread(gpu) * EXPECTED_MAXIMUM(gpus),
+        (SEVERAL_GPUS + SEVERAL_NODES * (1 - 1 / nodes) + PER_DOUBLING * math.log2(nodes)) / accumulate,
+    )
 
 
 def constant(gpus, nodes):
@@ -70,16 +72,24 @@ def fleets(shared):
     values = collections.defaultdict(list)
     for row in read(shared, "spread_raw.csv"):
         values[row["gpu"], row["workload"].split(",")[0], row["metric"]].append(float(row["rel_to_fleet_median"]))
-    lines = ["| the slowest of n GPUs over the median | GPUs | n = 2 | 8 | 64 | taken for 2, 8, 64 |",
-             "|---|---|---|---|---|---|"]
+    lines = [
+        "| the slowest of n GPUs over the median | GPUs | n = 2 | 8 | 64 | taken for 2, 8, 64 |",
+        "|---|---|---|---|---|---|",
+    ]
     for (gpu, workload, metric), fleet in sorted(values.items()):
         middle, draw = statistics.median(fleet), random.Random(1)
-        drawn = [100 * (statistics.fmean(max(draw.choices(fleet, k=n)) for _ in range(DRAWS)) / middle - 1)
-                 for n in (2, 8, 64)]
+        drawn = [
+            100 * (statistics.fmean(max(draw.choices(fleet, k=n)) for _ in range(DRAWS)) / middle - 1)
+            for n in (2, 8, 64)
+        ]
         taken = [100 * gpu_spread(gpu) * EXPECTED_MAXIMUM(n) for n in (2, 8, 64)]
-        lines.append(f"| {gpu}, {workload}, {metric} | {len(fleet)} | "
-                     + " | ".join(f"{value:.2f} %" for value in drawn) + " | "
-                     + ", ".join(f"{value:.1f}" for value in taken) + " % |")
+        lines.append(
+            f"| {gpu}, {workload}, {metric} | {len(fleet)} | "
+            + " | ".join(f"{value:.2f} %" for value in drawn)
+            + " | "
+            + ", ".join(f"{value:.1f}" for value in taken)
+            + " % |"
+        )
     return lines
 
 
@@ -87,8 +97,11 @@ def megatron(shared):
     """Loss over the middle of the one-GPU jobs, and over the middle rank of the same job: jobs ran on different
     nodes, whose one-GPU steps lie 3 % apart."""
     rows = read(shared, "perrank_jobs.csv")
-    lines = ["| Megatron-LM, 32 micro-batches a step: loss beyond logged synchronisation | jobs | mechanisms | 4.5 % + 2.5 % a "
-             "doubling | nothing | best constant |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| Megatron-LM, 32 micro-batches a step: loss beyond logged synchronisation | jobs | mechanisms | 4.5 % + 2.5 % a "
+        "doubling | nothing | best constant |",
+        "|---|---|---|---|---|---|",
+    ]
     for gpu in sorted({row["gpu"] for row in rows}):
         jobs = [row for row in rows if row["gpu"] == gpu]
 
@@ -99,18 +112,25 @@ def megatron(shared):
         alone = statistics.median(map(computing, ones))
         around = statistics.median(computing(row) / float(row["compute_ms_rank_median"]) for row in ones)
         several = [row for row in jobs if row["n_gpus"] != "1"]
-        for over, loss in (("one-GPU jobs", lambda row: computing(row) / alone - 1),
-                           ("the job's middle rank",
-                            lambda row: computing(row) / float(row["compute_ms_rank_median"]) / around - 1)):
+        for over, loss in (
+            ("one-GPU jobs", lambda row: computing(row) / alone - 1),
+            ("the job's middle rank", lambda row: computing(row) / float(row["compute_ms_rank_median"]) / around - 1),
+        ):
             losses = [100 * loss(row) for row in several]
             sizes = [(int(row["n_gpus"]), int(row["nodes"])) for row in several]
             best = statistics.fmean(losses)
-            cells = [rmse([m - 100 * p for m, p in zip(losses, predicted)])
-                     for predicted in ([sum(slowdown(gpu, n, k, 32)) for n, k in sizes],
-                                       [constant(n, k) for n, k in sizes], [0] * len(sizes))]
+            cells = [
+                rmse([m - 100 * p for m, p in zip(losses, predicted)])
+                for predicted in (
+                    [sum(slowdown(gpu, n, k, 32)) for n, k in sizes],
+                    [constant(n, k) for n, k in sizes],
+                    [0] * len(sizes),
+                )
+            ]
             cells.append(rmse([m - best for m in losses]))
-            lines.append(f"| {gpu}, over {over} | {len(several)} | RMSE "
-                         + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
+            lines.append(
+                f"| {gpu}, over {over} | {len(several)} | RMSE " + " | ".join(f"{cell:.2f}" for cell in cells) + " |"
+            )
     return lines
 
 
@@ -119,8 +139,9 @@ class Program:
         self.ddpsim = ddpsim
 
     def step(self, *arguments):
-        run = subprocess.run([self.ddpsim, "simulate", *arguments, "--json"], capture_output=True, text=True,
-                             check=False)
+        run = subprocess.run(
+            [self.ddpsim, "simulate", *arguments, "--json"], capture_output=True, text=True, check=False
+        )
         if run.returncode != 0:
             sys.exit(f"{' '.join(arguments)}\n{run.stderr}")
         return json.loads(run.stdout)
@@ -137,8 +158,10 @@ def weak_scaling(shared, program):
     for row in rows:
         if row["scaling"] == "weak":
             steps[row["model"], row["per_gpu_batch"]][int(row["n_gpus"])] = float(row["p50_step_s"]) * 1e3
-    lines = ["| PyTorch DDP on B200 | GPUs | measured loss | mechanisms | interval | 4.5 % + 2.5 % a doubling | nothing |",
-             "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| PyTorch DDP on B200 | GPUs | measured loss | mechanisms | interval | 4.5 % + 2.5 % a doubling | nothing |",
+        "|---|---|---|---|---|---|---|",
+    ]
     held, apart = [], collections.defaultdict(list)
     for (model, batch), by_gpus in sorted(steps.items()):
         workload, alone = f"{model}@B200:b{batch}:amp", by_gpus[1]
@@ -148,49 +171,82 @@ def weak_scaling(shared, program):
             if gpus == 1:
                 continue
             nodes = max(1, gpus // 8)
-            arguments = [workload, "b200", "--nodes", str(nodes), "--gpus-per-node", "8",
-                         "--compute-scale", f"{scale:.6f}±{0.01 * scale:.6f}"]
+            arguments = [
+                workload,
+                "b200",
+                "--nodes",
+                str(nodes),
+                "--gpus-per-node",
+                "8",
+                "--compute-scale",
+                f"{scale:.6f}±{0.01 * scale:.6f}",
+            ]
             step = program.step(*arguments)
-            low, high = (step["iteration_us"] / 1e3 * (1 + p / 100)
-                         for p in step["confidence"]["interval_percent"])
+            low, high = (step["iteration_us"] / 1e3 * (1 + p / 100) for p in step["confidence"]["interval_percent"])
             held.append(low <= measured <= high)
             shown = []
             for name, predicted in (
-                    ("mechanisms", step), ("nothing", program.step(*arguments, "--rank-slowdown", "0%")),
-                    ("constant", program.step(*arguments, f"--rank-slowdown={100 * constant(gpus, nodes):.3f}%"))):
+                ("mechanisms", step),
+                ("nothing", program.step(*arguments, "--rank-slowdown", "0%")),
+                ("constant", program.step(*arguments, f"--rank-slowdown={100 * constant(gpus, nodes):.3f}%")),
+            ):
                 loss = 100 * (predicted["iteration_us"] / 1e3 / alone - 1)
                 apart[name].append(loss - 100 * (measured / alone - 1))
                 shown.append(loss)
-            lines.append(f"| {model}, batch {batch} | {gpus} | {100 * (measured / alone - 1):.1f} % | {shown[0]:.1f} % | "
-                         f"{100 * (low / alone - 1):+.1f} to {100 * (high / alone - 1):+.1f} % | {shown[2]:.1f} % | "
-                         f"{shown[1]:.1f} % |")
-    lines.append(f"| RMSE, points | {len(held)} | | {rmse(apart['mechanisms']):.2f} | {sum(held)} held | "
-                 f"{rmse(apart['constant']):.2f} | {rmse(apart['nothing']):.2f} |")
+            lines.append(
+                f"| {model}, batch {batch} | {gpus} | {100 * (measured / alone - 1):.1f} % | {shown[0]:.1f} % | "
+                f"{100 * (low / alone - 1):+.1f} to {100 * (high / alone - 1):+.1f} % | {shown[2]:.1f} % | "
+                f"{shown[1]:.1f} % |"
+            )
+    lines.append(
+        f"| RMSE, points | {len(held)} | | {rmse(apart['mechanisms']):.2f} | {sum(held)} held | "
+        f"{rmse(apart['constant']):.2f} | {rmse(apart['nothing']):.2f} |"
+    )
     return lines
 
 
 def mlperf(shared):
     """Compute alone: what the networks of these systems add is not in it."""
-    lines = ["| MLPerf, one submitter at two scales | pairs | median error of efficiency | p90 | 4.5 % + 2.5 % a doubling "
-             "| efficiency 1 | 0.97 |", "|---|---|---|---|---|---|---|"]
-    pairs = [row for row in read(shared, "mlperf_pairs.csv") if row["accelerator_kind"] == "GPU"
-             and float(row["base_run_cv"]) < MOST_RUN_CV and float(row["run_cv"]) < MOST_RUN_CV]
-    for kind, members in (("SXM", [p for p in pairs if "SXM" in p["gpu"]]),
-                          ("PCIe", [p for p in pairs if "SXM" not in p["gpu"]])):
+    lines = [
+        "| MLPerf, one submitter at two scales | pairs | median error of efficiency | p90 | 4.5 % + 2.5 % a doubling "
+        "| efficiency 1 | 0.97 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    pairs = [
+        row
+        for row in read(shared, "mlperf_pairs.csv")
+        if row["accelerator_kind"] == "GPU"
+        and float(row["base_run_cv"]) < MOST_RUN_CV
+        and float(row["run_cv"]) < MOST_RUN_CV
+    ]
+    for kind, members in (
+        ("SXM", [p for p in pairs if "SXM" in p["gpu"]]),
+        ("PCIe", [p for p in pairs if "SXM" not in p["gpu"]]),
+    ):
         errors = collections.defaultdict(list)
         for pair in members:
-            sizes = [(int(pair[key]), max(1, int(pair[key]) // int(pair["accelerators_per_node"])))
-                     for key in ("base_n_gpus", "n_gpus")]
+            sizes = [
+                (int(pair[key]), max(1, int(pair[key]) // int(pair["accelerators_per_node"])))
+                for key in ("base_n_gpus", "n_gpus")
+            ]
             accumulate = int(pair["grad_accum"] or 1)
             base, here = (1 + sum(slowdown(pair["gpu"], *size, accumulate)) for size in sizes)
             before, after = (1 + constant(*size) for size in sizes)
-            for name, predicted in (("mechanisms", base / here), ("constant", before / after), ("one", 1), ("0.97", 0.97)):
+            for name, predicted in (
+                ("mechanisms", base / here),
+                ("constant", before / after),
+                ("one", 1),
+                ("0.97", 0.97),
+            ):
                 errors[name].append(100 * abs(predicted - float(pair["weak_efficiency"])))
         if not members:
             continue
         tail = sorted(errors["mechanisms"])[math.ceil(0.9 * len(members)) - 1]
-        lines.append(f"| {kind} | {len(members)} | {statistics.median(errors['mechanisms']):.1f} points | {tail:.1f} | "
-                     + " | ".join(f"{statistics.median(errors[name]):.1f}" for name in ("constant", "one", "0.97")) + " |")
+        lines.append(
+            f"| {kind} | {len(members)} | {statistics.median(errors['mechanisms']):.1f} points | {tail:.1f} | "
+            + " | ".join(f"{statistics.median(errors[name]):.1f}" for name in ("constant", "one", "0.97"))
+            + " |"
+        )
     return lines
 
 
@@ -212,12 +268,17 @@ def language_model():
 def overlap(shared, program, folder):
     path = os.path.join(shared, "data", "levers", "levers.csv")
     with open(path, encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if "cs336" in row["source"] and row["lever"].startswith("overlap off")]
+        rows = [
+            row for row in csv.DictReader(file) if "cs336" in row["source"] and row["lever"].startswith("overlap off")
+        ]
     table, cluster, workload = (os.path.join(folder, name) for name in ("table.csv", "cluster.json", "workload.json"))
     with open(table, "w", encoding="utf-8") as file:
         file.write("bytes,time_us\n" + "".join(f"{mb}000000,{1e3 * ms}\n" for mb, ms in ALL_REDUCES_MS.items()))
-    subprocess.run([program.ddpsim, "calibrate", table + "@1x2", "--cluster", "node:1 gpu:2xA100 pcie:25GBps:p2p", "-o", cluster],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [program.ddpsim, "calibrate", table + "@1x2", "--cluster", "node:1 gpu:2xA100 pcie:25GBps:p2p", "-o", cluster],
+        check=True,
+        capture_output=True,
+    )
     sizes = language_model()
     parameters = [{"name": f"p{i}", "shape": [size], "dtype": "float32"} for i, size in enumerate(sizes)]
 
@@ -231,19 +292,40 @@ def overlap(shared, program, folder):
                 written += sizes[i]
                 ready.append({"parameter": i, "at_us": backward * written / sum(sizes)})
             with open(workload, "w", encoding="utf-8") as file:
-                json.dump({"schema": "ddpsim.workload/1", "name": "two GPUs", "parameters": parameters,
-                           "forward": {"duration_us": backward / 2},
-                           "backward": {"duration_us": backward, "ready": ready},
-                           "optimizer": {"duration_us": optimizer}}, file)
-            step = program.step(workload, cluster, "--bucket-cap-mb", "0", "--torch", "2.4", "--rank-slowdown", "0%",
-                                "--gradient-as-bucket-view", *options)
+                json.dump(
+                    {
+                        "schema": "ddpsim.workload/1",
+                        "name": "two GPUs",
+                        "parameters": parameters,
+                        "forward": {"duration_us": backward / 2},
+                        "backward": {"duration_us": backward, "ready": ready},
+                        "optimizer": {"duration_us": optimizer},
+                    },
+                    file,
+                )
+            step = program.step(
+                workload,
+                cluster,
+                "--bucket-cap-mb",
+                "0",
+                "--torch",
+                "2.4",
+                "--rank-slowdown",
+                "0%",
+                "--gradient-as-bucket-view",
+                *options,
+            )
             found.append((step["iteration_us"] - overlapped) / alone)
         return f"{statistics.median(found):+.3f}, worst {max(found, key=abs):+.3f}"
 
-    lines = ["| step with overlap over step without, six settings | optimizer taken for | as predicted | NCCL not slowed by compute |",
-             "|---|---|---|---|"]
+    lines = [
+        "| step with overlap over step without, six settings | optimizer taken for | as predicted | NCCL not slowed by compute |",
+        "|---|---|---|---|",
+    ]
     for optimizer in OPTIMIZER_US:
-        lines.append(f"| off by | {optimizer / 1e3:.0f} ms | {errors(optimizer)} | {errors(optimizer, '--interference', 'nccl:1')} |")
+        lines.append(
+            f"| off by | {optimizer / 1e3:.0f} ms | {errors(optimizer)} | {errors(optimizer, '--interference', 'nccl:1')} |"
+        )
     return lines
 
 
@@ -254,8 +336,13 @@ def main():
     arguments = parser.parse_args()
     program = Program(arguments.ddpsim)
     with tempfile.TemporaryDirectory() as folder:
-        for lines in (fleets(arguments.shared), megatron(arguments.shared), weak_scaling(arguments.shared, program),
-                      mlperf(arguments.shared), overlap(arguments.shared, program, folder)):
+        for lines in (
+            fleets(arguments.shared),
+            megatron(arguments.shared),
+            weak_scaling(arguments.shared, program),
+            mlperf(arguments.shared),
+            overlap(arguments.shared, program, folder),
+        ):
             print("\n".join(lines) + "\n")
 
 

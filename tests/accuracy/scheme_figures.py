@@ -12,6 +12,7 @@ SECONDS = {"ms": 1e-3, "s": 1, "minutes": 60, "hours": 3600}
 class Speed:
     """`value` grows with speed; only figures of one `unit` can be divided by each other. `step_s` is the time of a step
     where the figure tells it."""
+
     value: float
     unit: str
     step_s: "float | None"
@@ -51,6 +52,7 @@ def speed_of(metric, value, job):
 @dataclasses.dataclass
 class Memory:
     """Peaks of one GPU. `reserved` is what the allocator holds of the GPU, `allocated` what tensors take of that."""
+
     bytes: float
     counter: str
 
@@ -61,7 +63,11 @@ def memory_of(row):
     counter = "reserved" if "reserved" in metric else "allocated" if "allocated" in metric else "peak"
     stated = re.match(r"(?:peak )?(GB|GiB|MB|MiB) per GPU", metric)
     if stated:
-        return [Memory(float(row["value_ngpu"]) * {"GB": GB, "GiB": GIB, "MB": 10**6, "MiB": 2**20}[stated.group(1)], counter)]
+        return [
+            Memory(
+                float(row["value_ngpu"]) * {"GB": GB, "GiB": GIB, "MB": 10**6, "MiB": 2**20}[stated.group(1)], counter
+            )
+        ]
     found = []
     both = re.search(r"allocated/reserved (\d+(?:\.\d+)?)/(\d+(?:\.\d+)?) GB", notes)
     if both:

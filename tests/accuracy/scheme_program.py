@@ -58,7 +58,9 @@ class Program:
                 self.known[key] = document
             else:
                 said = run.stderr.strip().splitlines()
-                self.known[key] = {"refused": re.sub(r"^ddpsim: ", "", said[0]) if said else f"exit code {run.returncode}"}
+                self.known[key] = {
+                    "refused": re.sub(r"^ddpsim: ", "", said[0]) if said else f"exit code {run.returncode}"
+                }
         answer = self.known[key]
         if "refused" in answer:
             raise NotPredicted("refused: " + shortened(answer["refused"].replace(self.folder + "/", "")))
@@ -79,8 +81,11 @@ class Predictor:
             if not os.path.exists(name):
                 with open(name, "w", encoding="utf-8") as file:
                     json.dump(model_dimensions.CONFIGS[job.model], file)
-        parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if model_dimensions.has_tokens(job.model) else []) + [
-            job.precision + ("-true" if job.arrives_in_bf16 and not keeps_fp32 else "")]
+        parts = (
+            [f"b{job.batch}"]
+            + ([f"s{job.sequence}"] if model_dimensions.has_tokens(job.model) else [])
+            + [job.precision + ("-true" if job.arrives_in_bf16 and not keeps_fp32 else "")]
+        )
         if model_dimensions.has_tokens(job.model):
             parts.append("attn=eager" if model_dimensions.has_eager_attention(job.model) else "attn=sdpa")
         if job.checkpointing != "none":
@@ -90,9 +95,13 @@ class Predictor:
 
     def half(self, spec):
         """The workload with parameters in fp16, as a file: estimates keep them in fp32 beside autocast to it."""
-        path = os.path.join(self.folder, hashlib.sha256(spec.replace(self.folder, "").encode()).hexdigest()[:16] + ".half.json")
+        path = os.path.join(
+            self.folder, hashlib.sha256(spec.replace(self.folder, "").encode()).hexdigest()[:16] + ".half.json"
+        )
         if not os.path.exists(path):
-            run = subprocess.run([self.program.path, "import", spec, "-o", path], capture_output=True, text=True, check=False)
+            run = subprocess.run(
+                [self.program.path, "import", spec, "-o", path], capture_output=True, text=True, check=False
+            )
             if run.returncode != 0:
                 raise NotPredicted("refused: " + shortened(run.stderr.strip()))
             with open(path, encoding="utf-8") as file:
@@ -121,7 +130,9 @@ class Predictor:
         if job.scheme == "none":
             return self.compute_s(job) / scale
         step = self.simulate(job, scale)
-        if job.scheme == "ddp" and job.syncs_each:  # DDP has no option for it: each micro-batch is a step without optimizer
+        if (
+            job.scheme == "ddp" and job.syncs_each
+        ):  # DDP has no option for it: each micro-batch is a step without optimizer
             return (job.micro_batches * (step["iteration_us"] - step["optimizer_us"]) + step["optimizer_us"]) / 1e6
         return step["iteration_us"] / 1e6
 
@@ -131,7 +142,9 @@ class Predictor:
 
     def compute_s(self, job):
         """Of one GPU alone, at the estimate's own speed."""
-        step = self._alone(("simulate", self.workload(job), f"node:1 gpu:1x{job.gpu}", "--memory", EVERYTHING, "--json"))
+        step = self._alone(
+            ("simulate", self.workload(job), f"node:1 gpu:1x{job.gpu}", "--memory", EVERYTHING, "--json")
+        )
         return (job.micro_batches * (step["forward_us"] + step["backward_compute_us"]) + step["optimizer_us"]) / 1e6
 
     def scale_for(self, job, seconds):

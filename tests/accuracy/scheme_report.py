@@ -16,6 +16,7 @@ LIMITS = {"ratios": 0.25, "efficiencies": 0.10, "memory": 0.15, "steps": 0.30}
 @dataclasses.dataclass
 class Case:
     """Something measured beside what was said of it. `blind` are the other predictors' answers by name."""
+
     table: str  # ratios, efficiencies, memory, steps
     kind: str
     scheme: str
@@ -46,6 +47,7 @@ def percent(value):
 
 def figures_of(cases, predictor=None):
     """(right signs, signs, median, p90, worst) of ddpsim, or of another predictor."""
+
     def value(case):
         return case.blind.get(predictor) if predictor else case.predicted
 
@@ -66,8 +68,12 @@ def table(title, cases):
     if not cases:
         return f"No {title} can be predicted.\n"
     with_sign = cases[0].table == "ratios"
-    lines = [f"| {title} | predictor | n |" + (" sign right where > 5 % |" if with_sign else "")
-             + " error: median | p90 | worst |", "|---|---|---|" + ("---|" if with_sign else "") + "---|---|---|"]
+    lines = [
+        f"| {title} | predictor | n |"
+        + (" sign right where > 5 % |" if with_sign else "")
+        + " error: median | p90 | worst |",
+        "|---|---|---|" + ("---|" if with_sign else "") + "---|---|---|",
+    ]
     sets = collections.OrderedDict(all=cases)
     known = [case for case in cases if not case.guesses_links]
     if known and len(known) < len(cases):
@@ -89,21 +95,37 @@ def by_group(cases):
     for case in cases:
         groups[case.name.split(": ")[0]].append(case.error())
     medians = [statistics.median(errors) for errors in groups.values()]
-    return (f"Each group once: {len(medians)} groups, median error {percent(statistics.median(medians))}, "
-            f"p90 {percent(quantile(medians, 0.9))}.\n") if medians else ""
+    return (
+        (
+            f"Each group once: {len(medians)} groups, median error {percent(statistics.median(medians))}, "
+            f"p90 {percent(quantile(medians, 0.9))}.\n"
+        )
+        if medians
+        else ""
+    )
 
 
 def misses(title, cases):
-    found = [case for case in cases if case.error() > LIMITS[case.table]
-             or (case.table == "ratios" and case.has_sign() and not case.sign_is_right())]
+    found = [
+        case
+        for case in cases
+        if case.error() > LIMITS[case.table]
+        or (case.table == "ratios" and case.has_sign() and not case.sign_is_right())
+    ]
     scale = 1e9 if title == "memory" else 1
-    lines = [f"{title}: {len(found)} misses of {len(cases)} (error over {100 * LIMITS[cases[0].table]:.0f} %"
-             + (", or the wrong sign)" if title == "ratios" else ")") if cases else f"{title}: none"]
+    lines = [
+        f"{title}: {len(found)} misses of {len(cases)} (error over {100 * LIMITS[cases[0].table]:.0f} %"
+        + (", or the wrong sign)" if title == "ratios" else ")")
+        if cases
+        else f"{title}: none"
+    ]
     for case in sorted(found, key=lambda case: -case.error()):
-        lines.append(f"  {case.name}: measured {case.measured / scale:.3g}, predicted {case.predicted / scale:.3g}, "
-                     f"{100 * (case.predicted / case.measured - 1):+.0f} %")
+        lines.append(
+            f"  {case.name}: measured {case.measured / scale:.3g}, predicted {case.predicted / scale:.3g}, "
+            f"{100 * (case.predicted / case.measured - 1):+.0f} %"
+        )
     return "\n".join(lines) + "\n"
 
 
 def shortened(text, most=110):
-    return text if len(text) <= most else text[:most - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -10,14 +10,37 @@ import model_dimensions
 from own_scripts import script_of
 
 # No measurement of a training step, or none that its words let anybody repeat.
-FLAGS_NOT_PREDICTED = ("context-missing", "do-not-score", "microbenchmark", "hybrid-parallel", "input-pipeline",
-                       "ci-threshold", "ci-golden", "startup", "fault-tolerance", "upper-bound", "mfu-only",
-                       "efficiency-only")
+FLAGS_NOT_PREDICTED = (
+    "context-missing",
+    "do-not-score",
+    "microbenchmark",
+    "hybrid-parallel",
+    "input-pipeline",
+    "ci-threshold",
+    "ci-golden",
+    "startup",
+    "fault-tolerance",
+    "upper-bound",
+    "mfu-only",
+    "efficiency-only",
+)
 
 GPUS = (  # as rows spell them, as `ddpsim list` does
-    ("B200", "B200"), ("H200", "H200"), ("GH200", "GH200"), ("H100", "H100"), ("A100", "A100"), ("V100", "V100"),
-    ("P100", "P100"), ("T4", "T4"), ("A40", "A40"), ("A10G", "A10G"), ("RTX 4090", "RTX4090"),
-    ("RTX 3090", "RTX3090"), ("RTX 2080 Ti", "RTX2080Ti"), ("TITAN RTX", "TITANRTX"))
+    ("B200", "B200"),
+    ("H200", "H200"),
+    ("GH200", "GH200"),
+    ("H100", "H100"),
+    ("A100", "A100"),
+    ("V100", "V100"),
+    ("P100", "P100"),
+    ("T4", "T4"),
+    ("A40", "A40"),
+    ("A10G", "A10G"),
+    ("RTX 4090", "RTX4090"),
+    ("RTX 3090", "RTX3090"),
+    ("RTX 2080 Ti", "RTX2080Ti"),
+    ("TITAN RTX", "TITANRTX"),
+)
 
 # Not in the list: where a step's time is given, another's estimate is scaled to it. What forward and backward take of it is
 # then that GPU's, one generation on.
@@ -63,7 +86,11 @@ NOT_MODELLED = (  # in scheme_settings or precision: what changes a step in a wa
 
 # What makes compute faster in a way no option has, alike on both sides of a ratio: rows that share these words are held
 # against each other, and what one of them takes is given.
-SHARED_WORDS = (("compile", r"(?<!no )\bcompile|torch\.compile"), ("fp8", r"fp8|float8"), ("CUDA graphs", r"CUDA graphs"))
+SHARED_WORDS = (
+    ("compile", r"(?<!no )\bcompile|torch\.compile"),
+    ("fp8", r"fp8|float8"),
+    ("CUDA graphs", r"CUDA graphs"),
+)
 
 DTYPES = {"bf16": "bf16", "fp16": "fp16", "amp": "fp16"}
 
@@ -71,6 +98,7 @@ DTYPES = {"bf16": "bf16", "fp16": "fp16", "amp": "fp16"}
 @dataclasses.dataclass
 class Job:
     """What a row asks of the program. `cluster` is for `nodes` nodes of `per_node` GPUs; `options` are the command line's."""
+
     model: str
     gpu: str
     batch: int
@@ -108,8 +136,9 @@ class Job:
     def arrives_in_bf16(self):
         """The parameters a module computes with: FSDP gathers them so, DeepSpeed's are so. Autocast casts others itself."""
         deepspeed = self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
-        return self.precision == "bf16" and (deepspeed or self.bf16_parameters
-                                             or self.scheme_options.get("param_dtype") == "bf16")
+        return self.precision == "bf16" and (
+            deepspeed or self.bf16_parameters or self.scheme_options.get("param_dtype") == "bf16"
+        )
 
     @property
     def arrives_in_fp16(self):
@@ -155,9 +184,18 @@ def size_of(row, gpus=None):
 
 
 NODES = {  # what joins the GPUs of a node, as they are sold
-    "B200": "nvswitch:900GBps", "H200": "nvswitch:450GBps", "H100": "nvswitch:450GBps", "A100": "nvswitch:300GBps",
-    "T4": "pcie:15.75GBps", "A40": "pcie:31.5GBps", "A10G": "pcie:31.5GBps", "RTX4090": "pcie:31.5GBps",
-    "RTX3090": "pcie:31.5GBps", "RTX2080Ti": "pcie:15.75GBps", "TITANRTX": "pcie:15.75GBps"}
+    "B200": "nvswitch:900GBps",
+    "H200": "nvswitch:450GBps",
+    "H100": "nvswitch:450GBps",
+    "A100": "nvswitch:300GBps",
+    "T4": "pcie:15.75GBps",
+    "A40": "pcie:31.5GBps",
+    "A10G": "pcie:31.5GBps",
+    "RTX4090": "pcie:31.5GBps",
+    "RTX3090": "pcie:31.5GBps",
+    "RTX2080Ti": "pcie:15.75GBps",
+    "TITANRTX": "pcie:15.75GBps",
+}
 PCIE, NVLINK, PORTS = "PCIe in the node", "NVLink in the node", "a port for each GPU, as its generation's nodes have"
 BRIDGE = "an NVLink bridge, as the authors' documentation has it of such a pair"
 BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps"}  # of a pair, where somebody bought it
@@ -200,10 +238,22 @@ def inside(row, gpu, per_node, assumed):
 def nics_of(row, gpu, assumed):
     """The network between nodes, as one line has it."""
     stated = row["network"]
-    kind = ("roce" if "RoCE" in stated else "efa" if "EFA" in stated else "slingshot" if "Slingshot" in stated else
-            "tcp" if re.search(r"TCP|Ethernet|slowest link|AWS p[23]\.", stated) else "ib")
-    each = re.search(r"(\d+) ?x (\d+(?:\.\d+)?) Gb/s", stated) or re.search(r"(\d+(?:\.\d+)?) Gb/s [A-Za-z0-9-]+ per GPU|"
-                                                                           r"one (\d+) Gb/s \S+ per GPU", stated)
+    kind = (
+        "roce"
+        if "RoCE" in stated
+        else "efa"
+        if "EFA" in stated
+        else "slingshot"
+        if "Slingshot" in stated
+        else "tcp"
+        if re.search(r"TCP|Ethernet|slowest link|AWS p[23]\.", stated)
+        else "ib"
+    )
+    each = re.search(r"(\d+) ?x (\d+(?:\.\d+)?) Gb/s", stated) or re.search(
+        r"(\d+(?:\.\d+)?) Gb/s [A-Za-z0-9-]+ per GPU|"
+        r"one (\d+) Gb/s \S+ per GPU",
+        stated,
+    )
     if each and " x " in each.group(0):
         return f"{each.group(1)}x{each.group(2)}Gbps:{kind}"
     if each:
@@ -230,7 +280,8 @@ def cluster_of(row, assumed):
     if not row["gpus_per_node"].isdigit() or "gpn-assumed" in row["flags"]:
         assumed.append("GPUs of a node")
     if not re.search(rf"\b{gpu.upper()}\b", row["gpu"].upper().replace(" ", "")) and any(
-            re.search(rf"\b{spelt}\b", row["gpu"]) for spelt in STAND_INS):
+        re.search(rf"\b{spelt}\b", row["gpu"]) for spelt in STAND_INS
+    ):
         assumed.append(STAND_IN)
     words = inside(row, gpu, per_node, assumed)
     nics = "nic:" + nics_of(row, gpu, assumed) if nodes > 1 else ""
@@ -239,7 +290,9 @@ def cluster_of(row, assumed):
 
 def line_of(gpu, words, nics, nodes, per_node):
     """Of whole nodes: which links a part of a node has depends on the whole."""
-    return " ".join(part for part in (f"node:{nodes}", f"gpu:{per_node}x{gpu}", words, nics if nodes > 1 else "") if part)
+    return " ".join(
+        part for part in (f"node:{nodes}", f"gpu:{per_node}x{gpu}", words, nics if nodes > 1 else "") if part
+    )
 
 
 def precision_of(row, gpu, scheme, assumed):
@@ -269,7 +322,9 @@ def sequence_of(row, name):
     if stated:
         return int(stated.group(1))
     step = re.search(r"\bstep (\d+(?:\.\d+)?) s\b", row["notes"])
-    if step and row["metric"] == "tokens/s per GPU":  # two figures of one step, printed to three digits, tell its tokens
+    if (
+        step and row["metric"] == "tokens/s per GPU"
+    ):  # two figures of one step, printed to three digits, tell its tokens
         tokens = float(row["value_ngpu"]) * float(step.group(1)) / int(row["per_gpu_batch"])
         return 256 * round(tokens / 256)
     return script_of(row).sequence or model_dimensions.SEQUENCES.get(name)
@@ -383,8 +438,10 @@ def server_options(row):
 
 def offloads(row):
     """Parameters and optimizer live on the host, or, with ZeRO-Offload, the optimizer."""
-    return re.search(r"\boffload\b", row["scheme"], re.IGNORECASE) is not None or \
-        re.search(r"\bcpu[ _]offload(?!=False)", row["scheme_settings"]) is not None
+    return (
+        re.search(r"\boffload\b", row["scheme"], re.IGNORECASE) is not None
+        or re.search(r"\bcpu[ _]offload(?!=False)", row["scheme_settings"]) is not None
+    )
 
 
 def bare_scheme(row):
@@ -441,8 +498,11 @@ def options_of(row, scheme, micro_batches):
 
 
 def torch_of(row):
-    stated = re.search(r"\b[Tt]orch (\d+\.\d+)", row["framework"]) or re.search(r"\btorch (\d+\.\d+)", row["scheme"]) or \
-        re.search(r"PyTorch (\d+\.\d+)", row["framework"])
+    stated = (
+        re.search(r"\b[Tt]orch (\d+\.\d+)", row["framework"])
+        or re.search(r"\btorch (\d+\.\d+)", row["scheme"])
+        or re.search(r"PyTorch (\d+\.\d+)", row["framework"])
+    )
     return stated.group(1) if stated else None
 
 
@@ -479,16 +539,31 @@ def job_of(row, baseline=False):
     script = script_of(row)
     precision = precision_of(row, gpu, scheme, assumed)
     micro_batches = micro_batches_of(settings, script.accumulation)
-    return Job(model=model, gpu=gpu, batch=int(row["per_gpu_batch"]), sequence=sequence, precision=precision,
-               checkpointing=checkpointing_of(settings, script.checkpointing), scheme=scheme,
-               scheme_options=scheme_options_of(row, scheme, precision),
-               syncs_each=micro_batches > 1 and syncs_each_micro_batch(row, scheme),
-               options=[] if scheme == "none" else options_of(row, scheme, micro_batches) + (
-                   ["--gpus-per-node", str(gpus)] if gpus < per_node else []),
-               cluster=line_of(gpu, words, nics, nodes, per_node), nodes=nodes, gpus=gpus, micro_batches=micro_batches,
-               words=tuple(word for word, pattern in SHARED_WORDS
-                           if re.search(pattern, settings + " " + row["precision"], re.IGNORECASE)),
-               assumed=assumed, bf16_parameters=script.bf16_parameters)
+    return Job(
+        model=model,
+        gpu=gpu,
+        batch=int(row["per_gpu_batch"]),
+        sequence=sequence,
+        precision=precision,
+        checkpointing=checkpointing_of(settings, script.checkpointing),
+        scheme=scheme,
+        scheme_options=scheme_options_of(row, scheme, precision),
+        syncs_each=micro_batches > 1 and syncs_each_micro_batch(row, scheme),
+        options=[]
+        if scheme == "none"
+        else options_of(row, scheme, micro_batches) + (["--gpus-per-node", str(gpus)] if gpus < per_node else []),
+        cluster=line_of(gpu, words, nics, nodes, per_node),
+        nodes=nodes,
+        gpus=gpus,
+        micro_batches=micro_batches,
+        words=tuple(
+            word
+            for word, pattern in SHARED_WORDS
+            if re.search(pattern, settings + " " + row["precision"], re.IGNORECASE)
+        ),
+        assumed=assumed,
+        bf16_parameters=script.bf16_parameters,
+    )
 
 
 def with_other_links(job):

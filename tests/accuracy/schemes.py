@@ -48,14 +48,25 @@ EXPOSED, HIDDEN, SAME = "bytes over bandwidth, all exposed", "bytes over bandwid
 # What was reached, held by --check: of all, where no link is guessed, or without whole runs. n and signs are least, the others
 # most.
 BARS = {
-    ("ratios", "all", "n"): 47, ("ratios", "all", "signs"): 0.9, ("ratios", "all", "median"): 0.12,
-    ("ratios", "no whole runs", "n"): 23, ("ratios", "no whole runs", "signs"): 0.89,
+    ("ratios", "all", "n"): 47,
+    ("ratios", "all", "signs"): 0.9,
+    ("ratios", "all", "median"): 0.12,
+    ("ratios", "no whole runs", "n"): 23,
+    ("ratios", "no whole runs", "signs"): 0.89,
     ("ratios", "no whole runs", "median"): 0.03,
-    ("ratios", "links known", "n"): 13, ("ratios", "links known", "signs"): 1,
-    ("ratios", "links known", "median"): 0.025, ("ratios", "links known", "p90"): 0.05,
-    ("efficiencies", "all", "n"): 105, ("efficiencies", "all", "median"): 0.026, ("efficiencies", "all", "p90"): 0.10,
-    ("memory", "all", "n"): 10, ("memory", "all", "median"): 0.065, ("memory", "all", "worst"): 0.15,
-    ("steps", "links known", "n"): 88, ("steps", "links known", "median"): 0.06, ("steps", "links known", "p90"): 0.20,
+    ("ratios", "links known", "n"): 13,
+    ("ratios", "links known", "signs"): 1,
+    ("ratios", "links known", "median"): 0.025,
+    ("ratios", "links known", "p90"): 0.05,
+    ("efficiencies", "all", "n"): 105,
+    ("efficiencies", "all", "median"): 0.026,
+    ("efficiencies", "all", "p90"): 0.10,
+    ("memory", "all", "n"): 10,
+    ("memory", "all", "median"): 0.065,
+    ("memory", "all", "worst"): 0.15,
+    ("steps", "links known", "n"): 88,
+    ("steps", "links known", "median"): 0.06,
+    ("steps", "links known", "p90"): 0.20,
 }
 
 
@@ -77,15 +88,23 @@ class Rows:
 
 def name_of(row, job):
     settings = shortened(row["scheme_settings"], 60)
-    return (f"{row['model']} {job.precision} b{job.batch}" + (f" s{job.sequence}" if job.sequence else "")
-            + f", {job.gpus} x {row['gpu'].split(' (')[0]}, {row['scheme']}" + (f" [{settings}]" if settings else ""))
+    return (
+        f"{row['model']} {job.precision} b{job.batch}"
+        + (f" s{job.sequence}" if job.sequence else "")
+        + f", {job.gpus} x {row['gpu'].split(' (')[0]}, {row['scheme']}"
+        + (f" [{settings}]" if settings else "")
+    )
 
 
 def kind_of_pair(a, b):
     if a.scheme != b.scheme or a.scheme_options.get("strategy") != b.scheme_options.get("strategy"):
         return "scheme"
-    if (a.scheme_options, a.options, a.checkpointing, a.precision) != (b.scheme_options, b.options, b.checkpointing,
-                                                                      b.precision):
+    if (a.scheme_options, a.options, a.checkpointing, a.precision) != (
+        b.scheme_options,
+        b.options,
+        b.checkpointing,
+        b.precision,
+    ):
         return "setting"
     return "batch or size alone"
 
@@ -105,6 +124,7 @@ def scales_of(predictor, job, seconds):
 def least_scaled(given):
     """Which of the links of a machine: those under which the given steps of all its groups come out with the compute
     nearest to the estimates'; `given` has the scales of each group by links."""
+
     def away(links):
         return sum(abs(math.log(scales[links])) if scales[links] else math.inf for scales in given)
 
@@ -136,25 +156,39 @@ def ratios(predictor, rows, bare, refused):
                 refused[HELD_UP].extend(row for row, _, _ in members)
                 continue
             if links[machine]:
-                members = [(row, scheme_rows.with_other_links(job)[links[machine] - 1], speed) for row, job, speed in members]
+                members = [
+                    (row, scheme_rows.with_other_links(job)[links[machine] - 1], speed) for row, job, speed in members
+                ]
                 reference = next(member for member in members if member[0] is reference[0])
         for row, job, speed in members:
             try:
                 step = predictor.step_s(job, scale or 1.0)
                 others = {}
                 for name, exposed in ((EXPOSED, True), (HIDDEN, False)):
-                    factor = simple_factor(predictor, reference[0], reference[1], reference[2].step_s,
-                                           exposed) if reference else 1.0
+                    factor = (
+                        simple_factor(predictor, reference[0], reference[1], reference[2].step_s, exposed)
+                        if reference
+                        else 1.0
+                    )
                     others[name] = job.samples / simple_step(predictor, row, job, exposed, factor)
                 said.append((row, job, speed, job.samples / step, others))
             except NotPredicted as reason:
                 refused[str(reason)].append(row)
-        for (row_a, a, speed_a, pace_a, others_a), (row_b, b, speed_b, pace_b, others_b) in itertools.combinations(said, 2):
-            cases.append(Case(
-                "ratios", WHOLE_RUNS if key[-1] == "runs/s" else kind_of_pair(a, b), " / ".join(sorted({a.scheme, b.scheme})),
-                f"{group}: {name_of(row_b, b)} over {name_of(row_a, a)}", speed_b.value / speed_a.value, pace_b / pace_a,
-                {SAME: b.gpus / a.gpus} | {name: others_b[name] / others_a[name] for name in others_a},
-                a.guesses_links or b.guesses_links))
+        for (row_a, a, speed_a, pace_a, others_a), (row_b, b, speed_b, pace_b, others_b) in itertools.combinations(
+            said, 2
+        ):
+            cases.append(
+                Case(
+                    "ratios",
+                    WHOLE_RUNS if key[-1] == "runs/s" else kind_of_pair(a, b),
+                    " / ".join(sorted({a.scheme, b.scheme})),
+                    f"{group}: {name_of(row_b, b)} over {name_of(row_a, a)}",
+                    speed_b.value / speed_a.value,
+                    pace_b / pace_a,
+                    {SAME: b.gpus / a.gpus} | {name: others_b[name] / others_a[name] for name in others_a},
+                    a.guesses_links or b.guesses_links,
+                )
+            )
     return cases
 
 
@@ -178,9 +212,18 @@ def efficiencies(predictor, rows, refused):
         except NotPredicted as reason:
             refused[str(reason)].append(row)
             continue
-        cases.append(Case("efficiencies", "one node" if job.nodes == 1 else "several nodes", job.scheme,
-                          f"{name_of(row, job)} from {before.gpus}", float(row["scaling_efficiency"]), steps[0] / steps[1],
-                          others, job.guesses_links))
+        cases.append(
+            Case(
+                "efficiencies",
+                "one node" if job.nodes == 1 else "several nodes",
+                job.scheme,
+                f"{name_of(row, job)} from {before.gpus}",
+                float(row["scaling_efficiency"]),
+                steps[0] / steps[1],
+                others,
+                job.guesses_links,
+            )
+        )
     return cases
 
 
@@ -199,8 +242,18 @@ def memory(predictor, rows, refused):
             predicted = said["allocated_bytes" if figure.counter == "allocated" else "peak_bytes"]
             if figure.counter == "reserved":  # of the allocator, beside which NCCL has its buffers
                 predicted -= said["parts"]["nccl_bytes"]
-            cases.append(Case("memory", "flag memory" if "memory" in row["flags"].split() else "by the way", job.scheme,
-                              f"{name_of(row, job)}, {figure.counter}", figure.bytes, predicted, {}, False))
+            cases.append(
+                Case(
+                    "memory",
+                    "flag memory" if "memory" in row["flags"].split() else "by the way",
+                    job.scheme,
+                    f"{name_of(row, job)}, {figure.counter}",
+                    figure.bytes,
+                    predicted,
+                    {},
+                    False,
+                )
+            )
     return cases
 
 
@@ -215,8 +268,18 @@ def steps(predictor, rows, refused):
         except NotPredicted as reason:
             refused[str(reason)].append(row)
             continue
-        cases.append(Case("steps", "one node" if job.nodes == 1 else "several nodes", job.scheme, name_of(row, job),
-                          speed.step_s, predicted, {}, job.guesses_links))
+        cases.append(
+            Case(
+                "steps",
+                "one node" if job.nodes == 1 else "several nodes",
+                job.scheme,
+                name_of(row, job),
+                speed.step_s,
+                predicted,
+                {},
+                job.guesses_links,
+            )
+        )
     return cases
 
 
@@ -234,16 +297,24 @@ def assumptions(rows):
     counted = collections.Counter(text for _, job in rows.jobs for text in set(job.assumed))
     scripts = (own_scripts.script_of(row) for row, _ in rows.jobs)
     read = collections.Counter(f"{script.source}: {script.read_in}" for script in scripts if script.source)
-    return ("What no word of a row says, taken as usual: "
-            + "; ".join(f"{text} ({count} rows)" for text, count in counted.most_common()) + ".\n"
-            + "Read in the script behind a figure: "
-            + "; ".join(f"{text} ({count} rows)" for text, count in read.most_common()) + ".\n")
+    return (
+        "What no word of a row says, taken as usual: "
+        + "; ".join(f"{text} ({count} rows)" for text, count in counted.most_common())
+        + ".\n"
+        + "Read in the script behind a figure: "
+        + "; ".join(f"{text} ({count} rows)" for text, count in read.most_common())
+        + ".\n"
+    )
 
 
 def dry_run(predictor, rows):
     for row, job in rows.jobs:
-        print(row["row_id"], " ".join(f'"{word}"' if " " in word else word for word in predictor.command(job)).replace(
-            predictor.folder + "/", ""))
+        print(
+            row["row_id"],
+            " ".join(f'"{word}"' if " " in word else word for word in predictor.command(job)).replace(
+                predictor.folder + "/", ""
+            ),
+        )
     for reason, members in rows.others.items():
         for row in members:
             print(row["row_id"], "not predicted:", reason)
@@ -253,12 +324,21 @@ def checked(cases_by_table):
     """Whether every bar of BARS holds; says which does not."""
     held = True
     for (name, subset, figure), bar in BARS.items():
-        members = [case for case in cases_by_table[name]
-                   if subset in ("all", case.kind) or (subset == "links known" and not case.guesses_links)
-                   or (subset == "no whole runs" and case.kind != WHOLE_RUNS)]
+        members = [
+            case
+            for case in cases_by_table[name]
+            if subset in ("all", case.kind)
+            or (subset == "links known" and not case.guesses_links)
+            or (subset == "no whole runs" and case.kind != WHOLE_RUNS)
+        ]
         right, signed, median, p90, worst = figures_of(members) if members else (0, 0, 0, 0, 0)
-        value = {"signs": right / signed if signed else 0, "median": median, "p90": p90, "worst": worst,
-                 "n": len(members)}[figure]
+        value = {
+            "signs": right / signed if signed else 0,
+            "median": median,
+            "p90": p90,
+            "worst": worst,
+            "n": len(members),
+        }[figure]
         if value < bar if figure in ("signs", "n") else value > bar:
             print(f"{name}, {subset}: {figure} is {value:.4g}, was once {bar:g}")
             held = False
@@ -287,8 +367,12 @@ def main(words=None):
             dry_run(predictor, rows)
             return 0
         refused = collections.defaultdict(list)
-        cases = {"ratios": ratios(predictor, rows, False, refused), "efficiencies": efficiencies(predictor, rows, refused),
-                 "memory": memory(predictor, rows, refused), "steps": steps(predictor, rows, refused)}
+        cases = {
+            "ratios": ratios(predictor, rows, False, refused),
+            "efficiencies": efficiencies(predictor, rows, refused),
+            "memory": memory(predictor, rows, refused),
+            "steps": steps(predictor, rows, refused),
+        }
         bare = ratios(predictor, rows, True, collections.defaultdict(list))
         program.save()
     for name, members in cases.items():
@@ -303,8 +387,11 @@ def main(words=None):
     print(not_predicted(rows, refused))
     if options.rows:
         with open(options.rows, "w", encoding="utf-8") as file:
-            json.dump([dataclasses.asdict(case) | {"error": case.error()} for members in cases.values()
-                       for case in members], file, indent=1)
+            json.dump(
+                [dataclasses.asdict(case) | {"error": case.error()} for members in cases.values() for case in members],
+                file,
+                indent=1,
+            )
     return 0 if not options.check or checked(cases) else 1
 
 

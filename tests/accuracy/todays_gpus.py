@@ -34,17 +34,37 @@ import random_advice
 from ddp_paper import Ddpsim
 
 TORCH = "2.8"
-WORKLOADS = ("resnet50@{gpu}:b128:bf16", "resnet152@{gpu}:b64:bf16", "vgg16@{gpu}:b64:bf16", "bert-base@{gpu}:b32:s512:bf16",
-             "bert-large@{gpu}:b32:s512:bf16", "gpt2@{gpu}:b8:s1024:bf16", "gpt2-medium@{gpu}:b4:s1024:bf16",
-             "gpt2-xl@{gpu}:b1:s1024:bf16", "t5-large@{gpu}:b4:s512:bf16", "tinyllama-1.1b@{gpu}:b2:s2048:bf16")
-CLUSTERS = ("node:1 gpu:8xA100 nvswitch:300GBps", "node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
-            "node:32 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", "node:4 gpu:4xA100 pcie:25GBps nic:1x100Gbps:ib",
-            "node:4 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib", "node:32 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib",
-            "node:8 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:roce")
+WORKLOADS = (
+    "resnet50@{gpu}:b128:bf16",
+    "resnet152@{gpu}:b64:bf16",
+    "vgg16@{gpu}:b64:bf16",
+    "bert-base@{gpu}:b32:s512:bf16",
+    "bert-large@{gpu}:b32:s512:bf16",
+    "gpt2@{gpu}:b8:s1024:bf16",
+    "gpt2-medium@{gpu}:b4:s1024:bf16",
+    "gpt2-xl@{gpu}:b1:s1024:bf16",
+    "t5-large@{gpu}:b4:s512:bf16",
+    "tinyllama-1.1b@{gpu}:b2:s2048:bf16",
+)
+CLUSTERS = (
+    "node:1 gpu:8xA100 nvswitch:300GBps",
+    "node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
+    "node:32 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
+    "node:4 gpu:4xA100 pcie:25GBps nic:1x100Gbps:ib",
+    "node:4 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib",
+    "node:32 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib",
+    "node:8 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:roce",
+)
 NCCL_NEIGHBOURS = ("2.26.2", "2.28.9")  # PyTorch 2.8 ships 2.27.3
 LARGEST_MEASURED_MIB = 200
 DEFAULT_MIB = 25
-BEYOND_LOWER_BOUND = ("copies", "hooks", "slowest_gpu", "straggler", "jitter")  # causes of loss[] that the lower bound still holds
+BEYOND_LOWER_BOUND = (
+    "copies",
+    "hooks",
+    "slowest_gpu",
+    "straggler",
+    "jitter",
+)  # causes of loss[] that the lower bound still holds
 ROUNDING_US = 1e-5
 SET, KEEP, MEASURE = "set", "keep", "measure first"
 
@@ -64,8 +84,13 @@ def gain_of(recommended):
 
 def answered(tuned):
     recommended = tuned["recommended"]
-    found = {"kind": kind(recommended), "cap_mb": recommended["bucket_cap_mb"], "cap_range_mb": recommended["cap_range_mb"],
-             "gain_us": gain_of(recommended), "reason": recommended["reason"]}
+    found = {
+        "kind": kind(recommended),
+        "cap_mb": recommended["bucket_cap_mb"],
+        "cap_range_mb": recommended["cap_range_mb"],
+        "gain_us": gain_of(recommended),
+        "reason": recommended["reason"],
+    }
     if found["kind"] == MEASURE:
         found["measure_first"] = recommended.get("measure_first")
     return found
@@ -92,12 +117,17 @@ def nodes_of(cluster):
 def neighbours(cluster, options, more):
     """{what differs: (cluster, options)}"""
     nodes, found = nodes_of(cluster), {}
-    for count in (nodes - 1, nodes + 1) if nodes > 2 else (nodes + 1,) if nodes == 2 else ():  # one node alone has no network
+    for count in (
+        (nodes - 1, nodes + 1) if nodes > 2 else (nodes + 1,) if nodes == 2 else ()
+    ):  # one node alone has no network
         found[f"{count} nodes"] = re.sub(r"^node:\d+", f"node:{count}", cluster), ()
     if more:
         if nic := re.search(r"nic:(\d+)x(\d+)Gbps", cluster):
             for percent in (95, 105):
-                found[f"NICs at {percent} %"] = cluster.replace(nic[0], f"nic:{nic[1]}x{int(nic[2]) * percent / 100:g}Gbps"), ()
+                found[f"NICs at {percent} %"] = (
+                    cluster.replace(nic[0], f"nic:{nic[1]}x{int(nic[2]) * percent / 100:g}Gbps"),
+                    (),
+                )
         for nccl in NCCL_NEIGHBOURS if options == ("--torch", TORCH) else ():
             found[f"NCCL {nccl}"] = cluster, ("--nccl", nccl)
     return found
@@ -111,17 +141,29 @@ def ask(ddpsim, workload, cluster, options, more):
     step = ddpsim(workload, cluster, *options)
     low, high = tuned["confidence"]["interval_percent"]
     communication = step["iteration_us"] - tuned["lower_bound_us"]
-    return {"workload": workload, "cluster": cluster, "options": options, **answered(tuned), "step_us": step["iteration_us"],
-            "measurable_us": tuned["recommended"]["measurable_us"], "communication_us": communication,
-            "to_gain_us": communication + sum(loss["us"] for loss in step["loss"] if loss["cause"] in BEYOND_LOWER_BOUND),
-            "step_width_percent": high - low,
-            "neighbours": {what: answered(tune(other, *further))
-                           for what, (other, further) in neighbours(cluster, options, more).items()}}
+    return {
+        "workload": workload,
+        "cluster": cluster,
+        "options": options,
+        **answered(tuned),
+        "step_us": step["iteration_us"],
+        "measurable_us": tuned["recommended"]["measurable_us"],
+        "communication_us": communication,
+        "to_gain_us": communication + sum(loss["us"] for loss in step["loss"] if loss["cause"] in BEYOND_LOWER_BOUND),
+        "step_width_percent": high - low,
+        "neighbours": {
+            what: answered(tune(other, *further))
+            for what, (other, further) in neighbours(cluster, options, more).items()
+        },
+    }
 
 
 def seventy_jobs():
-    return [(workload.format(gpu=re.search(r"gpu:\d+x(\w+)", cluster)[1]), cluster, ("--torch", TORCH))
-            for workload in WORKLOADS for cluster in CLUSTERS]
+    return [
+        (workload.format(gpu=re.search(r"gpu:\d+x(\w+)", cluster)[1]), cluster, ("--torch", TORCH))
+        for workload in WORKLOADS
+        for cluster in CLUSTERS
+    ]
 
 
 def random_jobs(program, seed):
@@ -135,6 +177,7 @@ def random_jobs(program, seed):
 
 def answers_of_random(ddpsim, given):
     """As many cases as asked for. Drawn options that do not go together, here or at a neighbour, are no case."""
+
     def answer(job):
         try:
             return ask(ddpsim, *job, given.more_neighbours)
@@ -151,17 +194,22 @@ def answers_of_random(ddpsim, given):
 
 def faults(case):
     """What no answer may be. The intervals of gains that are not advised are no promise."""
-    found = [f"turns with {what}: {words_of(other)}"
-             for what, other in case["neighbours"].items() if turns(case, other)]
+    found = [
+        f"turns with {what}: {words_of(other)}" for what, other in case["neighbours"].items() if turns(case, other)
+    ]
     if case["kind"] == SET:
         gain = case["gain_us"]
         if gain["low"] < -case["measurable_us"] - ROUNDING_US:
-            found.append(f"may lose {-gain['low'] / 1000:.2g} ms, of which {case['measurable_us'] / 1000:.2g} could be measured")
+            found.append(
+                f"may lose {-gain['low'] / 1000:.2g} ms, of which {case['measurable_us'] / 1000:.2g} could be measured"
+            )
         elif gain["low"] < -ROUNDING_US:
             found.append(f"may lose {-gain['low'] / 1000:.2g} ms, too little to be measured")
         for most, words in (("to_gain_us", "there is to gain"), ("communication_us", "communication costs")):
             if gain["high"] > case[most] + ROUNDING_US:
-                found.append(f"gains up to {gain['high'] / 1000:.3g} ms, more than the {case[most] / 1000:.3g} ms that {words}")
+                found.append(
+                    f"gains up to {gain['high'] / 1000:.3g} ms, more than the {case[most] / 1000:.3g} ms that {words}"
+                )
                 break
     return found
 
@@ -183,21 +231,33 @@ def figures(cases):
         return f"{statistics.median(values):.1f} % of the step, of {len(values)}" if values else "none"
 
     lines = [(name, str(sum(case["kind"] == name for case in cases))) for name in (SET, KEEP, MEASURE)]
-    lines += [(f"set: above {LARGEST_MEASURED_MIB} MiB", str(sum((case["cap_mb"] or DEFAULT_MIB) > LARGEST_MEASURED_MIB for case in said))),
-              ("set: the largest cap, MiB", f"{max((case['cap_mb'] or DEFAULT_MIB for case in said), default=0):g}"),
-              ("set: interval of the gain below zero", count("may lose", said)),
-              ("of these below zero by more than can be measured", count("could be measured", said)),
-              ("set: interval above what communication costs (the step less its lower bound)",
-               f"{sum(case['gain_us']['high'] > case['communication_us'] + ROUNDING_US for case in said)} of {len(said)}"),
-              ("of these above communication, copies, hooks and waits together", count("there is to gain", said)),
-              ("turn with one node more or less", count("nodes", many))]
-    for mark, words in (("NICs", "turn with NICs 5 % slower or faster"), ("NCCL", "turn with a neighbouring minor version of NCCL")):
+    lines += [
+        (
+            f"set: above {LARGEST_MEASURED_MIB} MiB",
+            str(sum((case["cap_mb"] or DEFAULT_MIB) > LARGEST_MEASURED_MIB for case in said)),
+        ),
+        ("set: the largest cap, MiB", f"{max((case['cap_mb'] or DEFAULT_MIB for case in said), default=0):g}"),
+        ("set: interval of the gain below zero", count("may lose", said)),
+        ("of these below zero by more than can be measured", count("could be measured", said)),
+        (
+            "set: interval above what communication costs (the step less its lower bound)",
+            f"{sum(case['gain_us']['high'] > case['communication_us'] + ROUNDING_US for case in said)} of {len(said)}",
+        ),
+        ("of these above communication, copies, hooks and waits together", count("there is to gain", said)),
+        ("turn with one node more or less", count("nodes", many)),
+    ]
+    for mark, words in (
+        ("NICs", "turn with NICs 5 % slower or faster"),
+        ("NCCL", "turn with a neighbouring minor version of NCCL"),
+    ):
         of = [case for case in cases if any(mark in what for what in case["neighbours"])]
         if of:
             lines.append((words, count(mark, of)))
-    lines += [("width of the step's 80 % interval, median", median([case["step_width_percent"] for case in cases])),
-              ("width of the gain's 80 % interval, median", median(map(width, cases))),
-              ("the same of what is set", median(map(width, said)))]
+    lines += [
+        ("width of the step's 80 % interval, median", median([case["step_width_percent"] for case in cases])),
+        ("width of the gain's 80 % interval, median", median(map(width, cases))),
+        ("the same of what is set", median(map(width, said))),
+    ]
     return lines
 
 
@@ -206,8 +266,11 @@ def words_of(case):
         return KEEP
     gain = case["gain_us"]
     cap = f" {case['cap_mb']:g}" if case["cap_mb"] is not None else ""  # none: the first bucket's cap alone
-    return case["kind"] + cap + (f": {gain['value'] / 1000:.3g} ms ({gain['low'] / 1000:.3g} to {gain['high'] / 1000:.3g})"
-                                 if gain else "")
+    return (
+        case["kind"]
+        + cap
+        + (f": {gain['value'] / 1000:.3g} ms ({gain['low'] / 1000:.3g} to {gain['high'] / 1000:.3g})" if gain else "")
+    )
 
 
 def tables(cases, before):
@@ -222,9 +285,11 @@ def tables(cases, before):
     old = {(case["workload"], case["cluster"]): case for case in before or ()}
     for case in cases:
         earlier = old.get((case["workload"], case["cluster"]))
-        yield (f"| {case['workload']} | {case['cluster']} | {case['step_us'] / 1000:.1f} | "
-               + ((f"{words_of(earlier)} | " if earlier else "| ") if before else "")
-               + f"{words_of(case)} | {'; '.join(faults(case))} |")
+        yield (
+            f"| {case['workload']} | {case['cluster']} | {case['step_us'] / 1000:.1f} | "
+            + ((f"{words_of(earlier)} | " if earlier else "| ") if before else "")
+            + f"{words_of(case)} | {'; '.join(faults(case))} |"
+        )
 
 
 def read(path):
@@ -236,8 +301,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ddpsim", help="absent: the answers are read, not asked for")
     parser.add_argument("--before", help="answers of an earlier program, as --answers wrote them")
-    parser.add_argument("--answers", default="build/todays_gpus.json", help="where the answers are written, or read without --ddpsim")
-    parser.add_argument("--more-neighbours", action="store_true", help="NICs 5 %% slower and faster, NCCL's neighbouring versions")
+    parser.add_argument(
+        "--answers", default="build/todays_gpus.json", help="where the answers are written, or read without --ddpsim"
+    )
+    parser.add_argument(
+        "--more-neighbours", action="store_true", help="NICs 5 %% slower and faster, NCCL's neighbouring versions"
+    )
     parser.add_argument("--random", type=int, metavar="CASES", help="so many drawn jobs in place of the seventy")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--check", action="store_true", help="exit code 4 where an answer cannot be")

@@ -7,6 +7,7 @@ Python's json for comparison. The grown traces are deterministic and go away aft
 
     tests/bench/import_speed.py build/release/cli/ddpsim TRACE.json.gz [--megabytes 1024] [--no-json]
 """
+
 import argparse
 import gzip
 import json
@@ -113,20 +114,28 @@ def main():
         path = sizes[-1][0]
         if not arguments.no_json:
             code = "import json,sys; json.load(open(sys.argv[1]))"
-            rows.append(("python json", os.path.getsize(path), sizes[-1][2],
-                         *measured([sys.executable, "-c", code, path])))
+            rows.append(
+                ("python json", os.path.getsize(path), sizes[-1][2], *measured([sys.executable, "-c", code, path]))
+            )
         with open(path, "rb") as raw, gzip.open(path + ".gz", "wb", 1) as out:
             while piece := raw.read(1 << 20):
                 out.write(piece)
-        rows.append(("ddpsim import .gz", os.path.getsize(path + ".gz"), sizes[-1][2],
-                     *measured([arguments.ddpsim, "import", path + ".gz"])))
+        rows.append(
+            (
+                "ddpsim import .gz",
+                os.path.getsize(path + ".gz"),
+                sizes[-1][2],
+                *measured([arguments.ddpsim, "import", path + ".gz"]),
+            )
+        )
     print(f"{'':18} {'MiB':>8} {'launches':>10} {'s':>8} {'MiB/s':>8} {'peak MiB':>9}")
     for name, size, launches, seconds, peak in rows:
-        print(f"{name:18} {size / 2**20:8.0f} {launches:10} {seconds:8.2f} "
-              f"{size / 2**20 / seconds:8.0f} {peak:9.1f}")
+        print(f"{name:18} {size / 2**20:8.0f} {launches:10} {seconds:8.2f} {size / 2**20 / seconds:8.0f} {peak:9.1f}")
     more = (results[1][1] - results[0][1]) * 2**20
-    print(f"growth: {more / (sizes[1][2] - sizes[0][2]):.1f} bytes per launch (kernels, copies, sets), "
-          f"{more / (sizes[1][1] - sizes[0][1]):.1f} per kernel")
+    print(
+        f"growth: {more / (sizes[1][2] - sizes[0][2]):.1f} bytes per launch (kernels, copies, sets), "
+        f"{more / (sizes[1][1] - sizes[0][1]):.1f} per kernel"
+    )
 
 
 if __name__ == "__main__":

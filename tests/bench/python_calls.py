@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the Python package adds to the program: processor time, median of runs taken in turns.
 
-    PYTHONPATH=build/release/python tests/bench/python_calls.py build/release/cli/ddpsim
+PYTHONPATH=build/release/python tests/bench/python_calls.py build/release/cli/ddpsim
 """
 
 import os
@@ -47,14 +47,24 @@ def main(program):
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = compiled
         start = medians(python=python("pass"), package=python("import ddpsim"))
-        print(f"import ddpsim: {start['package'] - start['python']:.1f} ms more than python's own {start['python']:.0f} ms")
+        print(
+            f"import ddpsim: {start['package'] - start['python']:.1f} ms more than python's own {start['python']:.0f} ms"
+        )
         for command, question in QUESTIONS.items():
             call = getattr(ddpsim, command)
             line = f"import ddpsim; ddpsim.{command}(*{question!r})"
-            found = medians(bare=lambda: subprocess.run([program, command, *question, "--json"], stdout=subprocess.DEVNULL, check=True),
-                            call=lambda: call(*question), script=python(line), python=python("pass"))
-            print(f"{command}: program {found['bare']:.1f} ms, call {found['call'] - found['bare']:+.1f} ms; a new interpreter's first "
-                  f"call {found['script'] - found['python'] - found['bare']:+.1f} ms")
+            found = medians(
+                bare=lambda: subprocess.run(
+                    [program, command, *question, "--json"], stdout=subprocess.DEVNULL, check=True
+                ),
+                call=lambda: call(*question),
+                script=python(line),
+                python=python("pass"),
+            )
+            print(
+                f"{command}: program {found['bare']:.1f} ms, call {found['call'] - found['bare']:+.1f} ms; a new interpreter's first "
+                f"call {found['script'] - found['python'] - found['bare']:+.1f} ms"
+            )
 
 
 if __name__ == "__main__":

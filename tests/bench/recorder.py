@@ -50,15 +50,17 @@ def measure(title, model, pairs, folder):
     # takes them out; the very last one writes the file.
     for clock, name in enumerate(("wall clock", "CPU time")):
         plain = [entry[clock] for entry in training[WARMUP::2]]
-        recorded = [entry[clock] for entry in training[WARMUP + 1::2]]
+        recorded = [entry[clock] for entry in training[WARMUP + 1 :: 2]]
         puts_in = [entry[clock] for entry in calls[WARMUP::2]]
-        takes_out = [entry[clock] for entry in calls[WARMUP + 1:-1:2]]
+        takes_out = [entry[clock] for entry in calls[WARMUP + 1 : -1 : 2]]
         hooks = statistics.median(b - a for a, b in zip(plain, recorded))
         around = statistics.median(puts_in) + statistics.median(takes_out)
         step = statistics.median(plain)
-        print(f"{title:12} {name:10}  step {1000 * step:7.1f} ms   hooks {1000 * hooks:+7.3f} ms "
-              f"({100 * hooks / step:+.2f} %)   putting in and taking out {1000 * around:.3f} ms "
-              f"({100 * around / step:.2f} %)")
+        print(
+            f"{title:12} {name:10}  step {1000 * step:7.1f} ms   hooks {1000 * hooks:+7.3f} ms "
+            f"({100 * hooks / step:+.2f} %)   putting in and taking out {1000 * around:.3f} ms "
+            f"({100 * around / step:.2f} %)"
+        )
 
 
 def compare_with_deadlines(folder):

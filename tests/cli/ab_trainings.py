@@ -43,6 +43,7 @@ def stepper(model):
         optimizer.zero_grad()
         wrapped(torch.rand(8, 64)).square().mean().backward()
         optimizer.step()
+
     return step
 
 
@@ -55,7 +56,9 @@ def seen(plan, setting):
     before = True
     sent = []
     all_reduce = dist.all_reduce
-    dist.all_reduce = lambda tensor, **arguments: sent.append(tensor) or all_reduce(tensor, **arguments)  # hooks call it
+    dist.all_reduce = lambda tensor, **arguments: (
+        sent.append(tensor) or all_reduce(tensor, **arguments)
+    )  # hooks call it
     for index in range(0 if setting["optimizer_in_backward"] else 4):  # whose hook wants an accelerator
         with plan.micro_batch(wrapped, index, setting=setting):
             before = wrapped.require_backward_grad_sync
@@ -63,10 +66,18 @@ def seen(plan, setting):
             wrapped(torch.rand(8, 64)).square().mean().backward()
     dist.all_reduce = all_reduce
     told = wrapped._get_ddp_logging_data()
-    return {"sent": [[str(tensor.dtype).split(".")[1], tensor.numel()] for tensor in sent],
-            "cap": wrapped.bucket_bytes_cap, "broadcast": wrapped.broadcast_buffers, "view": wrapped.gradient_as_bucket_view,
-            "static": wrapped.static_graph, "unused": wrapped.find_unused_parameters, "hook": told.get("comm_hook"),
-            "synchronizes": before, "first_within": within, "first": dist._DEFAULT_FIRST_BUCKET_BYTES}
+    return {
+        "sent": [[str(tensor.dtype).split(".")[1], tensor.numel()] for tensor in sent],
+        "cap": wrapped.bucket_bytes_cap,
+        "broadcast": wrapped.broadcast_buffers,
+        "view": wrapped.gradient_as_bucket_view,
+        "static": wrapped.static_graph,
+        "unused": wrapped.find_unused_parameters,
+        "hook": told.get("comm_hook"),
+        "synchronizes": before,
+        "first_within": within,
+        "first": dist._DEFAULT_FIRST_BUCKET_BYTES,
+    }
 
 
 def plans(files):
@@ -88,16 +99,19 @@ class Clock:
         def timed(wrapped):
             step(wrapped)
             self.now += self.noise.uniform(0.010, 0.012)
+
         return timed
 
 
 def slowed(plan, name, clock, seconds):
     """The plan, its setting TODAY or PROPOSED slower by so much a step."""
+
     def wrap(model, setting, **arguments):
         wrapped = plan.wrap(model, setting=setting, **arguments)
         if setting is getattr(plan, name):
             wrapped.register_forward_pre_hook(lambda module, inputs: setattr(clock, "now", clock.now + seconds))
         return wrapped
+
     return types.SimpleNamespace(TODAY=plan.TODAY, PROPOSED=plan.PROPOSED, PREDICTED=plan.PREDICTED, wrap=wrap)
 
 
@@ -107,7 +121,11 @@ def compare(file):
     clock = ab.time = Clock()
     step = clock.stepping(stepper(model))
     again = types.SimpleNamespace(TODAY=plan.TODAY, PROPOSED=dict(plan.TODAY), PREDICTED=None, wrap=plan.wrap)
-    cases = {"faster": slowed(plan, "TODAY", clock, 0.005), "slower": slowed(plan, "PROPOSED", clock, 0.005), "alike": again}
+    cases = {
+        "faster": slowed(plan, "TODAY", clock, 0.005),
+        "slower": slowed(plan, "PROPOSED", clock, 0.005),
+        "alike": again,
+    }
     for name, each in cases.items():
         # Alike, an interval that misses zero once in 512 times.
         level, rounds = (0.998, 10) if name == "alike" else (0.95, 8)
@@ -119,8 +137,12 @@ def compare(file):
         ab.compare(plan, model, kept.append, steps=1, rounds=6, discard=2)
     except RuntimeError as error:
         tell({"case": "kept", "error": str(error)})
-    parted = types.SimpleNamespace(TODAY=plan.TODAY, PROPOSED={**plan.PROPOSED, "environment": {"NCCL_ALGO": "tree"}},
-                                   PREDICTED=None, wrap=plan.wrap)
+    parted = types.SimpleNamespace(
+        TODAY=plan.TODAY,
+        PROPOSED={**plan.PROPOSED, "environment": {"NCCL_ALGO": "tree"}},
+        PREDICTED=None,
+        wrap=plan.wrap,
+    )
     try:
         ab.compare(parted, model, step)
     except ValueError as error:
@@ -155,7 +177,14 @@ def main(folder, rank, ranks, what, *files):
     files = [pathlib.Path(folder, file) for file in files]
     torch.set_num_threads(1)
     if what == "environment":
-        print(json.dumps({file.stem: {name: os.environ.get(name) for name in imported(file).SETTING["environment"]} for file in files}))
+        print(
+            json.dumps(
+                {
+                    file.stem: {name: os.environ.get(name) for name in imported(file).SETTING["environment"]}
+                    for file in files
+                }
+            )
+        )
         return
     meeting = pathlib.Path(folder, f"meeting-{what}").resolve()
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=int(rank), world_size=int(ranks))

@@ -18,8 +18,14 @@ def assigned(folder, tensors, limits, tensor_indices=None, sparse=()):
             parameters[index]["sparse_gradient"] = True
     ready = list(tensor_indices) if tensor_indices is not None else None
     path = write_json(folder / "case.json", workload(parameters, ready))
-    buckets = answer("buckets", path, "--bucket-limits", ",".join(map(str, limits)),
-                     "--order", "definition" if ready is None else "ready")["buckets"]
+    buckets = answer(
+        "buckets",
+        path,
+        "--bucket-limits",
+        ",".join(map(str, limits)),
+        "--order",
+        "definition" if ready is None else "ready",
+    )["buckets"]
     if ready is None:
         buckets.reverse()
     return buckets

@@ -12,11 +12,21 @@ import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 
 # Operator → kind and the argument that holds S bytes.
-COUNTED = {"allreduce_": ("all-reduce", 0), "allreduce_coalesced_": ("all-reduce", 0), "broadcast_": ("broadcast", 0),
-           "allgather_": ("all-gather", 0), "_allgather_base_": ("all-gather", 0),
-           "allgather_into_tensor_coalesced_": ("all-gather", 0), "reduce_scatter_": ("reduce-scatter", 1),
-           "_reduce_scatter_base_": ("reduce-scatter", 1), "reduce_scatter_tensor_coalesced_": ("reduce-scatter", 1),
-           "reduce_": ("reduce", 0), "gather_": ("gather", 0), "scatter_": ("scatter", 1), "alltoall_base_": ("all-to-all", 0)}
+COUNTED = {
+    "allreduce_": ("all-reduce", 0),
+    "allreduce_coalesced_": ("all-reduce", 0),
+    "broadcast_": ("broadcast", 0),
+    "allgather_": ("all-gather", 0),
+    "_allgather_base_": ("all-gather", 0),
+    "allgather_into_tensor_coalesced_": ("all-gather", 0),
+    "reduce_scatter_": ("reduce-scatter", 1),
+    "_reduce_scatter_base_": ("reduce-scatter", 1),
+    "reduce_scatter_tensor_coalesced_": ("reduce-scatter", 1),
+    "reduce_": ("reduce", 0),
+    "gather_": ("gather", 0),
+    "scatter_": ("scatter", 1),
+    "alltoall_base_": ("all-to-all", 0),
+}
 SILENT = {"barrier", "monitored_barrier_"}
 
 
@@ -80,7 +90,13 @@ class CollectiveLog(TorchDispatchMode):
         kind, where = COUNTED[operator]
         counted = list(tensors_of(arguments[where]))
         size = sum(tensor.numel() * tensor.element_size() for tensor in counted)
-        words = [kind, size, str(counted[0].dtype).removeprefix("torch."), f"/{group_of(arguments).size()}", unit_of_caller()]
+        words = [
+            kind,
+            size,
+            str(counted[0].dtype).removeprefix("torch."),
+            f"/{group_of(arguments).size()}",
+            unit_of_caller(),
+        ]
         self.mark(" ".join(str(word) for word in words if word is not None))
 
 

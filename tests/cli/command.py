@@ -21,8 +21,14 @@ TORCH_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 def on_terminal(*words, cwd=None, **environment):
     """The exit code of a command on a pseudo-terminal, and all that it showed there."""
     controller, terminal = pty.openpty()
-    with subprocess.Popen([BINARY, *map(str, words)], stdout=terminal, stderr=terminal, stdin=subprocess.DEVNULL, cwd=cwd,
-                          env={**os.environ, "TERM": "xterm", **environment}) as process:
+    with subprocess.Popen(
+        [BINARY, *map(str, words)],
+        stdout=terminal,
+        stderr=terminal,
+        stdin=subprocess.DEVNULL,
+        cwd=cwd,
+        env={**os.environ, "TERM": "xterm", **environment},
+    ) as process:
         os.close(terminal)
         text = b""
         while True:
@@ -49,8 +55,14 @@ class Outcome:
 
 def ddpsim(*arguments, cwd=None, **environment):
     process = subprocess.run(
-        [BINARY, *map(str, arguments)], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
-        encoding="utf-8", env={**os.environ, **environment}, timeout=patience.seconds(300))
+        [BINARY, *map(str, arguments)],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        timeout=patience.seconds(300),
+    )
     return Outcome(process)
 
 

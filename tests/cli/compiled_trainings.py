@@ -59,6 +59,7 @@ def train(name, first, cap, optimize):
                 outcome = graph(*arguments)
                 lines.append(f"piece {number}>")
                 return outcome
+
             return run
 
         return aot_autograd(fw_compiler=lambda graph, inputs: graph, bw_compiler=backward)(graph, inputs)
@@ -81,16 +82,25 @@ def train(name, first, cap, optimize):
     finally:
         cuts.DDPOptimizer = whole
     order = ddp._get_ddp_logging_data()["rebuilt_per_bucket_param_indices"]
-    return {"model": name, "first_bucket": first, "cap": cap, "optimize_ddp": optimize,
-            "pieces": pieces, "compiled": compiled, "order": [names[int(index)] for index in order.replace(",", " ").split()],
-            "backward": list(lines)}
+    return {
+        "model": name,
+        "first_bucket": first,
+        "cap": cap,
+        "optimize_ddp": optimize,
+        "pieces": pieces,
+        "compiled": compiled,
+        "order": [names[int(index)] for index in order.replace(",", " ").split()],
+        "backward": list(lines),
+    }
 
 
 def main(folder, rank, every):
     rank = int(rank)
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-    for name, (first, cap), optimize in itertools.islice(itertools.product(COMPILED, CAPS, (True, False)), None, None, int(every)):
+    for name, (first, cap), optimize in itertools.islice(
+        itertools.product(COMPILED, CAPS, (True, False)), None, None, int(every)
+    ):
         told = train(name, first, cap, optimize)
         if rank == 0:
             print(json.dumps(told), flush=True)

@@ -46,7 +46,9 @@ class Chain(torch.nn.Module):
     def __init__(self, elements, dtypes, unused=()):
         super().__init__()
         self.weights = torch.nn.ParameterList(
-            torch.nn.Parameter(torch.full((count + k,), 0.5).to(dtypes[k % len(dtypes)])) for k, count in enumerate(elements))
+            torch.nn.Parameter(torch.full((count + k,), 0.5).to(dtypes[k % len(dtypes)]))
+            for k, count in enumerate(elements)
+        )
         used = [k for k in range(len(elements)) if k not in unused]
         self.order = used[1::2] + used[0::2]
         self.register_buffer("seen", torch.zeros(3))
@@ -104,13 +106,21 @@ def span(event):
 
 def seen_by_profiler(profiler):
     """Per iteration: shapes in the order of AccumulateGrad, elements of each all-reduce, shapes copied out, by bucket."""
-    events = profiler.profiler.kineto_results.events()  # profiler.events() makes a tree of them, which takes longer than the training
+    events = (
+        profiler.profiler.kineto_results.events()
+    )  # profiler.events() makes a tree of them, which takes longer than the training
     steps = [span(event) for event in events if event.name() == "an iteration"]
-    wanted = {"torch::autograd::AccumulateGrad": "gradients", "gloo:all_reduce": "reduced",
-              "torch.distributed.ddp.reducer::copy_bucket_to_grad": "copied"}
+    wanted = {
+        "torch::autograd::AccumulateGrad": "gradients",
+        "gloo:all_reduce": "reduced",
+        "torch.distributed.ddp.reducer::copy_bucket_to_grad": "copied",
+    }
     seen = [{name: [] for name in wanted.values()} for _ in steps]
     # Several copies begin in one microsecond: their ids count up.
-    for event in sorted((event for event in events if event.name() in wanted), key=lambda event: (span(event)[0], event.correlation_id())):
+    for event in sorted(
+        (event for event in events if event.name() in wanted),
+        key=lambda event: (span(event)[0], event.correlation_id()),
+    ):
         for step, (begin, end) in zip(seen, steps):
             if begin <= span(event)[0] <= end:
                 step[wanted[event.name()]].append(event.shapes()[0][0])
@@ -124,8 +134,11 @@ def train(path, elements, dtypes, unused, parts, first, options):
     built = integers(model._get_ddp_logging_data()["bucket_sizes"])
     said, ones = io.StringIO(), torch.ones(2)
     with contextlib.redirect_stderr(said), Recorder(model, path, warmup=WARMUP, steps=RECORDED) as recorder:
-        with profile(activities=[ProfilerActivity.CPU], record_shapes=True) if dist.get_rank() == 0 \
-                else contextlib.nullcontext() as profiler:
+        with (
+            profile(activities=[ProfilerActivity.CPU], record_shapes=True)
+            if dist.get_rank() == 0
+            else contextlib.nullcontext() as profiler
+        ):
             for iteration in range(ITERATIONS):
                 with record_function("an iteration"):
                     model.zero_grad()
@@ -139,11 +152,17 @@ def train(path, elements, dtypes, unused, parts, first, options):
     model(ones)  # DDP's log tells of the step before the last forward
     log = model._get_ddp_logging_data()
     dist._DEFAULT_FIRST_BUCKET_BYTES = standard
-    return {"options": {"first_bucket_mb": first, "no_sync": parts - 1, **options}, "unused": list(unused),
-            "said": said.getvalue(), "problem": recorder.problem, "parameters": len(elements),
-            "built": built, "rebuilt": integers(log.get("rebuilt_bucket_sizes", "")),
-            "order": integers(log.get("prev_iteration_grad_ready_order_indices", "")),
-            "iterations": seen_by_profiler(profiler) if profiler else None}
+    return {
+        "options": {"first_bucket_mb": first, "no_sync": parts - 1, **options},
+        "unused": list(unused),
+        "said": said.getvalue(),
+        "problem": recorder.problem,
+        "parameters": len(elements),
+        "built": built,
+        "rebuilt": integers(log.get("rebuilt_bucket_sizes", "")),
+        "order": integers(log.get("prev_iteration_grad_ready_order_indices", "")),
+        "iterations": seen_by_profiler(profiler) if profiler else None,
+    }
 
 
 def log_of_resnet18():

@@ -30,11 +30,17 @@ def train(name, stage, options):
     freeze(model, options)
     parts = options.get("accumulate", 1)
     zero = {key: value for key, value in options.items() if key not in OURS}
-    config = {"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": parts,
-              "zero_optimization": {"stage": stage, **zero}, "zero_allow_untested_optimizer": True}
+    config = {
+        "train_micro_batch_size_per_gpu": 2,
+        "gradient_accumulation_steps": parts,
+        "zero_optimization": {"stage": stage, **zero},
+        "zero_allow_untested_optimizer": True,
+    }
     if options.get("dtype") == "bf16":
         config["bf16"] = {"enabled": True}
-    engine, *_ = deepspeed.initialize(model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.01), config=config)
+    engine, *_ = deepspeed.initialize(
+        model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.01), config=config
+    )
     steps = []
     for _ in range(STEPS):
         with log:
@@ -47,7 +53,13 @@ def train(name, stage, options):
                 engine.step()
         steps.append(log.taken())
     assert steps[-1] == steps[-2], "no steady step"
-    told = {"scheme": f"zero{stage}", "model": name, "ranks": torch.distributed.get_world_size(), "options": options, "log": steps[-1]}
+    told = {
+        "scheme": f"zero{stage}",
+        "model": name,
+        "ranks": torch.distributed.get_world_size(),
+        "options": options,
+        "log": steps[-1],
+    }
     return told if options or steps[0] == steps[-1] else {**told, "first": steps[0]}
 
 
@@ -61,7 +73,11 @@ def cases(_):
         for more in ({"overlap_comm": stage < 3}, {"accumulate": 2}, {"dtype": "bf16"}):
             yield "numbered", stage, {"reduce_bucket_size": 1000, **more}
         if stage < 3:
-            for more in ({"reduce_scatter": False}, {"use_multi_rank_bucket_allreduce": False}, {"round_robin_gradients": True}):
+            for more in (
+                {"reduce_scatter": False},
+                {"use_multi_rank_bucket_allreduce": False},
+                {"round_robin_gradients": True},
+            ):
                 yield "numbered", stage, {"reduce_bucket_size": 1000, **more}
         yield "tied", stage, {"reduce_bucket_size": 1000}
         yield "tiny", stage, {}
@@ -85,8 +101,9 @@ def train_all(cases, folder, rank, ranks, every):
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # where DeepSpeed writes as well
     torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=int(rank),
-                                         world_size=int(ranks))
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/store", rank=int(rank), world_size=int(ranks)
+    )
     deepspeed.init_distributed("gloo")
     for name, stage, options in itertools.islice(cases(int(ranks)), None, None, int(every)):
         told = train(name, stage, options)

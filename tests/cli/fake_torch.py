@@ -188,20 +188,31 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
 
     torch.Tensor, torch.dtype = Tensor, Dtype
     torch.nn = types.SimpleNamespace(
-        Module=Module, Parameter=Parameter, Embedding=type("Embedding", (Module,), {"sparse": True}),
+        Module=Module,
+        Parameter=Parameter,
+        Embedding=type("Embedding", (Module,), {"sparse": True}),
         EmbeddingBag=type("EmbeddingBag", (Module,), {}),
-        parallel=types.SimpleNamespace(DistributedDataParallel=DistributedDataParallel))
+        parallel=types.SimpleNamespace(DistributedDataParallel=DistributedDataParallel),
+    )
     torch.autograd = types.SimpleNamespace(backward=backward)
     torch.cuda = types.SimpleNamespace(
-        Event=Event, current_stream=lambda device: gpu.current, is_current_stream_capturing=lambda: gpu.capturing,
-        get_device_name=lambda device: "Tesla V100-SXM2-16GB")
+        Event=Event,
+        current_stream=lambda device: gpu.current,
+        is_current_stream_capturing=lambda: gpu.capturing,
+        get_device_name=lambda device: "Tesla V100-SXM2-16GB",
+    )
     torch.backends = types.SimpleNamespace(
         cuda=types.SimpleNamespace(matmul=types.SimpleNamespace(allow_tf32=False)),
-        cudnn=types.SimpleNamespace(allow_tf32=True))
+        cudnn=types.SimpleNamespace(allow_tf32=True),
+    )
     torch.distributed = types.SimpleNamespace(
-        is_available=lambda: True, is_initialized=lambda: torch.world > 1, get_rank=lambda group: torch.rank,
-        get_world_size=lambda group: torch.world, get_backend=lambda group: "nccl",
-        all_reduce=lambda buffer, group, async_op: AllReduce(gpu, buffer))
+        is_available=lambda: True,
+        is_initialized=lambda: torch.world > 1,
+        get_rank=lambda group: torch.rank,
+        get_world_size=lambda group: torch.world,
+        get_backend=lambda group: "nccl",
+        all_reduce=lambda buffer, group, async_op: AllReduce(gpu, buffer),
+    )
     torch.rank, torch.world = 0, 1
     torch.grad = True
     torch.is_grad_enabled = lambda: torch.grad

@@ -42,7 +42,10 @@ def exit_codes(script, arguments, expected, folder, seconds, environment):
     main = importlib.import_module(path.stem).main
     gc.collect()
     gc.freeze()  # else each process looks through all that was imported, again and again
-    processes = [forks.Process(target=run, args=(main, each, folder, number, environment)) for number, each in enumerate(arguments)]
+    processes = [
+        forks.Process(target=run, args=(main, each, folder, number, environment))
+        for number, each in enumerate(arguments)
+    ]
     for process in processes:
         process.start()
     until = time.monotonic() + seconds
@@ -50,8 +53,11 @@ def exit_codes(script, arguments, expected, folder, seconds, environment):
         ended_well = all(process.exitcode in (None, code) for process, code in zip(processes, expected))
         # Between jobs nobody writes to standard input: there is something to read only when the test is gone.
         awaited = [sys.stdin, *(process.sentinel for process in running)]
-        if not ended_well or time.monotonic() > until or \
-                sys.stdin in multiprocessing.connection.wait(awaited, until - time.monotonic()):
+        if (
+            not ended_well
+            or time.monotonic() > until
+            or sys.stdin in multiprocessing.connection.wait(awaited, until - time.monotonic())
+        ):
             for process in running:
                 os.kill(process.pid, signal.SIGABRT)  # upon which faulthandler says where it is
             break

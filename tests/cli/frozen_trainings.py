@@ -1,15 +1,15 @@
 """Trainings of models with frozen parameters (requires_grad=False), as scheme_trainings.py makes them of others.
 
-    main(FOLDER, RANK, RANKS, EVERY)
+main(FOLDER, RANK, RANKS, EVERY)
 """
 
 from scheme_trainings import AT_LAST, MIXED, train_all
 
 BACKBONE = "embedding+layers.0+layers.1"  # nothing in front of it trains: backward does not come to it
-WITHIN = "layers.1+layers.2"              # backward passes it
+WITHIN = "layers.1+layers.2"  # backward passes it
 BODY = "embedding+layers.0+layers.1+layers.2+layers.3"
 INSIDE = "layers.0.up+layers.1.up+layers.2.up+layers.3.up"  # a part of each unit, as adapters leave it
-UNITS = "layers.0+layers.1"               # behind an embedding that trains
+UNITS = "layers.0+layers.1"  # behind an embedding that trains
 
 
 def cases_of_fsdp1(ranks):
@@ -21,7 +21,12 @@ def cases_of_fsdp1(ranks):
             yield "numbered", {"strategy": strategy, "use_orig_params": True, "frozen": frozen}
         yield "numbered", {"strategy": strategy, "frozen": WITHIN, **AT_LAST}
     if ranks == 2:
-        for options in (MIXED, {"backward_prefetch": "post"}, {"backward_prefetch": "none"}, {"forward_prefetch": True}):
+        for options in (
+            MIXED,
+            {"backward_prefetch": "post"},
+            {"backward_prefetch": "none"},
+            {"forward_prefetch": True},
+        ):
             yield "numbered", {"strategy": "full_shard", "frozen": WITHIN, **options}
         yield "numbered", {"strategy": "no_shard", "frozen": WITHIN}
         yield "nested", {"strategy": "full_shard", "frozen": "stages.1"}

@@ -37,10 +37,10 @@ COMMAND = re.compile(r"(?P<name>[a-z]+/[a-z0-9-]+)(?: \(terminal of (?P<columns>
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    name: str       # "simulate/straggler"
-    protects: str   # what would be wrong for a user if this changed unnoticed
+    name: str  # "simulate/straggler"
+    protects: str  # what would be wrong for a user if this changed unnoticed
     arguments: str  # as typed after `ddpsim `
-    columns: int    # of the terminal it is printed on; 0: a pipe
+    columns: int  # of the terminal it is printed on; 0: a pipe
 
     @property
     def command(self):
@@ -114,8 +114,11 @@ def kept_text(case, code, out, err, before, after):
     if case.columns:
         head += f"terminal: {case.columns} columns\n"
     sections = [("stdout", readable(out)), ("stderr", readable(err))]
-    sections += [(f"file {name}", decoded(name, content)) for name, content in sorted(after.items())
-                 if before.get(name) != content]
+    sections += [
+        (f"file {name}", decoded(name, content))
+        for name, content in sorted(after.items())
+        if before.get(name) != content
+    ]
     sections += [(f"file {name} is gone", "") for name in sorted(before.keys() - after.keys())]
     return head + f"exit: {code}\n" + "".join(section(title, text) for title, text in sections)
 
@@ -126,8 +129,9 @@ def check(case, program, environment=None, seconds=patience.seconds(300)):
     kept = case.kept.read_text(encoding="utf-8") if case.kept.exists() else ""
     if now == kept:
         return None
-    return "".join(difflib.unified_diff(kept.splitlines(True), now.splitlines(True),
-                                        f"{case.name}, kept", f"{case.name}, now"))
+    return "".join(
+        difflib.unified_diff(kept.splitlines(True), now.splitlines(True), f"{case.name}, kept", f"{case.name}, now")
+    )
 
 
 def on_pipe(case, command, keywords):

@@ -29,5 +29,7 @@ def report_text(content):
         return f"(no report: {problem})\n"
     documents = "".join(f"document {name}: {document['schema']}\n" for name, document in whole["documents"].items())
     words = "".join(f"words of {kind}: {', '.join(of)}\n" for kind, of in whole["words"].items())
-    return (f"{whole['schema']}, {whole['program']}\ncommand: {whole['command']}\nverdict: {whole['verdict']}\n{documents}{words}"
-            f"plain text: {'the same' if plain(page) == whole['text'] else 'another'}\n{whole['text']}")
+    return (
+        f"{whole['schema']}, {whole['program']}\ncommand: {whole['command']}\nverdict: {whole['verdict']}\n{documents}{words}"
+        f"plain text: {'the same' if plain(page) == whole['text'] else 'another'}\n{whole['text']}"
+    )

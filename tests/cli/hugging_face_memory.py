@@ -59,11 +59,15 @@ def every_other_product():
             seen[context.is_recompute] += 1
         saved = function is ATTENTION or (function is PRODUCT and seen[context.is_recompute] % 2 == 1)
         return CheckpointPolicy.MUST_SAVE if saved else CheckpointPolicy.PREFER_RECOMPUTE
+
     return create_selective_checkpoint_contexts(policy)
 
 
-CHECKPOINTING = {"none": None, "full": {"use_reentrant": False},
-                 "selective": {"use_reentrant": False, "context_fn": every_other_product}}
+CHECKPOINTING = {
+    "none": None,
+    "full": {"use_reentrant": False},
+    "selective": {"use_reentrant": False, "context_fn": every_other_product},
+}
 
 
 def holds(path, checkpointing):

@@ -1,8 +1,8 @@
 """What transformers makes of a config.json, for tests/cli/test_model_configs.py.
 
-    python3 hugging_face_models.py CONFIG…     one JSON line each: names, shapes, buffers, and the order in which one
-                                               real backward finishes the gradients
-    python3 hugging_face_models.py --meta CONFIG…   names, shapes and buffers alone, on the meta device: of any size
+python3 hugging_face_models.py CONFIG…     one JSON line each: names, shapes, buffers, and the order in which one
+                                           real backward finishes the gradients
+python3 hugging_face_models.py --meta CONFIG…   names, shapes and buffers alone, on the meta device: of any size
 """
 
 import json
@@ -43,12 +43,15 @@ def images_of(model):
     """An image for each of two samples, as the processor of the model's type gives them."""
     vision, kind = model.config.vision_config, model.config.model_type
     if kind.startswith("qwen2"):
-        features = vision.in_channels * vision.temporal_patch_size * vision.patch_size ** 2
+        features = vision.in_channels * vision.temporal_patch_size * vision.patch_size**2
         return {"pixel_values": torch.randn(2 * 64, features), "image_grid_thw": torch.tensor([[1, 8, 8]] * 2)}
     if kind == "gemma4":
         side = 2 * vision.pooling_kernel_size
         places = torch.tensor([[x, y] for y in range(side) for x in range(side)])
-        return {"pixel_values": torch.rand(2, side * side, 3 * vision.patch_size ** 2), "image_position_ids": places.expand(2, -1, -1)}
+        return {
+            "pixel_values": torch.rand(2, side * side, 3 * vision.patch_size**2),
+            "image_position_ids": places.expand(2, -1, -1),
+        }
     side = vision.image_size
     shape = {"smolvlm": (2, 1, 3, side, side), "idefics3": (2, 1, 3, side, side), "llava_next": (2, 3, 3, side, side)}
     images = {"pixel_values": torch.randn(shape.get(kind, (2, 3, side, side)))}
@@ -126,9 +129,14 @@ def describe(path, meta):
         torch.manual_seed(0)
         model = model_of(path)
     model.train()
-    return {"path": path, "names": [name for name, _ in model.named_parameters()],
-            "shapes": [list(tensor.shape) for _, tensor in model.named_parameters()],
-            "takes_images": takes_images(model) or reads_images(model), "buffers": buffers_of(model), "ready": None if meta else ready_order(model)}
+    return {
+        "path": path,
+        "names": [name for name, _ in model.named_parameters()],
+        "shapes": [list(tensor.shape) for _, tensor in model.named_parameters()],
+        "takes_images": takes_images(model) or reads_images(model),
+        "buffers": buffers_of(model),
+        "ready": None if meta else ready_order(model),
+    }
 
 
 if __name__ == "__main__":

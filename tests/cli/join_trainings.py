@@ -54,13 +54,22 @@ def train(rank, ranks, make, inputs, ddp_options, join_options, parts=1):
             raised = "exhausted" in str(error)
             if not raised:
                 raise
-    order = ddp._get_ddp_logging_data().get("rebuilt_per_bucket_param_indices", "")  # none where it searches for unused ones
-    return {"ranks": ranks, "inputs": inputs, "ddp": ddp_options, "join": join_options, "parts": parts, "raised": raised,
-            "first_bucket": dist._DEFAULT_FIRST_BUCKET_BYTES,
-            "parameters": [[name, list(tensor.shape)] for name, tensor in model.named_parameters()],
-            "order": [int(index) for index in order.replace(",", " ").split()],
-            "buffers": [[str(tensor.dtype).removeprefix("torch."), tensor.numel()] for _, tensor in model.named_buffers()],
-            "log": log.taken()}
+    order = ddp._get_ddp_logging_data().get(
+        "rebuilt_per_bucket_param_indices", ""
+    )  # none where it searches for unused ones
+    return {
+        "ranks": ranks,
+        "inputs": inputs,
+        "ddp": ddp_options,
+        "join": join_options,
+        "parts": parts,
+        "raised": raised,
+        "first_bucket": dist._DEFAULT_FIRST_BUCKET_BYTES,
+        "parameters": [[name, list(tensor.shape)] for name, tensor in model.named_parameters()],
+        "order": [int(index) for index in order.replace(",", " ").split()],
+        "buffers": [[str(tensor.dtype).removeprefix("torch."), tensor.numel()] for _, tensor in model.named_buffers()],
+        "log": log.taken(),
+    }
 
 
 def cases(ranks):

@@ -47,8 +47,13 @@ MODELS = {
     "unused": lambda: Layers(layers("float32"), True),
 }
 # model, period, post_local_gradient_allreduce, gradient_as_bucket_view, bucket_cap_mb
-CASES = [("float32", 4, True, False, 25), ("float32", 2, True, True, 1), ("float32", 3, False, True, 25),
-         ("mixed", 2, True, True, 25), ("unused", 2, True, False, 25)]
+CASES = [
+    ("float32", 4, True, False, 25),
+    ("float32", 2, True, True, 1),
+    ("float32", 3, False, True, 25),
+    ("mixed", 2, True, True, 25),
+    ("unused", 2, True, False, 25),
+]
 if MEMORY:  # gloo of 1.13 refuses bfloat16
     CASES.append(("bfloat16", 3, True, True, 25))
 
@@ -75,8 +80,13 @@ def train(folder, node, name, period, gradients, view, cap):
     last = START + 3 * period
     with watched as profiler:
         model = MODELS[name]()
-        ddp = DistributedDataParallel(model, bucket_cap_mb=cap, gradient_as_bucket_view=view, broadcast_buffers=False,
-                                      find_unused_parameters=name == "unused")
+        ddp = DistributedDataParallel(
+            model,
+            bucket_cap_mb=cap,
+            gradient_as_bucket_view=view,
+            broadcast_buffers=False,
+            find_unused_parameters=name == "unused",
+        )
         state = post_localSGD_hook.PostLocalSGDState(None, node, START, post_local_gradient_allreduce=gradients)
         ddp.register_comm_hook(state, post_localSGD_hook.post_localSGD_hook)
         averager = averagers.PeriodicModelAverager(period, START)
@@ -96,10 +106,17 @@ def train(folder, node, name, period, gradients, view, cap):
             steps.append(heard.all_reduces)
     if MEMORY:
         profiler.export_chrome_trace(str(folder / "trace.json"))
-    return {"model": name, "period": period, "gradients": gradients, "view": view, "cap": cap,
-            "parameters": [[list(parameter.shape), str(parameter.dtype).split(".")[1]] for parameter in parameters],
-            "order": order, "steps": steps[START:],
-            "allocated": allocated(folder / "trace.json", f"step {last}") if MEMORY else None}
+    return {
+        "model": name,
+        "period": period,
+        "gradients": gradients,
+        "view": view,
+        "cap": cap,
+        "parameters": [[list(parameter.shape), str(parameter.dtype).split(".")[1]] for parameter in parameters],
+        "order": order,
+        "steps": steps[START:],
+        "allocated": allocated(folder / "trace.json", f"step {last}") if MEMORY else None,
+    }
 
 
 def main(folder, rank):

@@ -30,7 +30,9 @@ STEPS = WARMUP + 2 * RECORDED + 1
 
 
 def layers(width, count):
-    return torch.nn.Sequential(*(layer for _ in range(count) for layer in (torch.nn.Linear(width, width), torch.nn.ReLU())))
+    return torch.nn.Sequential(
+        *(layer for _ in range(count) for layer in (torch.nn.Linear(width, width), torch.nn.ReLU()))
+    )
 
 
 def images(batch, side):
@@ -88,8 +90,15 @@ def train(folder, number, model, optimizer, views, parts):
                 recorder.step()
     trace = pathlib.Path(folder, "trace.json")
     profiler.export_chrome_trace(str(trace))
-    return {"model": model, "optimizer": optimizer, "views": views, "parts": parts, "problem": recorder.problem,
-            "buckets": ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"], "allocated": allocated(trace, f"step {STEPS - 1}")}
+    return {
+        "model": model,
+        "optimizer": optimizer,
+        "views": views,
+        "parts": parts,
+        "problem": recorder.problem,
+        "buckets": ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"],
+        "allocated": allocated(trace, f"step {STEPS - 1}"),
+    }
 
 
 def main(folder):

@@ -62,16 +62,21 @@ class Export:
             kind, name, correlation = event.get("cat", ""), event["name"], arguments.get("correlation")
             on = arguments.get("device") if device is None else device
             if kind in ("cuda_runtime", "Runtime"):
-                self.base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, ?, 0, NULL)",
-                                  (start, end, thread, correlation, self.text(name)))
+                self.base.execute(
+                    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, ?, 0, NULL)",
+                    (start, end, thread, correlation, self.text(name)),
+                )
             elif kind in ("kernel", "Kernel"):
                 name = self.text(name)
-                self.base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, 1, 7, ?, ?, ?, ?, ?)",
-                                  (start, end, on, correlation, pid << 24, name, name,
-                                   arguments.get("grid", [1])[0]))
+                self.base.execute(
+                    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, 1, 7, ?, ?, ?, ?, ?)",
+                    (start, end, on, correlation, pid << 24, name, name, arguments.get("grid", [1])[0]),
+                )
             elif kind.startswith("gpu_mem") or kind in ("Memcpy", "Memset"):
-                self.base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, ?, 1, 7, ?, ?, 8, 1)",
-                                  (start, end, on, correlation, pid << 24))
+                self.base.execute(
+                    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, ?, 1, 7, ?, ?, 8, 1)",
+                    (start, end, on, correlation, pid << 24),
+                )
             elif kind in ("cpu_op", "user_annotation", "Operator") and ranges(name):
                 text = f"{name}, seq = 3, op_id = 12"
                 if name == "torch::autograd::AccumulateGrad":
@@ -79,8 +84,10 @@ class Export:
                     text = f"{name}, op_id = 12" + (f", sizes = {json.dumps([shape])}" if shape is not None else "")
                 # Newer versions keep every text in StringIds, older ones in the row.
                 mine = (text, None) if len(threads) % 2 else (None, self.text(text))
-                self.base.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, NULL, NULL, ?, ?, NULL, ?, 0, NULL, NULL)",
-                                  (start, end, mine[0], thread, mine[1]))
+                self.base.execute(
+                    "INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, NULL, NULL, ?, ?, NULL, ?, 0, NULL, NULL)",
+                    (start, end, mine[0], thread, mine[1]),
+                )
 
     def close(self):
         self.base.commit()

@@ -26,7 +26,6 @@ class Block:
         lines = [line.removeprefix("$ ").strip() for line in self.text.replace("\\\n", " ").splitlines()]
         return [line for line in lines if line.split(" ")[0] == "ddpsim"]
 
-
     def shown_after(self):
         """By command of a console block: the lines shown as its output, but for blank ones and … for what is left out."""
         shown = {}
@@ -49,5 +48,10 @@ def run(line, here):
     if not tools.exists():
         tools.mkdir()
         (tools / "ddpsim").symlink_to(BINARY)
-    return subprocess.run(["sh", "-c", line], cwd=here, capture_output=True, text=True,
-                          env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+    )

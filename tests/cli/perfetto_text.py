@@ -10,8 +10,16 @@ ANNOTATION = {4: "integer", 6: "text", 10: "name"}
 EVENT = {4: ("argument", ANNOTATION), 9: "type", 11: "track", 23: "name", 44: "value", 47: "flow", 48: "flow_ends"}
 PROCESS = {1: "pid", 6: "name"}
 COUNTER = {3: "unit", 6: "name"}
-DESCRIPTOR = {1: "uuid", 2: "name", 3: ("process", PROCESS), 5: "parent", 8: ("counter", COUNTER), 11: "child_ordering",
-              12: "sibling_order", 14: "description"}
+DESCRIPTOR = {
+    1: "uuid",
+    2: "name",
+    3: ("process", PROCESS),
+    5: "parent",
+    8: ("counter", COUNTER),
+    11: "child_ordering",
+    12: "sibling_order",
+    14: "description",
+}
 PACKET = {8: "ns", 10: "sequence", 11: ("event", EVENT), 13: "flags", 60: ("track", DESCRIPTOR), 87: "first"}
 TRACE = {1: ("packet", PACKET)}
 TEXTS = {"name", "text", "description"}
@@ -36,14 +44,14 @@ def fields(message, names):
             yield name, {"type": EVENT_TYPES, "unit": UNITS}.get(name, {}).get(value, value)
         elif tag & 7 in (1, 5):
             size = 8 if tag & 7 == 1 else 4
-            content = message[at:at + size]
+            content = message[at : at + size]
             yield name, f"{struct.unpack('<d', content)[0]:g}" if name == "value" else int.from_bytes(content, "little")
             at += size
         elif tag & 7 == 2:
             size, at = varint(message, at)
             if at + size > len(message):
                 raise ValueError(f"{name} ends {at + size - len(message)} bytes beyond the message")
-            content = message[at:at + size]
+            content = message[at : at + size]
             at += size
             if inner:
                 yield name, "{" + ", ".join(f"{key}: {value}" for key, value in fields(content, inner)) + "}"

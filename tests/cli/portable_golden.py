@@ -48,7 +48,9 @@ def main():
         program.chmod(0o755)
         corpus = chosen(arguments.of_each)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
-            differences = list(filter(None, threads.map(lambda case: check(case, program, seconds=patience.seconds(1200)), corpus)))
+            differences = list(
+                filter(None, threads.map(lambda case: check(case, program, seconds=patience.seconds(1200)), corpus))
+            )
     print("\n".join(differences), end="")
     print(f"{len(corpus) - len(differences)} of {len(corpus)} commands do what is kept")
     return 1 if differences else 0

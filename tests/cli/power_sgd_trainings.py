@@ -48,8 +48,14 @@ MODELS = {
     "layers": (lambda: torch.nn.Sequential(*(torch.nn.Linear(700, 700) for _ in range(8))), lambda: torch.rand(2, 700)),
 }
 # rank, min_compression_rate, bucket_cap_mb, dtype
-SETTINGS = [(1, 2, 25, "float32"), (4, 2, 25, "float32"), (2, 2, 3, "float32"), (33, 2, 5, "float32"),
-            (4, 0.5, 25, "float32"), (8, 3.5, 20, "float64")]
+SETTINGS = [
+    (1, 2, 25, "float32"),
+    (4, 2, 25, "float32"),
+    (2, 2, 3, "float32"),
+    (33, 2, 5, "float32"),
+    (4, 0.5, 25, "float32"),
+    (8, 3.5, 20, "float64"),
+]
 
 
 def cases():
@@ -74,7 +80,7 @@ class Reduced:
     def all_reduce(self, tensor, group=None, async_op=False):
         assert async_op
         self.elements.append(tensor.numel())
-        sent = self.sent.view(tensor.dtype)[:tensor.numel()].view_as(tensor)
+        sent = self.sent.view(tensor.dtype)[: tensor.numel()].view_as(tensor)
         sent.copy_(tensor)
         dist.all_reduce(sent, group=group)
         tensor.copy_(sent)
@@ -113,11 +119,18 @@ def train(folder, name, rank, rate, cap, dtype):
     if MEMORY:
         profiler.export_chrome_trace(str(folder / "trace.json"))
     order = ddp._get_ddp_logging_data()["rebuilt_per_bucket_param_indices"]
-    return {"model": name, "rank": rank, "rate": rate, "cap": cap, "dtype": dtype, "all_reduces": last,
-            "shapes": [list(parameter.shape) for parameter in model.parameters()],
-            "buffers": sum(buffer.numel() * buffer.element_size() for buffer in model.buffers()),
-            "order": [int(index) for index in order.replace(",", " ").split()],
-            "allocated": allocated(folder / "trace.json", f"step {START + COMPRESSED - 1}") if MEMORY else None}
+    return {
+        "model": name,
+        "rank": rank,
+        "rate": rate,
+        "cap": cap,
+        "dtype": dtype,
+        "all_reduces": last,
+        "shapes": [list(parameter.shape) for parameter in model.parameters()],
+        "buffers": sum(buffer.numel() * buffer.element_size() for buffer in model.buffers()),
+        "order": [int(index) for index in order.replace(",", " ").split()],
+        "allocated": allocated(folder / "trace.json", f"step {START + COMPRESSED - 1}") if MEMORY else None,
+    }
 
 
 def main(folder, rank):

@@ -26,10 +26,18 @@ from torch.nn.parallel import DistributedDataParallel
 
 OLD = torch.__version__.startswith("1.")
 # Builds without CUDA refuse bf16_compress_hook; FullyShardedDataParallel and groups of 1.13 ask for a GPU.
-NEEDS_GPU = ("bf16_compress_hook", 'init_device_mesh("cuda"', "FullyShardedDataParallel(", *(["new_subgroups("] if OLD else []))
+NEEDS_GPU = (
+    "bf16_compress_hook",
+    'init_device_mesh("cuda"',
+    "FullyShardedDataParallel(",
+    *(["new_subgroups("] if OLD else []),
+)
 TRAINS_ON_GPU = ("SyncBatchNorm(", "SyncBatchNorm.convert", "_apply_optimizer_in_backward")
-OPTIMIZERS = (lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9), lambda parameters: torch.optim.Adam(parameters, lr=0.01),
-              lambda parameters: torch.optim.AdamW(parameters, lr=0.01))
+OPTIMIZERS = (
+    lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9),
+    lambda parameters: torch.optim.Adam(parameters, lr=0.01),
+    lambda parameters: torch.optim.AdamW(parameters, lr=0.01),
+)
 
 
 class Model(torch.nn.Module):
@@ -46,7 +54,9 @@ class Model(torch.nn.Module):
 
 def resolve(tree, names, given=()):
     """Raises where a name, an attribute of a module or an argument by keyword does not exist; what is `given` may be anything."""
-    bound = set(given) | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound = set(given) | {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     bound |= {argument.arg for node in ast.walk(tree) if isinstance(node, ast.Lambda) for argument in node.args.args}
 
     def value(node):
@@ -182,8 +192,11 @@ def main(folder, rank):
 def found_in_torch(line):
     """Attributes of torch: what another line has imported is found there, too. What is no Python has none; it is not run, either."""
     with contextlib.suppress(SyntaxError):
-        return frozenset(ast.unparse(node) for node in ast.walk(ast.parse(line))
-                         if isinstance(node, ast.Attribute) and ast.unparse(node).startswith(("torch.", "dist.")))
+        return frozenset(
+            ast.unparse(node)
+            for node in ast.walk(ast.parse(line))
+            if isinstance(node, ast.Attribute) and ast.unparse(node).startswith(("torch.", "dist."))
+        )
     return frozenset()
 
 

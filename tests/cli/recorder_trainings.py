@@ -130,8 +130,19 @@ TOKENS = torch.arange(24).reshape(2, 12)
 ROWS = torch.rand(6, 4)
 
 
-def train(model, inputs, folder, case, *, steps=STEPS, backwards=1, in_no_sync="both", between=lambda k: None, autocast=False,
-          **recording):
+def train(
+    model,
+    inputs,
+    folder,
+    case,
+    *,
+    steps=STEPS,
+    backwards=1,
+    in_no_sync="both",
+    between=lambda k: None,
+    autocast=False,
+    **recording,
+):
     """`in_no_sync`: what of micro-batches before the last runs under it, "both" or "backward"."""
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
     with Recorder(model, folder / f"{case}.json", warmup=WARMUP, steps=steps, **recording) as recorder:
@@ -139,22 +150,34 @@ def train(model, inputs, folder, case, *, steps=STEPS, backwards=1, in_no_sync="
             between(k)
             optimizer.zero_grad()
             for part in range(backwards):
+
                 def quiet(of):
-                    return model.no_sync() if part < backwards - 1 and isinstance(model, DDP) and of else contextlib.nullcontext()
+                    return (
+                        model.no_sync()
+                        if part < backwards - 1 and isinstance(model, DDP) and of
+                        else contextlib.nullcontext()
+                    )
+
                 with torch.autocast("cpu", torch.bfloat16, enabled=autocast), quiet(in_no_sync == "both"):
                     loss = model(inputs).float().pow(2).mean()
                     with quiet(in_no_sync == "backward"):
                         loss.backward()
             optimizer.step()
             recorder.step()
-        facts = {"case": case, "finished": recorder.finished, "problem": recorder.problem,
-                 "restored": torch.autograd.backward.__module__ == "torch.autograd",
-                 "hooks": sum(len(module._forward_pre_hooks) + len(module._forward_hooks) for module in model.modules())
-                 + sum(len(p._backward_hooks or ()) for p in model.parameters())}
+        facts = {
+            "case": case,
+            "finished": recorder.finished,
+            "problem": recorder.problem,
+            "restored": torch.autograd.backward.__module__ == "torch.autograd",
+            "hooks": sum(len(module._forward_pre_hooks) + len(module._forward_hooks) for module in model.modules())
+            + sum(len(p._backward_hooks or ()) for p in model.parameters()),
+        }
     if isinstance(model, DDP):
         model(inputs)  # DDP's log tells of the step before the last forward
         log = model._get_ddp_logging_data()
-        facts["order"] = [int(i) for i in log.get("prev_iteration_grad_ready_order_indices", "").replace(",", " ").split()]
+        facts["order"] = [
+            int(i) for i in log.get("prev_iteration_grad_ready_order_indices", "").replace(",", " ").split()
+        ]
         facts["buckets"] = [int(size) for size in log.get("rebuilt_bucket_sizes", "").replace(",", " ").split()]
     return facts
 
@@ -197,12 +220,15 @@ def same_numbers(folder, case):
         optimizer.zero_grad()
         second(IMAGES).float().pow(2).mean().backward()
         optimizer.step()
-    return {**facts, "same": all(torch.equal(a, b) for a, b in zip(first.state_dict().values(),
-                                                                  second.state_dict().values()))}
+    return {
+        **facts,
+        "same": all(torch.equal(a, b) for a, b in zip(first.state_dict().values(), second.state_dict().values())),
+    }
 
 
 def seeing_all_reduces(before=lambda ddp: None, **ddp):
     """Trains twice from the same weights on rows of each rank's own, with the recorder's communication hook and without."""
+
     def run(folder, case):
         rows = ROWS * (1 + torch.distributed.get_rank())
         first = nn.Sequential(nn.Linear(4, 600), nn.Tanh(), nn.Linear(600, 600), nn.Linear(600, 600), nn.Linear(600, 2))
@@ -215,6 +241,7 @@ def seeing_all_reduces(before=lambda ddp: None, **ddp):
             models[1](rows).float().pow(2).mean().backward()
             optimizer.step()
         return {**facts, "same": all(torch.equal(a, b) for a, b in zip(models[0].parameters(), models[1].parameters()))}
+
     return run
 
 
@@ -271,6 +298,7 @@ def with_evaluation(folder, case):
     def evaluate(k):
         with torch.no_grad():
             model(ROWS)
+
     return train(model, ROWS, folder, case, between=evaluate)
 
 
@@ -305,10 +333,16 @@ def loaded(folder, case, workers=0, steps=3):
         recorder.step()
         if recorder.finished:
             break
-    return {"case": case, "finished": recorder.finished, "problem": recorder.problem,
-            "restored": torch.autograd.backward.__module__ == "torch.autograd",
-            "hooks": len(model._forward_pre_hooks) + len(model._forward_hooks), "order": [], "buckets": [],
-            "left_as_it_was": torch.utils.data.dataloader._BaseDataLoaderIter.__next__ is before}
+    return {
+        "case": case,
+        "finished": recorder.finished,
+        "problem": recorder.problem,
+        "restored": torch.autograd.backward.__module__ == "torch.autograd",
+        "hooks": len(model._forward_pre_hooks) + len(model._forward_hooks),
+        "order": [],
+        "buckets": [],
+        "left_as_it_was": torch.utils.data.dataloader._BaseDataLoaderIter.__next__ is before,
+    }
 
 
 def loaded_by_two(folder, case):

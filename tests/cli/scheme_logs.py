@@ -23,12 +23,14 @@ def trainings(scheme):
 
 def text_of(document):
     """A line a training, a line a model."""
+
     def lines(value):
         if isinstance(value, list):
             return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
         if isinstance(value, dict):
             return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(each)}" for name, each in value.items()) + "\n}"
         return json.dumps(value)
+
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {lines(value)}" for key, value in document.items()) + "\n}\n"
 
 

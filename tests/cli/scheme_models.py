@@ -60,7 +60,8 @@ class Silent(nn.Module):
         self.embedding = nn.Embedding(ROWS, WIDTH)
         self.layers = nn.ModuleList(
             nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, hidden), nn.ReLU(), nn.Linear(hidden, WIDTH))
-            for hidden in (31, 17, 31, 17))
+            for hidden in (31, 17, 31, 17)
+        )
         self.norm = nn.LayerNorm(WIDTH)
         self.head = nn.Linear(WIDTH, ROWS, bias=False)
         if tied:
@@ -80,8 +81,9 @@ class Nested(nn.Module):
         super().__init__()
         self.log = log
         self.stem = nn.Linear(WIDTH, WIDTH)
-        self.stages = nn.ModuleList(nn.Sequential(*(Block(log, f"stages.{s}.{b}", 19 + 10 * s + b) for b in range(2)))
-                                    for s in range(3))
+        self.stages = nn.ModuleList(
+            nn.Sequential(*(Block(log, f"stages.{s}.{b}", 19 + 10 * s + b) for b in range(2))) for s in range(3)
+        )
         self.tail = nn.Sequential(nn.Linear(WIDTH, 37), nn.ReLU(), nn.Linear(37, 5))
         self.scale = nn.Parameter(torch.ones(3))
 
@@ -147,8 +149,17 @@ class Branches(nn.Module):
 class Convolutions(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body = nn.Sequential(*(layer for k in range(3) for layer in (
-            nn.Conv2d(3 if k == 0 else 8 + k - 1, 8 + k, 3, padding=1, bias=False), nn.BatchNorm2d(8 + k), nn.ReLU())))
+        self.body = nn.Sequential(
+            *(
+                layer
+                for k in range(3)
+                for layer in (
+                    nn.Conv2d(3 if k == 0 else 8 + k - 1, 8 + k, 3, padding=1, bias=False),
+                    nn.BatchNorm2d(8 + k),
+                    nn.ReLU(),
+                )
+            )
+        )
         self.head = nn.Linear(10, 7)
 
     def forward(self, x):
@@ -163,8 +174,12 @@ MODELS = {
     "tiny": (Tiny, lambda: torch.rand(4, 3)),
 }
 # those for a compiler, which would have to see through a log
-COMPILED = {"silent": (lambda: Silent(tied=False), indices), "silent tied": (lambda: Silent(tied=True), indices),
-            "branches": (Branches, lambda: torch.rand(2, WIDTH)), "convolutions": (Convolutions, lambda: torch.rand(2, 3, 8, 8))}
+COMPILED = {
+    "silent": (lambda: Silent(tied=False), indices),
+    "silent tied": (lambda: Silent(tied=True), indices),
+    "branches": (Branches, lambda: torch.rand(2, WIDTH)),
+    "convolutions": (Convolutions, lambda: torch.rand(2, 3, 8, 8)),
+}
 
 
 def described(make, data):
@@ -177,5 +192,14 @@ def described(make, data):
 
 
 def main():
-    print(json.dumps({**{name: described(lambda make=make: make(CollectiveLog()), data) for name, (make, data) in MODELS.items()},
-                      **{name: described(make, data) for name, (make, data) in COMPILED.items()}}))
+    print(
+        json.dumps(
+            {
+                **{
+                    name: described(lambda make=make: make(CollectiveLog()), data)
+                    for name, (make, data) in MODELS.items()
+                },
+                **{name: described(make, data) for name, (make, data) in COMPILED.items()},
+            }
+        )
+    )

@@ -17,8 +17,14 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import ddp_zero_hook
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import (BackwardPrefetch, FullyShardedDataParallel, MixedPrecision, MixedPrecisionPolicy,
-                                    ShardingStrategy, fully_shard)
+from torch.distributed.fsdp import (
+    BackwardPrefetch,
+    FullyShardedDataParallel,
+    MixedPrecision,
+    MixedPrecisionPolicy,
+    ShardingStrategy,
+    fully_shard,
+)
 from torch.distributed.fsdp.wrap import CustomPolicy, size_based_auto_wrap_policy
 from torch.distributed.optim import ZeroRedundancyOptimizer
 
@@ -27,16 +33,26 @@ from scheme_models import MODELS, freeze
 
 # FSDP1 knows what to prefetch in its second step, overlapped ZeroRedundancyOptimizer its buckets' owners in its third.
 STEPS = {"fsdp1": 3, "fsdp2": 3, "zero_redundancy": 4}
-STRATEGIES = {"full_shard": ShardingStrategy.FULL_SHARD, "shard_grad_op": ShardingStrategy.SHARD_GRAD_OP,
-              "no_shard": ShardingStrategy.NO_SHARD, "hybrid_shard": ShardingStrategy.HYBRID_SHARD,
-              "hybrid_shard_zero2": ShardingStrategy._HYBRID_SHARD_ZERO2}
+STRATEGIES = {
+    "full_shard": ShardingStrategy.FULL_SHARD,
+    "shard_grad_op": ShardingStrategy.SHARD_GRAD_OP,
+    "no_shard": ShardingStrategy.NO_SHARD,
+    "hybrid_shard": ShardingStrategy.HYBRID_SHARD,
+    "hybrid_shard_zero2": ShardingStrategy._HYBRID_SHARD_ZERO2,
+}
 PREFETCH = {"pre": BackwardPrefetch.BACKWARD_PRE, "post": BackwardPrefetch.BACKWARD_POST, "none": None}
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
-BLOCKS = {"numbered": "layers.0+layers.1+layers.2+layers.3", "nested": "stages.0+stages.1+stages.2",
-          "tiny": "layers.0+layers.1+layers.2"}
+BLOCKS = {
+    "numbered": "layers.0+layers.1+layers.2+layers.3",
+    "nested": "stages.0+stages.1+stages.2",
+    "tiny": "layers.0+layers.1+layers.2",
+}
 BLOCKS["tied"] = BLOCKS["numbered"]
 INNER = "+".join(f"stages.{s}.{b}" for s in range(3) for b in range(2))
-WITHIN = ("stages.1.0.up+stages.1.0+stages.2", "stages.1.0.norm+stages.1.0+stages.2")  # units in another, amid it and first of it
+WITHIN = (
+    "stages.1.0.up+stages.1.0+stages.2",
+    "stages.1.0.norm+stages.1.0+stages.2",
+)  # units in another, amid it and first of it
 MORE = BLOCKS["nested"] + "+tail.0+tail.2"
 
 
@@ -65,11 +81,17 @@ def fsdp1(model, name, options, ranks):
         chosen = wrapped(model, name, options)
         policy = CustomPolicy(lambda module: any(module is one for one in chosen))
     sharded = FullyShardedDataParallel(
-        model, sharding_strategy=STRATEGIES[options["strategy"]], auto_wrap_policy=policy, device_id=torch.device("cpu"),
+        model,
+        sharding_strategy=STRATEGIES[options["strategy"]],
+        auto_wrap_policy=policy,
+        device_id=torch.device("cpu"),
         backward_prefetch=PREFETCH[options.get("backward_prefetch", "pre")],
-        forward_prefetch=options.get("forward_prefetch", False), limit_all_gathers=options.get("limit_all_gathers", True),
-        mixed_precision=precision(options, MixedPrecision), use_orig_params=options.get("use_orig_params", False),
-        device_mesh=mesh(ranks, options["group"]) if "group" in options else None)
+        forward_prefetch=options.get("forward_prefetch", False),
+        limit_all_gathers=options.get("limit_all_gathers", True),
+        mixed_precision=precision(options, MixedPrecision),
+        use_orig_params=options.get("use_orig_params", False),
+        device_mesh=mesh(ranks, options["group"]) if "group" in options else None,
+    )
     for path, module in sharded.named_modules():
         if isinstance(module, FullyShardedDataParallel) and module._handle is not None:
             module._handle.unit_name = path.replace("_fsdp_wrapped_module", "").replace("..", ".").strip(".") or "root"
@@ -77,12 +99,17 @@ def fsdp1(model, name, options, ranks):
 
 
 def fsdp2(model, name, options, ranks):
-    settings = {"mesh": mesh(ranks, options.get("group")), "mp_policy": precision(options, MixedPrecisionPolicy),
-                "reshard_after_forward": options.get("reshard_after_forward")}
+    settings = {
+        "mesh": mesh(ranks, options.get("group")),
+        "mp_policy": precision(options, MixedPrecisionPolicy),
+        "reshard_after_forward": options.get("reshard_after_forward"),
+    }
     blocks = wrapped(model, name, options)
     for block in blocks:
         kept = options.get("last") == "kept" and block is blocks[-1]
-        fully_shard(block, **{**settings, "reshard_after_forward": False if kept else settings["reshard_after_forward"]})
+        fully_shard(
+            block, **{**settings, "reshard_after_forward": False if kept else settings["reshard_after_forward"]}
+        )
     if options.get("root") == "default":
         settings["reshard_after_forward"] = None
     return fully_shard(model, **settings)
@@ -99,13 +126,20 @@ def optimizer_of(scheme, model, options):
     if scheme != "zero_redundancy":
         return torch.optim.SGD(model.parameters(), lr=0.01)
     if "overlap" not in options:
-        return ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.SGD, lr=0.01,
-                                       parameters_as_bucket_view=options["parameters_as_bucket_view"])
-    optimizer = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.SGD, lr=0.01, overlap_with_ddp=True)
+        return ZeroRedundancyOptimizer(
+            model.parameters(),
+            optimizer_class=torch.optim.SGD,
+            lr=0.01,
+            parameters_as_bucket_view=options["parameters_as_bucket_view"],
+        )
+    optimizer = ZeroRedundancyOptimizer(
+        model.parameters(), optimizer_class=torch.optim.SGD, lr=0.01, overlap_with_ddp=True
+    )
     # It refuses gloo, whose futures wait for one another; NCCL's are complete once enqueued, and so are these.
     ddp_zero_hook.dist = types.SimpleNamespace(**{**vars(dist), "get_backend": lambda group: "nccl"})
-    wrap = {"step": ddp_zero_hook.hook_with_zero_step,
-            "interleaved": ddp_zero_hook.hook_with_zero_step_interleaved}[options["overlap"]]
+    wrap = {"step": ddp_zero_hook.hook_with_zero_step, "interleaved": ddp_zero_hook.hook_with_zero_step_interleaved}[
+        options["overlap"]
+    ]
     model.register_comm_hook(None, wrap(reduced, model, optimizer))
     return optimizer
 
@@ -173,14 +207,23 @@ def cases_of_fsdp1(ranks):
         for model in ("tiny", "tied", "nested"):
             yield model, {"strategy": strategy}
         if ranks == 2:
-            for options in ({"wrap": "none"}, {"forward_prefetch": True}, {"param_dtype": "bf16"}, {"reduce_dtype": "bf16"},
-                            TWICE):
+            for options in (
+                {"wrap": "none"},
+                {"forward_prefetch": True},
+                {"param_dtype": "bf16"},
+                {"reduce_dtype": "bf16"},
+                TWICE,
+            ):
                 yield "numbered", {"strategy": strategy, **options}
             for wrap in (INNER, MORE):
                 yield "nested", {"strategy": strategy, "wrap": wrap}
     if ranks == 2:
-        for options in ({"backward_prefetch": "post"}, {"backward_prefetch": "none"}, {"limit_all_gathers": False},
-                        *({"backward_prefetch": prefetch, "forward_prefetch": True} for prefetch in ("post", "none"))):
+        for options in (
+            {"backward_prefetch": "post"},
+            {"backward_prefetch": "none"},
+            {"limit_all_gathers": False},
+            *({"backward_prefetch": prefetch, "forward_prefetch": True} for prefetch in ("post", "none")),
+        ):
             yield "numbered", {"strategy": "full_shard", **options}
         for size in (100, 400, 1000, 1500, 3000):
             for model in ("numbered", "nested"):
@@ -206,8 +249,13 @@ def cases_of_fsdp2(ranks):
         for wrap in (INNER, MORE):
             yield "nested", {"wrap": wrap, **reshard}
     if ranks == 2:
-        for options in ({"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, TWICE, {**AT_LAST, "reshard_after_backward": False},
-                        {"reshard_after_forward": False, **AT_LAST, "reshard_after_backward": False}):
+        for options in (
+            {"param_dtype": "bf16"},
+            {"reduce_dtype": "bf16"},
+            TWICE,
+            {**AT_LAST, "reshard_after_backward": False},
+            {"reshard_after_forward": False, **AT_LAST, "reshard_after_backward": False},
+        ):
             yield "numbered", options
         for wrap in WITHIN:
             yield "nested", {"wrap": wrap}

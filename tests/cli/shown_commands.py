@@ -19,9 +19,16 @@ def folder():
         here.mkdir()
         (here / "trace.json.gz").write_bytes(gzip.compress(json.dumps(profiler_trace()).encode()))
 
-        (here / "study.json").write_text(json.dumps({
-            "schema": "ddpsim.study/1", "workload": "resnet50-v100-b32", "candidates": ["dgx1v"],
-            "grid": {"bucket-cap-mb": [5, 25]}}))
+        (here / "study.json").write_text(
+            json.dumps(
+                {
+                    "schema": "ddpsim.study/1",
+                    "workload": "resnet50-v100-b32",
+                    "candidates": ["dgx1v"],
+                    "grid": {"bucket-cap-mb": [5, 25]},
+                }
+            )
+        )
 
         def run(line):
             return pages.run(line, here)

@@ -36,8 +36,11 @@ def spoken_of(line, failed=False):
     if step and loss:
         small = float(loss[2]) * IN_MS[loss[3]] < LEAST_SHARE * milliseconds(step)
         return "compute" if small else earliest(loss[1], WORDS)
-    line = re.sub(r"([\d.]+) % of it (?:is )?(?:exposed|blocked by) communication[^;.]*",
-                  lambda share: "" if float(share[1]) < 100 * LEAST_SHARE else share[0], line)
+    line = re.sub(
+        r"([\d.]+) % of it (?:is )?(?:exposed|blocked by) communication[^;.]*",
+        lambda share: "" if float(share[1]) < 100 * LEAST_SHARE else share[0],
+        line,
+    )
     if re.search(NOTHING, line, re.IGNORECASE):
         return earliest(line, [name for name in WORDS if name != "communication"]) or "compute"
     return earliest(line, WORDS)

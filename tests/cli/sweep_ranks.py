@@ -19,8 +19,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real"))
 import launchers  # noqa: E402
 import patience  # noqa: E402 (launchers finds it)
 
-STUDY = {"schema": "ddpsim.study/1", "workload": "resnet18@V100", "grid": {"bucket-cap-mb": [1, 5, 25, None]},
-         "candidates": ["node:{1..12} gpu:8xV100 nvlink:6x25GBps:cube nic:{1,4}x100Gbps:ib", "nosuch"]}
+STUDY = {
+    "schema": "ddpsim.study/1",
+    "workload": "resnet18@V100",
+    "grid": {"bucket-cap-mb": [1, 5, 25, None]},
+    "candidates": ["node:{1..12} gpu:8xV100 nvlink:6x25GBps:cube nic:{1,4}x100Gbps:ib", "nosuch"],
+}
 LONG = {**STUDY, "grid": {"bucket-cap-mb": list(range(1, 201))}}
 # The rank, by whichever name it has here.
 RANK = "${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}"
@@ -35,15 +39,28 @@ class Ranks:
         self.program, self.folder, self.line, self.env = program, folder, line, env
 
     def alone(self, *arguments, env=None):
-        return subprocess.run([self.program, "sweep", *arguments], cwd=self.folder, env=env or launchers.environment(),
-                              capture_output=True, text=True, timeout=patience.seconds(120), check=False)
+        return subprocess.run(
+            [self.program, "sweep", *arguments],
+            cwd=self.folder,
+            env=env or launchers.environment(),
+            capture_output=True,
+            text=True,
+            timeout=patience.seconds(120),
+            check=False,
+        )
 
     def start(self, *arguments, shell="", line=None):
         command = [self.program, "sweep", *arguments]
         if shell:
             command = ["sh", "-c", f'{shell}; exec "$@"', "sh", *command]
-        return subprocess.Popen([*(line or self.line), *command], cwd=self.folder, env=self.env, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            [*(line or self.line), *command],
+            cwd=self.folder,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def run(self, *arguments, shell="", line=None):
         process = self.start(*arguments, shell=shell, line=line)
@@ -58,8 +75,14 @@ class Ranks:
     def refused(self, what, message, code, arguments, **how):
         run = self.run(*arguments, **how)
         said = [text for text in run.stderr.splitlines() if text.startswith("ddpsim:")]
-        self.check(what, run.returncode == code and len(said) == 1 and message in said[0]
-                   and not (self.folder / "never.jsonl").exists(), run)
+        self.check(
+            what,
+            run.returncode == code
+            and len(said) == 1
+            and message in said[0]
+            and not (self.folder / "never.jsonl").exists(),
+            run,
+        )
 
     def read(self, name):
         return (self.folder / name).read_text()
@@ -70,17 +93,26 @@ def agree(ranks):
     whole = ranks.alone("study.json", "-o", "whole.jsonl", "--csv", "whole.csv")
     ranks.check("one process", whole.returncode == 0, whole)
     run = ranks.run("study.json", "-o", "ranks.jsonl", "--csv", "ranks.csv")
-    ranks.check("ranks write the same bytes", run.returncode == 0 and ranks.read("ranks.jsonl") == ranks.read("whole.jsonl")
-                and ranks.read("ranks.csv") == ranks.read("whole.csv"), run)
+    ranks.check(
+        "ranks write the same bytes",
+        run.returncode == 0
+        and ranks.read("ranks.jsonl") == ranks.read("whole.jsonl")
+        and ranks.read("ranks.csv") == ranks.read("whole.csv"),
+        run,
+    )
     run = ranks.run("study.json", "--threads", "3")
     ranks.check("to standard output, too, with threads", run.stdout == ranks.read("whole.jsonl"), run)
     shard = ranks.alone("study.json", "--shard", "2/3")
     run = ranks.run("study.json", "--shard", "2/3")
     ranks.check("a shard of all ranks", run.stdout == shard.stdout, run)
     text = ranks.read("whole.jsonl")
-    (ranks.folder / "ranks.jsonl").write_text(text[:len(text) // 3])
+    (ranks.folder / "ranks.jsonl").write_text(text[: len(text) // 3])
     run = ranks.run("study.json", "-o", "ranks.jsonl")
-    ranks.check("cut, it goes on", run.returncode == 0 and "there before" in run.stdout and ranks.read("ranks.jsonl") == text, run)
+    ranks.check(
+        "cut, it goes on",
+        run.returncode == 0 and "there before" in run.stdout and ranks.read("ranks.jsonl") == text,
+        run,
+    )
     run = ranks.run("study.json", "--no-mpi", shell=f'set -- "$@" --shard "$(({RANK} + 1))/2" -o "part{RANK}.jsonl"')
     joined = ranks.alone("--join", "part0.jsonl", "part1.jsonl")
     ranks.check("without MPI each is by itself", run.returncode == 0 and joined.stdout == text, run)
@@ -93,16 +125,29 @@ def disagree(ranks):
     (ranks.folder / "none").mkdir()
     arguments = ("study.json", "-o", str(ranks.folder / "never.jsonl"))
     for what, place, message in (
-            ("another study is refused", "other", ": is of another sweep than rank 0. All ranks need one command line"),
-            ("a study that a rank cannot read is named", "none", ": study.json: no such file")):
+        ("another study is refused", "other", ": is of another sweep than rank 0. All ranks need one command line"),
+        ("a study that a rank cannot read is named", "none", ": study.json: no such file"),
+    ):
         ranks.refused(what, message, 3, arguments, shell=f'if [ "{RANK}" = 1 ]; then cd {place}; fi')
-    ranks.refused("shards of their own are refused", "for shards of their own each needs --no-mpi", 3, arguments,
-                  shell=f'set -- "$@" --shard "$(({RANK} + 1))/2"')
-    ranks.refused("a study that none can read", "ddpsim: nowhere.json: no such file", 3, ("nowhere.json", *arguments[1:]))
+    ranks.refused(
+        "shards of their own are refused",
+        "for shards of their own each needs --no-mpi",
+        3,
+        arguments,
+        shell=f'set -- "$@" --shard "$(({RANK} + 1))/2"',
+    )
+    ranks.refused(
+        "a study that none can read", "ddpsim: nowhere.json: no such file", 3, ("nowhere.json", *arguments[1:])
+    )
     # Somebody else's launcher: MPI knows nothing of the others.
     alone = ranks.alone(*arguments, env=dict(launchers.environment(), PMI_RANK="0", PMI_SIZE="3"))
-    ranks.check("a launcher of another MPI is found out", alone.returncode == 2 and not (ranks.folder / "never.jsonl").exists()
-                and "a launcher started 3 processes, and MPI knows of 1." in alone.stderr, alone)
+    ranks.check(
+        "a launcher of another MPI is found out",
+        alone.returncode == 2
+        and not (ranks.folder / "never.jsonl").exists()
+        and "a launcher started 3 processes, and MPI knows of 1." in alone.stderr,
+        alone,
+    )
     alone = ranks.alone("study.json", env=dict(launchers.environment(), PMI_RANK="1", PMI_SIZE="3"))
     ranks.check("said once", (alone.returncode, alone.stdout, alone.stderr) == (0, "", ""), alone)
 
@@ -112,11 +157,15 @@ def rank_processes(ranks):
     found = {}
     for candidate in pathlib.Path("/proc").iterdir():
         try:
-            if (candidate / "cwd").resolve() != ranks.folder.resolve() or b"sweep" not in (candidate / "cmdline").read_bytes():
+            if (candidate / "cwd").resolve() != ranks.folder.resolve() or b"sweep" not in (
+                candidate / "cmdline"
+            ).read_bytes():
                 continue
             if pathlib.Path(os.readlink(candidate / "exe")).name != "ddpsim":
                 continue
-            environment = dict(pair.split("=", 1) for pair in (candidate / "environ").read_text().split("\0") if "=" in pair)
+            environment = dict(
+                pair.split("=", 1) for pair in (candidate / "environ").read_text().split("\0") if "=" in pair
+            )
             rank = environment.get("OMPI_COMM_WORLD_RANK", environment.get("SLURM_PROCID"))
             found[int(rank)] = int(candidate.name)
         except (OSError, ValueError, TypeError):
@@ -142,8 +191,11 @@ def kill(ranks):
         ended.append(path.read_text())
     run = ranks.run("long.json", "-o", path.name, "--no-intervals")
     whole = ranks.alone("long.json", "--no-intervals").stdout
-    ranks.check("and go on", path.read_text() == whole and all(
-        whole.startswith(text[:text.rindex("\n") + 1]) for text in ended), run)
+    ranks.check(
+        "and go on",
+        path.read_text() == whole and all(whole.startswith(text[: text.rindex("\n") + 1]) for text in ended),
+        run,
+    )
 
 
 def main():
@@ -157,8 +209,14 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_json(folder / "study.json", STUDY)
-        probe = subprocess.run([program, "sweep", "study.json"], cwd=folder, capture_output=True, text=True, check=False,
-                               env=dict(launchers.environment(), PMI_RANK="0", PMI_SIZE="2"))
+        probe = subprocess.run(
+            [program, "sweep", "study.json"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=dict(launchers.environment(), PMI_RANK="0", PMI_SIZE="2"),
+        )
         if "was built without MPI" in probe.stderr:
             launchers.skip("this ddpsim was built without MPI")
         for size in sizes:

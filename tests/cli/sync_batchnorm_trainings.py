@@ -49,8 +49,9 @@ def reduced(gradient, x, mean, deviation, weight, *wanted):
 
 def gradient_of(gradient, x, mean, deviation, weight, sums, centred, counts):
     n = counts.sum()
-    return (gradient - spread(sums / n, x) - (x - spread(mean, x)) * spread(deviation.pow(2) * centred / n, x)) * \
-        spread(deviation * weight, x)
+    return (
+        gradient - spread(sums / n, x) - (x - spread(mean, x)) * spread(deviation.pow(2) * centred / n, x)
+    ) * spread(deviation * weight, x)
 
 
 class Synced(nn.Module):
@@ -59,18 +60,26 @@ class Synced(nn.Module):
         self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
 
     def forward(self, x):
-        return SyncBatchNorm.apply(x, self.weight, self.bias, None, None, 1e-5, 0.1, dist.group.WORLD, dist.get_world_size())
+        return SyncBatchNorm.apply(
+            x, self.weight, self.bias, None, None, 1e-5, 0.1, dist.group.WORLD, dist.get_world_size()
+        )
 
 
 def main(folder, rank, ranks):
-    torch.batch_norm_stats, torch.batch_norm_gather_stats_with_counts, torch.batch_norm_elemt = stats, gather, normalised
+    torch.batch_norm_stats, torch.batch_norm_gather_stats_with_counts, torch.batch_norm_elemt = (
+        stats,
+        gather,
+        normalised,
+    )
     torch.batch_norm_backward_reduce, torch.batch_norm_backward_elemt = reduced, gradient_of
     rank, ranks = int(rank), int(ranks)
     torch.set_num_threads(1)
     dist._DEFAULT_FIRST_BUCKET_BYTES = KIB
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(3, 6, 3), Synced(6), nn.ReLU(), nn.Conv2d(6, 20, 3), Synced(20), nn.Flatten(), nn.Linear(80, 7))
+    model = nn.Sequential(
+        nn.Conv2d(3, 6, 3), Synced(6), nn.ReLU(), nn.Conv2d(6, 20, 3), Synced(20), nn.Flatten(), nn.Linear(80, 7)
+    )
     ddp = DistributedDataParallel(model, bucket_cap_mb=1 / KIB)
     log = CollectiveLog()
     for _ in range(4):
@@ -82,6 +91,15 @@ def main(folder, rank, ranks):
         taken = log.taken()
     order = ddp._get_ddp_logging_data()["rebuilt_per_bucket_param_indices"]
     if rank == 0:
-        print(json.dumps({"ranks": ranks, "parameters": [[name, list(tensor.shape)] for name, tensor in model.named_parameters()],
-                          "normed": [name for name, _ in model.named_parameters() if name in ("1.weight", "4.weight")],
-                          "order": [int(index) for index in order.replace(",", " ").split()], "log": taken}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "ranks": ranks,
+                    "parameters": [[name, list(tensor.shape)] for name, tensor in model.named_parameters()],
+                    "normed": [name for name, _ in model.named_parameters() if name in ("1.weight", "4.weight")],
+                    "order": [int(index) for index in order.replace(",", " ").split()],
+                    "log": taken,
+                }
+            ),
+            flush=True,
+        )

@@ -26,8 +26,9 @@ class Accumulation(unittest.TestCase):
             said = [w for w in recorded["warnings"] if "gradient accumulation" in w]
             self.assertEqual(len(said), 1)
             self.assertIn("3 micro-batches a step: simulated as recorded (--accumulate)", said[0])
-            self.assertEqual(recorded.get("iteration_us", recorded.get("default")),
-                             asked.get("iteration_us", asked.get("default")))
+            self.assertEqual(
+                recorded.get("iteration_us", recorded.get("default")), asked.get("iteration_us", asked.get("default"))
+            )
         compared = answer("compare", self.recorded, CLUSTER, CLUSTER)
         self.assertTrue(any("gradient accumulation" in w for w in compared["warnings"]))
 

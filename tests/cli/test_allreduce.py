@@ -11,8 +11,18 @@ NODE = "dgx1v"
 HOPPER = "node:1 gpu:8xH100 nvswitch:450GBps"
 HOPPERS = "node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib"
 TCP = "node:2 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp"
-ROW = ["size_bytes", "time_us", "low_us", "high_us", "algbw_gbps", "busbw_gbps", "algorithm",
-       "protocol", "channels", "nccl_estimate_us"]
+ROW = [
+    "size_bytes",
+    "time_us",
+    "low_us",
+    "high_us",
+    "algbw_gbps",
+    "busbw_gbps",
+    "algorithm",
+    "protocol",
+    "channels",
+    "nccl_estimate_us",
+]
 
 
 def rows(*arguments):
@@ -20,7 +30,7 @@ def rows(*arguments):
 
 
 def chosen(*arguments, size="256M"):
-    row, = rows(*arguments, "-b", size, "-e", size)
+    (row,) = rows(*arguments, "-b", size, "-e", size)
     return row["algorithm"], row["protocol"]
 
 
@@ -31,8 +41,7 @@ class Table(unittest.TestCase):
         self.assertEqual(document["ranks"], 8)
         self.assertEqual(document["nccl"], "2.27.3")
         self.assertEqual(document["confidence"]["grade"], "C")
-        self.assertEqual([row["size_bytes"] for row in document["rows"]],
-                         [2**k for k in range(20, 27)])
+        self.assertEqual([row["size_bytes"] for row in document["rows"]], [2**k for k in range(20, 27)])
         for row in document["rows"]:
             self.assertEqual(list(row), ROW)
             self.assertAlmostEqual(row["algbw_gbps"], row["size_bytes"] / row["time_us"] / 1e3, 4)
@@ -45,8 +54,10 @@ class Table(unittest.TestCase):
         data = [line.split() for line in text if not line.startswith("#")]
         self.assertEqual(len(data), 28)
         for line, row in zip(data, rows(NODE)):
-            self.assertEqual([int(line[0]), int(line[1]), *line[2:5]],
-                             [row["size_bytes"], row["size_bytes"] // 4, "float", "sum", "-1"])
+            self.assertEqual(
+                [int(line[0]), int(line[1]), *line[2:5]],
+                [row["size_bytes"], row["size_bytes"] // 4, "float", "sum", "-1"],
+            )
             self.assertAlmostEqual(float(line[5]), row["time_us"], delta=0.006 * row["time_us"])
             self.assertAlmostEqual(float(line[7]), row["busbw_gbps"], delta=0.006)
 
@@ -56,8 +67,7 @@ class Table(unittest.TestCase):
             document = answer("allreduce", NODE, "--csv", path)
             table = list(csv.DictReader(path.read_text().splitlines()))
         self.assertEqual(list(table[0]), ROW)
-        self.assertEqual([float(row["time_us"]) for row in table],
-                         [row["time_us"] for row in document["rows"]])
+        self.assertEqual([float(row["time_us"]) for row in table], [row["time_us"] for row in document["rows"]])
 
     def test_one_rank_takes_no_time(self):
         for row in rows(NODE, "--gpus-per-node", "1"):
@@ -77,10 +87,16 @@ class Sizes(unittest.TestCase):
 
     def test_bad_ones_are_named(self):
         for arguments, words in [
-            (["-b", "many"], ['"many"', "-b"]), (["-b", "-8"], ["-b"]), (["-b", "nan"], ["-b"]),
-            (["-b", "2M", "-e", "1M"], ["-e 1M", "-b 2M"]), (["-f", "1"], ["--factor"]),
-            (["-i", "1"], ["-i"]), (["-i", "4", "-e", "1G"], ["10000"]), (["-e", "1e30"], ['-e: "1e30" is out of range']),
-            (["-f", "2", "-i", "1M"], ["--factor"]), (["-b", "8Gbps"], ["-b"]),
+            (["-b", "many"], ['"many"', "-b"]),
+            (["-b", "-8"], ["-b"]),
+            (["-b", "nan"], ["-b"]),
+            (["-b", "2M", "-e", "1M"], ["-e 1M", "-b 2M"]),
+            (["-f", "1"], ["--factor"]),
+            (["-i", "1"], ["-i"]),
+            (["-i", "4", "-e", "1G"], ["10000"]),
+            (["-e", "1e30"], ['-e: "1e30" is out of range']),
+            (["-f", "2", "-i", "1M"], ["--factor"]),
+            (["-b", "8Gbps"], ["-b"]),
         ]:
             with self.subTest(arguments=arguments):
                 outcome = ddpsim("allreduce", NODE, *arguments)
@@ -98,17 +114,22 @@ class Collectives(unittest.TestCase):
                 document = answer("allreduce", NODE, "--collective", collective, "-b", "1M", "-e", "1M")
                 self.assertEqual(document["collective"], collective)
                 self.assertEqual(document["confidence"]["grade"], "C")
-                row, = document["rows"]
+                (row,) = document["rows"]
                 self.assertEqual(list(row), ROW)
                 self.assertAlmostEqual(row["busbw_gbps"], row["algbw_gbps"] * factor, 4)
         self.assertNotIn("collective", answer("allreduce", NODE, "--collective", "all-reduce"))
-        for spelt, collective in (("all_gather", "all-gather"), ("reducescatter", "reduce-scatter"),
-                                  ("ReduceScatter", "reduce-scatter"), ("sendrecv", "send-recv")):
+        for spelt, collective in (
+            ("all_gather", "all-gather"),
+            ("reducescatter", "reduce-scatter"),
+            ("ReduceScatter", "reduce-scatter"),
+            ("sendrecv", "send-recv"),
+        ):
             self.assertEqual(answer("allreduce", NODE, "--collective", spelt)["collective"], collective)
 
     def test_sizes_are_whole_parts_of_16_bytes(self):
         def sizes(*arguments):
             return [row["size_bytes"] for row in rows(NODE, *arguments)]
+
         self.assertEqual(sizes("--collective", "all-gather", "-b", "100", "-e", "1000"), [128, 384, 768])
         self.assertEqual(sizes("--collective", "reduce", "-b", "100", "-e", "1000"), [100, 200, 400, 800])
 
@@ -121,7 +142,7 @@ class Collectives(unittest.TestCase):
         self.assertIn("no table of an all-reduce", outcome.err)
 
     def test_pairs_send_over_one_nic(self):
-        one, = rows("dgxa100@2", "--collective", "send-recv", "-b", "1G", "-e", "1G")
+        (one,) = rows("dgxa100@2", "--collective", "send-recv", "-b", "1G", "-e", "1G")
         self.assertLess(one["busbw_gbps"], 25)
         self.assertGreater(one["busbw_gbps"], 20)
 
@@ -158,8 +179,10 @@ class Nccl(unittest.TestCase):
             (["--nccl", "2.14.3", "--no-nvls"], ["2.17"]),
             (["--min-channels", "8", "--max-channels", "4"], ["--max-channels 4"]),
             (["--max-channels", "0"], ["--max-channels"]),
-            (["--buffer-size", "4"], ["--buffer-size"]), (["--buffer-size", "1B"], ["8KiB"]),
-            (["--torch", "new"], ["--torch"]), (["--nccl", "new"], ["--nccl"]),
+            (["--buffer-size", "4"], ["--buffer-size"]),
+            (["--buffer-size", "1B"], ["8KiB"]),
+            (["--torch", "new"], ["--torch"]),
+            (["--nccl", "new"], ["--nccl"]),
         ]:
             with self.subTest(arguments=arguments):
                 outcome = ddpsim("allreduce", HOPPER, *arguments)
@@ -169,8 +192,7 @@ class Nccl(unittest.TestCase):
 
     def test_simulate_takes_the_same_options(self):
         job = ["simulate", "resnet50-v100-b32", NODE]
-        self.assertEqual({b["protocol"] for b in answer(*job, "--protocol", "^LL128,Simple")["buckets"]},
-                         {"LL"})
+        self.assertEqual({b["protocol"] for b in answer(*job, "--protocol", "^LL128,Simple")["buckets"]}, {"LL"})
         self.assertEqual({b["channels"] for b in answer(*job, "--max-channels", "3")["buckets"]}, {3})
 
 

@@ -16,8 +16,13 @@ DIES = "each of the two dies (GCDs) of a card is a GPU"
 
 def commands(cluster, gpu):
     job = f"resnet50@{gpu}"
-    return [["simulate", job, cluster], ["tune", job, cluster], ["compare", job, cluster, cluster],
-            ["allreduce", cluster], ["topo", cluster]]
+    return [
+        ["simulate", job, cluster],
+        ["tune", job, cluster],
+        ["compare", job, cluster, cluster],
+        ["allreduce", cluster],
+        ["topo", cluster],
+    ]
 
 
 class Amd(unittest.TestCase):
@@ -42,8 +47,7 @@ class Amd(unittest.TestCase):
 
     def test_the_links_have_their_own_name(self):
         document = answer("topo", MI300X)
-        self.assertEqual(document["cluster"]["intra"],
-                         {"kind": "xgmi", "per_gpu_gbps": 448, "links_per_gpu": 7})
+        self.assertEqual(document["cluster"]["intra"], {"kind": "xgmi", "per_gpu_gbps": 448, "links_per_gpu": 7})
         node = document["node_types"][0]
         self.assertEqual({link["nccl_gbps"] for link in node["links"] if link["kind"] == "xgmi"}, {48})
         self.assertEqual(node["matrix"]["cells"][0][1], "XGMI")
@@ -56,26 +60,60 @@ class Amd(unittest.TestCase):
     def test_json_of_their_programs_is_read_as_their_tables(self):
         pairs = [(one, other) for one in range(4) for other in range(one + 1, 4)]
         kind = {pair: "XGMI" if pair[0] // 2 == pair[1] // 2 else "PCIE" for pair in pairs}
-        table = "== Link Type between two GPUs ==\n" + "".join(f" GPU{gpu}" for gpu in range(4)) + "\n" + "".join(
-            f"GPU{one} " + " ".join(kind.get((min(one, other), max(one, other)), "0") for other in range(4)) + "\n" for one in range(4))
-        of_rocm = {"card0": {"Card Series": "AMD Instinct MI210"},
-                   "system": {f"(Topology) Link type between DRM devices {one} and {other}": kind[one, other] for one, other in pairs}}
-        of_amd = [{"gpu": one, "links": [{"gpu": other, "link_type": kind.get((min(one, other), max(one, other)), "SELF"), "link_status": "DISABLED"}
-                                         for other in range(4)]} for one in range(4)]
+        table = (
+            "== Link Type between two GPUs ==\n"
+            + "".join(f" GPU{gpu}" for gpu in range(4))
+            + "\n"
+            + "".join(
+                f"GPU{one} " + " ".join(kind.get((min(one, other), max(one, other)), "0") for other in range(4)) + "\n"
+                for one in range(4)
+            )
+        )
+        of_rocm = {
+            "card0": {"Card Series": "AMD Instinct MI210"},
+            "system": {
+                f"(Topology) Link type between DRM devices {one} and {other}": kind[one, other] for one, other in pairs
+            },
+        }
+        of_amd = [
+            {
+                "gpu": one,
+                "links": [
+                    {
+                        "gpu": other,
+                        "link_type": kind.get((min(one, other), max(one, other)), "SELF"),
+                        "link_status": "DISABLED",
+                    }
+                    for other in range(4)
+                ],
+            }
+            for one in range(4)
+        ]
         with tempfile.TemporaryDirectory() as folder:
+
             def file(name, text):
                 path = pathlib.Path(folder, name)
                 path.write_text(text)
                 return path
+
             tables = answer("topo", f"{file('table.txt', table)} gpu:MI210")
-            for name, text, words in (("rocm.json", json.dumps(of_rocm), ""), ("amd.json", json.dumps(of_amd, indent=4), " gpu:MI210"),
-                                      ("amd-7.json", json.dumps({"gpu_data": of_amd}), " gpu:MI210")):
+            for name, text, words in (
+                ("rocm.json", json.dumps(of_rocm), ""),
+                ("amd.json", json.dumps(of_amd, indent=4), " gpu:MI210"),
+                ("amd-7.json", json.dumps({"gpu_data": of_amd}), " gpu:MI210"),
+            ):
                 document = answer("topo", f"{file(name, text)}{words}")
                 for key in ("node_types", "bottleneck"):
                     self.assertEqual(document[key], tables[key], name)
-                self.assertEqual("6 pairs of GPUs cannot reach each other's memory" in " ".join(document["warnings"]), name != "rocm.json")
-            for text, command in (({"card0": {"GPU use (%)": "0"}}, "rocm-smi --showtopo --json"), ([{"gpu": 0, "usage": {}}], "amd-smi topology --json"),
-                                  ({"gpu_data": [{"gpu": 0, "bdf": "0000:01:00.0"}]}, "amd-smi topology --json")):
+                self.assertEqual(
+                    "6 pairs of GPUs cannot reach each other's memory" in " ".join(document["warnings"]),
+                    name != "rocm.json",
+                )
+            for text, command in (
+                ({"card0": {"GPU use (%)": "0"}}, "rocm-smi --showtopo --json"),
+                ([{"gpu": 0, "usage": {}}], "amd-smi topology --json"),
+                ({"gpu_data": [{"gpu": 0, "bdf": "0000:01:00.0"}]}, "amd-smi topology --json"),
+            ):
                 outcome = ddpsim("topo", f"{file('other.json', json.dumps(text))} gpu:MI300X")
                 self.assertEqual(outcome.code, 3)
                 self.assertIn(f"Give the output of `{command}`", outcome.err)

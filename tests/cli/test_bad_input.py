@@ -90,13 +90,14 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--algorithm", "rings"], ["--algorithm", '"rings"', "ring, tree"]),
     ([*SIMULATE, "--protocol", "LL64"], ["--protocol", '"LL64"', "LL128"]),
     ([*SIMULATE, "--network", "torus"], ["--network", '"torus"', "analytic, flow"]),
-    (["simulate", "resnet50@GB200", "node:18 domain:18 gpu:4xGB200 nvswitch:900GBps", "--backend", "gloo"],
-     ["--backend gloo", "the cluster states none", "nic:1x100Gbps:ib"]),
+    (
+        ["simulate", "resnet50@GB200", "node:18 domain:18 gpu:4xGB200 nvswitch:900GBps", "--backend", "gloo"],
+        ["--backend gloo", "the cluster states none", "nic:1x100Gbps:ib"],
+    ),
     ([*SIMULATE, "--backend", "mpi"], ['--backend: "mpi" is not one of nccl, gloo']),
     ([*SIMULATE, "--backend", "1"], ['--backend: "1" is not one of nccl, gloo']),
     ([*SIMULATE, "--timing", "0"], ['--timing: "0" is not one of recorded, compacted']),
-    ([*SIMULATE, "--backend", "gloo", "--interference", "sm:0"],
-     ["--interference", "--backend gloo"]),
+    ([*SIMULATE, "--backend", "gloo", "--interference", "sm:0"], ["--interference", "--backend gloo"]),
     ([*TUNE, "--seed", "7"], ['"--seed" is not an option of ddpsim tune']),
     ([*SIMULATE, "--gloo", "step:9us"], ["--gloo", "--backend gloo"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "stp:9us"], ['"stp"', 'Did you mean "step"?']),
@@ -109,8 +110,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--backend", "gloo", "--algorithm", "ring"], ["--algorithm", "--backend gloo"]),
     ([*SIMULATE, "--backend", "gloo", "--network", "flow"], ["--network flow", "NCCL"]),
     ([*SIMULATE, "--process-groups", "3"], ["PyTorch 2.8", "round-robin", "1.13"]),
-    ([*SIMULATE, "--process-groups", "2", "--torch", "1.13", "--network", "flow"],
-     ["--process-groups", "flow"]),
+    ([*SIMULATE, "--process-groups", "2", "--torch", "1.13", "--network", "flow"], ["--process-groups", "flow"]),
     ([*SIMULATE, "--comm-hook", "bf16", "--nccl", "2.7.8"], ["--comm-hook bf16", "2.10"]),
     ([*SIMULATE, "--interference", "sm:x"], ["--interference", '"x"']),
     ([*SIMULATE, "--interference", "nccl:0"], ["--interference", "nccl"]),
@@ -122,8 +122,10 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--report", ""], ["--report", "empty name"]),
     ([*SIMULATE, "--report", "step.pdf"], ["--report", '"step.pdf"', "FILE.html"]),
     (["allreduce", "2xv100-nvlink", "--measured", "log.txt"], ["--measured", "--plot", "--report"]),
-    (["allreduce", "2xv100-nvlink", "--measured", "log.txt", "--plot", "p.svg", "--collective", "broadcast"],
-     ["--measured", "all_reduce_perf"]),
+    (
+        ["allreduce", "2xv100-nvlink", "--measured", "log.txt", "--plot", "p.svg", "--collective", "broadcast"],
+        ["--measured", "all_reduce_perf"],
+    ),
     (["import", "resnet50-v100-b32", "-o", ""], ["--output", "empty name"]),
     ([*SIMULATE, "--measured-step", "104"], ["--measured-step", '"104"', "unit"]),
     ([*SIMULATE, "--measured-step", "0ms"], ["--measured-step", "zero"]),
@@ -132,46 +134,60 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--measured-step", "90000s"], ["--measured-step", "day", "unit"]),
     (["compare", *SIMULATE[1:], "--measured-step", "100ms"], ["--measured-step", "100ms", "compared are"]),
     (["compare", *SIMULATE[1:], "--measured-step", f"{SIMULATE[2]}=100"], ["--measured-step", "unit"]),
-    (["compare", *SIMULATE[1:], "--measured-step", f"{SIMULATE[2]}=100ms", "--measured-step", f"{SIMULATE[2]}=99ms"],
-     ["--measured-step", "twice"]),
+    (
+        ["compare", *SIMULATE[1:], "--measured-step", f"{SIMULATE[2]}=100ms", "--measured-step", f"{SIMULATE[2]}=99ms"],
+        ["--measured-step", "twice"],
+    ),
     ([*SIMULATE, "--compute-scale", "0"], ["--compute-scale", '"0"']),
     ([*SIMULATE, "--compute-scale", "abc"], ["--compute-scale", '"abc"']),
     ([*SIMULATE, "--compute-scale", "1±2"], ["--compute-scale"]),
     (["simulate", "resnet50-v100-b32", A100, "--gpu", "H100"], ["--gpu", "H100", "A100"]),
     ([*SIMULATE, "--min-channels", "8", "--max-channels", "4"], ["--min-channels 8 is more than --max-channels 4"]),
     # Keys of a data loader that exclude or need each other.
-    *(([*SIMULATE, "--data-loader", keys], ["--data-loader: ", says]) for keys, says in [
-        ("batch=9ms,sample=1ms", "sample for one; leave one out"),
-        ("num_workers=2", "what a batch takes is missing"),
-        ("batch=9ms,storage=2GBps", "sample_bytes=SIZE belong together"),
-        ("batch=9ms,sample_bytes=110KB", "sample_bytes=SIZE belong together"),
-        ("batch=9ms,prefetch_factor=2", "refuses it without num_workers"),
-        ("batch=9ms,worker_start=1s", "num_workers=0 has no workers to start"),
-        ("batch=9ms,cores=4", "num_workers=0 has none"),
-        ("batch=9ms,non_blocking=true", "add pin_memory=true"),
-        ("batch=9ms,pcie=12GBps", "nothing is copied without batch_bytes=SIZE"),
-        ("batch=9ms,pin_memory=true", "depends on batch_bytes=SIZE; add it"),
-    ]),
+    *(
+        ([*SIMULATE, "--data-loader", keys], ["--data-loader: ", says])
+        for keys, says in [
+            ("batch=9ms,sample=1ms", "sample for one; leave one out"),
+            ("num_workers=2", "what a batch takes is missing"),
+            ("batch=9ms,storage=2GBps", "sample_bytes=SIZE belong together"),
+            ("batch=9ms,sample_bytes=110KB", "sample_bytes=SIZE belong together"),
+            ("batch=9ms,prefetch_factor=2", "refuses it without num_workers"),
+            ("batch=9ms,worker_start=1s", "num_workers=0 has no workers to start"),
+            ("batch=9ms,cores=4", "num_workers=0 has none"),
+            ("batch=9ms,non_blocking=true", "add pin_memory=true"),
+            ("batch=9ms,pcie=12GBps", "nothing is copied without batch_bytes=SIZE"),
+            ("batch=9ms,pin_memory=true", "depends on batch_bytes=SIZE; add it"),
+        ]
+    ),
     # Inputs that are uneven.
-    *(([*SIMULATE, "--uneven-inputs", "inputs=10+9", *more], ["--uneven-inputs: ", says]) for more, says in [
-        (["--dataset-size", "1000"], "gives every rank as many; leave one out"),
-        (["--sync-batchnorm"], "does not shadow what --sync-batchnorm sends"),
-        (["--static-graph"], "does not shadow what --static-graph sends"),
-        (["--process-groups", "2", "--torch", "1.13"], "does not shadow what --process-groups sends"),
-        (["--comm-hook", "powersgd"], "does not shadow what --comm-hook powersgd sends"),
-        (["--comm-hook", "post_localSGD"], "does not shadow what --comm-hook post_localSGD sends"),
-        (["--scheme", "fsdp2"], "DistributedDataParallel's join()"),
-    ]),
+    *(
+        ([*SIMULATE, "--uneven-inputs", "inputs=10+9", *more], ["--uneven-inputs: ", says])
+        for more, says in [
+            (["--dataset-size", "1000"], "gives every rank as many; leave one out"),
+            (["--sync-batchnorm"], "does not shadow what --sync-batchnorm sends"),
+            (["--static-graph"], "does not shadow what --static-graph sends"),
+            (["--process-groups", "2", "--torch", "1.13"], "does not shadow what --process-groups sends"),
+            (["--comm-hook", "powersgd"], "does not shadow what --comm-hook powersgd sends"),
+            (["--comm-hook", "post_localSGD"], "does not shadow what --comm-hook post_localSGD sends"),
+            (["--scheme", "fsdp2"], "DistributedDataParallel's join()"),
+        ]
+    ),
     ([*SIMULATE, "--uneven-inputs", "throw_on_early_termination=true"], ["--uneven-inputs: inputs is missing"]),
     ([*SIMULATE, "--drop-last", "loader"], ["--drop-last", "add --dataset-size"]),
     # What is told of one workload alone.
-    *(([*MIX, *more], [says]) for more, says in [
-        (["--plot", "a.svg"], "--plot: draws the speed of one workload"),
-        (["--report", "a.html"], "--report: draws one workload"),
-        (["--nnodes", "1:2", "--mtbf", "1000h"], "--nnodes: simulates runs of one workload"),
-        (["--samples", "1e6"], "--samples, --steps: of one workload"),
-    ]),
-    ([*COMPARE, "--samples", "1e6"], ["--samples, --steps, --mtbf: what they take is counted where there is a price", "--price list"]),
+    *(
+        ([*MIX, *more], [says])
+        for more, says in [
+            (["--plot", "a.svg"], "--plot: draws the speed of one workload"),
+            (["--report", "a.html"], "--report: draws one workload"),
+            (["--nnodes", "1:2", "--mtbf", "1000h"], "--nnodes: simulates runs of one workload"),
+            (["--samples", "1e6"], "--samples, --steps: of one workload"),
+        ]
+    ),
+    (
+        [*COMPARE, "--samples", "1e6"],
+        ["--samples, --steps, --mtbf: what they take is counted where there is a price", "--price list"],
+    ),
     ([*COMPARE, "--mtbf", "5h"], ["--samples, --steps, --mtbf: what they take is counted where there is a price"]),
     ([*COMPARE, "--compute-scale", "2", "--compute-scale", "3"], ["--compute-scale: given twice", "A100:2.3"]),
     ([*COMPARE, "--compute-scale", "A100:2", "--compute-scale", "A100:3"], ["--compute-scale: A100 is given twice"]),
@@ -184,7 +200,10 @@ USAGE_ERRORS = [
     ([*COMPARE, "--energy-price=-1", "--node-power", "3kW"], ["--energy-price: expected USD for a kWh"]),
     ([*COMPARE, "--scheme", "ddp", "--scheme", "ddp"], ["--scheme", "given twice"]),
     ([*COMPARE, "dgx1v@[8..2]", "--until", "efficiency<90%"], ["[8..2]: expected two numbers, the larger one behind"]),
-    ([*COMPARE, "dgx1v@[1..2000000]", "--until", "efficiency<90%"], ["values; type fewer decimals, or a shorter range"]),
+    (
+        [*COMPARE, "dgx1v@[1..2000000]", "--until", "efficiency<90%"],
+        ["values; type fewer decimals, or a shorter range"],
+    ),
     (["import", "resnet50-v100-b32", "--iteration", "1"], ["--iteration: only a trace has iterations"]),
     (["import", "a.json", "b.json", "--timing", "compacted"], ["--timing compacted: several ranks"]),
     ([*SIMULATE, "--background", "b.json"], ["--background: only --network flow"]),
@@ -198,11 +217,14 @@ USAGE_ERRORS = [
     (["allreduce", "dgx1v", "-b", "8", "-e", "1G", "-i", "8"], ["sizes; take a larger -i or -f"]),
     (["diff", "104ms", "105ms", "--max-slowdown", "x"], ["--max-slowdown", '"x"']),
     # The recording's GPU is the cluster's: a GPU that neither has is refused all the same.
-    *((
-        [command, "resnet50-v100-b32", "p3dn@2", "--gpu", "H100", *more],
-        ["--gpu H100", "V100", "--gpu names"],
-    ) for command in ("simulate", "tune", "advise", "compare")
-      for more in ([], ["--compute-scale", "2"] if command != "compare" else ["--threads", "1"])),
+    *(
+        (
+            [command, "resnet50-v100-b32", "p3dn@2", "--gpu", "H100", *more],
+            ["--gpu H100", "V100", "--gpu names"],
+        )
+        for command in ("simulate", "tune", "advise", "compare")
+        for more in ([], ["--compute-scale", "2"] if command != "compare" else ["--threads", "1"])
+    ),
 ]
 
 # (workload text, fragments): written to bad.json, read by `simulate bad.json 2xv100-nvlink`
@@ -242,11 +264,11 @@ BAD_FIELDS = [
     ({"batch_per_gpu": 0}, ["/batch_per_gpu"]),
     ({"forward": {"duration_us": -5}}, ["/forward/duration_us"]),
     ({"forward": {"duration_us": "5"}}, ["/forward/duration_us"]),
-    ({"backward": {"duration_us": 10, "ready": [{"parameter": 1, "at_us": 1}]}},
-     ["/backward/ready/0"]),
-    ({"backward": {"duration_us": 10, "ready": [{"parameter": 0, "at_us": 1},
-                                                {"parameter": 0, "at_us": 2}]}},
-     ["/backward/ready/1"]),
+    ({"backward": {"duration_us": 10, "ready": [{"parameter": 1, "at_us": 1}]}}, ["/backward/ready/0"]),
+    (
+        {"backward": {"duration_us": 10, "ready": [{"parameter": 0, "at_us": 1}, {"parameter": 0, "at_us": 2}]}},
+        ["/backward/ready/1"],
+    ),
     ({"optimizer": {"duration_us": 1e300}}, ["/optimizer/duration_us"]),
 ]
 
@@ -258,7 +280,7 @@ BAD_CLUSTERS = [
     ("node:0 gpu:8xV100 nvswitch:150GBps", ["node:0"]),
     ("node:two gpu:8xV100 nvswitch:150GBps", ["node:two"]),
     ("node:1 gpu:V100 nvswitch:150GBps", ["gpu:V100"]),
-    ("node:1 gpu:8xV101 nvswitch:150GBps", ["V101", 'Spelt alike: V100;']),
+    ("node:1 gpu:8xV101 nvswitch:150GBps", ["V101", "Spelt alike: V100;"]),
     ("node:1 gpu:8xV100 nvswitch:150", ["nvswitch:150", "unit"]),
     ("node:1 gpu:8xV100 nvswitch:0GBps", ["nvswitch:0GBps"]),
     ("node:1 gpu:8xV100 nvswich:150GBps", ["nvswich", "nvswitch"]),
@@ -266,8 +288,7 @@ BAD_CLUSTERS = [
     ("node:1 node:1 gpu:8xV100 nvswitch:150GBps", ["node"]),
     ("node:2 gpu:8xV100 nvswitch:150GBps", ["network", "nic:"]),
     ("node:2 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:wifi", ["wifi", "roce"]),
-    ("node:2 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:ib oversubscription:0.5",
-     ["oversubscription"]),
+    ("node:2 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:ib oversubscription:0.5", ["oversubscription"]),
     ("node:2 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:ib latency:5", ["latency:5", "unit"]),
     ("node:99999999999999999999 gpu:8xV100 nvswitch:150GBps", ["node:"]),
     ("dgx1v@0", ["dgx1v"]),
@@ -304,31 +325,31 @@ class BadInput(unittest.TestCase):
             with empty_folder() as folder:
                 (folder / "bad.json").write_bytes(text)
                 outputs = ["--timeline", "t.pftrace", "--csv", "t.csv"]
-                self.refused(["simulate", "bad.json", "2xv100-nvlink", *outputs], BAD_INPUT,
-                             ["bad.json", *fragments], folder)
+                self.refused(
+                    ["simulate", "bad.json", "2xv100-nvlink", *outputs], BAD_INPUT, ["bad.json", *fragments], folder
+                )
                 self.refused(["import", "bad.json", "-o", "w.json"], BAD_INPUT, ["bad.json"], folder)
 
     def test_workload_fields(self):
-        good = {**workload([WEIGHT], [0]), "forward": {"duration_us": 5},
-                "optimizer": {"duration_us": 1}}
+        good = {**workload([WEIGHT], [0]), "forward": {"duration_us": 5}, "optimizer": {"duration_us": 1}}
         with empty_folder() as folder:
             path = write_json(folder / "good.json", good)
             self.assertEqual(ddpsim("simulate", path, "2xv100-nvlink").code, 0)
             for change, fragments in BAD_FIELDS:
                 write_json(folder / "bad.json", {**good, **change})
-                self.refused(["simulate", "bad.json", "2xv100-nvlink"], BAD_INPUT,
-                             ["bad.json", *fragments], folder)
+                self.refused(["simulate", "bad.json", "2xv100-nvlink"], BAD_INPUT, ["bad.json", *fragments], folder)
 
     def test_workloads_by_name(self):
         with empty_folder() as folder:
-            for name, fragments in [("resnet50-v100-b3", ['Did you mean "resnet50-v100-b32"?']),
-                                    ("missing.json", ["no such file"]),
-                                    ("resnet50@V10", ["Spelt alike: A10, V100;"]),
-                                    ("resnet5@V100", ['Did you mean "resnet50"?']),
-                                    ("resnet50", ["resnet50@V100"]),
-                                    (".", ["folder"])]:
-                self.refused(["simulate", name, "2xv100-nvlink"], BAD_INPUT, [name, *fragments],
-                             folder)
+            for name, fragments in [
+                ("resnet50-v100-b3", ['Did you mean "resnet50-v100-b32"?']),
+                ("missing.json", ["no such file"]),
+                ("resnet50@V10", ["Spelt alike: A10, V100;"]),
+                ("resnet5@V100", ['Did you mean "resnet50"?']),
+                ("resnet50", ["resnet50@V100"]),
+                (".", ["folder"]),
+            ]:
+                self.refused(["simulate", name, "2xv100-nvlink"], BAD_INPUT, [name, *fragments], folder)
 
     def test_clusters(self):
         with empty_folder() as folder:
@@ -338,18 +359,25 @@ class BadInput(unittest.TestCase):
     def test_cluster_files(self):
         good = json.loads((ROOT / "topologies" / "data" / "dgx1v.json").read_text())
         with empty_folder() as folder:
-            for text, fragments in [("", ["empty"]), ("{", []), ('{"schema": "ddpsim.workload/1"}', []),
-                                    (json.dumps({**good, "nodes": -1}), ["/nodes"]),
-                                    (json.dumps({**good, "nods": 1}), ["nods", "Did you mean"])]:
+            for text, fragments in [
+                ("", ["empty"]),
+                ("{", []),
+                ('{"schema": "ddpsim.workload/1"}', []),
+                (json.dumps({**good, "nodes": -1}), ["/nodes"]),
+                (json.dumps({**good, "nods": 1}), ["nods", "Did you mean"]),
+            ]:
                 (folder / "bad.json").write_text(text)
-                self.refused(["tune", "resnet50-v100-b32", "bad.json"], BAD_INPUT,
-                             ["bad.json", *fragments], folder)
+                self.refused(["tune", "resnet50-v100-b32", "bad.json"], BAD_INPUT, ["bad.json", *fragments], folder)
             self.refused(["tune", "resnet50-v100-b32", "."], BAD_INPUT, ["directory"], folder)
 
     def test_another_gpu_needs_a_scale(self):
         with empty_folder() as folder:
-            self.refused(["simulate", "resnet50-v100-b32", A100], BAD_INPUT,
-                         ["V100", "A100", "--compute-scale", "--gpu A100"], folder)
+            self.refused(
+                ["simulate", "resnet50-v100-b32", A100],
+                BAD_INPUT,
+                ["V100", "A100", "--compute-scale", "--gpu A100"],
+                folder,
+            )
 
     def test_more_gpus_than_exist(self):
         with empty_folder() as folder:
@@ -358,18 +386,20 @@ class BadInput(unittest.TestCase):
     def test_a_bad_gzip_stream(self):
         whole = gzip.compress(FIXTURE.read_bytes())
         with empty_folder() as folder:
-            for damaged in (whole[:len(whole) // 2], whole[:-8] + b"\0" * 8, whole[:12]):
+            for damaged in (whole[: len(whole) // 2], whole[:-8] + b"\0" * 8, whole[:12]):
                 (folder / "trace.json.gz").write_bytes(damaged)
-                self.refused(["import", "trace.json.gz", "-o", "w.json"], BAD_INPUT,
-                             ["trace.json.gz"], folder)
+                self.refused(["import", "trace.json.gz", "-o", "w.json"], BAD_INPUT, ["trace.json.gz"], folder)
 
     def test_an_iteration_the_trace_lacks(self):
         with empty_folder() as folder:
             self.refused(["import", FIXTURE, "--iteration", "99"], BAD_INPUT, ["99"], folder)
 
     def test_shapes_that_are_not_known(self):
-        document = {**workload([{**WEIGHT, "shape": None}], [0]), "forward": {"duration_us": 5},
-                    "optimizer": {"duration_us": 1}}
+        document = {
+            **workload([{**WEIGHT, "shape": None}], [0]),
+            "forward": {"duration_us": 5},
+            "optimizer": {"duration_us": 1},
+        }
         with empty_folder() as folder:
             write_json(folder / "bare.json", document)
             for command in (["simulate", "bare.json", "2xv100-nvlink"], ["buckets", "bare.json"]):
@@ -382,14 +412,31 @@ class BadInput(unittest.TestCase):
             pathlib.Path(folder, "file").write_text("x")
             pathlib.Path(folder, "steps.csv").write_text("step_time_ms\n1\n2\n3\n")
             for name in ("x" * 300, "x" * 5000, "loop", "loop/x", "file/x"):
-                for command in (["simulate", name, "dgx1v"], ["simulate", "resnet18", name], ["simulate", f"{name}@V100", "dgx1v"], ["topo", name],
-                                ["topo", f"dgx1v switches:{name}"], ["buckets", name], ["tune", name, "dgx1v"], ["advise", name, "dgx1v"],
-                                ["import", name], ["import", name, name], ["diff", name, "steps.csv"], ["diff", "steps.csv", f"{name}:step_time_ms"],
-                                ["validate", name, "104ms"], ["validate", "104ms", name], ["calibrate", name, "--cluster", "dgx1v", "-o", "c.json"],
-                                ["calibrate", f"{name}@2x8", "--cluster", "dgx1v", "-o", "c.json"],
-                                ["calibrate", "steps.csv", "--cluster", name, "-o", "c.json"], ["compare", "resnet18", name, "dgx1v"],
-                                ["compare", "--study", name], ["sweep", name], ["sweep", "--join", name],
-                                [*SIMULATE, "--network", "flow", "--background", name], [*SIMULATE, "--measured-step", name]):
+                for command in (
+                    ["simulate", name, "dgx1v"],
+                    ["simulate", "resnet18", name],
+                    ["simulate", f"{name}@V100", "dgx1v"],
+                    ["topo", name],
+                    ["topo", f"dgx1v switches:{name}"],
+                    ["buckets", name],
+                    ["tune", name, "dgx1v"],
+                    ["advise", name, "dgx1v"],
+                    ["import", name],
+                    ["import", name, name],
+                    ["diff", name, "steps.csv"],
+                    ["diff", "steps.csv", f"{name}:step_time_ms"],
+                    ["validate", name, "104ms"],
+                    ["validate", "104ms", name],
+                    ["calibrate", name, "--cluster", "dgx1v", "-o", "c.json"],
+                    ["calibrate", f"{name}@2x8", "--cluster", "dgx1v", "-o", "c.json"],
+                    ["calibrate", "steps.csv", "--cluster", name, "-o", "c.json"],
+                    ["compare", "resnet18", name, "dgx1v"],
+                    ["compare", "--study", name],
+                    ["sweep", name],
+                    ["sweep", "--join", name],
+                    [*SIMULATE, "--network", "flow", "--background", name],
+                    [*SIMULATE, "--measured-step", name],
+                ):
                     outcome = ddpsim(*command, cwd=folder)
                     with self.subTest(command=command):
                         self.assertIn(outcome.code, (USAGE, BAD_INPUT), outcome.err)
@@ -401,77 +448,144 @@ STUDY = {"schema": "ddpsim.study/1", "workload": "resnet18@V100", "candidates": 
 BOTH = ["compare", "sweep"]
 # (commands, what is another in STUDY, None: not there; what is said behind "ddpsim: study.json:")
 STUDIES = [
-    (BOTH, {"options": {"--torch": "2.8"}},
-     '/options/--torch: options are keys without dashes here. Write "torch"'),
-    (BOTH, {"options": {"trch": "2.8"}},
-     '/options/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?'),
-    (BOTH, {"options": {"torch": True}},
-     '/options/torch: --torch takes a value. Write the value in place of true'),
-    (BOTH, {"options": {"static-graph": 1}},
-     '/options/static-graph: --static-graph takes no value. Write true or false'),
-    (BOTH, {"workloads": [], "workload": None},
-     '/workloads: is empty. Name at least one workload'),
-    (BOTH, {"workloads": ["resnet50@V100"]},
-     '/workloads: stands beside /workload. Give one of the two'),
-    (BOTH, {"candidates": [{"label": "a"}]},
-     '/candidates/0: missing "cluster"'),
-    (BOTH, {"workloads": [{"workload": "resnet18@V100", "share": -1}], "workload": None},
-     '/workloads/0/share: -1 is out of range; expected a number from 0 to 1000000000'),
-    (BOTH, {"workloads": [{"share": 1}], "workload": None},
-     '/workloads/0: missing "workload"'),
-    (BOTH, {"schema": "ddpsim.result/1"},
-     '/schema: "ddpsim.result/1" is not known; expected one of: ddpsim.study/1. Did you mean "ddpsim.study/1"?'),
-    (BOTH, {"about": 3},
-     '/about: 3 is not a string; expected text in quotes'),
-    (BOTH, {"options": {"torch": {}}},
-     '/options/torch: an object is not true or false'),
-    (["sweep"], {"candidates": []},
-     '/candidates: is empty. Name at least one cluster'),
-    (["sweep"], {"workload": None},
-     ' missing "workload"'),
-    (["compare"], {"options": {"csv": "a.csv"}},
-     '/options/csv: --csv names a file to write, and a study names none. Leave it out, and type --csv beside the study'),
-    (["compare"], {"options": {"json": True}},
-     '/options/json: --json says how the answer is shown, and a study says only what is asked. Leave it out, and type --json beside the study'),
-    (["compare"], {"options": {"quiet": True}},
-     '/options/quiet: --quiet says how the answer is shown, and a study says only what is asked. Leave it out, and type --quiet beside the study'),
-    (["compare"], {"grid": {"bucket-cap-mb": [5]}},
-     '/grid: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out'),
-    (["compare"], {"measured_with": {}},
-     '/measured_with: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out'),
-    (["sweep"], {"grid": {"bucket-cap-mb": 5}},
-     '/grid/bucket-cap-mb: varies, so it is a list. Write [value, …], or move it to /options'),
-    (["sweep"], {"grid": {"bucket-cap-mb": []}},
-     '/grid/bucket-cap-mb: is empty. Give at least one value'),
-    (["sweep"], {"grid": {"bucket-cap-mb": [5]}, "options": {"bucket-cap-mb": 5}},
-     '/grid/bucket-cap-mb: stands in /options, too. Give it in one of the two'),
-    (["sweep"], {"grid": {"measured-step": ["dgx1v=100ms"]}},
-     "/grid/measured-step: does not vary: it is of today's job. Give it in /options"),
-    (["sweep"], {"grid": {"trch": ["2.8"]}},
-     '/grid/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?'),
-    (["sweep"], {"grid": {"static-graph": ["yes"]}},
-     '/grid/static-graph/0: --static-graph takes no value. Write true or false'),
-    (["sweep"], {"grid": {"bucket-cap-mb": [5]}, "measured_with": {"bucket-cap-mb": 5}},
-     '/measured_with: no step was measured. Leave it out'),
-    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5]}},
-     ' a step was measured: say which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}'),
-    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5], "torch": ["2.8"]},
-                "measured_with": {"bucket-cap-mb": 5}},
-     '/measured_with: misses torch: a step was measured: say which value each option of "grid" had'),
-    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5]},
-                "measured_with": {"bucket-cap-mb": 5, "torch": "2.8"}},
-     '/measured_with/torch: does not vary. Name options of "grid" alone'),
-    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "workloads": ["resnet18@V100", "resnet50@V100"], "workload": None},
-     '/workloads: a step was measured, which is of one workload. Sweep this workload by itself'),
-    (["sweep"], {"grid": {"bucket-cap-mb": list(range(1, 1002)), "accumulate": list(range(1, 1002))}, "candidates": ["dgx1v@1..10"]},
-     ' has more than 10000000 points. Split it into several studies'),
-    (["sweep"], {"grid": {"scheme": [["ddp", "fsdp2"]]}},
-     '/grid/scheme/0: --scheme: a point of a sweep has one; several are values of its grid'),
-    (["sweep"], {"candidates": ["dgx1v@4..2"], "grid": {"bucket-cap-mb": [5]}},
-     "/candidates: \"dgx1v@4..2\": the range ends below its start."
-     " Expected items such as {1,2,4} or {1..16*2}, in a name's size also dgxa100@1..16*2: whole numbers from 1 to 1000000, at most 10000 clusters"),
-    (["sweep"], {"candidates": ["a=dgx1v", "a=p3dn"], "grid": {"bucket-cap-mb": [5]}},
-     '/candidates: a: two candidates have this label; give each its own'),
+    (BOTH, {"options": {"--torch": "2.8"}}, '/options/--torch: options are keys without dashes here. Write "torch"'),
+    (BOTH, {"options": {"trch": "2.8"}}, '/options/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?'),
+    (BOTH, {"options": {"torch": True}}, "/options/torch: --torch takes a value. Write the value in place of true"),
+    (
+        BOTH,
+        {"options": {"static-graph": 1}},
+        "/options/static-graph: --static-graph takes no value. Write true or false",
+    ),
+    (BOTH, {"workloads": [], "workload": None}, "/workloads: is empty. Name at least one workload"),
+    (BOTH, {"workloads": ["resnet50@V100"]}, "/workloads: stands beside /workload. Give one of the two"),
+    (BOTH, {"candidates": [{"label": "a"}]}, '/candidates/0: missing "cluster"'),
+    (
+        BOTH,
+        {"workloads": [{"workload": "resnet18@V100", "share": -1}], "workload": None},
+        "/workloads/0/share: -1 is out of range; expected a number from 0 to 1000000000",
+    ),
+    (BOTH, {"workloads": [{"share": 1}], "workload": None}, '/workloads/0: missing "workload"'),
+    (
+        BOTH,
+        {"schema": "ddpsim.result/1"},
+        '/schema: "ddpsim.result/1" is not known; expected one of: ddpsim.study/1. Did you mean "ddpsim.study/1"?',
+    ),
+    (BOTH, {"about": 3}, "/about: 3 is not a string; expected text in quotes"),
+    (BOTH, {"options": {"torch": {}}}, "/options/torch: an object is not true or false"),
+    (["sweep"], {"candidates": []}, "/candidates: is empty. Name at least one cluster"),
+    (["sweep"], {"workload": None}, ' missing "workload"'),
+    (
+        ["compare"],
+        {"options": {"csv": "a.csv"}},
+        "/options/csv: --csv names a file to write, and a study names none. Leave it out, and type --csv beside the study",
+    ),
+    (
+        ["compare"],
+        {"options": {"json": True}},
+        "/options/json: --json says how the answer is shown, and a study says only what is asked. Leave it out, and type --json beside the study",
+    ),
+    (
+        ["compare"],
+        {"options": {"quiet": True}},
+        "/options/quiet: --quiet says how the answer is shown, and a study says only what is asked. Leave it out, and type --quiet beside the study",
+    ),
+    (
+        ["compare"],
+        {"grid": {"bucket-cap-mb": [5]}},
+        "/grid: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out",
+    ),
+    (
+        ["compare"],
+        {"measured_with": {}},
+        "/measured_with: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out",
+    ),
+    (
+        ["sweep"],
+        {"grid": {"bucket-cap-mb": 5}},
+        "/grid/bucket-cap-mb: varies, so it is a list. Write [value, …], or move it to /options",
+    ),
+    (["sweep"], {"grid": {"bucket-cap-mb": []}}, "/grid/bucket-cap-mb: is empty. Give at least one value"),
+    (
+        ["sweep"],
+        {"grid": {"bucket-cap-mb": [5]}, "options": {"bucket-cap-mb": 5}},
+        "/grid/bucket-cap-mb: stands in /options, too. Give it in one of the two",
+    ),
+    (
+        ["sweep"],
+        {"grid": {"measured-step": ["dgx1v=100ms"]}},
+        "/grid/measured-step: does not vary: it is of today's job. Give it in /options",
+    ),
+    (
+        ["sweep"],
+        {"grid": {"trch": ["2.8"]}},
+        '/grid/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?',
+    ),
+    (
+        ["sweep"],
+        {"grid": {"static-graph": ["yes"]}},
+        "/grid/static-graph/0: --static-graph takes no value. Write true or false",
+    ),
+    (
+        ["sweep"],
+        {"grid": {"bucket-cap-mb": [5]}, "measured_with": {"bucket-cap-mb": 5}},
+        "/measured_with: no step was measured. Leave it out",
+    ),
+    (
+        ["sweep"],
+        {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5]}},
+        ' a step was measured: say which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}',
+    ),
+    (
+        ["sweep"],
+        {
+            "candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}],
+            "grid": {"bucket-cap-mb": [5], "torch": ["2.8"]},
+            "measured_with": {"bucket-cap-mb": 5},
+        },
+        '/measured_with: misses torch: a step was measured: say which value each option of "grid" had',
+    ),
+    (
+        ["sweep"],
+        {
+            "candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}],
+            "grid": {"bucket-cap-mb": [5]},
+            "measured_with": {"bucket-cap-mb": 5, "torch": "2.8"},
+        },
+        '/measured_with/torch: does not vary. Name options of "grid" alone',
+    ),
+    (
+        ["sweep"],
+        {
+            "candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}],
+            "workloads": ["resnet18@V100", "resnet50@V100"],
+            "workload": None,
+        },
+        "/workloads: a step was measured, which is of one workload. Sweep this workload by itself",
+    ),
+    (
+        ["sweep"],
+        {
+            "grid": {"bucket-cap-mb": list(range(1, 1002)), "accumulate": list(range(1, 1002))},
+            "candidates": ["dgx1v@1..10"],
+        },
+        " has more than 10000000 points. Split it into several studies",
+    ),
+    (
+        ["sweep"],
+        {"grid": {"scheme": [["ddp", "fsdp2"]]}},
+        "/grid/scheme/0: --scheme: a point of a sweep has one; several are values of its grid",
+    ),
+    (
+        ["sweep"],
+        {"candidates": ["dgx1v@4..2"], "grid": {"bucket-cap-mb": [5]}},
+        '/candidates: "dgx1v@4..2": the range ends below its start.'
+        " Expected items such as {1,2,4} or {1..16*2}, in a name's size also dgxa100@1..16*2: whole numbers from 1 to 1000000, at most 10000 clusters",
+    ),
+    (
+        ["sweep"],
+        {"candidates": ["a=dgx1v", "a=p3dn"], "grid": {"bucket-cap-mb": [5]}},
+        "/candidates: a: two candidates have this label; give each its own",
+    ),
 ]
 
 
@@ -524,8 +638,7 @@ class FailingMachine(unittest.TestCase):
     def test_a_full_standard_output(self):
         for arguments in ([*SIMULATE], [*SIMULATE, "--json"], ["list"], ["buckets", "resnet18"]):
             with open("/dev/full", "w") as full:
-                process = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE,
-                                         text=True)
+                process = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
             with self.subTest(arguments=arguments):
                 self.assertEqual(process.returncode, FAILURE)
                 self.assertRegex(process.stderr, r"\Addpsim: cannot write[^\n]+\n\Z")

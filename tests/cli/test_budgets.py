@@ -43,17 +43,30 @@ sys.exit(os.waitstatus_to_exitcode(status) % 256)
 
 def measured(*arguments, addresses=0):
     """The outcome of a command and the most memory it held, in bytes. `addresses`: how many it may have, as ulimit -v."""
-    process = subprocess.run([sys.executable, "-S", "-c", STARTER, str(addresses), str(PATIENCE), BINARY, *map(str, arguments)],
-                             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8")
+    process = subprocess.run(
+        [sys.executable, "-S", "-c", STARTER, str(addresses), str(PATIENCE), BINARY, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+    )
     process.stderr, _, held = process.stderr.rstrip("\n").rpartition(" ")
     return Outcome(process), int(held)
 
 
 def header(name, size, kind=b"0"):
     block = bytearray(512)
-    for at, field in ((0, name), (100, b"0000644"), (108, b"0000000"), (116, b"0000000"), (124, b"%011o" % size),
-                      (136, b"00000000000"), (148, b" " * 8), (156, kind), (257, b"ustar\x0000")):
-        block[at:at + len(field)] = field
+    for at, field in (
+        (0, name),
+        (100, b"0000644"),
+        (108, b"0000000"),
+        (116, b"0000000"),
+        (124, b"%011o" % size),
+        (136, b"00000000000"),
+        (148, b" " * 8),
+        (156, kind),
+        (257, b"ustar\x0000"),
+    ):
+        block[at : at + len(field)] = field
     block[148:156] = b"%06o\0 " % sum(block)
     return bytes(block)
 
@@ -99,8 +112,12 @@ class Budgets(unittest.TestCase):
         said, held = measured(*command)
         self.assertIn(said.code, codes, said.err)
         most = self.alone + ROOM + multiple * read
-        self.assertLessEqual(held, most, f"{command}: {held / MIB:.0f} MiB held of {read / MIB:.0f} MiB read, {multiple} times "
-                             f"that and 64 MiB above the program's {self.alone / MIB:.0f} MiB are {most / MIB:.0f}")
+        self.assertLessEqual(
+            held,
+            most,
+            f"{command}: {held / MIB:.0f} MiB held of {read / MIB:.0f} MiB read, {multiple} times "
+            f"that and 64 MiB above the program's {self.alone / MIB:.0f} MiB are {most / MIB:.0f}",
+        )
         return said
 
     def text(self, name, content):
@@ -115,12 +132,18 @@ class Budgets(unittest.TestCase):
 
     def archive(self, members):
         """A collected job of rank 0 with these: path -> (kind, bytes)."""
-        manifest = {"schema": "ddpsim.collect/1", "ranks": 1, "nodes": 1,
-                    "members": [{"path": path, "kind": kind, "rank": 0, "node": 0} for path, (kind, _) in members.items()]}
+        manifest = {
+            "schema": "ddpsim.collect/1",
+            "ranks": 1,
+            "nodes": 1,
+            "members": [{"path": path, "kind": kind, "rank": 0, "node": 0} for path, (kind, _) in members.items()],
+        }
         path = self.folder / f"job{len(list(self.folder.iterdir()))}.tar.gz"
         with tarfile.open(path, "w:gz", compresslevel=1) as tar:
-            for name, content in [("manifest.json", json.dumps(manifest).encode()),
-                                  *((name, content) for name, (_, content) in members.items())]:
+            for name, content in [
+                ("manifest.json", json.dumps(manifest).encode()),
+                *((name, content) for name, (_, content) in members.items()),
+            ]:
                 entry = tarfile.TarInfo("job/" + name)
                 entry.size = len(content)
                 tar.addfile(entry, io.BytesIO(content))
@@ -136,16 +159,24 @@ class Budgets(unittest.TestCase):
 
     def test_bombs_of_one_layer(self):
         entries = 4_000_000
-        attributes = b"".join(record(key, value) for key, value in (
-            ("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.name", "j/s"),
-            ("GNU.sparse.realsize", str(2**40))))
+        attributes = b"".join(
+            record(key, value)
+            for key, value in (
+                ("GNU.sparse.major", "1"),
+                ("GNU.sparse.minor", "0"),
+                ("GNU.sparse.name", "j/s"),
+                ("GNU.sparse.realsize", str(2**40)),
+            )
+        )
         head = b"%d\n" % entries
         size = (len(head) + 4 * entries + 511) // 512 * 512
         body = (head + b"0\n0\n" * entries).ljust(size + 512, b"\0")
         name = header(b"././@LongLink", MIB, b"L") + b"j/a".ljust(MIB, b"\0")
         bombs = {
-            "sparse": ([header(b"x", len(attributes), b"x"), attributes.ljust(512, b"\0"),
-                        header(b"j/s", size + 512), body], "is a sparse file"),
+            "sparse": (
+                [header(b"x", len(attributes), b"x"), attributes.ljust(512, b"\0"), header(b"j/s", size + 512), body],
+                "is a sparse file",
+            ),
             "names": ([name] * 30, "more than 64 KiB"),
             "zeros": ([header(b"j/a", 200 * MIB)] + [bytes(MIB)] * 200, "more than 250 times its size"),
             "many": ([header(b"j/d%d" % number, 0, b"5") for number in range(5000)], "more than 4096 files"),
@@ -162,8 +193,11 @@ class Budgets(unittest.TestCase):
         self.assertNotIn("tar", ddpsim("import", path).err.replace(str(path), ""))
 
     def test_an_archive_takes_twice_what_is_in_it(self):
-        lines = b"".join(b"n%d:1:2 [0] NCCL INFO Channel %d/0 : %d[0] -> %d[0] [send] via NET/IB/0/GDRDMA\n" % (
-            number % 9999, number % 32, number, number + 1) for number in range(150_000))
+        lines = b"".join(
+            b"n%d:1:2 [0] NCCL INFO Channel %d/0 : %d[0] -> %d[0] [send] via NET/IB/0/GDRDMA\n"
+            % (number % 9999, number % 32, number, number + 1)
+            for number in range(150_000)
+        )
         path = self.archive({"nccl/rank0.txt": ("nccl_log", lines)})
         self.within(len(lines), self.stated("archive"), "diff", path, path, codes=(0, 3))
         self.within(len(lines), self.stated("archive"), "import", path, codes=(3,))
@@ -184,8 +218,10 @@ class Budgets(unittest.TestCase):
             base.execute("CREATE TABLE StringIds (id, value TEXT)")
             base.executemany("INSERT INTO StringIds VALUES (?, 'k')", ((one,) for one in ids))
             base.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME")
-            base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 0, 117440513, ?, 1, 0, NULL)",
-                             ((number,) for number in range(20_000)))
+            base.executemany(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 0, 117440513, ?, 1, 0, NULL)",
+                ((number,) for number in range(20_000)),
+            )
         base.close()
         return path
 
@@ -201,7 +237,7 @@ class Budgets(unittest.TestCase):
             with self.subTest(table):
                 path = self.export(small=True)
                 base = sqlite3.connect(path)
-                root, = base.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+                (root,) = base.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
                 base.close()
                 content = bytearray(path.read_bytes())
                 page = lambda number: slice((number - 1) * 512, number * 512)
@@ -238,9 +274,14 @@ class Budgets(unittest.TestCase):
         self.assertIn("nccl.log:1: longer than 1 MiB", said.out + said.err)
 
     def test_a_log_of_many_lines(self):
-        log = self.text("nccl.log", "".join(
-            f"n{number % 9999}:1:{number} [0] NCCL INFO Channel {number % 32}/0 : {number}[0] -> {number + 1}[0] [receive] via "
-            "NET/IB/0\n" + f"n{number}:1:2 [0] NCCL INFO comm 0x1 rank 3 nRanks {number + 2}\n" for number in range(50_000)))
+        log = self.text(
+            "nccl.log",
+            "".join(
+                f"n{number % 9999}:1:{number} [0] NCCL INFO Channel {number % 32}/0 : {number}[0] -> {number + 1}[0] [receive] via "
+                "NET/IB/0\n" + f"n{number}:1:2 [0] NCCL INFO comm 0x1 rank 3 nRanks {number + 2}\n"
+                for number in range(50_000)
+            ),
+        )
         self.within(2 * log.stat().st_size, self.stated("log"), "diff", log, log, codes=(0, 3))
 
     def test_tables_of_too_many_rows_or_runs_are_refused(self):
@@ -272,17 +313,40 @@ class Budgets(unittest.TestCase):
             ("JSON document", "cut.json", '{"schema":"ddpsim.workload/1","x":[' + "[]," * count, ["import"]),
             ("JSON document", "cluster.json", '{"schema":"ddpsim.cluster/1","x":[' + "1," * count + "1]}", ["topo"]),
             ("XML", "topo.xml", '<system version="1">' + "<a/>" * count + "</system>", ["topo"]),
-            ("matrix of nvidia-smi, tables of rocm-smi", "matrix.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV1\t0\nGPU1\tNV1\t X \t0\n" +
-             "\n" * (8 * MIB), ["topo"]),
+            (
+                "matrix of nvidia-smi, tables of rocm-smi",
+                "matrix.txt",
+                "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV1\t0\nGPU1\tNV1\t X \t0\n" + "\n" * (8 * MIB),
+                ["topo"],
+            ),
             ("trace", "long.json", '{"traceEvents":[{"ph":"X","name":"' + "a" * (24 * MIB) + '"}]}', ["import"]),
-            ("trace", "many.json", '{"schemaVersion":1,"traceEvents":[' + ",".join(
-                event % (number, number, number) for number in range(50_000)) + "]}", ["import"]),
-            ("table", "layers.csv", "layer,parameters,forward_us,backward_us\n" + "".join(
-                f"l{number},1,1,1\n" for number in range(200_000)), ["import"]),
-            ("table", "caps.csv", "bucket_cap_mb,iteration_ms\n" + "".join(
-                f"{number},1\n" for number in range(1, 100_000)), ["validate", "1ms"]),
-            ("table", "sizes.csv", "size_bytes,time_us\n" + "".join(
-                f"{number},1\n" for number in range(8, 50_000)), ["validate", "1ms"]),
+            (
+                "trace",
+                "many.json",
+                '{"schemaVersion":1,"traceEvents":['
+                + ",".join(event % (number, number, number) for number in range(50_000))
+                + "]}",
+                ["import"],
+            ),
+            (
+                "table",
+                "layers.csv",
+                "layer,parameters,forward_us,backward_us\n"
+                + "".join(f"l{number},1,1,1\n" for number in range(200_000)),
+                ["import"],
+            ),
+            (
+                "table",
+                "caps.csv",
+                "bucket_cap_mb,iteration_ms\n" + "".join(f"{number},1\n" for number in range(1, 100_000)),
+                ["validate", "1ms"],
+            ),
+            (
+                "table",
+                "sizes.csv",
+                "size_bytes,time_us\n" + "".join(f"{number},1\n" for number in range(8, 50_000)),
+                ["validate", "1ms"],
+            ),
         ]
         for kind, name, content, command in inputs:
             with self.subTest(name):
@@ -292,11 +356,15 @@ class Budgets(unittest.TestCase):
     def test_an_export_takes_what_the_page_says(self):
         path = self.export()
         with sqlite3.connect(path) as base:
-            start, = base.execute("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()
-            base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, 117440513, ?, 1, 0, NULL)",
-                             ((start + number, start + number, 10**6 + number) for number in range(100_000)))
-            base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 0, 1, 7, ?, 117440512, 8, 1)",
-                             ((start + number, start + number, 10**6 + number) for number in range(100_000)))
+            (start,) = base.execute("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()
+            base.executemany(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, 117440513, ?, 1, 0, NULL)",
+                ((start + number, start + number, 10**6 + number) for number in range(100_000)),
+            )
+            base.executemany(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 0, 1, 7, ?, 117440512, 8, 1)",
+                ((start + number, start + number, 10**6 + number) for number in range(100_000)),
+            )
         base.close()
         self.within(path.stat().st_size, self.stated("Nsight Systems export"), "import", path)
 

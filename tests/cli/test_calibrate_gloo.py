@@ -41,9 +41,11 @@ class CalibrateGloo(unittest.TestCase):
     def all_reduces(self, table, ranks, keep=lambda size: True):
         times = median_by(table, "all_reduce", ("ranks", "backend", "size_bytes"))
         path = self.folder / f"{table}-{ranks}.csv"
-        lines = [f"{ranks},1,{size},{time}" for (count, backend, size), time
-                 in sorted(times.items(), key=lambda one: int(one[0][2]))
-                 if int(count) == ranks and backend == "cpu-gloo" and keep(int(size))]
+        lines = [
+            f"{ranks},1,{size},{time}"
+            for (count, backend, size), time in sorted(times.items(), key=lambda one: int(one[0][2]))
+            if int(count) == ranks and backend == "cpu-gloo" and keep(int(size))
+        ]
         path.write_text("\n".join(["nodes,gpus_per_node,size_bytes,time_us", *lines]) + "\n")
         return path
 
@@ -56,12 +58,29 @@ class CalibrateGloo(unittest.TestCase):
         return path
 
     def step(self, model, ranks, cap, *more):
-        return answer("simulate", self.workload(model), f"{self.output}@{ranks}", "--gpu", "V100", "--torch", "1.13",
-                      "--rank-slowdown", "0%", "--backend", "gloo", "--bucket-cap-mb", cap, *more)
+        return answer(
+            "simulate",
+            self.workload(model),
+            f"{self.output}@{ranks}",
+            "--gpu",
+            "V100",
+            "--torch",
+            "1.13",
+            "--rank-slowdown",
+            "0%",
+            "--backend",
+            "gloo",
+            "--bucket-cap-mb",
+            cap,
+            *more,
+        )
 
     def test_the_labs_all_reduces_calibrate_and_each_size_left_out_is_predicted(self):
-        done = self.calibrate(self.all_reduces("one_gigabit", 2), self.all_reduces("one_gigabit", 4),
-                              options=("--backend", "gloo", "--json"))
+        done = self.calibrate(
+            self.all_reduces("one_gigabit", 2),
+            self.all_reduces("one_gigabit", 4),
+            options=("--backend", "gloo", "--json"),
+        )
         self.assertEqual(done.code, 0, done.err)
         document = done.json()
         self.assertEqual(document["backend"], "gloo")
@@ -91,8 +110,25 @@ class CalibrateGloo(unittest.TestCase):
             held.append(low <= 100 * (measured / result["iteration_us"] - 1) <= high)
             self.assertIn("gloo is calibrated with 2 logs of this cluster", " ".join(result["confidence"]["because"]))
             self.assertEqual(result["confidence"]["grade"], "B")
-            plain = answer("simulate", self.workload(model), LAB, "--nodes", ranks, "--gpu", "V100", "--torch", "1.13",
-                           "--rank-slowdown", "0%", "--backend", "gloo", "--gloo", "tensors:host", "--bucket-cap-mb", cap)
+            plain = answer(
+                "simulate",
+                self.workload(model),
+                LAB,
+                "--nodes",
+                ranks,
+                "--gpu",
+                "V100",
+                "--torch",
+                "1.13",
+                "--rank-slowdown",
+                "0%",
+                "--backend",
+                "gloo",
+                "--gloo",
+                "tensors:host",
+                "--bucket-cap-mb",
+                cap,
+            )
             wide = plain["confidence"]["interval_percent"]
             narrower.append(high - low < wide[1] - wide[0])
         self.assertEqual(len(held), 12)
@@ -100,14 +136,16 @@ class CalibrateGloo(unittest.TestCase):
         self.assertTrue(all(narrower))
 
     def test_intervals_hold_four_in_five_sizes_left_out(self):
-        document = self.calibrate(*(self.all_reduces(table, ranks) for table in ("one_gigabit", "transfers") for ranks in (2, 4)),
-                                  options=("--backend", "gloo", "--json")).json()
+        document = self.calibrate(
+            *(self.all_reduces(table, ranks) for table in ("one_gigabit", "transfers") for ranks in (2, 4)),
+            options=("--backend", "gloo", "--json"),
+        ).json()
         deviation = json.loads(self.output.read_text())["gloo"]["deviation"]
         inside = []
         for row in document["residuals"]:
             size = row["size_bytes"]
             wide = 1.28 * deviation["small" if size < 1 << 16 else "middle" if size < 1 << 20 else "large"]
-            inside.append(2.718281828 ** -wide <= row["measured_us"] / row["left_out_us"] <= 2.718281828 ** wide)
+            inside.append(2.718281828**-wide <= row["measured_us"] / row["left_out_us"] <= 2.718281828**wide)
         self.assertEqual(len(inside), 24)
         self.assertGreaterEqual(sum(inside) / len(inside), 0.7, inside)
 
@@ -131,11 +169,21 @@ class CalibrateGloo(unittest.TestCase):
 
     def test_a_measured_step_over_gloo_calibrates_gloo(self):
         spans = lambda late: [
-            {"track": "communication", "name": "all_reduce", "bucket": bucket, "start_us": 9000 * bucket + late * 5 * bucket,
-             "end_us": 9000 * bucket + 200 + 700 * 2 ** bucket + 15 * bucket} for bucket in range(4)]
-        timeline = {"schema": "ddpsim.timeline/1", "clock": "measured",
-                    "ranks": [{"rank": rank, "spans": spans(rank)} for rank in range(4)],
-                    "provenance": {"ranks": "4", "backend": "c10d-gloo", "bucket_bytes": "1048576 2097152 4194304 8388608"}}
+            {
+                "track": "communication",
+                "name": "all_reduce",
+                "bucket": bucket,
+                "start_us": 9000 * bucket + late * 5 * bucket,
+                "end_us": 9000 * bucket + 200 + 700 * 2**bucket + 15 * bucket,
+            }
+            for bucket in range(4)
+        ]
+        timeline = {
+            "schema": "ddpsim.timeline/1",
+            "clock": "measured",
+            "ranks": [{"rank": rank, "spans": spans(rank)} for rank in range(4)],
+            "provenance": {"ranks": "4", "backend": "c10d-gloo", "bucket_bytes": "1048576 2097152 4194304 8388608"},
+        }
         path = self.folder / "step.json"
         path.write_text(json.dumps(timeline))
         done = self.calibrate(f"{path}@1x4", options=(), cluster="dgx1v")
@@ -150,10 +198,27 @@ class CalibrateGloo(unittest.TestCase):
         events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 5.5, "dur": 3}]
         for k, size in enumerate(sizes * 2):
             arguments = {"Input type": ["float"], "Input Dims": [[size // 4]]} if shapes else {}
-            events.append({"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2 + k % 2,
-                           "ts": 1e4 * k - late, "dur": 150 + size / 2000 + late, "args": arguments})
-        (folder / f"trace-rank{rank}.json").write_text(json.dumps(
-            {"schemaVersion": 1, "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 2}, "traceEvents": events}))
+            events.append(
+                {
+                    "ph": "X",
+                    "cat": "user_annotation",
+                    "name": "gloo:all_reduce",
+                    "pid": 1,
+                    "tid": 2 + k % 2,
+                    "ts": 1e4 * k - late,
+                    "dur": 150 + size / 2000 + late,
+                    "args": arguments,
+                }
+            )
+        (folder / f"trace-rank{rank}.json").write_text(
+            json.dumps(
+                {
+                    "schemaVersion": 1,
+                    "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 2},
+                    "traceEvents": events,
+                }
+            )
+        )
 
     def test_traces_of_a_gloo_job_calibrate_where_all_ranks_are_there(self):
         job = self.folder / "job"
@@ -169,8 +234,10 @@ class CalibrateGloo(unittest.TestCase):
         written = json.loads(self.output.read_text())["gloo"]
         self.assertAlmostEqual(written["constants"]["process_gbps"], 2, delta=0.3)  # size / 2000 µs, and its steps
         self.output.unlink()
-        for change, words in ((lambda: self.trace(job, 1, sizes=(1 << 18, 1 << 20)), "are not those of rank 0"),
-                              (lambda: self.trace(job, 1, shapes=False), "Record with record_shapes=True")):
+        for change, words in (
+            (lambda: self.trace(job, 1, sizes=(1 << 18, 1 << 20)), "are not those of rank 0"),
+            (lambda: self.trace(job, 1, shapes=False), "Record with record_shapes=True"),
+        ):
             change()
             done = self.calibrate(job, options=(), cluster="dgx1v")
             self.assertEqual(done.code, 3)
@@ -179,25 +246,51 @@ class CalibrateGloo(unittest.TestCase):
 
     def test_what_cannot_be_is_refused(self):
         gloo = self.folder / "measurement.json"
-        gloo.write_text(json.dumps({
-            "schema": "ddpsim.measurement/1", "ranks": 2, "setup": {"backend": "cpu-gloo", "hosts": "a a", "device": "CPU"},
-            "configurations": [], "all_reduces": [{"size_bytes": size, "time_us": {"median": 100 + size / 1000}}
-                                                  for size in (1024, 1 << 20)]}))
+        gloo.write_text(
+            json.dumps(
+                {
+                    "schema": "ddpsim.measurement/1",
+                    "ranks": 2,
+                    "setup": {"backend": "cpu-gloo", "hosts": "a a", "device": "CPU"},
+                    "configurations": [],
+                    "all_reduces": [
+                        {"size_bytes": size, "time_us": {"median": 100 + size / 1000}} for size in (1024, 1 << 20)
+                    ],
+                }
+            )
+        )
         nccl = self.folder / "nccl.csv"
-        nccl.write_text("nodes,gpus_per_node,size_bytes,time_us\n" + "".join(f"1,4,{1 << n},{20 + n}\n" for n in range(12, 20)))
-        lines = "".join(f"{1 << n} {1 << n - 2} float sum -1 {20 + n} {(1 << n) / (20 + n) / 1e3:.3f} "
-                        f"{(1 << n) / (20 + n) / 1e3:.3f} 0\n" for n in range(12, 20))
+        nccl.write_text(
+            "nodes,gpus_per_node,size_bytes,time_us\n" + "".join(f"1,4,{1 << n},{20 + n}\n" for n in range(12, 20))
+        )
+        lines = "".join(
+            f"{1 << n} {1 << n - 2} float sum -1 {20 + n} {(1 << n) / (20 + n) / 1e3:.3f} "
+            f"{(1 << n) / (20 + n) / 1e3:.3f} 0\n"
+            for n in range(12, 20)
+        )
         nccl_log, on_gpus = self.folder / "nccl.txt", self.folder / "gpus.txt"
         nccl_log.write_text("NCCL version 2.18.3+cuda12.1\n" + lines)
-        on_gpus.write_text("# nThread 1 nGpus 2 minBytes 8\n# Using devices\n" + "".join(
-            f"#  Rank  {rank} Group  0 Pid 7 on host device  {rank} [0x07] Tesla V100-SXM2-16GB\n" for rank in (0, 1)) + lines)
+        on_gpus.write_text(
+            "# nThread 1 nGpus 2 minBytes 8\n# Using devices\n"
+            + "".join(
+                f"#  Rank  {rank} Group  0 Pid 7 on host device  {rank} [0x07] Tesla V100-SXM2-16GB\n"
+                for rank in (0, 1)
+            )
+            + lines
+        )
         for logs, options, code, words in (
-                ((gloo, nccl), (), 3, "nccl.csv: is not of gloo, as measurement.json is"),
-                ((nccl_log,), ("--backend", "gloo"), 3, "nccl.txt: prints NCCL 2.18.3: it is no log of gloo"),
-                ((on_gpus,), ("--backend", "gloo"), 3, "gpus.txt: was taken on"),
-                ((gloo,), ("--nccl", "2.18.3"), 2, "--nccl: it is of NCCL's logs"),
-                ((gloo,), ("--keep-unhealthy",), 2, "--keep-unhealthy: it is of NCCL's logs"),
-                ((self.all_reduces("one_gigabit", 2, lambda size: size == 4096),), ("--backend", "gloo"), 3, "one size only")):
+            ((gloo, nccl), (), 3, "nccl.csv: is not of gloo, as measurement.json is"),
+            ((nccl_log,), ("--backend", "gloo"), 3, "nccl.txt: prints NCCL 2.18.3: it is no log of gloo"),
+            ((on_gpus,), ("--backend", "gloo"), 3, "gpus.txt: was taken on"),
+            ((gloo,), ("--nccl", "2.18.3"), 2, "--nccl: it is of NCCL's logs"),
+            ((gloo,), ("--keep-unhealthy",), 2, "--keep-unhealthy: it is of NCCL's logs"),
+            (
+                (self.all_reduces("one_gigabit", 2, lambda size: size == 4096),),
+                ("--backend", "gloo"),
+                3,
+                "one size only",
+            ),
+        ):
             with self.subTest(words):
                 done = self.calibrate(*logs, options=options, cluster=LAB if options[:1] == ("--backend",) else "dgx1v")
                 self.assertEqual(done.code, code, done.err)

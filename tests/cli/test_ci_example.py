@@ -60,10 +60,18 @@ class Example(unittest.TestCase):
         if not (tools / "ddpsim").exists():
             (tools / "ddpsim").symlink_to(BINARY)
         return subprocess.run(
-            ["bash", "-eo", "pipefail", str(script)], cwd=self.folder, capture_output=True,
-            encoding="utf-8", timeout=patience.seconds(300),
-            env={**os.environ, **self.settings, "PATH": f"{tools}:{os.environ['PATH']}",
-                 "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md")})
+            ["bash", "-eo", "pipefail", str(script)],
+            cwd=self.folder,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=patience.seconds(300),
+            env={
+                **os.environ,
+                **self.settings,
+                "PATH": f"{tools}:{os.environ['PATH']}",
+                "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
+            },
+        )
 
     def test_every_step_passes_while_the_machine_is_as_predicted(self):
         self.measure(slower=1)
@@ -74,8 +82,7 @@ class Example(unittest.TestCase):
                 process = self.run_step(name)
                 self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
         self.assertIn("Error over", (self.folder / "summary.md").read_text())
-        self.assertEqual(json.loads((self.folder / "caps.json").read_text())["schema"],
-                         "ddpsim.validation/1")
+        self.assertEqual(json.loads((self.folder / "caps.json").read_text())["schema"], "ddpsim.validation/1")
 
     def test_it_fails_once_the_machine_is_slower(self):
         self.measure(slower=1.5)

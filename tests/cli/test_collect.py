@@ -24,11 +24,39 @@ INPUTS = ROOT / "tests" / "golden" / "inputs"
 FIXTURES = ROOT / "tests" / "fixtures"
 USER, HOST, FOLDER = "quillfeather", "marmaladehost", "periwinkle lair"
 ADDRESSES = ["10.77.66.55", "fe80::1ff:fe23:4567:890a", "aa:bb:cc:dd:ee:0f"]
-SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77", "friends",
-           "acme", "jane", "my proj", "001122aabbcc"]
+SECRETS = [
+    USER,
+    HOST,
+    "example.org",
+    "periwinkle",
+    "lair",
+    "topsecret",
+    "tokenofthejob",
+    *ADDRESSES,
+    "bb:cc:dd",
+    "bb-cc-dd",
+    "deadbeef77",
+    "friends",
+    "acme",
+    "jane",
+    "my proj",
+    "001122aabbcc",
+]
 PROGRAM = "acme_train.py"
 SAID = f"seen by {USER} on {HOST}.example.org at /home/{USER}/topsecret/x, '/data/{USER} and friends/x', {' '.join(ADDRESSES)} aa-bb-cc-dd-ee-0f-11-22"
-LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "NCCL_", "CUDA_", "DDPSIM_COLLECT")
+LAUNCHERS = (
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "OMPI_",
+    "PMI",
+    "SLURM_",
+    "MASTER_",
+    "TORCHELASTIC_",
+    "NCCL_",
+    "CUDA_",
+    "DDPSIM_COLLECT",
+)
 
 GPUS = """index, name, driver_version, pcie.link.gen.current, pcie.link.width.current, clocks.sm [MHz], power.limit [W]
 {rows}"""
@@ -71,7 +99,9 @@ def unpacked(archive):
         for member in tar.getmembers():
             assert (member.uname, member.gname, member.uid, member.gid, member.mtime) == ("", "", 0, 0, 0)
             content = tar.extractfile(member).read()
-            files[member.name.partition("/")[2]] = (gzip.decompress(content) if member.name.endswith(".gz") else content).decode()
+            files[member.name.partition("/")[2]] = (
+                gzip.decompress(content) if member.name.endswith(".gz") else content
+            ).decode()
         return files
 
 
@@ -83,16 +113,55 @@ class Collects(unittest.TestCase):
         self.programs, self.sysfs = self.folder / "programs", self.folder / "sysfs"
         self.programs.mkdir(parents=True)
         self.sysfs.mkdir()
-        for name in ("bash", "sh", "env", "python3", "timeout", "grep", "sed", "awk", "cat", "mkdir", "rm", "rmdir", "touch", "find", "wc", "tr",
-                     "id", "uname", "nproc", "sleep", "dirname", "setsid", "mv", "head", "tail"):
+        for name in (
+            "bash",
+            "sh",
+            "env",
+            "python3",
+            "timeout",
+            "grep",
+            "sed",
+            "awk",
+            "cat",
+            "mkdir",
+            "rm",
+            "rmdir",
+            "touch",
+            "find",
+            "wc",
+            "tr",
+            "id",
+            "uname",
+            "nproc",
+            "sleep",
+            "dirname",
+            "setsid",
+            "mv",
+            "head",
+            "tail",
+        ):
             (self.programs / name).symlink_to(shutil.which(name))
         program(self.programs, "hostname", f'[ "$1" = -f ] && echo {HOST}.example.org || echo {HOST}\n')
 
     def collect(self, *arguments, **variables):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(LAUNCHERS)}
-        run = subprocess.run([str(COLLECT), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=patience.seconds(170), check=False,
-                             env={**environment, "USER": USER, "LOGNAME": USER, "HOME": f"/home/{USER}", "DDPSIM_SYSFS": str(self.sysfs),
-                                  "PATH": str(self.programs), **variables})
+        run = subprocess.run(
+            [str(COLLECT), *map(str, arguments)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=patience.seconds(170),
+            check=False,
+            env={
+                **environment,
+                "USER": USER,
+                "LOGNAME": USER,
+                "HOME": f"/home/{USER}",
+                "DDPSIM_SYSFS": str(self.sysfs),
+                "PATH": str(self.programs),
+                **variables,
+            },
+        )
         return run
 
     def archive(self, *arguments, **variables):
@@ -110,25 +179,39 @@ class Collects(unittest.TestCase):
         (self.folder / "log").write_text(f"# {SAID}\n" + log)
         shutil.copy(FIXTURES / "topologies" / "two-v100.xml", self.folder / "dump.xml")
         here = str(self.folder)
-        program(self.programs, "nvidia-smi", textwrap.dedent(f"""\
+        program(
+            self.programs,
+            "nvidia-smi",
+            textwrap.dedent(f"""\
             case "$*" in
               *clocks_event*|*clocks.applications*) exit 2 ;;
               --query-gpu*) cat '{here}/gpus' ;;
               "topo -m") cat '{here}/matrix' ;;
-              -L) for i in {' '.join(map(str, range(gpus)))}; do echo "GPU $i: {model} (UUID: GPU-deadbeef77)"; done ;;
+              -L) for i in {" ".join(map(str, range(gpus)))}; do echo "GPU $i: {model} (UUID: GPU-deadbeef77)"; done ;;
             esac
-            """))
+            """),
+        )
         program(self.programs, "lspci", f"cat '{here}/lspci'\n")
         program(self.programs, "all_reduce_perf", f"cat '{here}/log'\n")
         for path, value in {
-                "bus/pci/devices/0000:3b:00.0/class": "0x030200", "bus/pci/devices/0000:3b:00.0/current_link_speed": "5.0 GT/s PCIe",
-                "bus/pci/devices/0000:3b:00.0/max_link_speed": "8.0 GT/s PCIe", "bus/pci/devices/0000:5e:00.0/class": "0x010601",
-                "bus/pci/devices/0000:5e:00.0/current_link_speed": "5.0 GT/s PCIe",
-                "class/infiniband/mlx5_0/ports/1/rate": "100 Gb/sec (4X EDR)", "class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
-                "class/infiniband/mlx5_0/ports/1/link_layer": "InfiniBand", "class/infiniband/mlx5_0/node_guid": "aabb:ccdd:dead:beef",
-                "class/infiniband/mlx5_2/ports/1/rate": "100 Gb/sec (4X EDR)", "class/infiniband/mlx5_2/ports/1/state": "4: ACTIVE",
-                "class/infiniband/mlx5_2/ports/1/link_layer": "InfiniBand",
-                "class/net/enx001122aabbcc/mtu": "1500", "class/net/enx001122aabbcc/device/x": "", "class/net/ens3/mtu": "9000", "class/net/ens3/device/x": "", f"class/net/{USER}0/mtu": "1500", f"class/net/{USER}0/device/x": "",
+            "bus/pci/devices/0000:3b:00.0/class": "0x030200",
+            "bus/pci/devices/0000:3b:00.0/current_link_speed": "5.0 GT/s PCIe",
+            "bus/pci/devices/0000:3b:00.0/max_link_speed": "8.0 GT/s PCIe",
+            "bus/pci/devices/0000:5e:00.0/class": "0x010601",
+            "bus/pci/devices/0000:5e:00.0/current_link_speed": "5.0 GT/s PCIe",
+            "class/infiniband/mlx5_0/ports/1/rate": "100 Gb/sec (4X EDR)",
+            "class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
+            "class/infiniband/mlx5_0/ports/1/link_layer": "InfiniBand",
+            "class/infiniband/mlx5_0/node_guid": "aabb:ccdd:dead:beef",
+            "class/infiniband/mlx5_2/ports/1/rate": "100 Gb/sec (4X EDR)",
+            "class/infiniband/mlx5_2/ports/1/state": "4: ACTIVE",
+            "class/infiniband/mlx5_2/ports/1/link_layer": "InfiniBand",
+            "class/net/enx001122aabbcc/mtu": "1500",
+            "class/net/enx001122aabbcc/device/x": "",
+            "class/net/ens3/mtu": "9000",
+            "class/net/ens3/device/x": "",
+            f"class/net/{USER}0/mtu": "1500",
+            f"class/net/{USER}0/device/x": "",
         }.items():
             place = self.sysfs / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -141,22 +224,56 @@ class Collects(unittest.TestCase):
         for rank in range(3):
             trace = json.loads((INPUTS / f"rank{rank}.json").read_text())
             trace["traceName"] = f"/home/{USER}/topsecret/trace.json"
-            trace["traceEvents"].append({"ph": "M", "name": "process_labels", "ts": 0, "pid": 7, "tid": 0, "args": {"labels": SAID}})
-            trace["traceEvents"].append({"ph": "X", "cat": "python_function", "name": f"/home/{USER}/train.py(12): step", "pid": 7, "tid": 3,
-                                         "ts": 1712195495500010, "dur": 1, "args": {f"{USER}": 1}})
-            for name in (f"{PROGRAM}(12): <module>", "acmepkg/models/x.py(34): forward", "/home/jane doe/my proj/train.py(3): main",
-                         "/home/jane doe/my proj/run(3): main", "/opt/jane doe/my proj/x.so", f"python {PROGRAM}", "by jane@corp.example.org",
-                         f"{PROGRAM}(12): a;acmepkg/y.py(7): b", 'File "/home/jane doe/x", line 3', "nn.Module: Linear_0",
-                         "/opt/jane/megatron/core/distributed/acme.py(5): f", "deepspeed/runtime/engine.py(7): forward"):
-                trace["traceEvents"].append({"ph": "X", "cat": "python_function", "name": name, "pid": 7, "tid": 3, "ts": 1712195495500010, "dur": 1,
-                                             "args": {"said": f"here\n{name}", "schema": f"/home/{USER}"}})
+            trace["traceEvents"].append(
+                {"ph": "M", "name": "process_labels", "ts": 0, "pid": 7, "tid": 0, "args": {"labels": SAID}}
+            )
+            trace["traceEvents"].append(
+                {
+                    "ph": "X",
+                    "cat": "python_function",
+                    "name": f"/home/{USER}/train.py(12): step",
+                    "pid": 7,
+                    "tid": 3,
+                    "ts": 1712195495500010,
+                    "dur": 1,
+                    "args": {f"{USER}": 1},
+                }
+            )
+            for name in (
+                f"{PROGRAM}(12): <module>",
+                "acmepkg/models/x.py(34): forward",
+                "/home/jane doe/my proj/train.py(3): main",
+                "/home/jane doe/my proj/run(3): main",
+                "/opt/jane doe/my proj/x.so",
+                f"python {PROGRAM}",
+                "by jane@corp.example.org",
+                f"{PROGRAM}(12): a;acmepkg/y.py(7): b",
+                'File "/home/jane doe/x", line 3',
+                "nn.Module: Linear_0",
+                "/opt/jane/megatron/core/distributed/acme.py(5): f",
+                "deepspeed/runtime/engine.py(7): forward",
+            ):
+                trace["traceEvents"].append(
+                    {
+                        "ph": "X",
+                        "cat": "python_function",
+                        "name": name,
+                        "pid": 7,
+                        "tid": 3,
+                        "ts": 1712195495500010,
+                        "dur": 1,
+                        "args": {"said": f"here\n{name}", "schema": f"/home/{USER}"},
+                    }
+                )
             (given / f"rank{rank}-of-{USER}.json").write_text(json.dumps(trace))
-            (given / f"log{rank}.txt").write_text(f"{HOST}:12:34 [{rank}] NCCL INFO Bootstrap : Using eth0:{ADDRESSES[0]}<0>\n"
-                                                  f"{HOST}:12:34 [{rank}] NCCL INFO NCCL_NET_PLUGIN set by environment to {SAID}\n"
-                                                  f"{HOST}:12:34 [{rank}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"
-                                                  f"{HOST}:12:34 [{rank}] NCCL INFO NET/Socket : Using enx001122aabbcc:{ADDRESSES[0]}<0>\n"
-                                                  f"{PROGRAM}:12: UserWarning\n  File \"/opt/jane doe/my proj/x.py\", line 4\n"
-                                                  f"at {self.folder}/deep/x\n")
+            (given / f"log{rank}.txt").write_text(
+                f"{HOST}:12:34 [{rank}] NCCL INFO Bootstrap : Using eth0:{ADDRESSES[0]}<0>\n"
+                f"{HOST}:12:34 [{rank}] NCCL INFO NCCL_NET_PLUGIN set by environment to {SAID}\n"
+                f"{HOST}:12:34 [{rank}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"
+                f"{HOST}:12:34 [{rank}] NCCL INFO NET/Socket : Using enx001122aabbcc:{ADDRESSES[0]}<0>\n"
+                f'{PROGRAM}:12: UserWarning\n  File "/opt/jane doe/my proj/x.py", line 4\n'
+                f"at {self.folder}/deep/x\n"
+            )
         log = json.loads((FIXTURES / "ddp-log-resnet18.json").read_text())
         (given / "ddp.json").write_text(json.dumps({**log, "master_addr": f"{HOST}.example.org", "module_name": SAID}))
         (given / "steps.csv").write_text("step_time_ms\n" + "104.5\n" * 20)
@@ -165,9 +282,26 @@ class Collects(unittest.TestCase):
     def test_it_names_nobody(self):
         self.machine()
         (self.folder / "topology.xml").write_text(
-            (FIXTURES / "topologies" / "two-v100.xml").read_text().replace('guid="0x1f"', 'guid="0xdeadbeef77"').replace("</system>", f"<!-- {SAID} --></system>"))
-        said, files = self.archive(*self.evidence(), "--topology", "topology.xml", "--step-time", "given/steps.csv", "--batch-size", 32, NCCL_ALGO="Ring",
-                                   NCCL_TOPO_FILE=f"/home/{USER}/x", NCCL_IB_HCA="enx001122aabbcc", DDPSIM_JOB_TOKEN="tokenofthejob", NCCL_SOCKET_IFNAME=HOST, LD_PRELOAD="")
+            (FIXTURES / "topologies" / "two-v100.xml")
+            .read_text()
+            .replace('guid="0x1f"', 'guid="0xdeadbeef77"')
+            .replace("</system>", f"<!-- {SAID} --></system>")
+        )
+        said, files = self.archive(
+            *self.evidence(),
+            "--topology",
+            "topology.xml",
+            "--step-time",
+            "given/steps.csv",
+            "--batch-size",
+            32,
+            NCCL_ALGO="Ring",
+            NCCL_TOPO_FILE=f"/home/{USER}/x",
+            NCCL_IB_HCA="enx001122aabbcc",
+            DDPSIM_JOB_TOKEN="tokenofthejob",
+            NCCL_SOCKET_IFNAME=HOST,
+            LD_PRELOAD="",
+        )
         for name, text in files.items():
             for secret in SECRETS:
                 self.assertNotIn(secret, name)
@@ -176,11 +310,32 @@ class Collects(unittest.TestCase):
             if name != "manifest.json":
                 self.assertIn(f"ddpsim-collect/{name} ", said)  # shown before it is written
         manifest = json.loads(files["manifest.json"])
-        self.assertEqual((manifest["schema"], manifest["ranks"], manifest["nodes"], manifest["batch_size"]), ("ddpsim.collect/1", 3, 1, 32))
-        self.assertEqual(sorted(member["path"] for member in manifest["members"]), sorted(set(files) - {"manifest.json"}))
+        self.assertEqual(
+            (manifest["schema"], manifest["ranks"], manifest["nodes"], manifest["batch_size"]),
+            ("ddpsim.collect/1", 3, 1, 32),
+        )
+        self.assertEqual(
+            sorted(member["path"] for member in manifest["members"]), sorted(set(files) - {"manifest.json"})
+        )
         kinds = {member["kind"] for member in manifest["members"]}
-        self.assertEqual(kinds, {"trace", "ddp_log", "nccl_log", "environment", "versions", "pinning", "gpus", "devices", "lspci", "topology",
-                                 "matrix", "all_reduce_log", "step_times"})
+        self.assertEqual(
+            kinds,
+            {
+                "trace",
+                "ddp_log",
+                "nccl_log",
+                "environment",
+                "versions",
+                "pinning",
+                "gpus",
+                "devices",
+                "lspci",
+                "topology",
+                "matrix",
+                "all_reduce_log",
+                "step_times",
+            },
+        )
         # What makes the difference stays.
         self.assertIn("NCCL_ALGO=Ring\n", files["environment/rank0.txt"])
         self.assertIn("NCCL_TOPO_FILE=<path>\n", files["environment/rank0.txt"])
@@ -194,10 +349,16 @@ class Collects(unittest.TestCase):
         self.assertNotIn("0000:5e", devices)
         self.assertIn("node0:12:34 [1] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC", files["nccl/rank1.txt"])
         names = {event.get("name") for event in json.loads(files["traces/rank0.json.gz"])["traceEvents"]}
-        for name in ("<path>(12): <module>", "<path>(34): forward", "<path>(3): main", "nn.Module: Linear_0",
-                     "megatron/core/distributed/_.py(5): f", "deepspeed/runtime/engine.py(7): forward"):  # by which a scheme is known
+        for name in (
+            "<path>(12): <module>",
+            "<path>(34): forward",
+            "<path>(3): main",
+            "nn.Module: Linear_0",
+            "megatron/core/distributed/_.py(5): f",
+            "deepspeed/runtime/engine.py(7): forward",
+        ):  # by which a scheme is known
             self.assertIn(name, names)
-        self.assertIn("<path>:12: UserWarning\n  File \"<path>\", line 4\nat <path>\n", files["nccl/rank0.txt"])
+        self.assertIn('<path>:12: UserWarning\n  File "<path>", line 4\nat <path>\n', files["nccl/rank0.txt"])
         self.assertRegex(files["pinning/rank0.txt"], r"cores=\d+\nCpus_allowed_list=\d")
         self.assertRegex(files["versions/rank0.txt"], r"python=3\.")
 
@@ -209,7 +370,9 @@ class Collects(unittest.TestCase):
         packed = ddpsim("import", archive)
         self.assertEqual(packed.code, 0, packed.err)
         own = re.compile(r'^  "provenance": .*?^  \}|^  "name": .*?$', re.DOTALL | re.MULTILINE)  # where it came from
-        self.assertEqual(own.sub("", packed.out).replace(str(archive), ""), own.sub("", plain.out).replace(str(INPUTS), ""))
+        self.assertEqual(
+            own.sub("", packed.out).replace(str(archive), ""), own.sub("", plain.out).replace(str(INPUTS), "")
+        )
         self.assertIn("3 of 3 ranks on 1 node left a trace", packed.err)
 
     def test_a_cluster_of_the_topology_dump(self):
@@ -237,7 +400,9 @@ class Collects(unittest.TestCase):
         specified = answer("allreduce", f"{archive}:spec", "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
         times = {row["size_bytes"]: row["time_us"] for row in calibrated["rows"]}
         self.assertAlmostEqual(times[16777216], 259.67, delta=0.1 * 259.67)  # what the log says
-        self.assertNotEqual([row["time_us"] for row in specified["rows"]], [row["time_us"] for row in calibrated["rows"]])
+        self.assertNotEqual(
+            [row["time_us"] for row in specified["rows"]], [row["time_us"] for row in calibrated["rows"]]
+        )
         run = ddpsim("simulate", archive, archive, **here)
         self.assertEqual(run.code, 0, run.err)
         two = ddpsim("simulate", archive, f"{archive}@2", **here)
@@ -250,20 +415,40 @@ class Collects(unittest.TestCase):
     def test_a_log_that_calibrates_nothing_is_said(self):
         self.machine()
         rows = (INPUTS / "n1.txt").read_text().splitlines(keepends=True)
-        (self.folder / "perf.txt").write_text("".join(row for row in rows if not re.match(r"\s+\d+\s+\d+ ", row) or " 1048576 " in row))
+        (self.folder / "perf.txt").write_text(
+            "".join(row for row in rows if not re.match(r"\s+\d+\s+\d+ ", row) or " 1048576 " in row)
+        )
         self.archive("--trace", INPUTS / "three-layers.json", "--all-reduce", "perf.txt")
-        for command in (["simulate", "ddpsim-collect.tar.gz", "ddpsim-collect.tar.gz"], ["allreduce", "ddpsim-collect.tar.gz"]):
+        for command in (
+            ["simulate", "ddpsim-collect.tar.gz", "ddpsim-collect.tar.gz"],
+            ["allreduce", "ddpsim-collect.tar.gz"],
+        ):
             document = answer(*command, cwd=self.folder)
-            said = [warning for warning in document["warnings"] if "do not calibrate ddpsim-collect.tar.gz, which is taken as specified" in warning]
+            said = [
+                warning
+                for warning in document["warnings"]
+                if "do not calibrate ddpsim-collect.tar.gz, which is taken as specified" in warning
+            ]
             self.assertEqual(len(said), 1, document["warnings"])
 
     def test_many_nodes_are_one_cluster(self):
         self.machine()
-        (self.folder / "job.out").write_text(f"{HOST}0:12:34 [0] NCCL INFO {USER} and another{USER} met {HOST}1.example.org\n")
+        (self.folder / "job.out").write_text(
+            f"{HOST}0:12:34 [0] NCCL INFO {USER} and another{USER} met {HOST}1.example.org\n"
+        )
         for rank in (1, 0):
             program(self.programs, "hostname", f"echo {HOST}{rank}.example.org\n")
-            run = self.collect("--step-time", "104ms", "--nccl-log", "job.out", RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="7",
-                               USER=f"{'another' if rank else ''}{USER}")
+            run = self.collect(
+                "--step-time",
+                "104ms",
+                "--nccl-log",
+                "job.out",
+                RANK=str(rank),
+                WORLD_SIZE="2",
+                LOCAL_RANK="0",
+                SLURM_JOB_ID="7",
+                USER=f"{'another' if rank else ''}{USER}",
+            )
             self.assertEqual(run.returncode, 0, run.stderr)
         files = unpacked(self.folder / "ddpsim-collect.tar.gz")
         manifest = json.loads(files["manifest.json"])
@@ -274,7 +459,9 @@ class Collects(unittest.TestCase):
         self.assertEqual((document["cluster"]["nodes"], document["cluster"]["gpus_per_node"]), (2, 4))
 
     def test_a_rank_that_left_nothing_is_said(self):
-        run = self.collect("--step-time", "104ms", RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="8", DDPSIM_COLLECT_WAIT="1")
+        run = self.collect(
+            "--step-time", "104ms", RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="8", DDPSIM_COLLECT_WAIT="1"
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("rank 1 left nothing in the folder", run.stdout)
 
@@ -290,30 +477,52 @@ class Collects(unittest.TestCase):
         rules = (ROOT / "diagnose" / "evidence" / "environment_problems.cpp").read_text(encoding="utf-8")
         read = set(re.findall(r'Rule\{"([A-Z0-9_]+)"', rules))
         self.assertGreater(len(read), 20)
-        listed = subprocess.run([ROOT / "scripts" / "job_archive.py", "environment"], env={**os.environ, **dict.fromkeys(read, "1")},
-                                capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            [ROOT / "scripts" / "job_archive.py", "environment"],
+            env={**os.environ, **dict.fromkeys(read, "1")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         packed = {line.split("=")[0] for line in listed.splitlines()}
         self.assertEqual(read - packed, set())
 
     def test_how_many_ranks_a_node_has_is_collected(self):
         facts = (ROOT / "diagnose" / "evidence" / "environment_facts.cpp").read_text(encoding="utf-8")
-        of_launchers = re.findall(r'"([A-Z_]+)"', facts[facts.index("kLaunchers"):facts.index("};", facts.index("kLaunchers"))])
+        of_launchers = re.findall(
+            r'"([A-Z_]+)"', facts[facts.index("kLaunchers") : facts.index("};", facts.index("kLaunchers"))]
+        )
         self.assertIn("LOCAL_WORLD_SIZE", of_launchers)
-        said = {**dict.fromkeys(of_launchers, "8"), "SLURM_NTASKS_PER_NODE": "8(x2)", "TORCHELASTIC_RUN_ID": f"{USER}-run"}
-        listed = subprocess.run([ROOT / "scripts" / "job_archive.py", "environment"], env={**os.environ, **said},
-                                capture_output=True, text=True, check=True).stdout.splitlines()
+        said = {
+            **dict.fromkeys(of_launchers, "8"),
+            "SLURM_NTASKS_PER_NODE": "8(x2)",
+            "TORCHELASTIC_RUN_ID": f"{USER}-run",
+        }
+        listed = subprocess.run(
+            [ROOT / "scripts" / "job_archive.py", "environment"],
+            env={**os.environ, **said},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
         for name, value in said.items():
             self.assertIn(f"{name}={'<hidden>' if USER in value else value}", listed)
 
     def test_hosts_that_only_a_log_names(self):
         """Collected on one node, of a job of two, one of which never ran collect.sh."""
-        log = "".join(f"{HOST}{node}:12:34 [{gpu}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0\n" for node in ("", "-b") for gpu in (0, 1))
+        log = "".join(
+            f"{HOST}{node}:12:34 [{gpu}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0\n"
+            for node in ("", "-b")
+            for gpu in (0, 1)
+        )
         for before in ("[1,0]<stdout>:", "[default1]:", "0: "):  # mpirun --tag-output, torchrun --tee, srun -l
             log += f"{before}{HOST}:12:34 [0] NCCL INFO Bootstrap : Using eth0\n"
             log += f"{before}{HOST}-e:12:34 [0] NCCL INFO Bootstrap : Using eth0\n"
         (self.folder / "job.out").write_text(log)
         (self.folder / "perf.txt").write_text((INPUTS / "n1.txt").read_text().replace("node0", f"{HOST}-c"))
-        (self.folder / "ddp.json").write_text(json.dumps({"master_addr": f"{HOST}-d.example.org", "bucket_cap_bytes": 1}))
+        (self.folder / "ddp.json").write_text(
+            json.dumps({"master_addr": f"{HOST}-d.example.org", "bucket_cap_bytes": 1})
+        )
         _, files = self.archive("--nccl-log", "job.out", "--all-reduce", "perf.txt", "--ddp-log", "ddp.json")
         for name, text in files.items():
             self.assertNotIn(HOST, text, name)
@@ -328,7 +537,10 @@ class Collects(unittest.TestCase):
         archive = self.folder / "ddpsim-collect.tar.gz"
         run = ddpsim("simulate", archive, "2xv100-nvlink")
         self.assertEqual(run.code, 3)
-        self.assertIn("holds neither a trace nor DDP logging data, so there is no workload in it: no --trace and no --run", run.err)
+        self.assertIn(
+            "holds neither a trace nor DDP logging data, so there is no workload in it: no --trace and no --run",
+            run.err,
+        )
         run = ddpsim("simulate", "resnet50-v100-b32", archive)
         self.assertEqual(run.code, 3)
         self.assertIn("holds neither NCCL's topology dump nor the matrix of nvidia-smi", run.err)
@@ -398,11 +610,19 @@ class Collects(unittest.TestCase):
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         outside, bomb = tarfile.TarInfo("../../x"), tarfile.TarInfo("ddpsim-collect/bomb")
         bomb.size = 300 << 20
-        for content, message in ((with_entry(extra=link), "is a link"), (with_entry(extra=outside), "outside its folder"),
-                                 (with_entry(extra=bomb), "unpacks to more than 256 MiB"), (whole[:len(whole) * 2 // 3], "the gzip data ends early"),
-                                 (with_entry((b"ddpsim.collect/1", b"ddpsim.collect/2")), 'another version, "ddpsim.collect/2"')):
+        for content, message in (
+            (with_entry(extra=link), "is a link"),
+            (with_entry(extra=outside), "outside its folder"),
+            (with_entry(extra=bomb), "unpacks to more than 256 MiB"),
+            (whole[: len(whole) * 2 // 3], "the gzip data ends early"),
+            (with_entry((b"ddpsim.collect/1", b"ddpsim.collect/2")), 'another version, "ddpsim.collect/2"'),
+        ):
             hostile.write_bytes(content)
-            for command in (["simulate", hostile, "2xv100-nvlink"], ["simulate", "resnet50-v100-b32", hostile], ["topo", hostile]):
+            for command in (
+                ["simulate", hostile, "2xv100-nvlink"],
+                ["simulate", "resnet50-v100-b32", hostile],
+                ["topo", hostile],
+            ):
                 run = ddpsim(*command)
                 self.assertEqual(run.code, 3, f"{message}: {run.out}")
                 self.assertIn(message, run.err)
@@ -417,7 +637,7 @@ class Collects(unittest.TestCase):
     def test_a_recording_that_is_cut_off_is_left_out_and_all_else_is_packed(self):
         trace = (INPUTS / "rank0.json").read_bytes()
         whole, zipped = gzip.compress(trace), self.folder / "cut.json.gz"
-        for content in (whole[:len(whole) // 2], whole[:12], whole[:100] + b"\0" * 100 + whole[200:]):
+        for content in (whole[: len(whole) // 2], whole[:12], whole[:100] + b"\0" * 100 + whole[200:]):
             zipped.write_bytes(content)
             said, files = self.archive("--trace", "cut.json.gz", "--step-time", "104ms")
             self.assertIn("left out: traces/rank0.json.gz: it is cut off or damaged", said)
@@ -443,7 +663,9 @@ class Collects(unittest.TestCase):
         self.assertEqual(json.loads(files["manifest.json"])["ranks"], 1)
 
     def test_a_date_in_a_files_name_is_no_rank(self):
-        (self.folder / "rank_20261126181917.json").write_text((INPUTS / "rank0.json").read_text().replace('"rank"', '"other"'))
+        (self.folder / "rank_20261126181917.json").write_text(
+            (INPUTS / "rank0.json").read_text().replace('"rank"', '"other"')
+        )
         _, files = self.archive("--trace", "rank_20261126181917.json")
         self.assertIn("traces/rank0.json.gz", files)
 
@@ -525,7 +747,14 @@ class Collects(unittest.TestCase):
         parts.mkdir(parents=True)
         secret = self.folder / "secret"
         secret.write_text("a password\n")
-        for number, (file, text) in enumerate({"host": "\xff\xfe", "missing.txt": "trace\n\ttab\n", "step_times.csv": "step_time_ms\nnan\nx\n1e400\n"}.items(), 1):
+        for number, (file, text) in enumerate(
+            {
+                "host": "\xff\xfe",
+                "missing.txt": "trace\n\ttab\n",
+                "step_times.csv": "step_time_ms\nnan\nx\n1e400\n",
+            }.items(),
+            1,
+        ):
             (parts / f"rank{number}").mkdir()
             (parts / f"rank{number}" / file).write_bytes(text.encode("latin-1"))
         (parts / "rank\u00b2").mkdir()
@@ -549,8 +778,14 @@ class Collects(unittest.TestCase):
                 self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["programs", "sysfs"])
 
     def test_numbers_of_options_that_no_archive_may_hold(self):
-        for option, value in (("--batch-size", "0"), ("--batch-size", "9" * 20), ("--batch-size", "1.5"), ("--step-time", "0ms"), ("--step-time", "9" * 400 + "s"),
-                              ("--seconds", "9" * 30)):
+        for option, value in (
+            ("--batch-size", "0"),
+            ("--batch-size", "9" * 20),
+            ("--batch-size", "1.5"),
+            ("--step-time", "0ms"),
+            ("--step-time", "9" * 400 + "s"),
+            ("--seconds", "9" * 30),
+        ):
             run = self.collect(option, value)
             self.assertNotEqual(run.returncode, 0, option)
             self.assertNotIn("Traceback", run.stderr)
@@ -559,8 +794,13 @@ class Collects(unittest.TestCase):
     def test_names_of_files_reach_the_terminal_as_text(self):
         name = b"rank0\x1b]0;owned\x07\xff\xc2\x9b\xe2\x80\xae.json"
         (pathlib.Path(os.fsdecode(bytes(self.folder) + b"/" + name))).write_bytes(b"\0")
-        for arguments in (["--trace", "rank0*"], ["--trace", os.fsdecode(name)], ["--step-time", os.fsdecode(name)], ["--step-time", os.fsdecode(name) + "x"],
-                          ["--trace", os.fsdecode(name) + "x"]):
+        for arguments in (
+            ["--trace", "rank0*"],
+            ["--trace", os.fsdecode(name)],
+            ["--step-time", os.fsdecode(name)],
+            ["--step-time", os.fsdecode(name) + "x"],
+            ["--trace", os.fsdecode(name) + "x"],
+        ):
             run = self.collect(*arguments)
             self.assertNotIn("Traceback", run.stderr)
             self.assertNotRegex(run.stdout + run.stderr, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
@@ -568,16 +808,28 @@ class Collects(unittest.TestCase):
     def test_a_full_disk_is_said_and_leaves_nothing(self):
         (self.folder / "parts" / "rank0").mkdir(parents=True)
         (self.folder / "parts" / "rank0" / "environment.txt").write_text("WORLD_SIZE=1\n")
-        packing = [ROOT / "scripts" / "job_archive.py", "collect", "parts", "out.tar.gz"]
+        packing = [ROOT / "scripts" / "collected_parts.py", "parts", "out.tar.gz"]
         # A limit of the file's size is what a full disk is to a test: the write fails behind its first bytes.
-        run = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", *packing], cwd=self.folder, capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            ["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", *packing],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(run.returncode, 1)
         self.assertIn("collect: cannot write out.tar.gz: File too large", run.stderr)
         self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["parts", "programs", "sysfs"])
 
     def test_a_folder_on_a_full_disk_is_named(self):
-        run = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", COLLECT, "--step-time", "104ms"], cwd=self.folder, capture_output=True,
-                             text=True, check=False, env={**os.environ, "PATH": str(self.programs), "DDPSIM_SYSFS": str(self.sysfs)})
+        run = subprocess.run(
+            ["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", COLLECT, "--step-time", "104ms"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PATH": str(self.programs), "DDPSIM_SYSFS": str(self.sysfs)},
+        )
         self.assertEqual(run.returncode, 1)
         self.assertIn("collect: cannot go on, for the reason above. Is there room in ", run.stderr)
         self.assertFalse((self.folder / "ddpsim-collect.tar.gz").exists())
@@ -589,17 +841,58 @@ class Collects(unittest.TestCase):
 
     def test_urls_shares_drives_and_serial_numbers_are_hidden(self):
         who = f"host={HOST}\nuser={USER}\nhome=/home/{USER}\n"
-        lines = ["https://quill:pass:word@vault.example.org:8443/secret/page?token=secret#secret", "s3://secret-bucket/secret/x",
-                 "postgres://quill:secret@db/secret", "quill:secret@dbhost:5432/secret", "git@example.org:secret/secret.git", "quill@example.org:/secret/x",
-                 r"\\server\secret\x.txt", r"\\server\secret share\x", r"C:\Users\secret\x.py", r"'C:\Users\secret person\x'", r"D:\\secret\\x",
-                 USER.upper(), USER.title(), f"{HOST.upper()}.example.org", "GPU-8a1c2b3d-1111-2222-3333-444455556666", "GPU-8a1c2b3d",
-                 "MIG-GPU-8a1c2b3d-1111-2222-3333-444455556666/1/0", "MIG-8a1c2b3d-1111-2222-3333-444455556666", "8A1C2B3D-1111-2222-3333-444455556666"]
+        lines = [
+            "https://quill:pass:word@vault.example.org:8443/secret/page?token=secret#secret",
+            "s3://secret-bucket/secret/x",
+            "postgres://quill:secret@db/secret",
+            "quill:secret@dbhost:5432/secret",
+            "git@example.org:secret/secret.git",
+            "quill@example.org:/secret/x",
+            r"\\server\secret\x.txt",
+            r"\\server\secret share\x",
+            r"C:\Users\secret\x.py",
+            r"'C:\Users\secret person\x'",
+            r"D:\\secret\\x",
+            USER.upper(),
+            USER.title(),
+            f"{HOST.upper()}.example.org",
+            "GPU-8a1c2b3d-1111-2222-3333-444455556666",
+            "GPU-8a1c2b3d",
+            "MIG-GPU-8a1c2b3d-1111-2222-3333-444455556666/1/0",
+            "MIG-8a1c2b3d-1111-2222-3333-444455556666",
+            "8A1C2B3D-1111-2222-3333-444455556666",
+        ]
         log = "".join(f"kept {number} {line} kept\n" for number, line in enumerate(lines))
-        trace = {"schemaVersion": 1, "traceEvents": [{"ph": "M", "name": line, "args": {"said": f"here {line}"}} for line in lines],
-                 "wholes": [r"C:\Users\secret person\x", r"\\server\secret share\x"]}
-        _, files = self.packed(1, {"rank0": {"host": who, "nccl.txt": log, "trace.json": json.dumps(trace), "environment.txt": f"WORLD_SIZE=1\nNCCL_ALGO={USER}\n"}})
+        trace = {
+            "schemaVersion": 1,
+            "traceEvents": [{"ph": "M", "name": line, "args": {"said": f"here {line}"}} for line in lines],
+            "wholes": [r"C:\Users\secret person\x", r"\\server\secret share\x"],
+        }
+        _, files = self.packed(
+            1,
+            {
+                "rank0": {
+                    "host": who,
+                    "nccl.txt": log,
+                    "trace.json": json.dumps(trace),
+                    "environment.txt": f"WORLD_SIZE=1\nNCCL_ALGO={USER}\n",
+                }
+            },
+        )
         for name in ("nccl/rank0.txt", "traces/rank0.json.gz"):
-            for secret in ("quill", "pass", "vault", "secret", "token", "server", "Users", "dbhost", "marmalade", "8a1c2b3d", "4444"):
+            for secret in (
+                "quill",
+                "pass",
+                "vault",
+                "secret",
+                "token",
+                "server",
+                "Users",
+                "dbhost",
+                "marmalade",
+                "8a1c2b3d",
+                "4444",
+            ):
                 self.assertNotIn(secret, files[name].lower(), name)
         self.assertEqual(files["environment/rank0.txt"], "WORLD_SIZE=1\nNCCL_ALGO=<hidden>\n")
         for number, line in enumerate(files["nccl/rank0.txt"].splitlines()):
@@ -611,13 +904,33 @@ class Collects(unittest.TestCase):
         self.assertEqual(files["environment/rank0.txt"], "WORLD_SIZE=1\n")
 
     def test_an_option_without_its_value_is_usage_in_every_script(self):
-        options = {"collect.sh": ["--trace", "--ddp-log", "--nccl-log", "--topology", "--all-reduce", "--step-time", "--batch-size", "--run", "--seconds", "-o"],
-                   "validate.sh": ["--ranks", "--workload", "--cluster", "--backend", "--caps", "--sizes", "--torch", "-o"], "release.sh": ["-o"]}
+        options = {
+            "collect.sh": [
+                "--trace",
+                "--ddp-log",
+                "--nccl-log",
+                "--topology",
+                "--all-reduce",
+                "--step-time",
+                "--batch-size",
+                "--run",
+                "--seconds",
+                "-o",
+            ],
+            "validate.sh": ["--ranks", "--workload", "--cluster", "--backend", "--caps", "--sizes", "--torch", "-o"],
+            "release.sh": ["-o"],
+        }
         for script, names in options.items():
             for name in names:
                 for value in ([], [""]):
                     with self.subTest(script=script, name=name, value=value):
-                        run = subprocess.run([ROOT / "scripts" / script, name, *value], cwd=self.folder, capture_output=True, text=True, check=False)
+                        run = subprocess.run(
+                            [ROOT / "scripts" / script, name, *value],
+                            cwd=self.folder,
+                            capture_output=True,
+                            text=True,
+                            check=False,
+                        )
                         self.assertEqual((run.returncode, run.stdout), (2, ""))
                         self.assertIn(f"scripts/{script}", run.stderr)
                         self.assertNotRegex(run.stderr, r"unbound variable|line \d+:")
@@ -628,29 +941,58 @@ class Collects(unittest.TestCase):
             (self.folder / "parts" / name).mkdir(parents=True)
             for file, text in files.items():
                 (self.folder / "parts" / name / file).write_text(text)
-        run = subprocess.run([ROOT / "scripts" / "job_archive.py", "collect", "parts", "out.tar.gz", "--ranks", str(ranks)], cwd=self.folder,
-                             capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [ROOT / "scripts" / "collected_parts.py", "parts", "out.tar.gz", "--ranks", str(ranks)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         files = unpacked(self.folder / "out.tar.gz")
         return json.loads(files["manifest.json"]), files
 
     def test_a_launcher_on_a_host_of_no_rank(self):
-        manifest, files = self.packed(2, {
-            "launcher0": {"host": f"host={HOST}-login\n", "devices.txt": "/sys/class/net/ens3/mtu: 1500\n", "environment.txt": "NCCL_ALGO=Tree\n"},
-            "rank0": {"host": f"host={HOST}-a\n", "environment.txt": "NCCL_ALGO=Ring\n", "nccl.txt": f"{HOST}-login met {HOST}-b\n"},
-            "rank1": {"host": f"host={HOST}-b\n", "environment.txt": "NCCL_ALGO=Ring\n"}})
+        manifest, files = self.packed(
+            2,
+            {
+                "launcher0": {
+                    "host": f"host={HOST}-login\n",
+                    "devices.txt": "/sys/class/net/ens3/mtu: 1500\n",
+                    "environment.txt": "NCCL_ALGO=Tree\n",
+                },
+                "rank0": {
+                    "host": f"host={HOST}-a\n",
+                    "environment.txt": "NCCL_ALGO=Ring\n",
+                    "nccl.txt": f"{HOST}-login met {HOST}-b\n",
+                },
+                "rank1": {"host": f"host={HOST}-b\n", "environment.txt": "NCCL_ALGO=Ring\n"},
+            },
+        )
         self.assertEqual(manifest["nodes"], 2)
         self.assertNotIn("hardware/node0-devices.txt", files)
         self.assertEqual(files["nccl/rank0.txt"], "node2 met node1\n")
-        self.assertIn("on a host of no rank", "".join(gap["why"] for gap in manifest["missing"] if gap["kind"] == "gpus"))
+        self.assertIn(
+            "on a host of no rank", "".join(gap["why"] for gap in manifest["missing"] if gap["kind"] == "gpus")
+        )
 
     def test_a_rank_that_was_not_recorded_is_what_its_launcher_saw(self):
-        manifest, files = self.packed(2, {
-            "launcher0": {"host": f"host={HOST}-a\n", "environment.txt": "NCCL_ALGO=Tree\n", "pinning.txt": "cores=4\n"},
-            "launcher1": {"host": f"host={HOST}-b\n", "environment.txt": "NCCL_ALGO=Tree\n"},
-            "rank0": {"host": f"host={HOST}-a\n", "environment.txt": "NCCL_ALGO=Ring\n"}})
+        manifest, files = self.packed(
+            2,
+            {
+                "launcher0": {
+                    "host": f"host={HOST}-a\n",
+                    "environment.txt": "NCCL_ALGO=Tree\n",
+                    "pinning.txt": "cores=4\n",
+                },
+                "launcher1": {"host": f"host={HOST}-b\n", "environment.txt": "NCCL_ALGO=Tree\n"},
+                "rank0": {"host": f"host={HOST}-a\n", "environment.txt": "NCCL_ALGO=Ring\n"},
+            },
+        )
         self.assertEqual(manifest["nodes"], 2)
-        self.assertEqual([files[f"environment/rank{rank}.txt"] for rank in (0, 1)], ["NCCL_ALGO=Ring\n", "NCCL_ALGO=Tree\n"])
+        self.assertEqual(
+            [files[f"environment/rank{rank}.txt"] for rank in (0, 1)], ["NCCL_ALGO=Ring\n", "NCCL_ALGO=Tree\n"]
+        )
         self.assertEqual(files["pinning/rank0.txt"], "cores=4\n")
 
     def test_a_launcher_on_each_node(self):
@@ -670,11 +1012,25 @@ class Collects(unittest.TestCase):
             (sysfs / "class/net/ens3/device").mkdir(parents=True)
             (sysfs / "class/net/ens3/mtu").write_text(f"900{launcher}\n")
             line = f"RANK={rank} WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} HOST_OF_RANK={host} {python} -W ignore train.py"
-            running.append(subprocess.Popen([str(COLLECT), "--run", line, "--seconds", str(patience.seconds(100))], cwd=self.folder, text=True, stdout=subprocess.PIPE,
-                                            stderr=subprocess.STDOUT, env={
-                **{key: value for key, value in ENVIRONMENT.items() if not key.startswith(LAUNCHERS)}, "PATH": str(programs),
-                "DDPSIM_SYSFS": str(sysfs), "SLURM_PROCID": str(launcher), "SLURM_NTASKS": "2", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "10",
-                "DDPSIM_COLLECT_WAIT": str(patience.seconds(60))}))
+            running.append(
+                subprocess.Popen(
+                    [str(COLLECT), "--run", line, "--seconds", str(patience.seconds(100))],
+                    cwd=self.folder,
+                    text=True,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    env={
+                        **{key: value for key, value in ENVIRONMENT.items() if not key.startswith(LAUNCHERS)},
+                        "PATH": str(programs),
+                        "DDPSIM_SYSFS": str(sysfs),
+                        "SLURM_PROCID": str(launcher),
+                        "SLURM_NTASKS": "2",
+                        "SLURM_LOCALID": "0",
+                        "SLURM_JOB_ID": "10",
+                        "DDPSIM_COLLECT_WAIT": str(patience.seconds(60)),
+                    },
+                )
+            )
         for process in running:
             said, _ = process.communicate(timeout=patience.seconds(170))
             self.assertEqual(process.returncode, 0, said)
@@ -692,9 +1048,19 @@ class Collects(unittest.TestCase):
         script = folder / "train.py"
         script.write_text(TRAINING)
         port = held_port(self.addCleanup)
-        ranks = (f"for rank in 0 1; do RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} {python} -W ignore {script} & done; "
-                 "wait")
-        run = subprocess.run([str(COLLECT), "--run", ranks, "--seconds", str(patience.seconds(100))], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=patience.seconds(170), check=False)
+        ranks = (
+            f"for rank in 0 1; do RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} {python} -W ignore {script} & done; "
+            "wait"
+        )
+        run = subprocess.run(
+            [str(COLLECT), "--run", ranks, "--seconds", str(patience.seconds(100))],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+            timeout=patience.seconds(170),
+            check=False,
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         archive = folder / "ddpsim-collect.tar.gz"
         files = unpacked(archive)

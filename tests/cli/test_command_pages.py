@@ -37,8 +37,13 @@ def needs(program):
 
 class Manual(unittest.TestCase):
     def shown(self, name):
-        page = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-k", "-P-cbou", "-rLL=2000n", PAGES / "share/man/man1" / name],
-                              capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+        page = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww", "-k", "-P-cbou", "-rLL=2000n", PAGES / "share/man/man1" / name],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
         self.assertEqual(page.stderr, "", name)
         return page.stdout
 
@@ -76,9 +81,17 @@ class Completion(unittest.TestCase):
 @needs("bash")
 class Bash(Completion):
     def completed(self, *words):
-        script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ddpsim; printf "%s\\n" "${COMPREPLY[@]}"'
-        run = subprocess.run(["bash", "--norc", "-c", script, "bash", PAGES / "share/bash-completion/completions/ddpsim", *words],
-                             capture_output=True, text=True, check=True, cwd=self.folder, env=self.environment())
+        script = (
+            'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ddpsim; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        run = subprocess.run(
+            ["bash", "--norc", "-c", script, "bash", PAGES / "share/bash-completion/completions/ddpsim", *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=self.folder,
+            env=self.environment(),
+        )
         self.assertEqual(run.stderr, "")
         return run.stdout.split()
 
@@ -90,7 +103,9 @@ class Bash(Completion):
     def test_arguments_by_their_place(self):
         self.assertEqual(self.completed("ddpsim", "simulate", "resnet50-v100-b32-"), ["resnet50-v100-b32-plain"])
         self.assertEqual(self.completed("ddpsim", "simulate", "res")[-1], "resnet.json.gz")
-        self.assertEqual(self.completed("ddpsim", "simulate", "--quiet", "--torch", "2.4", "x.json", "dgx1v-"), ["dgx1v-1xedr"])
+        self.assertEqual(
+            self.completed("ddpsim", "simulate", "--quiet", "--torch", "2.4", "x.json", "dgx1v-"), ["dgx1v-1xedr"]
+        )
         self.assertEqual(self.completed("ddpsim", "compare", "x.json", "dgx1v", "dgx1v-"), ["dgx1v-1xedr"])
         self.assertEqual(self.completed("ddpsim", "validate", "predicted.json", "st"), ["step.json"])
 
@@ -105,9 +120,21 @@ class Bash(Completion):
 @needs("fish")
 class Fish(Completion):
     def completed(self, line):
-        run = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
-                              PAGES / "share/fish/vendor_completions.d/ddpsim.fish", line],
-                             capture_output=True, text=True, check=True, cwd=self.folder, env=self.environment())
+        run = subprocess.run(
+            [
+                "fish",
+                "--no-config",
+                "-c",
+                "source $argv[1]; complete -C $argv[2]",
+                PAGES / "share/fish/vendor_completions.d/ddpsim.fish",
+                line,
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=self.folder,
+            env=self.environment(),
+        )
         self.assertEqual(run.stderr, "")
         return [candidate.partition("\t")[0] for candidate in run.stdout.splitlines()]
 
@@ -129,9 +156,11 @@ class Zsh(Completion):
         if process == 0:
             os.chdir(self.folder)
             os.execvpe("zsh", ["zsh", "-f", "-i"], self.environment())
-        begin = (f"fpath=({PAGES}/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D; "
-                 "bindkey '^I' complete-word; unsetopt automenu autolist beep; "
-                 "ddpsim() { print -r -- \"called: $*\" }; print rea''dy\n")
+        begin = (
+            f"fpath=({PAGES}/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D; "
+            "bindkey '^I' complete-word; unsetopt automenu autolist beep; "
+            "ddpsim() { print -r -- \"called: $*\" }; print rea''dy\n"
+        )
         try:
             os.write(terminal, begin.encode())
             read_to(terminal, b"ready\r\n")
@@ -143,8 +172,10 @@ class Zsh(Completion):
         return shown.rpartition(b"called: ")[2].partition(b"\r\n")[0].decode()
 
     def test_commands_options_arguments_and_values(self):
-        self.assertEqual(self.typed("ddpsim si\t resnet50-v100-b32-p\t dgx1v-1\t --backe\t g\t"),
-                         "simulate resnet50-v100-b32-plain dgx1v-1xedr --backend gloo")
+        self.assertEqual(
+            self.typed("ddpsim si\t resnet50-v100-b32-p\t dgx1v-1\t --backe\t g\t"),
+            "simulate resnet50-v100-b32-plain dgx1v-1xedr --backend gloo",
+        )
         self.assertEqual(self.typed("ddpsim calib\t --clus\t abci-v\t st\t"), "calibrate --cluster abci-v100 step.json")
 
 

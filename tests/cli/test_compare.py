@@ -28,8 +28,7 @@ class Figures(unittest.TestCase):
     def test_the_fastest_comes_first_and_is_behind_nobody(self):
         answered = answer("compare", WORKLOAD, "dgx1v@1", "dgx1v@4", "dgx1v@2..2")
         self.assertEqual([1, 2, 0], answered["by_speed"])
-        self.assertEqual({"value": 0, "low": 0, "high": 0},
-                         answered["rows"][1]["behind_percent"])
+        self.assertEqual({"value": 0, "low": 0, "high": 0}, answered["rows"][1]["behind_percent"])
         self.assertTrue(answered["fastest_is_certain"])
 
     def test_the_same_bytes_on_any_number_of_threads(self):
@@ -41,8 +40,7 @@ class Figures(unittest.TestCase):
             path = pathlib.Path(folder) / "jobs.csv"
             self.assertEqual(0, ddpsim("compare", WORKLOAD, "dgx1v@1..2", "--csv", path).code)
             lines = path.read_text().splitlines()
-        self.assertEqual(["label", "dgx1v@1", "dgx1v@2"],
-                         [line.split(",")[1] for line in lines])
+        self.assertEqual(["label", "dgx1v@1", "dgx1v@2"], [line.split(",")[1] for line in lines])
         self.assertEqual({len(lines[0].split(","))}, {len(line.split(",")) for line in lines})
 
     def test_near_equal_clusters_are_not_decided(self):
@@ -54,8 +52,10 @@ class Figures(unittest.TestCase):
         """Errors are shared by the thing they are of: the same two clusters lead by the same, whatever they are called."""
         line = "node:8 gpu:8xV100 nvlink:6x25GBps:cube nic:"
         slow, fast = line + "1x100Gbps:ib", line + "4x100Gbps:ib"
-        leads = [[row["behind_percent"] for row in answer("compare", WORKLOAD, *two)["rows"]]
-                 for two in ((slow, fast), ("a=" + slow, "b=" + fast), ("pod=" + line + "{1,4}x100Gbps:ib",))]
+        leads = [
+            [row["behind_percent"] for row in answer("compare", WORKLOAD, *two)["rows"]]
+            for two in ((slow, fast), ("a=" + slow, "b=" + fast), ("pod=" + line + "{1,4}x100Gbps:ib",))
+        ]
         self.assertEqual(leads[0], leads[1])
         self.assertEqual(leads[0], leads[2])
 
@@ -68,24 +68,35 @@ class Figures(unittest.TestCase):
         self.assertEqual({"pod": "dgx1v", "y@1": "dgx1v@1", "y@2": "dgx1v@2"}, labels("pod=dgx1v", "y=dgx1v@{1,2}"))
         whole = ["=dgx1v", "end=", "a:b=dgx1v", "a/b=dgx1v", "a@2=dgx1v"]
         self.assertEqual({**{text: text for text in whole}, "dgx1v": "dgx1v"}, labels("dgx1v", *whole))
-        self.assertEqual({"dgx1v": "dgx1v", "x1=dgx1v": "x1=dgx1v", "x2=dgx1v": "x2=dgx1v"}, labels("dgx1v", "x{1,2}=dgx1v"))
+        self.assertEqual(
+            {"dgx1v": "dgx1v", "x1=dgx1v": "x1=dgx1v", "x2=dgx1v": "x2=dgx1v"}, labels("dgx1v", "x{1,2}=dgx1v")
+        )
         # One line is called by all of itself, several by what not all of them say, and labels stand apart from that.
         start = "node:2 gpu:8xV100 nvlink:6x25GBps:cube "
         one, two, three = (start + f"nic:{nics}x100Gbps:ib" for nics in (1, 2, 4))
         self.assertEqual({"dgx1v": "dgx1v", one: one}, labels("dgx1v", one))
-        self.assertEqual({"nic:1x100Gbps:ib": one, "nic:2x100Gbps:ib": two, "own": three}, labels(one, two, "own=" + three))
-        self.assertEqual({"nic:1x100Gbps:ib": one, "nic:2x100Gbps:ib latency:3us": two + " latency:3us"}, labels(one, two + " latency:3us"))
+        self.assertEqual(
+            {"nic:1x100Gbps:ib": one, "nic:2x100Gbps:ib": two, "own": three}, labels(one, two, "own=" + three)
+        )
+        self.assertEqual(
+            {"nic:1x100Gbps:ib": one, "nic:2x100Gbps:ib latency:3us": two + " latency:3us"},
+            labels(one, two + " latency:3us"),
+        )
         self.assertEqual({one: one}, labels(one, one))
         # Under several schemes by the scheme, behind the label where there are several clusters.
         schemes = ("--scheme", "ddp", "--scheme", "zero1")
         self.assertEqual(["ddp", "zero1"], list(labels("dgx1v", *schemes)))
-        self.assertEqual(["a ddp", "a zero1", "dgx1v@2 ddp", "dgx1v@2 zero1"], list(labels("a=dgx1v", "dgx1v@2", *schemes)))
+        self.assertEqual(
+            ["a ddp", "a zero1", "dgx1v@2 ddp", "dgx1v@2 zero1"], list(labels("a=dgx1v", "dgx1v@2", *schemes))
+        )
         self.assertEqual(["dgx1v"], list(labels("dgx1v", *schemes[2:])))
 
     def test_a_label_and_a_scheme_are_given_once(self):
-        for words, message in ((["a=dgx1v", "a=dgx1v@2"], "a: two candidates have this label"),
-                               (["dgx1v", "dgx1v=dgx1v@2"], "dgx1v: two candidates have this label"),
-                               (["dgx1v", "--scheme", "ddp", "--scheme", "ddp"], "--scheme: one is given twice")):
+        for words, message in (
+            (["a=dgx1v", "a=dgx1v@2"], "a: two candidates have this label"),
+            (["dgx1v", "dgx1v=dgx1v@2"], "dgx1v: two candidates have this label"),
+            (["dgx1v", "--scheme", "ddp", "--scheme", "ddp"], "--scheme: one is given twice"),
+        ):
             outcome = ddpsim("compare", WORKLOAD, *words)
             self.assertEqual(2, outcome.code)
             self.assertIn(message, outcome.err)
@@ -107,21 +118,45 @@ class Figures(unittest.TestCase):
             self.assertAlmostEqual(row["samples_per_second"], 512e6 / row["iteration_us"], 3)
 
     def test_sequences_cost_by_the_million_tokens(self):
-        words = ("compare", "gpt2@A100:b2:s512:bf16", "dgxa100@1", "dgxa100@2", "--no-tune", "--price", "dgxa100@1=10/node_hour",
-                 "--price", "dgxa100@2=10/node_hour")
+        words = (
+            "compare",
+            "gpt2@A100:b2:s512:bf16",
+            "dgxa100@1",
+            "dgxa100@2",
+            "--no-tune",
+            "--price",
+            "dgxa100@1=10/node_hour",
+            "--price",
+            "dgxa100@2=10/node_hour",
+        )
         for row in answer(*words)["rows"]:
             cost = row["cost"]
-            self.assertAlmostEqual(cost["usd_per_million_samples"]["value"], 512 * cost["usd_per_million_tokens"]["value"])
+            self.assertAlmostEqual(
+                cost["usd_per_million_samples"]["value"], 512 * cost["usd_per_million_tokens"]["value"]
+            )
             self.assertAlmostEqual(row["tokens_per_second"], 512 * row["samples_per_second"], delta=1e-3)
             hours = 1e6 / row["tokens_per_second"] / 3600
             self.assertAlmostEqual(cost["usd_per_million_tokens"]["value"], hours * cost["usd_per_hour"])
         self.assertIn("a million tokens", ddpsim(*words).out)
-        images = answer("compare", "resnet50-v100-b32", "dgx1v@1", "dgx1v@2", "--no-tune", "--price", "dgx1v@1=10/node_hour")
+        images = answer(
+            "compare", "resnet50-v100-b32", "dgx1v@1", "dgx1v@2", "--no-tune", "--price", "dgx1v@1=10/node_hour"
+        )
         self.assertNotIn("usd_per_million_tokens", images["rows"][0]["cost"])
 
     def test_what_it_costs_follows_from_prices_and_times(self):
-        row, other = answer("compare", "resnet50-v100-b32", "dgx1v@2", "p3dn@2", "--price", "dgx1v@2=10/node_hour",
-                            "--price", "p3dn@2=2/gpu_hour", "--samples", 1e6, "--no-tune")["rows"]
+        row, other = answer(
+            "compare",
+            "resnet50-v100-b32",
+            "dgx1v@2",
+            "p3dn@2",
+            "--price",
+            "dgx1v@2=10/node_hour",
+            "--price",
+            "p3dn@2=2/gpu_hour",
+            "--samples",
+            1e6,
+            "--no-tune",
+        )["rows"]
         for one, hourly in ((row, 20), (other, 32)):
             cost, step = one["cost"], one["iteration_us"] / 1e6
             self.assertEqual(cost["usd_per_hour"], hourly)
@@ -131,64 +166,141 @@ class Figures(unittest.TestCase):
             self.assertLess(cost["usd"]["low"], cost["usd"]["value"])
 
     def test_what_is_owned_and_fails_is_of_all_candidates_or_of_one(self):
-        words = ("compare", WORKLOAD, "dgx1v@2", "p3dn@2", "--price", "dgx1v@2=100000/node", "--price", "p3dn@2=100000/node",
-                 "--energy-price", 0.1, "--no-tune")
+        words = (
+            "compare",
+            WORKLOAD,
+            "dgx1v@2",
+            "p3dn@2",
+            "--price",
+            "dgx1v@2=100000/node",
+            "--price",
+            "p3dn@2=100000/node",
+            "--energy-price",
+            0.1,
+            "--no-tune",
+        )
 
         def hourly(*more):
             return [row["cost"]["usd_per_hour"] for row in answer(*words, *more)["rows"]]
 
         def owned(hours, kilowatts):
             return 2 * (100000 / hours + 0.1 * kilowatts)
+
         alike = hourly("--life", "40000h", "--node-power", "4kW")
-        apart = hourly("--life", "40000h", "--life", "p3dn@2=20000h", "--node-power", "dgx1v@2=8kW", "--node-power", "4kW")
+        apart = hourly(
+            "--life", "40000h", "--life", "p3dn@2=20000h", "--node-power", "dgx1v@2=8kW", "--node-power", "4kW"
+        )
         for got, expected in zip(alike + apart, (owned(40000, 4), owned(40000, 4), owned(40000, 8), owned(20000, 4))):
             self.assertAlmostEqual(got, expected, 6)
-        rows = answer(*words, "--life", "4y", "--node-power", "4kW", "--mtbf", "5000h", "--mtbf", "p3dn@2=50h", "--restart", "10min",
-                      "--checkpoint", "30s")["rows"]
+        rows = answer(
+            *words,
+            "--life",
+            "4y",
+            "--node-power",
+            "4kW",
+            "--mtbf",
+            "5000h",
+            "--mtbf",
+            "p3dn@2=50h",
+            "--restart",
+            "10min",
+            "--checkpoint",
+            "30s",
+        )["rows"]
         self.assertGreater(rows[0]["cost"]["goodput"], rows[1]["cost"]["goodput"] + 0.02)
         text = " ".join(ddpsim(*words, "--life", "4y", "--life", "p3dn@2=5y", "--node-power", "4kW").out.split())
         self.assertIn("Bought, dgx1v@2: over 4 years at", text)
         self.assertIn("Bought, p3dn@2: over 5 years at", text)
-        run = answer("compare", WORKLOAD, "dgx1v@2", "p3dn@2", "--no-tune", "--nnodes", "1:2", "--mtbf", "dgx1v@2=5000h", "--mtbf",
-                     "p3dn@2=500h", "--checkpoint", "30s", "--elastic", "seeds=4")["rows"]
+        run = answer(
+            "compare",
+            WORKLOAD,
+            "dgx1v@2",
+            "p3dn@2",
+            "--no-tune",
+            "--nnodes",
+            "1:2",
+            "--mtbf",
+            "dgx1v@2=5000h",
+            "--mtbf",
+            "p3dn@2=500h",
+            "--checkpoint",
+            "30s",
+            "--elastic",
+            "seeds=4",
+        )["rows"]
         self.assertGreater(run[0]["elastic"]["goodput"], run[1]["elastic"]["goodput"])
 
     def test_a_message_names_the_option_that_was_given(self):
-        words = ("compare", WORKLOAD, "dgx1v@1", "dgx1v@2", "--price", "dgx1v@1=1/node_hour", "--price", "dgx1v@2=1/node_hour")
-        for option, values in (("--samples", (1, 2)), ("--energy-price", (1, 2)), ("--node-power", ("1kW", "2kW")),
-                               ("--node-power", ("dgx1v@1=1kW", "dgx1v@1=2kW")), ("--life", ("4y", "5y")),
-                               ("--utilisation", ("50%", "60%")), ("--mtbf", ("1y", "2y")), ("--mtbf", ("nobody=1y",)),
-                               ("--restart", ("1min", "2min")), ("--checkpoint", ("x=1s",)), ("--nnodes", ("1:2", "1:3"))):
+        words = (
+            "compare",
+            WORKLOAD,
+            "dgx1v@1",
+            "dgx1v@2",
+            "--price",
+            "dgx1v@1=1/node_hour",
+            "--price",
+            "dgx1v@2=1/node_hour",
+        )
+        for option, values in (
+            ("--samples", (1, 2)),
+            ("--energy-price", (1, 2)),
+            ("--node-power", ("1kW", "2kW")),
+            ("--node-power", ("dgx1v@1=1kW", "dgx1v@1=2kW")),
+            ("--life", ("4y", "5y")),
+            ("--utilisation", ("50%", "60%")),
+            ("--mtbf", ("1y", "2y")),
+            ("--mtbf", ("nobody=1y",)),
+            ("--restart", ("1min", "2min")),
+            ("--checkpoint", ("x=1s",)),
+            ("--nnodes", ("1:2", "1:3")),
+        ):
             given = [word for value in values for word in (option, value)]
             outcome = ddpsim(*words, *given)
             self.assertEqual(outcome.code, 2, given)
             self.assertTrue(outcome.err.startswith(f"ddpsim: {option}"), outcome.err)
-        self.assertIn("--mtbf nobody=1y: no candidate is called \"nobody\", only dgx1v@1, dgx1v@2",
-                      ddpsim(*words, "--mtbf", "nobody=1y").err)
+        self.assertIn(
+            '--mtbf nobody=1y: no candidate is called "nobody", only dgx1v@1, dgx1v@2',
+            ddpsim(*words, "--mtbf", "nobody=1y").err,
+        )
         for text in ("=500h", "dgx1v@1="):
-            self.assertIn(f"--mtbf {text}: expected one value for all candidates, or LABEL=VALUE for one of them",
-                          ddpsim(*words, "--mtbf", text).err)
+            self.assertIn(
+                f"--mtbf {text}: expected one value for all candidates, or LABEL=VALUE for one of them",
+                ddpsim(*words, "--mtbf", text).err,
+            )
 
     def test_what_learns_otherwise_is_said_where_it_is_ranked(self):
-        schemes = [word for scheme in ("ddp", "parameter_server:mode=async", "local_sgd:period=8", "fsdp2")
-                   for word in ("--scheme", scheme)]
+        schemes = [
+            word
+            for scheme in ("ddp", "parameter_server:mode=async", "local_sgd:period=8", "fsdp2")
+            for word in ("--scheme", scheme)
+        ]
         words = ("compare", WORKLOAD, "p3dn@4", "--no-tune", *schemes)
         rows = {row["label"]: row["changed_numerics"] for row in answer(*words)["rows"]}
-        self.assertEqual([label for label, why in rows.items() if why], ["parameter_server:mode=async", "local_sgd:period=8"])
+        self.assertEqual(
+            [label for label, why in rows.items() if why], ["parameter_server:mode=async", "local_sgd:period=8"]
+        )
         verdict = ddpsim(*words, "--quiet").out
         self.assertIn("This counts samples, not what they teach: ", verdict)
         text = ddpsim(*words, "--verbose").out
         for label in ("parameter_server:mode=async", "local_sgd:period=8"):
             self.assertIn(f"warning: {label}: {rows[label]}"[:60], " ".join(text.split()))
-        for words in (("--scheme", "parameter_server:mode=async"), ("--scheme", "slowmo"), ("--comm-hook", "powersgd"),
-                      ("--comm-hook", "fp16"), ("--comm-hook", "post_localSGD"), ("--scheme", "fsdp2:reduce_dtype=bf16")):
+        for words in (
+            ("--scheme", "parameter_server:mode=async"),
+            ("--scheme", "slowmo"),
+            ("--comm-hook", "powersgd"),
+            ("--comm-hook", "fp16"),
+            ("--comm-hook", "post_localSGD"),
+            ("--scheme", "fsdp2:reduce_dtype=bf16"),
+        ):
             warnings = answer("simulate", WORKLOAD, "p3dn@4", *words)["warnings"]
             self.assertEqual(1, sum("does not teach what a step of DDP does" in one for one in warnings), words)
         for words in ((), ("--scheme", "fsdp2"), ("--scheme", "parameter_server")):
             warnings = answer("simulate", WORKLOAD, "p3dn@4", *words)["warnings"]
             self.assertFalse([one for one in warnings if "teach" in one], words)
         # Alike on all of them, the order is one of training, too.
-        self.assertNotIn("teach:", ddpsim("compare", WORKLOAD, "p3dn@2", "p3dn@4", "--no-tune", "--comm-hook", "fp16", "--quiet").out)
+        self.assertNotIn(
+            "teach:", ddpsim("compare", WORKLOAD, "p3dn@2", "p3dn@4", "--no-tune", "--comm-hook", "fp16", "--quiet").out
+        )
 
     def test_one_scheme_left_looks_like_several(self):
         told = ddpsim("compare", WORKLOAD, "p3dn@2", "--scheme", "ddp", "--scheme", "data_parallel", "--no-tune").out
@@ -197,6 +309,7 @@ class Figures(unittest.TestCase):
 
         def head(text):
             return next(line.split() for line in text.splitlines() if "step ms" in line)
+
         self.assertEqual("candidate", head(told)[0])
         for column in ("memory", "efficiency"):
             self.assertEqual(column in head(told), column in head(several), column)
@@ -204,34 +317,60 @@ class Figures(unittest.TestCase):
     def test_a_study_is_the_words_one_would_have_typed(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "study.json"
-            path.write_text(json.dumps({
-                "schema": "ddpsim.study/1", "workload": str(WORKLOAD),
-                "candidates": [{"label": "pod", "cluster": "dgx1v@{1,2}", "price": "3/gpu_hour"}, "2xv100-nvlink"],
-                "options": {"torch": "2.4", "bucket-cap-mb": 10, "static-graph": True, "no-tune": True}}))
-            typed = ddpsim("compare", WORKLOAD, "pod=dgx1v@{1,2}", "2xv100-nvlink", "--price", "pod=3/gpu_hour", "--torch",
-                           "2.4", "--bucket-cap-mb", 10, "--static-graph", "--no-tune", "--json").out
+            path.write_text(
+                json.dumps(
+                    {
+                        "schema": "ddpsim.study/1",
+                        "workload": str(WORKLOAD),
+                        "candidates": [
+                            {"label": "pod", "cluster": "dgx1v@{1,2}", "price": "3/gpu_hour"},
+                            "2xv100-nvlink",
+                        ],
+                        "options": {"torch": "2.4", "bucket-cap-mb": 10, "static-graph": True, "no-tune": True},
+                    }
+                )
+            )
+            typed = ddpsim(
+                "compare",
+                WORKLOAD,
+                "pod=dgx1v@{1,2}",
+                "2xv100-nvlink",
+                "--price",
+                "pod=3/gpu_hour",
+                "--torch",
+                "2.4",
+                "--bucket-cap-mb",
+                10,
+                "--static-graph",
+                "--no-tune",
+                "--json",
+            ).out
             self.assertEqual(ddpsim("compare", "--study", path, "--json").out, typed)
             newer = ddpsim("compare", "--study", path, "--torch", "2.8", "--json").out
             self.assertIn('"torch": "2.8"', newer)
 
     def test_each_gpu_has_its_ratio(self):
-        rows = answer("compare", WORKLOAD, "dgx1v@2", A100, H100, "--compute-scale",
-                      "A100:2.1±0.2", "--compute-scale", "H100:3.5")["rows"]
+        rows = answer(
+            "compare", WORKLOAD, "dgx1v@2", A100, H100, "--compute-scale", "A100:2.1±0.2", "--compute-scale", "H100:3.5"
+        )["rows"]
         self.assertEqual([1, 2.1, 3.5], [row["compute_scale"] for row in rows])
 
     def test_one_ratio_holds_for_the_one_gpu_that_differs(self):
         rows = answer("compare", WORKLOAD, "dgx1v@2", A100, "--compute-scale", "2.1")["rows"]
         self.assertEqual([1, 2.1], [row["compute_scale"] for row in rows])
 
-
     def test_a_measured_step_that_corrects_no_other_number_of_nodes_is_not_held_against_it_unsaid(self):
         words = ("compare", WORKLOAD, "dgx1v", "dgx1v@2", "--measured-step", "dgx1v=130ms")
-        self.assertIn("corrects no other number of nodes: that of dgx1v@2 stays as predicted", answer(*words)["warnings"][0])
+        self.assertIn(
+            "corrects no other number of nodes: that of dgx1v@2 stays as predicted", answer(*words)["warnings"][0]
+        )
         both = answer(*words, "--measured-step", "dgx1v@2=135ms")["warnings"]
         self.assertFalse([warning for warning in both if "stays as predicted" in warning])
 
     def test_a_measured_step_shortens_recorded_waits_for_every_candidate(self):
-        slow_loader = str(pathlib.Path(__file__).parent / "first_lines" / "slow-loader.json")  # a batch every 200 ms, 94 ms of work
+        slow_loader = str(
+            pathlib.Path(__file__).parent / "first_lines" / "slow-loader.json"
+        )  # a batch every 200 ms, 94 ms of work
         rows = answer("compare", slow_loader, "dgx1v", "dgx1v@2", "--measured-step", "dgx1v=100ms")["rows"]
         self.assertAlmostEqual(rows[0]["iteration_us"], 100_000, delta=10)
         self.assertLess(rows[1]["iteration_us"], 120_000)
@@ -248,8 +387,16 @@ class Mix(unittest.TestCase):
     OTHER = "resnet18@V100:b64"
 
     def test_workloads_are_those_compared_one_by_one_and_the_mix_is_made_of_them(self):
-        both = answer("compare", "--workload", WORKLOAD + "=70%", "--workload", self.OTHER + "=30%", "dgx1v@2",
-                      "dgx1v@4", "--no-tune")
+        both = answer(
+            "compare",
+            "--workload",
+            WORKLOAD + "=70%",
+            "--workload",
+            self.OTHER + "=30%",
+            "dgx1v@2",
+            "dgx1v@4",
+            "--no-tune",
+        )
         for own in both["workloads"]:
             alone = answer("compare", own["name"], "dgx1v@2", "dgx1v@4", "--no-tune")
             for key in ("rows", "by_speed", "fastest_is_certain"):
@@ -257,8 +404,10 @@ class Mix(unittest.TestCase):
         self.assertEqual([0.7, 0.3], [own["share"] for own in both["workloads"]])
         first, second = both["mix"]["rows"]
         self.assertEqual(("dgx1v@2", 1), (both["mix"]["reference"], first["time"]["value"]))
-        ratio = sum(own["share"] * own["rows"][1]["iteration_us"] / own["rows"][0]["iteration_us"] / 2
-                    for own in both["workloads"])
+        ratio = sum(
+            own["share"] * own["rows"][1]["iteration_us"] / own["rows"][0]["iteration_us"] / 2
+            for own in both["workloads"]
+        )
         self.assertAlmostEqual(ratio, second["time"]["value"], 9)
         self.assertAlmostEqual(100 * (1 / ratio - 1), first["behind_percent"]["value"], 5)
 
@@ -275,19 +424,44 @@ class Mix(unittest.TestCase):
     def test_a_study_has_shares(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "study.json"
-            path.write_text(json.dumps({
-                "schema": "ddpsim.study/1", "workloads": [{"workload": WORKLOAD, "share": "60%"},
-                                                          {"workload": self.OTHER, "share": "40%"}],
-                "candidates": ["dgx1v@2", "dgx1v@4"], "options": {"no-tune": True}}))
-            typed = ddpsim("compare", "--workload", WORKLOAD + "=60%", "--workload", self.OTHER + "=40%", "dgx1v@2",
-                           "dgx1v@4", "--no-tune", "--json").out
+            path.write_text(
+                json.dumps(
+                    {
+                        "schema": "ddpsim.study/1",
+                        "workloads": [{"workload": WORKLOAD, "share": "60%"}, {"workload": self.OTHER, "share": "40%"}],
+                        "candidates": ["dgx1v@2", "dgx1v@4"],
+                        "options": {"no-tune": True},
+                    }
+                )
+            )
+            typed = ddpsim(
+                "compare",
+                "--workload",
+                WORKLOAD + "=60%",
+                "--workload",
+                self.OTHER + "=40%",
+                "dgx1v@2",
+                "dgx1v@4",
+                "--no-tune",
+                "--json",
+            ).out
             self.assertEqual(typed, ddpsim("compare", "--study", path, "--json").out)
 
     def test_csv_has_a_row_for_each_workload_and_for_the_mix(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "mix.csv"
-            ddpsim("compare", "--workload", WORKLOAD, "--workload", self.OTHER, "dgx1v@2", "dgx1v@4", "--no-tune",
-                   "--csv", path)
+            ddpsim(
+                "compare",
+                "--workload",
+                WORKLOAD,
+                "--workload",
+                self.OTHER,
+                "dgx1v@2",
+                "dgx1v@4",
+                "--no-tune",
+                "--csv",
+                path,
+            )
             with open(path, newline="", encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
         self.assertEqual([WORKLOAD] * 2 + [self.OTHER] * 2 + ["mix"] * 2, [row["workload"] for row in rows])
@@ -327,8 +501,17 @@ class Searched(unittest.TestCase):
 
     def test_a_price_and_a_compute_scale_are_searched_too(self):
         words = ["compare", WORKLOAD, "old=dgx1v@2", "new=dgxa100@2", "--no-tune"]
-        price = answer(*words, "--gpu", "A100", "--price", "old=10/node_hour", "--price", "new=[5..80]/node_hour",
-                       "--until", "new cheaper than old")["until"][0]
+        price = answer(
+            *words,
+            "--gpu",
+            "A100",
+            "--price",
+            "old=10/node_hour",
+            "--price",
+            "new=[5..80]/node_hour",
+            "--until",
+            "new cheaper than old",
+        )["until"][0]
         self.assertEqual(5, price["predicted"][0]["from"])
         at = int(price["predicted"][0]["to"])
         rows = answer(*words, "--gpu", "A100", "--price", "old=10/node_hour", "--price", f"new={at}/node_hour")
@@ -341,11 +524,12 @@ class Searched(unittest.TestCase):
         self.assertEqual(ddpsim(*command, 1).out, ddpsim(*command, 5).out)
 
     def test_what_nobody_asked_for_is_one_message(self):
-        for words, message in ((["dgx1v@[1..4]"], "searched for what?"),
-                               (["dgx1v@[1..4]", "--until", "a faster than b"], "no candidate is called"),
-                               (["dgx1v@[4..1]", "--until", "efficiency<90%"], "the larger one behind"),
-                               (["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"],
-                                "one range is searched at a time")):
+        for words, message in (
+            (["dgx1v@[1..4]"], "searched for what?"),
+            (["dgx1v@[1..4]", "--until", "a faster than b"], "no candidate is called"),
+            (["dgx1v@[4..1]", "--until", "efficiency<90%"], "the larger one behind"),
+            (["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"], "one range is searched at a time"),
+        ):
             outcome = ddpsim("compare", WORKLOAD, *words)
             self.assertEqual(2, outcome.code)
             self.assertIn(message, outcome.err)
@@ -383,8 +567,7 @@ class Errors(unittest.TestCase):
         self.check(2, "--compute-scale: every cluster has the GPU recorded on", "dgx1v", "--compute-scale", "2")
 
     def test_a_ratio_given_twice(self):
-        self.check(2, "given twice", A100, "--compute-scale", "A100:2", "--compute-scale",
-                   "A100:3")
+        self.check(2, "given twice", A100, "--compute-scale", "A100:2", "--compute-scale", "A100:3")
 
     def test_a_ratio_that_is_none(self):
         self.check(2, "is not a ratio", A100, "--compute-scale", "A100:fast")

@@ -22,8 +22,24 @@ import recording
 from command import BINARY, ROOT, SHARED, ddpsim, on_terminal, write_json
 
 # C0 with NUL, DEL, C1, bidirectional controls, separators; then what would be a line of its own, in bold.
-PLANTED = "".join(map(chr, [*range(1, 9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F),
-                            *range(0x2066, 0x206A)])) + "\x1b[2J\x1b]0;title\x07\0behind a NUL\r\n\x1b[1mPLANTED"
+PLANTED = (
+    "".join(
+        map(
+            chr,
+            [
+                *range(1, 9),
+                *range(11, 32),
+                *range(0x7F, 0xA0),
+                0x61C,
+                0x200E,
+                0x200F,
+                *range(0x2028, 0x202F),
+                *range(0x2066, 0x206A),
+            ],
+        )
+    )
+    + "\x1b[2J\x1b]0;title\x07\0behind a NUL\r\n\x1b[1mPLANTED"
+)
 HIDDEN = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 OWN_STYLES = re.compile("\x1b\\[[012]m")
 MOST_PLACES = 40  # of one file
@@ -81,7 +97,14 @@ class Hostile(unittest.TestCase):
         if not (tools / "ddpsim").exists():
             (tools / "ddpsim").symlink_to(BINARY)
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-        run = subprocess.run(line, cwd=self.here, capture_output=True, stdin=subprocess.DEVNULL, env=environment, timeout=patience.seconds(60))
+        run = subprocess.run(
+            line,
+            cwd=self.here,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            timeout=patience.seconds(60),
+        )
         self.assertIn(run.returncode, (0, 2, 3, 4), (what or command, run.stderr))
         self.check(run.stdout, what or command)
         self.check(run.stderr, what or command)
@@ -120,20 +143,22 @@ class FilesOfTheDocumentation(Hostile):
                 continue
             (self.here / block.name).write_text(block.text)
             commands = []
-            for later in blocks[at + 1:]:
+            for later in blocks[at + 1 :]:
                 if later.name == block.name:
                     break
                 commands += [line for line in later.commands() if block.name in line]
             if not commands:  # a member of an archive
                 continue
-            commands = commands[:self.MOST_COMMANDS]
+            commands = commands[: self.MOST_COMMANDS]
             with self.subTest(file=block.name):
                 if block.language == "json":
                     self.plant(block.name, json.loads(block.text), commands)
                 else:
                     words = list(re.finditer(r"[^\s,;=:]+", block.text))
                     for word in words[:: max(1, len(words) // 20)]:
-                        (self.here / block.name).write_bytes((block.text[:word.end()] + PLANTED + block.text[word.end():]).encode() + b"\xff\xfe\n")
+                        (self.here / block.name).write_bytes(
+                            (block.text[: word.end()] + PLANTED + block.text[word.end() :]).encode() + b"\xff\xfe\n"
+                        )
                         for command in commands:
                             self.check_run(command, (block.name, word[0], command))
                 (self.here / block.name).write_text(block.text)
@@ -145,7 +170,11 @@ class FilesOfTheDocumentation(Hostile):
 class Recordings(Hostile):
     def test_strings_of_a_trace(self):
         trace = json.loads((ROOT / "tests/fixtures/tiny-ddp-trace.json").read_text())
-        self.plant("trace.json", trace, [["import", "trace.json", "-o", "w.json"], ["simulate", "trace.json", "dgx1v@1", "--verbose"]])
+        self.plant(
+            "trace.json",
+            trace,
+            [["import", "trace.json", "-o", "w.json"], ["simulate", "trace.json", "dgx1v@1", "--verbose"]],
+        )
         trace["deviceProperties"][0]["name"] += PLANTED
         (self.here / "trace.json.gz").write_bytes(gzip.compress(json.dumps(trace).encode()))
         self.check_run(["diff", "trace.json.gz", "trace.json"])
@@ -154,14 +183,29 @@ class Recordings(Hostile):
         (self.here / "job").mkdir()
         shutil.copy(ROOT / "tests/fixtures/tiny-ddp-trace.json", self.here / "job/rank0.json")
         (self.here / "job/gpus.csv").write_text("name\nTesla V100\n")
-        manifest = {"schema": "ddpsim.collect/1", "ranks": 1, "nodes": 1, "step_us": 104000,
-                    "members": [{"path": "rank0.json", "kind": "trace", "rank": 0, "node": 0}, {"path": "gpus.csv", "kind": "gpus", "node": 0}],
-                    "missing": [{"kind": "all_reduce_log", "node": 0, "why": "it is not on PATH"}]}
-        self.plant("job/manifest.json", manifest, [["simulate", "job", "dgx1v@1"], ["topo", "job"], ["diff", "job", "job"]])
+        manifest = {
+            "schema": "ddpsim.collect/1",
+            "ranks": 1,
+            "nodes": 1,
+            "step_us": 104000,
+            "members": [
+                {"path": "rank0.json", "kind": "trace", "rank": 0, "node": 0},
+                {"path": "gpus.csv", "kind": "gpus", "node": 0},
+            ],
+            "missing": [{"kind": "all_reduce_log", "node": 0, "why": "it is not on PATH"}],
+        }
+        self.plant(
+            "job/manifest.json", manifest, [["simulate", "job", "dgx1v@1"], ["topo", "job"], ["diff", "job", "job"]]
+        )
 
     def test_strings_of_an_nsight_export(self):
         trace = recording.profiler_trace()
-        for table, column in (("StringIds", "value"), ("TARGET_INFO_GPU", "name"), ("META_DATA_EXPORT", "value"), ("NVTX_EVENTS", "text")):
+        for table, column in (
+            ("StringIds", "value"),
+            ("TARGET_INFO_GPU", "name"),
+            ("META_DATA_EXPORT", "value"),
+            ("NVTX_EVENTS", "text"),
+        ):
             path = self.here / "trace.sqlite"
             path.unlink(missing_ok=True)
             export = nsys_export.Export(path)
@@ -178,8 +222,14 @@ class Recordings(Hostile):
         self.plant("log.json", log, [["diff", "same.json", "log.json", "--verbose"]])
 
     def test_lines_of_logs(self):
-        lines = ["host:1:2 [0] NCCL INFO NCCL_IB_HCA set by environment to mlx5_0", "host:1:2 [0] NCCL INFO NET/IB : No device found.",
-                 "host:1:2 [0] NCCL INFO Channel 00/02 : 0 1", "NCCL version 2.18.3+cuda12.1", "NCCL_DEBUG=INFO", "OMP_NUM_THREADS=1"]
+        lines = [
+            "host:1:2 [0] NCCL INFO NCCL_IB_HCA set by environment to mlx5_0",
+            "host:1:2 [0] NCCL INFO NET/IB : No device found.",
+            "host:1:2 [0] NCCL INFO Channel 00/02 : 0 1",
+            "NCCL version 2.18.3+cuda12.1",
+            "NCCL_DEBUG=INFO",
+            "OMP_NUM_THREADS=1",
+        ]
         text = "\n".join(lines) + "\n"
         (self.here / "old.txt").write_text(text)
         for line in lines:
@@ -192,14 +242,25 @@ class DocumentsOfTheProgram(Hostile):
     JOB = ("resnet18@V100:b32", "2xv100-nvlink")
 
     def test_strings_of_a_workload_in_every_answer(self):
-        document = {"schema": "ddpsim.workload/1", "name": "job" + PLANTED, "gpu": "V100", "forward": {"duration_us": 100},
-                    "parameters": [{"name": f"p{n}" + PLANTED, "shape": [1000 * (n + 1)], "dtype": "float32"} for n in range(4)],
-                    "backward": {"duration_us": 500, "ready": [{"parameter": 3 - n, "at_us": 100 * (n + 1)} for n in range(4)]}}
+        document = {
+            "schema": "ddpsim.workload/1",
+            "name": "job" + PLANTED,
+            "gpu": "V100",
+            "forward": {"duration_us": 100},
+            "parameters": [
+                {"name": f"p{n}" + PLANTED, "shape": [1000 * (n + 1)], "dtype": "float32"} for n in range(4)
+            ],
+            "backward": {"duration_us": 500, "ready": [{"parameter": 3 - n, "at_us": 100 * (n + 1)} for n in range(4)]},
+        }
         write_json(self.here / "w.json", document)
         files = ["--csv", "o.csv", "--report", "o.html"]
-        for command in (["simulate", "w.json", "dgx1v@1", *files, "--timeline", "o.json"], ["buckets", "w.json", "--csv", "o.csv"],
-                        ["tune", "w.json", "dgx1v@1", *files, "--plot", "o.svg"], ["advise", "w.json", "dgx1v@1", *files, "--export", "o.py"],
-                        ["compare", "w.json", "one\x1b[1m\u202e\nPLANTED=dgx1v@1", "two=dgx1v@2", *files, "--plot", "o.svg"]):
+        for command in (
+            ["simulate", "w.json", "dgx1v@1", *files, "--timeline", "o.json"],
+            ["buckets", "w.json", "--csv", "o.csv"],
+            ["tune", "w.json", "dgx1v@1", *files, "--plot", "o.svg"],
+            ["advise", "w.json", "dgx1v@1", *files, "--export", "o.py"],
+            ["compare", "w.json", "one\x1b[1m\u202e\nPLANTED=dgx1v@1", "two=dgx1v@2", *files, "--plot", "o.svg"],
+        ):
             self.assertEqual(self.check_run(command), 0, command)
             self.check_run([*command[:3], "--json"])
             self.on_terminal(*command[:3], *(command[3:4] if command[0] == "compare" else []), "--verbose")
@@ -207,7 +268,9 @@ class DocumentsOfTheProgram(Hostile):
                 text = file.read_text(encoding="utf-8")
                 self.check(text.split("<body", 1)[-1] if file.suffix == ".html" else text, (command, file.name))
                 file.unlink()
-        self.assertEqual(self.check_run(["simulate", "w.json", "dgx1v@1", "--timeline", "o.pftrace", "--report", "o.json"]), 0)
+        self.assertEqual(
+            self.check_run(["simulate", "w.json", "dgx1v@1", "--timeline", "o.pftrace", "--report", "o.json"]), 0
+        )
         self.check((self.here / "o.json").read_text(encoding="utf-8"), "report")
         names = (self.here / "o.pftrace").read_bytes()
         self.assertIn(b"p0?", names)
@@ -215,23 +278,40 @@ class DocumentsOfTheProgram(Hostile):
             self.assertNotIn(planted, names)
 
     def test_strings_of_results_timelines_and_sweeps(self):
-        for name, words in (("result.json", ["simulate", *self.JOB, "--json"]), ("table.json", ["allreduce", "2xv100-nvlink", "--json"])):
+        for name, words in (
+            ("result.json", ["simulate", *self.JOB, "--json"]),
+            ("table.json", ["allreduce", "2xv100-nvlink", "--json"]),
+        ):
             (self.here / name).write_text(ddpsim(*words).out)
         self.assertEqual(ddpsim("simulate", *self.JOB, "--timeline", "t.json", cwd=self.here).code, 0)
         shutil.copy(self.here / "t.json", self.here / "step.json")
-        self.plant("result.json", json.loads((self.here / "result.json").read_text()), [["validate", "result.json", "104ms"]])
-        self.plant("t.json", json.loads((self.here / "t.json").read_text()),
-                   [["simulate", *self.JOB, "--measured", "t.json"], ["validate", "step.json", "t.json"]])
-        study = {"schema": "ddpsim.study/1", "workload": self.JOB[0], "candidates": [self.JOB[1]], "grid": {"bucket-cap-mb": [5, 25]}}
+        self.plant(
+            "result.json", json.loads((self.here / "result.json").read_text()), [["validate", "result.json", "104ms"]]
+        )
+        self.plant(
+            "t.json",
+            json.loads((self.here / "t.json").read_text()),
+            [["simulate", *self.JOB, "--measured", "t.json"], ["validate", "step.json", "t.json"]],
+        )
+        study = {
+            "schema": "ddpsim.study/1",
+            "workload": self.JOB[0],
+            "candidates": [self.JOB[1]],
+            "grid": {"bucket-cap-mb": [5, 25]},
+        }
         self.plant("study.json", study, [["sweep", "study.json"], ["compare", "--study", "study.json"]])
         self.assertEqual(ddpsim("sweep", "study.json", "-o", "s.jsonl", cwd=self.here).code, 0)
         lines = (self.here / "s.jsonl").read_text().splitlines()
         for at, line in enumerate(lines):
             # As they stand, where JSON allows it: NUL to 0x1f it does not.
-            changed = line.replace("resnet18", "resnet18" + re.sub("[\0-\x1f]", "", PLANTED)).replace("study\": \"", "study\": \"\u202e")
-            (self.here / "s.jsonl").write_text("\n".join([*lines[:at], changed, *lines[at + 1:]]) + "\n")
+            changed = line.replace("resnet18", "resnet18" + re.sub("[\0-\x1f]", "", PLANTED)).replace(
+                'study": "', 'study": "\u202e'
+            )
+            (self.here / "s.jsonl").write_text("\n".join([*lines[:at], changed, *lines[at + 1 :]]) + "\n")
             self.check_run(["sweep", "--join", "s.jsonl"])
-            self.check_run(["sweep", "--join", "s.jsonl", "-o", "joined.jsonl", "--csv", "joined.csv", "--plot", "joined.svg"])
+            self.check_run(
+                ["sweep", "--join", "s.jsonl", "-o", "joined.jsonl", "--csv", "joined.csv", "--plot", "joined.svg"]
+            )
             for file in self.here.glob("joined.*"):
                 self.check(file.read_text(encoding="utf-8"), file.name)
                 file.unlink()
@@ -243,20 +323,39 @@ class NamesAndWords(Hostile):
         name = ("w" + shown + ".json").encode("utf-8")[:200].decode("utf-8", "ignore")
         (self.here / name).write_text("{")
         for word in (name, "w" + shown, "nothing\x1b[31m\u202e\x9b"):
-            for command in (["simulate", word, "dgx1v"], ["simulate", "resnet18@V100:b32", word], ["import", word], ["topo", word], [word],
-                            ["simulate", "--" + word], ["list", word], ["tune", "resnet18@V100:b32", "dgx1v", "--torch", word],
-                            ["diff", word, word], ["sweep", word], ["allreduce", "dgx1v", "--sizes", word], ["compare", "resnet18@V100:b32", word + "=dgx1v"],
-                            ["calibrate", word, "--cluster", "dgx1v", "-o", word], ["validate", word, word], ["buckets", word]):
+            for command in (
+                ["simulate", word, "dgx1v"],
+                ["simulate", "resnet18@V100:b32", word],
+                ["import", word],
+                ["topo", word],
+                [word],
+                ["simulate", "--" + word],
+                ["list", word],
+                ["tune", "resnet18@V100:b32", "dgx1v", "--torch", word],
+                ["diff", word, word],
+                ["sweep", word],
+                ["allreduce", "dgx1v", "--sizes", word],
+                ["compare", "resnet18@V100:b32", word + "=dgx1v"],
+                ["calibrate", word, "--cluster", "dgx1v", "-o", word],
+                ["validate", word, word],
+                ["buckets", word],
+            ):
                 self.check_run(command)
         for out in ("out" + shown[:40], b"out\xff\x9b"):
-            run = subprocess.run([BINARY, "import", "resnet18@V100:b32", "-o", out], cwd=self.here, capture_output=True, check=False)
+            run = subprocess.run(
+                [BINARY, "import", "resnet18@V100:b32", "-o", out], cwd=self.here, capture_output=True, check=False
+            )
             self.assertEqual(run.returncode, 0, run.stderr)
             self.check(run.stderr, out)
 
     def test_what_is_advised_for_a_file_whose_name_is_not_utf8_is_still_python(self):
         name = b"w\xff\x9b.json"
-        subprocess.run([BINARY, "import", "resnet18@V100:b32", "-o", name], cwd=self.here, capture_output=True, check=True)
-        subprocess.run([BINARY, "advise", name, "dgx1v@1", "--export", "x.py"], cwd=self.here, capture_output=True, check=True)
+        subprocess.run(
+            [BINARY, "import", "resnet18@V100:b32", "-o", name], cwd=self.here, capture_output=True, check=True
+        )
+        subprocess.run(
+            [BINARY, "advise", name, "dgx1v@1", "--export", "x.py"], cwd=self.here, capture_output=True, check=True
+        )
         compile((self.here / "x.py").read_text(encoding="utf-8"), "x.py", "exec")
 
     def test_a_nul_does_not_cut_a_message(self):
@@ -268,9 +367,14 @@ class NamesAndWords(Hostile):
 class Reproducers(Hostile):
     def test_print_nothing_raw(self):
         attack = SHARED / "data/attack"
-        for command in (["simulate", attack / "archive_manifest_escape.tar.gz", "dgx1v"], ["import", attack / "trace_gpu_name_escape.json", "-o", "w.json"],
-                        ["buckets", attack / "schema_escape.json"], ["simulate", attack / "schema_escape.json", "dgx1v"],
-                        ["compare", "--study", attack / "study_option_escape.json"], ["sweep", attack / "study_option_escape.json"]):
+        for command in (
+            ["simulate", attack / "archive_manifest_escape.tar.gz", "dgx1v"],
+            ["import", attack / "trace_gpu_name_escape.json", "-o", "w.json"],
+            ["buckets", attack / "schema_escape.json"],
+            ["simulate", attack / "schema_escape.json", "dgx1v"],
+            ["compare", "--study", attack / "study_option_escape.json"],
+            ["sweep", attack / "study_option_escape.json"],
+        ):
             self.check_run(command)
             self.on_terminal(*command)
 

@@ -12,8 +12,18 @@ from command import ROOT, answer, ddpsim, workload, write_json
 FIXTURES = ROOT / "tests" / "fixtures" / "data_loading"
 ALIKE = ("--compute-scale", "1", "--rank-slowdown", "0%")
 JOB = ("resnet50-v100-b32", "dgx1v")
-PARTS = ("forward", "backward", "sync_batchnorm", "slowest_gpu", "unexplained", "exposed_communication", "finalize", "optimizer",
-         "model_averaging", "stall")
+PARTS = (
+    "forward",
+    "backward",
+    "sync_batchnorm",
+    "slowest_gpu",
+    "unexplained",
+    "exposed_communication",
+    "finalize",
+    "optimizer",
+    "model_averaging",
+    "stall",
+)
 
 
 def one_gpu(folder, step_us):
@@ -67,9 +77,19 @@ def joined(folder, training):
     flags = ["--find-unused-parameters"] * training["ddp"].get("find_unused_parameters", False)
     flags += ["--no-broadcast-buffers"] * (not training["ddp"].get("broadcast_buffers", True))
     kib = 1 / 1024
-    return answer("simulate", write_json(folder / "joined.json", document), f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
-                  *ALIKE, "--torch", "2.13", "--bucket-cap-mb", kib, *flags,
-                  "--uneven-inputs", ",".join(words))["join"]
+    return answer(
+        "simulate",
+        write_json(folder / "joined.json", document),
+        f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
+        *ALIKE,
+        "--torch",
+        "2.13",
+        "--bucket-cap-mb",
+        kib,
+        *flags,
+        "--uneven-inputs",
+        ",".join(words),
+    )["join"]
 
 
 def check_join(test, folder, training):
@@ -81,7 +101,7 @@ def check_join(test, folder, training):
     inputs, throws = training["inputs"], training["raised"]
     iterations = [entries for name, entries in phases if name == "iteration"]
     whole = min(inputs) if throws else inputs[0]
-    test.assertEqual(iterations[:whole - 2], [iteration] * (whole - 2))
+    test.assertEqual(iterations[: whole - 2], [iteration] * (whole - 2))
     if throws:
         said = iterations[whole - 2] if inputs[0] > min(inputs) else dict(phases)["joined"]
         test.assertEqual(said, end)
@@ -94,14 +114,34 @@ def check_join(test, folder, training):
 
 def check_sync_batchnorm(test, folder, training):
     """Exchanges of SyncBatchNorm's layers among DDP's buckets."""
-    parameters = [{"name": name, "shape": shape, "dtype": "float32", **({"batch_norm": True} if name in training["normed"] else {})}
-                  for name, shape in training["parameters"]]
+    parameters = [
+        {
+            "name": name,
+            "shape": shape,
+            "dtype": "float32",
+            **({"batch_norm": True} if name in training["normed"] else {}),
+        }
+        for name, shape in training["parameters"]
+    ]
     path = write_json(folder / "normed.json", workload(parameters, training["order"]))
-    collectives = answer("simulate", path, f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps", *ALIKE, "--torch", "2.13", "--bucket-cap-mb",
-                         1 / 1024, "--scheme", "ddp", "--sync-batchnorm")["collectives"]
+    collectives = answer(
+        "simulate",
+        path,
+        f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
+        *ALIKE,
+        "--torch",
+        "2.13",
+        "--bucket-cap-mb",
+        1 / 1024,
+        "--scheme",
+        "ddp",
+        "--sync-batchnorm",
+    )["collectives"]
     kinds = {"all_reduce": "all-reduce", "all_gather": "all-gather"}
     said = [[each["phase"], kinds.get(each["kind"], each["kind"]), each["bytes"], "float32"] for each in collectives]
-    test.assertEqual(said, [[name, *entry] for name, *entries in training["log"] for entry in logged(entries, training["ranks"])])
+    test.assertEqual(
+        said, [[name, *entry] for name, *entries in training["log"] for entry in logged(entries, training["ranks"])]
+    )
 
 
 class DataLoading(unittest.TestCase):
@@ -143,10 +183,14 @@ class DataLoading(unittest.TestCase):
         document["batch_per_gpu"] = case["batch"]
         path = write_json(self.folder / "counted.json", document)
         cluster = "node:1 gpu:1xV100" if ranks == 1 else f"node:1 gpu:{ranks}xV100 pcie:12GBps"
-        epoch = answer("simulate", path, cluster, *ALIKE, "--dataset-size", case["size"], "--drop-last", case["drop"])["epoch"]
+        epoch = answer("simulate", path, cluster, *ALIKE, "--dataset-size", case["size"], "--drop-last", case["drop"])[
+            "epoch"
+        ]
         self.assertEqual(epoch["samples_per_rank"], case["samples"])
         self.assertEqual(epoch["full_batches"] + (epoch["tail_batch"] > 0), len(case["batches"]))
-        self.assertEqual([case["batch"]] * epoch["full_batches"] + [epoch["tail_batch"]] * (epoch["tail_batch"] > 0), case["batches"])
+        self.assertEqual(
+            [case["batch"]] * epoch["full_batches"] + [epoch["tail_batch"]] * (epoch["tail_batch"] > 0), case["batches"]
+        )
         self.assertEqual(epoch["repeated_samples"], max(case["samples"] * ranks - case["size"], 0))
         self.assertEqual(epoch["dropped_samples"], max(case["size"] - case["samples"] * ranks, 0))
 
@@ -174,31 +218,45 @@ class DataLoading(unittest.TestCase):
             self.assertEqual(enough["iteration_us"], plain)
 
     def test_what_binds_is_said(self):
-        for words, cause, interval in (("num_workers=8,sample=20ms,cores=16", "cores", 32 * 20_000 * 8 / 16),
-                                       ("num_workers=8,sample=1ms,sample_bytes=1MB,storage=1GBps", "storage", 256_000),
-                                       ("num_workers=8,batch=1ms,pin_memory=true,batch_bytes=200MB,pin=500MBps", "pin_memory", 400_000),
-                                       ("num_workers=8,batch=1ms,batch_bytes=1MB", "copy", 125),
-                                       ("num_workers=0,batch=50ms", "workers", 50_000)):
+        for words, cause, interval in (
+            ("num_workers=8,sample=20ms,cores=16", "cores", 32 * 20_000 * 8 / 16),
+            ("num_workers=8,sample=1ms,sample_bytes=1MB,storage=1GBps", "storage", 256_000),
+            ("num_workers=8,batch=1ms,pin_memory=true,batch_bytes=200MB,pin=500MBps", "pin_memory", 400_000),
+            ("num_workers=8,batch=1ms,batch_bytes=1MB", "copy", 125),
+            ("num_workers=0,batch=50ms", "workers", 50_000),
+        ):
             data = answer("simulate", *JOB, "--data-loader", words)["data_loader"]
             self.assertEqual(data["cause"], cause, words)
             self.assertAlmostEqual(data["supply_interval_us"], interval, delta=interval * 1e-4)
-        said = ddpsim("simulate", *JOB, "--data-loader", "num_workers=8,batch=1ms,pin_memory=true,batch_bytes=200MB,pin=500MBps").out
+        said = ddpsim(
+            "simulate", *JOB, "--data-loader", "num_workers=8,batch=1ms,pin_memory=true,batch_bytes=200MB,pin=500MBps"
+        ).out
         self.assertIn("waits 300 ms of it for input, the thread that pins being busy", " ".join(said.split()))
-        self.assertIsNone(answer("simulate", *JOB, "--data-loader", "num_workers=8,sample=20ms,cores=16")["data_loader"]
-                          ["least_num_workers"])
+        self.assertIsNone(
+            answer("simulate", *JOB, "--data-loader", "num_workers=8,sample=20ms,cores=16")["data_loader"][
+                "least_num_workers"
+            ]
+        )
 
     def test_a_storage_is_of_each_node_or_of_the_whole_job(self):
         """128 nodes do not get 128 times a file server."""
         job = ("resnet50-v100-b32", "dgx1v@4")
         words = "num_workers=8,sample=1ms,sample_bytes=1MB,storage=1GBps"
-        each, shared = (answer("simulate", *job, "--data-loader", words + more)["data_loader"] for more in ("", ":shared"))
+        each, shared = (
+            answer("simulate", *job, "--data-loader", words + more)["data_loader"] for more in ("", ":shared")
+        )
         self.assertEqual((each["options"]["storage_shared"], shared["options"]["storage_shared"]), (False, True))
         self.assertAlmostEqual(shared["supply_interval_us"], 4 * each["supply_interval_us"], delta=100)
         self.assertAlmostEqual(each["storage_demand_gbps"], 32 * 32 * 1e6 / each["step_without_us"] / 1000, places=3)
         self.assertEqual(shared["storage_demand_gbps"], each["storage_demand_gbps"])
-        for more, said in (("", "Storage gives 1 GB/s to each of 4 nodes, 4 GB/s together (storage=RATE:shared: of all); "
-                                "without waits the job reads "),
-                           (":shared", "Storage gives 1 GB/s to all 4 nodes together; without waits the job reads ")):
+        for more, said in (
+            (
+                "",
+                "Storage gives 1 GB/s to each of 4 nodes, 4 GB/s together (storage=RATE:shared: of all); "
+                "without waits the job reads ",
+            ),
+            (":shared", "Storage gives 1 GB/s to all 4 nodes together; without waits the job reads "),
+        ):
             text = " ".join(ddpsim("simulate", *job, "--data-loader", words + more).out.split())
             self.assertIn(said, text)
         self.assertIn("storage", ddpsim("simulate", *job, "--data-loader", words + ":all").err)
@@ -206,13 +264,24 @@ class DataLoading(unittest.TestCase):
     def test_a_recording_that_waited_for_its_workers(self):
         """Its workers give a batch a recorded step: a faster step waits for them, a slower one does not."""
         document = workload([{"name": "p", "shape": [1000], "dtype": "float32"}], [0])
-        document.update(forward={"duration_us": 30_000}, iteration={"duration_us": 50_000}, batch_per_gpu=8,
-                        backward={"duration_us": 10_000, "ready": [{"parameter": 0, "at_us": 10_000}]},
-                        data_loading={"median_us": 10_000, "p90_us": 11_000, "count": 20, "loads": "workers", "interval_us": 50_000})
+        document.update(
+            forward={"duration_us": 30_000},
+            iteration={"duration_us": 50_000},
+            batch_per_gpu=8,
+            backward={"duration_us": 10_000, "ready": [{"parameter": 0, "at_us": 10_000}]},
+            data_loading={
+                "median_us": 10_000,
+                "p90_us": 11_000,
+                "count": 20,
+                "loads": "workers",
+                "interval_us": 50_000,
+            },
+        )
         path = write_json(self.folder / "stalled.json", document)
 
         def step(scale):
             return answer("simulate", path, "node:1 gpu:1xV100", "--rank-slowdown", "0%", "--compute-scale", scale)
+
         today, faster, slower = step(1), step(2), step(0.5)
         self.assertEqual((today["iteration_us"], faster["iteration_us"]), (50_000, 50_000))
         self.assertEqual((today["data_loader"]["cause"], slower["data_loader"]["cause"]), ("recorded", "none"))
@@ -225,8 +294,14 @@ class DataLoading(unittest.TestCase):
     def test_join_costs_what_its_collectives_do(self):
         """Without buffers and a number to read nobody waits for them; raising at the first end ends all."""
         plain = answer("simulate", *JOB, "--no-broadcast-buffers")
-        both = ("inputs=90..100", "inputs=90..100,divide_by_initial_world_size=false", "inputs=90..100,throw_on_early_termination=true")
-        free, read, throws = (answer("simulate", *JOB, "--no-broadcast-buffers", "--uneven-inputs", words) for words in both)
+        both = (
+            "inputs=90..100",
+            "inputs=90..100,divide_by_initial_world_size=false",
+            "inputs=90..100,throw_on_early_termination=true",
+        )
+        free, read, throws = (
+            answer("simulate", *JOB, "--no-broadcast-buffers", "--uneven-inputs", words) for words in both
+        )
         self.assertEqual(free["join"]["step_without_us"], plain["iteration_us"])
         self.assertLess(free["iteration_us"] - plain["iteration_us"], 150)
         self.assertGreater(read["iteration_us"], free["iteration_us"])
@@ -235,13 +310,23 @@ class DataLoading(unittest.TestCase):
         self.assertAlmostEqual(free["join"]["epoch_us"], 100 * free["iteration_us"] + free["join"]["end_us"], delta=1)
 
     def test_refused(self):
-        for words, said in (("batch=1ms,sample=1ms", "leave one out"), ("storage=1GBps,batch=1ms", "belong together"),
-                            ("num_workers=2,batch=1ms,pin_memory=true", "batch_bytes"), ("batch=601s", "600s"),
-                            ("batch=1ms,batch=2ms", "given twice"), ("num_workers=2,", "nothing stands between two commas or at an end"), ("batch=", "missing")):
+        for words, said in (
+            ("batch=1ms,sample=1ms", "leave one out"),
+            ("storage=1GBps,batch=1ms", "belong together"),
+            ("num_workers=2,batch=1ms,pin_memory=true", "batch_bytes"),
+            ("batch=601s", "600s"),
+            ("batch=1ms,batch=2ms", "given twice"),
+            ("num_workers=2,", "nothing stands between two commas or at an end"),
+            ("batch=", "missing"),
+        ):
             outcome = ddpsim("simulate", *JOB, "--data-loader", words)
             self.assertEqual(outcome.code, 2, words)
             self.assertIn(said, outcome.err)
-        for option, said in (("--sync-batchnorm", "shadow"), ("--dataset-size=10", "DistributedSampler"), ("--static-graph", "shadow")):
+        for option, said in (
+            ("--sync-batchnorm", "shadow"),
+            ("--dataset-size=10", "DistributedSampler"),
+            ("--static-graph", "shadow"),
+        ):
             outcome = ddpsim("simulate", *JOB, "--uneven-inputs", "inputs=1..2", option)
             self.assertEqual(outcome.code, 2)
             self.assertIn(said, outcome.err)

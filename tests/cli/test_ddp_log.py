@@ -25,8 +25,10 @@ class DdpLog(unittest.TestCase):
         text = ddpsim("buckets", LOG, "--torch", "1.13").out
         self.assertIn("They match the 7 buckets DDP logged.", text)
         text = ddpsim("buckets", LOG, "--torch", "2.8").out
-        self.assertIn("first in bucket 0: 11493280 bytes here, 2052000 bytes there. "
-                      "With --torch 1.13 they match.", " ".join(text.split()))
+        self.assertIn(
+            "first in bucket 0: 11493280 bytes here, 2052000 bytes there. With --torch 1.13 they match.",
+            " ".join(text.split()),
+        )
         text = ddpsim("buckets", LOG, "--bucket-cap-mb", "7").out
         self.assertIn("DDP ran with another cap: 5 MiB.", text)
         logged = answer("buckets", LOG, "--torch", "1.13")["logged"]
@@ -42,9 +44,10 @@ class DdpLog(unittest.TestCase):
         document = json.loads(LOG.read_text())
         with tempfile.TemporaryDirectory() as folder:
             for change, fragments in [
-                    ({"rank": 2}, ["/rank", "no rank 2 in a world of 2"]),
-                    ({"rebuilt_bucket_sizes": "1, 2"}, ["rebuilt", "7 buckets"]),
-                    ({"num_parameter_tensors": 61}, ["0 to 60"])]:
+                ({"rank": 2}, ["/rank", "no rank 2 in a world of 2"]),
+                ({"rebuilt_bucket_sizes": "1, 2"}, ["rebuilt", "7 buckets"]),
+                ({"num_parameter_tensors": 61}, ["0 to 60"]),
+            ]:
                 path = write_json(pathlib.Path(folder) / "log.json", {**document, **change})
                 outcome = ddpsim("import", path)
                 self.assertEqual(outcome.code, 3, outcome.err)

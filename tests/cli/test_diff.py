@@ -33,7 +33,12 @@ class Changes(unittest.TestCase):
         return answer
 
     def test_slower_link(self):
-        self.check("slower-link", "network_slower", "all_reduce_transfer", 16 * 2**20 * 8 / (1448 / 1514) * (1 / 500 - 1 / 1000))
+        self.check(
+            "slower-link",
+            "network_slower",
+            "all_reduce_transfer",
+            16 * 2**20 * 8 / (1448 / 1514) * (1 / 500 - 1 / 1000),
+        )
 
     def test_slow_rank(self):
         answer = self.check("slow-rank", "slow_rank", "slowest_gpu", 15000)
@@ -59,7 +64,10 @@ class Changes(unittest.TestCase):
                 else:
                     recorded = step["recorded_with"]
                     recorded["exposed_us"] += late_us
-                    for all_reduces in (recorded["collectives"], *(one["collectives"] for one in step["steps"] if "collectives" in one)):
+                    for all_reduces in (
+                        recorded["collectives"],
+                        *(one["collectives"] for one in step["steps"] if "collectives" in one),
+                    ):
                         for one in all_reduces:
                             one["duration_us"] += late_us
                 pathlib.Path(folder, f"step-rank{rank}.json").write_text(json.dumps(step))
@@ -78,7 +86,10 @@ class Changes(unittest.TestCase):
     def test_buffers(self):
         answer = self.check("buffers", "buffers_broadcast", "slowest_gpu", 2_000_000 * 4 * 8 / (1448 / 1514) / 1000)
         self.assertEqual(answer["late_ranks"]["ranks"][1]["longer_in"], "buffer_broadcast")
-        self.assertIn("by buffer broadcast, so not for its own slowness", " ".join(ddpsim("diff", str(LAB / "base"), str(LAB / "buffers"), "--verbose").out.split()))
+        self.assertIn(
+            "by buffer broadcast, so not for its own slowness",
+            " ".join(ddpsim("diff", str(LAB / "base"), str(LAB / "buffers"), "--verbose").out.split()),
+        )
 
     def test_tiny_buckets(self):
         answer = diff(LAB / "many", LAB / "tiny-buckets").json()
@@ -99,7 +110,9 @@ class Changes(unittest.TestCase):
         answer = self.check("host-overhead", "kernels_changed", "kernels", 16449, base="cores")
         candidates = [cause["class"] for cause in answer["causes"]]
         self.assertIn("host_overhead", candidates[:3])
-        self.assertIn("between them", next(one for one in answer["causes"] if one["class"] == "host_overhead")["decide_by"])
+        self.assertIn(
+            "between them", next(one for one in answer["causes"] if one["class"] == "host_overhead")["decide_by"]
+        )
 
     def test_sync_batchnorm(self):
         self.check("sync-batchnorm", "sync_batchnorm", base="norms")
@@ -153,10 +166,14 @@ class Sides(unittest.TestCase):
     def test_logs_without_times_are_compared_by_what_they_say(self):
         with tempfile.TemporaryDirectory() as folder:
             old, new = pathlib.Path(folder, "old.log"), pathlib.Path(folder, "new.log")
-            old.write_text("node0:12:12 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n"
-                           "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n")
-            new.write_text("node0:12:12 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
-                           "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n")
+            old.write_text(
+                "node0:12:12 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n"
+                "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
+            )
+            new.write_text(
+                "node0:12:12 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
+                "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n"
+            )
             answer = diff(old, new).json()
             refused = ddpsim("diff", str(old), str(new), "--max-slowdown", "3")
         self.assertIsNone(answer["before"]["step_us"])
@@ -185,8 +202,16 @@ class Sides(unittest.TestCase):
         self.assertAlmostEqual(json.loads(done.out)["change_us"], 500)
 
     def test_options_in_ddp_logs_are_compared(self):
-        log = {"world_size": 2, "rank": 0, "bucket_cap_bytes": 26214400, "bucket_sizes": "1000", "broadcast_buffers": 0,
-               "find_unused_parameters": 0, "module_name": "ResNet", "backend_name": "nccl"}
+        log = {
+            "world_size": 2,
+            "rank": 0,
+            "bucket_cap_bytes": 26214400,
+            "bucket_sizes": "1000",
+            "broadcast_buffers": 0,
+            "find_unused_parameters": 0,
+            "module_name": "ResNet",
+            "backend_name": "nccl",
+        }
         with tempfile.TemporaryDirectory() as folder:
             old, new = pathlib.Path(folder, "old.json"), pathlib.Path(folder, "new.json")
             old.write_text(json.dumps(log))
@@ -199,8 +224,12 @@ class Sides(unittest.TestCase):
 
     def test_logs_are_compared_where_they_changed_most(self):
         def rows(times):
-            return "".join(f"  {size}  {size // 4}  float  sum  -1  {us}  {size / us / 1000:.3f}  {size / us / 1000:.3f}  0  "
-                           f"{us}  {size / us / 1000:.3f}  {size / us / 1000:.3f}  0\n" for size, us in times)
+            return "".join(
+                f"  {size}  {size // 4}  float  sum  -1  {us}  {size / us / 1000:.3f}  {size / us / 1000:.3f}  0  "
+                f"{us}  {size / us / 1000:.3f}  {size / us / 1000:.3f}  0\n"
+                for size, us in times
+            )
+
         with tempfile.TemporaryDirectory() as folder:
             old, new = pathlib.Path(folder, "old.txt"), pathlib.Path(folder, "new.txt")
             old.write_text(rows([(1 << 20, 71.0), (1 << 30, 10000.0)]))
@@ -219,8 +248,11 @@ class Sides(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             words, log = pathlib.Path(folder, "pip.txt"), pathlib.Path(folder, "train.log")
             words.write_text("Package    Version\ntorch      2.13.0\n")
-            log.write_text("{'loss': 3.2}\n" + "step_time=0.120 s\n" * 4 +
-                           "[rank0]:node0:12:12 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC\n")
+            log.write_text(
+                "{'loss': 3.2}\n"
+                + "step_time=0.120 s\n" * 4
+                + "[rank0]:node0:12:12 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC\n"
+            )
             answer = diff("104ms", f"{words},120ms").json()
             self.assertTrue(any("pip.txt is not used" in warning for warning in answer["warnings"]))
             self.assertEqual(ddpsim("diff", "104ms", str(words)).code, 3)
@@ -241,8 +273,11 @@ class Sides(unittest.TestCase):
 
     def test_points_sum_to_the_change_of_efficiency(self):
         answer = diff(LAB / "base", LAB / "slower-link").json()
-        self.assertAlmostEqual(sum(row["points"] for row in answer["rows"]),
-                               answer["after"]["efficiency_percent"] - answer["before"]["efficiency_percent"], places=4)
+        self.assertAlmostEqual(
+            sum(row["points"] for row in answer["rows"]),
+            answer["after"]["efficiency_percent"] - answer["before"]["efficiency_percent"],
+            places=4,
+        )
 
 
 class Check(unittest.TestCase):
@@ -268,9 +303,17 @@ class Check(unittest.TestCase):
                 (folder / "bin").mkdir()
                 (folder / "bin" / "ddpsim").symlink_to(BINARY)
                 done = subprocess.run(
-                    ["bash", "-eo", "pipefail", "-c", script], cwd=folder, capture_output=True, encoding="utf-8",
-                    env={**os.environ, **test_ci_example.settings(text), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-                         "GITHUB_STEP_SUMMARY": str(folder / "summary.md")})
+                    ["bash", "-eo", "pipefail", "-c", script],
+                    cwd=folder,
+                    capture_output=True,
+                    encoding="utf-8",
+                    env={
+                        **os.environ,
+                        **test_ci_example.settings(text),
+                        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+                        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+                    },
+                )
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
                 self.assertIn("step 172", (folder / "summary.md").read_text())
 

@@ -35,9 +35,13 @@ class Elastic(unittest.TestCase):
         self.assertAlmostEqual(sum(run["ended_by"].values()), run["ended"])
 
     def test_costs_are_of_the_simulated_goodput(self):
-        rows = answer("compare", JOB[0], "p3dn@4", "p3dn@2", *RUN, "--price", "p3dn@4=30/node_hour", "--no-tune")["rows"]
+        rows = answer("compare", JOB[0], "p3dn@4", "p3dn@2", *RUN, "--price", "p3dn@4=30/node_hour", "--no-tune")[
+            "rows"
+        ]
         with_price = [row for row in rows if row["cost"]]
-        self.assertEqual([row["cost"]["goodput"] for row in with_price], [row["elastic"]["goodput"] for row in with_price])
+        self.assertEqual(
+            [row["cost"]["goodput"] for row in with_price], [row["elastic"]["goodput"] for row in with_price]
+        )
         self.assertEqual(sorted(row["elastic"]["max_nodes"] for row in rows), [2, 4])
         same = next(row for row in rows if row["label"] == "p3dn@4")["elastic"]
         self.assertEqual(same, elastic())
@@ -47,7 +51,9 @@ class Elastic(unittest.TestCase):
         self.assertEqual(said, {"stop", "start", "load", "repair", "resubmit", "process_share"})
         run = elastic("--elastic", "start=90s,process_share=40%,repair=2h")
         self.assertEqual({row["key"] for row in run["assumed"]}, {"stop", "load", "resubmit"})
-        self.assertEqual((run["options"]["start_s"], run["options"]["process_share"], run["options"]["repair_s"]), (90, 0.4, 7200))
+        self.assertEqual(
+            (run["options"]["start_s"], run["options"]["process_share"], run["options"]["repair_s"]), (90, 0.4, 7200)
+        )
         run = elastic("--restart", "4min")
         self.assertEqual((run["options"]["start_s"], run["options"]["load_s"]), (240, 0))
 
@@ -62,8 +68,18 @@ class Elastic(unittest.TestCase):
         self.assertLess(abs(few["goodput"] - many["goodput"]), 5 * few["goodput_error"] + 5 * many["goodput_error"])
 
     def test_of_several_workloads_there_is_no_run(self):
-        outcome = ddpsim("compare", "--workload", "resnet50-v100-b32", "--workload", "bert-large@V100:b8:s128:fp32", "p3dn@2",
-                         "--nnodes", "2", "--mtbf", "500h")
+        outcome = ddpsim(
+            "compare",
+            "--workload",
+            "resnet50-v100-b32",
+            "--workload",
+            "bert-large@V100:b8:s128:fp32",
+            "p3dn@2",
+            "--nnodes",
+            "2",
+            "--mtbf",
+            "500h",
+        )
         self.assertEqual(outcome.code, 2)
         self.assertIn("--nnodes: simulates runs of one workload", outcome.err)
 

@@ -29,8 +29,10 @@ class Estimates(unittest.TestCase):
 
     def test_a_ratio_stated_with_its_range_replaces_the_estimates_own(self):
         def interval(*options):
-            return answer("simulate", "resnet50@V100:b32", "2xv100-nvlink", "--rank-slowdown", "0%",
-                          *options)["confidence"]["interval_percent"]
+            return answer("simulate", "resnet50@V100:b32", "2xv100-nvlink", "--rank-slowdown", "0%", *options)[
+                "confidence"
+            ]["interval_percent"]
+
         self.assertLess(interval("--compute-scale", "1.1")[0], -15)
         low, high = interval("--compute-scale", "1.1±0.01")
         self.assertTrue(-3 < low < 0 < high < 5, (low, high))
@@ -40,6 +42,7 @@ class Estimates(unittest.TestCase):
             step = answer("simulate", "resnet50@V100:b32", "2xv100-nvlink", "--no-broadcast-buffers", *options)
             compute = step["forward_us"] + step["backward_compute_us"] + step["optimizer_us"]
             return (round(step["slowest_gpu_us"] / compute, 4), round(step["unexplained_us"] / compute, 4))
+
         self.assertEqual(shares(), (0.0085, 0.026))
         self.assertEqual(shares("--gpu-spread", "3%"), (0.0169, 0.026))
         self.assertEqual(shares("--gpu-spread", "0%"), (0, 0.026))
@@ -50,8 +53,7 @@ class Estimates(unittest.TestCase):
 
     def test_every_command_takes_one(self):
         spec = "bert-base@A100:b8:s128:amp"
-        for command in (["simulate", spec, A100], ["tune", spec, A100, "--caps", "25,50"],
-                        ["buckets", spec]):
+        for command in (["simulate", spec, A100], ["tune", spec, A100, "--caps", "25,50"], ["buckets", spec]):
             with self.subTest(command=command):
                 self.assertEqual(ddpsim(*command, "--json").code, 0)
 
@@ -61,8 +63,9 @@ class Estimates(unittest.TestCase):
             self.assertEqual(ddpsim("import", "vgg16@V100:b16", "-o", path).code, 0)
             kept = answer("simulate", path, "2xv100-nvlink")
             self.assertTrue(warned(kept, "an estimate"))
-            self.assertEqual(kept["iteration_us"],
-                             answer("simulate", "vgg16@V100:b16", "2xv100-nvlink")["iteration_us"])
+            self.assertEqual(
+                kept["iteration_us"], answer("simulate", "vgg16@V100:b16", "2xv100-nvlink")["iteration_us"]
+            )
 
     def test_for_another_gpu_it_is_estimated_anew(self):
         outcome = ddpsim("simulate", "resnet50@V100", A100)
@@ -95,9 +98,9 @@ class Transfers(unittest.TestCase):
 
     def test_both_widen_the_interval(self):
         def width(*options):
-            interval = answer("simulate", "resnet50-v100-b32", A100,
-                              *options)["confidence"]["interval_percent"]
+            interval = answer("simulate", "resnet50-v100-b32", A100, *options)["confidence"]["interval_percent"]
             return interval[1] - interval[0]
+
         one = width("--gpu", "A100")
         self.assertGreater(one, 15)
         self.assertGreater(width("--gpu", "A100", "--batch", "256"), one)
@@ -132,9 +135,16 @@ class Transfers(unittest.TestCase):
 class BundledProfiles(unittest.TestCase):
     def test_every_v100_table_is_there(self):
         names = [row["name"] for row in answer("list")["workloads"]]
-        for name in ("alexnet-v100-b256", "densenet121-v100-b64", "inception_v3-v100-b128",
-                     "resnet18-v100-b256", "resnet50-v100-b128", "resnet101-v100-b64",
-                     "resnext101_32x4d-v100-b64", "vgg16-v100-b128"):
+        for name in (
+            "alexnet-v100-b256",
+            "densenet121-v100-b64",
+            "inception_v3-v100-b128",
+            "resnet18-v100-b256",
+            "resnet50-v100-b128",
+            "resnet101-v100-b64",
+            "resnext101_32x4d-v100-b64",
+            "vgg16-v100-b128",
+        ):
             with self.subTest(name=name):
                 self.assertIn(name, names)
                 result = answer("simulate", name, "2xv100-nvlink")

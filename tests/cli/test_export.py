@@ -51,8 +51,10 @@ def run(python, folder, *arguments, ranks=1, **environment):
 def documents(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
+
 # NCCL_MAX_NCHANNELS=8 is what is advised.
 FEWER_CHANNELS = ("gpt2-xl@A100:b2:s1024:bf16", "dgxa100@1")
+
 
 class Plans(unittest.TestCase):
     @under_every_torch
@@ -100,8 +102,10 @@ class Plans(unittest.TestCase):
 
     def check_levers(self, one, levers):
         today, proposed = one["today"], one["proposed"]
-        self.assertEqual(proposed["broadcast"], today["broadcast"] and not
-                         {"broadcast_buffers=False", "forward_sync_buffers=False"}.intersection(levers))
+        self.assertEqual(
+            proposed["broadcast"],
+            today["broadcast"] and not {"broadcast_buffers=False", "forward_sync_buffers=False"}.intersection(levers),
+        )
         self.assertEqual(proposed["view"], today["view"] or "gradient_as_bucket_view=True" in levers)
         self.assertEqual(proposed["static"], today["static"] or "static_graph=True" in levers)
         for lever in levers:
@@ -119,15 +123,25 @@ class Plans(unittest.TestCase):
                 self.assertEqual(documents(told), [{file.stem: expected}])
             limited = (*FEWER_CHANNELS, "--max-channels", "1")
             file = exported(pathlib.Path(folder), "unset", "--lever", "NCCL_MAX_NCHANNELS unset", job=limited)
-            for setting, expected in (("proposed", {"NCCL_MAX_NCHANNELS": None}), ("today", {"NCCL_MAX_NCHANNELS": "1"})):
-                told = run(python, pathlib.Path(folder), "environment", file.name, DDPSIM_SETTING=setting, NCCL_MAX_NCHANNELS="1")
+            for setting, expected in (
+                ("proposed", {"NCCL_MAX_NCHANNELS": None}),
+                ("today", {"NCCL_MAX_NCHANNELS": "1"}),
+            ):
+                told = run(
+                    python,
+                    pathlib.Path(folder),
+                    "environment",
+                    file.name,
+                    DDPSIM_SETTING=setting,
+                    NCCL_MAX_NCHANNELS="1",
+                )
                 self.assertEqual(documents(told), [{file.stem: expected}])
 
 
 class Names(unittest.TestCase):
     def test_a_file_whose_name_is_no_text_makes_a_module_all_the_same(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name in (b"caf\xe9.json", b"\xff\xfe\x80.json", b"a\nimport os\n\x1b\xc2\x9b\"\"\".json"):
+            for name in (b"caf\xe9.json", b"\xff\xfe\x80.json", b'a\nimport os\n\x1b\xc2\x9b""".json'):
                 named = pathlib.Path(folder, os.fsdecode(name))
                 shutil.copy(LAYERS, named)
                 file = exported(pathlib.Path(folder), "plan", job=(named, "dgx1v@2"))
@@ -181,26 +195,58 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "ab.jsonl")
             file.write_text(text, encoding="utf-8", errors="surrogateescape")
-            return subprocess.run([sys.executable, str(ROOT / "scripts" / "ab.py"), str(file)], capture_output=True, text=True)
+            return subprocess.run(
+                [sys.executable, str(ROOT / "scripts" / "ab.py"), str(file)], capture_output=True, text=True
+            )
 
     def test_laid_beside_each_other(self):
         predicted = {"iteration_us": 14000, "gain_us": 1000, "low_us": 500, "high_us": 1500, "confidence": "C"}
-        lines = [{"setting": setting, "step_s": step + index * 1e-5, "predicted": predicted}
-                 for index in range(6) for setting, step in (("today", 0.014), ("proposed", 0.0128))]
+        lines = [
+            {"setting": setting, "step_s": step + index * 1e-5, "predicted": predicted}
+            for index in range(6)
+            for setting, step in (("today", 0.014), ("proposed", 0.0128))
+        ]
         told = self.told("".join(json.dumps(line) + "\n" for line in lines))
-        self.assertEqual(told.stdout.splitlines(), [
-            "measured   saves 1.2 of 14 ms a step (1.2 to 1.2 ms holds 95 times in 100; 6 runs of each)",
-            "predicted  saves 1 of 14 ms a step (0.5 to 1.5 ms is meant to hold 80; confidence C)",
-            "           the intervals overlap"])
+        self.assertEqual(
+            told.stdout.splitlines(),
+            [
+                "measured   saves 1.2 of 14 ms a step (1.2 to 1.2 ms holds 95 times in 100; 6 runs of each)",
+                "predicted  saves 1 of 14 ms a step (0.5 to 1.5 ms is meant to hold 80; confidence C)",
+                "           the intervals overlap",
+            ],
+        )
 
     def test_what_is_no_such_file_is_said(self):
         good = {"setting": "today", "step_s": 0.014, "predicted": None}
         predicted = {"iteration_us": 14000, "gain_us": 1000, "low_us": 500, "high_us": 1500, "confidence": "C"}
-        bad = [{**good, "step_s": step} for step in (math.nan, math.inf, -math.inf, -1, 0, True, "0.014", None, [1], 10**400)]
-        bad += [{**good, "predicted": other} for other in (5, "", [], {}, {**predicted, "gain_us": math.nan}, {**predicted, "low_us": "1"},
-                                                           {**predicted, "confidence": 3}, {**predicted, "confidence": "\x1b[31m"})]
+        bad = [
+            {**good, "step_s": step}
+            for step in (math.nan, math.inf, -math.inf, -1, 0, True, "0.014", None, [1], 10**400)
+        ]
+        bad += [
+            {**good, "predicted": other}
+            for other in (
+                5,
+                "",
+                [],
+                {},
+                {**predicted, "gain_us": math.nan},
+                {**predicted, "low_us": "1"},
+                {**predicted, "confidence": 3},
+                {**predicted, "confidence": "\x1b[31m"},
+            )
+        ]
         bad += [{**good, "setting": setting} for setting in ("other", None, ["today"], {})]
-        lines = [*map(json.dumps, bad), "{}", "[]", "5", "x", '{"setting": "today", "step_s": 1e999, "predicted": null}', "[" * 100000, "\udcff"]
+        lines = [
+            *map(json.dumps, bad),
+            "{}",
+            "[]",
+            "5",
+            "x",
+            '{"setting": "today", "step_s": 1e999, "predicted": null}',
+            "[" * 100000,
+            "\udcff",
+        ]
         for line in lines:
             with self.subTest(line[:80]):
                 told = self.told(f"{json.dumps(good)}\n{line}\n")
@@ -219,7 +265,7 @@ class Tuner(unittest.TestCase):
             rows = [line.split(",") for line in file.read_text().splitlines() if not line.startswith("#")]
         for kind in ("allreduce", "broadcast"):
             ends = [(int(row[1]), int(row[2])) for row in rows if row[0] == kind]
-            self.assertEqual((ends[0][0], ends[-1][1]), (0, 2 ** 32 - 1))
+            self.assertEqual((ends[0][0], ends[-1][1]), (0, 2**32 - 1))
             self.assertTrue(all(after[0] == before[1] + 1 for before, after in zip(ends, ends[1:])))
         for row in rows:
             self.assertEqual(len(row), 10)

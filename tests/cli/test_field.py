@@ -1,6 +1,6 @@
 """Inputs as people have them, each with the right answer: none is misread silently. tests/cli/field/README.md says what a row holds.
 
-    DDPSIM_BIN=… python3 test_field.py --open >field/open.txt      the rows that are not yet right
+DDPSIM_BIN=… python3 test_field.py --open >field/open.txt      the rows that are not yet right
 """
 
 import json
@@ -42,8 +42,12 @@ def wrong(row, folder):
         document = json.loads(outcome.out)
         for path, right in row["values"].items():
             found = at(document, path)
-            close = (isinstance(right, (int, float)) and isinstance(found, (int, float)) and not isinstance(right, bool)
-                     and abs(found - right) <= abs(right) * row.get("tolerance", TOLERANCE))
+            close = (
+                isinstance(right, (int, float))
+                and isinstance(found, (int, float))
+                and not isinstance(right, bool)
+                and abs(found - right) <= abs(right) * row.get("tolerance", TOLERANCE)
+            )
             if found != right and not close:
                 differs.append(f"{path} is {found}, not {right}")
     return differs
@@ -75,6 +79,7 @@ def test_of(name, row, folder):
             self.assertTrue(differs, "it is right now: take its name out of field/open.txt")
         else:
             self.assertEqual(differs, [])
+
     return test
 
 
@@ -87,7 +92,7 @@ class Found(unittest.TestCase):
 
 
 def add(tests, all_rows):
-    for name, row, folder in all_rows[::thorough.cases(1, every_change=4) if SANITIZED else 1]:
+    for name, row, folder in all_rows[:: thorough.cases(1, every_change=4) if SANITIZED else 1]:
         assert not hasattr(tests, f"test_{name}"), f"{name} is there twice"
         setattr(tests, f"test_{name}", test_of(name, row, folder))
 

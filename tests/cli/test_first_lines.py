@@ -27,7 +27,10 @@ def advice_of(text, command):
 class Job:
     def __init__(self, row):
         self.row = row
-        words = [word.replace("TRACES/", f"{TRACES}/").replace("FIRST_LINES/", f"{HERE / 'first_lines'}/") for word in row["command"]]
+        words = [
+            word.replace("TRACES/", f"{TRACES}/").replace("FIRST_LINES/", f"{HERE / 'first_lines'}/")
+            for word in row["command"]
+        ]
         told = ddpsim(*words)
         self.code, self.text = told.code, told.out or told.err
         self.first_line = (self.text.splitlines() or [""])[0]
@@ -46,8 +49,10 @@ class FirstLines(unittest.TestCase):
         print(f"\n{'':5} {'advice':6} {'expert':13} {'said':13} job")
         for job in cls.jobs:
             advice = "" if job.row["first_advice"] is None else "yes" if job.advised else "no"
-            print(f"{'right' if job.right else 'WRONG':5} {advice:6} {job.row['class']:13} {job.said or '-':13} {job.row['command'][0]}: "
-                  f"{job.row['name']}\n{'':27}{job.first_line}")
+            print(
+                f"{'right' if job.right else 'WRONG':5} {advice:6} {job.row['class']:13} {job.said or '-':13} {job.row['command'][0]}: "
+                f"{job.row['name']}\n{'':27}{job.first_line}"
+            )
 
     def test_the_expectations_are_all_there(self):
         self.assertEqual(len(JOBS), 25)
@@ -76,14 +81,24 @@ class Words(unittest.TestCase):
 
     def test_lines(self):
         for line, expected in (
-                ("job on cluster, 8 GPUs: 98 ms a step, 0.23 % of it blocked by communication; largest loss: DDP's copies, 1.7 ms.", "compute"),
-                ("job on cluster, 8 GPUs: 98 ms a step, 61 % of it blocked by communication; largest loss: exposed all-reduces, 60 ms.", "communication"),
-                ("slow-rank on cluster, 4 GPUs: 90 ms a step; the GPU waits 30 ms of it for the host.", "host"),
-                ("Set num_workers=9: the GPU waits 120 ms of 220 ms for input.", "input"),
-                ("Keep the default: the GPU waits 120 ms of 220 ms for input.", "input"),
-                ("Keep the default: no bucket cap gains more than can be measured.", "compute"),
-                ("Set bf16_compress_hook: saves 30 ms of 90 ms.", "communication"),
-                ("Nothing worth changing: no setting saves as much as can be measured. powerSGD_hook of rank 1 saves 4 ms.", "compute")):
+            (
+                "job on cluster, 8 GPUs: 98 ms a step, 0.23 % of it blocked by communication; largest loss: DDP's copies, 1.7 ms.",
+                "compute",
+            ),
+            (
+                "job on cluster, 8 GPUs: 98 ms a step, 61 % of it blocked by communication; largest loss: exposed all-reduces, 60 ms.",
+                "communication",
+            ),
+            ("slow-rank on cluster, 4 GPUs: 90 ms a step; the GPU waits 30 ms of it for the host.", "host"),
+            ("Set num_workers=9: the GPU waits 120 ms of 220 ms for input.", "input"),
+            ("Keep the default: the GPU waits 120 ms of 220 ms for input.", "input"),
+            ("Keep the default: no bucket cap gains more than can be measured.", "compute"),
+            ("Set bf16_compress_hook: saves 30 ms of 90 ms.", "communication"),
+            (
+                "Nothing worth changing: no setting saves as much as can be measured. powerSGD_hook of rank 1 saves 4 ms.",
+                "compute",
+            ),
+        ):
             with self.subTest(line):
                 self.assertEqual(spoken_of(line), expected)
         self.assertEqual(spoken_of("error: a rank needs 112 GiB, an A100 has 80 GiB", failed=True), "memory")

@@ -24,8 +24,10 @@ COMMANDS = [
 ]
 
 # What readers stumbled over (the word list of our plain English).
-NEVER = re.compile(r"\bConfidence [ABC]\b|confidence [ABC]\b|unexplained slowdown|same for caps|no measurement stands behind"
-                   r"|four times in five|  points  |  may be  ")
+NEVER = re.compile(
+    r"\bConfidence [ABC]\b|confidence [ABC]\b|unexplained slowdown|same for caps|no measurement stands behind"
+    r"|four times in five|  points  |  may be  "
+)
 
 
 def screen(arguments):

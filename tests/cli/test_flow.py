@@ -12,8 +12,7 @@ FOUR_NODES = "node:4 gpu:8xV100 nvswitch:150GBps nic:4x100Gbps:ib"
 
 def beside(background, *more):
     with tempfile.TemporaryDirectory() as folder:
-        path = write_json(pathlib.Path(folder) / "others.json",
-                          {"schema": "ddpsim.background/1", **background})
+        path = write_json(pathlib.Path(folder) / "others.json", {"schema": "ddpsim.background/1", **background})
         return answer(*STEP, FOUR_NODES, "--network", "flow", "--background", path, *more)
 
 

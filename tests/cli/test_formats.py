@@ -23,7 +23,11 @@ def differing_keys(shown, printed, place=""):
         if len(shown) > len(printed):
             return [f"{place}: {len(shown)} entries of {len(printed)}"]
         return [found for i, pair in enumerate(zip(shown, printed)) for found in differing_keys(*pair, f"{place}/{i}")]
-    return [] if not isinstance(shown, (dict, list)) and not isinstance(printed, (dict, list)) else [f"{place}: another type"]
+    return (
+        []
+        if not isinstance(shown, (dict, list)) and not isinstance(printed, (dict, list))
+        else [f"{place}: another type"]
+    )
 
 
 def keys(document):
@@ -54,7 +58,9 @@ class Formats(unittest.TestCase):
     def test_every_key_shown_is_explained_in_its_section(self):
         for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]:
             title = section.splitlines()[0]
-            explained = set(re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", section, flags=re.MULTILINE | re.DOTALL)))
+            explained = set(
+                re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", section, flags=re.MULTILINE | re.DOTALL))
+            )
             for block in pages.blocks(section):
                 if block.language == "json":
                     with self.subTest(section=title, example=block.name):
@@ -66,7 +72,9 @@ class Formats(unittest.TestCase):
         self.assertEqual(differing_keys({"rows": [{"a": 9}]}, printed), ["/rows/0: ['b']"])
         self.assertEqual(differing_keys({"rows": [{"b": 9, "a": 9}]}, printed), ["/rows/0: another order"])
         self.assertEqual(differing_keys({"rows": [{"a": 9, "b": 9}] * 3}, printed), ["/rows: 3 entries of 2"])
-        self.assertEqual(differing_keys({"rows": [{"a": 9, "b": 9}, {"a": 9, "b": 9}]}, printed), ["/rows/1/b: another type"])
+        self.assertEqual(
+            differing_keys({"rows": [{"a": 9, "b": 9}, {"a": 9, "b": 9}]}, printed), ["/rows/1/b: another type"]
+        )
 
 
 if __name__ == "__main__":

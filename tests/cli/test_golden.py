@@ -12,7 +12,7 @@ from thorough import cases as few_or_all
 
 CORPUS = cases()
 # Under sanitizers a command costs ten times as much, and its text was held by the other build: a third, spread over all.
-RUN = CORPUS[::few_or_all(1, 3)] if SANITIZED else CORPUS
+RUN = CORPUS[:: few_or_all(1, 3)] if SANITIZED else CORPUS
 
 
 def setUpModule():
@@ -57,8 +57,7 @@ class Golden(unittest.TestCase):
     def test_every_option_of_every_command_is_used(self):
         self.assertIn("simulate", subcommands())
         for command in subcommands():
-            used = {word.partition("=")[0] for case in CORPUS if case.command[:1] == [command]
-                    for word in case.command}
+            used = {word.partition("=")[0] for case in CORPUS if case.command[:1] == [command] for word in case.command}
             self.assertTrue(used, f"no command of the corpus uses ddpsim {command}")
             self.assertIn(HELP, options(command))
             for spellings in options(command):

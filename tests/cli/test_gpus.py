@@ -7,9 +7,21 @@ import unittest
 from command import answer, ddpsim, write_json
 
 GIB = 1 << 30
-BUNDLED = {"p3.16xlarge": "V100-16GB", "p3dn": "V100-32GB", "abci-v100": "V100-16GB", "dgx2": "V100-32GB", "p4d": "A100-40GB",
-           "p4de": "A100-80GB", "abci-a100": "A100-40GB", "polaris-a100": "A100-40GB", "8xpcie": "A100-40GB-PCIE",
-           "p5": "H100-SXM", "dgxh100": "H100-SXM", "a3-mega": "H100-SXM", "h200": "H200-SXM"}
+BUNDLED = {
+    "p3.16xlarge": "V100-16GB",
+    "p3dn": "V100-32GB",
+    "abci-v100": "V100-16GB",
+    "dgx2": "V100-32GB",
+    "p4d": "A100-40GB",
+    "p4de": "A100-80GB",
+    "abci-a100": "A100-40GB",
+    "polaris-a100": "A100-40GB",
+    "8xpcie": "A100-40GB-PCIE",
+    "p5": "H100-SXM",
+    "dgxh100": "H100-SXM",
+    "a3-mega": "H100-SXM",
+    "h200": "H200-SXM",
+}
 OPEN = {"dgx1v": "V100-32GB", "dgxa100": "A100-80GB"}  # sold with two sizes of memory
 
 
@@ -34,15 +46,21 @@ class Names(unittest.TestCase):
 
     def test_a_suffix_that_no_variant_has_is_refused_with_the_variants(self):
         variants = "Variants of A100: A100-80GB, A100-40GB, A100-80GB-PCIE, A100-40GB-PCIE"
-        for arguments in (("topo", "node:1 gpu:8xA100-48GB nvswitch:300GBps"), ("simulate", "resnet50@A100-48GB", "p4d"),
-                          ("simulate", "resnet50-v100-b32", "p4d", "--gpu", "A100-48GB"),
-                          ("compare", "resnet50-v100-b32", "p4d", "p4de", "--compute-scale", "A100-48GB:2")):
+        for arguments in (
+            ("topo", "node:1 gpu:8xA100-48GB nvswitch:300GBps"),
+            ("simulate", "resnet50@A100-48GB", "p4d"),
+            ("simulate", "resnet50-v100-b32", "p4d", "--gpu", "A100-48GB"),
+            ("compare", "resnet50-v100-b32", "p4d", "p4de", "--compute-scale", "A100-48GB:2"),
+        ):
             told = self.refused(*arguments)
-            self.assertIn("unknown variant \"48GB\" of A100", told)
+            self.assertIn('unknown variant "48GB" of A100', told)
             self.assertIn(variants, told)
 
     def test_an_open_name_says_which_variant_was_taken(self):
-        self.assertIn("A100 does not say which variant: A100-80GB is taken", ddpsim("topo", "node:1 gpu:8xA100 nvswitch:300GBps").out)
+        self.assertIn(
+            "A100 does not say which variant: A100-80GB is taken",
+            ddpsim("topo", "node:1 gpu:8xA100 nvswitch:300GBps").out,
+        )
         for name, variant in OPEN.items():
             told = answer("topo", name)
             self.assertEqual(told["cluster"]["gpu_variant"], variant)
@@ -66,18 +84,34 @@ class Names(unittest.TestCase):
         self.assertEqual(gpus["A100-40GB"]["model"], "A100")
         self.assertNotIn("no bundled log", gpus["A100-40GB"]["summary"])
         self.assertIn("no bundled log", gpus["H100-PCIE"]["summary"])
-        for name in ("A16", "B300", "H200-NVL", "MI325X", "MI355X", "P100-12GB-PCIE", "RTX6000Ada", "RTXPRO6000-SERVER", "V100S"):
+        for name in (
+            "A16",
+            "B300",
+            "H200-NVL",
+            "MI325X",
+            "MI355X",
+            "P100-12GB-PCIE",
+            "RTX6000Ada",
+            "RTXPRO6000-SERVER",
+            "V100S",
+        ):
             self.assertIn("no bundled log", gpus[name]["summary"])
 
 
 class Jobs(unittest.TestCase):
     def test_another_variant_is_no_mismatch_but_it_is_said(self):
         told = warnings_of("simulate", "resnet50@A100-80GB", "p4d")
-        self.assertTrue(any(one.startswith("estimated for A100-80GB, and the cluster has A100-40GB: ") for one in told), told)
+        self.assertTrue(
+            any(one.startswith("estimated for A100-80GB, and the cluster has A100-40GB: ") for one in told), told
+        )
         self.assertTrue(any("resnet50@A100-40GB" in one for one in told), told)
         told = warnings_of("simulate", "resnet50-v100-b32", "p3.16xlarge")  # recorded on 32 GB
-        self.assertTrue(any(one.startswith("recorded on V100-32GB, and the cluster has V100-16GB: ") for one in told), told)
-        self.assertFalse(any("and the cluster has" in one for one in warnings_of("simulate", "resnet50-v100-b32", "p3dn")))
+        self.assertTrue(
+            any(one.startswith("recorded on V100-32GB, and the cluster has V100-16GB: ") for one in told), told
+        )
+        self.assertFalse(
+            any("and the cluster has" in one for one in warnings_of("simulate", "resnet50-v100-b32", "p3dn"))
+        )
 
     def test_memory_is_that_of_the_cluster_s_variant(self):
         job = "gpt2-xl@A100-80GB"  # 44 GiB
@@ -88,9 +122,13 @@ class Jobs(unittest.TestCase):
         self.assertIn("V100 (taken for V100-32GB) has 32 GiB", ddpsim("simulate", "gpt2-xl@V100", "dgx1v").err)
 
     def test_a_recording_from_a_larger_variant_is_no_proof_that_it_fits(self):
-        document = {"gpu": "A100-80GB", "batch_per_gpu": 1, "forward": {"duration_us": 10},
-                    "backward": {"duration_us": 20, "ready": [{"parameter": 0, "at_us": 20}]},
-                    "parameters": [{"name": "w", "shape": [3 * GIB], "dtype": "float32"}]}
+        document = {
+            "gpu": "A100-80GB",
+            "batch_per_gpu": 1,
+            "forward": {"duration_us": 10},
+            "backward": {"duration_us": 20, "ready": [{"parameter": 0, "at_us": 20}]},
+            "parameters": [{"name": "w", "shape": [3 * GIB], "dtype": "float32"}],
+        }
         with tempfile.TemporaryDirectory() as folder:
             for gpu, code in (("A100-80GB", 3), ("A100-40GB", 0), ("A100", 0)):
                 path = write_json(pathlib.Path(folder) / "w.json", {**document, "gpu": gpu})
@@ -113,7 +151,9 @@ class Jobs(unittest.TestCase):
         for precision in ("fp32", "amp"):
             outcome = ddpsim("simulate", f"gpt2-xl@TITANRTX:b1:{precision}", "node:1 gpu:2xTITANRTX nvlink:2x25GBps")
             self.assertEqual(outcome.code, 3, outcome.err)
-            self.assertIn("TITANRTX has 24 GiB. Without activations 23.9 GiB of it remain: shard it, --scheme fsdp2.", outcome.err)
+            self.assertIn(
+                "TITANRTX has 24 GiB. Without activations 23.9 GiB of it remain: shard it, --scheme fsdp2.", outcome.err
+            )
 
 
 if __name__ == "__main__":

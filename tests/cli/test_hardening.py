@@ -19,14 +19,14 @@ class Program:
     def __init__(self, path):
         self.bytes = pathlib.Path(path).read_bytes()
         self.type = struct.unpack_from("<H", self.bytes, 16)[0]
-        offset, = struct.unpack_from("<Q", self.bytes, 32)
+        (offset,) = struct.unpack_from("<Q", self.bytes, 32)
         size, count = struct.unpack_from("<HH", self.bytes, 54)
         self.segments = {}
         for number in range(count):
             kind, _, at, _, _, length = struct.unpack_from("<IIQQQQ", self.bytes, offset + number * size)
             self.segments[kind] = (at, length)
         at, length = self.segments[PT_DYNAMIC]
-        self.dynamic = dict(struct.iter_unpack("<QQ", self.bytes[at:at + length]))
+        self.dynamic = dict(struct.iter_unpack("<QQ", self.bytes[at : at + length]))
 
 
 class Hardening(unittest.TestCase):

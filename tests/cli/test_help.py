@@ -12,8 +12,21 @@ ELSEWHERE = {("allreduce", "--torch")}  # it stands for the NCCL that PyTorch sh
 
 class Help(unittest.TestCase):
     def test_lists_commands_in_the_order_of_a_users_path_each_on_a_line(self):
-        path = ["simulate", "tune", "advise", "compare", "sweep", "diff", "buckets", "allreduce", "topo", "import", "calibrate", "validate",
-                "list"]
+        path = [
+            "simulate",
+            "tune",
+            "advise",
+            "compare",
+            "sweep",
+            "diff",
+            "buckets",
+            "allreduce",
+            "topo",
+            "import",
+            "calibrate",
+            "validate",
+            "list",
+        ]
         self.assertEqual(subcommands(), path)
         self.assertEqual(len(listed_commands()), len(path))
 
@@ -28,7 +41,7 @@ class Help(unittest.TestCase):
             for command in ([], *([name] for name in subcommands())):
                 shown = examples(*command)
                 self.assertEqual(len(shown), 1, command)
-                self.assertEqual(shown[0].split()[:1 + len(command)], ["ddpsim", *command])
+                self.assertEqual(shown[0].split()[: 1 + len(command)], ["ddpsim", *command])
                 with self.subTest(shown[0]):
                     done = run(shown[0])
                     self.assertEqual(done.returncode, 0, done.stderr)
@@ -71,18 +84,33 @@ class Help(unittest.TestCase):
             self.assertIn(f"\n{command['name']} ", "\n" + text)
 
     def test_options_of_a_job_stand_under_headings(self):
-        own = {"simulate": ["--help", "--iterations", "--measured"], "tune": ["--help", "--caps"], "advise": ["--help"],
-               "compare": ["--help", "--workload", "--until", "--no-tune", "--study"]}
+        own = {
+            "simulate": ["--help", "--iterations", "--measured"],
+            "tune": ["--help", "--caps"],
+            "advise": ["--help"],
+            "compare": ["--help", "--workload", "--until", "--no-tune", "--study"],
+        }
         for command in own:
             found = headings(command)
             money = {"compare": ["Money", "Failures"], "simulate": ["Failures"]}.get(command, [])
-            self.assertEqual(list(found), ["Options", "DDP", "NCCL", "Cluster", "Recording", "Memory", "Variation", *money,
-                                           "Output"], command)
+            self.assertEqual(
+                list(found),
+                ["Options", "DDP", "NCCL", "Cluster", "Recording", "Memory", "Variation", *money, "Output"],
+                command,
+            )
             self.assertEqual(found["Options"], own[command])
         job = headings("simulate")
-        for heading, option in (("DDP", "--bucket-cap-mb"), ("DDP", "--comm-hook"), ("NCCL", "--collnet"),
-                                ("Cluster", "--gpus-per-node"), ("Cluster", "--network"), ("Cluster", "--gloo"),
-                                ("Recording", "--measured-step"), ("Variation", "--seed"), ("Output", "--timeline")):
+        for heading, option in (
+            ("DDP", "--bucket-cap-mb"),
+            ("DDP", "--comm-hook"),
+            ("NCCL", "--collnet"),
+            ("Cluster", "--gpus-per-node"),
+            ("Cluster", "--network"),
+            ("Cluster", "--gloo"),
+            ("Recording", "--measured-step"),
+            ("Variation", "--seed"),
+            ("Output", "--timeline"),
+        ):
             self.assertIn(option, job[heading])
 
     def test_an_option_stands_under_the_same_heading_in_every_command_that_has_it(self):

@@ -45,8 +45,10 @@ class Named(unittest.TestCase):
             said = ddpsim("import", "resnet50-v100-b32", "-o", copy)
             self.assertEqual(said.code, 0, said.err)
             self.assertIn("bundled: resnet50-v100-b32", said.err)
-            self.assertEqual(ddpsim("simulate", copy, CLUSTER, "--json").out,
-                             ddpsim("simulate", "resnet50-v100-b32", CLUSTER, "--json").out)
+            self.assertEqual(
+                ddpsim("simulate", copy, CLUSTER, "--json").out,
+                ddpsim("simulate", "resnet50-v100-b32", CLUSTER, "--json").out,
+            )
 
     def test_what_is_no_trace_has_no_iterations_and_a_slip_is_recognised(self):
         self.assertIn("--iteration", ddpsim("import", "resnet50@V100", "--iteration", "1").err)
@@ -58,8 +60,11 @@ class Named(unittest.TestCase):
 class Timing(unittest.TestCase):
     def test_compacted_is_for_traces_only(self):
         self.assertEqual(ddpsim("import", FIXTURE, "--timing", "compacted").code, 0)
-        for arguments in (["import", WORKLOAD], ["simulate", WORKLOAD, CLUSTER],
-                          ["tune", "resnet50-v100-b32", CLUSTER]):
+        for arguments in (
+            ["import", WORKLOAD],
+            ["simulate", WORKLOAD, CLUSTER],
+            ["tune", "resnet50-v100-b32", CLUSTER],
+        ):
             with self.subTest(arguments=arguments):
                 said = ddpsim(*arguments, "--timing", "compacted")
                 self.assertEqual(said.code, 3)
@@ -89,19 +94,31 @@ class SixteenBits(unittest.TestCase):
 
     def test_types_and_bucket_bytes_are_exact(self):
         # Without shapes and without all-reduces nothing in a trace tells a gradient's type: resnet18, compiled.
-        for name in ("dlrm-ddp-2xV100-rank1", "dlrm-ddp-8xV100-rank0", "r50-1xV100-nw0", "r50-ddp-1xV100-rank0",
-                     "r50-ddp-2xA100-rank0", "vgg13-1xH100"):
+        for name in (
+            "dlrm-ddp-2xV100-rank1",
+            "dlrm-ddp-8xV100-rank0",
+            "r50-1xV100-nw0",
+            "r50-ddp-1xV100-rank0",
+            "r50-ddp-2xA100-rank0",
+            "vgg13-1xH100",
+        ):
             for cpp, c10, dtype in (("c10::BFloat16", "BFloat16", "bfloat16"), ("c10::Half", "Half", "float16")):
                 with self.subTest(trace=name, dtype=dtype):
                     with gzip.open(SHARED / "data" / "traces" / f"{name}.json.gz", "rt") as file:
                         text = file.read()
-                    retyped = re.sub(r'"Input [tT]ype": *\[[^\]]*\]', lambda m: m[0].replace('"float"', f'"{cpp}"'), text)
+                    retyped = re.sub(
+                        r'"Input [tT]ype": *\[[^\]]*\]', lambda m: m[0].replace('"float"', f'"{cpp}"'), text
+                    )
                     retyped = re.sub(r'("dtype": *)"(?:Float|float)"', rf'\1"{c10}"', retyped)
                     before, after = self.imported(text), self.imported(retyped)
-                    types = [dtype if p["shape"] is not None else p["dtype"]  # undefined: it has neither
-                             for p in before["parameters"]]
+                    types = [
+                        dtype if p["shape"] is not None else p["dtype"]  # undefined: it has neither
+                        for p in before["parameters"]
+                    ]
                     self.assertEqual([p["dtype"] for p in after["parameters"]], types)
-                    self.assertEqual([p["shape"] for p in after["parameters"]], [p["shape"] for p in before["parameters"]])
+                    self.assertEqual(
+                        [p["shape"] for p in after["parameters"]], [p["shape"] for p in before["parameters"]]
+                    )
                     buckets = [int(b) // 2 for b in before["provenance"].get("bucket_bytes", "").split()]
                     self.assertEqual([int(b) for b in after["provenance"].get("bucket_bytes", "").split()], buckets)
 
@@ -114,12 +131,16 @@ class OtherSchemes(unittest.TestCase):
         for name in ("r50-ddp-2xA100-rank0", "dlrm-ddp-2xV100-rank1", "dlrm-ddp-8xV100-rank0"):
             with gzip.open(SHARED / "data" / "traces" / f"{name}.json.gz", "rt") as file:
                 text = file.read()
-            for kernel, call, said in (("ReduceScatter", "reduce_scatter", "as by FSDP, ZeRO or a distributed optimizer"),
-                                       ("Reduce_Sum", "reduce", "as with ZeRO or a parameter server"),
-                                       ("SendRecv", "send", "a stage of a pipeline")):
+            for kernel, call, said in (
+                ("ReduceScatter", "reduce_scatter", "as by FSDP, ZeRO or a distributed optimizer"),
+                ("Reduce_Sum", "reduce", "as with ZeRO or a parameter server"),
+                ("SendRecv", "send", "a stage of a pipeline"),
+            ):
                 with self.subTest(trace=name, scheme=said), tempfile.TemporaryDirectory() as folder:
                     path = pathlib.Path(folder) / "renamed.json"
-                    path.write_text(text.replace("AllReduce", kernel).replace("all_reduce", call).replace("allreduce", call))
+                    path.write_text(
+                        text.replace("AllReduce", kernel).replace("all_reduce", call).replace("allreduce", call)
+                    )
                     refused = ddpsim("import", path)
                     self.assertEqual(refused.code, 3, refused.out[:200])
                     self.assertIn("no all-reduce of gradients", refused.err)

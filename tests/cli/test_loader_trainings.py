@@ -15,7 +15,9 @@ RENEW = os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1"
 
 
 def keep(name, entries):
-    (FIXTURES / name).write_text("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries) + "\n]\n")
+    (FIXTURES / name).write_text(
+        "[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries) + "\n]\n"
+    )
 
 
 @unittest.skipUnless("2.13" in pythons_with_torch(), "no python3 here has PyTorch 2.13 (scripts/setup.sh --torch)")

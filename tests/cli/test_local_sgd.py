@@ -14,14 +14,32 @@ LOCAL = ("--comm-hook", "post_localSGD")
 
 
 def simulated(folder, case, version):
-    parameters = [{"name": f"p{i}", "shape": shape, "dtype": dtype} for i, (shape, dtype) in enumerate(case["parameters"])]
+    parameters = [
+        {"name": f"p{i}", "shape": shape, "dtype": dtype} for i, (shape, dtype) in enumerate(case["parameters"])
+    ]
     document = workload(parameters, case["order"])
     document["activations"] = {"bytes": 0, "from": "recording"}
     path = write_json(folder / "workload.json", document)
     flags = ["--gradient-as-bucket-view"] * case["view"] + ["--find-unused-parameters"] * (case["model"] == "unused")
-    return answer("simulate", path, CLUSTER, "--compute-scale", "1", "--torch", version, "--optimizer", "sgd", "--bucket-cap-mb",
-                  case["cap"], *LOCAL, "--local-sgd-period", case["period"], "--local-sgd-gradients",
-                  "node" if case["gradients"] else "none", *flags)
+    return answer(
+        "simulate",
+        path,
+        CLUSTER,
+        "--compute-scale",
+        "1",
+        "--torch",
+        version,
+        "--optimizer",
+        "sgd",
+        "--bucket-cap-mb",
+        case["cap"],
+        *LOCAL,
+        "--local-sgd-period",
+        case["period"],
+        "--local-sgd-gradients",
+        "node" if case["gradients"] else "none",
+        *flags,
+    )
 
 
 class LocalSgd(unittest.TestCase):
@@ -43,8 +61,11 @@ class LocalSgd(unittest.TestCase):
     def of_a_step(self, case, result):
         """What `simulate` has of each step trained: the first averages, then every period-th."""
         dtypes = dict(enumerate(dtype for _, dtype in case["parameters"]))
-        in_node = [[bucket["bytes"] // TORCH_SIZES[dtypes[bucket["parameter_indices"][0]]], 2] for bucket in result["buckets"]
-                   if case["gradients"]]
+        in_node = [
+            [bucket["bytes"] // TORCH_SIZES[dtypes[bucket["parameter_indices"][0]]], 2]
+            for bucket in result["buckets"]
+            if case["gradients"]
+        ]
         averaging = result["model_averaging"]
         self.assertEqual(averaging["period"], case["period"])
         flat = max((dtypes[index] for index in case["order"]), key=TORCH_SIZES.get)
@@ -65,8 +86,17 @@ class LocalSgd(unittest.TestCase):
         self.assertAlmostEqual(short["iteration_us"] - long["iteration_us"], long["model_averaging_us"], places=3)
         self.assertEqual(short["model_averaging"]["whole_us"], long["model_averaging"]["whole_us"])
         self.assertEqual(short["buckets"], long["buckets"])
-        parts = ("forward", "backward", "slowest_gpu", "unexplained", "exposed_communication", "finalize", "optimizer",
-                 "model_averaging", "stall")
+        parts = (
+            "forward",
+            "backward",
+            "slowest_gpu",
+            "unexplained",
+            "exposed_communication",
+            "finalize",
+            "optimizer",
+            "model_averaging",
+            "stall",
+        )
         self.assertAlmostEqual(sum(short[f"{part}_us"] for part in parts), short["iteration_us"], places=3)
         losses = {row["cause"]: row["us"] for row in short["loss"]}
         self.assertEqual(losses["model_averaging"], short["model_averaging_us"])
@@ -76,11 +106,15 @@ class LocalSgd(unittest.TestCase):
 
     def test_buckets_travel_as_on_one_node(self):
         """And parameters, as many bytes as all gradients, as in one bucket over all."""
-        local, one = (answer("simulate", JOB[0], cluster, *JOB[2:], "--gpu-spread", "0%", *hook)
-                      for cluster, hook in (("p3dn@4", LOCAL), ("p3dn@1", ())))
+        local, one = (
+            answer("simulate", JOB[0], cluster, *JOB[2:], "--gpu-spread", "0%", *hook)
+            for cluster, hook in (("p3dn@4", LOCAL), ("p3dn@1", ()))
+        )
         for ours, theirs in zip(local["buckets"], one["buckets"]):
-            self.assertEqual([ours[key] for key in ("bytes", "algorithm", "protocol", "channels")],
-                             [theirs[key] for key in ("bytes", "algorithm", "protocol", "channels")])
+            self.assertEqual(
+                [ours[key] for key in ("bytes", "algorithm", "protocol", "channels")],
+                [theirs[key] for key in ("bytes", "algorithm", "protocol", "channels")],
+            )
         whole = answer("simulate", *JOB, "--bucket-cap-mb", 1000)["buckets"]
         self.assertEqual(len(whole), 1)
         self.assertEqual(local["model_averaging"]["bytes"], whole[0]["bytes"])
@@ -88,7 +122,9 @@ class LocalSgd(unittest.TestCase):
 
     def test_without_gradients_nothing_is_sent(self):
         step = answer("simulate", *JOB, *LOCAL, "--local-sgd-gradients", "none", "--no-broadcast-buffers")
-        self.assertEqual([step[key] for key in ("communication_us", "exposed_communication_us", "overlap")], [0, 0, None])
+        self.assertEqual(
+            [step[key] for key in ("communication_us", "exposed_communication_us", "overlap")], [0, 0, None]
+        )
         self.assertEqual({bucket["wire_bytes"] for bucket in step["buckets"]}, {0})
         self.assertEqual(step["blocking_communication_us"], step["model_averaging_us"])
 
@@ -108,7 +144,7 @@ class LocalSgd(unittest.TestCase):
 
     def test_what_is_refused(self):
         for options, says in (
-                (("--local-sgd-gradients", "none", "--straggler", "3:1.2"), "meet at the averaging alone"),
+            (("--local-sgd-gradients", "none", "--straggler", "3:1.2"), "meet at the averaging alone"),
         ):
             outcome = ddpsim("simulate", *JOB, *LOCAL, *options)
             self.assertEqual(outcome.code, 3, outcome.err)

@@ -37,19 +37,24 @@ class Measured(unittest.TestCase):
     def test_slices_name_the_parameters_they_hold(self):
         timeline, both = self.folder / "step.json", self.folder / "both.pftrace"
         self.assertEqual(ddpsim(*JOB, "--timeline", timeline).code, 0)
-        held = [span["parameters"] for span in json.loads(timeline.read_text())["ranks"][0]["spans"]
-                if span["name"] == "all_reduce"]
+        held = [
+            span["parameters"]
+            for span in json.loads(timeline.read_text())["ranks"][0]["spans"]
+            if span["name"] == "all_reduce"
+        ]
         self.assertEqual((held[0]["first"], sum(one["count"] for one in held)), ("fc.bias", 161))
         self.assertEqual(held[-1]["last"], "conv1.weight")
         recorded = SHARED / "data" / "traces" / "r50-ddp-2xA100-rank0.json.gz"
         if not recorded.exists():
             self.skipTest("the open traces are not here")
-        run = ddpsim("simulate", recorded, "node:1 gpu:2xA100 nvlink:12x25GBps", "--measured", recorded, "--timeline", both)
+        run = ddpsim(
+            "simulate", recorded, "node:1 gpu:2xA100 nvlink:12x25GBps", "--measured", recorded, "--timeline", both
+        )
         self.assertEqual(run.code, 0, run.err)
         text = perfetto_text(both.read_bytes())
-        measured = text[text.index("measured rank 0"):]
+        measured = text[text.index("measured rank 0") :]
         track = re.search(r"uuid: (\d+), name: \"communication\"", measured).group(1)
-        slices = [line for line in text.splitlines() if f"type: begin, track: {track}, name: \"all_reduce\"" in line]
+        slices = [line for line in text.splitlines() if f'type: begin, track: {track}, name: "all_reduce"' in line]
         self.assertEqual(len(slices), 5)
         self.assertIn('{text: "fc.bias", name: "first_parameter"}', slices[0])
         self.assertIn('{text: "conv1.weight", name: "last_parameter"}', slices[-1])
@@ -72,10 +77,11 @@ class Measured(unittest.TestCase):
 
         sizes = said["provenance"]["bucket_bytes"]
         for provenance, options, where, remedy in (
-                ({"ranks": "16"}, [], "/provenance/ranks: was measured on \"16\" ranks, simulated are 2", "@NODES"),
-                ({"backend": "c10d-gloo"}, [], "/provenance/backend: was measured over", "--backend gloo"),
-                ({}, ["--bucket-cap-mb", "1"], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb"),
-                ({"bucket_bytes": sizes + " 4"}, [], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb")):
+            ({"ranks": "16"}, [], '/provenance/ranks: was measured on "16" ranks, simulated are 2', "@NODES"),
+            ({"backend": "c10d-gloo"}, [], "/provenance/backend: was measured over", "--backend gloo"),
+            ({}, ["--bucket-cap-mb", "1"], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb"),
+            ({"bucket_bytes": sizes + " 4"}, [], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb"),
+        ):
             with self.subTest(where=where):
                 run = laid(provenance, *options)
                 self.assertEqual((run.code, run.out), (3, ""))
@@ -123,14 +129,25 @@ class MeasuredStep(unittest.TestCase):
 
     def test_compare_and_sweep_warn_of_the_row_it_is_of(self):
         compared = ddpsim("compare", JOB[1], "own=" + JOB[2], "dgx1v", "--measured-step", f"own={self.log}")
-        self.assertEqual([line.startswith("warning: own: ") for line in compared.out.splitlines() if self.warning in line], [True])
-        study = write_json(self.folder / "study.json", {
-            "schema": "ddpsim.study/1", "workload": JOB[1], "grid": {"bucket-cap-mb": [None, 5]}, "measured_with": {"bucket-cap-mb": None},
-            "candidates": [{"label": "own", "cluster": JOB[2], "measured_step": str(self.log)}, "dgx1v"]})
+        self.assertEqual(
+            [line.startswith("warning: own: ") for line in compared.out.splitlines() if self.warning in line], [True]
+        )
+        study = write_json(
+            self.folder / "study.json",
+            {
+                "schema": "ddpsim.study/1",
+                "workload": JOB[1],
+                "grid": {"bucket-cap-mb": [None, 5]},
+                "measured_with": {"bucket-cap-mb": None},
+                "candidates": [{"label": "own", "cluster": JOB[2], "measured_step": str(self.log)}, "dgx1v"],
+            },
+        )
         swept = ddpsim("sweep", study)
         self.assertEqual(swept.code, 0, swept.err)
         rows = [json.loads(line) for line in swept.out.splitlines()[1:]]
-        self.assertEqual([any(self.warning in warning for warning in row["warnings"]) for row in rows], [True, True, False, False])
+        self.assertEqual(
+            [any(self.warning in warning for warning in row["warnings"]) for row in rows], [True, True, False, False]
+        )
 
 
 if __name__ == "__main__":

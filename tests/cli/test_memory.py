@@ -48,8 +48,10 @@ def report(what, errors, instead, trivial):
     """Prints them; returns the median of their sizes."""
     sizes = sorted(map(abs, errors.values()))
     worst = max(errors, key=lambda name: abs(errors[name]))
-    print(f"\n{len(errors)} {what}: median {statistics.median(sizes):.2f} %, p90 {sizes[int(0.9 * len(sizes))]:.2f} %, "
-          f"worst {errors[worst]:+.2f} % ({worst}); {instead}: median {statistics.median(trivial):.0f} %")
+    print(
+        f"\n{len(errors)} {what}: median {statistics.median(sizes):.2f} %, p90 {sizes[int(0.9 * len(sizes))]:.2f} %, "
+        f"worst {errors[worst]:+.2f} % ({worst}); {instead}: median {statistics.median(trivial):.0f} %"
+    )
     for name, error in errors.items():
         print(f"  {error:+7.2f} %  {name}")
     return statistics.median(sizes)
@@ -57,7 +59,9 @@ def report(what, errors, instead, trivial):
 
 class Memory(unittest.TestCase):
     def test_trainings(self):
-        pythons = {version: python for version, python in pythons_with_torch().items() if int(version.split(".")[0]) >= 2}
+        pythons = {
+            version: python for version, python in pythons_with_torch().items() if int(version.split(".")[0]) >= 2
+        }
         if not pythons:
             self.skipTest("no python3 here has PyTorch 2 (scripts/setup.sh --torch)")
         for version, python in pythons.items():
@@ -77,8 +81,9 @@ class Memory(unittest.TestCase):
             states = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}[case["optimizer"]]
             self.assertEqual(parts["optimizer_bytes"], states * logged)
             self.assertEqual(parts["rounding_bytes"] + parts["segments_bytes"] + parts["nccl_bytes"], 0)  # of GPUs
-            name = "{model}, {optimizer}{0}{1}".format(", views" * case["views"], ", accumulated" * (case["parts"] > 1),
-                                                       **case)
+            name = "{model}, {optimizer}{0}{1}".format(
+                ", views" * case["views"], ", accumulated" * (case["parts"] > 1), **case
+            )
             errors[name] = 100 * (memory["allocated_bytes"] / case["allocated"] - 1)
             trivial.append(100 * abs(4 * logged / case["allocated"] - 1))
         self.assertEqual(len(errors), 16)
@@ -91,7 +96,10 @@ class Memory(unittest.TestCase):
             self.skipTest("no python3 here has PyTorch")
         for version, python in pythons.items():
             with self.subTest(version):
-                models = [*(IMAGES if version in pythons_with_torch("torchvision") else []), *(TEXT if version in newest_torch() else [])]
+                models = [
+                    *(IMAGES if version in pythons_with_torch("torchvision") else []),
+                    *(TEXT if version in newest_torch() else []),
+                ]
                 errors, shares = {}, []
                 for case in told_by(python, BY_LAYERS, *models):
                     outcome = ddpsim("import", estimate(case["model"]))

@@ -15,8 +15,10 @@ MIB = 1 << 20
 
 def plain(elements):
     """A workload of these parameters, one after the other."""
-    return workload([{"name": f"p{k}", "shape": [count], "dtype": "float32"} for k, count in enumerate(elements)],
-                    range(len(elements) - 1, -1, -1))
+    return workload(
+        [{"name": f"p{k}", "shape": [count], "dtype": "float32"} for k, count in enumerate(elements)],
+        range(len(elements) - 1, -1, -1),
+    )
 
 
 def lightning_transformer():
@@ -25,8 +27,17 @@ def lightning_transformer():
     attention = [3 * width * width, 3 * width, width * width, width]
     feed_forward = [hidden * width, hidden, width * hidden, width]
     norms = [width] * 4
-    return [words * width, *(attention + feed_forward + norms) * 32, width, width,
-            *(attention * 2 + feed_forward + norms + [width] * 2) * 32, width, width, words * width, words]
+    return [
+        words * width,
+        *(attention + feed_forward + norms) * 32,
+        width,
+        width,
+        *(attention * 2 + feed_forward + norms + [width] * 2) * 32,
+        width,
+        width,
+        words * width,
+        words,
+    ]
 
 
 # UPerNet on ResNet-50-v1c with 150 classes and its auxiliary head, as mmsegmentation builds it.
@@ -47,15 +58,20 @@ class Published(unittest.TestCase):
         return answer("simulate", path, "2xv100-nvlink", "--memory", "100GB", *options)["memory"]
 
     def peaks(self, family, **wanted):
-        return [float(row["peak"]) for row in self.rows
-                if family in row["source"] and all(text in row[name] for name, text in wanted.items())]
+        return [
+            float(row["peak"])
+            for row in self.rows
+            if family in row["source"] and all(text in row[name] for name, text in wanted.items())
+        ]
 
     def differences(self):
         """name, what was saved, what is said to be saved; in MiB."""
         off, on = self.peaks("pytorch#41954", model="resnet")
         options = ("--torch", "1.7")
-        views = [self.memory("resnet50-v100-b32-plain", *options, *more)["allocated_bytes"]
-                 for more in ((), ("--gradient-as-bucket-view",))]
+        views = [
+            self.memory("resnet50-v100-b32-plain", *options, *more)["allocated_bytes"]
+            for more in ((), ("--gradient-as-bucket-view",))
+        ]
         yield "ResNet-50, views", off - on, (views[0] - views[1]) / MIB
         whole, sharded = self.peaks("mmengine#551")
         state = self.memory(plain([UPERNET]), "--optimizer", "momentum")["parts"]["optimizer_bytes"]
@@ -84,8 +100,10 @@ class Published(unittest.TestCase):
         self.assertEqual(memory["at"], "optimizer")
         # Of one guide and of another, whose script is not known: a copy of all parameters more.
         fabric, trainer = self.peaks("lightning", strategy="DDP", model="1 B parameters")
-        print(f"\n  {trainer:.0f} MiB measured by one, {fabric:.0f} by another, {said:.0f} said: {100 * (said / trainer - 1):+.1f} %, "
-              f"{100 * (said / fabric - 1):+.1f} %")
+        print(
+            f"\n  {trainer:.0f} MiB measured by one, {fabric:.0f} by another, {said:.0f} said: {100 * (said / trainer - 1):+.1f} %, "
+            f"{100 * (said / fabric - 1):+.1f} %"
+        )
         self.assertLess(abs(said / trainer - 1), 0.01)
 
     def test_gpt2_xl_does_not_fit_a_titan_rtx(self):

@@ -23,10 +23,10 @@ FIXTURES = ROOT / "tests/fixtures"
 @dataclasses.dataclass(frozen=True)
 class Reader:
     name: str
-    source: str   # the sound input
-    file: str     # what it is called
-    run: tuple    # words of the command; FILE is the input
-    number: str   # a regular expression whose groups are numbers that are used, a place each
+    source: str  # the sound input
+    file: str  # what it is called
+    run: tuple  # words of the command; FILE is the input
+    number: str  # a regular expression whose groups are numbers that are used, a place each
     most: int = 3  # places that are tried
     unit: str = ""  # of these numbers, where one may stand behind them
     empty: bool = False  # nothing in its place is as if the name were absent
@@ -50,43 +50,188 @@ STEPS = "".join(f"step {k}/90, loss: 2.{k}, step_time_ms: {1210 + k}.5\n" for k 
 TRAINER = "".join(f'{{"step": {k}, "loss": 2.5, "step_time_s": 0.1{k}}}\n' for k in range(12, 32))
 
 READERS = (
-    Reader("layer table", text_of("layers.csv"), "table.csv", ("simulate", "FILE", "2xv100-nvlink", "--json"),
-           r"(?m)(?<=[a-z],)(\d+)(?=,)|,(\d+)$", 5),
-    Reader("all-reduce table", text_of("sizes.csv"), "sizes.csv", ("diff", "FILE", "n2.txt", "--json"), r"(?m),(\d+\.\d+),", 2),
-    Reader("nccl-tests log", text_of("n1.txt"), "n1.txt", ("diff", "FILE", "n2.txt", "--json"),
-           r"(?m)^ +\d{5,} +\d+ +float +sum +-1 +([\d.]+) ", 2),
-    Reader("pairs of nodes", text_of("pairs.csv"), "pairs.csv", ("diff", "104ms", "116ms", "--pairs", "FILE", "--json"),
-           r"(?m),([\d.]+)$", 2),
-    Reader("step times, CSV", text_of("step-times.csv"), "steps.csv", ("diff", "FILE", "104ms", "--json"), r"(?m),([\d.]+)$", 2, "ms"),
-    Reader("step times, log", STEPS, "train.log", ("diff", "FILE", "104ms", "--json"), r"step_time_ms: ([\d.]+)", 2, "ms"),
-    Reader("step times, JSON lines", TRAINER, "steps.jsonl", ("diff", "FILE", "104ms", "--json"), r'step_time_s": ([\d.]+)', 2),
-    Reader("measured caps", text_of("caps.csv"), "caps.csv", ("validate", "predicted-caps.json", "FILE", "--json"),
-           r"(?m)^\d+,(\d+)$|^(\d+),\d+$", 6),
-    Reader("gloo's sizes", text_of("gloo-sizes.csv"), "gloo.csv",
-           ("calibrate", "FILE", "--backend", "gloo", "--cluster", "node:4 gpu:1xV100 nic:1x1Gbps:tcp", "-o", "out.json", "--json"),
-           r"(?m)^2,1,(\d+),|,(\d+\.\d+)$", 4),
+    Reader(
+        "layer table",
+        text_of("layers.csv"),
+        "table.csv",
+        ("simulate", "FILE", "2xv100-nvlink", "--json"),
+        r"(?m)(?<=[a-z],)(\d+)(?=,)|,(\d+)$",
+        5,
+    ),
+    Reader(
+        "all-reduce table",
+        text_of("sizes.csv"),
+        "sizes.csv",
+        ("diff", "FILE", "n2.txt", "--json"),
+        r"(?m),(\d+\.\d+),",
+        2,
+    ),
+    Reader(
+        "nccl-tests log",
+        text_of("n1.txt"),
+        "n1.txt",
+        ("diff", "FILE", "n2.txt", "--json"),
+        r"(?m)^ +\d{5,} +\d+ +float +sum +-1 +([\d.]+) ",
+        2,
+    ),
+    Reader(
+        "pairs of nodes",
+        text_of("pairs.csv"),
+        "pairs.csv",
+        ("diff", "104ms", "116ms", "--pairs", "FILE", "--json"),
+        r"(?m),([\d.]+)$",
+        2,
+    ),
+    Reader(
+        "step times, CSV",
+        text_of("step-times.csv"),
+        "steps.csv",
+        ("diff", "FILE", "104ms", "--json"),
+        r"(?m),([\d.]+)$",
+        2,
+        "ms",
+    ),
+    Reader(
+        "step times, log", STEPS, "train.log", ("diff", "FILE", "104ms", "--json"), r"step_time_ms: ([\d.]+)", 2, "ms"
+    ),
+    Reader(
+        "step times, JSON lines",
+        TRAINER,
+        "steps.jsonl",
+        ("diff", "FILE", "104ms", "--json"),
+        r'step_time_s": ([\d.]+)',
+        2,
+    ),
+    Reader(
+        "measured caps",
+        text_of("caps.csv"),
+        "caps.csv",
+        ("validate", "predicted-caps.json", "FILE", "--json"),
+        r"(?m)^\d+,(\d+)$|^(\d+),\d+$",
+        6,
+    ),
+    Reader(
+        "gloo's sizes",
+        text_of("gloo-sizes.csv"),
+        "gloo.csv",
+        (
+            "calibrate",
+            "FILE",
+            "--backend",
+            "gloo",
+            "--cluster",
+            "node:4 gpu:1xV100 nic:1x1Gbps:tcp",
+            "-o",
+            "out.json",
+            "--json",
+        ),
+        r"(?m)^2,1,(\d+),|,(\d+\.\d+)$",
+        4,
+    ),
     Reader("matrix of nvidia-smi", MATRIX, "matrix.txt", ("topo", "FILE gpu:V100", "--json"), r"NV(4)", 2),
-    Reader("config.json", CONFIG, "config.json", ("simulate", "FILE@V100:b1", "2xv100-nvlink", "--json"), r": (\d+)", 6),
-    Reader("cluster in a line", "node:2 gpu:4xV100 nvswitch:300GBps nic:2x100Gbps:ib", "", ("topo", "LINE", "--json"),
-           r"(\d+)GBps|(\d+)Gbps|node:(\d+)", 3),
-    Reader("workload", text_of("three-layers.json"), "three.json", ("simulate", "FILE", "2xv100-nvlink", "--json"),
-           r'_us": ?([\d.]+)|"shape": ?\[(\d+)', 4),
-    Reader("cluster file", text_of("lab.json"), "lab.json", ("topo", "FILE", "--json"),
-           r'"gpus": (\d+)|"links_per_gpu": (\d+)|"(\d+)GBps"|_us": ([\d.]+)', 4),
-    Reader("background", text_of("background.json"), "background.json",
-           ("simulate", "three-layers.json", "dgx1v-1xedr", "--nodes", "2", "--network", "flow", "--background", "FILE", "--json"),
-           r'"(\d+)(?:MiB|ms)"', 3),
-    Reader("profiler's trace", (FIXTURES / "tiny-ddp-trace.json").read_text(), "trace.json",
-           ("import", "FILE", "--gpu", "V100", "-o", "-"), r'"dur": ?(\d+)', 4),
-    Reader("DDP logging data", (FIXTURES / "ddp-log-resnet18.json").read_text(), "ddp.json",
-           ("import", "FILE", "--gpu", "V100", "--model", "resnet18", "-o", "-"), r'_time": (\d+)|size_bytes": (\d+)', 4),
-    Reader("NCCL's topology", (FIXTURES / "topologies/two-v100.xml").read_text(), "topology.xml", ("topo", "FILE", "--json"),
-           r'nvlink [^>]*count="(\d+)|link_width="(\d+)', 4, empty=True),  # NCCL writes "" for what /sys does not tell
-    Reader("option: a time", "5ms", "", ("simulate", "layers.csv", "2xv100-nvlink", "--iterations", "10", "--stagger", "LINE", "--json"), r"^(\d+)", 1),
-    Reader("option: a share", "3%", "", ("simulate", "layers.csv", "2xv100-nvlink", "--rank-slowdown", "LINE", "--json"), r"^(\d+)", 1),
-    Reader("option: MiB", "25", "", ("simulate", "layers.csv", "2xv100-nvlink", "--bucket-cap-mb", "LINE", "--json"), r"^(\d+)", 1),
-    Reader("option: a rank's factor", "1:1.5", "", ("simulate", "layers.csv", "2xv100-nvlink", "--straggler", "LINE", "--json"),
-           r"^\d+:([\d.]+)", 1),
+    Reader(
+        "config.json", CONFIG, "config.json", ("simulate", "FILE@V100:b1", "2xv100-nvlink", "--json"), r": (\d+)", 6
+    ),
+    Reader(
+        "cluster in a line",
+        "node:2 gpu:4xV100 nvswitch:300GBps nic:2x100Gbps:ib",
+        "",
+        ("topo", "LINE", "--json"),
+        r"(\d+)GBps|(\d+)Gbps|node:(\d+)",
+        3,
+    ),
+    Reader(
+        "workload",
+        text_of("three-layers.json"),
+        "three.json",
+        ("simulate", "FILE", "2xv100-nvlink", "--json"),
+        r'_us": ?([\d.]+)|"shape": ?\[(\d+)',
+        4,
+    ),
+    Reader(
+        "cluster file",
+        text_of("lab.json"),
+        "lab.json",
+        ("topo", "FILE", "--json"),
+        r'"gpus": (\d+)|"links_per_gpu": (\d+)|"(\d+)GBps"|_us": ([\d.]+)',
+        4,
+    ),
+    Reader(
+        "background",
+        text_of("background.json"),
+        "background.json",
+        (
+            "simulate",
+            "three-layers.json",
+            "dgx1v-1xedr",
+            "--nodes",
+            "2",
+            "--network",
+            "flow",
+            "--background",
+            "FILE",
+            "--json",
+        ),
+        r'"(\d+)(?:MiB|ms)"',
+        3,
+    ),
+    Reader(
+        "profiler's trace",
+        (FIXTURES / "tiny-ddp-trace.json").read_text(),
+        "trace.json",
+        ("import", "FILE", "--gpu", "V100", "-o", "-"),
+        r'"dur": ?(\d+)',
+        4,
+    ),
+    Reader(
+        "DDP logging data",
+        (FIXTURES / "ddp-log-resnet18.json").read_text(),
+        "ddp.json",
+        ("import", "FILE", "--gpu", "V100", "--model", "resnet18", "-o", "-"),
+        r'_time": (\d+)|size_bytes": (\d+)',
+        4,
+    ),
+    Reader(
+        "NCCL's topology",
+        (FIXTURES / "topologies/two-v100.xml").read_text(),
+        "topology.xml",
+        ("topo", "FILE", "--json"),
+        r'nvlink [^>]*count="(\d+)|link_width="(\d+)',
+        4,
+        empty=True,
+    ),  # NCCL writes "" for what /sys does not tell
+    Reader(
+        "option: a time",
+        "5ms",
+        "",
+        ("simulate", "layers.csv", "2xv100-nvlink", "--iterations", "10", "--stagger", "LINE", "--json"),
+        r"^(\d+)",
+        1,
+    ),
+    Reader(
+        "option: a share",
+        "3%",
+        "",
+        ("simulate", "layers.csv", "2xv100-nvlink", "--rank-slowdown", "LINE", "--json"),
+        r"^(\d+)",
+        1,
+    ),
+    Reader(
+        "option: MiB",
+        "25",
+        "",
+        ("simulate", "layers.csv", "2xv100-nvlink", "--bucket-cap-mb", "LINE", "--json"),
+        r"^(\d+)",
+        1,
+    ),
+    Reader(
+        "option: a rank's factor",
+        "1:1.5",
+        "",
+        ("simulate", "layers.csv", "2xv100-nvlink", "--straggler", "LINE", "--json"),
+        r"^\d+:([\d.]+)",
+        1,
+    ),
 )
 
 
@@ -105,7 +250,11 @@ def writings(number, reader):
     # What stands beside the value leaves it what it is: an uncertainty, a mean, the unit.
     texts |= {number + "±1": number, f"{number} ({number})": number, f"({number})": number}
     if reader.unit:
-        texts |= {f"{number} {reader.unit}": number, number + reader.unit: number, f"{number} {reader.unit} {reader.unit}": number}
+        texts |= {
+            f"{number} {reader.unit}": number,
+            number + reader.unit: number,
+            f"{number} {reader.unit} {reader.unit}": number,
+        }
     texts["-" + number] = number if value == 0 else None
     for text in ("~", "<", ">", "x", "$"):
         texts[text + number] = None
@@ -122,7 +271,7 @@ def places(reader):
     """Beginning and end of each number that is tried, spread over the input."""
     found = [match.span(match.lastindex) for match in re.finditer(reader.number, reader.source)]
     step = max(1, len(found) // reader.most)
-    return found[::step][:reader.most]
+    return found[::step][: reader.most]
 
 
 def words_of(ends):
@@ -180,7 +329,9 @@ class Misread(unittest.TestCase):
                 self.assertTrue(chosen)
                 for begin, end in chosen:
                     number = reader.source[begin:end]
-                    for writing, meant in writings(number, reader)[::thorough.cases(1, every_change=4) if SANITIZED else 1]:
+                    for writing, meant in writings(number, reader)[
+                        :: thorough.cases(1, every_change=4) if SANITIZED else 1
+                    ]:
                         how = self.end_of(reader, sound, begin, end, writing, meant)
                         ends[how] += 1
                         if how == "silently wrong":

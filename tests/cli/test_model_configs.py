@@ -21,9 +21,16 @@ PYTHON = ROOT / "build" / "frameworks" / "bin" / "python"
 
 
 def llama(layers, hidden, heads, key_heads, feed_forward, vocabulary, kind="llama", tied=False):
-    return {"model_type": kind, "num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads,
-            "num_key_value_heads": key_heads, "intermediate_size": feed_forward, "vocab_size": vocabulary,
-            "tie_word_embeddings": tied}
+    return {
+        "model_type": kind,
+        "num_hidden_layers": layers,
+        "hidden_size": hidden,
+        "num_attention_heads": heads,
+        "num_key_value_heads": key_heads,
+        "intermediate_size": feed_forward,
+        "vocab_size": vocabulary,
+        "tie_word_embeddings": tied,
+    }
 
 
 # What their owners publish, as far as it makes parameters.
@@ -35,14 +42,27 @@ PUBLISHED = {
     "qwen2.5-1.5b": llama(28, 1536, 12, 2, 8960, 151936, kind="qwen2", tied=True),
     "mpt-7b": {"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32, "vocab_size": 50368},
     "opt-125m": {"model_type": "opt"},
-    "opt-350m": {"model_type": "opt", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
-                 "ffn_dim": 4096, "word_embed_proj_dim": 512, "do_layer_norm_before": False},
+    "opt-350m": {
+        "model_type": "opt",
+        "hidden_size": 1024,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "ffn_dim": 4096,
+        "word_embed_proj_dim": 512,
+        "do_layer_norm_before": False,
+    },
     "bloom-560m": {"model_type": "bloom", "hidden_size": 1024, "n_layer": 24, "n_head": 16},
     "gpt-neox-20b": {"model_type": "gpt_neox"},
     "gpt-j-6b": {"model_type": "gptj"},
     "falcon-7b": {"model_type": "falcon"},
-    "falcon-40b": {"model_type": "falcon", "hidden_size": 8192, "num_hidden_layers": 60, "num_attention_heads": 128,
-                   "num_kv_heads": 8, "new_decoder_architecture": True},
+    "falcon-40b": {
+        "model_type": "falcon",
+        "hidden_size": 8192,
+        "num_hidden_layers": 60,
+        "num_attention_heads": 128,
+        "num_kv_heads": 8,
+        "new_decoder_architecture": True,
+    },
     "t5-small": {"model_type": "t5"},
     "t5-3b": {"model_type": "t5", "d_model": 1024, "d_kv": 128, "num_heads": 32, "num_layers": 24, "d_ff": 16384},
 }
@@ -66,8 +86,9 @@ class AgainstTransformers(unittest.TestCase):
     def compare(self, ours, truth):
         self.assertEqual([p["name"] for p in ours["parameters"]], truth["names"])
         self.assertEqual([p["shape"] for p in ours["parameters"]], truth["shapes"])
-        self.assertEqual({group["dtype"]: [group["tensors"], group["bytes"]] for group in ours.get("buffers", [])},
-                         truth["buffers"])
+        self.assertEqual(
+            {group["dtype"]: [group["tensors"], group["bytes"]] for group in ours.get("buffers", [])}, truth["buffers"]
+        )
         if truth["ready"] is not None:
             self.assertEqual([event["parameter"] for event in ours["backward"]["ready"]], truth["ready"])
 
@@ -115,8 +136,13 @@ class Memory(unittest.TestCase):
     def measured(self, *cases):
         if transformers(*CONFIGS[:1]) is None:
             self.skipTest("transformers is not in build/frameworks (scripts/setup.sh --frameworks)")
-        process = subprocess.run([PYTHON, HERE / "hugging_face_memory.py", *cases], capture_output=True, text=True,
-                                 check=True, env=ENVIRONMENT)
+        process = subprocess.run(
+            [PYTHON, HERE / "hugging_face_memory.py", *cases],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=ENVIRONMENT,
+        )
         return [json.loads(line) for line in process.stdout.splitlines()]
 
     def counted(self, case):
@@ -162,7 +188,9 @@ class Configs(unittest.TestCase):
 
     def test_each_kind_is_there(self):
         kinds = {json.loads(path.read_text())["model_type"] for path in CONFIGS}
-        message = ddpsim("simulate", f"{write_json(self.folder / 'c.json', {'model_type': 'zebra'})}@A100", "dgxa100").err
+        message = ddpsim(
+            "simulate", f"{write_json(self.folder / 'c.json', {'model_type': 'zebra'})}@A100", "dgxa100"
+        ).err
         self.assertEqual(set(re.search(r"Known types: ([^.\n]*)", message)[1].split(", ")), kinds)
 
     def test_takes_a_path_with_signs_of_its_own(self):
@@ -188,11 +216,18 @@ class Configs(unittest.TestCase):
 
     def test_refuses_what_no_model_is(self):
         base = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-        for change, part in (({"hidden_size": 0}, "/hidden_size"), ({"num_hidden_layers": -1}, "/num_hidden_layers"),
-                             ({"vocab_size": 1e18}, "/vocab_size"), ({"intermediate_size": "wide"}, "/intermediate_size"),
-                             ({"hidden_size": 66}, "/hidden_size"), ({"num_key_value_heads": 3}, "/num_attention_heads"),
-                             ({"tie_word_embeddings": 1}, "/tie_word_embeddings"), ({"hidden_size": 64.5}, "/hidden_size"),
-                             ({"model_type": ["llama"]}, "/model_type"), ({"num_attention_heads": True}, "/num_attention_heads")):
+        for change, part in (
+            ({"hidden_size": 0}, "/hidden_size"),
+            ({"num_hidden_layers": -1}, "/num_hidden_layers"),
+            ({"vocab_size": 1e18}, "/vocab_size"),
+            ({"intermediate_size": "wide"}, "/intermediate_size"),
+            ({"hidden_size": 66}, "/hidden_size"),
+            ({"num_key_value_heads": 3}, "/num_attention_heads"),
+            ({"tie_word_embeddings": 1}, "/tie_word_embeddings"),
+            ({"hidden_size": 64.5}, "/hidden_size"),
+            ({"model_type": ["llama"]}, "/model_type"),
+            ({"num_attention_heads": True}, "/num_attention_heads"),
+        ):
             with self.subTest(change=change):
                 path = write_json(self.folder / "config.json", {**base, **change})
                 outcome = ddpsim("simulate", f"{path}@A100", "dgxa100")
@@ -210,9 +245,11 @@ class Configs(unittest.TestCase):
         self.assertIn("none.json", outcome.err)
 
     def test_a_step_without_end_is_refused(self):
-        for model in ("llama:layers=1000,hidden=1048576,ffn=4194304@A100:b1000000:s1048576",
-                      "llama3-405b@T4:b1000000:s1048576:attn=eager",
-                      "llama:layers=1,hidden=65536,heads=65536,vocab=16777216@A100:b1000000:s1048576:attn=eager"):
+        for model in (
+            "llama:layers=1000,hidden=1048576,ffn=4194304@A100:b1000000:s1048576",
+            "llama3-405b@T4:b1000000:s1048576:attn=eager",
+            "llama:layers=1,hidden=65536,heads=65536,vocab=16777216@A100:b1000000:s1048576:attn=eager",
+        ):
             with self.subTest(model):
                 outcome = ddpsim("simulate", model, "dgxa100")
                 self.assertEqual(outcome.code, 3)
@@ -235,9 +272,11 @@ class FieldConfigs(unittest.TestCase):
 
 class Dimensions(unittest.TestCase):
     def test_the_same_as_the_bundled_model(self):
-        for name, text in (("llama2-7b", "llama:layers=32,hidden=4096"),
-                           ("llama3-8b", "llama:hidden=4096,layers=32,kv_heads=8,ffn=14336,vocab=128256,tied=false"),
-                           ("tinyllama-1.1b", "llama:layers=22,hidden=2048,heads=32,kv_heads=4,ffn=5632")):
+        for name, text in (
+            ("llama2-7b", "llama:layers=32,hidden=4096"),
+            ("llama3-8b", "llama:hidden=4096,layers=32,kv_heads=8,ffn=14336,vocab=128256,tied=false"),
+            ("tinyllama-1.1b", "llama:layers=22,hidden=2048,heads=32,kv_heads=4,ffn=5632"),
+        ):
             with self.subTest(name):
                 one, other = estimated(name), estimated(text)
                 for part in ("parameters", "backward", "forward", "optimizer", "buffers"):

@@ -79,8 +79,10 @@ class Nsys(unittest.TestCase):
         self.trace = json.loads(FIXTURE.read_text().replace("_Sum_float", "_Sum_half"))
         half = ddpsim("import", self.export("half.sqlite", sizes=shapes))
         self.assertEqual({one["dtype"] for one in half.json()["parameters"]}, {"float16"})
-        self.assertIn("the all-reduces are of float16: record with emit_nvtx(record_shapes=True)",
-                      ddpsim("import", self.export("unsized.sqlite")).err)
+        self.assertIn(
+            "the all-reduces are of float16: record with emit_nvtx(record_shapes=True)",
+            ddpsim("import", self.export("unsized.sqlite")).err,
+        )
         said = ddpsim("import", self.export("unmarked.sqlite", ranges=without_markers))
         self.assertEqual(said.code, 0, said.err)
         self.assertIn("step", said.err)
@@ -112,39 +114,51 @@ class Nsys(unittest.TestCase):
 
     def test_a_plain_run_says_what_it_has_and_what_to_do(self):
         path = self.export(ranges=lambda name: False)
-        self.refused(path, "all-reduce kernels of", "no NVTX range of autograd's nodes",
-                     "torch.autograd.profiler.emit_nvtx(record_shapes=True)")
+        self.refused(
+            path,
+            "all-reduce kernels of",
+            "no NVTX range of autograd's nodes",
+            "torch.autograd.profiler.emit_nvtx(record_shapes=True)",
+        )
 
     def test_what_is_missing_is_named(self):
         for statement, text in (
-                ("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL", "no GPU kernel was recorded"),
-                ("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL", "no GPU kernel was recorded"),
-                ("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME", "but not the host's calls that launched them"),
-                ("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME", "no launch belongs to any GPU activity"),
-                ("DROP TABLE NVTX_EVENTS", "no NVTX range of autograd's nodes"),
-                ("DROP TABLE StringIds", "not an export of Nsight Systems"),
-                ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN gridX TO blocks",
-                 "has no column gridX (schema version 3.11.0)"),
-                ("ALTER TABLE NVTX_EVENTS RENAME COLUMN eventType TO kind", "has no column eventType"),
-                ("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start - 1", "goes from"),
-                ("UPDATE NVTX_EVENTS SET start = -9000000000000000000", "goes from"),
-                ("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = 5, end = 6", "cannot be imported")):
+            ("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL", "no GPU kernel was recorded"),
+            ("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL", "no GPU kernel was recorded"),
+            ("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME", "but not the host's calls that launched them"),
+            ("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME", "no launch belongs to any GPU activity"),
+            ("DROP TABLE NVTX_EVENTS", "no NVTX range of autograd's nodes"),
+            ("DROP TABLE StringIds", "not an export of Nsight Systems"),
+            (
+                "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN gridX TO blocks",
+                "has no column gridX (schema version 3.11.0)",
+            ),
+            ("ALTER TABLE NVTX_EVENTS RENAME COLUMN eventType TO kind", "has no column eventType"),
+            ("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start - 1", "goes from"),
+            ("UPDATE NVTX_EVENTS SET start = -9000000000000000000", "goes from"),
+            ("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = 5, end = 6", "cannot be imported"),
+        ):
             with self.subTest(statement=statement):
                 self.refused(self.changed(statement), text)
 
     def test_a_view_is_no_table(self):
-        self.refused(self.changed(
-            "DROP TABLE NVTX_EVENTS",
-            "CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) "
-            "SELECT start, start AS end, 59 AS eventType, '' AS text, 0 AS textId, 0 AS globalTid FROM n"),
-            "no NVTX range of autograd's nodes")
+        self.refused(
+            self.changed(
+                "DROP TABLE NVTX_EVENTS",
+                "CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) "
+                "SELECT start, start AS end, 59 AS eventType, '' AS text, 0 AS textId, 0 AS globalTid FROM n",
+            ),
+            "no NVTX range of autograd's nodes",
+        )
 
     def test_what_is_no_database_is_said(self):
         whole = self.export().read_bytes()
-        for name, content, text in (("cut.sqlite", whole[:len(whole) // 2], "database"),
-                                    ("head.sqlite", whole[:40], "database"),
-                                    ("zeros.sqlite", whole[:100] + bytes(len(whole) - 100), "cannot be read as an SQLite database"),
-                                    ("packed.sqlite.gz", gzip.compress(whole), "is a compressed SQLite database. Unpack it")):
+        for name, content, text in (
+            ("cut.sqlite", whole[: len(whole) // 2], "database"),
+            ("head.sqlite", whole[:40], "database"),
+            ("zeros.sqlite", whole[:100] + bytes(len(whole) - 100), "cannot be read as an SQLite database"),
+            ("packed.sqlite.gz", gzip.compress(whole), "is a compressed SQLite database. Unpack it"),
+        ):
             with self.subTest(name=name):
                 path = self.folder / name
                 path.write_bytes(content)

@@ -17,24 +17,62 @@ import keep  # noqa: E402
 import thin_nccl  # noqa: E402
 
 KEPT = ROOT / "tests/lab/measured/gpu"
-TYPES = {"schema": str, "part": str, "card": str, "rehearsed": bool, "notes": list, "runs": list, "rows": list, "problems": list}
+TYPES = {
+    "schema": str,
+    "part": str,
+    "card": str,
+    "rehearsed": bool,
+    "notes": list,
+    "runs": list,
+    "rows": list,
+    "problems": list,
+}
 FREE = ("provenance", "versions", "setup")  # any keys
 
 
 def document(part="copies", **changed):
-    return {"schema": "ddpsim.on_gpu/1", "part": part, "card": "NVIDIA H200", "driver": "580.1", "versions": {"torch": "2.11"},
-            "command": f"{part}.py", "rehearsed": False, "complete": True, "begun": [], "rows": [], "problems": [], **changed}
+    return {
+        "schema": "ddpsim.on_gpu/1",
+        "part": part,
+        "card": "NVIDIA H200",
+        "driver": "580.1",
+        "versions": {"torch": "2.11"},
+        "command": f"{part}.py",
+        "rehearsed": False,
+        "complete": True,
+        "begun": [],
+        "rows": [],
+        "problems": [],
+        **changed,
+    }
 
 
 def sweep(*caps):
     """A measurement as ddpsim-real writes it."""
     spread = {"median": 5.0, "p10": 4.0, "p90": 6.0}
-    return {"schema": "ddpsim.measurement/1", "ranks": 2, "all_reduces": [],
-            "setup": {"command": "ddpsim-real /a/place/tiny.json -o /another/place/a-sweep", "workload": "estimate resnet50@H100", "hosts": "secret-host",
-                      "ranks_per_process": "2", "communication": "NCCL 2.30.7"},
-            "configurations": [{"name": f"cap{cap}", "bucket_cap_mb": cap, "iteration_us": spread, "iterations_us": [4.0, 6.0],
-                                "timeline": f"cap{cap}.timeline.json",
-                                "buckets": [{"index": 0, "bytes": 8, "parameter_indices": [1, 0], "ready_us": spread}]} for cap in caps]}
+    return {
+        "schema": "ddpsim.measurement/1",
+        "ranks": 2,
+        "all_reduces": [],
+        "setup": {
+            "command": "ddpsim-real /a/place/tiny.json -o /another/place/a-sweep",
+            "workload": "estimate resnet50@H100",
+            "hosts": "secret-host",
+            "ranks_per_process": "2",
+            "communication": "NCCL 2.30.7",
+        },
+        "configurations": [
+            {
+                "name": f"cap{cap}",
+                "bucket_cap_mb": cap,
+                "iteration_us": spread,
+                "iterations_us": [4.0, 6.0],
+                "timeline": f"cap{cap}.timeline.json",
+                "buckets": [{"index": 0, "bytes": 8, "parameter_indices": [1, 0], "ready_us": spread}],
+            }
+            for cap in caps
+        ],
+    }
 
 
 def keys(value, place=""):
@@ -62,8 +100,12 @@ class Keep(unittest.TestCase):
         return path
 
     def keep(self, *inputs, code=0):
-        run = subprocess.run([sys.executable, "-B", ROOT / "scripts/on_gpu/keep.py", "--into", self.folder / "kept", *inputs],
-                             capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [sys.executable, "-B", ROOT / "scripts/on_gpu/keep.py", "--into", self.folder / "kept", *inputs],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(run.returncode, code, run.stderr)
         return run.stderr
 
@@ -71,12 +113,24 @@ class Keep(unittest.TestCase):
         return json.loads((self.folder / "kept/nvidia-h200" / f"{part}.json").read_text())
 
     def test_rows_of_a_later_run_replace_those_of_the_same_item(self):
-        first = self.left("a/copies.json", begun=["one", "two", "three"], rows=[{"item": "one", "n": 1}, {"item": "one", "n": 2}, {"item": "two", "n": 3}],
-                          problems=[{"item": "three", "what": "took too long"}])
-        second = self.left("b/copies.json", begun=["one", "three"], driver="590.2", rows=[{"item": "one", "n": 4}, {"item": "three", "n": 5}])
+        first = self.left(
+            "a/copies.json",
+            begun=["one", "two", "three"],
+            rows=[{"item": "one", "n": 1}, {"item": "one", "n": 2}, {"item": "two", "n": 3}],
+            problems=[{"item": "three", "what": "took too long"}],
+        )
+        second = self.left(
+            "b/copies.json",
+            begun=["one", "three"],
+            driver="590.2",
+            rows=[{"item": "one", "n": 4}, {"item": "three", "n": 5}],
+        )
         self.keep(first, second)
         kept = self.kept()
-        self.assertEqual([(row["item"], row["run"], row["n"]) for row in kept["rows"]], [("two", 0, 3), ("one", 1, 4), ("three", 1, 5)])
+        self.assertEqual(
+            [(row["item"], row["run"], row["n"]) for row in kept["rows"]],
+            [("two", 0, 3), ("one", 1, 4), ("three", 1, 5)],
+        )
         self.assertEqual(kept["problems"], [])
         self.assertEqual([run["driver"] for run in kept["runs"]], ["580.1", "590.2"])
 
@@ -104,11 +158,28 @@ class Keep(unittest.TestCase):
         self.assertEqual([path.name for path in (self.folder / "kept/nvidia-h200/recorded").iterdir()], ["small.json"])
 
     def test_bulk_hosts_paths_and_addresses_stay_behind(self):
-        self.keep(self.left("a/reducer.json", begun=["a sweep", "late"], rows=[{"item": "a sweep", "ranks": 2, "as": "threads", "measurement": sweep(25)}],
-                            problems=[{"item": "late", "what": "took longer\n#0  0x00007f3a5dd108d7 in wait4 () from /lib/libc.so.6"}]))
+        self.keep(
+            self.left(
+                "a/reducer.json",
+                begun=["a sweep", "late"],
+                rows=[{"item": "a sweep", "ranks": 2, "as": "threads", "measurement": sweep(25)}],
+                problems=[
+                    {"item": "late", "what": "took longer\n#0  0x00007f3a5dd108d7 in wait4 () from /lib/libc.so.6"}
+                ],
+            )
+        )
         kept = self.kept("reducer")
         text = json.dumps(kept)
-        for word in ("secret-host", "iterations_us", "parameter_indices", "timeline", "/a/place", "/another", "0x0", "wait4"):
+        for word in (
+            "secret-host",
+            "iterations_us",
+            "parameter_indices",
+            "timeline",
+            "/a/place",
+            "/another",
+            "0x0",
+            "wait4",
+        ):
             self.assertNotIn(word, text)
         measurement = kept["rows"][0]["measurement"]
         self.assertEqual(measurement["configurations"][0]["buckets"], {"bytes": [8], "ready_us": [5.0]})
@@ -116,15 +187,23 @@ class Keep(unittest.TestCase):
         self.assertIn("kept already", self.keep(self.folder / "kept/nvidia-h200/reducer.json", code=3))
 
     def test_a_sweep_that_a_time_limit_ended_keeps_its_configurations(self):
-        path = self.left("a/reducer.json", begun=["big one"], problems=[{"item": "big one", "what": "took longer than 40 s"}])
+        path = self.left(
+            "a/reducer.json", begun=["big one"], problems=[{"item": "big one", "what": "took longer than 40 s"}]
+        )
         (self.folder / "a/reducer/big-one").mkdir(parents=True)
         (self.folder / "a/reducer/big-one/measurement.json").write_text(json.dumps(sweep(1, 5)))
         self.keep(path)
         kept = self.kept("reducer")
-        self.assertEqual([(row["item"], row["partial"], row["as"], row["workload"]) for row in kept["rows"]],
-                         [("big one", True, "threads", "resnet50@H100")])
+        self.assertEqual(
+            [(row["item"], row["partial"], row["as"], row["workload"]) for row in kept["rows"]],
+            [("big one", True, "threads", "resnet50@H100")],
+        )
         self.assertEqual([problem["item"] for problem in kept["problems"]], ["big one"])
-        whole = self.left("b/reducer.json", begun=["big one"], rows=[{"item": "big one", "ranks": 2, "as": "threads", "measurement": sweep(1, 5, 25)}])
+        whole = self.left(
+            "b/reducer.json",
+            begun=["big one"],
+            rows=[{"item": "big one", "ranks": 2, "as": "threads", "measurement": sweep(1, 5, 25)}],
+        )
         self.keep(whole, path)  # a part of a sweep never replaces all of it
         kept = self.kept("reducer")
         self.assertEqual([len(row["measurement"]["configurations"]) for row in kept["rows"]], [3])
@@ -132,8 +211,12 @@ class Keep(unittest.TestCase):
 
     def test_what_measured_nothing_is_refused_and_nothing_is_written(self):
         good = self.left("good/copies.json", begun=["one"], rows=[{"item": "one"}])
-        for name, changed, said in (("rehearsed", {"rehearsed": True}, "a rehearsal measures nothing"), ("cpu", {"card": "no GPU"}, "without a GPU"),
-                                    ("probe", {"command": "copies.py --probe"}, "a probe takes one step"), ("other", {"schema": "x/1"}, "its schema")):
+        for name, changed, said in (
+            ("rehearsed", {"rehearsed": True}, "a rehearsal measures nothing"),
+            ("cpu", {"card": "no GPU"}, "without a GPU"),
+            ("probe", {"command": "copies.py --probe"}, "a probe takes one step"),
+            ("other", {"schema": "x/1"}, "its schema"),
+        ):
             with self.subTest(name):
                 bad = self.left(f"{name}/copies.json", **changed)
                 self.assertIn(said, self.keep(good, bad, code=3))
@@ -157,7 +240,9 @@ class Kept(unittest.TestCase):
     def test_documents_hold_to_their_format(self):
         page = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
         section = page.split("## Measured on one GPU\n")[1].split("\n## ")[0]
-        explained = set(re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", section, flags=re.MULTILINE | re.DOTALL)))
+        explained = set(
+            re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", section, flags=re.MULTILINE | re.DOTALL))
+        )
         paths = sorted(KEPT.glob("*/*.json"))
         self.assertTrue(paths)
         for path in paths:
@@ -165,7 +250,9 @@ class Kept(unittest.TestCase):
                 text = path.read_text(encoding="utf-8")
                 found = json.loads(text)
                 self.assertEqual({key: type(value) for key, value in found.items()}, TYPES)
-                self.assertEqual((found["schema"], found["part"], found["rehearsed"]), ("ddpsim.on_gpu/1", path.stem, False))
+                self.assertEqual(
+                    (found["schema"], found["part"], found["rehearsed"]), ("ddpsim.on_gpu/1", path.stem, False)
+                )
                 self.assertEqual(keep.folder_of(found["card"]), path.parent.name)
                 for run in found["runs"]:
                     self.assertEqual(set(run), {"driver", "versions", "command", "complete"})
@@ -184,19 +271,38 @@ class Kept(unittest.TestCase):
         for path in paths:
             with self.subTest(path=path.relative_to(KEPT)):
                 gpu = json.loads(path.read_text(encoding="utf-8"))["gpu"]
-                run = subprocess.run([BINARY, "simulate", path, f"node:1 gpu:8x{gpu} nvswitch:450GBps", "--json"], capture_output=True, text=True, check=False)
+                run = subprocess.run(
+                    [BINARY, "simulate", path, f"node:1 gpu:8x{gpu} nvswitch:450GBps", "--json"],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_tables_are_made_of_them(self):
-        run = subprocess.run([sys.executable, "-B", ROOT / "tests/accuracy/gpu_tables.py", "--ddpsim", BINARY], capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [sys.executable, "-B", ROOT / "tests/accuracy/gpu_tables.py", "--ddpsim", BINARY],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
-        for words in ("reducer, no communication:", "step, bound by the GPU:", "interference, no slowdown:", "recorder: 4 models"):
+        for words in (
+            "reducer, no communication:",
+            "step, bound by the GPU:",
+            "interference, no slowdown:",
+            "recorder: 4 models",
+        ):
             self.assertIn(words, run.stdout)
 
     def test_tables_say_when_nothing_was_measured(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run([sys.executable, "-B", ROOT / "tests/accuracy/gpu_tables.py", "--ddpsim", BINARY, "--measured", folder],
-                                 capture_output=True, text=True, check=False)
+            run = subprocess.run(
+                [sys.executable, "-B", ROOT / "tests/accuracy/gpu_tables.py", "--ddpsim", BINARY, "--measured", folder],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("Nothing has been measured on a GPU yet", run.stdout)
 
@@ -235,14 +341,21 @@ class ThinNccl(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             source, target = pathlib.Path(folder) / "source", pathlib.Path(folder) / "target"
             source.write_bytes(image)
-            run = subprocess.run([sys.executable, "-B", ROOT / "scripts/on_gpu/thin_nccl.py", source, target, str(architecture)],
-                                 capture_output=True, text=True, check=False)
+            run = subprocess.run(
+                [sys.executable, "-B", ROOT / "scripts/on_gpu/thin_nccl.py", source, target, str(architecture)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             return run, target.read_bytes() if target.exists() else None
 
     def test_code_of_one_architecture_stays_and_all_else_is_zeros(self):
         payloads = {(2, 80): b"A" * 40, (2, 90): b"B" * 24, (1, 90): b"C" * 16, (2, 100): b"D" * 8}
-        image = elf(text=b"E" * 32, nv_fatbin=container(*((*key, payload) for key, payload in list(payloads.items())[:2]))
-                    + container(*((*key, payload) for key, payload in list(payloads.items())[2:])))
+        image = elf(
+            text=b"E" * 32,
+            nv_fatbin=container(*((*key, payload) for key, payload in list(payloads.items())[:2]))
+            + container(*((*key, payload) for key, payload in list(payloads.items())[2:])),
+        )
         run, thinned = self.thinned(image, 90)
         self.assertEqual(run.returncode, 0, run.stderr)
         expected = image
@@ -250,7 +363,9 @@ class ThinNccl(unittest.TestCase):
             expected = expected.replace(payload, bytes(len(payload)))
         self.assertEqual(thinned, expected)
         found = {name: (offset, size) for name, offset, size in thin_nccl.sections(image)}
-        self.assertEqual([(kind, of) for kind, of, _, _ in thin_nccl.entries(image, *found[b".nv_fatbin"])], list(payloads))
+        self.assertEqual(
+            [(kind, of) for kind, of, _, _ in thin_nccl.entries(image, *found[b".nv_fatbin"])], list(payloads)
+        )
 
     def test_a_library_without_that_architecture_is_refused(self):
         run, thinned = self.thinned(elf(nv_fatbin=container((2, 80, b"A" * 8))), 90)

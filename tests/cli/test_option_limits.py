@@ -39,7 +39,13 @@ ROWS = [
     (("allreduce", "2xv100-nvlink", "-e", "8"), "-b", "", ["0"], ["-1"]),
     (JOB, "--buffer-size", "", ["8KiB", "1GiB"], ["8191B", "1073741825B"]),
     (JOB, "--launch-cost", "", ["0us", "1ms"], ["1001us"]),
-    (JOB, "--compute-scale", "", ["0.001", "1000", "0.5±0.499", "999±1"], ["0.000999", "1000.01", "0.5±0.4995", "999±1.01", "1±-0.1"]),
+    (
+        JOB,
+        "--compute-scale",
+        "",
+        ["0.001", "1000", "0.5±0.499", "999±1"],
+        ["0.000999", "1000.01", "0.5±0.4995", "999±1.01", "1±-0.1"],
+    ),
     (JOB, "--straggler", "1:", ["0.01", "100"], ["0.0099", "100.1"]),
     (JOB, "--straggler", "", ["0:1.2", "1:1.2"], ["-1:1.2", "2:1.2"]),
     (JOB, "--gpu-spread", "", ["0%", "99.9%"], ["-1%", "100%"]),
@@ -76,15 +82,23 @@ ROWS = [
 
 def taken(command, option, value):
     """None, or why the value is refused."""
-    outcome = ddpsim(*command, f"{option}={value}" if option.startswith("--") else option, *([] if option.startswith("--") else [value]),
-                     cwd=INPUTS)
+    outcome = ddpsim(
+        *command,
+        f"{option}={value}" if option.startswith("--") else option,
+        *([] if option.startswith("--") else [value]),
+        cwd=INPUTS,
+    )
     return outcome.err if outcome.code == 2 else None
 
 
 class OptionLimits(unittest.TestCase):
     def test_the_last_value_is_taken_and_the_next_is_not(self):
-        questions = [(command, option, begin + value, is_taken) for command, option, begin, good, bad in ROWS
-                     for values, is_taken in ((good, True), (bad, False)) for value in values]
+        questions = [
+            (command, option, begin + value, is_taken)
+            for command, option, begin, good, bad in ROWS
+            for values, is_taken in ((good, True), (bad, False))
+            for value in values
+        ]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             answers = list(pool.map(lambda question: taken(*question[:3]), questions))
         for (command, option, value, is_taken), complaint in zip(questions, answers):

@@ -10,12 +10,17 @@ from command import answer, ddpsim, write_json
 
 CLUSTER = "node:1 gpu:2xV100 nvlink:6x25GBps:mesh"
 TINY = {
-    "schema": "ddpsim.workload/1", "name": "tiny", "gpu": "V100", "precision": "fp32", "batch_per_gpu": 4,
-    "parameters": [{"name": "a", "shape": [65536], "dtype": "float32"},
-                   {"name": "b", "shape": [131072], "dtype": "float32"}],
+    "schema": "ddpsim.workload/1",
+    "name": "tiny",
+    "gpu": "V100",
+    "precision": "fp32",
+    "batch_per_gpu": 4,
+    "parameters": [
+        {"name": "a", "shape": [65536], "dtype": "float32"},
+        {"name": "b", "shape": [131072], "dtype": "float32"},
+    ],
     "forward": {"duration_us": 1000},
-    "backward": {"duration_us": 2000,
-                 "ready": [{"parameter": 1, "at_us": 800}, {"parameter": 0, "at_us": 2000}]},
+    "backward": {"duration_us": 2000, "ready": [{"parameter": 1, "at_us": 800}, {"parameter": 0, "at_us": 2000}]},
     "optimizer": {"duration_us": 100},
 }
 GLOO = ["--backend", "gloo"]
@@ -94,22 +99,40 @@ REACHES = [
     (["--gpus-per-node", "1"], {"ranks": 1}),
     (["--compute-scale", "2"], {"compute_scale": 2, "forward_us": 500, "optimizer_us": 50}),
     (["--bucket-cap-mb", "3"], {"bucket_setting": "bucket_cap_mb=3 (3 MiB each)"}),
-    (["--bucket-cap-mb", "3", "--torch", "2.4"],
-     {"bucket_setting": "bucket_cap_mb=3 (1 MiB first, then 3 MiB)"}),
+    (["--bucket-cap-mb", "3", "--torch", "2.4"], {"bucket_setting": "bucket_cap_mb=3 (1 MiB first, then 3 MiB)"}),
     (["--first-bucket-mb", "2"], {"bucket_setting": "default (2 MiB first, then 25 MiB)"}),
     (["--bucket-cap-mb-list", "1,2.5", "--torch", "2.11"], {"bucket_setting": "bucket_cap_mb_list=[1, 2.5]"}),
     (["--comm-hook", "fp16"], {"comm_hook": "fp16_compress_hook"}),
-    (["--comm-hook", "powersgd", "--matrix-approximation-rank", "3", "--min-compression-rate", "1.5"],
-     {"comm_hook": "powerSGD_hook", "matrix_approximation_rank": 3, "min_compression_rate": 1.5,
-      "bucket_setting": "default (1 MiB first, then 25 MiB), powerSGD_hook of rank 3"}),
-    (["--comm-hook", "post_localSGD", "--local-sgd-period", "8", "--local-sgd-gradients", "none"],
-     {"comm_hook": "post_localSGD_hook", "local_sgd_period": 8, "local_sgd_gradients": "none",
-      "bucket_setting": "default (1 MiB first, then 25 MiB), post_localSGD_hook of period 8"}),
-    (["--comm-hook", "fp16", "--comm-hook-min-mb", "2.5"],
-     {"comm_hook": "fp16_compress_hook", "comm_hook_min_mb": 2.5,
-      "bucket_setting": "default (1 MiB first, then 25 MiB), fp16_compress_hook from 2.5 MiB"}),
-    (["--apply-optimizer-in-backward"],
-     {"bucket_setting": "default (1 MiB first, then 25 MiB), optimizer in backward"}),
+    (
+        ["--comm-hook", "powersgd", "--matrix-approximation-rank", "3", "--min-compression-rate", "1.5"],
+        {
+            "comm_hook": "powerSGD_hook",
+            "matrix_approximation_rank": 3,
+            "min_compression_rate": 1.5,
+            "bucket_setting": "default (1 MiB first, then 25 MiB), powerSGD_hook of rank 3",
+        },
+    ),
+    (
+        ["--comm-hook", "post_localSGD", "--local-sgd-period", "8", "--local-sgd-gradients", "none"],
+        {
+            "comm_hook": "post_localSGD_hook",
+            "local_sgd_period": 8,
+            "local_sgd_gradients": "none",
+            "bucket_setting": "default (1 MiB first, then 25 MiB), post_localSGD_hook of period 8",
+        },
+    ),
+    (
+        ["--comm-hook", "fp16", "--comm-hook-min-mb", "2.5"],
+        {
+            "comm_hook": "fp16_compress_hook",
+            "comm_hook_min_mb": 2.5,
+            "bucket_setting": "default (1 MiB first, then 25 MiB), fp16_compress_hook from 2.5 MiB",
+        },
+    ),
+    (
+        ["--apply-optimizer-in-backward"],
+        {"bucket_setting": "default (1 MiB first, then 25 MiB), optimizer in backward"},
+    ),
     (["--rank-slowdown", "10%"], {"rank_slowdown": 1.1, "forward_us": 1000, "unexplained_us": 310}),
     (["--gpu-spread", "0%"], {"slowest_gpu_us": 0}),
 ]
@@ -124,8 +147,11 @@ WARNINGS = [
     (["--nccl", "2.6.9"], "NCCL 2.6.9 is older than the oldest tuning table here (2.7.8)", True),
     (["--nccl", "2.4.8"], "older than the oldest tuning table", False),  # thresholds, which are known
     (["--compute-scale", "2"], "which no measurement of this workload confirms", False),
-    (["--compute-scale", "2±0.5"],
-     "compute is scaled by 2 (1.5 to 2.5), which no measurement of this workload confirms", True),
+    (
+        ["--compute-scale", "2±0.5"],
+        "compute is scaled by 2 (1.5 to 2.5), which no measurement of this workload confirms",
+        True,
+    ),
     ([*GLOO, "--comm-hook", "bf16"], "gloo refuses bfloat16", True),
     ([*GLOO, "--comm-hook", "fp16"], "gloo refuses bfloat16", False),
 ]
@@ -166,10 +192,18 @@ class Limits(OnTheTinyJob):
         self.assertEqual(sizes("-b", "1KB", "-e", "1KB"), [1000])
         self.assertEqual(sizes()[0], 8)
         self.assertEqual(sizes()[-1], 1 << 30)
-        for accepted, refused in ((["-i", "4"], ["-i", "3"]), (["-f", "1.5"], ["-f", "1.0009"]),
-                                  (["-e", "8"], ["-e", "7"]), (["-b", "8"], ["-b", "-8"])):
-            base = ["allreduce", CLUSTER, *(["-b", "8"] if accepted[0] != "-b" else []),
-                    *(["-e", "64"] if accepted[0] != "-e" else [])]
+        for accepted, refused in (
+            (["-i", "4"], ["-i", "3"]),
+            (["-f", "1.5"], ["-f", "1.0009"]),
+            (["-e", "8"], ["-e", "7"]),
+            (["-b", "8"], ["-b", "-8"]),
+        ):
+            base = [
+                "allreduce",
+                CLUSTER,
+                *(["-b", "8"] if accepted[0] != "-b" else []),
+                *(["-e", "64"] if accepted[0] != "-e" else []),
+            ]
             self.assertEqual(ddpsim(*base, *accepted).code, 0, accepted)
             self.assertEqual(ddpsim(*base, *refused).code, 2, refused)
         self.assertEqual(ddpsim("allreduce", CLUSTER, "-b", "4", "-e", "40000", "-i", "4").code, 0)
@@ -201,8 +235,7 @@ class Reaches(OnTheTinyJob):
         self.assertTrue(warns(alone, recorded_with={"world_size": 2, "nccl_kernels": 1}))
         self.assertFalse(warns(alone, recorded_with={"world_size": 2, "nccl_kernels": 0}))
         self.assertFalse(warns("recorded on one of", recorded_with={"world_size": 1, "nccl_kernels": 1}))
-        self.assertTrue(warns("compiled backward: 1 of 2 gradients",
-                              recorded_with={"compiled_gradients": 1}))
+        self.assertTrue(warns("compiled backward: 1 of 2 gradients", recorded_with={"compiled_gradients": 1}))
         # Bound by the host where more than half of the gradients waited for it.
         host = "the recording is bound by the host (2 of 2 gradients waited for it)"
         self.assertTrue(warns(host, host={"ready_us": [800, 2000]}))
@@ -217,14 +250,18 @@ class Reaches(OnTheTinyJob):
     def test_another_gpu_or_batch_widens_the_speed_by_past_errors(self):
         a100 = "node:1 gpu:2xA100 nvlink:6x25GBps:mesh"
         for cluster, options, text in (
-                (a100, ["--gpu", "A100"], "from V100-32GB to A100, layer by layer (resnet50): "),
-                (a100, ["--gpu", "A100"], " and 0.85 to 1.20 of that speed by past errors"),
-                (CLUSTER, ["--batch", "64"], "from batch 32 to 64, layer by layer"),
-                (CLUSTER, ["--batch", "64"], " times longer by estimate, and 0.93 to 1.08 of that speed"),
-                # exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08))
-                (a100, ["--gpu", "A100", "--batch", "64"],
-                 "from V100-32GB to A100 and from batch 32 to 64, layer by layer"),
-                (a100, ["--gpu", "A100", "--batch", "64"], " and 0.84 to 1.22 of that speed")):
+            (a100, ["--gpu", "A100"], "from V100-32GB to A100, layer by layer (resnet50): "),
+            (a100, ["--gpu", "A100"], " and 0.85 to 1.20 of that speed by past errors"),
+            (CLUSTER, ["--batch", "64"], "from batch 32 to 64, layer by layer"),
+            (CLUSTER, ["--batch", "64"], " times longer by estimate, and 0.93 to 1.08 of that speed"),
+            # exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08))
+            (
+                a100,
+                ["--gpu", "A100", "--batch", "64"],
+                "from V100-32GB to A100 and from batch 32 to 64, layer by layer",
+            ),
+            (a100, ["--gpu", "A100", "--batch", "64"], " and 0.84 to 1.22 of that speed"),
+        ):
             warnings = answer("simulate", "resnet50-v100-b32", cluster, *options)["warnings"]
             self.assertTrue(any(text in warning for warning in warnings), (options, text, warnings))
         same = answer("simulate", "resnet50-v100-b32", CLUSTER, "--batch", "32")["warnings"]
@@ -233,25 +270,51 @@ class Reaches(OnTheTinyJob):
 
 class Echo(OnTheTinyJob):
     def next_command(self, command, *options):
-        lines = [line for line in ddpsim(command, "w.json", CLUSTER, *options, cwd=self.folder).out.splitlines()
-                 if line.startswith("Next: ")]
+        lines = [
+            line
+            for line in ddpsim(command, "w.json", CLUSTER, *options, cwd=self.folder).out.splitlines()
+            if line.startswith("Next: ")
+        ]
         self.assertEqual(len(lines), 1)
-        return lines[0][len("Next: "):]
+        return lines[0][len("Next: ") :]
 
     def test_every_option_given_is_repeated_and_no_other(self):
         job = f"ddpsim tune w.json '{CLUSTER}'"
         self.assertEqual(self.next_command("simulate"), job)
-        self.assertEqual(
-            self.next_command("simulate", *RUN, "--seed", "3", "--jitter", "1%", "--stagger", "1us"), job)
+        self.assertEqual(self.next_command("simulate", *RUN, "--seed", "3", "--jitter", "1%", "--stagger", "1us"), job)
         # In the order of --help; of those that go together.
-        given = [["--bucket-cap-mb", "3"], ["--first-bucket-mb", "2"], ["--torch", "2.4"], ["--find-unused-parameters"],
-                 ["--static-graph"], ["--gradient-as-bucket-view"], ["--no-broadcast-buffers"], ["--comm-hook", "fp16"],
-                 ["--accumulate", "2"], ["--nccl", "2.20.5"], ["--algorithm", "ring"], ["--protocol", "Simple,LL"],
-                 ["--min-channels", "1"], ["--max-channels", "4"], ["--buffer-size", "1MiB"], ["--no-nvls"], ["--collnet"],
-                 ["--nodes", "1"], ["--gpus-per-node", "2"], ["--network", "flow"],
-                 ["--interference", "sm:0.5 nccl:0.9"], ["--model", "resnet18"], ["--timing", "recorded"],
-                 ["--measured-step", "3ms"], ["--gpu", "V100"], ["--batch", "4"], ["--compute-scale", "2"],
-                 ["--straggler", "1:1.2"], ["--straggler", "0:1.1"], ["--rank-slowdown", "3%"]]
+        given = [
+            ["--bucket-cap-mb", "3"],
+            ["--first-bucket-mb", "2"],
+            ["--torch", "2.4"],
+            ["--find-unused-parameters"],
+            ["--static-graph"],
+            ["--gradient-as-bucket-view"],
+            ["--no-broadcast-buffers"],
+            ["--comm-hook", "fp16"],
+            ["--accumulate", "2"],
+            ["--nccl", "2.20.5"],
+            ["--algorithm", "ring"],
+            ["--protocol", "Simple,LL"],
+            ["--min-channels", "1"],
+            ["--max-channels", "4"],
+            ["--buffer-size", "1MiB"],
+            ["--no-nvls"],
+            ["--collnet"],
+            ["--nodes", "1"],
+            ["--gpus-per-node", "2"],
+            ["--network", "flow"],
+            ["--interference", "sm:0.5 nccl:0.9"],
+            ["--model", "resnet18"],
+            ["--timing", "recorded"],
+            ["--measured-step", "3ms"],
+            ["--gpu", "V100"],
+            ["--batch", "4"],
+            ["--compute-scale", "2"],
+            ["--straggler", "1:1.2"],
+            ["--straggler", "0:1.1"],
+            ["--rank-slowdown", "3%"],
+        ]
         in_order = sum(given, [])
         backwards = sum([*reversed(given[:-3]), *given[-3:]], [])  # but for the stragglers
         for typed in (in_order, backwards):
@@ -262,59 +325,108 @@ class Echo(OnTheTinyJob):
 
     def test_words_are_quoted_for_a_shell_where_they_must_be(self):
         job = f"ddpsim tune w.json '{CLUSTER}'"
-        for model, quoted in (("plain-1.5_x", "plain-1.5_x"), ("it's two", "'it'\\''s two'"), ("a*b", "'a*b'"),
-                              ("", "''")):
+        for model, quoted in (
+            ("plain-1.5_x", "plain-1.5_x"),
+            ("it's two", "'it'\\''s two'"),
+            ("a*b", "'a*b'"),
+            ("", "''"),
+        ):
             self.assertEqual(self.next_command("simulate", "--model", model), f"{job} --model {quoted}")
 
     def test_what_was_typed_is_repeated_though_it_is_the_default(self):
-        defaults = ["--torch", "2.8", "--process-groups", "1", "--comm-hook", "none", "--accumulate", "1",
-                    "--backend", "nccl", "--network", "analytic", "--timing", "recorded"]
-        self.assertEqual(self.next_command("simulate", *defaults),
-                         f"ddpsim tune w.json '{CLUSTER}' {' '.join(defaults)}")
+        defaults = [
+            "--torch",
+            "2.8",
+            "--process-groups",
+            "1",
+            "--comm-hook",
+            "none",
+            "--accumulate",
+            "1",
+            "--backend",
+            "nccl",
+            "--network",
+            "analytic",
+            "--timing",
+            "recorded",
+        ]
+        self.assertEqual(
+            self.next_command("simulate", *defaults), f"ddpsim tune w.json '{CLUSTER}' {' '.join(defaults)}"
+        )
 
     def test_options_of_output_are_not_repeated(self):
-        self.assertEqual(self.next_command("simulate", "--csv", "step.csv", "--timeline", "step.json"),
-                         f"ddpsim tune w.json '{CLUSTER}'")
-        self.assertEqual(self.next_command("tune", "--threads", "1", "--csv", "curve.csv", "--accumulate", "2"),
-                         f"ddpsim advise w.json '{CLUSTER}' --accumulate 2")
+        self.assertEqual(
+            self.next_command("simulate", "--csv", "step.csv", "--timeline", "step.json"),
+            f"ddpsim tune w.json '{CLUSTER}'",
+        )
+        self.assertEqual(
+            self.next_command("tune", "--threads", "1", "--csv", "curve.csv", "--accumulate", "2"),
+            f"ddpsim advise w.json '{CLUSTER}' --accumulate 2",
+        )
 
     def test_other_backends_and_groups(self):
-        self.assertEqual(self.next_command("simulate", *OLD, "--process-groups", "3", *GLOO, "--gloo", "step:9us"),
-                         f"ddpsim tune w.json '{CLUSTER}' --torch 1.13 --process-groups 3 --backend gloo "
-                         "--gloo step:9us")
+        self.assertEqual(
+            self.next_command("simulate", *OLD, "--process-groups", "3", *GLOO, "--gloo", "step:9us"),
+            f"ddpsim tune w.json '{CLUSTER}' --torch 1.13 --process-groups 3 --backend gloo --gloo step:9us",
+        )
 
     def test_a_list_of_caps_is_not_for_tune(self):
-        self.assertEqual(self.next_command("simulate", "--bucket-cap-mb-list", "1,2", "--torch", "2.11"),
-                         f"ddpsim tune w.json '{CLUSTER}' --torch 2.11")
+        self.assertEqual(
+            self.next_command("simulate", "--bucket-cap-mb-list", "1,2", "--torch", "2.11"),
+            f"ddpsim tune w.json '{CLUSTER}' --torch 2.11",
+        )
 
     def test_tune_that_keeps_the_cap_offers_every_other_setting(self):
-        self.assertEqual(self.next_command("tune", "--bucket-cap-mb", "7", "--accumulate", "2"),
-                         f"ddpsim advise w.json '{CLUSTER}' --bucket-cap-mb 7 --accumulate 2")
+        self.assertEqual(
+            self.next_command("tune", "--bucket-cap-mb", "7", "--accumulate", "2"),
+            f"ddpsim advise w.json '{CLUSTER}' --bucket-cap-mb 7 --accumulate 2",
+        )
 
     def test_tune_offers_a_step_with_the_cap_it_sets(self):
         told = ddpsim("tune", "resnet50-v100-b32", "dgx1v-1xedr@2", "--torch", "2.8", cwd=self.folder).out
-        self.assertIn("Next: ddpsim simulate resnet50-v100-b32 dgx1v-1xedr@2 --bucket-cap-mb 5 --torch 2.8 "
-                      "--timeline step.pftrace\n", told)
+        self.assertIn(
+            "Next: ddpsim simulate resnet50-v100-b32 dgx1v-1xedr@2 --bucket-cap-mb 5 --torch 2.8 "
+            "--timeline step.pftrace\n",
+            told,
+        )
 
     def test_compare_offers_the_fastest_cluster_with_what_was_said_of_its_gpu(self):
-        outcome = ddpsim("compare", "w.json", CLUSTER, "node:1 gpu:2xA100 nvlink:6x25GBps:mesh", "--accumulate", "2",
-                         "--compute-scale", "A100:2±0.1", "--gpu", "A100", cwd=self.folder)
-        self.assertIn("Next: ddpsim tune w.json 'node:1 gpu:2xA100 nvlink:6x25GBps:mesh' --accumulate 2 --gpu A100 "
-                      "--compute-scale '2±0.1'\n", outcome.out)
+        outcome = ddpsim(
+            "compare",
+            "w.json",
+            CLUSTER,
+            "node:1 gpu:2xA100 nvlink:6x25GBps:mesh",
+            "--accumulate",
+            "2",
+            "--compute-scale",
+            "A100:2±0.1",
+            "--gpu",
+            "A100",
+            cwd=self.folder,
+        )
+        self.assertIn(
+            "Next: ddpsim tune w.json 'node:1 gpu:2xA100 nvlink:6x25GBps:mesh' --accumulate 2 --gpu A100 "
+            "--compute-scale '2±0.1'\n",
+            outcome.out,
+        )
 
 
 class Releases(OnTheTinyJob):
     def test_a_version_that_was_never_released_is_refused_with_those_beside_it(self):
-        for option, version, said in (("--torch", "1.14", "PyTorch 1.14 was never released: 2.0 followed 1.13"),
-                                      ("--torch", "0.5.1", "PyTorch 0.5 was never released: 1.0 followed 0.4"),
-                                      ("--nccl", "1.4", "NCCL 1.4 was never released: 2.0 followed 1.3")):
+        for option, version, said in (
+            ("--torch", "1.14", "PyTorch 1.14 was never released: 2.0 followed 1.13"),
+            ("--torch", "0.5.1", "PyTorch 0.5 was never released: 1.0 followed 0.4"),
+            ("--nccl", "1.4", "NCCL 1.4 was never released: 2.0 followed 1.3"),
+        ):
             outcome = ddpsim("simulate", *self.job, option, version)
             self.assertEqual(outcome.code, 2)
             self.assertIn(said, outcome.err)
         # NVIDIA shipped a pre-release of what became 2.0.
         self.assertEqual(answer("simulate", *self.job, "--torch", "1.14.0a0+44dac51")["nccl"], "2.14.3")
         warnings = answer("simulate", self.variant(torch="1.14.0"), CLUSTER)["warnings"]
-        self.assertTrue(any('the workload\'s torch, "1.14.0", is no version' in warning for warning in warnings), warnings)
+        self.assertTrue(
+            any('the workload\'s torch, "1.14.0", is no version' in warning for warning in warnings), warnings
+        )
 
     def test_a_version_newer_than_the_rules_is_said(self):
         for option, version in (("--torch", "2.99"), ("--nccl", "2.99")):
@@ -338,24 +450,38 @@ class Decisive(unittest.TestCase):
 
 
 class Nccl(OnTheTinyJob):
-    OPTIONS = [["--nccl", "2.20.5"], ["--algorithm", "ring"], ["--protocol", "LL"], ["--min-channels", "1"],
-               ["--max-channels", "1"], ["--buffer-size", "1MiB"], ["--no-nvls"], ["--collnet"]]
+    OPTIONS = [
+        ["--nccl", "2.20.5"],
+        ["--algorithm", "ring"],
+        ["--protocol", "LL"],
+        ["--min-channels", "1"],
+        ["--max-channels", "1"],
+        ["--buffer-size", "1MiB"],
+        ["--no-nvls"],
+        ["--collnet"],
+    ]
 
     def test_none_of_its_options_is_taken_beside_gloo(self):
         for option in self.OPTIONS:
             outcome = ddpsim("simulate", *self.job, *GLOO, *option)
-            self.assertEqual((outcome.code, outcome.err),
-                             (2, f"ddpsim: {option[0]}: it sets NCCL, which --backend gloo does not use\n"))
+            self.assertEqual(
+                (outcome.code, outcome.err),
+                (2, f"ddpsim: {option[0]}: it sets NCCL, which --backend gloo does not use\n"),
+            )
 
 
 class ExitCodes(OnTheTinyJob):
     def test_each_kind_of_end_has_its_own(self):
-        for code, arguments in ((0, ["simulate", *self.job]), (2, ["simulate", *self.job, "--torch", "x"]),
-                                (2, ["simulate"]), (3, ["simulate", self.folder / "absent.json", CLUSTER]),
-                                (3, ["simulate", self.job[0], "nowhere"]),
-                                (1, ["simulate", *self.job, "--csv", self.folder / "no" / "such.csv"]),
-                                (0, ["validate", "105us", "100us", "--max-error", "5%"]),
-                                (4, ["validate", "105us", "100us", "--max-error", "4.99"])):
+        for code, arguments in (
+            (0, ["simulate", *self.job]),
+            (2, ["simulate", *self.job, "--torch", "x"]),
+            (2, ["simulate"]),
+            (3, ["simulate", self.folder / "absent.json", CLUSTER]),
+            (3, ["simulate", self.job[0], "nowhere"]),
+            (1, ["simulate", *self.job, "--csv", self.folder / "no" / "such.csv"]),
+            (0, ["validate", "105us", "100us", "--max-error", "5%"]),
+            (4, ["validate", "105us", "100us", "--max-error", "4.99"]),
+        ):
             outcome = ddpsim(*arguments)
             self.assertEqual(outcome.code, code, (arguments, outcome.err))
             self.assertEqual(outcome.err == "", code == 0)

@@ -23,9 +23,12 @@ class OtherSchemes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # Without ATen's operators, two thirds of the events: they say nothing about the scheme.
-        cls.traces = {name: copies.keep(copies.read(TRACES / f"{name}.json.gz"),
-                                        lambda event: not str(event.get("name")).startswith("aten::"))
-                      for name in DDP}
+        cls.traces = {
+            name: copies.keep(
+                copies.read(TRACES / f"{name}.json.gz"), lambda event: not str(event.get("name")).startswith("aten::")
+            )
+            for name in DDP
+        }
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -58,24 +61,34 @@ class OtherSchemes(unittest.TestCase):
     def test_sharded_gradients_are_named(self):
         for name in DDP:
             with self.subTest(trace=name):
-                self.refused(scattered(self.trace(name)), "reduce-scatter", "sharded",
-                             "ddpsim simulates DistributedDataParallel", "Record this model under DDP")
+                self.refused(
+                    scattered(self.trace(name)),
+                    "reduce-scatter",
+                    "sharded",
+                    "ddpsim simulates DistributedDataParallel",
+                    "Record this model under DDP",
+                )
         fsdp = copies.renamed(scattered(self.trace()), "broadcast", "all_gather_into_tensor")
         self.refused(fsdp, "5 reduce-scatters a step", "as by FSDP or ZeRO 3")
-        for name, called in [("FullyShardedDataParallel._pre_forward", "FullyShardedDataParallel ran"),
-                             ("FSDP::pre_forward (layers.0)", "FSDP 2, fully_shard, ran")]:
+        for name, called in [
+            ("FullyShardedDataParallel._pre_forward", "FullyShardedDataParallel ran"),
+            ("FSDP::pre_forward (layers.0)", "FSDP 2, fully_shard, ran"),
+        ]:
             for trace in DDP:
                 self.refused(copies.with_range(scattered(self.trace(trace)), name), called, name)
         self.refused(copies.with_range(fsdp, "PreBackwardFunctionForModuleBackward"), "by DeepSpeed's ZeRO 3")
-        hybrid = copies.renamed(copies.without_ddp(self.trace()), "all_reduce", "reduce_scatter_tensor",
-                                lambda k: k % 2 == 0)
+        hybrid = copies.renamed(
+            copies.without_ddp(self.trace()), "all_reduce", "reduce_scatter_tensor", lambda k: k % 2 == 0
+        )
         self.refused(hybrid, "hybrid FSDP (HSDP)")
 
     def test_a_partitioned_optimizer_is_named(self):
         gathered = copies.with_collective(scattered(self.trace()), "all_gather_into_tensor", 12_778_516)
         self.refused(gathered, "ZeRO 1 or 2 or Megatron-LM's distributed optimizer")
         self.refused(copies.with_range(copies.copied(gathered), "DeepSpeedEngine.step"), "DeepSpeed's ZeRO 1 or 2")
-        self.refused(copies.with_range(gathered, "_CopyToModelParallelRegion"), "by Megatron-LM's distributed optimizer")
+        self.refused(
+            copies.with_range(gathered, "_CopyToModelParallelRegion"), "by Megatron-LM's distributed optimizer"
+        )
         reduced = copies.with_collective(copies.without_ddp(self.trace()), "all_gather_into_tensor", 12_778_516)
         self.refused(reduced, "1 all-gather after backward", "ZeRO 1 or 2")
         to_one = copies.renamed(copies.without_ddp(self.trace()), "all_reduce", "reduce")
@@ -94,7 +107,9 @@ class OtherSchemes(unittest.TestCase):
         tensors = copies.renamed(copies.copied(part), "broadcast", "all_reduce")
         self.refused(tensors, "tensor parallel")
         alone = copies.without(copies.without_ddp(self.trace()), "all_reduce")
-        self.refused(copies.renamed(alone, "broadcast", "all_reduce"), "2 all-reduces a step in forward", "tensor parallel")
+        self.refused(
+            copies.renamed(alone, "broadcast", "all_reduce"), "2 all-reduces a step in forward", "tensor parallel"
+        )
 
     def test_one_process_and_horovod_are_named(self):
         replicas = copies.without(copies.without_ddp(self.trace()), "all_reduce")
@@ -108,8 +123,11 @@ class OtherSchemes(unittest.TestCase):
         self.refused(copies.with_range(copies.copied(horovod), "HorovodAllreduce"), "Horovod ran")
         calls = {"record_param_comms", "nccl:all_reduce", "nccl:broadcast"}
         horovod = copies.keep(horovod, lambda event: event.get("name") not in calls)
-        launched = {event["args"]["correlation"] for event in copies.spans(horovod)
-                    if event.get("cat") == "kernel" and copies.is_collective(event, "all_reduce")}
+        launched = {
+            event["args"]["correlation"]
+            for event in copies.spans(horovod)
+            if event.get("cat") == "kernel" and copies.is_collective(event, "all_reduce")
+        }
         for event in copies.spans(horovod):
             if event.get("cat") == "cuda_runtime" and event["args"].get("correlation") in launched:
                 event["tid"] = 4711
@@ -120,11 +138,17 @@ class OtherSchemes(unittest.TestCase):
         times = copies.step_times(trace)
         document = self.accepted(
             copies.without(trace, "all_reduce", [times[k] for k in (0, 2, 4)]),
-            "3 of 5 steps launch no all-reduce", "took ProfilerStep#102", "--accumulate is 2")
+            "3 of 5 steps launch no all-reduce",
+            "took ProfilerStep#102",
+            "--accumulate is 2",
+        )
         self.assertEqual(document["recorded_with"]["accumulate"], 2)
         trace = self.trace()
-        document = self.accepted(copies.without(trace, "all_reduce", copies.step_times(trace)[:2]),
-                                 "took ProfilerStep#6", "there may be more than 3")
+        document = self.accepted(
+            copies.without(trace, "all_reduce", copies.step_times(trace)[:2]),
+            "took ProfilerStep#6",
+            "there may be more than 3",
+        )
         self.assertEqual(document["recorded_with"]["accumulate"], 3)
         self.refused(copies.without(self.trace(), "all_reduce"), "DDP ran on 2 ranks", "micro-batches under no_sync()")
 
@@ -136,8 +160,10 @@ class OtherSchemes(unittest.TestCase):
                         continue  # markers or optimizer steps divide it already
                     with self.subTest(trace=name, with_marker=with_marker, optimizer_steps=optimizer_steps):
                         document = self.accepted(
-                            copies.merged(self.trace(name), 3, with_marker, optimizer_steps), "3 backward passes",
-                            f"{buckets} buckets recorded: 8196000 31502336 26255360 26550272 9724160 bytes")
+                            copies.merged(self.trace(name), 3, with_marker, optimizer_steps),
+                            "3 backward passes",
+                            f"{buckets} buckets recorded: 8196000 31502336 26255360 26550272 9724160 bytes",
+                        )
                         self.assertEqual(len(document["backward"]["ready"]), 161)
                         self.assertNotIn("accumulate", document["recorded_with"])
 
@@ -147,18 +173,22 @@ class OtherSchemes(unittest.TestCase):
         for with_marker in (True, False):
             document = self.accepted(
                 copies.merged(copies.without(trace, "all_reduce", times[:2]), 3, with_marker, "the last"),
-                "3 backward passes", "(3 of 3)", "--accumulate is 3", "5 buckets recorded")
+                "3 backward passes",
+                "(3 of 3)",
+                "--accumulate is 3",
+                "5 buckets recorded",
+            )
             self.assertEqual(document["recorded_with"]["accumulate"], 3)
             self.assertEqual(len(document["backward"]["ready"]), 161)
 
     def test_what_is_not_the_reducers_is_said(self):
         trace = copies.from_script(copies.without_ddp(self.trace()))
-        document = self.accepted(trace,
-                                 "not DDP's reducer but the script, after backward, made the 5 all-reduces")
+        document = self.accepted(trace, "not DDP's reducer but the script, after backward, made the 5 all-reduces")
         self.assertEqual(document["recorded_with"]["reduced_by"], "script")
         self.assertEqual(len(document["recorded_with"]["collectives"]), 5)
-        tuned = ddpsim("tune", self.folder / "copy.json", "node:1 gpu:2xA100 nvlink:12x25GBps", "--model", "resnet50",
-                       "--verbose")
+        tuned = ddpsim(
+            "tune", self.folder / "copy.json", "node:1 gpu:2xA100 nvlink:12x25GBps", "--model", "resnet50", "--verbose"
+        )
         self.assertEqual(tuned.code, 0, tuned.err)
         self.assertIn("no bucket cap was in force", " ".join(tuned.out.split()))
         self.assertIn("PyTorch's bucketing is not how this job ran", " ".join((tuned.out + tuned.err).split()))

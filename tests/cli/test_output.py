@@ -15,20 +15,58 @@ SLOW = "node:2 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp"
 DGX = "dgx1v@4"
 FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
 
-RESULT_KEYS = ["iteration_us", "forward_us", "buffer_broadcast_us", "backward_us",
-               "backward_compute_us", "communication_us", "wait_us", "exposed_communication_us",
-               "overlap", "finalize_us", "optimizer_us", "stall_us", "buckets", "events", "torch",
-               "nccl", "confidence", "warnings"]
-BUCKET_KEYS = ["index", "bytes", "parameter_indices", "ready_us", "launch_us", "start_us",
-               "last_arrival_us", "last_rank", "end_us", "algorithm", "protocol", "channels",
-               "closed_by", "exposed_because"]
-CURVE_KEYS = ["bucket_cap_mb", "first_bucket_mb", "iteration_us", "exposed_communication_us",
-              "buckets", "reachable"]
+RESULT_KEYS = [
+    "iteration_us",
+    "forward_us",
+    "buffer_broadcast_us",
+    "backward_us",
+    "backward_compute_us",
+    "communication_us",
+    "wait_us",
+    "exposed_communication_us",
+    "overlap",
+    "finalize_us",
+    "optimizer_us",
+    "stall_us",
+    "buckets",
+    "events",
+    "torch",
+    "nccl",
+    "confidence",
+    "warnings",
+]
+BUCKET_KEYS = [
+    "index",
+    "bytes",
+    "parameter_indices",
+    "ready_us",
+    "launch_us",
+    "start_us",
+    "last_arrival_us",
+    "last_rank",
+    "end_us",
+    "algorithm",
+    "protocol",
+    "channels",
+    "closed_by",
+    "exposed_because",
+]
+CURVE_KEYS = ["bucket_cap_mb", "first_bucket_mb", "iteration_us", "exposed_communication_us", "buckets", "reachable"]
 
-VARIATIONS = [[], ["--bucket-cap-mb", "1"], ["--bucket-cap-mb", "0"], ["--static-graph"],
-              ["--find-unused-parameters"], ["--gradient-as-bucket-view"], ["--accumulate", "3"],
-              ["--no-broadcast-buffers"], ["--torch", "1.5"], ["--algorithm", "tree"], ["--sync-batchnorm"],
-              ["--protocol", "LL"]]
+VARIATIONS = [
+    [],
+    ["--bucket-cap-mb", "1"],
+    ["--bucket-cap-mb", "0"],
+    ["--static-graph"],
+    ["--find-unused-parameters"],
+    ["--gradient-as-bucket-view"],
+    ["--accumulate", "3"],
+    ["--no-broadcast-buffers"],
+    ["--torch", "1.5"],
+    ["--algorithm", "tree"],
+    ["--sync-batchnorm"],
+    ["--protocol", "LL"],
+]
 
 
 class Step(unittest.TestCase):
@@ -39,16 +77,24 @@ class Step(unittest.TestCase):
                     self.check_sums(answer("simulate", JOB[0], cluster, *variation))
 
     def check_sums(self, step):
-        parts = ["forward_us", "backward_us", "exposed_communication_us", "finalize_us",
-                 "optimizer_us", "stall_us", "slowest_gpu_us", "unexplained_us", "sync_batchnorm_us"]
+        parts = [
+            "forward_us",
+            "backward_us",
+            "exposed_communication_us",
+            "finalize_us",
+            "optimizer_us",
+            "stall_us",
+            "slowest_gpu_us",
+            "unexplained_us",
+            "sync_batchnorm_us",
+        ]
         self.assertAlmostEqual(step["iteration_us"], sum(step.get(part, 0) for part in parts), delta=2e-5)
         self.assertGreaterEqual(step["backward_us"], step["backward_compute_us"])
         self.assertGreaterEqual(step["forward_us"], step["buffer_broadcast_us"])
         for part in parts:
             self.assertGreaterEqual(step.get(part, 0), 0, part)  # sync_batchnorm_us: only with SyncBatchNorm
         self.assertTrue(0 <= step["overlap"] <= 1)
-        self.assertLessEqual(step["exposed_communication_us"],
-                             step["communication_us"] + step["wait_us"] + 1e-5)
+        self.assertLessEqual(step["exposed_communication_us"], step["communication_us"] + step["wait_us"] + 1e-5)
         self.assertEqual(sum(bucket["bytes"] for bucket in step["buckets"]), 102228128)
         before = 0
         for bucket in step["buckets"]:
@@ -109,10 +155,11 @@ class RanksThatDiffer(unittest.TestCase):
 
 class Keys(unittest.TestCase):
     def check_confidence(self, document):
-        self.assertEqual(list(document["confidence"]), ["grade", "provenance", "interval_percent", "because", "measure_next"])
+        self.assertEqual(
+            list(document["confidence"]), ["grade", "provenance", "interval_percent", "because", "measure_next"]
+        )
         if document["confidence"]["measure_next"]:
-            self.assertEqual(list(document["confidence"]["measure_next"]),
-                             ["source", "command", "then"])
+            self.assertEqual(list(document["confidence"]["measure_next"]), ["source", "command", "then"])
         self.assertEqual(document["confidence"]["grade"], "C")
         low, high = document["confidence"]["interval_percent"]
         self.assertLessEqual(low, high)
@@ -144,8 +191,15 @@ class Keys(unittest.TestCase):
         document = answer("list")
         self.assertEqual(document["schema"], "ddpsim.list/1")
         names = [entry["name"] for kind in ("workloads", "models", "clusters") for entry in document[kind]]
-        for name in ("resnet50-v100-b32", "resnet50-v100-b32-plain", "resnet18", "resnet50",
-                     "2xv100-nvlink", "dgx1v", "dgx1v-1xedr"):
+        for name in (
+            "resnet50-v100-b32",
+            "resnet50-v100-b32-plain",
+            "resnet18",
+            "resnet50",
+            "2xv100-nvlink",
+            "dgx1v",
+            "dgx1v-1xedr",
+        ):
             self.assertIn(name, names)
 
 
@@ -154,18 +208,17 @@ class Tune(unittest.TestCase):
         document = answer("tune", *JOB)
         self.assertEqual(document["recommended"]["action"], "keep default")
         self.assertEqual(document["recommended"]["python"], "")
-        self.assertLess(document["recommended"]["gain_us"]["value"],
-                        document["recommended"]["measurable_us"])
+        self.assertLess(document["recommended"]["gain_us"]["value"], document["recommended"]["measurable_us"])
         self.assertLessEqual(document["lower_bound_us"], document["best"]["iteration_us"])
         times = [point["iteration_us"] for point in document["curve"] if point["reachable"]]
-        self.assertEqual(document["best"]["iteration_us"],
-                         min([*times, document["default"]["iteration_us"]]))
+        self.assertEqual(document["best"]["iteration_us"], min([*times, document["default"]["iteration_us"]]))
 
     def test_says_something_else_on_a_slow_network(self):
         fast = answer("tune", *JOB)["recommended"]
         slow = answer("tune", JOB[0], SLOW)["recommended"]
-        self.assertNotEqual([fast["action"], fast["most_robust_gain_us"]],
-                            [slow["action"], slow["most_robust_gain_us"]])
+        self.assertNotEqual(
+            [fast["action"], fast["most_robust_gain_us"]], [slow["action"], slow["most_robust_gain_us"]]
+        )
 
     def test_caps_asked_for_are_all_shown_as_written(self):
         caps = ["0.3", *(f"{n}.07" for n in range(3, 40, 2)), "40", "68.07", "200"]
@@ -185,9 +238,14 @@ class Tune(unittest.TestCase):
         self.assertTrue(low <= recommended["bucket_cap_mb"] <= high)
         default = document["default"]["iteration_us"]
         chosen = default - recommended["gain_us"]["value"]
-        steps = [point["iteration_us"] for point in document["curve"]
-                 if point["bucket_cap_mb"] and point["cap_range_mb"][0] >= low
-                 and point["cap_range_mb"][1] is not None and point["cap_range_mb"][1] <= high]
+        steps = [
+            point["iteration_us"]
+            for point in document["curve"]
+            if point["bucket_cap_mb"]
+            and point["cap_range_mb"][0] >= low
+            and point["cap_range_mb"][1] is not None
+            and point["cap_range_mb"][1] <= high
+        ]
         self.assertGreater(len(steps), 1)
         for step in steps:
             self.assertLessEqual(abs(step - chosen), 0.01001 * default)
@@ -223,6 +281,7 @@ class Tune(unittest.TestCase):
 
 class Versions(unittest.TestCase):
     """Whose rules hold, and that no advice hides that nobody knows."""
+
     JOB = ["resnet50-v100-b32", "dgx1v-1xedr@2"]
 
     def test_no_advised_cap_loses_under_a_version_that_is_not_excluded(self):
@@ -236,8 +295,10 @@ class Versions(unittest.TestCase):
         for advice, torch in ((older, "2.0"), (older, "2.4"), (newer, "2.5"), (newer, "2.13")):
             with self.subTest(torch=torch):
                 self.assertEqual(advice["action"], "set")
-                steps = [answer("simulate", *self.JOB, "--torch", torch, *cap)["iteration_us"]
-                         for cap in ([], ["--bucket-cap-mb", advice["bucket_cap_mb"]])]
+                steps = [
+                    answer("simulate", *self.JOB, "--torch", torch, *cap)["iteration_us"]
+                    for cap in ([], ["--bucket-cap-mb", advice["bucket_cap_mb"]])
+                ]
                 self.assertGreaterEqual(steps[0] - steps[1], advice["gain_us"]["value"] - 0.001)
         text = ddpsim("tune", *self.JOB, "--caps", "45,43").out
         self.assertTrue(text.startswith("Keep the default bucket_cap_mb until you know which PyTorch runs"), text)
@@ -254,10 +315,16 @@ class Versions(unittest.TestCase):
             path = pathlib.Path(folder) / "own.json"
             recorded["torch"] = "2.3.1+cu121"
             path.write_text(json.dumps(recorded))
-            for command in (["simulate", path, "p3dn@2"], ["tune", path, "p3dn@2", "--caps", "46"], ["compare", path, "p3dn@1"]):
+            for command in (
+                ["simulate", path, "p3dn@2"],
+                ["tune", path, "p3dn@2", "--caps", "46"],
+                ["compare", path, "p3dn@1"],
+            ):
                 with self.subTest(command=command[0]):
                     document = answer(*command)
-                    self.assertEqual((document["torch"], document["torch_known"], document["nccl"]), ("2.3", True, "2.20.5"))
+                    self.assertEqual(
+                        (document["torch"], document["torch_known"], document["nccl"]), ("2.3", True, "2.20.5")
+                    )
             self.assertEqual(answer("buckets", path)["torch"], "2.3")
             self.assertEqual(answer("simulate", path, "p3dn@2", "--torch", "1.13")["torch"], "1.13")
             recorded["recorded_with"]["nccl"] = "2.18.3"
@@ -321,8 +388,10 @@ class Backends(unittest.TestCase):
             document = json.loads(file.read_text())
             document["recorded_with"]["wire_dtype"] = "bfloat16"
             file.write_text(json.dumps(document))
-            said = ("recorded under a compression hook (all-reduces of bfloat16), simulated without it: its casts stay in "
-                    "the recorded backward; --comm-hook bf16 simulates it as it ran")
+            said = (
+                "recorded under a compression hook (all-reduces of bfloat16), simulated without it: its casts stay in "
+                "the recorded backward; --comm-hook bf16 simulates it as it ran"
+            )
             for options, warned in (([], True), (["--comm-hook", "fp16"], True), (["--comm-hook", "bf16"], False)):
                 warnings = " ".join(answer("simulate", file, JOB[1], *options)["warnings"])
                 self.assertEqual(said in warnings, warned, options)
@@ -373,8 +442,7 @@ class Bytes(unittest.TestCase):
     def test_files_are_the_same_and_replace_what_was_there(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            for option, name in (("--timeline", "t.pftrace"), ("--timeline", "t.json"),
-                                 ("--csv", "t.csv")):
+            for option, name in (("--timeline", "t.pftrace"), ("--timeline", "t.json"), ("--csv", "t.csv")):
                 contents = []
                 for _ in range(2):
                     (folder / name).write_text("x" * 10_000_000)
@@ -396,8 +464,7 @@ class Bytes(unittest.TestCase):
 
 class Terminal(unittest.TestCase):
     def test_a_pipe_gets_plain_text_and_json_nothing_else(self):
-        for command in (["simulate", *JOB], ["tune", *JOB, "--caps", "1,25"], ["buckets", "resnet18"],
-                        ["list"]):
+        for command in (["simulate", *JOB], ["tune", *JOB, "--caps", "1,25"], ["buckets", "resnet18"], ["list"]):
             plain, document = ddpsim(*command), ddpsim(*command, "--json")
             self.assertEqual((plain.code, document.code), (0, 0))
             self.assertNotIn("\x1b", plain.out + plain.err + document.out)
@@ -422,8 +489,9 @@ class Terminal(unittest.TestCase):
     def test_a_full_device_is_told(self):
         for arguments in (["--help"], ["--version"], ["tune", "--help"], ["list"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
-                process = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, encoding="utf-8",
-                                         check=False)
+                process = subprocess.run(
+                    [BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, encoding="utf-8", check=False
+                )
             self.assertEqual((process.returncode, process.stderr), (1, "ddpsim: cannot write to standard output\n"))
 
     def test_a_file_that_may_not_grow_leaves_nothing(self):
@@ -432,10 +500,17 @@ class Terminal(unittest.TestCase):
 
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "w.json")
-            process = subprocess.run([BINARY, "import", "resnet18@V100:b32", "-o", path], capture_output=True,
-                                     encoding="utf-8", preexec_fn=small_files, check=False)
-            self.assertEqual((process.returncode, process.stderr.splitlines()[-1]),
-                             (1, f"ddpsim: cannot write {path}: File too large"))
+            process = subprocess.run(
+                [BINARY, "import", "resnet18@V100:b32", "-o", path],
+                capture_output=True,
+                encoding="utf-8",
+                preexec_fn=small_files,
+                check=False,
+            )
+            self.assertEqual(
+                (process.returncode, process.stderr.splitlines()[-1]),
+                (1, f"ddpsim: cannot write {path}: File too large"),
+            )
             self.assertEqual(os.listdir(folder), [])
 
     def test_a_seed_is_a_whole_number_of_64_bits(self):

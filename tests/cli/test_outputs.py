@@ -22,7 +22,13 @@ STUDY = {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v
 
 
 def bash(script, folder):
-    return subprocess.run(["bash", "-c", script, "bash", BINARY], cwd=folder, capture_output=True, encoding="utf-8", timeout=patience.seconds(60))
+    return subprocess.run(
+        ["bash", "-c", script, "bash", BINARY],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=patience.seconds(60),
+    )
 
 
 class WithFolder(unittest.TestCase):
@@ -56,8 +62,12 @@ class WithFolder(unittest.TestCase):
 class AnOutputThatIsAnInput(WithFolder):
     def test_is_refused_by_every_command(self):
         self.refused("import", "w.json", "-o", "w.json", names=["--output w.json"])
-        for command in (["simulate", "w.json", "dgx1v@1"], ["tune", "w.json", "dgx1v@1"], ["buckets", "w.json"],
-                        ["compare", "w.json", "dgx1v@1", "dgx1v@2"]):
+        for command in (
+            ["simulate", "w.json", "dgx1v@1"],
+            ["tune", "w.json", "dgx1v@1"],
+            ["buckets", "w.json"],
+            ["compare", "w.json", "dgx1v@1", "dgx1v@2"],
+        ):
             self.refused(*command, "--csv", "w.json", names=["--csv w.json"])
         self.refused("simulate", "w.json", "dgx1v@1", "--timeline", "w.json", names=["--timeline"])
         self.refused("simulate", "w.json", "dgx1v@1", "--report", "w.json", names=["--report"])
@@ -74,15 +84,26 @@ class AnOutputThatIsAnInput(WithFolder):
 
     def test_is_refused_where_a_study_or_a_list_names_it(self):
         self.refused("sweep", "s.json", "-o", "q.jsonl", "--csv", "w.json", names=["--csv w.json"])
-        write_json(self.folder / "c.json", {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v@1", "dgx1v@2"]})
+        write_json(
+            self.folder / "c.json",
+            {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v@1", "dgx1v@2"]},
+        )
         self.refused("compare", "--study", "c.json", "--csv", "w.json", names=["--csv w.json"])
         self.refused("compare", "--study", "c.json", "--csv", "c.json", names=["--csv c.json"])
         (self.folder / "steps.csv").write_text("step_time_ms\n1.0\n1.1\n1.2\n")
         self.refused("diff", "steps.csv:step_time_ms", "steps.csv", "--csv", "steps.csv", names=["--csv steps.csv"])
 
     def test_is_refused_where_a_word_holds_its_name_among_others(self):
-        config = {"model_type": "opt", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_dim": 256, "vocab_size": 1000,
-                  "max_position_embeddings": 32, "word_embed_proj_dim": 64}
+        config = {
+            "model_type": "opt",
+            "hidden_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "ffn_dim": 256,
+            "vocab_size": 1000,
+            "max_position_embeddings": 32,
+            "word_embed_proj_dim": 64,
+        }
         write_json(self.folder / "c.json", config)
         estimate = "c.json@H100:b1:s16:bf16-true:ckpt=selective"
         self.refused("import", estimate, "-o", "c.json", names=["--output c.json"])
@@ -94,8 +115,10 @@ class AnOutputThatIsAnInput(WithFolder):
         (self.folder / "traces").mkdir()
         (self.folder / "traces" / "rank0.json").write_bytes(TRACE.read_bytes())
         (self.folder / "list").write_text("SwitchName=s0 Nodes=n[0-1]\n")
-        for more, name in (({"workload": None, "workloads": ["w.json", "traces"]}, "traces/rank0.json"),
-                           ({"candidates": ["dgx1v@1", "dgx1v@2 switches:list"]}, "list")):
+        for more, name in (
+            ({"workload": None, "workloads": ["w.json", "traces"]}, "traces/rank0.json"),
+            ({"candidates": ["dgx1v@1", "dgx1v@2 switches:list"]}, "list"),
+        ):
             study = {key: value for key, value in {**STUDY, **more}.items() if value}
             write_json(self.folder / "s.json", study)
             self.refused("sweep", "s.json", "-o", "q.jsonl", "--csv", name, names=[f"--csv {name}"])
@@ -122,9 +145,12 @@ class AnOutputThatIsAnInput(WithFolder):
         study = {**STUDY, "workloads": ["w.json", "traces"]}
         del study["workload"]
         write_json(self.folder / "s.json", study)
-        for command in (["import", "traces", "-o", "traces/w.json"], ["diff", "traces", "traces", "--csv", "traces/diff.csv"],
-                        ["validate", "traces", "traces", "--csv", "traces/validate.csv"],
-                        ["sweep", "s.json", "-o", "traces/q.jsonl", "--csv", "traces/q.csv"]):
+        for command in (
+            ["import", "traces", "-o", "traces/w.json"],
+            ["diff", "traces", "traces", "--csv", "traces/diff.csv"],
+            ["validate", "traces", "traces", "--csv", "traces/validate.csv"],
+            ["sweep", "s.json", "-o", "traces/q.jsonl", "--csv", "traces/q.csv"],
+        ):
             for _ in range(2):
                 outcome = self.run_here(*command)
                 self.assertEqual(outcome.code, 0, outcome.err)
@@ -139,7 +165,9 @@ class AnOutputThatIsAnInput(WithFolder):
 class Sources(unittest.TestCase):
     def test_open_what_they_read_where_it_is_noted_as_an_input(self):
         """An output is held against those alone."""
-        opens = re.compile(r"\b(std::i?fstream|(std::)?fopen|sqlite3_open\w*|gzopen|archive_read_open_filename\w*|mmap|O_RDONLY|padded_string::load)\b")
+        opens = re.compile(
+            r"\b(std::i?fstream|(std::)?fopen|sqlite3_open\w*|gzopen|archive_read_open_filename\w*|mmap|O_RDONLY|padded_string::load)\b"
+        )
         found = set()
         for part in ("calibrate", "cli", "formats", "models", "reports", "sim", "topologies", "traces"):
             for path in (ROOT / part).rglob("*.[ch]pp"):
@@ -177,7 +205,9 @@ class ADatabase(WithFolder):
         self.change("WAL")
         outcome = self.run_here("import", "t.sqlite")
         self.assertEqual(outcome.code, BAD_INPUT)
-        self.assertIn('ddpsim: t.sqlite: is not complete: "t.sqlite-wal" holds changes that are not in it yet', outcome.err)
+        self.assertIn(
+            'ddpsim: t.sqlite: is not complete: "t.sqlite-wal" holds changes that are not in it yet', outcome.err
+        )
 
     def test_may_have_any_name(self):
         for name in ("a?b=c&d#e%41.sqlite", "模 型.sqlite", "sub/../x.sqlite"):
@@ -195,7 +225,16 @@ class TwoOutputs(WithFolder):
         (self.folder / "there").write_text("kept\n")
         os.link(self.folder / "there", self.folder / "other")
         for one, two in (("x", "x"), ("x", "./x"), ("sub/x", "again/x"), ("dangling", "sub/x"), ("there", "other")):
-            self.refused("simulate", "w.json", "dgx1v@1", "--csv", one, "--timeline", two, names=["--csv " + one, "--timeline " + two])
+            self.refused(
+                "simulate",
+                "w.json",
+                "dgx1v@1",
+                "--csv",
+                one,
+                "--timeline",
+                two,
+                names=["--csv " + one, "--timeline " + two],
+            )
         self.assertEqual((self.folder / "there").read_text(), "kept\n")
 
     def test_of_which_one_is_where_standard_output_goes_are_refused(self):
@@ -204,7 +243,9 @@ class TwoOutputs(WithFolder):
         self.assertIn("standard output and --csv out are the same file", outcome.stderr)
 
     def test_may_share_a_device(self):
-        self.assertEqual(self.run_here("simulate", "w.json", "dgx1v@1", "--csv", "/dev/null", "--timeline", "/dev/null").code, 0)
+        self.assertEqual(
+            self.run_here("simulate", "w.json", "dgx1v@1", "--csv", "/dev/null", "--timeline", "/dev/null").code, 0
+        )
 
     def test_may_share_standard_output_in_a_file(self):
         outcome = bash('"$1" simulate w.json dgx1v@1 --csv /dev/stdout > out', self.folder)
@@ -302,8 +343,14 @@ class ASweepOntoAFileThatIsThere(WithFolder):
         def little_memory():
             resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
-        process = subprocess.run([BINARY, "sweep", "s.json", "-o", "big"], cwd=self.folder, capture_output=True, encoding="utf-8",
-                                 preexec_fn=little_memory, timeout=patience.seconds(60))
+        process = subprocess.run(
+            [BINARY, "sweep", "s.json", "-o", "big"],
+            cwd=self.folder,
+            capture_output=True,
+            encoding="utf-8",
+            preexec_fn=little_memory,
+            timeout=patience.seconds(60),
+        )
         self.assertEqual(process.returncode, BAD_INPUT, process.stderr)
         self.assertIn("big: is there already, and no sweep", process.stderr)
         self.assertEqual((self.folder / "big").stat().st_size, 30 << 30)
@@ -348,7 +395,10 @@ class RandomNames(unittest.TestCase):
                 outcome = ddpsim("simulate", read, "dgx1v@1", "--csv", csv, "--timeline", timeline, cwd=folder)
                 if outcome.code == USAGE:
                     refused += 1
-                    self.assertEqual({path: (path.read_bytes(), path.stat().st_ino) for path in folder.rglob("*") if path.is_file()}, before)
+                    self.assertEqual(
+                        {path: (path.read_bytes(), path.stat().st_ino) for path in folder.rglob("*") if path.is_file()},
+                        before,
+                    )
                 else:
                     self.assertEqual((outcome.code, outcome.err), (0, ""))
                     self.assertEqual((folder / read).read_bytes(), json.dumps(document).encode())

@@ -25,15 +25,20 @@ class Pages(unittest.TestCase):
         if not files:
             self.skipTest("this is no git checkout")
         names = {part for file in files for part in (file, *file.split("/"), file.rsplit("/", 1)[-1].split(".")[0])}
-        folders = {file[:end.start()] for file in files for end in re.finditer("/", file)}
+        folders = {file[: end.start()] for file in files for end in re.finditer("/", file)}
         words = set()
         for file in files:
             if file.endswith(SOURCES) or file.endswith("CMakePresets.json"):
                 words.update(re.findall(r"\w+", (ROOT / file).read_text(errors="replace")))
         for page in PAGES:
             for name in NAME.findall((ROOT / page).read_text()):
-                known = (name in names or name in folders or name in words or name in FOREIGN
-                         or any(file.endswith("/" + name) for file in files))
+                known = (
+                    name in names
+                    or name in folders
+                    or name in words
+                    or name in FOREIGN
+                    or any(file.endswith("/" + name) for file in files)
+                )
                 with self.subTest(page=page, name=name):
                     self.assertTrue(known, f"{page} names {name}, which is not there")
 

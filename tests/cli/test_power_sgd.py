@@ -16,9 +16,25 @@ def simulated(folder, case, version):
     document = workload(parameters, case["order"])
     document["activations"] = {"bytes": 0, "from": "recording"}
     path = write_json(folder / "workload.json", document)
-    return answer("simulate", path, CLUSTER, "--compute-scale", "1", "--torch", version, "--optimizer", "sgd", "--bucket-cap-mb",
-                  case["cap"], "--comm-hook", "powersgd", "--matrix-approximation-rank", case["rank"],
-                  "--min-compression-rate", case["rate"])
+    return answer(
+        "simulate",
+        path,
+        CLUSTER,
+        "--compute-scale",
+        "1",
+        "--torch",
+        version,
+        "--optimizer",
+        "sgd",
+        "--bucket-cap-mb",
+        case["cap"],
+        "--comm-hook",
+        "powersgd",
+        "--matrix-approximation-rank",
+        case["rank"],
+        "--min-compression-rate",
+        case["rate"],
+    )
 
 
 class PowerSgd(unittest.TestCase):
@@ -31,8 +47,10 @@ class PowerSgd(unittest.TestCase):
             with self.subTest(**{key: case[key] for key in ("model", "rank", "rate", "cap", "dtype")}):
                 size = TORCH_SIZES[case["dtype"]]
                 result = simulated(folder, case, version)
-                self.assertEqual([[count // size for count in bucket["all_reduce_bytes"]] for bucket in result["buckets"]],
-                                 case["all_reduces"])
+                self.assertEqual(
+                    [[count // size for count in bucket["all_reduce_bytes"]] for bucket in result["buckets"]],
+                    case["all_reduces"],
+                )
                 buckets += case["all_reduces"]
                 missed += self.missed_memory(case, result["memory"])
         self.assertGreater(sum(p > 0 for _, p, _ in buckets), 20)

@@ -18,12 +18,29 @@ from torch_python import ENVIRONMENT, run_ranks, under_every_torch
 NODES = "node:2 gpu:2xV100 nvlink:6x25GBps:mesh nic:1x10Gbps:tcp"
 NODE = "node:1 gpu:2xV100 pcie:12GBps"
 BUFFERS = "resnet18@V100:b32"
-JOBS = [(BUFFERS, NODES), (BUFFERS, NODES, "--bucket-cap-mb", "25"), (BUFFERS, NODES, "--bucket-cap-mb", "100", "--gradient-as-bucket-view"),
-        (BUFFERS, NODES, "--find-unused-parameters"), (BUFFERS, NODES, "--accumulate", "2", "--no-broadcast-buffers"), (BUFFERS, NODE),
-        ("alexnet@V100:b32", NODES, "--static-graph"), (BUFFERS, NODES, "--backend", "gloo")]
+JOBS = [
+    (BUFFERS, NODES),
+    (BUFFERS, NODES, "--bucket-cap-mb", "25"),
+    (BUFFERS, NODES, "--bucket-cap-mb", "100", "--gradient-as-bucket-view"),
+    (BUFFERS, NODES, "--find-unused-parameters"),
+    (BUFFERS, NODES, "--accumulate", "2", "--no-broadcast-buffers"),
+    (BUFFERS, NODE),
+    ("alexnet@V100:b32", NODES, "--static-graph"),
+    (BUFFERS, NODES, "--backend", "gloo"),
+]
 BLOCKS = "mpt-125m@V100:b1"
-SCHEMES = ["fsdp1", "fsdp1:wrap=none", "fsdp2", "fsdp2:wrap=none", "fsdp2:wrap=leaves", "fsdp2:wrap=size,min_num_params=1000000",
-           "fsdp2:wrap=*.blocks.*", "zero2", "zero3", "megatron"]
+SCHEMES = [
+    "fsdp1",
+    "fsdp1:wrap=none",
+    "fsdp2",
+    "fsdp2:wrap=none",
+    "fsdp2:wrap=leaves",
+    "fsdp2:wrap=size,min_num_params=1000000",
+    "fsdp2:wrap=*.blocks.*",
+    "zero2",
+    "zero3",
+    "megatron",
+]
 NEWEST = "2.13"  # of 1.13 Debian's Python cannot import torch.distributed.fsdp, and no other scheme differs there
 # As nccl-tests' common.cu takes them; these have a value each.
 ALL_REDUCE_PERF = """#!/usr/bin/env python3
@@ -46,10 +63,15 @@ def few_norms(folder):
     path = folder / "workload.json"
     assert ddpsim("import", BUFFERS, "-o", path).code == 0
     workload = json.loads(path.read_text(encoding="utf-8"))
-    kept = [i for i, one in enumerate(workload["parameters"]) if one["name"].startswith(("conv1", "bn1", "layer1.0", "fc"))]
+    kept = [
+        i for i, one in enumerate(workload["parameters"]) if one["name"].startswith(("conv1", "bn1", "layer1.0", "fc"))
+    ]
     workload["parameters"] = [workload["parameters"][i] for i in kept]
-    workload["backward"]["ready"] = [{**one, "parameter": kept.index(one["parameter"])} for one in workload["backward"]["ready"]
-                                     if one["parameter"] in kept]
+    workload["backward"]["ready"] = [
+        {**one, "parameter": kept.index(one["parameter"])}
+        for one in workload["backward"]["ready"]
+        if one["parameter"] in kept
+    ]
     for key in ("host", "activations", "provenance"):
         del workload[key]
     path.write_text(json.dumps(workload), encoding="utf-8")
@@ -96,12 +118,27 @@ class PrintedLines(unittest.TestCase):
         self.assertGreater(len(pythons), 20)
         (folder / "lines.json").write_text(json.dumps(pythons), encoding="utf-8")
         script = pathlib.Path(__file__).with_name("printed_lines.py")
-        alone = subprocess.run([python, "-W", "ignore", script, folder / "lines.json"], capture_output=True, text=True, check=True, env=ENVIRONMENT)
-        found = [lacking or how for lacking, how in zip(json.loads(alone.stdout), json.loads(run_ranks(python, script, folder, 2)[0]))]
-        wrong = [f"{lines[line]}\n    {line}\n    {how}" for line, how in zip(pythons, found) if how not in ("trained", "ran", "resolved")]
+        alone = subprocess.run(
+            [python, "-W", "ignore", script, folder / "lines.json"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=ENVIRONMENT,
+        )
+        found = [
+            lacking or how
+            for lacking, how in zip(json.loads(alone.stdout), json.loads(run_ranks(python, script, folder, 2)[0]))
+        ]
+        wrong = [
+            f"{lines[line]}\n    {line}\n    {how}"
+            for line, how in zip(pythons, found)
+            if how not in ("trained", "ran", "resolved")
+        ]
         resolved = [line for line, how in zip(pythons, found) if how == "resolved"]
-        print(f"PyTorch {version}: {found.count('trained')} lines trained, {found.count('ran')} ran, {len(resolved)} need a GPU, whose names "
-              "were looked up:\n    " + "\n    ".join(resolved))
+        print(
+            f"PyTorch {version}: {found.count('trained')} lines trained, {found.count('ran')} ran, {len(resolved)} need a GPU, whose names "
+            "were looked up:\n    " + "\n    ".join(resolved)
+        )
         self.assertEqual(wrong, [], "\n".join(wrong))
         for line in lines:
             with self.subTest(line):
@@ -112,7 +149,9 @@ class PrintedLines(unittest.TestCase):
         """A line of shell, a part of DeepSpeed's configuration or options of Megatron-LM."""
         if is_shell(statement):
             name, _, value = statement.removeprefix("export ").partition("=")
-            shell = subprocess.run(["sh", "-ec", f"{statement}; printenv {name}"], capture_output=True, text=True, check=True)
+            shell = subprocess.run(
+                ["sh", "-ec", f"{statement}; printenv {name}"], capture_output=True, text=True, check=True
+            )
             self.assertEqual(shell.stdout.strip(), value)
             self.assertRegex(name, "^NCCL_[A-Z_]+$")
         elif statement.startswith("{"):
@@ -122,10 +161,14 @@ class PrintedLines(unittest.TestCase):
 
     def test_what_to_measure_next_runs(self):
         """Stand-ins for all_reduce_perf and mpirun, which need GPUs, take the options that those take; the log is what the cost model says."""
-        for workload, cluster, hosts, gpus in (("vgg16@A100:b16", "node:4 gpu:1xA100 nic:1x25Gbps:tcp", 4, 1),
-                                               ("vgg16@RTX4090:b16", "node:1 gpu:4xRTX4090 pcie:12GBps", 1, 4)):
-            devices = [f"#  Rank {rank:2} Group  0 Pid {100 + rank:6} on host{rank // gpus} device {rank % gpus} [0x{rank:02x}] NVIDIA"
-                       for rank in range(hosts * gpus)]
+        for workload, cluster, hosts, gpus in (
+            ("vgg16@A100:b16", "node:4 gpu:1xA100 nic:1x25Gbps:tcp", 4, 1),
+            ("vgg16@RTX4090:b16", "node:1 gpu:4xRTX4090 pcie:12GBps", 1, 4),
+        ):
+            devices = [
+                f"#  Rank {rank:2} Group  0 Pid {100 + rank:6} on host{rank // gpus} device {rank % gpus} [0x{rank:02x}] NVIDIA"
+                for rank in range(hosts * gpus)
+            ]
             with self.subTest(cluster), tempfile.TemporaryDirectory() as temporary:
                 folder = pathlib.Path(temporary)
                 for name, text in (("all_reduce_perf", ALL_REDUCE_PERF), ("mpirun", MPIRUN)):
@@ -135,7 +178,9 @@ class PrintedLines(unittest.TestCase):
                 environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
 
                 def run(line, environment=environment, folder=folder):
-                    done = subprocess.run(["sh", "-ec", line], cwd=folder, env=environment, capture_output=True, text=True)
+                    done = subprocess.run(
+                        ["sh", "-ec", line], cwd=folder, env=environment, capture_output=True, text=True
+                    )
                     self.assertEqual(done.returncode, 0, f"{line}: {done.stderr}")
 
                 following = answer("simulate", workload, cluster, "--rank-slowdown", "0%")["confidence"]["measure_next"]
@@ -143,12 +188,21 @@ class PrintedLines(unittest.TestCase):
                 run(following["command"])
                 (folder / "LOG").write_text("# Using devices\n" + "\n".join(devices) + "\n#\n")
                 run(f"ddpsim allreduce {shlex.quote(cluster)} >> LOG")
-                then = following["then"].replace("CLUSTER", shlex.quote(cluster)).replace(" -o CALIBRATED", " -o calibrated.json")
+                then = (
+                    following["then"]
+                    .replace("CLUSTER", shlex.quote(cluster))
+                    .replace(" -o CALIBRATED", " -o calibrated.json")
+                )
                 run(then)
 
     def test_the_next_command_of_each_answer_runs(self):
         asked = [[command, BUFFERS, NODES] for command in ("simulate", "tune", "advise", "compare")]
-        asked += [["buckets", BUFFERS], ["topo", NODES], ["allreduce", NODES], ["import", BUFFERS, "-o", "workload.json"]]
+        asked += [
+            ["buckets", BUFFERS],
+            ["topo", NODES],
+            ["allreduce", NODES],
+            ["import", BUFFERS, "-o", "workload.json"],
+        ]
         followed, temporary = set(), tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         for words in asked:

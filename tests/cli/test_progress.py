@@ -29,8 +29,12 @@ class Waiting:
     def __init__(self, *arguments):
         self.terminal, other_end = pty.openpty()
         # A shell lets what it starts in the background ignore interrupts, tests among them.
-        self.process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=other_end,
-                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.process = subprocess.Popen(
+            [BINARY, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=other_end,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         os.close(other_end)
         self.said = b""
 
@@ -68,13 +72,25 @@ class Progress(unittest.TestCase):
         done = len(document["iterations"])
         self.assertGreater(done, 1)
         self.assertLess(done, 10000)
-        self.assertEqual(document["warnings"][0],
-                         f"interrupted: {done} of 10000 iterations were simulated")
+        self.assertEqual(document["warnings"][0], f"interrupted: {done} of 10000 iterations were simulated")
         self.assertTrue(run.said.endswith(b"\r\x1b[K"), run.said[-80:])  # the line is taken away
 
     def test_an_interrupt_ends_a_single_step_at_once(self):
-        run = Waiting("simulate", "resnet50-v100-b32", "dgxa100@512", "--gpu", "A100", "--compute-scale", "2", "--network", "flow",
-                      "--algorithm", "ring", "--background", str(ROOT / "tests/golden/inputs/background.json"))
+        run = Waiting(
+            "simulate",
+            "resnet50-v100-b32",
+            "dgxa100@512",
+            "--gpu",
+            "A100",
+            "--compute-scale",
+            "2",
+            "--network",
+            "flow",
+            "--algorithm",
+            "ring",
+            "--background",
+            str(ROOT / "tests/golden/inputs/background.json"),
+        )
         patience.until(lambda: used_seconds(run.process.pid) >= 0.5)  # of a minute's work
         self.assertIsNone(run.process.poll(), run.said)
         run.process.send_signal(signal.SIGINT)
@@ -82,8 +98,10 @@ class Progress(unittest.TestCase):
         self.assertEqual(run.process.returncode, -signal.SIGINT)
 
     def test_a_long_search_says_how_long_and_ends_at_once(self):
-        for command in (["advise", "gpt2-xl@A100:b1:s1024:amp", "p4de@8"],
-                        ["compare", "gpt2-xl@A100:b1:s1024:amp", *(f"p4de@{nodes}" for nodes in range(2, 200))]):
+        for command in (
+            ["advise", "gpt2-xl@A100:b1:s1024:amp", "p4de@8"],
+            ["compare", "gpt2-xl@A100:b1:s1024:amp", *(f"p4de@{nodes}" for nodes in range(2, 200))],
+        ):
             run = Waiting(*command)
             run.until(rb"\d+ of \d+ (settings|candidates), \d+ s left")
             self.assertNotIn(b"Ctrl-C", run.said)  # nothing is kept

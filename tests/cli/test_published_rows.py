@@ -16,12 +16,26 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def row(**changes):
-    made = {"row_id": "made-up", "source": "somebody", "model": "resnet50",
-            "framework": "PyTorch 1.6 DDP", "gpu": "V100-SXM2-16GB", "gpus_per_node": "8",
-            "nodes": "1", "n_gpus": "8", "network": "", "precision": "FP32",
-            "per_gpu_batch": "64", "metric": "images/s total", "baseline_gpus": "1",
-            "value_1gpu": "300", "value_ngpu": "2280", "scaling_efficiency": "0.95", "flags": "V100",
-            "notes": ""}
+    made = {
+        "row_id": "made-up",
+        "source": "somebody",
+        "model": "resnet50",
+        "framework": "PyTorch 1.6 DDP",
+        "gpu": "V100-SXM2-16GB",
+        "gpus_per_node": "8",
+        "nodes": "1",
+        "n_gpus": "8",
+        "network": "",
+        "precision": "FP32",
+        "per_gpu_batch": "64",
+        "metric": "images/s total",
+        "baseline_gpus": "1",
+        "value_1gpu": "300",
+        "value_ngpu": "2280",
+        "scaling_efficiency": "0.95",
+        "flags": "V100",
+        "notes": "",
+    }
     return {**made, **changes}
 
 
@@ -44,8 +58,7 @@ class Population(unittest.TestCase):
         self.assertEqual(rows.select([row(), several])[:2], ([row(), several], []))
 
     def test_doubles_and_assumed_machines_are_admitted_by_the_words_alone(self):
-        median, tail = (row(metric="s/iter p" + p, value_1gpu="0.1", value_ngpu="0.11")
-                        for p in ("50", "90"))
+        median, tail = (row(metric="s/iter p" + p, value_1gpu="0.1", value_ngpu="0.11") for p in ("50", "90"))
         unwired = row(source="PaddleFleetX benchmark (2019-06, Paddle 1.5)", gpu="V100")
         scored, _, wide, _ = rows.select([tail, median, unwired])
         self.assertEqual((scored, wide), ([median], [tail, unwired]))
@@ -69,26 +82,36 @@ class Slowdown(unittest.TestCase):
         slowest = scaling.slowest_gpu(row(), 8)
         self.assertAlmostEqual(slowest, 0.015 * 1.4236, places=5)
         slowdown = scaling.learn_slowdown(
-            [self.case(114), self.case(115), self.case(130, n_gpus="1"),
-             self.case(119.5, nodes="4", n_gpus="32", source="one"),
-             self.case(116, nodes="16", n_gpus="128", baseline_gpus="8", source="another"),
-             self.case(200, nodes="2", n_gpus="16", gpu="V100 (Azure)", source="unstated")])
+            [
+                self.case(114),
+                self.case(115),
+                self.case(130, n_gpus="1"),
+                self.case(119.5, nodes="4", n_gpus="32", source="one"),
+                self.case(116, nodes="16", n_gpus="128", baseline_gpus="8", source="another"),
+                self.case(200, nodes="2", n_gpus="16", gpu="V100 (Azure)", source="unstated"),
+            ]
+        )
         several = 0.045 - slowest
         self.assertAlmostEqual(slowdown.several_gpus, several)
         one = (0.095 - scaling.slowest_gpu(row(), 32) - several - 2 * scaling.PER_DOUBLING) / (1 - 1 / 4)
         another = (0.06 - scaling.slowest_gpu(row(), 128) + slowest - 4 * scaling.PER_DOUBLING) / (1 - 1 / 16)
         self.assertAlmostEqual(slowdown.several_nodes, (one + another) / 2)
         self.assertEqual(slowdown.share(row(), 1, 1), 0)
-        self.assertAlmostEqual(slowdown.share(row(), 32, 4), scaling.slowest_gpu(row(), 32) + several
-                               + slowdown.several_nodes * 0.75 + 2 * scaling.PER_DOUBLING)
+        self.assertAlmostEqual(
+            slowdown.share(row(), 32, 4),
+            scaling.slowest_gpu(row(), 32) + several + slowdown.several_nodes * 0.75 + 2 * scaling.PER_DOUBLING,
+        )
         self.assertEqual(scaling.Slowdown().share(row(), 32, 4), 0)
 
     def test_constants_are_those_of_the_program(self):
         header = (ROOT / "sim/values/include/ddpsim/sim/values/rank_slowdown.hpp").read_text()
-        stated = re.search(r"\.several_gpus = ([\d.]+), \.several_nodes = ([\d.]+), \.per_doubling = ([\d.]+)\}",
-                           header)
-        self.assertEqual(tuple(map(float, stated.groups())),
-                         (rank_costs.SEVERAL_GPUS, rank_costs.SEVERAL_NODES, rank_costs.PER_DOUBLING))
+        stated = re.search(
+            r"\.several_gpus = ([\d.]+), \.several_nodes = ([\d.]+), \.per_doubling = ([\d.]+)\}", header
+        )
+        self.assertEqual(
+            tuple(map(float, stated.groups())),
+            (rank_costs.SEVERAL_GPUS, rank_costs.SEVERAL_NODES, rank_costs.PER_DOUBLING),
+        )
         self.assertEqual(scaling.PER_DOUBLING, rank_costs.PER_DOUBLING)
         source = (ROOT / "sim/values/rank_slowdown.cpp").read_text()
         spreads = {int(c): float(v) for c, v in re.findall(r"case (\d+):\s+return ([\d.]+);", source)}
@@ -100,8 +123,12 @@ class Slowdown(unittest.TestCase):
 
     def test_only_pytorchs_own_ddp_broadcasts_buffers(self):
         self.assertTrue(rows.broadcasts_buffers(row(framework="PyTorch 1.6.0 (pytorch/examples)")))
-        for changed in ({"framework": "PyTorch (apex/native DDP)"}, {"framework": "PyTorch + Horovod"},
-                        {"framework": "MXNet 1.6.0"}, {"source": "PyTorch DDP benchmark README"}):
+        for changed in (
+            {"framework": "PyTorch (apex/native DDP)"},
+            {"framework": "PyTorch + Horovod"},
+            {"framework": "MXNet 1.6.0"},
+            {"source": "PyTorch DDP benchmark README"},
+        ):
             self.assertFalse(rows.broadcasts_buffers(row(**{"framework": "PyTorch 1.4", **changed})))
 
 

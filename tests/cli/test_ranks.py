@@ -38,8 +38,7 @@ class Ranks(unittest.TestCase):
         outcome = ddpsim("import", *self.write(trace(0), trace(1, 20), trace(2, 45)), "-o", self.output)
         self.assertEqual(outcome.code, 0, outcome.err)
         self.assertEqual(outcome.out, "")
-        self.assertIn("rank 2 arrived last in 1 of 1 all-reduce, costing the median rank 25.0 us",
-                      outcome.err)
+        self.assertIn("rank 2 arrived last in 1 of 1 all-reduce, costing the median rank 25.0 us", outcome.err)
         document = json.loads(self.output.read_text())
         self.assertEqual([entry["rank"] for entry in document["ranks"]], [0, 1, 2])
         for key in ("forward", "backward", "optimizer", "recorded_with"):
@@ -48,13 +47,19 @@ class Ranks(unittest.TestCase):
         self.assertEqual(again.out, self.output.read_text())
 
     def test_a_straggler_is_waited_for_on_as_many_ranks_and_the_rest_is_said(self):
-        late = {"schema": "ddpsim.workload/1", "name": "late",
-                "parameters": [{"name": "w", "shape": [1 << 20], "dtype": "float32"}]}
+        late = {
+            "schema": "ddpsim.workload/1",
+            "name": "late",
+            "parameters": [{"name": "w", "shape": [1 << 20], "dtype": "float32"}],
+        }
 
         def recording(at):
-            return {"forward": {"duration_us": 1000},
-                    "backward": {"duration_us": 2000, "ready": [{"parameter": 0, "at_us": at}]},
-                    "recorded_with": {"world_size": 3}}
+            return {
+                "forward": {"duration_us": 1000},
+                "backward": {"duration_us": 2000, "ready": [{"parameter": 0, "at_us": at}]},
+                "recorded_with": {"world_size": 3},
+            }
+
         late |= recording(1000)
         late["ranks"] = [{"rank": rank, **recording(1000 + 300 * rank)} for rank in range(3)]
         path = write_json(self.folder / "late.json", late)
@@ -74,11 +79,12 @@ class Ranks(unittest.TestCase):
         workload = {"parameters": [{"name": "w", "shape": [1], "dtype": "float32"}]}
         # (second and further inputs, fragment of the message)
         for others, fragment in [
-                ([trace(0)], "is of rank 0, and so is"),
-                ([trace(1, world=4)], "is of a job of 4 ranks"),
-                ([workload], "is not a profiler trace"),
-                ([trace(1), trace(3)], "is of rank 3 in a world of 3"),
-                ([{"traceEvents": []}], "no event of a PyTorch profiler")]:
+            ([trace(0)], "is of rank 0, and so is"),
+            ([trace(1, world=4)], "is of a job of 4 ranks"),
+            ([workload], "is not a profiler trace"),
+            ([trace(1), trace(3)], "is of rank 3 in a world of 3"),
+            ([{"traceEvents": []}], "no event of a PyTorch profiler"),
+        ]:
             with self.subTest(fragment=fragment):
                 outcome = ddpsim("import", *self.write(trace(0), *others), "-o", self.output)
                 self.assertEqual(outcome.code, 3, outcome.err)

@@ -8,7 +8,10 @@ from command import ROOT
 from shown_commands import folder
 
 # docs/formats.md brings its own files: test_formats
-PAGES = [ROOT / "README.md"] + [ROOT / "docs" / name for name in ("calibration.md", "data_loading.md", "diff.md", "elastic.md", "schemes.md", "studies.md")]
+PAGES = [ROOT / "README.md"] + [
+    ROOT / "docs" / name
+    for name in ("calibration.md", "data_loading.md", "diff.md", "elastic.md", "schemes.md", "studies.md")
+]
 
 
 def commands(text):

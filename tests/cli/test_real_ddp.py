@@ -14,8 +14,10 @@ TRAININGS = pathlib.Path(__file__).with_name("ddp_trainings.py")
 OF_BUCKETS = ("--torch", "--bucket-cap-mb", "--bucket-cap-mb-list", "--first-bucket-mb")
 OF_STEPS = ("--accumulate",)
 FLAGS = {"--find-unused-parameters": ("find_unused_parameters", True), "--static-graph": ("static_graph", True)}
-FLAGS_OF_STEPS = {"--gradient-as-bucket-view": ("gradient_as_bucket_view", True),
-                  "--no-broadcast-buffers": ("broadcast_buffers", False)}
+FLAGS_OF_STEPS = {
+    "--gradient-as-bucket-view": ("gradient_as_bucket_view", True),
+    "--no-broadcast-buffers": ("broadcast_buffers", False),
+}
 ALL_FLAGS = FLAGS | FLAGS_OF_STEPS
 
 
@@ -34,7 +36,9 @@ def options_said(case):
 def local_used_maps(case, timeline):
     """Where unused parameters are looked for, DDP all-reduces a number per parameter, too: as often as simulated."""
     spans = json.loads(timeline.read_text())["ranks"][0]["spans"]
-    return [case["parameters"] for span in spans if (span["track"], span["name"]) == ("communication", "local-used map")]
+    return [
+        case["parameters"] for span in spans if (span["track"], span["name"]) == ("communication", "local-used map")
+    ]
 
 
 class Trained:
@@ -66,9 +70,10 @@ class Trained:
                 buckets, beside = options_said(case)
                 self.assertEqual(buckets[:2], ["--torch", self.version])
                 ddp = case["options"]
-                self.assertEqual([word for word in buckets + beside if word in ALL_FLAGS],
-                                 [option for option, (name, value) in ALL_FLAGS.items()
-                                  if ddp.get(name, not value) == value])
+                self.assertEqual(
+                    [word for word in buckets + beside if word in ALL_FLAGS],
+                    [option for option, (name, value) in ALL_FLAGS.items() if ddp.get(name, not value) == value],
+                )
                 self.assertEqual("--accumulate" in beside, ddp["no_sync"] > 0)
 
     def test_each_iteration_reduces_what_the_profiler_saw(self):
@@ -80,16 +85,31 @@ class Trained:
                 # The last again: where a training run has got to, the steady step is.
                 for iteration, seen in enumerate(case["iterations"] + case["iterations"][-1:], 1):
                     steps = ["--iterations", str(iteration)] if iteration <= len(case["iterations"]) else []
-                    step = answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--timeline", timeline,
-                                  *steps, *options, *beside)
-                    elements = [bucket["bytes"] // TORCH_SIZES[parameters[bucket["parameter_indices"][0]]["dtype"]]
-                                for bucket in step["buckets"]]
+                    step = answer(
+                        "simulate",
+                        path,
+                        "2xv100-nvlink",
+                        "--compute-scale",
+                        "1",
+                        "--timeline",
+                        timeline,
+                        *steps,
+                        *options,
+                        *beside,
+                    )
+                    elements = [
+                        bucket["bytes"] // TORCH_SIZES[parameters[bucket["parameter_indices"][0]]["dtype"]]
+                        for bucket in step["buckets"]
+                    ]
                     # Two threads of gloo's begin all-reduces: by size.
-                    self.assertEqual(sorted(elements + local_used_maps(case, timeline)), sorted(seen["reduced"]), iteration)
+                    self.assertEqual(
+                        sorted(elements + local_used_maps(case, timeline)), sorted(seen["reduced"]), iteration
+                    )
                     if not case["options"].get("gradient_as_bucket_view"):  # copied out bucket by bucket
                         members = [index for bucket in step["buckets"] for index in bucket["parameter_indices"]]
-                        self.assertEqual([parameters[index]["shape"][0] for index in members], seen["copied"],
-                                         iteration)
+                        self.assertEqual(
+                            [parameters[index]["shape"][0] for index in members], seen["copied"], iteration
+                        )
 
     def test_the_recorder_sees_the_order_that_profiler_and_ddp_saw(self):
         for case, path, named in self.each_case():
@@ -97,15 +117,16 @@ class Trained:
                 self.assertIsNone(case["problem"])
                 document = json.loads(path.read_text())
                 self.assertEqual(document["recorded_with"]["world_size"], 2)
-                self.assertEqual(document["provenance"]["bucket_bytes"],
-                                 " ".join(map(str, case["rebuilt"] or case["built"])))
+                self.assertEqual(
+                    document["provenance"]["bucket_bytes"], " ".join(map(str, case["rebuilt"] or case["built"]))
+                )
                 self.assertEqual(document["buffers"], [{"dtype": "float32", "bytes": 12, "tensors": 1}])
                 shapes = [parameter["shape"][0] for parameter in document["parameters"]]
                 self.assertEqual(len(shapes), case["parameters"])
                 order = [entry["parameter"] for entry in document["backward"]["ready"]]
                 self.assertEqual(sorted(set(range(len(shapes))) - set(order)), case["unused"])
                 last = case["iterations"][-1]["gradients"]
-                self.assertEqual(last[-len(order):], [shapes[parameter] for parameter in order])
+                self.assertEqual(last[-len(order) :], [shapes[parameter] for parameter in order])
                 self.assertEqual(len(last), len(order) * (1 + case["options"]["no_sync"]))
                 if case["order"]:
                     self.assertEqual(case["order"], order)
@@ -122,15 +143,20 @@ class Trained:
 
 
 if not pythons_with_torch():
+
     class WithoutTorch(unittest.TestCase):
         @unittest.skip("no python3 here has PyTorch (scripts/setup.sh --torch installs it)")
         def test_nothing(self):
             pass
 
+
 for release, interpreter in pythons_with_torch().items():
     name = "TrainedUnder" + release.replace(".", "_")
-    globals()[name] = type(name, (Trained, unittest.TestCase), {"version": release, "python": interpreter,
-                                                              "every": 1 if release in newest_torch() else 5})
+    globals()[name] = type(
+        name,
+        (Trained, unittest.TestCase),
+        {"version": release, "python": interpreter, "every": 1 if release in newest_torch() else 5},
+    )
 
 
 if __name__ == "__main__":

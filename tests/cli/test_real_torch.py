@@ -25,12 +25,11 @@ for case in json.load(sys.stdin):
 
 def draw(generator):
     count = generator.randint(1, 40)
-    dtypes = generator.choice([["float32"], ["float32", "float16"],
-                               ["float32", "float16", "bfloat16", "float64"]])
-    tensors = [(generator.choice([0, 1, 7, 100, generator.randint(1, 5000)]),
-                generator.choice(dtypes)) for _ in range(count)]
-    limits = [generator.choice([0, 1, 400, 1024, generator.randint(1, 40000)])
-              for _ in range(generator.randint(1, 4))]
+    dtypes = generator.choice([["float32"], ["float32", "float16"], ["float32", "float16", "bfloat16", "float64"]])
+    tensors = [
+        (generator.choice([0, 1, 7, 100, generator.randint(1, 5000)]), generator.choice(dtypes)) for _ in range(count)
+    ]
+    limits = [generator.choice([0, 1, 400, 1024, generator.randint(1, 40000)]) for _ in range(generator.randint(1, 4))]
     indices = None
     if generator.random() < 0.5:
         indices = generator.sample(range(count), count)
@@ -47,11 +46,19 @@ class RealTorch(unittest.TestCase):
         generator = random.Random(seed)
         cases = [draw(generator) for _ in range(CASES)]
         with tempfile.TemporaryDirectory() as folder:
-            ours = [[b["parameter_indices"] for b in assigned(pathlib.Path(folder), case["tensors"], case["limits"],
-                                                              case["indices"], case["sparse"])] for case in cases]
+            ours = [
+                [
+                    b["parameter_indices"]
+                    for b in assigned(
+                        pathlib.Path(folder), case["tensors"], case["limits"], case["indices"], case["sparse"]
+                    )
+                ]
+                for case in cases
+            ]
         for version, python in pythons.items():
-            oracle = subprocess.run([python, "-c", ORACLE], input=json.dumps(cases), text=True,
-                                    capture_output=True, check=True)
+            oracle = subprocess.run(
+                [python, "-c", ORACLE], input=json.dumps(cases), text=True, capture_output=True, check=True
+            )
             answers = [json.loads(line) for line in oracle.stdout.splitlines()]
             self.assertEqual(len(answers), CASES)
             for number, (case, got, expected) in enumerate(zip(cases, ours, answers)):

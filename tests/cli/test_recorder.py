@@ -14,8 +14,29 @@ from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch, run
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
-ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "misplaced", "own-hook", "plain", "reentrant",
-         "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "loaded", "loaded_by_two", "unwritable"]
+ALONE = [
+    "resnet18",
+    "resnet50",
+    "frozen",
+    "transformer",
+    "unused",
+    "ignored",
+    "sparse",
+    "accumulated",
+    "misplaced",
+    "own-hook",
+    "plain",
+    "reentrant",
+    "checkpointed",
+    "autocast",
+    "deadlines",
+    "evaluated",
+    "numbers",
+    "stolen",
+    "loaded",
+    "loaded_by_two",
+    "unwritable",
+]
 PAIR = ["viewed", "taken", "accumulated-hooked"]
 PYTHON = python_with_torch("torchvision")
 
@@ -24,8 +45,10 @@ def trained(python, folder, ranks, *cases):
     """The facts by case, and what was said on standard error, of each rank."""
     folder.mkdir(exist_ok=True)
     told = run_ranks(python, HERE / "recorder_trainings.py", folder, ranks, ranks, *cases)
-    return [({facts["case"]: facts for facts in map(json.loads, text.splitlines())}, (folder / f"said-{rank}").read_text())
-            for rank, text in enumerate(told)]
+    return [
+        ({facts["case"]: facts for facts in map(json.loads, text.splitlines())}, (folder / f"said-{rank}").read_text())
+        for rank, text in enumerate(told)
+    ]
 
 
 class Trainings:
@@ -76,7 +99,9 @@ class Trainings:
         options = {"resnet50": ["--bucket-cap-mb", "10"], "transformer": ["--bucket-cap-mb", "1.5"]}
         for case in ("resnet18", "resnet50", "frozen", "transformer", "accumulated", "sparse", "ignored"):
             with self.subTest(case):
-                buckets = answer("buckets", self.folder / f"{case}.json", "--torch", self.version, *options.get(case, []))
+                buckets = answer(
+                    "buckets", self.folder / f"{case}.json", "--torch", self.version, *options.get(case, [])
+                )
                 self.assertTrue(self.facts[case]["buckets"])
                 self.assertEqual([bucket["bytes"] for bucket in buckets["buckets"]], self.facts[case]["buckets"])
                 logged = " ".join(map(str, self.facts[case]["buckets"]))
@@ -84,10 +109,14 @@ class Trainings:
 
     def test_ready_times_are_those_of_a_backward_with_deadlines(self):
         document = self.document("deadlines")
-        self.assertEqual([(entry["parameter"], entry["at_us"]) for entry in document["backward"]["ready"]],
-                         [(5, 20000), (4, 20500), (3, 22000), (2, 30000), (1, 34000), (0, 50000)])
-        self.assertEqual([document[part]["duration_us"] for part in ("forward", "backward", "optimizer", "iteration")],
-                         [5000, 50000, 0, 55000])
+        self.assertEqual(
+            [(entry["parameter"], entry["at_us"]) for entry in document["backward"]["ready"]],
+            [(5, 20000), (4, 20500), (3, 22000), (2, 30000), (1, 34000), (0, 50000)],
+        )
+        self.assertEqual(
+            [document[part]["duration_us"] for part in ("forward", "backward", "optimizer", "iteration")],
+            [5000, 50000, 0, 55000],
+        )
 
     def test_the_file_goes_through_every_command_unchanged(self):
         for case in ("resnet18", "plain", "accumulated"):
@@ -110,8 +139,10 @@ class Trainings:
         self.assertGreater(document["recorded_with"]["finalize_us"], 0)
         self.assertGreater(document["recorded_with"]["buffer_broadcast_us"], 0)
         self.assertLess(document["recorded_with"]["buffer_broadcast_us"], document["forward"]["duration_us"])
-        self.assertEqual(document["buffers"], [{"dtype": "float32", "bytes": 38400, "tensors": 40},
-                                               {"dtype": "int64", "bytes": 160, "tensors": 20}])
+        self.assertEqual(
+            document["buffers"],
+            [{"dtype": "float32", "bytes": 38400, "tensors": 40}, {"dtype": "int64", "bytes": 160, "tensors": 20}],
+        )
         for entry in document["backward"]["ready"]:
             self.assertGreater(entry["copied_at_us"], entry["at_us"])
         plain = self.document("plain")
@@ -142,6 +173,7 @@ class Trainings:
         def spread(path):
             result = answer("simulate", path, "2xv100-nvlink", "--compute-scale", "1", "--torch", "1.13")
             return next((one for one in result["sensitivities"] if one["source"] == "step_spread"), None)
+
         found = spread(self.folder / "resnet18.json")
         self.assertLess(found["low_us"], 0)
         self.assertGreater(found["high_us"], 0)
@@ -161,16 +193,21 @@ class Trainings:
         self.assertIn("words.weight", names)
         self.assertNotIn("head.weight", names)
         self.assertEqual(self.order("transformer").count(names.index("words.weight")), 1)
-        self.assertEqual(self.document("transformer")["provenance"]["tied_parameters"],
-                         "one gradient each: head.weight = words.weight")
+        self.assertEqual(
+            self.document("transformer")["provenance"]["tied_parameters"],
+            "one gradient each: head.weight = words.weight",
+        )
         names = [parameter["name"] for parameter in self.document("unused")["parameters"]]
-        self.assertEqual(sorted(set(range(7)) - set(self.order("unused"))),
-                         [names.index("unused.weight"), names.index("unused.bias")])
+        self.assertEqual(
+            sorted(set(range(7)) - set(self.order("unused"))),
+            [names.index("unused.weight"), names.index("unused.bias")],
+        )
         marked = [parameter["name"] for parameter in self.document("ignored")["parameters"] if parameter.get("ignored")]
         self.assertEqual(marked, ["used.bias"])
         self.assertEqual(len(self.order("ignored")), 5)
-        marked = [parameter["name"] for parameter in self.document("sparse")["parameters"]
-                  if parameter.get("sparse_gradient")]
+        marked = [
+            parameter["name"] for parameter in self.document("sparse")["parameters"] if parameter.get("sparse_gradient")
+        ]
         self.assertEqual(marked, ["0.weight"])
 
     def test_of_accumulated_backwards_the_synchronised_one_is_recorded(self):
@@ -192,18 +229,25 @@ class Trainings:
         self.assertEqual(document["earlier_micro_batches"]["all_reduced"], 2)
         self.assertNotIn("accumulate", document["recorded_with"])
         self.assertIn("3 of 3 micro-batches a step all-reduced", self.said)
-        simulated = answer("simulate", self.folder / "misplaced.json", "2xv100-nvlink", "--compute-scale", "1", "--torch", self.version)
+        simulated = answer(
+            "simulate", self.folder / "misplaced.json", "2xv100-nvlink", "--compute-scale", "1", "--torch", self.version
+        )
         self.assertTrue(any("no_sync() has to hold forward" in one for one in simulated["warnings"]))
 
     def test_a_communication_hook_is_named(self):
         self.assertIn("allreduce_hook", self.document("own-hook")["provenance"]["comm_hook"])
         self.assertNotIn("comm_hook", self.document("resnet18")["provenance"])
 
-    @unittest.skipUnless(pathlib.Path("/proc/self/schedstat").exists(), "this kernel does not say how threads were scheduled")
+    @unittest.skipUnless(
+        pathlib.Path("/proc/self/schedstat").exists(), "this kernel does not say how threads were scheduled"
+    )
     def test_what_threads_ran_and_waited_for_a_core(self):
         for case in ("resnet18", "loaded"):
             with self.subTest(case):
-                threads, step = self.document(case)["threads"], float(self.document(case)["provenance"]["step_us"].split()[0])
+                threads, step = (
+                    self.document(case)["threads"],
+                    float(self.document(case)["provenance"]["step_us"].split()[0]),
+                )
                 self.assertGreaterEqual(threads["all_running_us"], threads["running_us"])
                 self.assertGreaterEqual(threads["all_waiting_us"], threads["waiting_us"])
                 self.assertGreater(threads["cores"], 0)
@@ -275,7 +319,9 @@ class Trainings:
         self.assertEqual((self.folder / "three" / "hooked-rank0.json").read_text(), again.read_text())
 
     def test_all_reduces_over_gloo_calibrate_nothing_of_nccl(self):
-        outcome = ddpsim("calibrate", self.joined("three", "hooked", 3)[0], "--cluster", "dgx1v", "-o", self.folder / "c.json")
+        outcome = ddpsim(
+            "calibrate", self.joined("three", "hooked", 3)[0], "--cluster", "dgx1v", "-o", self.folder / "c.json"
+        )
         if "has one size only" in outcome.err:  # of four small ones a busy machine may leave no transfer to see
             self.skipTest("the times of this training leave one size")
         self.assertEqual(outcome.code, 0, outcome.err)
@@ -284,8 +330,10 @@ class Trainings:
         self.assertNotIn("calibration", written)
 
     def test_where_all_reduces_cannot_be_seen_it_is_said_and_all_else_recorded(self):
-        cases = [("two/taken", self.both, "taken", "can only be called once"),
-                 ("three/viewed", self.three, "viewed", "a hook cannot divide as DDP does")]
+        cases = [
+            ("two/taken", self.both, "taken", "can only be called once"),
+            ("three/viewed", self.three, "viewed", "a hook cannot divide as DDP does"),
+        ]
         for path, runs, case, words in cases:
             document = json.loads((self.folder / f"{path}-rank0.json").read_text())
             self.assertNotIn("collectives", document["recorded_with"])
@@ -295,12 +343,16 @@ class Trainings:
 
     def test_of_accumulated_backwards_the_last_ones_all_reduces_are_kept(self):
         document = json.loads((self.folder / "two" / "accumulated-hooked-rank0.json").read_text())
-        self.assertEqual([one["bytes"] for one in document["recorded_with"]["collectives"]],
-                         self.both[0][0]["accumulated-hooked"]["buckets"])
+        self.assertEqual(
+            [one["bytes"] for one in document["recorded_with"]["collectives"]],
+            self.both[0][0]["accumulated-hooked"]["buckets"],
+        )
 
     def test_training_is_left_as_it_was(self):
         self.assertTrue(self.facts["numbers"]["same"], "weights differ from those of a training without the recorder")
-        self.assertEqual(set(self.facts["stolen"]["stolen"]), {True}, "AccumulateGrad copied a gradient it used to keep")
+        self.assertEqual(
+            set(self.facts["stolen"]["stolen"]), {True}, "AccumulateGrad copied a gradient it used to keep"
+        )
         for case in ALONE:
             if case != "stolen":
                 self.assertTrue(self.facts[case]["finished"], case)
@@ -389,8 +441,15 @@ class Hostile(unittest.TestCase):
 
     def started(self, code, shell='exec "$@"', **environment):
         """Likewise, of a Python that finds its streams and its environment as they are here when it starts."""
-        run = subprocess.run(["bash", "-c", shell, "", python_with_torch(), "-W", "ignore", "-c", HOSTILE + code, str(RECORDER.parent)], cwd=self.folder,
-                             capture_output=True, text=True, errors="surrogateescape", env={**ENVIRONMENT, **environment}, timeout=patience.seconds(120))
+        run = subprocess.run(
+            ["bash", "-c", shell, "", python_with_torch(), "-W", "ignore", "-c", HOSTILE + code, str(RECORDER.parent)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            env={**ENVIRONMENT, **environment},
+            timeout=patience.seconds(120),
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         return self.looked_through(run.stdout, run.stderr)
 
@@ -426,18 +485,24 @@ assert os.read(reading, 1) == b"{"
         self.assertEqual((self.folder / "made").stat().st_mode & 0o777, (precious.stat().st_mode & 0o777))
 
     def test_a_full_disk(self):
-        said = self.started("""
+        said = self.started(
+            """
 recorder = train(Recorder_of("step.json"))
 print(recorder.finished, recorder.problem)
-""", shell='trap "" XFSZ; ulimit -f 0; exec "$@"')
+""",
+            shell='trap "" XFSZ; ulimit -f 0; exec "$@"',
+        )
         self.assertIn("True step.json cannot be written: File too large", said)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_nobody_can_be_told(self):
         for shell in ('exec "$@" 2>/dev/full', 'exec "$@" 2>&-'):
-            self.started("""
+            self.started(
+                """
 train(Recorder_of("step.json")); train(Recorder_of("no such folder/step.json"))
-""", shell=shell)
+""",
+                shell=shell,
+            )
             json.loads((self.folder / "step.json").read_text())
 
     def test_paths_that_are_none(self):
@@ -457,23 +522,39 @@ train(Recorder_of("step.json", name="na\\x1b]0;x\\x07me\\udcff"))
         self.assertEqual(json.loads((self.folder / "step.json").read_text())["name"], "na\x1b]0;x\x07me\udcff")
 
     def test_variables_of_the_environment(self):
-        for environment in ({"LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict"}, {"RANK": "x", "WORLD_SIZE": "a[$(touch pwned)]", "LOCAL_RANK": "-1"},
-                            {"TMPDIR": "/dev/full", "HOME": "/dev/full", "OMP_NUM_THREADS": "many"}):
-            self.started("""
+        for environment in (
+            {"LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict"},
+            {"RANK": "x", "WORLD_SIZE": "a[$(touch pwned)]", "LOCAL_RANK": "-1"},
+            {"TMPDIR": "/dev/full", "HOME": "/dev/full", "OMP_NUM_THREADS": "many"},
+        ):
+            self.started(
+                """
 train(Recorder_of("step.json", name="\\u00e9"))
-""", **environment)
+""",
+                **environment,
+            )
             json.loads((self.folder / "step.json").read_text(encoding="utf-8"))
             self.assertEqual([one.name for one in self.folder.iterdir()], ["step.json"])
 
     def test_models_that_raise(self):
-        (self.folder / "mine.py").write_text("import torch\ndef raises(): raise KeyError('a\\x1bb')\n"
-                                             "class Odd(torch.nn.Linear):\n    def forward(self, one, two): return one\n"
-                                             "def odd(): return Odd(2, 2), (torch.rand(2),)\ndef three(): return 1, 2, 3\n"
-                                             "def model(): return torch.nn.Linear(2, 2)\n")
+        (self.folder / "mine.py").write_text(
+            "import torch\ndef raises(): raise KeyError('a\\x1bb')\n"
+            "class Odd(torch.nn.Linear):\n    def forward(self, one, two): return one\n"
+            "def odd(): return Odd(2, 2), (torch.rand(2),)\ndef three(): return 1, 2, 3\n"
+            "def model(): return torch.nn.Linear(2, 2)\n"
+        )
         (self.folder / "broken.py").write_text("def (\n")
-        commands = (["mine:raises"], ["mine:odd"], ["mine:three"], ["broken:model"], ["..x:model"], ["mine:model", "--input", "99999999999,99999999999"],
-                    ["mine:model", "--input", "9" * 40], ["mine:model", "--input", "3"],
-                    ["mine:model", "--output", "no such folder/x"])
+        commands = (
+            ["mine:raises"],
+            ["mine:odd"],
+            ["mine:three"],
+            ["broken:model"],
+            ["..x:model"],
+            ["mine:model", "--input", "99999999999,99999999999"],
+            ["mine:model", "--input", "9" * 40],
+            ["mine:model", "--input", "3"],
+            ["mine:model", "--output", "no such folder/x"],
+        )
         for command, (code, _, said) in zip(commands, meta(python_with_torch(), self.folder, *commands)):
             self.assertEqual((code, len(said.splitlines())), (3, 1), f"{command}: {said}")
             self.assertNotIn("\x1b", said)
@@ -492,16 +573,24 @@ class WithoutAGpu(unittest.TestCase):
             "def big():\n"
             "    layers = [torch.nn.Linear(1 << 20, 1 << 20, device='meta'), torch.nn.ReLU(),\n"
             "              torch.nn.Linear(1 << 20, 8, device='meta')]\n"
-            "    return torch.nn.Sequential(*layers), torch.empty(4, 1 << 20, device='meta')\n")
-        runs = meta(PYTHON, self.folder, ["torchvision.models:resnet18", "--input", "2,3,32,32", "--name", "resnet18"], ["mine:big"],
-                    ["torchvision.models:alexnet"], ["torchvision.models:resnet18", "--input", "2,3,32,32", "--device", "meta"])
+            "    return torch.nn.Sequential(*layers), torch.empty(4, 1 << 20, device='meta')\n"
+        )
+        runs = meta(
+            PYTHON,
+            self.folder,
+            ["torchvision.models:resnet18", "--input", "2,3,32,32", "--name", "resnet18"],
+            ["mine:big"],
+            ["torchvision.models:alexnet"],
+            ["torchvision.models:resnet18", "--input", "2,3,32,32", "--device", "meta"],
+        )
         for code, _, err in runs:
             self.assertEqual((code, err), (0, ""))
         orders = [out.partition("order of gradients: ")[2] for _, out, _ in runs]
         documents = [json.loads((self.folder / f"{number}.json").read_text()) for number in range(len(runs))]
 
-        self.assertEqual(runs[0][1],
-                         "wrote 0.json: resnet18, 62 parameters; order of gradients: one backward on the CPU\n")
+        self.assertEqual(
+            runs[0][1], "wrote 0.json: resnet18, 62 parameters; order of gradients: one backward on the CPU\n"
+        )
         self.assertEqual(answer("buckets", self.folder / "0.json")["buckets"], answer("buckets", "resnet18")["buckets"])
         outcome = ddpsim("import", self.folder / "0.json", "-o", self.folder / "again.json")
         self.assertEqual(outcome.code, 0, outcome.err)
@@ -524,13 +613,15 @@ class WithoutAGpu(unittest.TestCase):
 
     def test_bad_input(self):
         (self.folder / "mine.py").write_text("def seven(): return 7\n")
-        cases = [(["torchvision.models"], "is not MODULE:FACTORY"),
-                 (["no_such_module:model"], "no_such_module cannot be imported"),
-                 (["torchvision.models:resnet19"], "torchvision.models has no resnet19"),
-                 (["mine:seven"], "makes a int, not a torch.nn.Module"),
-                 (["torchvision.models:squeezenet1_1", "--input", "2,3,x"], "is not a shape such as 2,3,224,224"),
-                 (["torchvision.models:squeezenet1_1", "--input", "2,3:nn"], "is not a shape such as 2,3,224,224"),
-                 (["torchvision.models:squeezenet1_1", "--input", "2,5,64,64"], "one forward and backward failed")]
+        cases = [
+            (["torchvision.models"], "is not MODULE:FACTORY"),
+            (["no_such_module:model"], "no_such_module cannot be imported"),
+            (["torchvision.models:resnet19"], "torchvision.models has no resnet19"),
+            (["mine:seven"], "makes a int, not a torch.nn.Module"),
+            (["torchvision.models:squeezenet1_1", "--input", "2,3,x"], "is not a shape such as 2,3,224,224"),
+            (["torchvision.models:squeezenet1_1", "--input", "2,3:nn"], "is not a shape such as 2,3,224,224"),
+            (["torchvision.models:squeezenet1_1", "--input", "2,5,64,64"], "one forward and backward failed"),
+        ]
         runs = meta(PYTHON, self.folder, *(command for command, _ in cases))
         for (command, message), (code, _, err) in zip(cases, runs):
             with self.subTest(command=command):

@@ -50,8 +50,9 @@ class Recording:
     def run(self, model=None, count=None, during=None, **options):
         out = io.StringIO()
         with contextlib.redirect_stderr(out):
-            recorder = self.recorder.Recorder(model or self.job.model, self.folder / "step.json", steps=self.steps,
-                                              warmup=self.warmup, **options)
+            recorder = self.recorder.Recorder(
+                model or self.job.model, self.folder / "step.json", steps=self.steps, warmup=self.warmup, **options
+            )
             for k in range(count or self.warmup + 2 * self.steps + 2):
                 if during:
                     during(k)
@@ -73,8 +74,10 @@ class OnGpu(unittest.TestCase):
         job = recording.job
         # Zero is the first node of backward: the fill for the loss's own gradient belongs to the forward window.
         self.assertEqual(document["forward"]["duration_us"], job.FORWARD_US + job.LOSS_US + job.FILL_US)
-        self.assertEqual([(entry["parameter"], entry["at_us"]) for entry in document["backward"]["ready"]],
-                         [(2, 200), (1, 300), (0, 400)])
+        self.assertEqual(
+            [(entry["parameter"], entry["at_us"]) for entry in document["backward"]["ready"]],
+            [(2, 200), (1, 300), (0, 400)],
+        )
         self.assertEqual(document["backward"]["duration_us"], 400)
         self.assertEqual(document["optimizer"]["duration_us"], job.OPTIMIZER_US)
         self.assertEqual(document["iteration"]["duration_us"], 300 + 20 + 2 + 400 + 50)
@@ -113,11 +116,15 @@ class OnGpu(unittest.TestCase):
                 recording = Recording(self, ddp={}, fake=fake)
                 recording.run()
                 document = recording.document()
-                self.assertEqual([(entry["at_us"], entry["copied_at_us"]) for entry in document["backward"]["ready"]],
-                                 [(200, 207), (307, 314), (414, 421)])
+                self.assertEqual(
+                    [(entry["at_us"], entry["copied_at_us"]) for entry in document["backward"]["ready"]],
+                    [(200, 207), (307, 314), (414, 421)],
+                )
                 self.assertEqual(document["backward"]["duration_us"], 421)
-                self.assertEqual(document["recorded_with"],
-                                 {"ddp_hooks": True, "world_size": 1, "nccl_kernels": 0, "finalize_us": 30})
+                self.assertEqual(
+                    document["recorded_with"],
+                    {"ddp_hooks": True, "world_size": 1, "nccl_kernels": 0, "finalize_us": 30},
+                )
                 self.assertEqual(document["provenance"]["bucket_bytes"], "400 800")
                 self.assertEqual(document["provenance"]["ddp_options"], "defaults")
 
@@ -137,15 +144,17 @@ class OnGpu(unittest.TestCase):
         recording.run(collectives=True)
         document = recording.document("step-rank0.json")
         # Full and divided at 210, 320, 430 us; each takes 250.
-        found = [(one["bytes"], one["start_us"], one["duration_us"])
-                 for one in document["recorded_with"]["collectives"]]
+        found = [
+            (one["bytes"], one["start_us"], one["duration_us"]) for one in document["recorded_with"]["collectives"]
+        ]
         self.assertEqual(found, [(120, 210, 250), (80, 460, 250), (40, 710, 250)])
         for one in document["recorded_with"]["collectives"]:
             self.assertLess(one["launch_us"], one["start_us"])  # the host runs ahead
         self.assertEqual(document["recorded_with"]["nccl_kernels"], 2)
         self.assertEqual(document["recorded_with"]["exposed_us"], 960 + 30 - document["backward"]["duration_us"])
-        self.assertEqual([step["name"] for step in document["steps"] if "collectives" in step],
-                         ["recorded 1", "recorded 2"])
+        self.assertEqual(
+            [step["name"] for step in document["steps"] if "collectives" in step], ["recorded 1", "recorded 2"]
+        )
         self.assertEqual(recording.gpu.synchronized, 2)  # nothing waits for the GPU more than without
 
     def test_ddp_around_the_model_is_found_whoever_made_it_and_when(self):
@@ -157,6 +166,7 @@ class OnGpu(unittest.TestCase):
                 def wrap(k):
                     if k == 0 and not before:
                         recording.job.under_ddp({})
+
                 recording.run(model=recording.job.module, during=wrap)
                 document = recording.document("step-rank0.json")
                 self.assertTrue(document["recorded_with"]["ddp_hooks"])
@@ -176,6 +186,7 @@ class OnGpu(unittest.TestCase):
 
         def slow_where_recorded(k):
             recording.job.FORWARD_US = 3000 if k in (4, 6) else 300
+
         recording.run(during=slow_where_recorded)
         # Of 3 (3000 + 422) + 50 us two backwards are not the last; of 3 (300 + 422) + 50 so much remains.
         self.assertAlmostEqual(recording.document()["iteration"]["duration_us"], 2216 * (1 - 6844 / 10316), places=2)
@@ -191,8 +202,10 @@ class OnGpu(unittest.TestCase):
         recording = Recording(self)
         recording.job.twice = {"weight1"}
         recording.run()
-        self.assertEqual([(entry["parameter"], entry["at_us"]) for entry in recording.document()["backward"]["ready"]],
-                         [(2, 200), (0, 400), (1, 500)])
+        self.assertEqual(
+            [(entry["parameter"], entry["at_us"]) for entry in recording.document()["backward"]["ready"]],
+            [(2, 200), (0, 400), (1, 500)],
+        )
         self.assertIn("1 gradients were written again", recording.said)
 
     def test_an_evaluation_before_the_step_is_no_forward_of_it(self):
@@ -202,6 +215,7 @@ class OnGpu(unittest.TestCase):
             recording.torch.grad = False
             recording.job.model(recording.torch.Tensor((5, 3)))
             recording.torch.grad = True
+
         recording.run(during=evaluate)
         document = recording.document()
         self.assertEqual(document["forward"]["duration_us"], 322)
@@ -242,6 +256,7 @@ class OnGpu(unittest.TestCase):
             output = forward(*arguments)
             output.grad_fn = Node("ViewBackward0", [Node("CompiledFunctionBackward")])
             return output
+
         recording.job.module.forward = compiled
         recording.run()
         self.assertIn("the backward is compiled", recording.said)
@@ -261,9 +276,12 @@ class Refusals(unittest.TestCase):
             self.assertFalse(parameter.post_hooks or parameter.hooks or parameter.accumulator.hooks)
 
     def test_models_that_ddp_does_not_reduce(self):
-        for name, message in (("FullyShardedDataParallel", "FSDP shards parameters"),
-                              ("FSDPModule", "FSDP shards parameters"),
-                              ("DataParallel", "without DDP's buckets"), ("DeepSpeedEngine", "without DDP's buckets")):
+        for name, message in (
+            ("FullyShardedDataParallel", "FSDP shards parameters"),
+            ("FSDPModule", "FSDP shards parameters"),
+            ("DataParallel", "without DDP's buckets"),
+            ("DeepSpeedEngine", "without DDP's buckets"),
+        ):
             with self.subTest(name):
                 recording = Recording(self)
                 recording.job.module.__class__ = type(name, (type(recording.job.module),), {})
@@ -295,6 +313,7 @@ class Refusals(unittest.TestCase):
 
         def capture(k):
             recording.gpu.capturing = True
+
         self.refused(recording, "CUDA graph is being captured", during=capture)
 
     def test_a_failure_within_a_hook_neither_stops_training_nor_repeats(self):
@@ -302,6 +321,7 @@ class Refusals(unittest.TestCase):
 
         def break_events(k):
             recording.gpu.fail_events = k >= 5
+
         self.refused(recording, "RuntimeError: CUDA error: out of events", during=break_events)
 
     def test_too_few_steps(self):
@@ -349,6 +369,7 @@ class Refusals(unittest.TestCase):
             if len(calls) == 5:
                 raise MemoryError("of the training itself")
             run_backward()
+
         recording.job.run_backward = sometimes
         step = recording.job.step
 
@@ -357,6 +378,7 @@ class Refusals(unittest.TestCase):
                 step(backwards)
             except MemoryError:
                 pass
+
         recording.job.step = tolerant
         recording.run()
         self.assertIn("median by backward of 1 recorded", recording.document()["provenance"]["steps"])

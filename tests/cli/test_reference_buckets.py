@@ -31,11 +31,9 @@ class ReferenceCases(unittest.TestCase):
                 tensors = [tensors[i] for i in indices]
         else:
             tensors = [(t["numel"], t["dtype"]) for t in case["tensors"]]
-        buckets = assigned(folder, tensors, case["bucket_size_limits"], indices,
-                           case.get("expect_sparse_gradient", ()))
+        buckets = assigned(folder, tensors, case["bucket_size_limits"], indices, case.get("expect_sparse_gradient", ()))
         got = [[b["parameter_indices"], b["bytes"]] for b in buckets]
-        expected = [list(pair) for pair in
-                    zip(case["expected"]["bucket_indices"], case["expected"]["bucket_bytes"])]
+        expected = [list(pair) for pair in zip(case["expected"]["bucket_indices"], case["expected"]["bucket_bytes"])]
         self.assertEqual(got, expected)
         self.assertLessEqual(set(dtype for _, dtype in tensors), set(TORCH_SIZES))
 

@@ -12,8 +12,11 @@ from test_field import FOUND, WRITTEN
 
 
 def refused():
-    return [(name, [word.replace("INPUT", str(folder)) for word in row["run"]], folder)
-            for name, row, folder in WRITTEN + FOUND if row.get("code") == 3]
+    return [
+        (name, [word.replace("INPUT", str(folder)) for word in row["run"]], folder)
+        for name, row, folder in WRITTEN + FOUND
+        if row.get("code") == 3
+    ]
 
 
 def file_in(word):
@@ -39,7 +42,7 @@ class Remedies(unittest.TestCase):
         for k, word in enumerate(words):
             given = file_in(word)
             for other in proposals(said.err, given) if given else []:
-                again = words[:k] + [other] + words[k + 1:]
+                again = words[:k] + [other] + words[k + 1 :]
                 if "--batch N" in said.err:
                     again += ["--batch", "32"]
                 outcome = ddpsim(*again)
@@ -53,7 +56,7 @@ class Remedies(unittest.TestCase):
 
     def test_words_to_write_instead_are_taken(self):
         tried = 0
-        for name, words, folder in refused()[::thorough.cases(1, every_change=4) if SANITIZED else 1]:
+        for name, words, folder in refused()[:: thorough.cases(1, every_change=4) if SANITIZED else 1]:
             if folder.is_dir():
                 with self.subTest(name):
                     tried += self.follow(words)

@@ -25,10 +25,17 @@ class InAFolder(unittest.TestCase):
 class Ranks(InAFolder):
     def warnings(self, recorded, simulated):
         """Of a job of which `recorded` ranks were recorded, on a cluster of so many GPUs."""
-        step = {"forward": {"duration_us": 10}, "backward": {"duration_us": 20, "ready": [
-            {"parameter": 0, "at_us": 20}]}, "recorded_with": {"world_size": 8}}
-        document = {"gpu": "V100", "parameters": [{"name": "w", "shape": [8], "dtype": "float32"}], **step,
-                    "ranks": [{"rank": rank, **step} for rank in recorded]}
+        step = {
+            "forward": {"duration_us": 10},
+            "backward": {"duration_us": 20, "ready": [{"parameter": 0, "at_us": 20}]},
+            "recorded_with": {"world_size": 8},
+        }
+        document = {
+            "gpu": "V100",
+            "parameters": [{"name": "w", "shape": [8], "dtype": "float32"}],
+            **step,
+            "ranks": [{"rank": rank, **step} for rank in recorded],
+        }
         told = answer("simulate", self.write(document), f"node:1 gpu:{simulated}xV100 nvswitch:150GBps")
         return [one for one in told["warnings"] if "recorded" in one and "ranks" in one]
 
@@ -36,14 +43,20 @@ class Ranks(InAFolder):
         self.assertEqual(self.warnings([0, 1, 2, 3], 4), [])
 
     def test_some_repeat_others(self):
-        self.assertEqual(self.warnings([0, 1, 2], 4), [
-            "3 of the cluster's 4 ranks replay their own recording, the others repeat the 3 recorded, in order: "
-            "stragglers rarer than 1 in 3 are not in it, and shared data loading or storage may make more ranks "
-            "late than this"])
+        self.assertEqual(
+            self.warnings([0, 1, 2], 4),
+            [
+                "3 of the cluster's 4 ranks replay their own recording, the others repeat the 3 recorded, in order: "
+                "stragglers rarer than 1 in 3 are not in it, and shared data loading or storage may make more ranks "
+                "late than this"
+            ],
+        )
 
     def test_some_are_left_out(self):
-        self.assertEqual(self.warnings([0, 1, 2, 3, 4], 4), [
-            "1 of the 5 ranks recorded are beyond the cluster's 4 and left out, however late they were"])
+        self.assertEqual(
+            self.warnings([0, 1, 2, 3, 4], 4),
+            ["1 of the 5 ranks recorded are beyond the cluster's 4 and left out, however late they were"],
+        )
 
     def test_both(self):
         told = self.warnings([0, 1, 6], 4)
@@ -58,8 +71,7 @@ class Buckets(InAFolder):
     def job(self, ready=True):
         document = {"parameters": [{"name": f"p{k}", "shape": [MIB // 4], "dtype": "float32"} for k in range(6)]}
         if ready:
-            document["backward"] = {"duration_us": 6, "ready": [
-                {"parameter": 5 - k, "at_us": k} for k in range(6)]}
+            document["backward"] = {"duration_us": 6, "ready": [{"parameter": 5 - k, "at_us": k} for k in range(6)]}
         return self.write(document)
 
     def sizes(self, *options, **keywords):
@@ -114,14 +126,16 @@ class LoggedBuckets(InAFolder):
         self.assertIn("With --torch 1.5 they match.", self.told(old))
 
     def test_what_no_version_builds_is_said(self):
-        self.assertIn("No PyTorch version's rules give the logged ones with this cap",
-                      self.told([20000000, 26758048]))
+        self.assertIn("No PyTorch version's rules give the logged ones with this cap", self.told([20000000, 26758048]))
 
     def test_another_cap_is_named(self):
-        self.assertIn("DDP ran with the default cap: leave --bucket-cap-mb out.",
-                      self.told(self.DEFAULT, "--bucket-cap-mb", "5"))
-        self.assertIn("DDP ran with another cap: 3 MiB.",
-                      self.told(self.DEFAULT, "--bucket-cap-mb", "5", bucket_cap_bytes=3 * MIB))
+        self.assertIn(
+            "DDP ran with the default cap: leave --bucket-cap-mb out.", self.told(self.DEFAULT, "--bucket-cap-mb", "5")
+        )
+        self.assertIn(
+            "DDP ran with another cap: 3 MiB.",
+            self.told(self.DEFAULT, "--bucket-cap-mb", "5", bucket_cap_bytes=3 * MIB),
+        )
 
 
 class Import(InAFolder):
@@ -158,22 +172,30 @@ class Import(InAFolder):
 
 class Compare(InAFolder):
     def job(self):
-        return self.write({"gpu": "V100", "parameters": [{"name": "w", "shape": [8], "dtype": "float32"}],
-                           "forward": {"duration_us": 1000},
-                           "backward": {"duration_us": 2000, "ready": [{"parameter": 0, "at_us": 2000}]}})
+        return self.write(
+            {
+                "gpu": "V100",
+                "parameters": [{"name": "w", "shape": [8], "dtype": "float32"}],
+                "forward": {"duration_us": 1000},
+                "backward": {"duration_us": 2000, "ready": [{"parameter": 0, "at_us": 2000}]},
+            }
+        )
 
     def test_a_warning_of_some_clusters_says_of_which(self):
         a100 = "node:1 gpu:2xA100 nvswitch:300GBps"
         warnings = answer("compare", self.job(), "dgx1v", a100, "--compute-scale", "2±0.5")["warnings"]
-        self.assertEqual([one for one in warnings if "compute is scaled by" in one],
-                         [f"{a100}: compute is scaled by 2 (1.5 to 2.5), which no measurement of this workload "
-                          "confirms"])
+        self.assertEqual(
+            [one for one in warnings if "compute is scaled by" in one],
+            [f"{a100}: compute is scaled by 2 (1.5 to 2.5), which no measurement of this workload confirms"],
+        )
 
     def test_a_warning_of_all_is_told_once_and_plainly(self):
         job = self.write({"parameter_order": "assumed", **json.loads(self.job().read_text())})
         warnings = answer("compare", job, "dgx1v@2", "dgx1v@4")["warnings"]
-        self.assertEqual([one for one in warnings if "order of parameters" in one],
-                         ["the order of parameters is assumed, not recorded: construction buckets may differ"])
+        self.assertEqual(
+            [one for one in warnings if "order of parameters" in one],
+            ["the order of parameters is assumed, not recorded: construction buckets may differ"],
+        )
 
     def test_the_next_command_tunes_the_one_that_trains_most(self):
         self.job()
@@ -184,10 +206,13 @@ class Compare(InAFolder):
 class List(unittest.TestCase):
     def test_a_model_is_summed_up(self):
         entries = {entry["name"]: entry["summary"] for entry in answer("list")["models"]}
-        self.assertEqual(entries["alexnet"], "16 parameters, 244403360 bytes of fp32 gradients; estimates: batch 128 "
-                                             "of 224 pixels a side")
-        self.assertEqual(entries["gpt2"], "148 parameters, 497759232 bytes of fp32 gradients; estimates: batch 8 of "
-                                          "1024 tokens")
+        self.assertEqual(
+            entries["alexnet"],
+            "16 parameters, 244403360 bytes of fp32 gradients; estimates: batch 128 of 224 pixels a side",
+        )
+        self.assertEqual(
+            entries["gpt2"], "148 parameters, 497759232 bytes of fp32 gradients; estimates: batch 8 of 1024 tokens"
+        )
         self.assertIn("  alexnet ", ddpsim("list").out)
 
 

@@ -9,8 +9,14 @@ import scheme_logs
 from command import answer, workload, write_json
 
 # What the trainings' own calls, or a library's settings, say that no option of --scheme does.
-UNSAID = {"last", "reshard_after_backward", "overlap", "reduce_scatter", "use_multi_rank_bucket_allreduce",
-          "round_robin_gradients"}
+UNSAID = {
+    "last",
+    "reshard_after_backward",
+    "overlap",
+    "reduce_scatter",
+    "use_multi_rank_bucket_allreduce",
+    "round_robin_gradients",
+}
 
 
 def said(scheme, options):
@@ -28,7 +34,9 @@ def said(scheme, options):
         options["param_dtype"] = options.pop("dtype")
     if scheme == "fsdp2" and options.get("reshard_after_forward") and root is None:
         options["reshard_root"] = True
-    keys = ",".join(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items())
+    keys = ",".join(
+        f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items()
+    )
     return scheme + (":" + keys if keys else "")
 
 
@@ -43,7 +51,7 @@ def weights_first(model):
     for k, path in enumerate(ready[:-1]):
         weight = path.removesuffix("bias") + "weight"
         if ready[k + 1] == weight != path and len(model["parameters"][weight]) == 2:
-            ready[k:k + 2] = [weight, path]
+            ready[k : k + 2] = [weight, path]
     return ready
 
 
@@ -56,7 +64,10 @@ def by_kind_of_container(scheme, training, parameters):
     if options.get("wrap") != "size":
         return False
     units = {unit for *_, unit in scheme_logs.collectives(training["log"])} - {"root"}
-    below = {unit: {path[len(unit) + 1:].split(".")[0] for path in parameters if path.startswith(unit + ".")} for unit in units}
+    below = {
+        unit: {path[len(unit) + 1 :].split(".")[0] for path in parameters if path.startswith(unit + ".")}
+        for unit in units
+    }
     return any(all(name.isdigit() for name in names) for names in below.values())
 
 
@@ -74,15 +85,31 @@ class SchemeCollectives(unittest.TestCase):
         names = list(model["parameters"])
         ready = weights_first(model) if weights_come_first else model["ready"]
         ready = [path for path in ready if not within(path, frozen)]
-        parameters = [{"name": path, "shape": shape, "dtype": "float32", **({"frozen": True} if within(path, frozen) else {})}
-                      for path, shape in model["parameters"].items()]
+        parameters = [
+            {"name": path, "shape": shape, "dtype": "float32", **({"frozen": True} if within(path, frozen) else {})}
+            for path, shape in model["parameters"].items()
+        ]
         return write_json(self.folder / "workload.json", workload(parameters, [names.index(path) for path in ready]))
 
     def simulated(self, training, scheme):
         workload = self.workload(training["model"], scheme.startswith("zero3"), training["options"].get("frozen", ""))
-        result = answer("simulate", workload, f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps", "--compute-scale", "1",
-                        "--torch", scheme_logs.PYTORCH, "--optimizer", "sgd", "--backend", "gloo",
-                        "--accumulate", training["options"].get("accumulate", 1), "--scheme", scheme)
+        result = answer(
+            "simulate",
+            workload,
+            f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
+            "--compute-scale",
+            "1",
+            "--torch",
+            scheme_logs.PYTORCH,
+            "--optimizer",
+            "sgd",
+            "--backend",
+            "gloo",
+            "--accumulate",
+            training["options"].get("accumulate", 1),
+            "--scheme",
+            scheme,
+        )
         return [(each["kind"], each["bytes"], each["phase"], each["unit"]) for each in result["collectives"]]
 
     def hold(self, scheme, trainings, logged_in=None):
@@ -95,12 +122,18 @@ class SchemeCollectives(unittest.TestCase):
             if words is None or by_kind_of_container(scheme, training, self.models[training["model"]]["parameters"]):
                 continue
             held += 1
-            with self.subTest(words, model=training["model"], ranks=training["ranks"],
-                              accumulate=training["options"].get("accumulate", 1),
-                              frozen=training["options"].get("frozen")):
+            with self.subTest(
+                words,
+                model=training["model"],
+                ranks=training["ranks"],
+                accumulate=training["options"].get("accumulate", 1),
+                frozen=training["options"].get("frozen"),
+            ):
                 logged = scheme_logs.collectives(training["log"])
                 known = 4 if all(unit for *_, unit in logged) else 3
-                self.assertEqual([each[:known] for each in self.simulated(training, words)], [each[:known] for each in logged])
+                self.assertEqual(
+                    [each[:known] for each in self.simulated(training, words)], [each[:known] for each in logged]
+                )
         self.assertEqual(held, trainings)
 
     def test_fsdp1(self):

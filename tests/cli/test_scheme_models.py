@@ -7,14 +7,40 @@ import unittest
 
 from command import answer
 
-CLUSTERS = ["node:1 gpu:1xA100", "node:1 gpu:2xA100 pcie:25GBps", "node:1 gpu:8xA100 nvswitch:300GBps",
-            "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", "node:32 gpu:1xA100 nic:1x100Gbps:ib"]
-SCHEMES = ["naive", "naive:when=backward", "fsdp1", "fsdp1:backward_prefetch=post,strategy=shard_grad_op,no_sync=false",
-           "fsdp1:strategy=hybrid_shard,forward_prefetch=true,param_dtype=bf16,reduce_dtype=fp32", "fsdp1:strategy=no_shard,wrap=size",
-           "fsdp1:wrap=leaves,backward_prefetch=none,limit_all_gathers=false", "fsdp2", "fsdp2:reshard_after_forward=false,wrap=none",
-           "fsdp2:wrap=leaves,param_dtype=bf16,reshard_root=true", "zero1", "zero2", "zero3", "megatron", "zero_redundancy"]
-PARTS = ["forward_us", "backward_us", "exposed_communication_us", "finalize_us", "optimizer_us", "stall_us", "slowest_gpu_us",
-         "unexplained_us"]
+CLUSTERS = [
+    "node:1 gpu:1xA100",
+    "node:1 gpu:2xA100 pcie:25GBps",
+    "node:1 gpu:8xA100 nvswitch:300GBps",
+    "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
+    "node:32 gpu:1xA100 nic:1x100Gbps:ib",
+]
+SCHEMES = [
+    "naive",
+    "naive:when=backward",
+    "fsdp1",
+    "fsdp1:backward_prefetch=post,strategy=shard_grad_op,no_sync=false",
+    "fsdp1:strategy=hybrid_shard,forward_prefetch=true,param_dtype=bf16,reduce_dtype=fp32",
+    "fsdp1:strategy=no_shard,wrap=size",
+    "fsdp1:wrap=leaves,backward_prefetch=none,limit_all_gathers=false",
+    "fsdp2",
+    "fsdp2:reshard_after_forward=false,wrap=none",
+    "fsdp2:wrap=leaves,param_dtype=bf16,reshard_root=true",
+    "zero1",
+    "zero2",
+    "zero3",
+    "megatron",
+    "zero_redundancy",
+]
+PARTS = [
+    "forward_us",
+    "backward_us",
+    "exposed_communication_us",
+    "finalize_us",
+    "optimizer_us",
+    "stall_us",
+    "slowest_gpu_us",
+    "unexplained_us",
+]
 EXPOSED = ["exposed_forward_us", "exposed_backward_us", "exposed_optimizer_us"]
 ROUNDED = 2e-5  # of a document's figures, together
 
@@ -23,7 +49,9 @@ class SchemeModels(unittest.TestCase):
     def hold(self, step, micro_batches):
         self.assertAlmostEqual(sum(step[part] for part in PARTS), step["iteration_us"], delta=ROUNDED)
         self.assertAlmostEqual(sum(step[part] for part in EXPOSED), step["exposed_communication_us"], delta=ROUNDED)
-        self.assertAlmostEqual(step["alone_us"] + sum(each["us"] for each in step["loss"]), step["iteration_us"], delta=10 * ROUNDED)
+        self.assertAlmostEqual(
+            step["alone_us"] + sum(each["us"] for each in step["loss"]), step["iteration_us"], delta=10 * ROUNDED
+        )
         self.assertGreaterEqual(min(step[part] for part in PARTS + EXPOSED), 0)
         if step["overlap"] is not None:
             self.assertTrue(0 <= step["overlap"] <= 1, step["overlap"])
@@ -43,11 +71,23 @@ class SchemeModels(unittest.TestCase):
         for number, model in enumerate(models):
             for _ in range(number % 7):  # so that models meet different pairs
                 next(turns)
-            for scheme in SCHEMES[number % 3::3]:
+            for scheme in SCHEMES[number % 3 :: 3]:
                 micro_batches, cluster = next(turns)
                 with self.subTest(model=model, scheme=scheme, cluster=cluster, micro_batches=micro_batches):
-                    self.hold(answer("simulate", f"{model}@A100", cluster, "--scheme", scheme, "--accumulate", micro_batches,
-                                     "--memory", "10TB"), micro_batches)
+                    self.hold(
+                        answer(
+                            "simulate",
+                            f"{model}@A100",
+                            cluster,
+                            "--scheme",
+                            scheme,
+                            "--accumulate",
+                            micro_batches,
+                            "--memory",
+                            "10TB",
+                        ),
+                        micro_batches,
+                    )
 
 
 if __name__ == "__main__":

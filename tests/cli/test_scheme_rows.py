@@ -16,11 +16,30 @@ from scheme_wire import link_rate, sent_bytes  # noqa: E402
 
 
 def row(**changes):
-    made = {"row_id": "made-up", "source": "somebody", "source_ref": "", "model": "Llama2-7B", "params_M": "6740",
-            "framework": "PyTorch", "gpu": "A100-80GB", "gpus_per_node": "8", "nodes": "2", "n_gpus": "16",
-            "network": "1600 Gb/s RoCE between nodes", "precision": "bf16", "per_gpu_batch": "2", "metric": "tokens/s per GPU",
-            "baseline_gpus": "", "value_1gpu": "", "value_ngpu": "3000", "scaling_efficiency": "", "flags": "",
-            "notes": "", "scheme": "FSDP1 FULL_SHARD", "scheme_settings": "seq=2048"}
+    made = {
+        "row_id": "made-up",
+        "source": "somebody",
+        "source_ref": "",
+        "model": "Llama2-7B",
+        "params_M": "6740",
+        "framework": "PyTorch",
+        "gpu": "A100-80GB",
+        "gpus_per_node": "8",
+        "nodes": "2",
+        "n_gpus": "16",
+        "network": "1600 Gb/s RoCE between nodes",
+        "precision": "bf16",
+        "per_gpu_batch": "2",
+        "metric": "tokens/s per GPU",
+        "baseline_gpus": "",
+        "value_1gpu": "",
+        "value_ngpu": "3000",
+        "scaling_efficiency": "",
+        "flags": "",
+        "notes": "",
+        "scheme": "FSDP1 FULL_SHARD",
+        "scheme_settings": "seq=2048",
+    }
     return {**made, **changes}
 
 
@@ -35,35 +54,55 @@ class Schemes(unittest.TestCase):
         self.assertEqual(scheme(scheme="FSDP1 SHARD_GRAD_OP"), f"fsdp1:strategy=shard_grad_op,{half}")
         self.assertEqual(scheme(scheme="FSDP1 _HYBRID_SHARD_ZERO2"), f"fsdp1:strategy=hybrid_shard_zero2,{half}")
         self.assertEqual(scheme(scheme="FSDP1 (torch 2.3 nightly Nov 2023)"), f"fsdp1:{half}")
-        self.assertEqual(scheme(scheme="FSDP2", framework="torchtitan FSDP2 (2024)"),
-                         f"fsdp2:{half},reduce_dtype=fp32,reshard_root=true")
+        self.assertEqual(
+            scheme(scheme="FSDP2", framework="torchtitan FSDP2 (2024)"),
+            f"fsdp2:{half},reduce_dtype=fp32,reshard_root=true",
+        )
         self.assertEqual(scheme(scheme="DeepSpeed ZeRO-2"), "zero2")
         self.assertEqual(scheme(scheme="DeepSpeed ZeRO stage 1"), "zero1")
         self.assertEqual(scheme(scheme="DDP"), "ddp")
         self.assertEqual(scheme(scheme="DataParallel", nodes="1", n_gpus="8"), "data_parallel")
-        self.assertEqual(scheme(scheme="parameter server in one process (variables on CPU)", nodes="1", n_gpus="8"),
-                         "parameter_server:servers=host,pull=forward")
+        self.assertEqual(
+            scheme(scheme="parameter server in one process (variables on CPU)", nodes="1", n_gpus="8"),
+            "parameter_server:servers=host,pull=forward",
+        )
         several = "as many PS as workers except 8 instances (6 PS); seq=8"
-        self.assertEqual(scheme(scheme="parameter server synchronous (distributed)", scheme_settings=several), "parameter_server")
-        self.assertEqual(scheme(scheme="parameter server synchronous (distributed)", scheme_settings=several, nodes="8",
-                                n_gpus="64"), "parameter_server:servers=6")
-        self.assertEqual(scheme(scheme="BytePS PS sync (2 CPU server VMs)"),
-                         "parameter_server:servers=2,colocated=false,placement=partitioned,update=worker")
+        self.assertEqual(
+            scheme(scheme="parameter server synchronous (distributed)", scheme_settings=several), "parameter_server"
+        )
+        self.assertEqual(
+            scheme(
+                scheme="parameter server synchronous (distributed)", scheme_settings=several, nodes="8", n_gpus="64"
+            ),
+            "parameter_server:servers=6",
+        )
+        self.assertEqual(
+            scheme(scheme="BytePS PS sync (2 CPU server VMs)"),
+            "parameter_server:servers=2,colocated=false,placement=partitioned,update=worker",
+        )
         self.assertEqual(scheme(scheme="replicated all-reduce"), "naive:when=gradient")
         self.assertEqual(scheme(scheme="single GPU", n_gpus="1", nodes="1"), "none")
 
     def test_what_the_program_does_not_know_is_named(self):
-        for stated, reason in (("parameter server in one process (variables on GPU)", "parameter server on GPUs"),
-                               ("BytePS", "BytePS"), ("BytePS async PS", "BytePS"), ("DeepSpeed ZenFlow", "a step late"),
-                               ("FSDP2+TP", "parallel inside"), ("DeepSpeed ZeRO-1/2", "stage of ZeRO"),
-                               ("replicated all-reduce (no NCCL)", "by copies"), ("Gossip", "Gossip")):
+        for stated, reason in (
+            ("parameter server in one process (variables on GPU)", "parameter server on GPUs"),
+            ("BytePS", "BytePS"),
+            ("BytePS async PS", "BytePS"),
+            ("DeepSpeed ZenFlow", "a step late"),
+            ("FSDP2+TP", "parallel inside"),
+            ("DeepSpeed ZeRO-1/2", "stage of ZeRO"),
+            ("replicated all-reduce (no NCCL)", "by copies"),
+            ("Gossip", "Gossip"),
+        ):
             with self.assertRaisesRegex(rows.NotPredicted, "scheme not modelled: .*" + reason, msg=stated):
                 scheme(scheme=stated)
 
     def test_offload(self):
-        there = {"DeepSpeed ZeRO-3 + CPU offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
-                 "DeepSpeed ZeRO-3 Offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
-                 "DeepSpeed ZeRO-Offload (cores bound)": "zero2:offload_optimizer=cpu"}
+        there = {
+            "DeepSpeed ZeRO-3 + CPU offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
+            "DeepSpeed ZeRO-3 Offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
+            "DeepSpeed ZeRO-Offload (cores bound)": "zero2:offload_optimizer=cpu",
+        }
         sharded = {"scheme": "FSDP1 FULL_SHARD", "scheme_settings": "seq=8; cpu offload", "flags": "offload"}
         for stated, text in there.items():
             self.assertEqual(scheme(scheme=stated), text)
@@ -75,57 +114,114 @@ class Schemes(unittest.TestCase):
 
     def test_stacks_differ_in_what_they_pass_on(self):
         composer = {"framework": "Composer/llm-foundry, PyTorch FSDP", "precision": "amp_bf16"}
-        self.assertEqual(scheme(**composer, scheme_settings="mp=DEFAULT; seq=2048"),
-                         "fsdp1:param_dtype=bf16,reduce_dtype=fp32,backward_prefetch=post")
-        self.assertEqual(scheme(**composer, scheme_settings="mp=PURE; seq=2048"),
-                         "fsdp1:param_dtype=bf16,backward_prefetch=post")
-        self.assertEqual(scheme(framework="accelerate + PyTorch FSDP (2022)", precision="fp16",
-                                scheme_settings="min_num_params=2K; seq=8"),
-                         "fsdp1:wrap=size,min_num_params=2000,backward_prefetch=none,limit_all_gathers=false")
-        self.assertEqual(scheme(scheme="DeepSpeed ZeRO-2",
-                                scheme_settings="overlap_comm=true; reduce_bucket=allgather_bucket=2e8; seq=8"),
-                         "zero2:overlap_comm=true,reduce_bucket_size=200000000,allgather_bucket_size=200000000")
+        self.assertEqual(
+            scheme(**composer, scheme_settings="mp=DEFAULT; seq=2048"),
+            "fsdp1:param_dtype=bf16,reduce_dtype=fp32,backward_prefetch=post",
+        )
+        self.assertEqual(
+            scheme(**composer, scheme_settings="mp=PURE; seq=2048"), "fsdp1:param_dtype=bf16,backward_prefetch=post"
+        )
+        self.assertEqual(
+            scheme(
+                framework="accelerate + PyTorch FSDP (2022)",
+                precision="fp16",
+                scheme_settings="min_num_params=2K; seq=8",
+            ),
+            "fsdp1:wrap=size,min_num_params=2000,backward_prefetch=none,limit_all_gathers=false",
+        )
+        self.assertEqual(
+            scheme(
+                scheme="DeepSpeed ZeRO-2",
+                scheme_settings="overlap_comm=true; reduce_bucket=allgather_bucket=2e8; seq=8",
+            ),
+            "zero2:overlap_comm=true,reduce_bucket_size=200000000,allgather_bucket_size=200000000",
+        )
 
     def test_micro_batches_are_reduced_each_or_once(self):
         def options(**changes):
             job = rows.job_of(row(**changes))
             return job.options, job.scheme_options.get("no_sync"), job.syncs_each
+
         composer = {"framework": "Composer/llm-foundry, PyTorch FSDP"}
-        self.assertEqual(options(**composer, scheme_settings="grad_accum=3; seq=8"), (["--accumulate", "3"], "false", True))
+        self.assertEqual(
+            options(**composer, scheme_settings="grad_accum=3; seq=8"), (["--accumulate", "3"], "false", True)
+        )
         self.assertEqual(options(**composer, scheme_settings="grad_accum=1; seq=8"), ([], None, False))
         self.assertEqual(options(scheme="DDP", scheme_settings="accum 4; seq=8"), (["--accumulate", "4"], None, False))
-        self.assertEqual(options(scheme="DDP gradient accumulation",
-                                 scheme_settings="accumulation=4; every micro-batch synced; seq=8"),
-                         ([], None, True))
+        self.assertEqual(
+            options(
+                scheme="DDP gradient accumulation", scheme_settings="accumulation=4; every micro-batch synced; seq=8"
+            ),
+            ([], None, True),
+        )
 
     def test_checkpointing(self):
-        for settings, kind in (("act_ckpt=True", "full"), ("act_ckpt=False", "none"), ("selective act ckpt; compile", "selective"),
-                               ("no act ckpt; compile", "none"), ("full act ckpt", "full"), ("layers with act ckpt=0", "none"),
-                               ("selective per-op act ckpt", "selective"), ("act ckpt; seq=8", "full"),
-                               ("layers with act ckpt=10", "10"), ("", "none")):
+        for settings, kind in (
+            ("act_ckpt=True", "full"),
+            ("act_ckpt=False", "none"),
+            ("selective act ckpt; compile", "selective"),
+            ("no act ckpt; compile", "none"),
+            ("full act ckpt", "full"),
+            ("layers with act ckpt=0", "none"),
+            ("selective per-op act ckpt", "selective"),
+            ("act ckpt; seq=8", "full"),
+            ("layers with act ckpt=10", "10"),
+            ("", "none"),
+        ):
             self.assertEqual(rows.checkpointing_of(settings), kind, settings)
         with self.assertRaisesRegex(rows.NotPredicted, "checkpointing of every other"):
             scheme(scheme_settings="seq=2048; selective per-layer act ckpt")
 
     def test_a_script_fills_in_what_a_row_leaves_open(self):
-        belle = {"source": "LianjiaTech/BELLE", "source_ref": "LianjiaTech/BELLE#402", "model": "BLOOM-560M",
-                 "gpu": "TITAN RTX 24GB", "gpus_per_node": "2", "nodes": "1", "n_gpus": "2", "network": "", "precision": "",
-                 "metric": "batches/s", "per_gpu_batch": "1"}
+        belle = {
+            "source": "LianjiaTech/BELLE",
+            "source_ref": "LianjiaTech/BELLE#402",
+            "model": "BLOOM-560M",
+            "gpu": "TITAN RTX 24GB",
+            "gpus_per_node": "2",
+            "nodes": "1",
+            "n_gpus": "2",
+            "network": "",
+            "precision": "",
+            "metric": "batches/s",
+            "per_gpu_batch": "1",
+        }
         job = rows.job_of(row(**belle, scheme="DeepSpeed ZeRO-1"))
-        self.assertEqual((job.checkpointing, job.micro_batches, job.precision, job.options),
-                         ("full", 4, "amp", ["--accumulate", "4"]))
-        self.assertEqual(scheme(**belle, scheme="DeepSpeed ZeRO-3"),
-                         "zero3:stage3_param_persistence_threshold=10000,stage3_max_live_parameters=30000000,"
-                         "stage3_prefetch_bucket_size=30000000")
-        stated = rows.job_of(row(**{**belle, "precision": "fp32"}, scheme="DeepSpeed ZeRO-1",
-                                 scheme_settings="seq=8; no act ckpt; accum 2"))
+        self.assertEqual(
+            (job.checkpointing, job.micro_batches, job.precision, job.options),
+            ("full", 4, "amp", ["--accumulate", "4"]),
+        )
+        self.assertEqual(
+            scheme(**belle, scheme="DeepSpeed ZeRO-3"),
+            "zero3:stage3_param_persistence_threshold=10000,stage3_max_live_parameters=30000000,"
+            "stage3_prefetch_bucket_size=30000000",
+        )
+        stated = rows.job_of(
+            row(
+                **{**belle, "precision": "fp32"},
+                scheme="DeepSpeed ZeRO-1",
+                scheme_settings="seq=8; no act ckpt; accum 2",
+            )
+        )
         self.assertEqual((stated.checkpointing, stated.micro_batches, stated.precision), ("none", 2, "fp32"))
-        self.assertEqual(rows.job_of(row(**{**belle, "source": "somebody"}, scheme="DeepSpeed ZeRO-1")).micro_batches, 1)
+        self.assertEqual(
+            rows.job_of(row(**{**belle, "source": "somebody"}, scheme="DeepSpeed ZeRO-1")).micro_batches, 1
+        )
 
     def test_a_script_may_contradict_a_row_s_precision_under_fsdp_alone(self):
-        page = {"source": "huggingface/blog", "source_ref": "huggingface/blog@0:pytorch-fsdp.md", "model": "GPT-2 Large 762M",
-                "gpu": "Titan RTX 24GB", "gpus_per_node": "2", "nodes": "1", "n_gpus": "2", "network": "",
-                "precision": "fp16", "framework": "accelerate + PyTorch FSDP (2022)", "scheme_settings": ""}
+        page = {
+            "source": "huggingface/blog",
+            "source_ref": "huggingface/blog@0:pytorch-fsdp.md",
+            "model": "GPT-2 Large 762M",
+            "gpu": "Titan RTX 24GB",
+            "gpus_per_node": "2",
+            "nodes": "1",
+            "n_gpus": "2",
+            "network": "",
+            "precision": "fp16",
+            "framework": "accelerate + PyTorch FSDP (2022)",
+            "scheme_settings": "",
+        }
         sharded, replicated = (rows.job_of(row(**page, scheme=name)) for name in ("FSDP1 FULL_SHARD", "DDP"))
         self.assertEqual((sharded.precision, replicated.precision, sharded.sequence), ("fp32", "amp", 128))
         self.assertEqual(sharded.cluster, "node:1 gpu:2xTITANRTX nvlink:2x25GBps")
@@ -133,8 +229,17 @@ class Schemes(unittest.TestCase):
         self.assertEqual(rows.with_other_links(sharded), [])
 
     def test_parameters_a_script_loads_in_bfloat16_are_so_under_any_scheme(self):
-        page = {"source": "whyNLP/tinyllama", "model": "TinyLlama 1.1B", "gpu": "RTX 4090", "gpus_per_node": "2", "nodes": "1",
-                "n_gpus": "2", "network": "", "precision": "", "scheme_settings": "accum 4"}
+        page = {
+            "source": "whyNLP/tinyllama",
+            "model": "TinyLlama 1.1B",
+            "gpu": "RTX 4090",
+            "gpus_per_node": "2",
+            "nodes": "1",
+            "n_gpus": "2",
+            "network": "",
+            "precision": "",
+            "scheme_settings": "accum 4",
+        }
         self.assertTrue(rows.job_of(row(**page, scheme="DDP")).arrives_in_bf16)
         self.assertEqual(rows.job_of(row(**page, scheme="DDP")).sequence, 2048)
         self.assertFalse(rows.job_of(row(scheme="DDP")).arrives_in_bf16)
@@ -151,16 +256,28 @@ class Clusters(unittest.TestCase):
 
     def test_a_row_s_words_become_a_line(self):
         self.assertEqual(self.line(), "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:roce")
-        self.assertEqual(self.line(network="8 x 200 Gb/s HDR per VM"), "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib")
-        self.assertEqual(self.line(gpu="H100", network="NVLink within host of 8; 400 Gb/s RDMA per GPU between hosts"),
-                         "node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib")
-        self.assertEqual(self.line(gpu="H200", network="NVLink; one 400 Gb/s CX-7 per GPU"),
-                         "node:2 gpu:8xH200 nvswitch:450GBps nic:8x400Gbps:ib")
-        self.assertEqual(self.line(gpu="P100-SXM2", nodes="1", n_gpus="8", network="DGX-1 (P100, NVLink)", precision="fp32"),
-                         "node:1 gpu:8xP100 nvlink:4x20GBps:cube")
-        self.assertEqual(self.line(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2"), "node:1 gpu:2xRTX4090 pcie:31.5GBps")
-        self.assertEqual(self.line(gpu="V100", gpus_per_node="1", n_gpus="2", network="cloud TCP 13.7-21 Gb/s measured"),
-                         "node:2 gpu:1xV100 nic:1x13.7Gbps:tcp")
+        self.assertEqual(
+            self.line(network="8 x 200 Gb/s HDR per VM"), "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib"
+        )
+        self.assertEqual(
+            self.line(gpu="H100", network="NVLink within host of 8; 400 Gb/s RDMA per GPU between hosts"),
+            "node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib",
+        )
+        self.assertEqual(
+            self.line(gpu="H200", network="NVLink; one 400 Gb/s CX-7 per GPU"),
+            "node:2 gpu:8xH200 nvswitch:450GBps nic:8x400Gbps:ib",
+        )
+        self.assertEqual(
+            self.line(gpu="P100-SXM2", nodes="1", n_gpus="8", network="DGX-1 (P100, NVLink)", precision="fp32"),
+            "node:1 gpu:8xP100 nvlink:4x20GBps:cube",
+        )
+        self.assertEqual(
+            self.line(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2"), "node:1 gpu:2xRTX4090 pcie:31.5GBps"
+        )
+        self.assertEqual(
+            self.line(gpu="V100", gpus_per_node="1", n_gpus="2", network="cloud TCP 13.7-21 Gb/s measured"),
+            "node:2 gpu:1xV100 nic:1x13.7Gbps:tcp",
+        )
 
     def test_what_is_taken_as_usual_is_said(self):
         self.assertEqual(rows.job_of(row()).assumed, [])
@@ -169,10 +286,14 @@ class Clusters(unittest.TestCase):
         self.assertEqual(len(silent.assumed), 2)
 
     def test_a_pair_of_cards_may_be_bridged(self):
-        pair = rows.job_of(row(gpu="TITAN RTX 24GB", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32"))
+        pair = rows.job_of(
+            row(gpu="TITAN RTX 24GB", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32")
+        )
         self.assertEqual(pair.cluster, "node:1 gpu:2xTITANRTX pcie:15.75GBps")
         self.assertTrue(pair.guesses_links)
-        self.assertEqual([job.cluster for job in rows.with_other_links(pair)], ["node:1 gpu:2xTITANRTX nvlink:2x25GBps"])
+        self.assertEqual(
+            [job.cluster for job in rows.with_other_links(pair)], ["node:1 gpu:2xTITANRTX nvlink:2x25GBps"]
+        )
         stated = row(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32")
         self.assertEqual(rows.with_other_links(rows.job_of(stated)), [])
 
@@ -189,8 +310,11 @@ class Clusters(unittest.TestCase):
         class Inverse(Predictor):
             def step_s(self, job, scale=1.0):
                 return 10 / scale
-        alone, older = (rows.job_of(row(gpu=gpu, nodes="1", n_gpus="1", model="ResNet-50", precision="fp32", network=""))
-                        for gpu in ("A100-80GB", "K80"))
+
+        alone, older = (
+            rows.job_of(row(gpu=gpu, nodes="1", n_gpus="1", model="ResNet-50", precision="fp32", network=""))
+            for gpu in ("A100-80GB", "K80")
+        )
         predictor = Inverse(None, None)
         self.assertAlmostEqual(predictor.scale_for(alone, 20), 0.5, 2)
         self.assertIsNone(predictor.scale_for(alone, 60))
@@ -199,8 +323,9 @@ class Clusters(unittest.TestCase):
 
     def test_servers_step_as_their_stack_does(self):
         served = {"scheme": "parameter server synchronous (distributed)"}
-        self.assertEqual(rows.job_of(row(**served, framework="TensorFlow 1.x tf_cnn_benchmarks")).options,
-                         ["--optimizer", "sgd"])
+        self.assertEqual(
+            rows.job_of(row(**served, framework="TensorFlow 1.x tf_cnn_benchmarks")).options, ["--optimizer", "sgd"]
+        )
         self.assertEqual(rows.job_of(row(**served)).options, [])
 
     def test_a_newer_gpu_stands_in_and_says_so(self):
@@ -212,10 +337,15 @@ class Clusters(unittest.TestCase):
         self.assertFalse(rows.job_of(row(gpu="RTX 3090")).stands_in)
 
     def test_what_nobody_can_guess_is_a_reason(self):
-        for changes, reason in (({"gpu": ""}, "GPU not stated"), ({"gpu": "M60"}, "GPU not in"), ({"n_gpus": ""}, "GPUs not stated"),
-                                ({"gpu": "T4 (GCP)", "gpus_per_node": "1", "n_gpus": "2", "network": ""}, "network"),
-                                ({"per_gpu_batch": ""}, "batch"), ({"model": "LLM fine-tune"}, "dimensions"),
-                                ({"flags": "group=x context-missing"}, "flag context-missing")):
+        for changes, reason in (
+            ({"gpu": ""}, "GPU not stated"),
+            ({"gpu": "M60"}, "GPU not in"),
+            ({"n_gpus": ""}, "GPUs not stated"),
+            ({"gpu": "T4 (GCP)", "gpus_per_node": "1", "n_gpus": "2", "network": ""}, "network"),
+            ({"per_gpu_batch": ""}, "batch"),
+            ({"model": "LLM fine-tune"}, "dimensions"),
+            ({"flags": "group=x context-missing"}, "flag context-missing"),
+        ):
             with self.assertRaisesRegex(rows.NotPredicted, reason):
                 self.line(**changes)
 
@@ -245,18 +375,31 @@ class Figures(unittest.TestCase):
         self.assertEqual(self.speed("s per 2000 training items", "20"), (100, "samples/s", 0.32))
         self.assertEqual(self.speed("minutes per run (run_clm)", "2"), (round(1 / 120, 6), "runs/s", None))
         self.assertEqual(self.speed("s/epoch (mean of 2 epochs)", "4"), (0.25, "runs/s", None))
-        self.assertEqual(self.speed("s per micro-batch", "0.5", scheme_settings="accumulation=4; seq=8"), (64, "samples/s", 2))
-        for metric in ("MB/s", "peak GB per GPU", "hours mean time to failure", "minutes stall per failure", "TFLOPS per GPU"):
+        self.assertEqual(
+            self.speed("s per micro-batch", "0.5", scheme_settings="accumulation=4; seq=8"), (64, "samples/s", 2)
+        )
+        for metric in (
+            "MB/s",
+            "peak GB per GPU",
+            "hours mean time to failure",
+            "minutes stall per failure",
+            "TFLOPS per GPU",
+        ):
             self.assertIsNone(self.speed(metric, "1"), metric)
 
     def test_peaks_by_their_counter(self):
         def found(**changes):
             return [(m.counter, round(m.bytes)) for m in scheme_figures.memory_of(row(**changes))]
+
         self.assertEqual(found(metric="peak GB per GPU", value_ngpu="12.5"), [("peak", 12_500_000_000)])
-        self.assertEqual(found(notes="16 samples/s; allocated/reserved 43.86/70.14 GB"),
-                         [("allocated", 43_860_000_000), ("reserved", 70_140_000_000)])
-        self.assertEqual(found(notes="memory of 100 GiB: active 25 % reserved 50 %"),
-                         [("allocated", 25 << 30), ("reserved", 50 << 30)])
+        self.assertEqual(
+            found(notes="16 samples/s; allocated/reserved 43.86/70.14 GB"),
+            [("allocated", 43_860_000_000), ("reserved", 70_140_000_000)],
+        )
+        self.assertEqual(
+            found(notes="memory of 100 GiB: active 25 % reserved 50 %"),
+            [("allocated", 25 << 30), ("reserved", 50 << 30)],
+        )
         self.assertEqual(found(notes="peak memory 82.0 GiB"), [("reserved", 82 << 30)])
         self.assertEqual(found(), [])
 
@@ -314,8 +457,14 @@ class Models(unittest.TestCase):
         self.assertIsNone(model_dimensions.stem("dense 7B"))
 
     def test_dimensions_give_the_parameters_their_pages_state(self):
-        for name, millions in (("Llama2-7B", 6738), ("Llama2-70B", 68977), ("Llama3-8B", 8030), ("TinyLlama 1.1B", 1100),
-                               ("Mistral-7B", 7242), ("OLMo 1B", 1177)):
+        for name, millions in (
+            ("Llama2-7B", 6738),
+            ("Llama2-70B", 68977),
+            ("Llama3-8B", 8030),
+            ("TinyLlama 1.1B", 1100),
+            ("Mistral-7B", 7242),
+            ("OLMo 1B", 1177),
+        ):
             config = model_dimensions.CONFIGS[name]
             hidden, heads = config["hidden_size"], config["num_attention_heads"]
             attention = 2 * hidden * hidden * (1 + config["num_key_value_heads"] / heads)

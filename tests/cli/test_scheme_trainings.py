@@ -24,7 +24,9 @@ def trained(python, script, ranks, *more):
 
 def described(training):
     """What no other training has."""
-    return json.dumps([training.get(key) for key in ("scheme", "model", "ranks", "options", "first_bucket", "cap", "optimize_ddp")])
+    return json.dumps(
+        [training.get(key) for key in ("scheme", "model", "ranks", "options", "first_bucket", "cap", "optimize_ddp")]
+    )
 
 
 class SchemeTrainings(unittest.TestCase):
@@ -70,19 +72,33 @@ class SchemeTrainings(unittest.TestCase):
         self.hold_schemes(self.python(), "scheme_trainings.py", {"torch": PYTORCH, "backend": "gloo"})
 
     def test_compiled(self):
-        self.hold("compiled", {"torch": PYTORCH, "backend": "gloo", "made_by": "tests/cli/compiled_trainings.py",
-                               "trainings": trained(self.python(), "compiled_trainings.py", 2, EVERY)})
+        self.hold(
+            "compiled",
+            {
+                "torch": PYTORCH,
+                "backend": "gloo",
+                "made_by": "tests/cli/compiled_trainings.py",
+                "trainings": trained(self.python(), "compiled_trainings.py", 2, EVERY),
+            },
+        )
 
     def test_frozen_parameters(self):
         self.hold_all("frozen", self.python(), "frozen_trainings.py", {"torch": PYTORCH, "backend": "gloo"})
 
     def test_frozen_parameters_under_deepspeed(self):
-        self.hold_all("frozen_zero", self.python("deepspeed"), "frozen_deepspeed.py",
-                      {"torch": PYTORCH, "deepspeed": DEEPSPEED, "backend": "gloo"})
+        self.hold_all(
+            "frozen_zero",
+            self.python("deepspeed"),
+            "frozen_deepspeed.py",
+            {"torch": PYTORCH, "deepspeed": DEEPSPEED, "backend": "gloo"},
+        )
 
     def test_deepspeed(self):
-        self.hold_schemes(self.python("deepspeed"), "deepspeed_trainings.py",
-                          {"torch": PYTORCH, "deepspeed": DEEPSPEED, "backend": "gloo"})
+        self.hold_schemes(
+            self.python("deepspeed"),
+            "deepspeed_trainings.py",
+            {"torch": PYTORCH, "deepspeed": DEEPSPEED, "backend": "gloo"},
+        )
 
 
 if __name__ == "__main__":

@@ -12,8 +12,23 @@ from command import SHARED, ddpsim, write_json
 ATTACK = SHARED / "data" / "attack"
 WORKLOAD = "resnet50-v100-b32"
 # What a user may call a candidate, among it all that means something to a command line.
-LABELS = ["=HYPERLINK(\"http://evil\")", "a=b", "", "dgx1v@2", "a/b", "node:2", "{1,2}", "[1..4]", "--csv=stolen.csv",
-          "-o", "--", "$(touch stolen)", "'; touch stolen; '", "naïve \u2028 label", " faster than "]
+LABELS = [
+    '=HYPERLINK("http://evil")',
+    "a=b",
+    "",
+    "dgx1v@2",
+    "a/b",
+    "node:2",
+    "{1,2}",
+    "[1..4]",
+    "--csv=stolen.csv",
+    "-o",
+    "--",
+    "$(touch stolen)",
+    "'; touch stolen; '",
+    "naïve \u2028 label",
+    " faster than ",
+]
 
 
 class InAFolder(unittest.TestCase):
@@ -52,17 +67,28 @@ class Words(InAFolder):
 
     def test_a_workload_that_looks_like_an_option_is_a_workload_that_is_not_there(self):
         for word in ("--csv=stolen.csv", "--csv", "-o", "--workload=resnet18@V100"):
-            for fields in ({"workload": word}, {"workload": None, "workloads": [word]},
-                           {"workload": None, "workloads": [{"workload": word, "share": 2}]}):
+            for fields in (
+                {"workload": word},
+                {"workload": None, "workloads": [word]},
+                {"workload": None, "workloads": [{"workload": word, "share": 2}]},
+            ):
                 with self.subTest(fields=fields):
-                    for outcome in (self.compare(candidates=["dgx1v"], **fields), self.sweep(candidates=["dgx1v"], **fields)):
+                    for outcome in (
+                        self.compare(candidates=["dgx1v"], **fields),
+                        self.sweep(candidates=["dgx1v"], **fields),
+                    ):
                         self.assertEqual(3, outcome.code)
                         self.assertIn(word, outcome.err)
                         self.require_nothing_was_written()
 
     def test_a_value_that_looks_like_an_option_is_a_value(self):
-        for options in ({"scheme": "--csv=stolen.csv"}, {"comm-hook": "--csv"}, {"price": ["list", "--csv=stolen.csv"]},
-                        {"gpu": "--csv=stolen.csv"}, {"workload": "--csv=stolen.csv"}):
+        for options in (
+            {"scheme": "--csv=stolen.csv"},
+            {"comm-hook": "--csv"},
+            {"price": ["list", "--csv=stolen.csv"]},
+            {"gpu": "--csv=stolen.csv"},
+            {"workload": "--csv=stolen.csv"},
+        ):
             with self.subTest(options=options):
                 self.assertEqual(3, self.compare(candidates=["dgx1v"], options=options).code)
                 self.sweep(candidates=["dgx1v"], options=options)
@@ -72,7 +98,9 @@ class Words(InAFolder):
         for name in ("csv", "plot", "plot-cost", "report"):
             outcome = self.compare(candidates=["dgx1v"], options={name: "stolen.csv"})
             self.assertEqual(3, outcome.code)
-            self.assertIn(f"study.json:/options/{name}: --{name} names a file to write, and a study names none", outcome.err)
+            self.assertIn(
+                f"study.json:/options/{name}: --{name} names a file to write, and a study names none", outcome.err
+            )
             self.assertEqual(3, self.sweep(candidates=["dgx1v"], options={name: "stolen.csv"}).code)
             self.assertEqual(3, self.sweep(candidates=["dgx1v"], grid={name: ["stolen.csv"]}).code)
         for name in ("json", "quiet", "threads"):
@@ -84,11 +112,13 @@ class Words(InAFolder):
         self.require_nothing_was_written()
 
     def test_a_value_that_an_option_does_not_take_is_named_with_its_place(self):
-        for options, message in (({"scheme": "no"}, "study.json:/options/scheme: --scheme"),
-                                 ({"straggler": "no"}, "study.json:/options/straggler: --straggler"),
-                                 ({"batch": 0}, "study.json:/options/batch: --batch"),
-                                 ({"batch": True}, "study.json:/options/batch: --batch takes a value"),
-                                 ({"torch": [True]}, "study.json:/options/torch/0: --torch takes a value")):
+        for options, message in (
+            ({"scheme": "no"}, "study.json:/options/scheme: --scheme"),
+            ({"straggler": "no"}, "study.json:/options/straggler: --straggler"),
+            ({"batch": 0}, "study.json:/options/batch: --batch"),
+            ({"batch": True}, "study.json:/options/batch: --batch takes a value"),
+            ({"torch": [True]}, "study.json:/options/torch/0: --torch takes a value"),
+        ):
             outcome = self.compare(candidates=["dgx1v"], options=options)
             self.assertEqual(3, outcome.code, outcome.err)
             self.assertIn(message, outcome.err)
@@ -107,7 +137,9 @@ class Words(InAFolder):
         outcome = self.compare("dgx1v@2", "--batch=64", "--json", candidates=["dgx1v"], options={"batch": 16})
         rows = outcome.json()["rows"]
         self.assertEqual(["dgx1v", "dgx1v@2"], [row["label"] for row in rows])
-        self.assertEqual(outcome.out, ddpsim("compare", WORKLOAD, "dgx1v", "dgx1v@2", "--batch", 64, "--no-tune", "--json").out)
+        self.assertEqual(
+            outcome.out, ddpsim("compare", WORKLOAD, "dgx1v", "dgx1v@2", "--batch", 64, "--no-tune", "--json").out
+        )
 
     def test_a_study_without_a_workload_takes_the_typed_one(self):
         outcome = self.compare(WORKLOAD, "dgx1v@2", "--json", workload=None, candidates=["dgx1v"])
@@ -134,37 +166,54 @@ class Labels(InAFolder):
         self.require_nothing_was_written()
 
     def test_a_measured_step_is_of_the_candidate_that_states_it(self):
-        candidates = [{"label": "a", "cluster": "dgx1v@2", "measured_step": "120ms"},
-                      {"label": "a=b", "cluster": "dgx1v@2", "measured_step": "130ms"}]
+        candidates = [
+            {"label": "a", "cluster": "dgx1v@2", "measured_step": "120ms"},
+            {"label": "a=b", "cluster": "dgx1v@2", "measured_step": "130ms"},
+        ]
         rows = self.compare("--json", candidates=candidates).json()["rows"]
         self.assertEqual([120000, 130000], [row["iteration_us"] for row in rows])
         lines = [json.loads(line) for line in self.sweep(candidates=candidates).out.splitlines()[1:]]
         self.assertEqual([120000, 130000], [line["iteration_us"] for line in lines])
 
     def test_a_candidate_of_a_study_may_search_a_range_of_prices(self):
-        outcome = self.compare("--until", "new cheaper than old", "--json", candidates=[
-            {"label": "old", "cluster": "dgx1v", "price": "20/node_hour"},
-            {"label": "new", "cluster": "dgx1v@2", "price": "[10..60]/node_hour"}])
+        outcome = self.compare(
+            "--until",
+            "new cheaper than old",
+            "--json",
+            candidates=[
+                {"label": "old", "cluster": "dgx1v", "price": "20/node_hour"},
+                {"label": "new", "cluster": "dgx1v@2", "price": "[10..60]/node_hour"},
+            ],
+        )
         self.assertEqual(0, outcome.code, outcome.err)
         self.assertEqual("[10..60]", outcome.json()["until"][0]["range"])
 
     def test_a_measured_step_of_several_workloads_needs_its_workload(self):
-        outcome = self.compare(workload=None, workloads=[WORKLOAD, "resnet18@V100"],
-                               candidates=[{"label": "own", "cluster": "dgx1v", "measured_step": "120ms"}])
+        outcome = self.compare(
+            workload=None,
+            workloads=[WORKLOAD, "resnet18@V100"],
+            candidates=[{"label": "own", "cluster": "dgx1v", "measured_step": "120ms"}],
+        )
         self.assertEqual(2, outcome.code)
         self.assertIn("say whose step it is", outcome.err)
 
 
 class Tables(InAFolder):
     def test_no_cell_is_a_formula(self):
-        candidates = [{"label": label, "cluster": "dgx1v"} for label in ("=1+1", "+1 node", "-2+3", "@SUM(1)", "\t=1", "plain")]
+        candidates = [
+            {"label": label, "cluster": "dgx1v"} for label in ("=1+1", "+1 node", "-2+3", "@SUM(1)", "\t=1", "plain")
+        ]
         for run, name in ((self.compare, "compare.csv"), (self.sweep, "sweep.csv")):
-            outcome = run("--csv", name, candidates=candidates, **({} if name == "compare.csv" else {"grid": {"batch": [32]}}))
+            outcome = run(
+                "--csv", name, candidates=candidates, **({} if name == "compare.csv" else {"grid": {"batch": [32]}})
+            )
             self.assertEqual(0, outcome.code, outcome.err)
             with open(self.folder / name, newline="", encoding="utf-8") as file:
                 rows = list(csv.reader(file))
             column = rows[0].index("label" if "label" in rows[0] else "cluster")
-            self.assertEqual(["'=1+1", "'+1 node", "'-2+3", "'@SUM(1)", "' =1", "plain"], [row[column] for row in rows[1:]])
+            self.assertEqual(
+                ["'=1+1", "'+1 node", "'-2+3", "'@SUM(1)", "' =1", "plain"], [row[column] for row in rows[1:]]
+            )
             for cell in (cell for row in rows[1:] for cell in row):
                 self.assertFalse(cell.startswith(("=", "+", "@", "\t", "\r")), cell)
 

@@ -30,23 +30,37 @@ class SyncBatchNorm(unittest.TestCase):
 
     def test_the_parts_add_up(self):
         step = answer("simulate", *JOB, "--sync-batchnorm", "--straggler", "1:1.1")
-        parts = ("forward", "backward", "sync_batchnorm", "slowest_gpu", "unexplained", "exposed_communication",
-                 "finalize", "optimizer", "stall")
+        parts = (
+            "forward",
+            "backward",
+            "sync_batchnorm",
+            "slowest_gpu",
+            "unexplained",
+            "exposed_communication",
+            "finalize",
+            "optimizer",
+            "stall",
+        )
         self.assertAlmostEqual(sum(step[f"{part}_us"] for part in parts), step["iteration_us"], places=3)
         self.assertNotIn("sync_batchnorm_us", answer("simulate", *JOB))
 
     def test_groups_of_whole_nodes(self):
         """Nearer, and beside DDP's buckets: cheaper than all ranks over DDP's own group, the more so the fewer nodes."""
         job = ("resnet18@V100:b128", "dgx1v@4", "--torch", "1.13", "--sync-batchnorm")
-        waited = [answer("simulate", *job, "--sync-batchnorm-group", ranks)["sync_batchnorm_us"] for ranks in (8, 16, 32)]
+        waited = [
+            answer("simulate", *job, "--sync-batchnorm-group", ranks)["sync_batchnorm_us"] for ranks in (8, 16, 32)
+        ]
         self.assertLess(waited[0], waited[1])
         self.assertLess(waited[1], waited[2])
         self.assertLess(waited[2], answer("simulate", *job)["sync_batchnorm_us"])
         for ranks in (4, 12, 24, 64):
             outcome = ddpsim("simulate", *job, "--sync-batchnorm-group", ranks)
             self.assertEqual(outcome.code, 2)
-            self.assertIn(f"--sync-batchnorm-group {ranks}: groups hold whole nodes, and dgx1v has 4 of 8 GPUs: a multiple of 8 "
-                          "that divides 32 is needed", outcome.err)
+            self.assertIn(
+                f"--sync-batchnorm-group {ranks}: groups hold whole nodes, and dgx1v has 4 of 8 GPUs: a multiple of 8 "
+                "that divides 32 is needed",
+                outcome.err,
+            )
 
     def test_groups_are_a_lever_between_nodes(self):
         job = ("resnet18@V100:b128", "dgx1v@4", "--torch", "1.13", "--sync-batchnorm")

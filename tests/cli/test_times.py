@@ -24,10 +24,15 @@ class Times(unittest.TestCase):
             folder = pathlib.Path(scratch)
             (folder / "kept.json").write_text(json.dumps(kept))
             (folder / "checks").write_text("".join(f"{name}\t1 {cpu} 0\n" for name, cpu in checks.items()))
-            (folder / "tests-release-1.xml").write_text('<testsuite><testcase name="cli: golden" time="40" status="notrun"/></testsuite>')
+            (folder / "tests-release-1.xml").write_text(
+                '<testsuite><testcase name="cli: golden" time="40" status="notrun"/></testsuite>'
+            )
             told = io.StringIO()
-            with unittest.mock.patch.object(times, "KEPT", folder / "kept.json"), contextlib.redirect_stdout(told), \
-                    unittest.mock.patch.object(sys, "argv", ["times.py", str(folder), *options]):
+            with (
+                unittest.mock.patch.object(times, "KEPT", folder / "kept.json"),
+                contextlib.redirect_stdout(told),
+                unittest.mock.patch.object(sys, "argv", ["times.py", str(folder), *options]),
+            ):
                 times.main()
             return told.getvalue().splitlines(), json.loads((folder / "kept.json").read_text())
 

@@ -50,17 +50,34 @@ class TodaysEvidence(unittest.TestCase):
     def test_what_only_its_profiler_makes_slow_is_no_gain(self):
         ran = ddpsim("advise", str(TRACES / f"{R50}.json.gz"), TWO_A100, "--json")
         self.assertEqual(ran.code, 0, ran.err)
-        gain = next(row["gain_us"] for row in json.loads(ran.out)["rows"] if row["levers"] == ["gradient_as_bucket_view=True"])
+        gain = next(
+            row["gain_us"] for row in json.loads(ran.out)["rows"] if row["levers"] == ["gradient_as_bucket_view=True"]
+        )
         self.assertLess(gain["value"], 1000)  # with every recorded wait it were 17 ms
         self.assertGreater(gain["high"], 10_000)
 
     def test_gains_as_recorded_and_compacted_meet(self):
         """Within a two-thousandth of the step; a loader's pace is no profiler's, and holds in both."""
-        for name, cluster in ((R50, TWO_A100), (DLRM, TWO_V100), ("r50-1xV100-nw0", "dgx1v"), ("r50-ddp-1xV100-rank0", "dgx1v"),
-                              ("resnet18-1x2080Ti", "dgx1v"), ("vgg13-1xH100", "dgxh100")):
+        for name, cluster in (
+            (R50, TWO_A100),
+            (DLRM, TWO_V100),
+            ("r50-1xV100-nw0", "dgx1v"),
+            ("r50-ddp-1xV100-rank0", "dgx1v"),
+            ("resnet18-1x2080Ti", "dgx1v"),
+            ("vgg13-1xH100", "dgxh100"),
+        ):
             gains = []
             for timing in ("recorded", "compacted"):
-                ran = ddpsim("advise", str(TRACES / f"{name}.json.gz"), cluster, "--compute-scale", "1", "--timing", timing, "--json")
+                ran = ddpsim(
+                    "advise",
+                    str(TRACES / f"{name}.json.gz"),
+                    cluster,
+                    "--compute-scale",
+                    "1",
+                    "--timing",
+                    timing,
+                    "--json",
+                )
                 self.assertEqual(ran.code, 0, ran.err)
                 answer = json.loads(ran.out)
                 gains.append({tuple(row["levers"]): row["gain_us"] for row in answer["rows"] if "error" not in row})
@@ -73,10 +90,14 @@ class TodaysEvidence(unittest.TestCase):
     def test_a_step_measured_without_the_profiler_decides_how_much_of_the_waits_was_its_own(self):
         result = self.simulate(R50, TWO_A100, "--measured-step", "60ms")
         self.assertAlmostEqual(result["iteration_us"], 60_000, delta=10)
-        self.assertAlmostEqual(result["replay"]["missed_percent"] if "missed_percent" in result["replay"] else 0, 0, delta=0.1)
+        self.assertAlmostEqual(
+            result["replay"]["missed_percent"] if "missed_percent" in result["replay"] else 0, 0, delta=0.1
+        )
         self.assertGreater(result["budget"]["host_us"], 10_000)
         self.assertTrue(any("are shortened until" in warning for warning in result["warnings"]), result["warnings"])
-        self.assertNotIn("another job", ddpsim("tune", str(TRACES / f"{R50}.json.gz"), TWO_A100, "--measured-step", "60ms").out)
+        self.assertNotIn(
+            "another job", ddpsim("tune", str(TRACES / f"{R50}.json.gz"), TWO_A100, "--measured-step", "60ms").out
+        )
 
     def test_a_trace_that_contradicts_the_cluster_is_doubted_in_the_second_line(self):
         ran = ddpsim("simulate", str(TRACES / f"{R50}.json.gz"), TWO_A100)
@@ -93,8 +114,10 @@ class TodaysEvidence(unittest.TestCase):
                 inside.append(bucket["predicted_us"] <= 1.05 * bucket["duration_us"]["min"])
                 distances.append(bucket["predicted_us"] / bucket["duration_us"]["min"])
         distances.sort()
-        print(f"predicted over shortest recorded: {sum(inside)} of {len(inside)} no longer; median "
-              f"{distances[len(distances) // 2]:.2f}, most {distances[-1]:.2f}")
+        print(
+            f"predicted over shortest recorded: {sum(inside)} of {len(inside)} no longer; median "
+            f"{distances[len(distances) // 2]:.2f}, most {distances[-1]:.2f}"
+        )
         self.assertGreaterEqual(sum(inside), 0.9 * len(inside))
 
     def test_joined_ranks_calibrate_the_node_they_ran_on(self):
@@ -102,10 +125,12 @@ class TodaysEvidence(unittest.TestCase):
             job = str(pathlib.Path(folder) / "job.json")
             ranks = [str(TRACES / f"dlrm-ddp-8xV100-rank{rank}.json.gz") for rank in range(8)]
             self.assertEqual(ddpsim("import", *ranks, "-o", job).code, 0)
+
             def buckets(*options):
                 ran = ddpsim("simulate", job, "dgx1v", *options, "--json")
                 result = json.loads(ran.out)
                 return result["confidence"]["grade"], result["recorded"]["buckets"]
+
             grade, calibrated = buckets()
             self.assertEqual(grade, "B")
             for bucket in calibrated:
@@ -121,8 +146,10 @@ class TodaysEvidence(unittest.TestCase):
             self.assertEqual(again["confidence"]["grade"], "B")
             # Alike because fitted to them: the line must not read as a proof.
             for fitted in (["dgx1v"], [output]):
-                self.assertIn("predicted by a cost model fitted to recorded times",
-                              " ".join(ddpsim("simulate", job, *fitted).out.split()))
+                self.assertIn(
+                    "predicted by a cost model fitted to recorded times",
+                    " ".join(ddpsim("simulate", job, *fitted).out.split()),
+                )
             self.assertNotIn("fitted to recorded", ddpsim("simulate", job, "dgx1v", "--no-trace-calibration").out)
 
     def test_two_ranks_of_eight_may_lack_the_last_to_arrive(self):
@@ -160,9 +187,11 @@ class TodaysEvidence(unittest.TestCase):
             self.assertEqual(ddpsim("import", *ranks, "-o", job).code, 0)
             command = ("compare", job, "dgx1v@2", "dgx1v@1")
             self.assertIn("Calibrated by the recording itself: dgx1v@1, no other.", ddpsim(*command).out)
+
             def calibrated(*options):
                 rows = json.loads(ddpsim(*command, *options, "--json").out)["rows"]
                 return [row["calibrated_by_recording"] for row in rows]
+
             self.assertEqual(calibrated(), [False, True])
             self.assertEqual(calibrated("--no-trace-calibration"), [False, False])
 

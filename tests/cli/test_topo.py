@@ -8,9 +8,21 @@ FIXTURES = ROOT / "tests" / "fixtures" / "topologies"
 CLUSTERS = """2xv100-nvlink dgx1v dgx1v-1xedr dgx2 p3.16xlarge p3dn abci-v100 dgxa100 p4d p4de
 abci-a100 polaris-a100 perlmutter-a100 dgxh100 p5 a3-mega alps-gh200 h200 b200 8xpcie gb200-nvl72 gb300-nvl72""".split()
 # From logs at these sizes; every other cluster and size is unverified.
-MEASURED = {"dgx1v": 1, "p3dn": 2, "abci-v100": 8, "dgxa100": 2, "p4d": 2, "abci-a100": 2,
-            "polaris-a100": 540, "dgxh100": 1, "p5": 2, "a3-mega": 2, "alps-gh200": 128,
-            "b200": 2, "8xpcie": 1}
+MEASURED = {
+    "dgx1v": 1,
+    "p3dn": 2,
+    "abci-v100": 8,
+    "dgxa100": 2,
+    "p4d": 2,
+    "abci-a100": 2,
+    "polaris-a100": 540,
+    "dgxh100": 1,
+    "p5": 2,
+    "a3-mega": 2,
+    "alps-gh200": 128,
+    "b200": 2,
+    "8xpcie": 1,
+}
 
 
 class Topo(unittest.TestCase):
@@ -26,8 +38,10 @@ class Topo(unittest.TestCase):
                 document = answer("topo", name)
                 self.assertEqual(document["schema"], "ddpsim.topo/1")
                 self.assertTrue(document["cluster"]["sources"])
-                self.assertEqual(document["cluster"]["verified"], MEASURED.get(name) == 1
-                                 or name in ("abci-v100", "dgxa100", "abci-a100", "alps-gh200", "b200"))
+                self.assertEqual(
+                    document["cluster"]["verified"],
+                    MEASURED.get(name) == 1 or name in ("abci-v100", "dgxa100", "abci-a100", "alps-gh200", "b200"),
+                )
 
     def test_sizes_a_log_stands_behind(self):
         for name, nodes in MEASURED.items():
@@ -38,9 +52,11 @@ class Topo(unittest.TestCase):
     def test_what_is_assumed_of_connections(self):
         line = "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:1x100Gbps:tcp-vm"
         words = "tcp-vm: each TCP connection is taken for 5 Gb/s"
-        self.assertIn(f"{words}, one cloud's documented limit; the one open log says 3.3 to 3.9; "
-                      "the bound above is the NICs' alone",
-                      " ".join(ddpsim("topo", line).out.split()))
+        self.assertIn(
+            f"{words}, one cloud's documented limit; the one open log says 3.3 to 3.9; "
+            "the bound above is the NICs' alone",
+            " ".join(ddpsim("topo", line).out.split()),
+        )
         for command in (["allreduce", line], ["simulate", "resnet50-v100-b32", line]):
             self.assertIn(words, " ".join(answer(*command)["warnings"]))
             plain = [word.replace("tcp-vm", "tcp") for word in command]
@@ -49,8 +65,7 @@ class Topo(unittest.TestCase):
     def test_every_bundled_cluster_simulates(self):
         for name in CLUSTERS:
             for cluster in (name, f"{name} node:2" if name not in ("2xv100-nvlink", "8xpcie") else name):
-                outcome = ddpsim("simulate", "resnet50-v100-b32", cluster, "--compute-scale", "1",
-                                 "--json")
+                outcome = ddpsim("simulate", "resnet50-v100-b32", cluster, "--compute-scale", "1", "--json")
                 self.assertEqual(outcome.code, 0, f"{cluster}: {outcome.err}")
 
     def test_document(self):
@@ -90,12 +105,13 @@ class Topo(unittest.TestCase):
 
     def test_bad_input(self):
         for cluster, part in [
-                ("dgxa1000", "Did you mean \"dgxa100\"?"),
-                (FIXTURES / "eight-h100.txt", "does not name the GPU model"),
-                (FIXTURES / "racks.txt", "is no cluster"),
-                (ROOT / "README.md", "is no cluster"),
-                ("node:1000000 gpu:8xA100 nvswitch:300GBps nic:1x1Gbps oversubscription:0", "ratio"),
-                (f"{FIXTURES / 'racks.txt'} gpu:A100", "is no cluster")]:
+            ("dgxa1000", 'Did you mean "dgxa100"?'),
+            (FIXTURES / "eight-h100.txt", "does not name the GPU model"),
+            (FIXTURES / "racks.txt", "is no cluster"),
+            (ROOT / "README.md", "is no cluster"),
+            ("node:1000000 gpu:8xA100 nvswitch:300GBps nic:1x1Gbps oversubscription:0", "ratio"),
+            (f"{FIXTURES / 'racks.txt'} gpu:A100", "is no cluster"),
+        ]:
             outcome = ddpsim("topo", cluster)
             self.assertEqual(outcome.code, 3)
             self.assertEqual(outcome.out, "")

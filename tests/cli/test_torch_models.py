@@ -40,17 +40,22 @@ class TorchModels(unittest.TestCase):
                 ours = parameters_of(truth["name"])
                 self.assertEqual([p["name"] for p in ours["parameters"]], truth["names"])
                 for parameter, shape in zip(ours["parameters"], truth["shapes"]):
-                    rows_fixed = "embed" in parameter["name"] or ".wte" in parameter["name"] \
-                        or ".wpe" in parameter["name"]
-                    widened = [d if truth["narrow"] == 1 or (
-                        rows_fixed and k == 0 and len(shape) == 2 and d in FIXED)
-                        else d * truth["narrow"] for k, d in enumerate(shape)]
+                    rows_fixed = (
+                        "embed" in parameter["name"] or ".wte" in parameter["name"] or ".wpe" in parameter["name"]
+                    )
+                    widened = [
+                        d
+                        if truth["narrow"] == 1 or (rows_fixed and k == 0 and len(shape) == 2 and d in FIXED)
+                        else d * truth["narrow"]
+                        for k, d in enumerate(shape)
+                    ]
                     self.assertEqual(parameter["shape"], widened, parameter["name"])
-                self.assertEqual([r["parameter"] for r in ours["backward"]["ready"]],
-                                 truth["ready"])
+                self.assertEqual([r["parameter"] for r in ours["backward"]["ready"]], truth["ready"])
                 if truth["buffers"] is not None:
-                    self.assertEqual({group["dtype"]: [group["tensors"], group["bytes"]]
-                                      for group in ours.get("buffers", [])}, truth["buffers"])
+                    self.assertEqual(
+                        {group["dtype"]: [group["tensors"], group["bytes"]] for group in ours.get("buffers", [])},
+                        truth["buffers"],
+                    )
 
 
 if __name__ == "__main__":

@@ -19,8 +19,7 @@ def log_of(rows, ranks, slower=1.0):
     for row in rows:
         size, us = row["size_bytes"], row["time_us"] * slower
         algbw = size / us / 1e3
-        text += ROW.format(size=size, count=size // 4, us=us, algbw=algbw,
-                           busbw=algbw * 2 * (ranks - 1) / ranks)
+        text += ROW.format(size=size, count=size // 4, us=us, algbw=algbw, busbw=algbw * 2 * (ranks - 1) / ranks)
     return text
 
 
@@ -56,8 +55,10 @@ class Validate(unittest.TestCase):
 
     def test_the_log_that_calibrated_the_cluster_proves_nothing(self):
         rows = json.loads(self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M").read_text())["rows"]
-        own, copy, other = (self.file(name, log_of(rows, 8, slower))
-                            for name, slower in (("own.txt", 1.25), ("copy.txt", 1.25), ("other.txt", 1.3)))
+        own, copy, other = (
+            self.file(name, log_of(rows, 8, slower))
+            for name, slower in (("own.txt", 1.25), ("copy.txt", 1.25), ("other.txt", 1.3))
+        )
         lab = self.folder / "lab.json"
         self.assertEqual(ddpsim("calibrate", f"{own}@2x4", "--cluster", NODES, "--nccl", "2.18.3", "-o", lab).code, 0)
         table = self.predicted("allreduce", lab, "-b", "1M", "-e", "64M", "--nccl", "2.18.3")
@@ -75,8 +76,7 @@ class Validate(unittest.TestCase):
     def test_a_log_of_another_cluster(self):
         table = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
         document = json.loads(table.read_text())
-        self.assertEqual((document["nodes"], document["gpus_per_node"], document["gpu"]),
-                         (2, 4, "V100"))
+        self.assertEqual((document["nodes"], document["gpus_per_node"], document["gpu"]), (2, 4, "V100"))
         devices = "#  Rank  0 Group  0 Pid  1 on  host0 device  0 [0x07] NVIDIA A100-SXM4-40GB\n"
         log = self.file("log.txt", log_of(document["rows"], 8))
         outcome = ddpsim("validate", table, f"{log}@1x8")
@@ -104,8 +104,7 @@ class Validate(unittest.TestCase):
         self.assertEqual(outcome.code, 4)
         self.assertIn("above --max-error 19.9", outcome.err)
         self.assertTrue(outcome.json()["limit"]["exceeded"])
-        self.assertEqual(ddpsim("validate", result, measured, "--max-error", "1", "--statistic",
-                                "median").code, 4)
+        self.assertEqual(ddpsim("validate", result, measured, "--max-error", "1", "--statistic", "median").code, 4)
 
     def test_the_statistic_decides(self):
         table = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
@@ -119,12 +118,12 @@ class Validate(unittest.TestCase):
 
     def test_a_tuning_curve_against_measured_caps(self):
         curve = self.predicted("tune", *JOB, "--caps", "1,25,100")
-        caps = self.file("caps.csv", "bucket_cap_mb,iteration_ms\n"
-                                     "default,96\n1,104\n25,96.2\n100,95\n")
+        caps = self.file("caps.csv", "bucket_cap_mb,iteration_ms\ndefault,96\n1,104\n25,96.2\n100,95\n")
         document = answer("validate", curve, caps)
-        self.assertEqual([row["name"] for row in document["rows"]],
-                         ["bucket_cap_mb default", "bucket_cap_mb=1", "bucket_cap_mb=25",
-                          "bucket_cap_mb=100"])
+        self.assertEqual(
+            [row["name"] for row in document["rows"]],
+            ["bucket_cap_mb default", "bucket_cap_mb=1", "bucket_cap_mb=25", "bucket_cap_mb=100"],
+        )
         self.assertEqual(document["caps"]["measured_best"], "bucket_cap_mb=100")
         self.assertIsNotNone(document["caps"]["regret_percent"])
         self.assertIn("Chosen: ", ddpsim("validate", curve, caps).out)
@@ -152,15 +151,22 @@ class Validate(unittest.TestCase):
         self.assertIn("bucket 0 all_reduce", [row["name"] for row in document["rows"]])
         self.assertEqual((document["worst_abs_error_percent"], document["warnings"]), (0, []))
         (job / "job-rank2.json").unlink()
-        self.assertIn("hold the wait for the others",
-                      answer("validate", self.folder / "job.json", job)["warnings"][0])
+        self.assertIn("hold the wait for the others", answer("validate", self.folder / "job.json", job)["warnings"][0])
 
     def test_a_forward_that_begins_before_its_step_is_whole(self):
-        result = self.file("step.json", json.dumps({"schema": "ddpsim.result/1", "forward_us": 49.0,
-                                                    "forward_ahead_us": 51.0}))
-        recorded = self.file("recorded.json", json.dumps({
-            "schema": "ddpsim.workload/1", "parameters": [{"name": "w", "shape": [4], "dtype": "float32"}],
-            "forward": {"duration_us": 100}}))
+        result = self.file(
+            "step.json", json.dumps({"schema": "ddpsim.result/1", "forward_us": 49.0, "forward_ahead_us": 51.0})
+        )
+        recorded = self.file(
+            "recorded.json",
+            json.dumps(
+                {
+                    "schema": "ddpsim.workload/1",
+                    "parameters": [{"name": "w", "shape": [4], "dtype": "float32"}],
+                    "forward": {"duration_us": 100},
+                }
+            ),
+        )
         self.assertEqual(answer("validate", result, recorded)["rows"][0]["error_percent"], 0)
 
     def test_step_times_are_read_as_everywhere(self):
@@ -168,23 +174,35 @@ class Validate(unittest.TestCase):
         step = json.loads(result.read_text())["iteration_us"]
         steps = [f"{step * share / 1e6:.9f}" for share in (1.3, 1.25, 1.2)]
         log = self.file("train.log", "".join(f"epoch 0 took: {one} loss 2.3\n" for one in steps))
-        for measured in (self.file("steps.csv", "loss,step_time_s\n" + "".join(f"2.3,{one}\n" for one in steps)),
-                         self.file("state.json", "\n".join(json.dumps({"step_time_s": float(one)}) for one in steps)),
-                         self.file("of_nccl.log", "host:1:2 [0] NCCL INFO NCCL version 2.21.5\n"
-                                   + "".join(f"step_time={one} s\n" for one in steps)),
-                         f"{log}:took=s", f"{1e6 / (1.25 * step)}it/s"):
+        for measured in (
+            self.file("steps.csv", "loss,step_time_s\n" + "".join(f"2.3,{one}\n" for one in steps)),
+            self.file("state.json", "\n".join(json.dumps({"step_time_s": float(one)}) for one in steps)),
+            self.file(
+                "of_nccl.log",
+                "host:1:2 [0] NCCL INFO NCCL version 2.21.5\n" + "".join(f"step_time={one} s\n" for one in steps),
+            ),
+            f"{log}:took=s",
+            f"{1e6 / (1.25 * step)}it/s",
+        ):
             with self.subTest(measured=measured):
-                row, = answer("validate", result, measured)["rows"]
+                (row,) = answer("validate", result, measured)["rows"]
                 self.assertEqual(row["name"], "iteration")
                 self.assertAlmostEqual(row["error_percent"], -20, delta=0.001)
-        self.assertIn('the median of 3 values of "took"', " ".join(ddpsim("validate", result, f"{log}:took=s").out.split()))
+        self.assertIn(
+            'the median of 3 values of "took"', " ".join(ddpsim("validate", result, f"{log}:took=s").out.split())
+        )
         rate = self.file("rate.log", f"images/sec: {32e6 / (1.25 * step)}\n")
         measured = f"{rate}:images/sec=samples/s/gpu"
         self.assertIn("Add --batch N", ddpsim("validate", result, measured).err)
-        self.assertAlmostEqual(answer("validate", result, measured, "--batch", "32")["rows"][0]["error_percent"], -20, delta=0.001)
-        for measured, fragment in ((log, "no row of an all_reduce_perf table was found, and no step time"),
-                                   (f"{log}:took", '"took" has no unit'), (f"{log}:took=h", "no unit of step times"),
-                                   (f"{log}@1x2", "no row of an all_reduce_perf table")):
+        self.assertAlmostEqual(
+            answer("validate", result, measured, "--batch", "32")["rows"][0]["error_percent"], -20, delta=0.001
+        )
+        for measured, fragment in (
+            (log, "no row of an all_reduce_perf table was found, and no step time"),
+            (f"{log}:took", '"took" has no unit'),
+            (f"{log}:took=h", "no unit of step times"),
+            (f"{log}@1x2", "no row of an all_reduce_perf table"),
+        ):
             outcome = ddpsim("validate", result, measured)
             self.assertEqual(outcome.code, 3, outcome.err)
             self.assertIn(fragment, outcome.err)
@@ -226,26 +244,23 @@ class Validate(unittest.TestCase):
             ([result, "104s"], ["milliseconds or seconds"]),
             ([result, caps], ["caps.csv", "no figure in common", "bucket_cap_mb=25"]),
             ([result, "104ms", "--only", "forward"], ["--only"]),
-            ([table, self.file("l.txt", "1048576 262144 float sum -1 40.00 26.21 39.32 0\n")],
-             ["is of 4 ranks", "of 8", "--nodes"]),
-            ([table, self.file("n.txt", "1048576 262144 float sum -1 nan 26.21 39.32 0\n")],
-             ["n.txt:line 1", "nan"]),
+            (
+                [table, self.file("l.txt", "1048576 262144 float sum -1 40.00 26.21 39.32 0\n")],
+                ["is of 4 ranks", "of 8", "--nodes"],
+            ),
+            ([table, self.file("n.txt", "1048576 262144 float sum -1 nan 26.21 39.32 0\n")], ["n.txt:line 1", "nan"]),
             ([table, self.file("e.txt", "")], ["no row of an all_reduce_perf table"]),
-            ([self.file("v.json", '{"schema": "ddpsim.validation/1"}'), "104ms"],
-             ["/schema", "ddpsim.validation/1"]),
-            ([self.file("r.json", '{"schema": "ddpsim.reslt/1"}'), "104ms"],
-             ["Did you mean", "ddpsim.result/1"]),
+            ([self.file("v.json", '{"schema": "ddpsim.validation/1"}'), "104ms"], ["/schema", "ddpsim.validation/1"]),
+            ([self.file("r.json", '{"schema": "ddpsim.reslt/1"}'), "104ms"], ["Did you mean", "ddpsim.result/1"]),
             ([self.file("t.json", '{"schema": "ddpsim.tune/1"}'), caps], ["missing", "default"]),
-            ([self.file("i.json", '{"schema": "ddpsim.result/1", "iteration_us": "fast"}'),
-              "104ms"], ["/iteration_us", "number"]),
-            ([result, self.file("c.csv", "bucket_cap_mb,seconds\n25,1\n")], ["c.csv:line 1",
-                                                                           "iteration_us"]),
-            ([result, self.file("d.csv", "bucket_cap_mb,iteration_us\n25MiB,1\n")],
-             ["d.csv:line 2", "25MiB"]),
-            ([result, self.file("f.csv", "bucket_cap_mb,iteration_us\n25,0\n")],
-             ["f.csv:line 2", "no time"]),
-            ([result, self.file("g.csv", "bucket_cap_mb,iteration_us,torch\n25,1,new\n")],
-             ["g.csv:line 2", "2.8"]),
+            (
+                [self.file("i.json", '{"schema": "ddpsim.result/1", "iteration_us": "fast"}'), "104ms"],
+                ["/iteration_us", "number"],
+            ),
+            ([result, self.file("c.csv", "bucket_cap_mb,seconds\n25,1\n")], ["c.csv:line 1", "iteration_us"]),
+            ([result, self.file("d.csv", "bucket_cap_mb,iteration_us\n25MiB,1\n")], ["d.csv:line 2", "25MiB"]),
+            ([result, self.file("f.csv", "bucket_cap_mb,iteration_us\n25,0\n")], ["f.csv:line 2", "no time"]),
+            ([result, self.file("g.csv", "bucket_cap_mb,iteration_us,torch\n25,1,new\n")], ["g.csv:line 2", "2.8"]),
         ]:
             with self.subTest(arguments=arguments):
                 outcome = ddpsim("validate", *arguments, "--csv", self.folder / "never.csv")
@@ -255,9 +270,13 @@ class Validate(unittest.TestCase):
                 for fragment in fragments:
                     self.assertIn(fragment, outcome.err)
                 self.assertFalse((self.folder / "never.csv").exists())
-        for arguments in [[], [result], [result, "1ms", "--max-error", "-1"],
-                          [result, "1ms", "--statistic", "median"],
-                          [result, "1ms", "--max-error", "1", "--statistic", "mean"]]:
+        for arguments in [
+            [],
+            [result],
+            [result, "1ms", "--max-error", "-1"],
+            [result, "1ms", "--statistic", "median"],
+            [result, "1ms", "--max-error", "1", "--statistic", "mean"],
+        ]:
             self.assertEqual(ddpsim("validate", *arguments).code, 2, arguments)
 
 

@@ -28,9 +28,16 @@ def answers(commands):
     """Of [(arguments, {name: path})]: the worker's results, in order."""
     told = subprocess.run(
         ["node", str(ROOT / "tests" / "wasm" / "commands.mjs"), f"{ENGINE}/ddpsim-worker.js", f"{ENGINE}/ddpsim.wasm"],
-        input=json.dumps([{"args": arguments, "files": [{"name": name, "path": str(path)} for name, path in files.items()]}
-                          for arguments, files in commands]),
-        capture_output=True, encoding="utf-8", timeout=patience.seconds(600))
+        input=json.dumps(
+            [
+                {"args": arguments, "files": [{"name": name, "path": str(path)} for name, path in files.items()]}
+                for arguments, files in commands
+            ]
+        ),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=patience.seconds(600),
+    )
     assert told.returncode == 0, told.stderr
     return [json.loads(line) for line in told.stdout.splitlines()]
 
@@ -47,7 +54,11 @@ class StandardLibrary(unittest.TestCase):
                 yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
 
     def test_every_algorithm_of_ranges_is_there_or_is_given_to_it(self):
-        given = (ROOT / "cmake" / "wasm" / "standard_library.hpp").read_text(encoding="utf-8").split("namespace ranges {")[1]
+        given = (
+            (ROOT / "cmake" / "wasm" / "standard_library.hpp")
+            .read_text(encoding="utf-8")
+            .split("namespace ranges {")[1]
+        )
         there = self.THERE | set(re.findall(r"^(?:auto|bool|void) (\w+)\(", given, re.MULTILINE))
         for path, text in self.sources():
             self.assertLessEqual(set(re.findall(r"std::ranges::(\w+)", text)), there, path)
@@ -55,7 +66,7 @@ class StandardLibrary(unittest.TestCase):
     def test_no_type_with_texts_is_compared_in_three_ways(self):
         for path, text in self.sources():
             for found in re.finditer(r"operator<=>\([^)]*\)[^;]*= default", text):
-                members = text[:found.start()].rpartition("struct ")[2]
+                members = text[: found.start()].rpartition("struct ")[2]
                 self.assertNotRegex(members, r"std::(string|optional|vector|pair|tuple)\b", path)
 
 
@@ -76,8 +87,12 @@ class Engine(unittest.TestCase):
             with self.subTest(case.name):
                 self.assertIsNone(result.get("error"))
                 after = before | {name: base64.b64decode(content) for name, content in result["written"].items()}
-                self.assertEqual(case.kept.read_text(encoding="utf-8"), kept_text(
-                    case, result["exit"], result["stdout"].encode(), result["stderr"].encode(), before, after))
+                self.assertEqual(
+                    case.kept.read_text(encoding="utf-8"),
+                    kept_text(
+                        case, result["exit"], result["stdout"].encode(), result["stderr"].encode(), before, after
+                    ),
+                )
 
     def test_an_export_of_nsight_systems_is_refused_with_what_to_do(self):
         [result] = answers([(["import", "tiny.sqlite"], {"tiny.sqlite": GOLDEN / "inputs" / "tiny.sqlite"})])
@@ -103,10 +118,11 @@ class Engine(unittest.TestCase):
             large.write_text(json.dumps({**small, "traceEvents": small["traceEvents"] + padding}))
             packed = pathlib.Path(temporary, "large.json.gz")
             text = large.read_bytes()
-            packed.write_bytes(gzip.compress(text[:1 << 20]) + gzip.compress(text[1 << 20:], 0))
+            packed.write_bytes(gzip.compress(text[: 1 << 20]) + gzip.compress(text[1 << 20 :], 0))
             arguments = ["import", "trace", "-o", "w.json"]
-            small_one, plain, gz = answers([(arguments, {"trace": path})
-                                            for path in (FIXTURES / "tiny-ddp-trace.json", large, packed)])
+            small_one, plain, gz = answers(
+                [(arguments, {"trace": path}) for path in (FIXTURES / "tiny-ddp-trace.json", large, packed)]
+            )
         self.assertEqual(small_one["exit"], 0, small_one["stderr"])
         for result in (plain, gz):
             self.assertEqual(result["written"], small_one["written"])

@@ -20,7 +20,10 @@ print(answer.recommended.action)
 
 
 def has_builder(python):
-    return python.exists() and subprocess.run([python, "-c", "import scikit_build_core"], capture_output=True).returncode == 0
+    return (
+        python.exists()
+        and subprocess.run([python, "-c", "import scikit_build_core"], capture_output=True).returncode == 0
+    )
 
 
 def run(*command):
@@ -32,7 +35,9 @@ def run(*command):
 
 
 def files(folder):
-    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    return {
+        path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 class Wheel(unittest.TestCase):
@@ -40,12 +45,29 @@ class Wheel(unittest.TestCase):
     def setUpClass(cls):
         builder = next(filter(has_builder, TOOLS), None)
         if builder is None:
-            raise unittest.SkipTest("scikit-build-core is not here: scripts/setup.sh --python or --portable installs it")
+            raise unittest.SkipTest(
+                "scikit-build-core is not here: scripts/setup.sh --python or --portable installs it"
+            )
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = pathlib.Path(temporary.name)
-        run(builder, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index", "-w", cls.folder, ROOT,
-            "-C", f"build-dir={cls.folder}/build", "-C", f"cmake.define.DDPSIM_PREBUILT={BINARY}")
+        run(
+            builder,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-build-isolation",
+            "--no-deps",
+            "--no-index",
+            "-w",
+            cls.folder,
+            ROOT,
+            "-C",
+            f"build-dir={cls.folder}/build",
+            "-C",
+            f"cmake.define.DDPSIM_PREBUILT={BINARY}",
+        )
         [cls.wheel] = cls.folder.glob("*.whl")
 
     def test_any_python_takes_it_and_nothing_else_of_the_build_is_in_it(self):
@@ -56,8 +78,10 @@ class Wheel(unittest.TestCase):
             self.assertIn("Requires-Python: >=3.9\n", wheel.read(metadata).decode())
         self.assertIn("ddpsim/ddpsim_recorder.py", names)
         self.assertIn("ddpsim/py.typed", names)
-        self.assertEqual([name for name in names if name.split("/")[0].endswith(".data") and "/share/" not in name],
-                         [f"{self.wheel.name.rsplit('-', 3)[0]}.data/scripts/ddpsim"])
+        self.assertEqual(
+            [name for name in names if name.split("/")[0].endswith(".data") and "/share/" not in name],
+            [f"{self.wheel.name.rsplit('-', 3)[0]}.data/scripts/ddpsim"],
+        )
         self.assertEqual([name for name in names if name.endswith((".hpp", ".a", ".cmake"))], [])
 
     def test_installed_it_answers_and_uninstalled_it_leaves_nothing(self):

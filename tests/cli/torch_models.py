@@ -26,6 +26,7 @@ def drop(x):
 def attend(query, key, value, heads, causal=False):
     def split(x):
         return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
     scores = split(query) @ split(key).transpose(-1, -2) / (query.shape[-1] / heads) ** 0.5
     if causal:
         past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
@@ -49,9 +50,9 @@ class BertLayer(nn.Module):
         super().__init__()
         self.heads = heads
         self.attention = tree(
-            self=tree(query=nn.Linear(hidden, hidden), key=nn.Linear(hidden, hidden),
-                      value=nn.Linear(hidden, hidden)),
-            output=tree(dense=nn.Linear(hidden, hidden), LayerNorm=nn.LayerNorm(hidden)))
+            self=tree(query=nn.Linear(hidden, hidden), key=nn.Linear(hidden, hidden), value=nn.Linear(hidden, hidden)),
+            output=tree(dense=nn.Linear(hidden, hidden), LayerNorm=nn.LayerNorm(hidden)),
+        )
         self.intermediate = tree(dense=nn.Linear(hidden, 4 * hidden))
         self.output = tree(dense=nn.Linear(4 * hidden, hidden), LayerNorm=nn.LayerNorm(hidden))
 
@@ -70,7 +71,9 @@ class Bert(nn.Module):
         self.embeddings = tree(
             word_embeddings=nn.Embedding(30522, hidden, padding_idx=0),
             position_embeddings=nn.Embedding(512, hidden),
-            token_type_embeddings=nn.Embedding(2, hidden), LayerNorm=nn.LayerNorm(hidden))
+            token_type_embeddings=nn.Embedding(2, hidden),
+            LayerNorm=nn.LayerNorm(hidden),
+        )
         self.encoder = tree(layer=nn.ModuleList(BertLayer(hidden, heads) for _ in range(layers)))
         self.pooler = tree(dense=nn.Linear(hidden, hidden))
 
@@ -114,9 +117,11 @@ class Gpt2(nn.Module):
     def __init__(self, layers, hidden, heads):
         super().__init__()
         self.transformer = tree(
-            wte=nn.Embedding(50257, hidden), wpe=nn.Embedding(1024, hidden),
+            wte=nn.Embedding(50257, hidden),
+            wpe=nn.Embedding(1024, hidden),
             h=nn.ModuleList(Gpt2Block(hidden, heads) for _ in range(layers)),
-            ln_f=nn.LayerNorm(hidden))
+            ln_f=nn.LayerNorm(hidden),
+        )
         self.lm_head = nn.Linear(hidden, 50257, bias=False)
         self.lm_head.weight = self.transformer.wte.weight
 
@@ -140,10 +145,25 @@ class FairseqAttention(nn.Module):
     def forward(self, query, memory):
         biases = torch.cat((self.q_proj.bias, self.k_proj.bias, self.v_proj.bias))
         return F.multi_head_attention_forward(
-            query, memory, memory, self.features, self.heads, torch.empty(0), biases, None, None,
-            False, 0.0, self.out_proj.weight, self.out_proj.bias, need_weights=False,
-            use_separate_proj_weight=True, q_proj_weight=self.q_proj.weight,
-            k_proj_weight=self.k_proj.weight, v_proj_weight=self.v_proj.weight)[0]
+            query,
+            memory,
+            memory,
+            self.features,
+            self.heads,
+            torch.empty(0),
+            biases,
+            None,
+            None,
+            False,
+            0.0,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            need_weights=False,
+            use_separate_proj_weight=True,
+            q_proj_weight=self.q_proj.weight,
+            k_proj_weight=self.k_proj.weight,
+            v_proj_weight=self.v_proj.weight,
+        )[0]
 
 
 class FairseqLayer(nn.Module):
@@ -171,11 +191,12 @@ class Transformer(nn.Module):
         words = nn.Embedding(32768, features)
 
         def layers(decodes):
-            return nn.ModuleList(FairseqLayer(features, feed_forward, heads, decodes)
-                                 for _ in range(6))
+            return nn.ModuleList(FairseqLayer(features, feed_forward, heads, decodes) for _ in range(6))
+
         self.encoder = tree(embed_tokens=words, layers=layers(False))
-        self.decoder = tree(embed_tokens=words, layers=layers(True),
-                            output_projection=nn.Linear(features, 32768, bias=False))
+        self.decoder = tree(
+            embed_tokens=words, layers=layers(True), output_projection=nn.Linear(features, 32768, bias=False)
+        )
         self.decoder.output_projection.weight = words.weight
 
     def forward(self, tokens):
@@ -203,9 +224,11 @@ NARROW = 32
 
 def image_model(name):
     import torchvision
+
     if name == "resnext101_32x4d":  # torchvision has the parts, not the name
-        return torchvision.models.ResNet(torchvision.models.resnet.Bottleneck, [3, 4, 23, 3],
-                                         groups=32, width_per_group=4)
+        return torchvision.models.ResNet(
+            torchvision.models.resnet.Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=4
+        )
     options = {"init_weights": False} if name == "inception_v3" else {}
     return getattr(torchvision.models, name)(**options)
 
@@ -221,16 +244,21 @@ def describe(name):
     accumulators = []  # autograd keeps them only while somebody does
     for parameter, tensor in model.named_parameters():
         accumulator = tensor.expand_as(tensor).grad_fn.next_functions[0][0]
-        accumulator.register_hook(
-            lambda *_, parameter=parameter: order.append(position[parameter]))
+        accumulator.register_hook(lambda *_, parameter=parameter: order.append(position[parameter]))
         accumulators.append(accumulator)
     size = {"inception_v3": 299, "alexnet": 64}.get(name, 32)  # the least each can take
     output = model(torch.randint(1, 100, (2, 5)) if text else torch.randn(2, 3, size, size))
     loss = output[0].sum() + output[1].sum() if isinstance(output, tuple) else output.sum()
     loss.backward()
     shapes = [list(tensor.shape) for _, tensor in model.named_parameters()]
-    return {"name": name, "names": names, "shapes": shapes, "ready": order,
-            "buffers": None if text else buffers_of(model), "narrow": NARROW if text else 1}
+    return {
+        "name": name,
+        "names": names,
+        "shapes": shapes,
+        "ready": order,
+        "buffers": None if text else buffers_of(model),
+        "narrow": NARROW if text else 1,
+    }
 
 
 def buffers_of(model):

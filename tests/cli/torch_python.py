@@ -58,6 +58,7 @@ def _under(pythons, test):
         for version, python in pythons().items():
             with self.subTest(version), tempfile.TemporaryDirectory() as folder:
                 test(self, version, python, pathlib.Path(folder))
+
     return each
 
 
@@ -74,8 +75,13 @@ def under_newest_torch(test):
 @functools.lru_cache(maxsize=None)
 def _forking(python):
     """forked.py under this Python. It ends with the process that runs the tests."""
-    process = subprocess.Popen([python, "-W", "ignore", "-X", "faulthandler", str(pathlib.Path(__file__).with_name("forked.py"))],
-                               env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [python, "-W", "ignore", "-X", "faulthandler", str(pathlib.Path(__file__).with_name("forked.py"))],
+        env=ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     atexit.register(process.communicate)
     return process
 
@@ -87,22 +93,40 @@ def run_each(python, script, folder, arguments, expected=None, seconds=600, **en
     expected = list(expected or [0] * len(arguments))
     arguments = [list(map(str, each)) for each in arguments]
     process = _forking(python)
-    process.stdin.write(json.dumps({"script": str(script), "arguments": arguments, "expected": expected, "folder": str(folder),
-                                    "seconds": patience.seconds(seconds), "environment": environment}) + "\n")
+    process.stdin.write(
+        json.dumps(
+            {
+                "script": str(script),
+                "arguments": arguments,
+                "expected": expected,
+                "folder": str(folder),
+                "seconds": patience.seconds(seconds),
+                "environment": environment,
+            }
+        )
+        + "\n"
+    )
     process.stdin.flush()
     answer = process.stdout.readline()
     assert answer, f"forked.py ended with {process.wait()} instead of running {script}"
     codes = json.loads(answer)
-    told, said = ([(folder / f"{name}-{number}").read_text(errors="surrogateescape") for number in range(len(arguments))]
-                  for name in ("told", "said"))
+    told, said = (
+        [(folder / f"{name}-{number}").read_text(errors="surrogateescape") for number in range(len(arguments))]
+        for name in ("told", "said")
+    )
     assert codes == expected, f"exit codes {codes}:\n" + "\n".join(
-        f"process {number}, behind {told[number][-200:].strip()!r}: {said[number][-2000:]}" for number in range(len(arguments)))
+        f"process {number}, behind {told[number][-200:].strip()!r}: {said[number][-2000:]}"
+        for number in range(len(arguments))
+    )
     return told
 
 
 def run_ranks(python, script, folder, ranks, *more, **options):
     """What main(FOLDER, RANK, MORE…) of `script` printed on each rank."""
-    for left in [*folder.glob("meeting*"), *folder.glob("store*")]:  # of the job before: who ends so takes no store down
+    for left in [
+        *folder.glob("meeting*"),
+        *folder.glob("store*"),
+    ]:  # of the job before: who ends so takes no store down
         left.unlink()
     return run_each(python, script, folder, [[folder, rank, *more] for rank in range(ranks)], **options)
 

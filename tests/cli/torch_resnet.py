@@ -10,8 +10,11 @@ class Block(nn.Module):
         super().__init__()
         outputs = width * expansion
         # (kernel, outputs, stride) of each convolution
-        shapes = [(3, width, stride), (3, outputs, 1)] if expansion == 1 \
+        shapes = (
+            [(3, width, stride), (3, outputs, 1)]
+            if expansion == 1
             else [(1, width, 1), (3, width, stride), (1, outputs, 1)]
+        )
         self.depth = len(shapes)
         before = inputs
         for k, (kernel, after, step) in enumerate(shapes, 1):

@@ -4,8 +4,15 @@ import gzip
 import json
 
 DDP_NAMES = ("torch::distributed::reducer::", "torch.distributed.ddp.reducer::", "DistributedDataParallel.forward")
-KERNELS = {"reduce_scatter_tensor": "ReduceScatter", "all_gather_into_tensor": "AllGather", "send": "SendRecv",
-           "all_to_all": "SendRecv", "reduce": "Reduce", "all_reduce": "AllReduce", "broadcast": "Broadcast"}
+KERNELS = {
+    "reduce_scatter_tensor": "ReduceScatter",
+    "all_gather_into_tensor": "AllGather",
+    "send": "SendRecv",
+    "all_to_all": "SendRecv",
+    "reduce": "Reduce",
+    "all_reduce": "AllReduce",
+    "broadcast": "Broadcast",
+}
 
 
 def read(path):
@@ -34,9 +41,13 @@ def is_collective(event, operation):
     """A call or kernel of "all_reduce" or "broadcast", however this trace spells it."""
     short = operation.replace("_", "")
     name = event.get("name", "")
-    return (name in (f"nccl:{operation}", f"c10d::{short}_")
-            or event.get("args", {}).get("Collective name") == short
-            or event.get("cat") == "kernel" and name.startswith("nccl") and KERNELS[operation] in name)
+    return (
+        name in (f"nccl:{operation}", f"c10d::{short}_")
+        or event.get("args", {}).get("Collective name") == short
+        or event.get("cat") == "kernel"
+        and name.startswith("nccl")
+        and KERNELS[operation] in name
+    )
 
 
 def renamed(trace, operation, other, which=lambda k: True):
@@ -66,21 +77,30 @@ def renamed(trace, operation, other, which=lambda k: True):
 
 def without(trace, operation, within=((float("-inf"), float("inf")),)):
     """A copy without the calls and kernels of an operation that the host called in those spans of time."""
+
     def inside(event):
         return any(begin <= float(event["ts"]) < end for begin, end in within)
-    launched = {event["args"]["correlation"] for event in spans(trace)
-                if "correlation" in event.get("args", {}) and event.get("cat") != "kernel" and inside(event)}
+
+    launched = {
+        event["args"]["correlation"]
+        for event in spans(trace)
+        if "correlation" in event.get("args", {}) and event.get("cat") != "kernel" and inside(event)
+    }
 
     def unwanted(event):
         if event.get("ph") != "X" or not is_collective(event, operation):
             return False
         return event["args"].get("correlation") in launched if event.get("cat") == "kernel" else inside(event)
+
     return keep(trace, lambda event: not unwanted(event))
 
 
 def markers(trace):
-    found = [event for event in spans(trace) if event["name"].startswith("ProfilerStep")
-             and event.get("cat") != "gpu_user_annotation"]
+    found = [
+        event
+        for event in spans(trace)
+        if event["name"].startswith("ProfilerStep") and event.get("cat") != "gpu_user_annotation"
+    ]
     return sorted(found, key=lambda event: float(event["ts"]))
 
 
@@ -89,8 +109,11 @@ def step_times(trace):
 
 
 def optimizers(trace):
-    return [event for event in spans(trace) if event["name"].startswith("Optimizer.step")
-            and event.get("cat") != "gpu_user_annotation"]
+    return [
+        event
+        for event in spans(trace)
+        if event["name"].startswith("Optimizer.step") and event.get("cat") != "gpu_user_annotation"
+    ]
 
 
 def with_range(trace, name, count=3):
@@ -111,8 +134,16 @@ def with_collective(trace, operation, elements, before_end=20.0):
         trace["traceEvents"] += [
             {**host, "cat": "cpu_op", "name": "record_param_comms", "ts": at, "dur": 10, "args": arguments},
             {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 2, "dur": 2, "args": launch},
-            {**host, "cat": "kernel", "name": f"ncclDevKernel_{KERNELS[operation]}_RING_LL", "tid": 99, "ts": at + 6,
-             "dur": 5, "args": {**arguments, **launch}}]
+            {
+                **host,
+                "cat": "kernel",
+                "name": f"ncclDevKernel_{KERNELS[operation]}_RING_LL",
+                "tid": 99,
+                "ts": at + 6,
+                "dur": 5,
+                "args": {**arguments, **launch},
+            },
+        ]
     return trace
 
 
@@ -125,8 +156,9 @@ def merged(trace, count=3, with_marker=True, optimizer_steps="all"):
         markers(result)[0]["dur"] = end - float(first["ts"])
     inner = sorted(float(event["ts"]) for event in optimizers(trace))[:count]
     gone = {"all": [], "the last": inner[:-1], "none": inner}[optimizer_steps]
-    return keep(result, lambda event: not (str(event.get("name")).startswith("Optimizer.step")
-                                           and float(event["ts"]) in gone))
+    return keep(
+        result, lambda event: not (str(event.get("name")).startswith("Optimizer.step") and float(event["ts"]) in gone)
+    )
 
 
 def of_group(trace, operation, name, ranks):
@@ -141,18 +173,38 @@ def from_script(trace):
     """The all-reduces called by the thread that calls backward, behind it."""
     for marker in markers(trace):
         begin, end = float(marker["ts"]), float(marker["ts"]) + float(marker["dur"])
-        calls = [event for event in spans(trace) if event.get("cat") in ("cpu_op", "user_annotation")
-                 and begin <= float(event["ts"]) < end and is_collective(event, "all_reduce")]
-        nodes = [event for event in spans(trace) if "evaluate_function" in event["name"]
-                 and begin <= float(event["ts"]) < end]
+        calls = [
+            event
+            for event in spans(trace)
+            if event.get("cat") in ("cpu_op", "user_annotation")
+            and begin <= float(event["ts"]) < end
+            and is_collective(event, "all_reduce")
+        ]
+        nodes = [
+            event
+            for event in spans(trace)
+            if "evaluate_function" in event["name"] and begin <= float(event["ts"]) < end
+        ]
         behind = max(float(event["ts"]) + float(event["dur"]) for event in nodes) + 1
-        kernels = {event["args"]["correlation"] for event in spans(trace)
-                   if event.get("cat") == "kernel" and is_collective(event, "all_reduce")}
-        launches = [event for event in spans(trace) if event.get("cat") == "cuda_runtime"
-                    and begin <= float(event["ts"]) < end and event["args"].get("correlation") in kernels]
+        kernels = {
+            event["args"]["correlation"]
+            for event in spans(trace)
+            if event.get("cat") == "kernel" and is_collective(event, "all_reduce")
+        }
+        launches = [
+            event
+            for event in spans(trace)
+            if event.get("cat") == "cuda_runtime"
+            and begin <= float(event["ts"]) < end
+            and event["args"].get("correlation") in kernels
+        ]
         for k, launch in enumerate(sorted(launches, key=lambda event: float(event["ts"]))):
-            own = [event for event in calls if event["tid"] == launch["tid"] and float(event["ts"])
-                   <= float(launch["ts"]) < float(event["ts"]) + float(event["dur"])]
+            own = [
+                event
+                for event in calls
+                if event["tid"] == launch["tid"]
+                and float(event["ts"]) <= float(launch["ts"]) < float(event["ts"]) + float(event["dur"])
+            ]
             for event in own:
                 event.update(ts=behind + 3 * k, dur=2, tid=marker["tid"])
             launch.update(ts=behind + 3 * k + 1, dur=0.5, tid=marker["tid"])

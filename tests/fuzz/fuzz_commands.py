@@ -41,29 +41,118 @@ TABLE = ROOT / "tests" / "golden" / "commands.txt"
 COMMAND = re.compile(r"[a-z]+/[a-z0-9-]+(?: \(terminal of \d+ columns\))?: (.*)")
 
 # Options that name a file to be written → an ending that the option takes.
-OUTPUTS = {"--csv": ".csv", "--timeline": ".json", "--report": ".html", "--plot": ".svg", "--plot-cost": ".svg", "--export": ".py", "--output": ".json",
-           "-o": ".json"}
+OUTPUTS = {
+    "--csv": ".csv",
+    "--timeline": ".json",
+    "--report": ".html",
+    "--plot": ".svg",
+    "--plot-cost": ".svg",
+    "--export": ".py",
+    "--output": ".json",
+    "-o": ".json",
+}
 CANNOT_WRITE = re.compile(r"cannot (write|create|rename|open .* for writing)|No space left|could not be written")
 TOKEN = re.compile(r"[^\s=@,]+")
 JSON_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 
 # What a terminal obeys, and what hides what a text says. In UTF-8, but for the last three.
-CONTROLS = ["\x1b]0;owned\x07", "\x1b[31mRED", "\r", "\0", "\x7f", "\x08\x08", "\u009b2J", "\u0085", "\u202eexe", "\u2066", "\u2028", "\u061c"]
+CONTROLS = [
+    "\x1b]0;owned\x07",
+    "\x1b[31mRED",
+    "\r",
+    "\0",
+    "\x7f",
+    "\x08\x08",
+    "\u009b2J",
+    "\u0085",
+    "\u202eexe",
+    "\u2066",
+    "\u2028",
+    "\u061c",
+]
 RAW = [text.encode() for text in CONTROLS] + [b"\xff\xfe", b"\xc2", b"\xed\xa0\x80"]
-FORBIDDEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+FORBIDDEN = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 # Values that options rarely expect.
-VALUES = ["", " ", "0", "-1", "1", "2", "8", "nan", "inf", "-inf", "1e308", "1e-320", "0x10", "9223372036854775807", "9223372036854775808",
-          "99999999999999999999", "1,,2", "1,2,3", ":", "=", "@", "-", "--", "%s%n", "a=b", "../../../../etc/passwd", "/dev/null", "/dev/full", "/", ".",
-          "nowhere/at/all", "x" * 300, "x" * 5000, "é", "模型", "\udcff", "25", "104ms", "0.5", "10%", "40GB", "true", "none", "precious.txt", "${HOME}", "`id`"]
-OPTION_LIKE = ["--csv=precious.txt", "--output=precious.txt", "-o", "--report=precious.html", "--plot=precious.svg", "--timeline=precious.json",
-               "--csv=../outside/precious.txt", "--csv", "--json", "--quiet", "--help", "--", "-", "--torch=1.13", "--plot-cost=precious.svg",
-               "--export=precious.py", "-oprecious.txt", "--csv=.bashrc", "--nonsense", "@precious.txt", "--study=study.json"]
+VALUES = [
+    "",
+    " ",
+    "0",
+    "-1",
+    "1",
+    "2",
+    "8",
+    "nan",
+    "inf",
+    "-inf",
+    "1e308",
+    "1e-320",
+    "0x10",
+    "9223372036854775807",
+    "9223372036854775808",
+    "99999999999999999999",
+    "1,,2",
+    "1,2,3",
+    ":",
+    "=",
+    "@",
+    "-",
+    "--",
+    "%s%n",
+    "a=b",
+    "../../../../etc/passwd",
+    "/dev/null",
+    "/dev/full",
+    "/",
+    ".",
+    "nowhere/at/all",
+    "x" * 300,
+    "x" * 5000,
+    "é",
+    "模型",
+    "\udcff",
+    "25",
+    "104ms",
+    "0.5",
+    "10%",
+    "40GB",
+    "true",
+    "none",
+    "precious.txt",
+    "${HOME}",
+    "`id`",
+]
+OPTION_LIKE = [
+    "--csv=precious.txt",
+    "--output=precious.txt",
+    "-o",
+    "--report=precious.html",
+    "--plot=precious.svg",
+    "--timeline=precious.json",
+    "--csv=../outside/precious.txt",
+    "--csv",
+    "--json",
+    "--quiet",
+    "--help",
+    "--",
+    "-",
+    "--torch=1.13",
+    "--plot-cost=precious.svg",
+    "--export=precious.py",
+    "-oprecious.txt",
+    "--csv=.bashrc",
+    "--nonsense",
+    "@precious.txt",
+    "--study=study.json",
+]
 
 
 @dataclasses.dataclass
 class Case:
     """A command line to be run in `job`, inside a folder of its own beside `outside`."""
+
     folder: pathlib.Path
     words: list
     draw: random.Random
@@ -74,7 +163,11 @@ class Case:
 
     def files(self):
         """Those in `job` that its words, or a JSON file they name, mention; links and victims are none."""
-        return sorted(path for path in self.job.rglob("*") if path.is_file() and not path.is_symlink() and not path.name.startswith(("precious", ".bashrc")))
+        return sorted(
+            path
+            for path in self.job.rglob("*")
+            if path.is_file() and not path.is_symlink() and not path.name.startswith(("precious", ".bashrc"))
+        )
 
     def named(self):
         """(values of options that name outputs, all other words)."""
@@ -92,7 +185,9 @@ class Case:
     def inputs(self):
         """Real paths of files that it may read."""
         found, seen = set(), set()
-        waiting = [token for word in self.named()[1] for token in (word, *TOKEN.findall(word), *re.split(r"[\s=@,:]+", word))]
+        waiting = [
+            token for word in self.named()[1] for token in (word, *TOKEN.findall(word), *re.split(r"[\s=@,:]+", word))
+        ]
         while waiting:
             token = waiting.pop()
             if token in seen or not token or "\0" in token:
@@ -101,23 +196,36 @@ class Case:
             path = os.path.join(self.job, token)
             try:
                 if os.path.isdir(path):
-                    found |= {os.path.realpath(one) for one in pathlib.Path(path).rglob("*")} if path.startswith(str(self.job)) and token not in (".", "/") else set()
+                    found |= (
+                        {os.path.realpath(one) for one in pathlib.Path(path).rglob("*")}
+                        if path.startswith(str(self.job)) and token not in (".", "/")
+                        else set()
+                    )
                 elif os.path.isfile(path):
                     found.add(os.path.realpath(path))
                     if os.path.getsize(path) < 1 << 16 and len(seen) < 1000:
-                        waiting += [text.decode("utf-8", "surrogateescape") for text in JSON_STRING.findall(pathlib.Path(path).read_bytes())
-                                    if b"\\" not in text]
+                        waiting += [
+                            text.decode("utf-8", "surrogateescape")
+                            for text in JSON_STRING.findall(pathlib.Path(path).read_bytes())
+                            if b"\\" not in text
+                        ]
             except OSError:
                 pass
         return found
 
     def shown(self):
-        return "ddpsim " + " ".join(shlex.quote(word) if word.isprintable() else "$" + repr(word) for word in self.words)
+        return "ddpsim " + " ".join(
+            shlex.quote(word) if word.isprintable() else "$" + repr(word) for word in self.words
+        )
 
 
 def commands():
     """Words of each command of the corpus."""
-    found = [shlex.split(match[1]) for match in map(COMMAND.fullmatch, TABLE.read_text(encoding="utf-8").splitlines()) if match]
+    found = [
+        shlex.split(match[1])
+        for match in map(COMMAND.fullmatch, TABLE.read_text(encoding="utf-8").splitlines())
+        if match
+    ]
     return [words for words in found if words and "--threads" not in words]
 
 
@@ -126,7 +234,14 @@ def lay_out(folder, words):
     job, outside = folder / "job", folder / "outside"
     job.mkdir(parents=True)
     outside.mkdir()
-    for precious in (job / "precious.txt", job / "precious.html", job / "precious.svg", job / "precious.json", job / ".bashrc", outside / "precious.txt"):
+    for precious in (
+        job / "precious.txt",
+        job / "precious.html",
+        job / "precious.svg",
+        job / "precious.json",
+        job / ".bashrc",
+        outside / "precious.txt",
+    ):
         precious.write_bytes(b"mine\n")
     (job / "dir").symlink_to(job)
     waiting, seen = [token for word in words for token in (word, *re.split(r"[\s=@,:]+", word))], set()
@@ -176,19 +291,23 @@ def changed_bytes(draw, content):
         elif what == 1:
             content[at:at] = draw.choice(RAW)
         elif what == 2:
-            del content[at:at + draw.choice((1, 4, 100))]
+            del content[at : at + draw.choice((1, 4, 100))]
         elif what == 3:
-            content[at:at] = content[at:at + draw.choice((1, 30, 1000))]
+            content[at:at] = content[at : at + draw.choice((1, 30, 1000))]
         elif what == 4:
             del content[at:]
         else:
-            content[at:at] = draw.choice((b"0", b"-", b"9" * 30, b"e999", b"null", b"[", b"}", b'"', b",", b"\n", b"\\"))
+            content[at:at] = draw.choice(
+                (b"0", b"-", b"9" * 30, b"e999", b"null", b"[", b"}", b'"', b",", b"\n", b"\\")
+            )
     return bytes(content)
 
 
 def places_in(document):
     """Every container of a JSON document, with each key or index in it."""
-    items = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    items = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
     for key, value in items:
         yield document, key
         yield from places_in(value)
@@ -208,7 +327,9 @@ def changed_structure(draw, content):
         if what == 0:
             del holder[key]
         elif what == 1:
-            holder[key] = draw.choice((None, True, -1, 0, 1.5, 1e308, float("nan"), 2**63, 10**30, "", "x", [], {}, [[]], "x" * 5000))
+            holder[key] = draw.choice(
+                (None, True, -1, 0, 1.5, 1e308, float("nan"), 2**63, 10**30, "", "x", [], {}, [[]], "x" * 5000)
+            )
         elif what == 2:
             holder[key] = [holder[key]] * draw.choice((1, 2, 50))
         elif what == 3:
@@ -224,16 +345,22 @@ def changed_structure(draw, content):
 
 def with_controls(draw, content):
     """Control characters in names and texts of a file; the file stays of its format."""
-    strings = list(JSON_STRING.finditer(content)) if content[:1] in b"{[" else list(re.finditer(rb"[A-Za-z_][\w.-]+", content))
+    strings = (
+        list(JSON_STRING.finditer(content))
+        if content[:1] in b"{["
+        else list(re.finditer(rb"[A-Za-z_][\w.-]+", content))
+    )
     is_json = content[:1] in b"{["
-    for found in sorted(draw.sample(strings, min(len(strings), draw.choice((1, 1, 2, 6)))), key=lambda one: -one.start()):
+    for found in sorted(
+        draw.sample(strings, min(len(strings), draw.choice((1, 1, 2, 6)))), key=lambda one: -one.start()
+    ):
         text = draw.choice(CONTROLS)
         begin, end = found.span(1) if is_json else found.span()
         at = draw.choice((begin, end))
         planted = json.dumps(text)[1:-1].encode() if is_json else draw.choice(RAW)
         if is_json and text > "\x7e" and draw.randrange(2):
             planted = text.encode()
-        content = content[:at] + planted + content[at if draw.randrange(4) else end:]
+        content = content[:at] + planted + content[at if draw.randrange(4) else end :]
     return content
 
 
@@ -265,9 +392,13 @@ def options_kind(case, corpus):
             words.insert(at, words[at])
         elif what == 3:
             begin = draw.randrange(len(other))
-            words[at:at] = other[begin:begin + 2]
+            words[at:at] = other[begin : begin + 2]
         elif what == 4 and at < len(words):
-            words[at] = words[at].partition("=")[0] + "=" + draw.choice(VALUES) if words[at].startswith("--") else draw.choice(VALUES)
+            words[at] = (
+                words[at].partition("=")[0] + "=" + draw.choice(VALUES)
+                if words[at].startswith("--")
+                else draw.choice(VALUES)
+            )
         else:
             option = draw.choice([word for one in corpus for word in one if word.startswith("--")])
             words += [option, draw.choice(VALUES)]
@@ -332,17 +463,30 @@ def study_kind(case, corpus):
             if isinstance(options, dict):
                 options[draw.choice((name, f"--{name}", word))] = draw.choice((value or True, True, [value], word))
         else:
-            places = [(holder, key) for holder, key in places_in(document) if isinstance(holder[key], str) and key != "schema"]
+            places = [
+                (holder, key) for holder, key in places_in(document) if isinstance(holder[key], str) and key != "schema"
+            ]
             if places:
                 holder, key = draw.choice(places)
-                holder[key] = draw.choice((word, f"{holder[key]} {word}", f"{word} {holder[key]}", f"{holder[key]}={word}"))
+                holder[key] = draw.choice(
+                    (word, f"{holder[key]} {word}", f"{word} {holder[key]}", f"{holder[key]}={word}")
+                )
     path.write_text(json.dumps(document))
 
 
 def outputs_kind(case, corpus):
     """Outputs that are inputs or each other, through links and other spellings."""
     draw, job = case.draw, case.job
-    known = sorted({option for words in corpus if words[0] == case.words[0] for word in words for option in (word.partition("=")[0],) if option in OUTPUTS})
+    known = sorted(
+        {
+            option
+            for words in corpus
+            if words[0] == case.words[0]
+            for word in words
+            for option in (word.partition("=")[0],)
+            if option in OUTPUTS
+        }
+    )
     if not known:
         return
     files = case.files()
@@ -372,8 +516,15 @@ def outputs_kind(case, corpus):
     case.words += names
 
 
-KINDS = {"options": options_kind, "words": words_kind, "study": study_kind, "text": text_kind, "bytes": bytes_kind, "structure": structure_kind,
-         "outputs": outputs_kind}
+KINDS = {
+    "options": options_kind,
+    "words": words_kind,
+    "study": study_kind,
+    "text": text_kind,
+    "bytes": bytes_kind,
+    "structure": structure_kind,
+    "outputs": outputs_kind,
+}
 
 
 def has_study(words):
@@ -392,7 +543,10 @@ def complaints(case, before, run):
     for name, stream in (("stdout", run.stdout), ("stderr", run.stderr)):
         found = FORBIDDEN.search(stream.decode("utf-8", "surrogateescape"))
         if found:
-            yield f"{name} holds a character that must not reach a terminal", found[0].encode("utf-8", "surrogateescape") + b" in " + stream
+            yield (
+                f"{name} holds a character that must not reach a terminal",
+                found[0].encode("utf-8", "surrogateescape") + b" in " + stream,
+            )
     if case.words[1:2] == ["--json"] and run.stdout and not {"--help", "-h", "--version"} & set(case.words):
         documents = run.stdout.split(b"\n") if case.words[0] == "sweep" else [run.stdout]
         try:
@@ -410,7 +564,10 @@ def complaints(case, before, run):
         if os.path.realpath(path) in case.resolved_inputs or path in case.resolved_inputs:
             yield "an input was changed", shown.encode("utf-8", "surrogateescape")
         elif path not in outputs and os.path.realpath(path) not in outputs:
-            yield f"a file that is no output was {'changed' if path in before else 'left behind'}", shown.encode("utf-8", "surrogateescape")
+            yield (
+                f"a file that is no output was {'changed' if path in before else 'left behind'}",
+                shown.encode("utf-8", "surrogateescape"),
+            )
     if run.returncode in (0, 4) and len(case.output_names) != len(set(case.output_names)):
         yield "two outputs are one file, and neither was refused", b""
 
@@ -441,9 +598,21 @@ def ran(program, seed, kind, number, folder, corpus, timeout):
     case.resolved_inputs = case.inputs()
     before = state(folder)
     try:
-        run = subprocess.run([program, *case.words], cwd=case.job, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False,
-                             env={"PATH": os.environ.get("PATH", ""), "HOME": str(folder / "outside"), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder / "outside"),
-                                  **{name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}})
+        run = subprocess.run(
+            [program, *case.words],
+            cwd=case.job,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            env={
+                "PATH": os.environ.get("PATH", ""),
+                "HOME": str(folder / "outside"),
+                "LC_ALL": "C.UTF-8",
+                "TMPDIR": str(folder / "outside"),
+                **{name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")},
+            },
+        )
     except subprocess.TimeoutExpired:
         return case, None
     except (OSError, ValueError):  # no command line holds these words
@@ -464,7 +633,9 @@ def main():
     parser.add_argument("--case", metavar="KIND:N", help="this one alone; its folder stays")
     parser.add_argument("--jobs", type=int, default=1, help="commands at once")
     parser.add_argument("--timeout", type=float, default=10, help="seconds a command may take")
-    parser.add_argument("--without", metavar="TEXT", help="leaves out failures whose description holds this, such as \"terminal\"")
+    parser.add_argument(
+        "--without", metavar="TEXT", help='leaves out failures whose description holds this, such as "terminal"'
+    )
     parser.add_argument("--first", action="store_true", help="end at the first failure")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -473,7 +644,9 @@ def main():
     sys.stdout.reconfigure(errors="backslashreplace")
     program, corpus = os.path.abspath(options.program), commands()
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    again = f"python3 {os.path.relpath(__file__)} {shlex.quote(options.program)} --seed {shlex.quote(options.seed)} --case"
+    again = (
+        f"python3 {os.path.relpath(__file__)} {shlex.quote(options.program)} --seed {shlex.quote(options.seed)} --case"
+    )
     if options.case:
         kind, _, number = options.case.partition(":")
         folder = pathlib.Path(tempfile.mkdtemp(prefix="ddpsim-fuzz-"))
@@ -487,12 +660,20 @@ def main():
 
     def one(kind, number):
         with tempfile.TemporaryDirectory(prefix="ddpsim-fuzz-", dir=place) as name:
-            return kind, number, *ran(program, options.seed, kind, number, pathlib.Path(name) / "case", corpus, options.timeout)
+            return (
+                kind,
+                number,
+                *ran(program, options.seed, kind, number, pathlib.Path(name) / "case", corpus, options.timeout),
+            )
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         running, number = set(), 0
         while (time.monotonic() - begin < options.seconds and not (options.first and seen)) or running:
-            while len(running) < options.jobs and time.monotonic() - begin < options.seconds and not (options.first and seen):
+            while (
+                len(running) < options.jobs
+                and time.monotonic() - begin < options.seconds
+                and not (options.first and seen)
+            ):
                 running.add(pool.submit(one, kinds[number % len(kinds)], number // len(kinds)))
                 number += 1
             ended, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -504,11 +685,15 @@ def main():
                     command = case.words[0] if case.words[0] in names else "no command"
                     if (command, what) not in seen and not (options.without and options.without in what):
                         seen.add((command, what))
-                        print(f"after {time.monotonic() - begin:.1f} s, {command}: {what}\n  {case.shown()}\n  {legible(shown)}\n  {again} {kind}:{index}",
-                              flush=True)
+                        print(
+                            f"after {time.monotonic() - begin:.1f} s, {command}: {what}\n  {case.shown()}\n  {legible(shown)}\n  {again} {kind}:{index}",
+                            flush=True,
+                        )
     spent = time.monotonic() - begin
-    print(f"seed {options.seed}: {sum(done.values())} commands in {spent:.1f} s ({', '.join(f'{kind} {count}' for kind, count in sorted(done.items()))}); "
-          f"{len(slow)} took longer than {options.timeout:g} s{': ' + ', '.join(slow[:10]) if slow else ''}; {len(seen)} ways to fail")
+    print(
+        f"seed {options.seed}: {sum(done.values())} commands in {spent:.1f} s ({', '.join(f'{kind} {count}' for kind, count in sorted(done.items()))}); "
+        f"{len(slow)} took longer than {options.timeout:g} s{': ' + ', '.join(slow[:10]) if slow else ''}; {len(seen)} ways to fail"
+    )
     return 1 if seen else 0
 
 

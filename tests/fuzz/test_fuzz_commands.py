@@ -24,8 +24,11 @@ BROKEN = [
     ("echo x > ../outside/precious.txt; exit 2", "a file that is no output was changed", "study"),
     ("echo x > out.123.partial; exit 2", "a file that is no output was left behind", "options"),
     # Writes whatever an option of an output names, as a careless program does.
-    ('for word; do case $before in --csv|--report|--plot|-o) echo x > "$word";; esac; case $word in --*=*) echo x > "${word#*=}";; esac; before=$word; done; exit 0',
-     "an input was changed", "outputs"),
+    (
+        'for word; do case $before in --csv|--report|--plot|-o) echo x > "$word";; esac; case $word in --*=*) echo x > "${word#*=}";; esac; before=$word; done; exit 0',
+        "an input was changed",
+        "outputs",
+    ),
     ("exit 0", "two outputs are one file, and neither was refused", "outputs"),
 ]
 
@@ -35,9 +38,17 @@ def fuzzed(script, kind, *more):
         program = pathlib.Path(folder, "ddpsim")
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        run = subprocess.run([sys.executable, FUZZER, program, "--only", kind, *more], capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [sys.executable, FUZZER, program, "--only", kind, *more], capture_output=True, text=True, check=False
+        )
         case = re.search(r"--case (\S+)", run.stdout)
-        again = subprocess.run([sys.executable, FUZZER, program, "--case", case[1]], capture_output=True, text=True, check=False) if case else None
+        again = (
+            subprocess.run(
+                [sys.executable, FUZZER, program, "--case", case[1]], capture_output=True, text=True, check=False
+            )
+            if case
+            else None
+        )
         if again:
             place = re.match("cd (.*)/case/job\n", again.stdout)[1]
             subprocess.run(["rm", "-r", place], check=True)
@@ -54,7 +65,9 @@ class Checks(unittest.TestCase):
                 self.assertIn(said, again.stdout)  # the line that is printed shows it again
 
     def test_none_complains_of_a_program_that_refuses_everything(self):
-        run, _ = fuzzed("echo 'ddpsim: no' >&2; exit 2", "options,words,study,text,bytes,structure,outputs", "--seconds", "3")
+        run, _ = fuzzed(
+            "echo 'ddpsim: no' >&2; exit 2", "options,words,study,text,bytes,structure,outputs", "--seconds", "3"
+        )
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertIn("0 ways to fail", run.stdout)
 

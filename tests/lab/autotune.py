@@ -28,29 +28,40 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from torch_python import pythons_with_torch  # noqa: E402
 
 JOB = pathlib.Path(__file__).resolve().with_name("autotune_job.py")
-WORTH, GAINED, RUNS_GAINED = 3, 70, 90      # percent
+WORTH, GAINED, RUNS_GAINED = 3, 70, 90  # percent
 NOTHING, RUNS_KEPT, MEDIAN_REGRET = 1, 95, 0.5
 
 
 def layers(shapes):
-    return [entry for k, (rows, columns) in enumerate(shapes)
-            for entry in ((f"layer{k}.weight", [rows, columns]), (f"layer{k}.bias", [rows]))]
+    return [
+        entry
+        for k, (rows, columns) in enumerate(shapes)
+        for entry in ((f"layer{k}.weight", [rows, columns]), (f"layer{k}.bias", [rows]))
+    ]
 
 
 def transformer():
     """Three layers of width 256 behind an embedding of 4096 words, in definition order."""
     parameters = [("embedding.weight", [4096, 256])]
     for layer in range(3):
-        shapes = [("query", 256, 256), ("key", 256, 256), ("value", 256, 256), ("output", 256, 256), ("intermediate", 1024, 256),
-                  ("last", 256, 1024)]
+        shapes = [
+            ("query", 256, 256),
+            ("key", 256, 256),
+            ("value", 256, 256),
+            ("output", 256, 256),
+            ("intermediate", 1024, 256),
+            ("last", 256, 1024),
+        ]
         parameters += [(f"layer{layer}.{name}.weight", [rows, columns]) for name, rows, columns in shapes]
     return parameters
 
 
 def all_setups():
     """Name -> set-up, number of ranks."""
-    models = {"uneven": (layers([(128, 128)] * 4 + [(768, 768)] * 2 + [(256, 256)] * 6 + [(512, 512)] * 2), 10, 70),
-              "transformer": (transformer(), 20, 60)}
+    models = {
+        "uneven": (layers([(128, 128)] * 4 + [(768, 768)] * 2 + [(256, 256)] * 6 + [(512, 512)] * 2), 10, 70),
+        "transformer": (transformer(), 20, 60),
+    }
     found = {}
     for name, (parameters, forward_ms, backward_ms) in models.items():
         for ranks in (2, 4):
@@ -75,9 +86,28 @@ def measured(arguments, one, ranks, torch, python):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "setup.json").write_text(json.dumps(one), encoding="utf-8")
-            found = lab.launch([python, "-W", "ignore", str(JOB), "--setup", str(folder / "setup.json"), "--runs", str(arguments.runs),
-                                "--rounds", str(arguments.rounds), "--steps", str(arguments.steps), "--horizon", str(arguments.horizon)],
-                               ranks, folder, 300, scheduling(ranks))
+            found = lab.launch(
+                [
+                    python,
+                    "-W",
+                    "ignore",
+                    str(JOB),
+                    "--setup",
+                    str(folder / "setup.json"),
+                    "--runs",
+                    str(arguments.runs),
+                    "--rounds",
+                    str(arguments.rounds),
+                    "--steps",
+                    str(arguments.steps),
+                    "--horizon",
+                    str(arguments.horizon),
+                ],
+                ranks,
+                folder,
+                300,
+                scheduling(ranks),
+            )
     finally:
         lab.remove_network(ranks)
     return {"setup": one["name"], "torch": torch, "ranks": ranks, "rate": one["rate"], **found}
@@ -106,24 +136,34 @@ def report(records):
                 gained.append((percent(settled, default) / to_win * 100, record["setup"], record["torch"]))
             if to_win < NOTHING:
                 kept.append(not run["chosen"])
-            line.append(f"{next((f'{value}' if not isinstance(value, list) else f'{len(value)} caps' for value in run['chosen'].values()), 'default')} "
-                        f"{percent(settled, default):+.1f} %")
-        print(f"{record['setup']:<30} torch {record['torch']:<5} {default / 1000:>6.1f} ms, best {record['best']:<18} {to_win:>5.1f} %; "
-              f"autotune {'; '.join(line)}; {statistics.median(run['steps'] for run in record['runs']):.0f} steps, "
-              f"{statistics.median(run['spent_us'] for run in record['runs']) / 1e6:.1f} s")
+            line.append(
+                f"{next((f'{value}' if not isinstance(value, list) else f'{len(value)} caps' for value in run['chosen'].values()), 'default')} "
+                f"{percent(settled, default):+.1f} %"
+            )
+        print(
+            f"{record['setup']:<30} torch {record['torch']:<5} {default / 1000:>6.1f} ms, best {record['best']:<18} {to_win:>5.1f} %; "
+            f"autotune {'; '.join(line)}; {statistics.median(run['steps'] for run in record['runs']):.0f} steps, "
+            f"{statistics.median(run['spent_us'] for run in record['runs']) / 1e6:.1f} s"
+        )
     enough = [share >= GAINED for share, *_ in gained]
-    print(f"autotune: {len(regrets)} runs of {len(records)} set-ups, {sum(one > 5 for one in worth)} with more than 5 % to win: gained "
-          f"{GAINED} % of it in {sum(enough)} of {len(enough)} runs where that is more than {WORTH} %, kept the default in {sum(kept)} of "
-          f"{len(kept)} where less than {NOTHING} %")
+    print(
+        f"autotune: {len(regrets)} runs of {len(records)} set-ups, {sum(one > 5 for one in worth)} with more than 5 % to win: gained "
+        f"{GAINED} % of it in {sum(enough)} of {len(enough)} runs where that is more than {WORTH} %, kept the default in {sum(kept)} of "
+        f"{len(kept)} where less than {NOTHING} %"
+    )
     if gained:
         print("least share gained: {0:.0f} % ({1}, torch {2})".format(*min(gained)))
     for name, values in (("autotune", regrets), *others.items()):
         ordered = sorted(values)
-        print(f"regret, {name}: median {statistics.median(ordered):.2f} %, p90 {ordered[int(0.9 * (len(ordered) - 1))]:.2f} %, "
-              f"worst {ordered[-1]:.2f} %")
+        print(
+            f"regret, {name}: median {statistics.median(ordered):.2f} %, p90 {ordered[int(0.9 * (len(ordered) - 1))]:.2f} %, "
+            f"worst {ordered[-1]:.2f} %"
+        )
     runs = [run for record in records for run in record["runs"]]
-    print(f"spent: median {statistics.median(run['spent_us'] for run in runs) / 1e6:.2f} s beyond its steps, of which there were "
-          f"{statistics.median(run['steps'] for run in runs):.0f}; most {max(run['spent_us'] for run in runs) / 1e6:.1f} s")
+    print(
+        f"spent: median {statistics.median(run['spent_us'] for run in runs) / 1e6:.2f} s beyond its steps, of which there were "
+        f"{statistics.median(run['steps'] for run in runs):.0f}; most {max(run['spent_us'] for run in runs) / 1e6:.1f} s"
+    )
     missed = []
     if enough and 100 * sum(enough) < RUNS_GAINED * len(enough):
         missed.append("gains")
@@ -155,7 +195,9 @@ def main():
             lab.skip("no Python here has torch (Debian: python3-torch)")
         lab.own_namespaces()
         os.environ["DDPSIM_PROGRAM"] = os.path.abspath(arguments.program)
-        os.environ["PYTHONPATH"] = str(pathlib.Path(arguments.program).resolve().parents[1] / "python")  # staged by the build
+        os.environ["PYTHONPATH"] = str(
+            pathlib.Path(arguments.program).resolve().parents[1] / "python"
+        )  # staged by the build
         records = []
         for name, (one, ranks) in all_setups().items():
             if arguments.setups and arguments.setups not in name:

@@ -60,7 +60,9 @@ def tuned(setup, horizon):
 
     _proposal.propose = noting
     try:
-        tuner = ddpsim.autotune(training.called, horizon=horizon, rebind=training.rebind, log=lambda line: print(line, file=sys.stderr))
+        tuner = ddpsim.autotune(
+            training.called, horizon=horizon, rebind=training.rebind, log=lambda line: print(line, file=sys.stderr)
+        )
         while not tuner.finished:
             training.step()
             tuner.step()
@@ -69,10 +71,23 @@ def tuned(setup, horizon):
     outcome = tuner.outcome
     told = lambda setting: setting.arguments()  # noqa: E731
     first = proposals[0].candidates if proposals else []
-    return {"chosen": told(outcome.chosen), "said": outcome.said, "steps": outcome.steps, "spent_us": outcome.spent_s * 1e6,
-            "predicted": told(first[0].setting) if first else {},
-            "trials": [{"setting": told(trial.setting), "predicted_us": trial.predicted_gain_s * 1e6, "gain_us": trial.gain_s * 1e6,
-                        "low_us": trial.low_s * 1e6, "high_us": trial.high_s * 1e6} for trial in outcome.trials]}
+    return {
+        "chosen": told(outcome.chosen),
+        "said": outcome.said,
+        "steps": outcome.steps,
+        "spent_us": outcome.spent_s * 1e6,
+        "predicted": told(first[0].setting) if first else {},
+        "trials": [
+            {
+                "setting": told(trial.setting),
+                "predicted_us": trial.predicted_gain_s * 1e6,
+                "gain_us": trial.gain_s * 1e6,
+                "low_us": trial.low_s * 1e6,
+                "high_us": trial.high_s * 1e6,
+            }
+            for trial in outcome.trials
+        ],
+    }
 
 
 def main():
@@ -87,9 +102,13 @@ def main():
     begin_rank()
     setup = json.loads(pathlib.Path(arguments.setup).read_text(encoding="utf-8"))
     gc.disable()
-    curve = Turns(setup, {"default": {}, **{f"bucket_cap_mb={cap}": {"arguments": {"bucket_cap_mb": cap}} for cap in CAPS}})
-    found = {"curve": curve.measured(arguments.rounds, arguments.steps),
-             "buckets": {name: len(training.bucket_bytes()) for name, training in curve.trainings.items()}}
+    curve = Turns(
+        setup, {"default": {}, **{f"bucket_cap_mb={cap}": {"arguments": {"bucket_cap_mb": cap}} for cap in CAPS}}
+    )
+    found = {
+        "curve": curve.measured(arguments.rounds, arguments.steps),
+        "buckets": {name: len(training.bucket_bytes()) for name, training in curve.trainings.items()},
+    }
     medians = {name: statistics.median(blocks) for name, blocks in found["curve"].items()}
     ranks = Ranks(dist.group.WORLD, torch.device("cpu"))
     best = ranks.told(min(medians, key=medians.get))  # ranks may differ by a microsecond
@@ -98,7 +117,10 @@ def main():
     for _ in range(arguments.runs):
         gc.collect()
         found["runs"].append(tuned(setup, arguments.horizon))
-    settings = {"default": {}, "best": {"arguments": {} if best == "default" else {"bucket_cap_mb": float(best.split("=")[1])}}}
+    settings = {
+        "default": {},
+        "best": {"arguments": {} if best == "default" else {"bucket_cap_mb": float(best.split("=")[1])}},
+    }
     for number, run in enumerate(ranks.told(found["runs"])):  # rank 0 knows what was predicted
         settings[f"run {number}"] = {"arguments": run["chosen"]}
         settings[f"predicted {number}"] = {"arguments": run["predicted"]}

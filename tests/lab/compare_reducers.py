@@ -59,13 +59,18 @@ def compare(table, backends, bound):
         if sizes != expected:
             bytes_differ.append(key)
             verdicts[key] = False
-        print(f"{key[0]:<12} {key[1]:>5} {key[2]:<13} {value / 1000:>9.2f} {truth / 1000:>9.2f}    {difference:>+8.2f} %"
-              f" {noise:>5.2f} %{'' if quiet else '  too noisy to judge'}")
+        print(
+            f"{key[0]:<12} {key[1]:>5} {key[2]:<13} {value / 1000:>9.2f} {truth / 1000:>9.2f}    {difference:>+8.2f} %"
+            f" {noise:>5.2f} %{'' if quiet else '  too noisy to judge'}"
+        )
     if errors:
         worst, where = max(errors)
-        print(f"{len(errors)} of {len(shared)} points judged: median {statistics.median(e for e, _ in errors):.2f} %, "
-              f"worst {worst:.2f} % ({', '.join(map(str, where))}); bucket bytes "
-              f"{'exact' if not bytes_differ else 'DIFFER at ' + str(bytes_differ)}", flush=True)
+        print(
+            f"{len(errors)} of {len(shared)} points judged: median {statistics.median(e for e, _ in errors):.2f} %, "
+            f"worst {worst:.2f} % ({', '.join(map(str, where))}); bucket bytes "
+            f"{'exact' if not bytes_differ else 'DIFFER at ' + str(bytes_differ)}",
+            flush=True,
+        )
     return verdicts
 
 

@@ -26,14 +26,28 @@ from torch_python import pythons_with_torch  # noqa: E402
 RANKS = 2
 BASE = {"name": "base", "gradients": [262144] * 16, "forward_us": 20000, "backward_us": 40000, "cap_mb": 4, "steps": 10}
 MANY = {**BASE, "name": "many", "gradients": [4096] * 120, "cap_mb": 0.5}
-SMALL = {**MANY, "name": "small", "gradients": [256] * 120, "forward_us": 2000, "backward_us": 4000, "cap_mb": 25, "steps": 20}
-CORES = {**BASE, "name": "cores", "cores": True, "gradients": [16384] * 16, "cap_mb": 0.25, "steps": 40}  # backward covers its all-reduces
+SMALL = {
+    **MANY,
+    "name": "small",
+    "gradients": [256] * 120,
+    "forward_us": 2000,
+    "backward_us": 4000,
+    "cap_mb": 25,
+    "steps": 20,
+}
+CORES = {
+    **BASE,
+    "name": "cores",
+    "cores": True,
+    "gradients": [16384] * 16,
+    "cap_mb": 0.25,
+    "steps": 40,
+}  # backward covers its all-reduces
 NORMS = {**BASE, "name": "norms", "norms": 8, "gradients": [16384] * 16, "cap_mb": 0.25, "steps": 25}
 STEPS_OF_FOUR = {**BASE, "name": "accumulated", "micro_batches": 4}
 HOOKLESS = {**BASE, "name": "hookless", "collectives": False}  # the recorder's own hook stands in the way of another
 BYTES = 4 * sum(BASE["gradients"])
 GOODPUT = 1448 / 1514  # of what the shaper counts
-
 
 
 def stretched(before, after):
@@ -46,28 +60,71 @@ def stretched(before, after):
 # where it is known beforehand
 CASES = {
     "again": (BASE, {}, {}, None, None, None, None),
-    "slower link": (BASE, {}, {"rate": "500mbit"}, None, "network_slower", "all_reduce_transfer",
-                    BYTES * 8 / GOODPUT * (1 / 500 - 1 / 1000)),
+    "slower link": (
+        BASE,
+        {},
+        {"rate": "500mbit"},
+        None,
+        "network_slower",
+        "all_reduce_transfer",
+        BYTES * 8 / GOODPUT * (1 / 500 - 1 / 1000),
+    ),
     "short queue": (BASE, {}, {"queue": "32kb"}, None, "network_slower", "all_reduce_transfer", None),
     # The first all-reduce begins when the late rank has written its first bucket: a quarter of backward, and forward.
     "slow rank": (BASE, {"slow": {"1": 1.5}}, {}, None, "slow_rank", "slowest_gpu", 0.5 * (20000 + 40000 / 4)),
     "tiny buckets": (MANY, {"cap_mb": 0.001}, {}, None, "bucket_sizes", None, None),
     "sleeping loader": (BASE, {"loader_us": 30000}, {}, None, "data_loading", "input", 30000),
-    "find_unused_parameters": (BASE, {"arguments": {"find_unused_parameters": True}}, {}, None, "find_unused_parameters", None,
-                               None),
+    "find_unused_parameters": (
+        BASE,
+        {"arguments": {"find_unused_parameters": True}},
+        {},
+        None,
+        "find_unused_parameters",
+        None,
+        None,
+    ),
     # Rank 0 sends its buffers while the others wait for them; then it waits for the others.
-    "buffers": (BASE, {"buffers": [2_000_000]}, {}, None, "buffers_broadcast", "slowest_gpu",
-                2_000_000 * 4 * 8 / GOODPUT / 1000),
-    "find_unused_parameters of a short step": (SMALL, {"arguments": {"find_unused_parameters": True}}, {}, None, "find_unused_parameters",
-                                      None, None),
+    "buffers": (
+        BASE,
+        {"buffers": [2_000_000]},
+        {},
+        None,
+        "buffers_broadcast",
+        "slowest_gpu",
+        2_000_000 * 4 * 8 / GOODPUT / 1000,
+    ),
+    "find_unused_parameters of a short step": (
+        SMALL,
+        {"arguments": {"find_unused_parameters": True}},
+        {},
+        None,
+        "find_unused_parameters",
+        None,
+        None,
+    ),
     "slow core": (CORES, {"burner": 1}, {}, None, "slow_rank", "slowest_gpu", stretched),
     "host threads": (CORES, {"threads": 4}, {}, None, "host_threads", "kernels", None),
-    "host overhead": (CORES, {"overhead_us": 1000}, {}, None, "kernels_changed", "kernels",
-                      lambda before, after: json.loads((after / "overhead-rank0.json").read_text())),
+    "host overhead": (
+        CORES,
+        {"overhead_us": 1000},
+        {},
+        None,
+        "kernels_changed",
+        "kernels",
+        lambda before, after: json.loads((after / "overhead-rank0.json").read_text()),
+    ),
     "sync batchnorm": (NORMS, {"sync_batchnorm": True}, {}, None, "sync_batchnorm", "kernels", None),
     "blocking hook": (HOOKLESS, {"comm_hook": "blocking"}, {}, None, "comm_hook", "copies", BYTES * 8 / GOODPUT / 1000),
     # Three more all-reduces of all gradients, of which backward covers what it covers of the last.
-    "no_sync around backward": (STEPS_OF_FOUR, {"no_sync": "backward"}, {}, None, "no_sync_misplaced", "all_reduce_transfer", None),
+    "no_sync around backward": (
+        STEPS_OF_FOUR,
+        {"no_sync": "backward"},
+        {},
+        None,
+        "no_sync_misplaced",
+        "all_reduce_transfer",
+        None,
+    ),
     "another version": (BASE, {}, {}, "1.13", "version_changed", None, None),
 }
 
@@ -81,10 +138,32 @@ def record(python, case, folder, rate="1gbit", queue=None):
     lab.build_network(RANKS, rate)
     try:
         for rank in range(RANKS if queue else 0):
-            lab.do("ip", "netns", "exec", "switch", "tc", "qdisc", "add", "dev", f"port{rank}", "root", "tbf", "rate",
-                   "950mbit", "burst", "32kb", "limit", queue)
-        lab.launch([python, "-W", "ignore", str(job), "--case", str(folder / "case.json")], RANKS, folder, 100,
-                   [] if case.get("cores") else None)  # real-time priority would keep from a core what is to share it
+            lab.do(
+                "ip",
+                "netns",
+                "exec",
+                "switch",
+                "tc",
+                "qdisc",
+                "add",
+                "dev",
+                f"port{rank}",
+                "root",
+                "tbf",
+                "rate",
+                "950mbit",
+                "burst",
+                "32kb",
+                "limit",
+                queue,
+            )
+        lab.launch(
+            [python, "-W", "ignore", str(job), "--case", str(folder / "case.json")],
+            RANKS,
+            folder,
+            100,
+            [] if case.get("cores") else None,
+        )  # real-time priority would keep from a core what is to share it
     finally:
         lab.remove_network(RANKS)
     if not case.get("collectives", True):  # nothing joins its ranks
@@ -140,11 +219,14 @@ def main():
                 ok = ok and max(rows, key=lambda key: abs(rows[key])) == row
             if done_us is not None:
                 ok = ok and abs(rows.get(row, 0) - done_us) <= 0.1 * done_us
-            print(f"{name}: {answer['before']['step_us'] / 1000:.2f} -> {answer['after']['step_us'] / 1000:.2f} ms, "
-                  f"{first or 'no difference larger than noise'} first; "
-                  + ", ".join(f"{key} {us / 1000:+.2f}" for key, us in rows.items() if abs(us) >= 10)
-                  + (f"; done to {row}: {done_us / 1000:+.2f}" if done_us is not None else "")
-                  + ("" if ok else "  MISSED"), flush=True)
+            print(
+                f"{name}: {answer['before']['step_us'] / 1000:.2f} -> {answer['after']['step_us'] / 1000:.2f} ms, "
+                f"{first or 'no difference larger than noise'} first; "
+                + ", ".join(f"{key} {us / 1000:+.2f}" for key, us in rows.items() if abs(us) >= 10)
+                + (f"; done to {row}: {done_us / 1000:+.2f}" if done_us is not None else "")
+                + ("" if ok else "  MISSED"),
+                flush=True,
+            )
             if not ok:
                 missed.append(name)
     print(f"missed: {', '.join(missed) or 'none'}")

@@ -75,8 +75,18 @@ def synced(norm):
 
     class SyncBatchNorm(torch.nn.BatchNorm2d):
         def forward(self, images):
-            return Function.apply(images, self.weight, self.bias, None, None, self.eps, self.momentum, dist.group.WORLD,
-                                  dist.get_world_size())
+            return Function.apply(
+                images,
+                self.weight,
+                self.bias,
+                None,
+                None,
+                self.eps,
+                self.momentum,
+                dist.group.WORLD,
+                dist.get_world_size(),
+            )
+
     return SyncBatchNorm(norm.num_features)
 
 
@@ -169,8 +179,14 @@ def train(case, arguments):
         ddp.register_comm_hook(None, blocking_hook)
     count, holds = case.get("micro_batches", 1), case.get("no_sync", "both")
     loader = torch.utils.data.DataLoader(Batches(case.get("loader_us", 0), 100 + 2 * case["steps"]), batch_size=1)
-    recorder = Recorder(ddp, folder / "step.json", warmup=4, steps=case["steps"], name=case["name"],
-                        collectives=case.get("collectives", True))
+    recorder = Recorder(
+        ddp,
+        folder / "step.json",
+        warmup=4,
+        steps=case["steps"],
+        name=case["name"],
+        collectives=case.get("collectives", True),
+    )
     for batch in loader:
         model.clock.begin()
         for weight in model.weights:
@@ -189,7 +205,9 @@ def train(case, arguments):
         mean = sum(model.overheads_s) / len(model.overheads_s)
         (folder / f"overhead-rank{dist.get_rank()}.json").write_text(json.dumps(1e6 * mean * len(model.weights)))
     if case.get("cores"):  # how much longer than its work it took
-        (folder / f"stretch-rank{dist.get_rank()}.json").write_text(json.dumps(model.clock.taken_s / model.clock.worked_s))
+        (folder / f"stretch-rank{dist.get_rank()}.json").write_text(
+            json.dumps(model.clock.taken_s / model.clock.worked_s)
+        )
     if dist.get_rank() == 0:
         (folder / "measurement.json").write_text(json.dumps({"torch": torch.__version__}), encoding="utf-8")
     dist.barrier()

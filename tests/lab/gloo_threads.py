@@ -43,6 +43,7 @@ def rank(number, store):
     """One of two ranks; rank 0 prints size, in flight, then seconds per GB of its busiest threads."""
     import torch
     import torch.distributed as dist
+
     torch.set_num_threads(1)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=number, world_size=2)
@@ -70,6 +71,7 @@ def rank(number, store):
 def core():
     """Prints MiB, then GB/s of copying and of adding."""
     import torch
+
     torch.set_num_threads(1)
     for size in (1, 2, 4, 8, 16, 32, 64, 128, 256):
         source, target = torch.ones(size * MIB // 4), torch.ones(size * MIB // 4)
@@ -97,6 +99,7 @@ def main():
 
     import tempfile
     from torch_python import python_with_torch
+
     python = python_with_torch()
     if not python:
         print("no Python with torch; skipped")
@@ -105,7 +108,9 @@ def main():
         command = [python, __file__, "--role", "rank", "--store", f"{folder}/store", "--rank"]
         other = subprocess.Popen([*command, "1"])
         try:
-            output = subprocess.run([*command, "0"], capture_output=True, text=True, check=True, timeout=patience.seconds(600)).stdout
+            output = subprocess.run(
+                [*command, "0"], capture_output=True, text=True, check=True, timeout=patience.seconds(600)
+            ).stdout
         finally:
             other.kill()
             other.wait()
@@ -113,8 +118,10 @@ def main():
     for line in output.splitlines():
         size, in_flight, sockets, *workers = line.split()
         fills.append((float(sockets) + sum(map(float, workers))) / float(sockets))
-        print(f"{size:>4} MiB  {in_flight} in flight  sockets {sockets} s/GB  workers {' '.join(workers)}  "
-              f"to_fill at most {fills[-1]:.2f}")
+        print(
+            f"{size:>4} MiB  {in_flight} in flight  sockets {sockets} s/GB  workers {' '.join(workers)}  "
+            f"to_fill at most {fills[-1]:.2f}"
+        )
     low, middle, high = statistics.quantiles(fills)
     print(f"to_fill {middle:.2f}, middle half {low:.2f} to {high:.2f}, {len(fills)} runs")
     return subprocess.run([python, __file__, "--role", "core"], check=True).returncode

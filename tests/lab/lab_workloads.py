@@ -47,8 +47,11 @@ def bert_parameters():
     def norm(name):
         return [(name + ".weight", [hidden]), (name + ".bias", [hidden])]
 
-    parameters = [("embeddings.word.weight", [8192, hidden]), ("embeddings.position.weight", [512, hidden]),
-                  ("embeddings.type.weight", [2, hidden])] + norm("embeddings.norm")
+    parameters = [
+        ("embeddings.word.weight", [8192, hidden]),
+        ("embeddings.position.weight", [512, hidden]),
+        ("embeddings.type.weight", [2, hidden]),
+    ] + norm("embeddings.norm")
     for layer in range(6):
         name = f"layer.{layer}"
         for part in ("query", "key", "value", "output"):
@@ -69,19 +72,26 @@ def workload(name, parameters, forward_us, backward_us):
         done += len(parameters[index][1]) > 1
         ready.append({"parameter": index, "at_us": round(backward_us * max(done, 1) / heavy, 3)})
     return {
-        "schema": "ddpsim.workload/1", "name": name, "gpu": "", "precision": "fp32",
+        "schema": "ddpsim.workload/1",
+        "name": name,
+        "gpu": "",
+        "precision": "fp32",
         "parameter_order": "definition",
         "parameters": [{"name": n, "shape": s, "dtype": "float32"} for n, s in parameters],
         "forward": {"duration_us": forward_us},
         "backward": {"duration_us": backward_us, "ready": ready},
-        "recorded_with": {"ddp_hooks": True},  # waits are until a deadline: a copy into a bucket takes nothing of its own
+        "recorded_with": {
+            "ddp_hooks": True
+        },  # waits are until a deadline: a copy into a bucket takes nothing of its own
         "provenance": {"source": "tests/lab/lab_workloads.py; nobody recorded it"},
     }
 
 
 def all_workloads():
-    return {"resnet-like": workload("resnet-like", resnet_parameters(), 60_000, 150_000),
-            "bert-like": workload("bert-like", bert_parameters(), 50_000, 120_000)}
+    return {
+        "resnet-like": workload("resnet-like", resnet_parameters(), 60_000, 150_000),
+        "bert-like": workload("bert-like", bert_parameters(), 50_000, 120_000),
+    }
 
 
 def main():

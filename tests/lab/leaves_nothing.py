@@ -53,8 +53,9 @@ def namespaces_of(entry):
 def left_within(namespaces):
     """Every process in one of them, whatever it is called. A namespace is gone with the last: the lab mounts none where
     others see it."""
-    return [entry for entry in pathlib.Path("/proc").iterdir()
-            if entry.name.isdigit() and namespaces_of(entry) & namespaces]
+    return [
+        entry for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit() and namespaces_of(entry) & namespaces
+    ]
 
 
 def name_of(entry):
@@ -72,9 +73,25 @@ def main():
     iterations = str(3000 + time.time_ns() % 1000)
     marker = b"--iterations\0" + iterations.encode()
     own = namespaces_of(pathlib.Path("/proc/self"))
-    lab = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).resolve().with_name("lab.py")), "--program",
-                            arguments.program, "--backends", "cpu-gloo", "--models", "resnet-like", "--caps", "25",
-                            "--iterations", iterations], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lab = subprocess.Popen(
+        [
+            sys.executable,
+            str(pathlib.Path(__file__).resolve().with_name("lab.py")),
+            "--program",
+            arguments.program,
+            "--backends",
+            "cpu-gloo",
+            "--models",
+            "resnet-like",
+            "--caps",
+            "25",
+            "--iterations",
+            iterations,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     atexit.register(lab.kill)
     patience.until(lambda: lab.poll() is not None or sum(map(is_launched, ranks_of(marker))) >= 2)
     if lab.poll() is not None:

@@ -20,10 +20,20 @@ MEASURED = 0.9  # of the jobs: fewer do not stand for all
 TODAY, AGAIN = "today", "today again"
 KEPT = "numerics kept"
 # A setting is of the first kind whose levers it changes alone; others are combinations.
-KINDS = {"bucket_cap_mb": "cap", "first_bucket_bytes": "cap", "bucket_cap_mb_list": "cap list",
-         "gradient_as_bucket_view": "bucket views", "broadcast_buffers": "buffers", "static_graph": "static_graph",
-         "find_unused_parameters": "find_unused off", "accumulate": "accumulation", "fp16_compress_hook": "fp16 hook",
-         "bf16_compress_hook": "bf16 hook", "powerSGD_hook": "PowerSGD", "loader": "loader"}
+KINDS = {
+    "bucket_cap_mb": "cap",
+    "first_bucket_bytes": "cap",
+    "bucket_cap_mb_list": "cap list",
+    "gradient_as_bucket_view": "bucket views",
+    "broadcast_buffers": "buffers",
+    "static_graph": "static_graph",
+    "find_unused_parameters": "find_unused off",
+    "accumulate": "accumulation",
+    "fp16_compress_hook": "fp16 hook",
+    "bf16_compress_hook": "bf16 hook",
+    "powerSGD_hook": "PowerSGD",
+    "loader": "loader",
+}
 
 
 class Compared:
@@ -47,7 +57,10 @@ class Compared:
 
 def kind_of(setting, today):
     def parts(one):
-        return {**one.get("arguments", {}), **{key: value for key, value in one.items() if key not in ("arguments", "power_sgd")}}
+        return {
+            **one.get("arguments", {}),
+            **{key: value for key, value in one.items() if key not in ("arguments", "power_sgd")},
+        }
 
     before, after = parts(today), parts(setting)
     changed = {key for key in before | after if before.get(key) != after.get(key)}
@@ -58,8 +71,16 @@ def kind_of(setting, today):
 def identity(setting, buckets):
     """Caps that make the same buckets are one setting."""
     plain = {key: value for key, value in setting.get("arguments", {}).items() if "bucket_cap_mb" not in key}
-    return str((sorted(plain.items()), setting.get("hook"), str(setting.get("power_sgd")), setting.get("accumulate", 1),
-                str(setting.get("loader")), buckets))
+    return str(
+        (
+            sorted(plain.items()),
+            setting.get("hook"),
+            str(setting.get("power_sgd")),
+            setting.get("accumulate", 1),
+            str(setting.get("loader")),
+            buckets,
+        )
+    )
 
 
 def compared(record, predictor):
@@ -67,8 +88,10 @@ def compared(record, predictor):
     rows = predictor.rows()
     measured, today = record["measured"], record["measured"][TODAY]["steps_us"]
     base, _ = predictor.simulated(record["today"])
-    by_identity = {identity(predictor_row["setting"], predictor.simulated(predictor_row["setting"])[1]): predictor_row
-                   for predictor_row in rows.values()}
+    by_identity = {
+        identity(predictor_row["setting"], predictor.simulated(predictor_row["setting"])[1]): predictor_row
+        for predictor_row in rows.values()
+    }
     settings, names, inexact = {}, {}, []
     for name, one in measured.items():
         step, buckets = predictor.simulated(one["setting"])
@@ -94,7 +117,8 @@ def advised(predictor, settings, names, rows, numerics):
 
 def allowed(setting, today, numerics):
     return setting.get("accumulate", 1) == today.get("accumulate", 1) and (
-        numerics or setting.get("hook") == today.get("hook"))
+        numerics or setting.get("hook") == today.get("hook")
+    )
 
 
 def verdict(record, predictor, settings, names, rows, numerics):
@@ -102,12 +126,20 @@ def verdict(record, predictor, settings, names, rows, numerics):
     chosen = advised(predictor, settings, names, rows, numerics)
     if chosen is None:
         return "advised was not measured: measure again", False, None
-    best = min((one for one in settings.values() if allowed(one.setting, record["today"], numerics)), key=lambda one: one.step)
+    best = min(
+        (one for one in settings.values() if allowed(one.setting, record["today"], numerics)), key=lambda one: one.step
+    )
     regret = chosen.step / best.step - 1
     apart = ab.difference(chosen.steps, best.steps, LEVEL)
     right = regret <= CLOSE or apart.low <= 0
-    return (f"{'right' if right else 'WRONG'}: {chosen.name} at {chosen.step / 1000:.2f} ms, best {best.name} at "
-            f"{best.step / 1000:.2f} ms, regret {regret:.1%}"), right, regret
+    return (
+        (
+            f"{'right' if right else 'WRONG'}: {chosen.name} at {chosen.step / 1000:.2f} ms, best {best.name} at "
+            f"{best.step / 1000:.2f} ms, regret {regret:.1%}"
+        ),
+        right,
+        regret,
+    )
 
 
 def signs(record, predictor):
@@ -129,29 +161,37 @@ def signs(record, predictor):
 
 def print_setup(record, settings, base, inexact):
     today = settings[TODAY]
-    print(f"\n{record['setup']}, PyTorch {record['torch']}, {record['rate']}: today {today.step / 1000:.2f} ms, replayed "
-          f"{base / 1000:.2f} ms ({(base / today.step - 1) * 100:+.1f} %); once more {settings[AGAIN].measured.gain / 1000:+.2f} ms; "
-          f"bucket bytes {'DIFFER: ' + ', '.join(inexact) if inexact else 'exact'}")
+    print(
+        f"\n{record['setup']}, PyTorch {record['torch']}, {record['rate']}: today {today.step / 1000:.2f} ms, replayed "
+        f"{base / 1000:.2f} ms ({(base / today.step - 1) * 100:+.1f} %); once more {settings[AGAIN].measured.gain / 1000:+.2f} ms; "
+        f"bucket bytes {'DIFFER: ' + ', '.join(inexact) if inexact else 'exact'}"
+    )
     for one in sorted(settings.values(), key=lambda one: one.step):
         if one.name in (TODAY, AGAIN):
             continue
         real = one.measured
         interval = f"[{one.interval[0] / 1000:.2f}, {one.interval[1] / 1000:.2f}]" if one.interval else ""
         name = one.name if len(one.name) < 60 else one.name[:57] + "..."
-        print(f"  {name:<60} gains {real.gain / 1000:>7.2f} ms [{real.low / 1000:.2f}, {real.high / 1000:.2f}] "
-              f"{real.gain / one.today:>6.1%}, predicted {one.predicted / 1000:>7.2f} {interval}")
+        print(
+            f"  {name:<60} gains {real.gain / 1000:>7.2f} ms [{real.low / 1000:.2f}, {real.high / 1000:.2f}] "
+            f"{real.gain / one.today:>6.1%}, predicted {one.predicted / 1000:>7.2f} {interval}"
+        )
 
 
 def print_kinds(kinds):
-    print("\nlever            PyTorch    n   noticed  sign right   interval held   median error, of the step   no effect")
+    print(
+        "\nlever            PyTorch    n   noticed  sign right   interval held   median error, of the step   no effect"
+    )
     for (kind, torch), ones in sorted(kinds.items()):
         noticed = [one for one in ones if one.noticed()]
         signs = sum(one.predicted * one.measured.gain > 0 for one in noticed)
         ranged = [one for one in ones if one.interval]
-        print(f"{kind:<16} {torch:<7} {len(ones):>4} {len(noticed):>9} {f'{signs} of {len(noticed)}':>11} "
-              f"{f'{sum(one.held() for one in ranged)} of {len(ranged)}':>15} "
-              f"{statistics.median(abs(one.predicted - one.measured.gain) / one.today for one in ones):>27.2%} "
-              f"{statistics.median(abs(one.measured.gain) / one.today for one in ones):>11.2%}")
+        print(
+            f"{kind:<16} {torch:<7} {len(ones):>4} {len(noticed):>9} {f'{signs} of {len(noticed)}':>11} "
+            f"{f'{sum(one.held() for one in ranged)} of {len(ranged)}':>15} "
+            f"{statistics.median(abs(one.predicted - one.measured.gain) / one.today for one in ones):>27.2%} "
+            f"{statistics.median(abs(one.measured.gain) / one.today for one in ones):>11.2%}"
+        )
 
 
 def print_sum(ones, verdicts, todays):
@@ -160,17 +200,23 @@ def print_sum(ones, verdicts, todays):
     ranged = [one for one in ones if one.interval]
     error = statistics.median(abs(one.predicted - one.measured.gain) / one.today for one in ones)
     none = statistics.median(abs(one.measured.gain) / one.today for one in ones)
-    print(f"\nlevers: {len(ones)} gains of {len(todays)} jobs: sign right "
-          f"{sum(one.predicted * one.measured.gain > 0 for one in noticed)} of {len(noticed)} noticed, "
-          f"{sum(abs(one.predicted) <= NOTICED * one.today for one in small)} of {len(small)} within 2 % predicted so, "
-          f"intervals held {sum(one.held() for one in ranged)} of {len(ranged)}, median error {error * 100:.2f} % of the step, "
-          f"of no effect {none * 100:.2f} %")
+    print(
+        f"\nlevers: {len(ones)} gains of {len(todays)} jobs: sign right "
+        f"{sum(one.predicted * one.measured.gain > 0 for one in noticed)} of {len(noticed)} noticed, "
+        f"{sum(abs(one.predicted) <= NOTICED * one.today for one in small)} of {len(small)} within 2 % predicted so, "
+        f"intervals held {sum(one.held() for one in ranged)} of {len(ranged)}, median error {error * 100:.2f} % of the step, "
+        f"of no effect {none * 100:.2f} %"
+    )
     for what, found in verdicts.items():
         regrets = [(regret, where) for _, regret, where in found if regret is not None]
         worst = max(regrets)
-        print(f"top advice, {what}: right in {sum(right for right, _, _ in found)} of {len(regrets)} measured, "
-              f"{len(found)} jobs; regret mean {statistics.mean(regret for regret, _ in regrets) * 100:.2f} %, worst {worst[0] * 100:.1f} % ({worst[1]})")
-    print(f"always today, numerics kept: regret mean {statistics.mean(todays) * 100:.2f} %, worst {max(todays) * 100:.1f} %")
+        print(
+            f"top advice, {what}: right in {sum(right for right, _, _ in found)} of {len(regrets)} measured, "
+            f"{len(found)} jobs; regret mean {statistics.mean(regret for regret, _ in regrets) * 100:.2f} %, worst {worst[0] * 100:.1f} % ({worst[1]})"
+        )
+    print(
+        f"always today, numerics kept: regret mean {statistics.mean(todays) * 100:.2f} %, worst {max(todays) * 100:.1f} %"
+    )
 
 
 def misses(ones, verdicts):
@@ -180,8 +226,10 @@ def misses(ones, verdicts):
     found = [] if sum(one.predicted * one.measured.gain > 0 for one in noticed) >= SIGNS * len(noticed) else ["signs"]
     answers = [answer for answer in verdicts[KEPT] if answer[1] is not None]
     if len(answers) < MEASURED * len(verdicts[KEPT]):
-        print(f"top advice is not judged: {len(verdicts[KEPT]) - len(answers)} of {len(verdicts[KEPT])} settings that are advised now "
-              "were not measured (tests/lab/levers.py measures them)")
+        print(
+            f"top advice is not judged: {len(verdicts[KEPT]) - len(answers)} of {len(verdicts[KEPT])} settings that are advised now "
+            "were not measured (tests/lab/levers.py measures them)"
+        )
         return found
     if sum(right for right, _, _ in answers) < RIGHT * len(answers):
         found.append("top advice")

@@ -45,9 +45,12 @@ NEW_NAME = ("forward_sync_buffers", "broadcast_buffers")  # 2.13's; both hold th
 def options_of(setting):
     """As ddpsim is told of a setting."""
     words = {"bucket_cap_mb": "--bucket-cap-mb", "bucket_cap_mb_list": "--bucket-cap-mb-list"}
-    flags = {("find_unused_parameters", True): "--find-unused-parameters", ("static_graph", True): "--static-graph",
-             ("gradient_as_bucket_view", True): "--gradient-as-bucket-view",
-             ("broadcast_buffers", False): "--no-broadcast-buffers"}
+    flags = {
+        ("find_unused_parameters", True): "--find-unused-parameters",
+        ("static_graph", True): "--static-graph",
+        ("gradient_as_bucket_view", True): "--gradient-as-bucket-view",
+        ("broadcast_buffers", False): "--no-broadcast-buffers",
+    }
     options = []
     for key, value in setting.get("arguments", {}).items():
         if key in words:
@@ -85,25 +88,65 @@ class Predictor:
     """What ddpsim says of one recorded job."""
 
     def __init__(self, program, record, folder):
-        self.program, self.record, self.today, self.torch, self.known = program, record, record["today"], record["torch"], {}
+        self.program, self.record, self.today, self.torch, self.known = (
+            program,
+            record,
+            record["today"],
+            record["torch"],
+            {},
+        )
         folder = pathlib.Path(folder)
         workload = folder / f"{record['setup']}-{self.torch}.json"
         workload.write_text(json.dumps(record["workload"]), encoding="utf-8")
-        self.job = [str(workload), self.calibrated(record, folder), "--compute-scale", "1", "--backend", "gloo", "--gloo",
-                    "tensors:host", "--torch", self.torch, "--rank-slowdown", "0%"]
+        self.job = [
+            str(workload),
+            self.calibrated(record, folder),
+            "--compute-scale",
+            "1",
+            "--backend",
+            "gloo",
+            "--gloo",
+            "tensors:host",
+            "--torch",
+            self.torch,
+            "--rank-slowdown",
+            "0%",
+        ]
         if record.get("slow"):
             self.job += ["--straggler", ":".join(map(str, record["slow"]))]
 
     def calibrated(self, record, folder):
         """A cluster of the links' nominal rate and the job's own all-reduces."""
-        all_reduces = [{"size_bytes": int(size), "dtype": "float32", "time_us": {word: taken for word in ("median", "p10", "p90")}}
-                       for size, taken in record["all_reduces"].items()]
+        all_reduces = [
+            {"size_bytes": int(size), "dtype": "float32", "time_us": {word: taken for word in ("median", "p10", "p90")}}
+            for size, taken in record["all_reduces"].items()
+        ]
         ranks = record.get("ranks", RANKS)
         log, cluster = folder / "measurement.json", folder / f"{record['setup']}-{self.torch}-cluster.json"
-        log.write_text(json.dumps({"schema": "ddpsim.measurement/1", "ranks": ranks, "configurations": [],
-                                   "setup": {"communication": "ProcessGroupGloo", "backend": "torch"}, "all_reduces": all_reduces}))
-        subprocess.run([self.program, "calibrate", f"{log}@{ranks}x1", "--cluster", nominal_cluster(ranks, record["rate"]), "-o", str(cluster)],
-                       check=True, stdout=subprocess.DEVNULL)
+        log.write_text(
+            json.dumps(
+                {
+                    "schema": "ddpsim.measurement/1",
+                    "ranks": ranks,
+                    "configurations": [],
+                    "setup": {"communication": "ProcessGroupGloo", "backend": "torch"},
+                    "all_reduces": all_reduces,
+                }
+            )
+        )
+        subprocess.run(
+            [
+                self.program,
+                "calibrate",
+                f"{log}@{ranks}x1",
+                "--cluster",
+                nominal_cluster(ranks, record["rate"]),
+                "-o",
+                str(cluster),
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         return f"{cluster}@{ranks}"
 
     def said(self, command, *options):
@@ -134,11 +177,17 @@ class Predictor:
         for row in self.answer("advise", options_of(self.today))["rows"]:
             if "error" in row or (row["changes_batch"] and len(row["levers"]) > 1):
                 continue
-            if any(lever.startswith(("accumulate 4", "post_localSGD")) or "_hook from " in lever for lever in row["levers"]):
+            if any(
+                lever.startswith(("accumulate 4", "post_localSGD")) or "_hook from " in lever for lever in row["levers"]
+            ):
                 continue
             found[" + ".join(row["levers"]).replace(*NEW_NAME)] = {
-                "setting": setting_of(row, self.today), "gain": row["gain_us"], "worth": row["worth"],
-                "changes_numerics": row["changes_numerics"], "changes_batch": row["changes_batch"]}
+                "setting": setting_of(row, self.today),
+                "gain": row["gain_us"],
+                "worth": row["worth"],
+                "changes_numerics": row["changes_numerics"],
+                "changes_batch": row["changes_batch"],
+            }
         return found
 
 
@@ -150,7 +199,9 @@ def setting_of(row, today):
         setting.pop("first_bucket_bytes", None)
     for lever in row["levers"]:
         if workers := re.match(r"DataLoader\(num_workers=([\d.]+)( times today's)?\)$", lever):
-            setting["loader"] = loader_with(float(workers[1]) * (today["loader"]["num_workers"] if workers[2] else 1), today["loader"])
+            setting["loader"] = loader_with(
+                float(workers[1]) * (today["loader"]["num_workers"] if workers[2] else 1), today["loader"]
+            )
     for statement in row["line"].split("; "):
         if not statement or statement.startswith("# DataLoader("):
             continue
@@ -165,8 +216,9 @@ def setting_of(row, today):
         if isinstance(node, ast.Assign):
             setting["first_bucket_bytes"] = ast.literal_eval(node.value)
         elif ast.unparse(node.value.func) == "DistributedDataParallel":
-            setting["arguments"].update({word.arg.replace(*NEW_NAME): ast.literal_eval(word.value)
-                                         for word in node.value.keywords})
+            setting["arguments"].update(
+                {word.arg.replace(*NEW_NAME): ast.literal_eval(word.value) for word in node.value.keywords}
+            )
         elif ast.unparse(node.value.func) == "model.register_comm_hook":
             state, hook = node.value.args
             setting["hook"] = hook.attr
@@ -220,8 +272,13 @@ def few(rows):
 
 
 def launched(python, folder, *arguments):
-    return lab.launch([python, "-W", "ignore", str(JOB), "--setup", str(folder / "setup.json"), *arguments], RANKS, folder, 600,
-                      loop.scheduling())
+    return lab.launch(
+        [python, "-W", "ignore", str(JOB), "--setup", str(folder / "setup.json"), *arguments],
+        RANKS,
+        folder,
+        600,
+        loop.scheduling(),
+    )
 
 
 def measured(arguments, setup, torch, python):
@@ -233,36 +290,58 @@ def measured(arguments, setup, torch, python):
             (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
             recorded = launched(python, folder)
             workload = json.loads(loop.imported(arguments.program, folder).read_text(encoding="utf-8"))
-            record = {"setup": setup["name"], "rate": setup["rate"], "torch": torch, "today": setup["today"],
-                      **{key: setup[key] for key in ("costs_most", "batch_ms", "slow") if setup[key]},
-                      "workload": {key: value for key, value in workload.items() if key != "provenance"},
-                      "all_reduces": recorded["all_reduces"]}
+            record = {
+                "setup": setup["name"],
+                "rate": setup["rate"],
+                "torch": torch,
+                "today": setup["today"],
+                **{key: setup[key] for key in ("costs_most", "batch_ms", "slow") if setup[key]},
+                "workload": {key: value for key, value in workload.items() if key != "provenance"},
+                "all_reduces": recorded["all_reduces"],
+            }
             predictor = Predictor(arguments.program, record, folder)
             rows = predictor.rows()
             settings = {TODAY: setup["today"], "today again": setup["today"]}
             settings |= {name: row["setting"] for name, row in (few(rows) if arguments.few else rows).items()}
             settings |= {} if arguments.few else others(predictor, rows)
             (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-            found = launched(python, folder, "--settings", str(folder / "settings.json"), "--rounds", str(arguments.rounds),
-                             "--steps", str(arguments.steps))
+            found = launched(
+                python,
+                folder,
+                "--settings",
+                str(folder / "settings.json"),
+                "--rounds",
+                str(arguments.rounds),
+                "--steps",
+                str(arguments.steps),
+            )
     finally:
         lab.remove_network(RANKS)
-    record["measured"] = {name: {"setting": setting, "bucket_bytes": found["buckets"][name],
-                                 "steps_us": [round(step * setup["today"].get("accumulate", 1), 1) for step in found["blocks"][name]]}
-                          for name, setting in settings.items()}
+    record["measured"] = {
+        name: {
+            "setting": setting,
+            "bucket_bytes": found["buckets"][name],
+            "steps_us": [round(step * setup["today"].get("accumulate", 1), 1) for step in found["blocks"][name]],
+        }
+        for name, setting in settings.items()
+    }
     return record
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="ddpsim")
-    parser.add_argument("--setups", help="communication-bound,copies; default: all that do not wait; waiting: those that do")
+    parser.add_argument(
+        "--setups", help="communication-bound,copies; default: all that do not wait; waiting: those that do"
+    )
     parser.add_argument("--torch", help="1.13; default: every one found")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--table", help="measured once: predict it anew")
     parser.add_argument("--few", action="store_true", help="today's setting and the top of the advice alone")
-    parser.add_argument("--check", action="store_true", help="with --table the bars over all; else sign and order alone")
+    parser.add_argument(
+        "--check", action="store_true", help="with --table the bars over all; else sign and order alone"
+    )
     parser.add_argument("-o", "--output", help="JSON")
     arguments = parser.parse_args()
     if arguments.table:
@@ -310,8 +389,13 @@ def attempt(arguments, pythons):
     with tempfile.TemporaryDirectory() as folder:
         for record in every_record(arguments, pythons):
             found = lever_report.signs(record, Predictor(arguments.program, record, folder))
-            print("\n".join(f"{place}: {'right' if met else 'too noisy to judge' if met is None else 'WRONG'}"
-                            for place, met in found.items()), flush=True)
+            print(
+                "\n".join(
+                    f"{place}: {'right' if met else 'too noisy to judge' if met is None else 'WRONG'}"
+                    for place, met in found.items()
+                ),
+                flush=True,
+            )
             verdicts |= found
     return verdicts
 

@@ -160,6 +160,7 @@ def register(ddp, setting):
     if hook == "powerSGD_hook":
         from power_sgd_state import new_state
         from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
+
         ddp.register_comm_hook(new_state(START_POWER_SGD, **setting["power_sgd"]), powerSGD_hook.powerSGD_hook)
     elif hook:
         plain = getattr(default_hooks, hook)
@@ -186,7 +187,9 @@ def record(arguments, setup, folder):
     all_reduces = {size: all_reduce(size, 15) for size in setup["all_reduces"]}
     training = Training(setup, None)
     training.empty_queues()
-    recorder = Recorder(training.model, folder / "step.json", warmup=2, steps=setup["recorded_steps"], name=setup["name"])
+    recorder = Recorder(
+        training.model, folder / "step.json", warmup=2, steps=setup["recorded_steps"], name=setup["name"]
+    )
     while not recorder.finished:
         training.step()
         recorder.step()
@@ -211,8 +214,11 @@ def measure(arguments, setup):
             dist.barrier()
             blocks[name].append(trainings[name].block(arguments.steps))
         gc.collect()
-    return {"torch": torch.__version__, "blocks": blocks,
-            "buckets": {name: training.bucket_bytes() for name, training in trainings.items()}}
+    return {
+        "torch": torch.__version__,
+        "blocks": blocks,
+        "buckets": {name: training.bucket_bytes() for name, training in trainings.items()},
+    }
 
 
 def main():

@@ -59,14 +59,19 @@ def steady(ddp, loader, workers, seconds):
         step(ddp, batch, seconds)
         ends.append(time.perf_counter())
     begin = max(3 * rounds, 4)
-    whole = sorted(later - earlier for earlier, later in zip(ends[begin:], ends[begin + rounds:]))
+    whole = sorted(later - earlier for earlier, later in zip(ends[begin:], ends[begin + rounds :]))
     del batches
     return whole[len(whole) // 2] / rounds, first
 
 
 def loading(seconds, batches, workers, prefetch):
-    return DataLoader(Sleeping(seconds, batches), batch_size=1, num_workers=workers, **({"prefetch_factor": prefetch} if workers else {}),
-                      worker_init_fn=lambda _: exact_sleep())
+    return DataLoader(
+        Sleeping(seconds, batches),
+        batch_size=1,
+        num_workers=workers,
+        **({"prefetch_factor": prefetch} if workers else {}),
+        worker_init_fn=lambda _: exact_sleep(),
+    )
 
 
 def without(ddp, seconds):
@@ -89,7 +94,13 @@ def main(folder, rank, ranks, step_ms, steps, *cases):
         workers, prefetch, milliseconds = case.split(":")[:3]
         workers = int(workers)
         alone = steady(ddp, loading(0, 20, 1, 2), 1, seconds)[0] if workers else without(ddp, seconds)
-        mean, first = steady(ddp, loading(float(milliseconds) / 1000, max(int(steps), 12 * workers + 1), workers, int(prefetch)), workers,
-                             seconds)
+        mean, first = steady(
+            ddp,
+            loading(float(milliseconds) / 1000, max(int(steps), 12 * workers + 1), workers, int(prefetch)),
+            workers,
+            seconds,
+        )
         if rank == 0:
-            print(json.dumps({"case": case, "ranks": ranks, "step": alone, "measured": mean, "first": first}), flush=True)
+            print(
+                json.dumps({"case": case, "ranks": ranks, "step": alone, "measured": mean, "first": first}), flush=True
+            )

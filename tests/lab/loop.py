@@ -51,17 +51,38 @@ def run_job(arguments, python, folder):
     job = pathlib.Path(__file__).resolve().with_name("loop_job.py")
     lab.build_network(RANKS, arguments.rate)
     try:
-        return lab.launch([python, str(job), "--points", ",".join(POINTS), "--all-reduces", ALL_REDUCES, "--rounds",
-                           str(arguments.rounds), "--iterations", str(arguments.iterations), "--batch",
-                           str(arguments.batch)], RANKS, folder, 100, scheduling())
+        return lab.launch(
+            [
+                python,
+                str(job),
+                "--points",
+                ",".join(POINTS),
+                "--all-reduces",
+                ALL_REDUCES,
+                "--rounds",
+                str(arguments.rounds),
+                "--iterations",
+                str(arguments.iterations),
+                "--batch",
+                str(arguments.batch),
+            ],
+            RANKS,
+            folder,
+            100,
+            scheduling(),
+        )
     finally:
         lab.remove_network(RANKS)
 
 
 def imported(program, folder):
     workload = folder / "imported.json"
-    subprocess.run([program, "import", str(folder / "step-rank0.json"), "-o", str(workload)], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [program, "import", str(folder / "step-rank0.json"), "-o", str(workload)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     return workload
 
 
@@ -75,14 +96,20 @@ def attempt(arguments, python):
         gloo, rate = predict.links(arguments.program, points, RANKS)
         recorded = json.loads(workload.read_text())["iteration"]["duration_us"]
         torch = ".".join(measurement["torch"].split(".")[:2])
-        results = {name: predict.simulate(arguments.program, workload, RANKS, gloo, name, ("--compute-scale", "1"), torch)
-                   for name in POINTS}
+        results = {
+            name: predict.simulate(arguments.program, workload, RANKS, gloo, name, ("--compute-scale", "1"), torch)
+            for name in POINTS
+        }
     core = max(measurement["all_reduces"].items(), key=lambda point: int(point[0]))[1][1]
-    print(f"torch {measurement['torch']}, links: {gloo}; gloo's threads take {core * 100:.0f} % of a core while they reduce")
+    print(
+        f"torch {measurement['torch']}, links: {gloo}; gloo's threads take {core * 100:.0f} % of a core while they reduce"
+    )
     curve, verdicts = [], {}
     moved = percent_off(recorded, statistics.median(map(statistics.median, measurement["steps"]["default"])))
-    print(f"the recorded job's step was {recorded / 1000:.1f} ms, {moved:+.1f} % from the same job measured afterwards"
-          f"{'; too noisy to judge any point' if abs(moved) > QUIET else ''}")
+    print(
+        f"the recorded job's step was {recorded / 1000:.1f} ms, {moved:+.1f} % from the same job measured afterwards"
+        f"{'; too noisy to judge any point' if abs(moved) > QUIET else ''}"
+    )
     for name, result in results.items():
         rounds = [statistics.median(steps) for steps in measurement["steps"][name]]
         measured, noise, predicted = statistics.median(rounds), compare_reducers.spread(rounds), result["iteration_us"]
@@ -92,15 +119,20 @@ def attempt(arguments, python):
         compute = predicted - result["exposed_communication_us"]
         verdicts[name] = exact and (abs(error) <= EACH if quiet else None)
         curve.append((measured, predicted, name, noise, sizes))
-        print(f"{name:<8} {len(sizes):>2} buckets, bytes {'exact' if exact else 'DIFFER'}; measured {measured / 1000:>6.1f} ms "
-              f"(noise {noise:>4.1f} %), predicted {predicted / 1000:>6.1f} ms {error:>+5.1f} %; all hidden "
-              f"{percent_off(compute, measured):>+6.1f} %, none hidden "
-              f"{percent_off(compute + sum(sizes) / rate * 2 * (RANKS - 1) / RANKS, measured):>+6.1f} %, as at the default "
-              f"cap {percent_off(curve[0][0], measured):>+6.1f} %{'' if quiet else '; too noisy to judge'}")
+        print(
+            f"{name:<8} {len(sizes):>2} buckets, bytes {'exact' if exact else 'DIFFER'}; measured {measured / 1000:>6.1f} ms "
+            f"(noise {noise:>4.1f} %), predicted {predicted / 1000:>6.1f} ms {error:>+5.1f} %; all hidden "
+            f"{percent_off(compute, measured):>+6.1f} %, none hidden "
+            f"{percent_off(compute + sum(sizes) / rate * 2 * (RANKS - 1) / RANKS, measured):>+6.1f} %, as at the default "
+            f"cap {percent_off(curve[0][0], measured):>+6.1f} %{'' if quiet else '; too noisy to judge'}"
+        )
     signs = signs_of(curve) if abs(moved) <= QUIET else {}
     best, chosen = min(curve), min(curve, key=lambda point: point[1])
-    print(f"chosen {chosen[2]}, measured best {best[2]}, regret {percent_off(chosen[0], best[0]):.1f} %; signs of "
-          f"differences above noise: {sum(signs.values())} of {len(signs)} right", flush=True)
+    print(
+        f"chosen {chosen[2]}, measured best {best[2]}, regret {percent_off(chosen[0], best[0]):.1f} %; signs of "
+        f"differences above noise: {sum(signs.values())} of {len(signs)} right",
+        flush=True,
+    )
     return verdicts | signs
 
 
@@ -132,8 +164,9 @@ def main():
     python = arguments.torch_python or python_with_torch()
     if python is None:
         lab.skip("no Python here has torch (Debian: python3-torch)")
-    probe = subprocess.run([python, "-c", "import torch.distributed as d; d.ProcessGroupGloo"], capture_output=True,
-                           text=True, check=False)
+    probe = subprocess.run(
+        [python, "-c", "import torch.distributed as d; d.ProcessGroupGloo"], capture_output=True, text=True, check=False
+    )
     if probe.returncode:
         lab.skip(f"{python} has no torch with gloo: " + probe.stderr.strip().splitlines()[-1])
     lab.own_namespaces()

@@ -97,8 +97,10 @@ def main():
             steps.setdefault(point, []).append(training.steps(arguments.iterations))
             buckets[point] = training.bucket_bytes()
     if dist.get_rank() == 0:
-        (folder / "measurement.json").write_text(json.dumps(
-            {"torch": torch.__version__, "all_reduces": all_reduces, "steps": steps, "buckets": buckets}), encoding="utf-8")
+        (folder / "measurement.json").write_text(
+            json.dumps({"torch": torch.__version__, "all_reduces": all_reduces, "steps": steps, "buckets": buckets}),
+            encoding="utf-8",
+        )
     dist.barrier()
 
 

@@ -37,13 +37,35 @@ def measure(arguments, folder):
     for launch in range(arguments.launches):
         for way, each in (("processes", 1), ("threads", RANKS)):
             out = folder / f"{way}{launch}"
-            subprocess.run([*lab.priority(), os.path.abspath(arguments.program), str(folder / f"{arguments.model}.json"),
-                            "--backend", "cpu-gloo", "--ranks", str(RANKS), "--ranks-per-process", str(each), "--torch",
-                            "1.13", "--caps", arguments.caps, "--iterations", str(arguments.iterations), "-o", str(out)],
-                           check=True, stdout=subprocess.DEVNULL, timeout=patience.seconds(200))
+            subprocess.run(
+                [
+                    *lab.priority(),
+                    os.path.abspath(arguments.program),
+                    str(folder / f"{arguments.model}.json"),
+                    "--backend",
+                    "cpu-gloo",
+                    "--ranks",
+                    str(RANKS),
+                    "--ranks-per-process",
+                    str(each),
+                    "--torch",
+                    "1.13",
+                    "--caps",
+                    arguments.caps,
+                    "--iterations",
+                    str(arguments.iterations),
+                    "-o",
+                    str(out),
+                ],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                timeout=patience.seconds(200),
+            )
             measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
-            rows += lab.rows_of(measurement, {"model": arguments.model, "ranks": RANKS, "rate": arguments.rate,
-                                              "backend": way, "launch": launch})
+            rows += lab.rows_of(
+                measurement,
+                {"model": arguments.model, "ranks": RANKS, "rate": arguments.rate, "backend": way, "launch": launch},
+            )
     return rows
 
 

@@ -45,8 +45,11 @@ def links(program, points, ranks, predicted=None):
     rate = share * (large - below) / (t_large - t_below)  # bytes per microsecond = MB/s
     latency = max(t_small - share * small / rate, 1.0)
     step = latency / (2 * (ranks - 1) + 1)
-    return f"process:{rate / 1000:.6f}GBps host:{rate * (predicted or ranks) / 1000:.6f}GBps step:{step:.3f}us start:{step:.3f}us " \
-           "threads:2 tensors:host" + (" fill:1 cache:1TB" if knows(program, "fill:") else ""), rate
+    return (
+        f"process:{rate / 1000:.6f}GBps host:{rate * (predicted or ranks) / 1000:.6f}GBps step:{step:.3f}us start:{step:.3f}us "
+        "threads:2 tensors:host" + (" fill:1 cache:1TB" if knows(program, "fill:") else ""),
+        rate,
+    )
 
 
 def casts_us(rows, model, ranks, backend, size):
@@ -70,7 +73,17 @@ def knows(program, option):
 
 def job(workload, ranks, gloo, compute=("--gpu", "V100"), torch="1.13"):
     """Words of any command that say what ran where."""
-    return [str(workload), f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp", *compute, "--backend", "gloo", "--gloo", gloo, "--torch", torch]
+    return [
+        str(workload),
+        f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp",
+        *compute,
+        "--backend",
+        "gloo",
+        "--gloo",
+        gloo,
+        "--torch",
+        torch,
+    ]
 
 
 def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), torch="1.13", comm_hook="none"):
@@ -133,17 +146,22 @@ def main():
             exposed.append(abs((compute + 2 * (ranks - 1) / ranks * total * wire / rate) / measured - 1) * 100)
             if sizes != {" ".join(str(bucket["bytes"]) for bucket in result["buckets"])}:
                 wrong_bytes.append((model, ranks, name))
-            curves.setdefault((model, ranks, name.endswith("-views")), []).append(
-                (measured, predicted, name, medians))
-            print(f"{model:<12} {ranks} ranks {name:<12} measured {measured / 1000:>8.2f} ms, predicted "
-                  f"{predicted / 1000:>8.2f} ms {error:>+6.2f} %"
-                  + (f" ({last / 1000:.2f} ms of it the last bucket's casts)" if last else ""))
+            curves.setdefault((model, ranks, name.endswith("-views")), []).append((measured, predicted, name, medians))
+            print(
+                f"{model:<12} {ranks} ranks {name:<12} measured {measured / 1000:>8.2f} ms, predicted "
+                f"{predicted / 1000:>8.2f} ms {error:>+6.2f} %"
+                + (f" ({last / 1000:.2f} ms of it the last bucket's casts)" if last else "")
+            )
     mean = statistics.mean(error for error, *_ in errors)
     worst = max(errors)
-    print(f"{len(errors)} points: mean {mean:.2f} %, median {statistics.median(e for e, *_ in errors):.2f} %, worst "
-          f"{worst[0]:.2f} % {worst[1:]}; bucket bytes {'exact' if not wrong_bytes else 'DIFFER: ' + str(wrong_bytes)}")
-    print(f"beside it, mean and worst: all hidden {statistics.mean(hidden):.1f} %, {max(hidden):.1f} %; "
-          f"none hidden {statistics.mean(exposed):.1f} %, {max(exposed):.1f} %")
+    print(
+        f"{len(errors)} points: mean {mean:.2f} %, median {statistics.median(e for e, *_ in errors):.2f} %, worst "
+        f"{worst[0]:.2f} % {worst[1:]}; bucket bytes {'exact' if not wrong_bytes else 'DIFFER: ' + str(wrong_bytes)}"
+    )
+    print(
+        f"beside it, mean and worst: all hidden {statistics.mean(hidden):.1f} %, {max(hidden):.1f} %; "
+        f"none hidden {statistics.mean(exposed):.1f} %, {max(exposed):.1f} %"
+    )
     regrets, wrong_signs = [], 0
     for key, curve in curves.items():
         best, chosen = min(curve), min(curve, key=lambda point: point[1])
@@ -160,9 +178,11 @@ def main():
                 signs += 1
                 wrong += slower[1] <= faster[1]
         wrong_signs += wrong
-        print(f"{key[0]:<12} {key[1]} ranks{', views' if key[2] else '':<7} chosen {chosen[2]:<12} measured best "
-              f"{best[2]:<12} regret {regret:.2f} % (noise {noise:.2f} %, all launches {launches:.2f} %); signs of differences "
-              f"above noise: {signs - wrong} of {signs} right")
+        print(
+            f"{key[0]:<12} {key[1]} ranks{', views' if key[2] else '':<7} chosen {chosen[2]:<12} measured best "
+            f"{best[2]:<12} regret {regret:.2f} % (noise {noise:.2f} %, all launches {launches:.2f} %); signs of differences "
+            f"above noise: {signs - wrong} of {signs} right"
+        )
     if wrong_bytes or mean > MEAN or worst[0] > EACH or max(regrets, default=0) > 0 or wrong_signs:
         sys.exit(4)
 

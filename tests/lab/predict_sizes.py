@@ -49,14 +49,18 @@ def main():
             total = sum(bucket["bytes"] for bucket in result["buckets"])
             compute = predicted - result["exposed_communication_us"]
             exposed.append(abs((compute + 2 * (ranks - 1) / ranks * total / rate) / truth_us - 1) * 100)
-            print(f"{model:<12} {ranks} ranks {name:<12} links of {other[ranks]} ranks: measured {truth_us / 1000:>8.2f} ms, "
-                  f"predicted {predicted / 1000:>8.2f} ms {error:>+6.2f} %")
+            print(
+                f"{model:<12} {ranks} ranks {name:<12} links of {other[ranks]} ranks: measured {truth_us / 1000:>8.2f} ms, "
+                f"predicted {predicted / 1000:>8.2f} ms {error:>+6.2f} %"
+            )
     for ranks, errors in groups.items():
         print(f"{ranks} ranks, links of {other[ranks]}: {len(errors)} steps, {predict_transfers.quantiles(errors)}")
     errors = [error for group in groups.values() for error in group]
     print(f"{len(errors)} steps: {predict_transfers.quantiles(errors)}")
-    print(f"beside it: as at the other size {predict_transfers.quantiles(carried)}; none hidden "
-          f"{predict_transfers.quantiles(exposed)}")
+    print(
+        f"beside it: as at the other size {predict_transfers.quantiles(carried)}; none hidden "
+        f"{predict_transfers.quantiles(exposed)}"
+    )
     if statistics.median(errors) > MEDIAN or predict_transfers.p90(errors) > P90:
         sys.exit(4)
 

@@ -69,7 +69,9 @@ def main():
     for (model, ranks), errors in groups.items():
         print(f"{model:<12} {ranks} ranks, every cap, {len(errors)} all-reduces: {quantiles(errors)}")
     print(f"{len(everything)} all-reduces: {quantiles(everything)}")
-    print(f"beside it, volume at the link's rate: {quantiles(trivial)}; launches of one all-reduce apart: {quantiles(repeats)}")
+    print(
+        f"beside it, volume at the link's rate: {quantiles(trivial)}; launches of one all-reduce apart: {quantiles(repeats)}"
+    )
     if statistics.median(everything) > MEDIAN:
         sys.exit(4)
 

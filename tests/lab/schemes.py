@@ -53,25 +53,58 @@ def schemes_of(ranks):
 
 
 def served(servers):
-    return {f"parameter_server:servers={servers},colocated=false": ("parameter_server", {"mode": "sync"}),
-            f"parameter_server:servers={servers},colocated=false,mode=async": ("parameter_server", {"mode": "async"})}
+    return {
+        f"parameter_server:servers={servers},colocated=false": ("parameter_server", {"mode": "sync"}),
+        f"parameter_server:servers={servers},colocated=false,mode=async": ("parameter_server", {"mode": "async"}),
+    }
 
 
 def shape_both_directions(rank, rate):
     """Also what comes in: else as many workers as there are send to it at once."""
-    lab.do("ip", "netns", "exec", "switch", "tc", "qdisc", "add", "dev", f"port{rank}", "root", "tbf", "rate", rate, "burst",
-           "128kb", "limit", "8mb")
+    lab.do(
+        "ip",
+        "netns",
+        "exec",
+        "switch",
+        "tc",
+        "qdisc",
+        "add",
+        "dev",
+        f"port{rank}",
+        "root",
+        "tbf",
+        "rate",
+        rate,
+        "burst",
+        "128kb",
+        "limit",
+        "8mb",
+    )
 
 
 def launched(python, job, folder, ranks, *arguments):
     # gloo's threads no higher than compute (loop.scheduling): one that finds a pair locked by the other would spin until it is not.
-    return lab.launch([python, "-W", "ignore", str(job), "--setup", str(folder / "setup.json"), *arguments], ranks, folder, 300)
+    return lab.launch(
+        [python, "-W", "ignore", str(job), "--setup", str(folder / "setup.json"), *arguments], ranks, folder, 300
+    )
 
 
 def trained(arguments, python, folder, schemes, workers, servers):
     (folder / "schemes.json").write_text(json.dumps(schemes), encoding="utf-8")
-    return launched(python, JOB, folder, workers + servers, "--schemes", str(folder / "schemes.json"), "--workers", str(workers),
-                    "--rounds", str(arguments.rounds), "--steps", str(arguments.steps))["steps_us"]
+    return launched(
+        python,
+        JOB,
+        folder,
+        workers + servers,
+        "--schemes",
+        str(folder / "schemes.json"),
+        "--workers",
+        str(workers),
+        "--rounds",
+        str(arguments.rounds),
+        "--steps",
+        str(arguments.steps),
+    )["steps_us"]
 
 
 def measured(arguments, setup, ranks, torch, python):
@@ -94,9 +127,16 @@ def measured(arguments, setup, ranks, torch, python):
             finally:
                 lab.remove_network(ranks + servers)
         workload = json.loads(loop.imported(arguments.program, folder).read_text(encoding="utf-8"))
-    return {"setup": setup["name"], "rate": setup["rate"], "ranks": ranks, "torch": torch, "today": {},
-            "workload": {key: value for key, value in workload.items() if key != "provenance"},
-            "all_reduces": recorded["all_reduces"], "steps_us": steps}
+    return {
+        "setup": setup["name"],
+        "rate": setup["rate"],
+        "ranks": ranks,
+        "torch": torch,
+        "today": {},
+        "workload": {key: value for key, value in workload.items() if key != "provenance"},
+        "all_reduces": recorded["all_reduces"],
+        "steps_us": steps,
+    }
 
 
 def rows(arguments, record):
@@ -109,8 +149,14 @@ def rows(arguments, record):
             predicted = result["iteration_us"]
             truth, half = statistics.median(blocks), statistics.median(blocks[::2]) - statistics.median(blocks[1::2])
             hidden = result.get("communication_us", 0) - result["exposed_communication_us"]
-            yield (f"{record['setup']}, {record['ranks']} ranks, {scheme}", truth, abs(half) / truth * 100, predicted,
-                   (ddp / truth - 1) * 100, ((predicted + hidden) / truth - 1) * 100)
+            yield (
+                f"{record['setup']}, {record['ranks']} ranks, {scheme}",
+                truth,
+                abs(half) / truth * 100,
+                predicted,
+                (ddp / truth - 1) * 100,
+                ((predicted + hidden) / truth - 1) * 100,
+            )
 
 
 def report(arguments, records):
@@ -119,14 +165,19 @@ def report(arguments, records):
     for record in records:
         for place, truth, noise, predicted, as_ddp, in_the_open in rows(arguments, record):
             error = (predicted / truth - 1) * 100
-            print(f"{place:<75} measured {truth / 1000:8.2f} ms, predicted {predicted / 1000:8.2f} ms {error:+6.1f} %"
-                  f"   noise {noise:.1f}, as DDP {as_ddp:+.0f}, nothing hidden {in_the_open:+.0f} %", flush=True)
+            print(
+                f"{place:<75} measured {truth / 1000:8.2f} ms, predicted {predicted / 1000:8.2f} ms {error:+6.1f} %"
+                f"   noise {noise:.1f}, as DDP {as_ddp:+.0f}, nothing hidden {in_the_open:+.0f} %",
+                flush=True,
+            )
             errors.append(abs(error))
             same.append(abs(as_ddp))
             opened.append(abs(in_the_open))
     for name, values in (("predicted", errors), ("as DDP", same), ("nothing hidden", opened)):
-        print(f"{name}: {len(values)} steps, median {statistics.median(values):.1f}, p90 {predict_transfers.p90(values):.1f}, "
-              f"worst {max(values):.1f} %")
+        print(
+            f"{name}: {len(values)} steps, median {statistics.median(values):.1f}, p90 {predict_transfers.p90(values):.1f}, "
+            f"worst {max(values):.1f} %"
+        )
     bars = {"median": (statistics.median(errors), MEDIAN), "p90": (predict_transfers.p90(errors), P90)}
     return [name for name, (value, bar) in bars.items() if value > bar]
 
@@ -139,7 +190,10 @@ def attempt(arguments, setups, ranks, torch, python):
             error = abs(predicted / truth - 1) * 100
             if "async" not in place:
                 verdicts[place] = None if noise > QUIET else error <= EACH
-            print(f"{place}: measured {truth / 1000:.2f} ms, predicted {predicted / 1000:.2f} ms, off by {error:.1f} %", flush=True)
+            print(
+                f"{place}: measured {truth / 1000:.2f} ms, predicted {predicted / 1000:.2f} ms, off by {error:.1f} %",
+                flush=True,
+            )
     return verdicts
 
 
@@ -173,7 +227,9 @@ def main():
     torch, python = next(iter(pythons.items()))
     ranks = [int(count) for count in arguments.ranks.split(",")]
     if arguments.check:
-        failed, judged = repeated.failures(functools.partial(attempt, arguments, arguments.setups.split(","), ranks, torch, python))
+        failed, judged = repeated.failures(
+            functools.partial(attempt, arguments, arguments.setups.split(","), ranks, torch, python)
+        )
         if not failed and not judged:
             lab.skip("this machine is too busy: nothing is larger than its noise")
         sys.exit(4 if failed else 0)

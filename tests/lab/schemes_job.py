@@ -87,7 +87,8 @@ class LocalSgd(Scheme):
         levels = self.options.get("hierarchy")
         if levels:
             self.averager = hierarchical_model_averager.HierarchicalModelAverager(
-                collections.OrderedDict(map(tuple, levels)), warmup_steps=0)
+                collections.OrderedDict(map(tuple, levels)), warmup_steps=0
+            )
         else:
             self.averager = averagers.PeriodicModelAverager(self.options["period"], warmup_steps=0)
 
@@ -113,8 +114,12 @@ class ZeroRedundancy(Ddp):
     def __init__(self, *given):
         super().__init__(*given)
         self.sharded = ZeroRedundancyOptimizer(
-            self.parameters, Waiting, clock=self.model.clock, whole_us=self.model.optimizer_us,
-            elements=sum(parameter.numel() for parameter in self.parameters))
+            self.parameters,
+            Waiting,
+            clock=self.model.clock,
+            whole_us=self.model.optimizer_us,
+            elements=sum(parameter.numel() for parameter in self.parameters),
+        )
 
     def optimizer(self):
         self.sharded.step()
@@ -133,8 +138,10 @@ class ParameterServer(Scheme):
         return self.workers + index % self.servers
 
     def push(self, index, parameter):
-        self.works += [dist.isend(parameter.grad, self.server_of(index), tag=2 * index),
-                       dist.irecv(parameter.data, self.server_of(index), tag=2 * index + 1)]
+        self.works += [
+            dist.isend(parameter.grad, self.server_of(index), tag=2 * index),
+            dist.irecv(parameter.data, self.server_of(index), tag=2 * index + 1),
+        ]
 
     def step(self):
         self.works = []
@@ -153,8 +160,11 @@ class ParameterServer(Scheme):
             sums = [torch.zeros_like(parameter) for parameter in self.parameters]
             received = {worker: [torch.zeros_like(parameter) for parameter in self.parameters] for worker in workers}
             for _ in range(steps):
-                awaited = {(worker, index): dist.irecv(received[worker][index], worker, tag=2 * index)
-                           for index in order for worker in workers}
+                awaited = {
+                    (worker, index): dist.irecv(received[worker][index], worker, tag=2 * index)
+                    for index in order
+                    for worker in workers
+                }
                 answers = []
                 for index in order:
                     for number, worker in enumerate(workers):
@@ -174,7 +184,13 @@ class ParameterServer(Scheme):
             thread.join()
 
 
-SCHEMES = {"ddp": Ddp, "naive": Naive, "local_sgd": LocalSgd, "zero_redundancy": ZeroRedundancy, "parameter_server": ParameterServer}
+SCHEMES = {
+    "ddp": Ddp,
+    "naive": Naive,
+    "local_sgd": LocalSgd,
+    "zero_redundancy": ZeroRedundancy,
+    "parameter_server": ParameterServer,
+}
 
 
 def measured(setup, name, options, workers, rounds, steps):

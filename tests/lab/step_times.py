@@ -23,7 +23,10 @@ from torch_python import python_with_torch  # noqa: E402
 
 WARMUP, STEPS = 5, 40
 MODELS = ("wide", "deep", "images", "words", "lengths", "recurrent")
-RECORDINGS = [*itertools.product(MODELS, (2, 8), (1, 2)), *itertools.product(("deep", "images", "words", "lengths"), (2,), (4,))]
+RECORDINGS = [
+    *itertools.product(MODELS, (2, 8), (1, 2)),
+    *itertools.product(("deep", "images", "words", "lengths"), (2,), (4,)),
+]
 
 
 def model_and_batches(torch, name, batch):
@@ -36,10 +39,14 @@ def model_and_batches(torch, name, batch):
         return model, lambda: torch.randint(0, 4000, (batch, length()))
     if name == "images":
         channels = (3, 16, 32, 64)
-        blocks = [part for a, b in zip(channels, channels[1:])
-                  for part in (nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(), nn.MaxPool2d(2))]
+        blocks = [
+            part
+            for a, b in zip(channels, channels[1:])
+            for part in (nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(), nn.MaxPool2d(2))
+        ]
         return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(64 * 36, 100)), lambda: torch.rand(batch, 3, 48, 48)
     if name == "recurrent":
+
         class Recurrent(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -47,6 +54,7 @@ def model_and_batches(torch, name, batch):
 
             def forward(self, x):
                 return self.head(self.cells(x)[0])
+
         return Recurrent(), lambda: torch.rand(batch, 24, 64)
     width, layers = (768, 3) if name == "wide" else (256, 24)
     hidden = [part for _ in range(layers) for part in (nn.Linear(width, width), nn.ReLU())]
@@ -56,6 +64,7 @@ def model_and_batches(torch, name, batch):
 def train(name, batch, rank, world, folder):
     """One rank: prints the periods between the ends of its steps."""
     import torch
+
     torch.set_num_threads(1)
     torch.manual_seed(rank)
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
@@ -76,8 +85,10 @@ def record(python, name, batch, world):
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "PYTHONDONTWRITEBYTECODE": "1"}
         job = [python, __file__, "--train", name, str(batch)]
-        ranks = [subprocess.Popen([*job, str(rank), str(world), folder], env=environment, stdout=subprocess.PIPE, text=True)
-                 for rank in range(world)]
+        ranks = [
+            subprocess.Popen([*job, str(rank), str(world), folder], env=environment, stdout=subprocess.PIPE, text=True)
+            for rank in range(world)
+        ]
         try:
             said = [rank.communicate(timeout=patience.seconds(120))[0] for rank in ranks]
         finally:

@@ -50,16 +50,47 @@ class Job:
 
     def start(self, name, host=False):
         log = self.logs[name] = self.folder / f"agent-{name}"
-        conf = (f"last_call_timeout={LAST_CALL},keep_alive_interval={KEEP_ALIVE},keep_alive_max_attempt={ATTEMPTS},"
-                f"is_host={int(host)}")
+        conf = (
+            f"last_call_timeout={LAST_CALL},keep_alive_interval={KEEP_ALIVE},keep_alive_max_attempt={ATTEMPTS},"
+            f"is_host={int(host)}"
+        )
         # Workers of a later round must not meet addresses of an earlier one in the agents' store: of PyTorch 2.13, gloo's did.
-        environment = {**ENVIRONMENT, "MARKS": str(self.marks), "LOGLEVEL": "INFO", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+        environment = {
+            **ENVIRONMENT,
+            "MARKS": str(self.marks),
+            "LOGLEVEL": "INFO",
+            "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+        }
         with open(log, "w") as said:
             self.agents[name] = subprocess.Popen(
-                [*lab.priority(), self.python, "-m", "torch.distributed.run", "--nnodes", "1:2", "--nproc-per-node", "1", "--max-restarts", "9",
-                 "--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{self.port}", "--rdzv-id", "elastic",
-                 "--local-addr", "127.0.0.1", "--rdzv-conf", conf, str(WORKER)],
-                env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
+                [
+                    *lab.priority(),
+                    self.python,
+                    "-m",
+                    "torch.distributed.run",
+                    "--nnodes",
+                    "1:2",
+                    "--nproc-per-node",
+                    "1",
+                    "--max-restarts",
+                    "9",
+                    "--rdzv-backend",
+                    "c10d",
+                    "--rdzv-endpoint",
+                    f"127.0.0.1:{self.port}",
+                    "--rdzv-id",
+                    "elastic",
+                    "--local-addr",
+                    "127.0.0.1",
+                    "--rdzv-conf",
+                    conf,
+                    str(WORKER),
+                ],
+                env=environment,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def said(self, what):
         lines = [line.split() for line in self.marks.read_text().splitlines()]
@@ -81,13 +112,17 @@ class Job:
                 match = LINE.match(line)
                 if match and text in match[4]:
                     hours, minutes, seconds = match.groups()[:3]
-                    at = (day + datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))).timestamp()
+                    at = (
+                        day + datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+                    ).timestamp()
                     found += [at] if at >= after else []
         return max(found)
 
     def phases(self, since):
-        stopping, joining, starting = (self.logged(text, since) for text in
-                                       ("Stopping worker group", "Rendezvous'ing worker group", "Starting worker group"))
+        stopping, joining, starting = (
+            self.logged(text, since)
+            for text in ("Stopping worker group", "Rendezvous'ing worker group", "Starting worker group")
+        )
         last = max(at for at, _, _ in self.said("step"))
         joining = max(joining, stopping)
         return dict(zip(PHASES, (stopping - since, joining - stopping, starting - joining, last - starting)))
@@ -115,7 +150,9 @@ class Job:
 def measured(python, folder, port):
     """Seconds of the first start, and of each restart by phase."""
     job = Job(python, folder, port)
-    subprocess.run([python, "-W", "ignore", "-c", "import torch.distributed.run"], env=ENVIRONMENT, check=True)  # files are in memory
+    subprocess.run(
+        [python, "-W", "ignore", "-c", "import torch.distributed.run"], env=ENVIRONMENT, check=True
+    )  # files are in memory
     try:
         begun = time.time()
         job.start("host", host=True)
@@ -152,9 +189,13 @@ class Restarts(unittest.TestCase):
         options = answer("simulate", *JOB)["elastic"]["options"]
         for key, value in json.loads(told.stdout).items():
             self.assertEqual(options[key], value, key)
-        headers = list(pathlib.Path(python).parents[1].glob("lib/python*/site-packages/torch/include/**/ProcessGroupNCCL.hpp"))
+        headers = list(
+            pathlib.Path(python).parents[1].glob("lib/python*/site-packages/torch/include/**/ProcessGroupNCCL.hpp")
+        )
         if headers:
-            product = re.search(r"kProcessGroupNCCLDefaultTimeout\s*=\s*std::chrono::milliseconds\(([\d *]+)\)", headers[0].read_text())
+            product = re.search(
+                r"kProcessGroupNCCLDefaultTimeout\s*=\s*std::chrono::milliseconds\(([\d *]+)\)", headers[0].read_text()
+            )
             milliseconds = 1
             for factor in product[1].split("*"):
                 milliseconds *= int(factor)
@@ -167,12 +208,21 @@ class Restarts(unittest.TestCase):
         if not pathlib.Path("/proc/self/task").exists():
             self.skipTest("children are found in /proc")
         start, found = measured(python, folder, held_port(self.addCleanup))
-        elastic = answer("simulate", *JOB, "--backend", "gloo", "--elastic",
-                         f"max_restarts=9,last_call_timeout={LAST_CALL}s,keep_alive_interval={KEEP_ALIVE}s,"
-                         f"keep_alive_max_attempt={ATTEMPTS},start={start:.3f}s,load=0s,stop=0s")["elastic"]
+        elastic = answer(
+            "simulate",
+            *JOB,
+            "--backend",
+            "gloo",
+            "--elastic",
+            f"max_restarts=9,last_call_timeout={LAST_CALL}s,keep_alive_interval={KEEP_ALIVE}s,"
+            f"keep_alive_max_attempt={ATTEMPTS},start={start:.3f}s,load=0s,stop=0s",
+        )["elastic"]
         predicted = {row["after"]: {phase: row[f"{phase}_s"] for phase in PHASES} for row in elastic["interruptions"]}
-        table = [f"{after:10} {phase:10} measured {found[after][phase]:6.2f} s  predicted {predicted[after][phase]:6.2f} s"
-                 for after in found for phase in PHASES]
+        table = [
+            f"{after:10} {phase:10} measured {found[after][phase]:6.2f} s  predicted {predicted[after][phase]:6.2f} s"
+            for after in found
+            for phase in PHASES
+        ]
         print("\n" + "\n".join(table), file=sys.stderr)
         for after, phases in found.items():
             with self.subTest(after=after):

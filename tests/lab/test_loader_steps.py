@@ -13,7 +13,12 @@ from torch_python import pythons_with_torch, trained_together  # noqa: E402
 
 STEP_MS, STEPS = 40, 30
 CASES = ["0:2:20", "1:2:60", "2:1:120", "4:2:160"]
-KEPT = ["0:2:20", "0:2:40", "0:2:60", *(f"{w}:{f}:{w * each}" for w in (1, 2, 4) for f in (1, 2, 4) for each in (20, 40, 60))]
+KEPT = [
+    "0:2:20",
+    "0:2:40",
+    "0:2:60",
+    *(f"{w}:{f}:{w * each}" for w in (1, 2, 4) for f in (1, 2, 4) for each in (20, 40, 60)),
+]
 
 
 @unittest.skipUnless("2.13" in pythons_with_torch(), "no python3 here has PyTorch 2.13 (scripts/setup.sh --torch)")

@@ -18,8 +18,19 @@ import tempfile
 import lab
 import lab_workloads
 
-COLUMNS = ["model", "ranks", "rate", "backend", "launch", "kind", "name", "bucket", "size_bytes", "median_us",
-           "arrivals_us"]
+COLUMNS = [
+    "model",
+    "ranks",
+    "rate",
+    "backend",
+    "launch",
+    "kind",
+    "name",
+    "bucket",
+    "size_bytes",
+    "median_us",
+    "arrivals_us",
+]
 
 
 def transfers(timeline):
@@ -36,14 +47,26 @@ def transfers(timeline):
 
 def rows_of(measurement, folder, common):
     for one in measurement["all_reduces"]:
-        yield {**common, "kind": "all_reduce", "name": "all_reduce", "size_bytes": one["size_bytes"],
-               "median_us": one["time_us"]["median"]}
+        yield {
+            **common,
+            "kind": "all_reduce",
+            "name": "all_reduce",
+            "size_bytes": one["size_bytes"],
+            "median_us": one["time_us"]["median"],
+        }
     for one in measurement["configurations"]:
         timeline = json.loads((folder / one["timeline"]).read_text(encoding="utf-8"))
         sizes = timeline["provenance"]["bucket_bytes"].split()
         for bucket, transfer, arrivals in transfers(timeline):
-            yield {**common, "kind": "transfer", "name": one["name"], "bucket": bucket, "size_bytes": sizes[bucket],
-                   "median_us": f"{transfer:.3f}", "arrivals_us": f"{arrivals:.3f}"}
+            yield {
+                **common,
+                "kind": "transfer",
+                "name": one["name"],
+                "bucket": bucket,
+                "size_bytes": sizes[bucket],
+                "median_us": f"{transfer:.3f}",
+                "arrivals_us": f"{arrivals:.3f}",
+            }
 
 
 def main():
@@ -52,8 +75,11 @@ def main():
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument("--rate", default="1gbit")
     parser.add_argument("--models", default="resnet-like,bert-like")
-    parser.add_argument("--backend", default="cpu-gloo",
-                        help="c10d-gloo does not show when an all-reduce starts: its times would hold the queue")
+    parser.add_argument(
+        "--backend",
+        default="cpu-gloo",
+        help="c10d-gloo does not show when an all-reduce starts: its times would hold the queue",
+    )
     parser.add_argument("--caps", default="1,2,5,10,25")
     parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=9)
@@ -71,12 +97,30 @@ def main():
             try:
                 for model in arguments.models.split(","):
                     for launch in range(arguments.launches):
-                        command = [os.path.abspath(arguments.program), str(folder / f"{model}.json"), "--backend",
-                                   arguments.backend, "--caps", arguments.caps, "--views", "no", "--torch", "1.13",
-                                   "--iterations", str(arguments.iterations), "--all-reduce", lab.ALL_REDUCES]
+                        command = [
+                            os.path.abspath(arguments.program),
+                            str(folder / f"{model}.json"),
+                            "--backend",
+                            arguments.backend,
+                            "--caps",
+                            arguments.caps,
+                            "--views",
+                            "no",
+                            "--torch",
+                            "1.13",
+                            "--iterations",
+                            str(arguments.iterations),
+                            "--all-reduce",
+                            lab.ALL_REDUCES,
+                        ]
                         measurement = lab.launch(command, ranks, folder, 600)
-                        common = {"model": model, "ranks": ranks, "rate": arguments.rate,
-                                  "backend": arguments.backend, "launch": launch}
+                        common = {
+                            "model": model,
+                            "ranks": ranks,
+                            "rate": arguments.rate,
+                            "backend": arguments.backend,
+                            "launch": launch,
+                        }
                         rows += rows_of(measurement, folder, common)
                         print(f"lab: {model}, {ranks} ranks, launch {launch}", file=sys.stderr)
             finally:
@@ -85,11 +129,16 @@ def main():
         for key in ("program", "communication", "kernel", "iterations", "torch_rules"):
             if key in measurement["setup"]:
                 out.write(f"# {key}: {measurement['setup'][key]}\n")
-        out.write(f"# links: one namespace per rank, tbf {arguments.rate} per egress, reno; priority: "
-                  f"{' '.join(lab.priority()) or 'none'}; {os.cpu_count()} cores, Python {platform.python_version()}\n")
+        out.write(
+            f"# links: one namespace per rank, tbf {arguments.rate} per egress, reno; priority: "
+            f"{' '.join(lab.priority()) or 'none'}; {os.cpu_count()} cores, Python {platform.python_version()}\n"
+        )
         out.write("# transfers: of the step that took the median, from the last rank's start to the last rank's end\n")
-        out.write("# command: tests/lab/transfers.py " + " ".join(
-            argument for argument in sys.argv[1:] if "/" not in argument) + "\n")
+        out.write(
+            "# command: tests/lab/transfers.py "
+            + " ".join(argument for argument in sys.argv[1:] if "/" not in argument)
+            + "\n"
+        )
         writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

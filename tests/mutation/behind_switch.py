@@ -3,6 +3,7 @@ them.
 
 Switches nest: what is switched lies in the original's branch of what is around it, for only one mutant is ever on. Each
 mutant's text stands on lines of its own, so that the compiler's complaints name it."""
+
 import collections
 import dataclasses
 import pathlib
@@ -40,6 +41,7 @@ def rewritten(source: bytes, mutants, is_header=False, switch=HEADER):
 @dataclasses.dataclass
 class Piece:
     """A stretch of the source that has two versions or more."""
+
     start: int
     end: int
     place: object
@@ -79,7 +81,7 @@ def pieces_of(root, source, mutants):
 def version_of(mutant, place, source):
     """What stands at `place` with this mutant."""
     changed = mutant.applied_to(source)
-    return changed[place.start:place.end + len(changed) - len(source)].decode()
+    return changed[place.start : place.end + len(changed) - len(source)].decode()
 
 
 def write(lines, source, start, end, pieces, owners=()):
@@ -88,8 +90,8 @@ def write(lines, source, start, end, pieces, owners=()):
     while pieces:
         piece = pieces.pop(0)
         inner = [one for one in pieces if one.end <= piece.end]
-        del pieces[:len(inner)]
-        lines.write(source[at:piece.start].decode(), owners)
+        del pieces[: len(inner)]
+        lines.write(source[at : piece.start].decode(), owners)
         write_piece(lines, source, piece, inner)
         at = piece.end
     lines.write(source[at:end].decode(), owners)
@@ -97,7 +99,7 @@ def write(lines, source, start, end, pieces, owners=()):
 
 def write_piece(lines, source, piece, inner):
     numbers = tuple(number for number, _ in piece.versions)
-    original = source[piece.start:piece.end].decode()
+    original = source[piece.start : piece.end].decode()
 
     def write_original():
         write(lines, source, piece.start, piece.end, inner)

@@ -2,6 +2,7 @@
 
 First a statement is drawn, then one of its mutants, and only when every statement of the part had its turn a second one
 of each: a table of seventy constants weighs no more than the line that reads it. What the tests are plays no part."""
+
 import collections
 
 import mutant

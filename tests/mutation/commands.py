@@ -2,6 +2,7 @@
 (tests/cli). Both only where the program they run reaches the mutant, the quickest first, until one notices.
 
 Run as a program it compares commands of the corpus, for one mutant:  commands.py PROGRAM SECONDS NAME..."""
+
 import dataclasses
 import json
 import pathlib
@@ -16,13 +17,30 @@ from unit_tests import Noticed
 
 FOLDER = tree.TREE / "tests" / "cli"
 # Those that take a few seconds; the others train, record, or run what README and reports say.
-TESTS = ["allreduce", "bad_input", "buckets", "calibrate", "compare", "ddp_log", "estimates", "flow", "formats", "help",
-         "import", "measured", "option_limits", "ranks", "topo", "validate"]
+TESTS = [
+    "allreduce",
+    "bad_input",
+    "buckets",
+    "calibrate",
+    "compare",
+    "ddp_log",
+    "estimates",
+    "flow",
+    "formats",
+    "help",
+    "import",
+    "measured",
+    "option_limits",
+    "ranks",
+    "topo",
+    "validate",
+]
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
     """A command of the corpus or a file of tests, as the unmutated program does with it."""
+
     name: str
     seconds: float
     reached: frozenset
@@ -36,6 +54,7 @@ def corpus():
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(FOLDER))
     import golden
+
     return golden
 
 
@@ -53,7 +72,9 @@ def observed(name, run):
 def all_commands(program, pool):
     golden = corpus()
     cases = golden.cases() if golden else []
-    return list(pool.map(lambda case: observed(case.name, lambda more: golden.check(case, program, more) is None), cases))
+    return list(
+        pool.map(lambda case: observed(case.name, lambda more: golden.check(case, program, more) is None), cases)
+    )
 
 
 def all_tests(program, pool):
@@ -62,8 +83,12 @@ def all_tests(program, pool):
 
 
 def tested(program, name, seconds, environment):
-    return limits.run([sys.executable, "-B", "-m", "unittest", "-f", f"test_{name}"], seconds,
-                      {**environment, "DDPSIM_BIN": str(program)}, FOLDER)
+    return limits.run(
+        [sys.executable, "-B", "-m", "unittest", "-f", f"test_{name}"],
+        seconds,
+        {**environment, "DDPSIM_BIN": str(program)},
+        FOLDER,
+    )
 
 
 def quickest_first(checks):
@@ -76,8 +101,11 @@ def command_that_notices(program, checks, environment):
         return None
     each = limits.allowed(max(check.seconds for check in checks))
     names = [check.name for check in quickest_first(checks)]
-    code, output = limits.run([sys.executable, "-B", __file__, program, each, *names],
-                              limits.allowed(sum(check.seconds for check in checks)) + each, environment)
+    code, output = limits.run(
+        [sys.executable, "-B", __file__, program, each, *names],
+        limits.allowed(sum(check.seconds for check in checks)) + each,
+        environment,
+    )
     if code is None:
         return Noticed("time limit", "a command")
     if code != 0:

@@ -3,13 +3,16 @@
 Every mutant has lines of its own, so the first place of a complaint that lies on such lines names it: the place of the
 error itself, else what it was required from, else a note. What the switch may be to blame for is tried without it; what
 says that the mutant itself is no C++ is dropped."""
+
 import os
 import re
 
 PLACE = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)?\s*(?P<rest>.*)$")
 # The two versions do not go together, or what must be known while compiling no longer is.
-OF_THE_SWITCH = re.compile(r"on_alike|operands to .\?:|constant expression|constexpr|static assertion|lvalue|rvalue|"
-                           r"throw-expression|array|deduce|redeclar|redefin|jump to|crosses initialization|conditional")
+OF_THE_SWITCH = re.compile(
+    r"on_alike|operands to .\?:|constant expression|constexpr|static assertion|lvalue|rvalue|"
+    r"throw-expression|array|deduce|redeclar|redefin|jump to|crosses initialization|conditional"
+)
 # Said after what is really wrong, of the same mutant or of one before it.
 ECHO = re.compile(r"<expression error>|template argument \d+ is invalid")
 

@@ -5,6 +5,7 @@
     ... (on(17) ? kShare_mutant_17 : kShare) ...
 
 That holds where every use is a value of this file: not in another constant, a template argument, an array's size."""
+
 import syntax
 from place import Place, is_value, look_around
 from syntax import text
@@ -22,18 +23,32 @@ def uses_of_constant(root, source: bytes, declaration):
     while stack:
         at, frozen = stack.pop()
         frozen = frozen or needs_constants(at, source)
-        if at != name and at.type in ("identifier", "field_identifier", "preproc_arg") and word in text(at, source).split():
+        if (
+            at != name
+            and at.type in ("identifier", "field_identifier", "preproc_arg")
+            and word in text(at, source).split()
+        ):
             if frozen or at.type != "identifier" or not is_value(at):
                 return "", [], "a constant used where only a constant can be"
-            uses.append(Place("expression", at.start_byte, at.end_byte, form="twin",
-                              in_constexpr=look_around(at, source).in_constexpr))
+            uses.append(
+                Place(
+                    "expression",
+                    at.start_byte,
+                    at.end_byte,
+                    form="twin",
+                    in_constexpr=look_around(at, source).in_constexpr,
+                )
+            )
         stack.extend((child, frozen) for child in at.children)
     return (word, uses, "") if uses else ("", [], "a constant used elsewhere")
 
 
 def needs_constants(node, source):
-    return (syntax.is_frozen(node, syntax.field_of(node), source)
-            or node.type in ("declaration", "field_declaration") and syntax.has_qualifier(node, "constexpr", source))
+    return (
+        syntax.is_frozen(node, syntax.field_of(node), source)
+        or node.type in ("declaration", "field_declaration")
+        and syntax.has_qualifier(node, "constexpr", source)
+    )
 
 
 def name_of(declarator):

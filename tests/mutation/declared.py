@@ -1,11 +1,27 @@
 """What a source says of its names' types: enough to leave out swaps of a cluster with a number, which are no C++."""
+
 import collections
 import re
 
 from syntax import text
 
-NUMBERS = {"int", "float", "double", "bool", "char", "unsigned", "long", "size_t", "int64_t", "int32_t", "uint64_t",
-           "uint32_t", "uint16_t", "uint8_t", "Rank"}
+NUMBERS = {
+    "int",
+    "float",
+    "double",
+    "bool",
+    "char",
+    "unsigned",
+    "long",
+    "size_t",
+    "int64_t",
+    "int32_t",
+    "uint64_t",
+    "uint32_t",
+    "uint16_t",
+    "uint8_t",
+    "Rank",
+}
 
 
 def types_of_names(root, source: bytes):
@@ -28,8 +44,14 @@ def names_in(declarator):
             return declarator.named_children
         inner = declarator.child_by_field_name("declarator")
         # A reference declarator has no name for what it declares.
-        declarator = inner or next((child for child in declarator.named_children if child.type.endswith("declarator")
-                                    or child.type == "identifier"), None)
+        declarator = inner or next(
+            (
+                child
+                for child in declarator.named_children
+                if child.type.endswith("declarator") or child.type == "identifier"
+            ),
+            None,
+        )
     return [] if declarator is None else [declarator]
 
 

@@ -1,4 +1,5 @@
 """Which sources see a header: what is compiled anew when it changes."""
+
 import collections
 import functools
 import re
@@ -14,8 +15,9 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 @functools.lru_cache(maxsize=None)
 def of_checkout():
     """The same of the working tree, tests included."""
-    return includers({name: (tree.CHECKOUT / name).read_text() for name in tree.checkout_files()
-                      if name.endswith((".cpp", ".hpp"))})
+    return includers(
+        {name: (tree.CHECKOUT / name).read_text() for name in tree.checkout_files() if name.endswith((".cpp", ".hpp"))}
+    )
 
 
 def is_wide(file):
@@ -29,8 +31,10 @@ def includers(sources):
     by_end = collections.defaultdict(list)
     for file in sources:
         by_end[file.rsplit("/", 1)[-1]].append(file)
-    direct = {file: {found for name in INCLUDE.findall(text) for found in named(file, name, sources, by_end)}
-              for file, text in sources.items()}
+    direct = {
+        file: {found for name in INCLUDE.findall(text) for found in named(file, name, sources, by_end)}
+        for file, text in sources.items()
+    }
     seen_by = collections.defaultdict(set)
     for source in sources:
         if source.endswith(".cpp"):

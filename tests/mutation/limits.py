@@ -1,4 +1,5 @@
 """A program run under limits: a mutant may loop for ever or ask for all memory there is."""
+
 import os
 import resource
 import subprocess
@@ -8,9 +9,15 @@ MEMORY = 6 << 30  # address space, bytes: what the unmutated tests need several 
 
 def run(command, seconds, environment=None, cwd=None):
     """(exit code, or None after `seconds`; output)"""
-    process = subprocess.Popen([str(word) for word in command], cwd=cwd, env={**os.environ, **(environment or {})},
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limited,
-                               start_new_session=True)
+    process = subprocess.Popen(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        preexec_fn=limited,
+        start_new_session=True,
+    )
     try:
         output, _ = process.communicate(timeout=seconds)
         return process.returncode, output.decode(errors="replace")

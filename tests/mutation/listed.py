@@ -1,5 +1,6 @@
 """Mutants written down by their words: equivalent.json (nobody could notice, and why) and faults.json (each must be
 noticed). The texts are lines without indentation, or parts of lines; white space counts only as such."""
+
 import json
 import pathlib
 import re
@@ -40,19 +41,26 @@ def located(entry, source: bytes):
     begin, end = stretch(old, front, back, found[0].group())
     left, right = stretch(new, front, back, entry["mutated"])
     base = found[0].start()
-    return mutant.at(entry["file"], source, len(text[:base + begin].encode()), len(text[:base + end].encode()),
-                     entry["mutated"][left:right], rule="fault")
+    return mutant.at(
+        entry["file"],
+        source,
+        len(text[: base + begin].encode()),
+        len(text[: base + end].encode()),
+        entry["mutated"][left:right],
+        rule="fault",
+    )
 
 
 def tokens(text):
     """[(token, begin, end), ...]; a string literal is one."""
-    return [(match.group(), match.start(), match.end())
-            for match in re.finditer(r"\"(?:\\.|[^\"])*\"|\w+|[^\w\s]", text)]
+    return [
+        (match.group(), match.start(), match.end()) for match in re.finditer(r"\"(?:\\.|[^\"])*\"|\w+|[^\w\s]", text)
+    ]
 
 
 def stretch(found, front, back, text):
     """Where in `text` its tokens lie, without the first `front` and the last `back`."""
-    left = found[:len(found) - back][front:]
+    left = found[: len(found) - back][front:]
     if left:
         return left[0][1], left[-1][2]
     at = found[front][1] if front < len(found) else len(text)

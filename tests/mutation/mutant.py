@@ -2,6 +2,7 @@
 
 A fault is known by its words, not by its place: the file, the lines it touches, the lines it makes of them, and which
 of several equal lines it is. So it stays the same fault while the rest of the file is edited."""
+
 import dataclasses
 import hashlib
 
@@ -28,7 +29,7 @@ class Mutant:
         return {"file": self.file, "original": self.original, "mutated": self.mutated}
 
     def applied_to(self, source: bytes) -> bytes:
-        return source[:self.start] + self.text.encode() + source[self.end:]
+        return source[: self.start] + self.text.encode() + source[self.end :]
 
 
 def at(file, source: bytes, start, end, text, **more):
@@ -37,8 +38,16 @@ def at(file, source: bytes, start, end, text, **more):
     finish = source.find(b"\n", end)
     finish = len(source) if finish < 0 else finish
     mutated = source[begin:start] + text.encode() + source[end:finish]
-    return Mutant(file=file, start=start, end=end, text=text, line=source.count(b"\n", 0, start) + 1,
-                  original=stripped(source[begin:finish].decode()), mutated=stripped(mutated.decode()), **more)
+    return Mutant(
+        file=file,
+        start=start,
+        end=end,
+        text=text,
+        line=source.count(b"\n", 0, start) + 1,
+        original=stripped(source[begin:finish].decode()),
+        mutated=stripped(mutated.decode()),
+        **more,
+    )
 
 
 def stripped(lines):

@@ -10,6 +10,7 @@
 
 Exit code 1: a fault of faults.json was not noticed, too many mutants are called equivalent, or the tests fail without
 any mutant."""
+
 import argparse
 import os
 import subprocess
@@ -31,13 +32,21 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
     parser.add_argument("--count", type=int, default=200, help="mutants that compile (default 200)")
     parser.add_argument("--part", choices=parts.NAMES, action="append", help="only of this part; may be repeated")
-    parser.add_argument("--changed", nargs="?", const="", metavar="BASE",
-                        help="only on lines that differ from BASE (default: where this branch left main; on main, the "
-                             "commit before)")
-    parser.add_argument("--wide", action="store_true", help="also in headers that more than "
-                        f"{includes.MANY} sources include: most of the tree is compiled anew")
-    parser.add_argument("--faults", action="store_true", help="the faults of tests/mutation/faults.json: all must be "
-                                                              "noticed")
+    parser.add_argument(
+        "--changed",
+        nargs="?",
+        const="",
+        metavar="BASE",
+        help="only on lines that differ from BASE (default: where this branch left main; on main, the commit before)",
+    )
+    parser.add_argument(
+        "--wide",
+        action="store_true",
+        help=f"also in headers that more than {includes.MANY} sources include: most of the tree is compiled anew",
+    )
+    parser.add_argument(
+        "--faults", action="store_true", help="the faults of tests/mutation/faults.json: all must be noticed"
+    )
     parser.add_argument("--list", action="store_true", help="print the sample, compile nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at once (default: one a core)")
     return parser.parse_args()
@@ -90,8 +99,9 @@ def touches(mutant, lines):
 
 
 def all_sources(wanted):
-    return {name: (tree.CHECKOUT / name).read_bytes() for name in tree.checkout_files()
-            if parts.part_of(name) in wanted}
+    return {
+        name: (tree.CHECKOUT / name).read_bytes() for name in tree.checkout_files() if parts.part_of(name) in wanted
+    }
 
 
 def sample(options):
@@ -124,21 +134,36 @@ def main():
     if not queues:
         print("There is nothing to mutate.")
         return 0
-    results, equivalent, discarded, untried = trial.run(sources, queues, options.jobs, clock,
-                                                        {} if options.faults else listed.reasons())
-    name = "faults" if options.faults else "changed" if options.changed is not None else "-".join(
-        [str(options.seed), *(options.part or [])])
+    results, equivalent, discarded, untried = trial.run(
+        sources, queues, options.jobs, clock, {} if options.faults else listed.reasons()
+    )
+    name = (
+        "faults"
+        if options.faults
+        else "changed"
+        if options.changed is not None
+        else "-".join([str(options.seed), *(options.part or [])])
+    )
     path = tree.WORK / f"report-{name}.json"
     seconds = {phase: round(seconds) for phase, seconds in clock.phases.items()}
-    report.write(path, seed=options.seed, results=results, equivalent=equivalent, no_mutant=discarded,
-                 not_tried=untried, seconds=seconds)
+    report.write(
+        path,
+        seed=options.seed,
+        results=results,
+        equivalent=equivalent,
+        no_mutant=discarded,
+        not_tried=untried,
+        seconds=seconds,
+    )
     return told(options, clock, results, equivalent, discarded, untried, path)
 
 
 def told(options, clock, results, equivalent, discarded, untried, path):
     print(report.table(results))
-    print(f"\n{len(equivalent)} equivalent (left out), {len(discarded)} that did not compile (no mutants), "
-          f"{len(untried)} not tried (they cannot stand behind a switch, and too much would be compiled for each).")
+    print(
+        f"\n{len(equivalent)} equivalent (left out), {len(discarded)} that did not compile (no mutants), "
+        f"{len(untried)} not tried (they cannot stand behind a switch, and too much would be compiled for each)."
+    )
     left = report.survivors(results)
     if left:
         print(f"\nSurvivors:\n\n{left}")

@@ -5,32 +5,76 @@
     (on(17) ? kShare_17 : kShare)        a constant of this file: it keeps its constexpr, and has a twin
 
 What the language has only one version of (a type, a template's argument, an array's size) has no such place."""
+
 import dataclasses
 
 import syntax
 from syntax import field_of, text
 
 EXPRESSIONS = {
-    "binary_expression", "unary_expression", "assignment_expression", "update_expression", "conditional_expression",
-    "call_expression", "field_expression", "subscript_expression", "compound_literal_expression",
-    "parenthesized_expression", "pointer_expression", "number_literal", "user_defined_literal", "string_literal",
-    "concatenated_string", "char_literal", "true", "false", "null", "identifier", "qualified_identifier",
-    "cast_expression", "new_expression",
+    "binary_expression",
+    "unary_expression",
+    "assignment_expression",
+    "update_expression",
+    "conditional_expression",
+    "call_expression",
+    "field_expression",
+    "subscript_expression",
+    "compound_literal_expression",
+    "parenthesized_expression",
+    "pointer_expression",
+    "number_literal",
+    "user_defined_literal",
+    "string_literal",
+    "concatenated_string",
+    "char_literal",
+    "true",
+    "false",
+    "null",
+    "identifier",
+    "qualified_identifier",
+    "cast_expression",
+    "new_expression",
 }
 # Where an expression is a value: the parent, and as what the parent knows it (None: as anything).
 VALUES = {
-    "argument_list": None, "binary_expression": None, "unary_expression": None, "assignment_expression": None,
-    "conditional_expression": None, "return_statement": None, "init_declarator": {"value"}, "initializer_list": None,
-    "initializer_pair": {"value"}, "condition_clause": {"value"}, "parenthesized_expression": None,
-    "subscript_expression": {"argument"}, "subscript_argument_list": None, "field_expression": {"argument"},
-    "expression_statement": None, "for_statement": {"condition", "update", "initializer"}, "for_range_loop": {"right"},
-    "cast_expression": {"value"}, "optional_parameter_declaration": {"default_value"},
-    "field_declaration": {"default_value"}, "pointer_expression": None, "comma_expression": None,
-    "declaration": {"value"}, "update_expression": None, "throw_statement": None,
+    "argument_list": None,
+    "binary_expression": None,
+    "unary_expression": None,
+    "assignment_expression": None,
+    "conditional_expression": None,
+    "return_statement": None,
+    "init_declarator": {"value"},
+    "initializer_list": None,
+    "initializer_pair": {"value"},
+    "condition_clause": {"value"},
+    "parenthesized_expression": None,
+    "subscript_expression": {"argument"},
+    "subscript_argument_list": None,
+    "field_expression": {"argument"},
+    "expression_statement": None,
+    "for_statement": {"condition", "update", "initializer"},
+    "for_range_loop": {"right"},
+    "cast_expression": {"value"},
+    "optional_parameter_declaration": {"default_value"},
+    "field_declaration": {"default_value"},
+    "pointer_expression": None,
+    "comma_expression": None,
+    "declaration": {"value"},
+    "update_expression": None,
+    "throw_statement": None,
 }
 WHOLE_STATEMENTS = syntax.STATEMENTS | {"compound_statement"}
-STATEMENT_PARENTS = {"compound_statement", "if_statement", "else_clause", "for_statement", "for_range_loop",
-                     "while_statement", "do_statement", "case_statement"}
+STATEMENT_PARENTS = {
+    "compound_statement",
+    "if_statement",
+    "else_clause",
+    "for_statement",
+    "for_range_loop",
+    "while_statement",
+    "do_statement",
+    "case_statement",
+}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,5 @@
 """Every fault that may be put into a source: universalmutator applies ddpsim.rules to the skeletons of its tree."""
+
 import collections
 import contextlib
 import dataclasses
@@ -17,6 +18,7 @@ RULES = pathlib.Path(__file__).with_name("ddpsim.rules")
 def readings(lines):
     """For each skeleton what the rules make of it: {line: [changed, ...]}."""
     from universalmutator import mutator
+
     lines = sorted(set(lines))
     with contextlib.redirect_stdout(io.StringIO()):  # it tells what it does
         found = mutator.mutants_regexp([line + "\n" for line in lines], [str(RULES)], ignorePatterns=[])
@@ -39,8 +41,12 @@ def proposals_of(sources, words):
     mutants = []
     for file, found in parts.items():
         types = declared.types_of_names(trees[file], sources[file])
-        mutants += numbered(mutant_of(file, sources[file], skeleton, line) for skeleton in found
-                            for line in changed.get(skeleton.line, []) if not swaps_unlike(skeleton, line, types))
+        mutants += numbered(
+            mutant_of(file, sources[file], skeleton, line)
+            for skeleton in found
+            for line in changed.get(skeleton.line, [])
+            if not swaps_unlike(skeleton, line, types)
+        )
     return mutants
 
 
@@ -48,8 +54,11 @@ def swaps_unlike(skeleton, line, types):
     """Whether the rule swapped two names that cannot stand for each other."""
     before, after = re.findall(r"@\d+", skeleton.line), re.findall(r"@\d+", line)
     moved = [place for place, other in zip(before, after) if place != other]
-    return sorted(before) == sorted(after) and len(moved) == 2 and declared.surely_unlike(
-        types, *(skeleton.inside[place] for place in moved))
+    return (
+        sorted(before) == sorted(after)
+        and len(moved) == 2
+        and declared.surely_unlike(types, *(skeleton.inside[place] for place in moved))
+    )
 
 
 def mutant_of(file, source, skeleton, line):
@@ -58,8 +67,9 @@ def mutant_of(file, source, skeleton, line):
     node = skeleton.node
     if tokens(text) == tokens(syntax.text(node, source)):
         return None  # neighbours that read alike, swapped
-    return mutant.at(file, source, node.start_byte, node.end_byte, text,
-                     statement=statement_of(node, source), rule=kind)
+    return mutant.at(
+        file, source, node.start_byte, node.end_byte, text, statement=statement_of(node, source), rule=kind
+    )
 
 
 def tokens(text):

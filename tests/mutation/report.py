@@ -1,4 +1,5 @@
 """What came of it: per part and in total, with an interval, and every survivor by name."""
+
 import collections
 import json
 import math
@@ -33,9 +34,17 @@ def table(results):
     if alone:
         rows.append(["of these compiled singly", *row(alone)])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["| " + " | ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                               for i, (cell, width) in enumerate(zip(row, widths))) + " |" for row in rows]
-    lines.insert(1, "|" + "|".join("-" * (width + 1) + ("-" if i == 0 else ":") for i, width in enumerate(widths)) + "|")
+    lines = [
+        "| "
+        + " | ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))
+        )
+        + " |"
+        for row in rows
+    ]
+    lines.insert(
+        1, "|" + "|".join("-" * (width + 1) + ("-" if i == 0 else ":") for i, width in enumerate(widths)) + "|"
+    )
     return "\n".join(lines)
 
 
@@ -43,22 +52,32 @@ def row(results):
     how = collections.Counter(result["how"] for result in results)
     noticed = sum(how[kind] for kind in NOTICED)
     low, high = wilson(noticed, len(results))
-    return [str(len(results)), *(str(how[kind]) for kind in NOTICED), str(len(results) - noticed),
-            f"{100 * noticed / len(results):.0f} %", f"{100 * low:.0f}..{100 * high:.0f} %"]
+    return [
+        str(len(results)),
+        *(str(how[kind]) for kind in NOTICED),
+        str(len(results) - noticed),
+        f"{100 * noticed / len(results):.0f} %",
+        f"{100 * low:.0f}..{100 * high:.0f} %",
+    ]
 
 
 def survivors(results):
     lines = []
-    for result in sorted(results, key=lambda result: (parts.NAMES.index(parts.part_of(result["file"])),
-                                                      result["file"], result["line"])):
+    for result in sorted(
+        results, key=lambda result: (parts.NAMES.index(parts.part_of(result["file"])), result["file"], result["line"])
+    ):
         if result["how"] not in NOTICED:
             lines += [f"{result['file']}:{result['line']}: {result['how']}", change(result), ""]
     return "\n".join(lines)
 
 
 def change(result):
-    return "\n".join([*(f"  - {line}" for line in result["original"].splitlines()),
-                      *(f"  + {line}" for line in result["mutated"].splitlines())])
+    return "\n".join(
+        [
+            *(f"  - {line}" for line in result["original"].splitlines()),
+            *(f"  + {line}" for line in result["mutated"].splitlines()),
+        ]
+    )
 
 
 def too_many_equivalent(results, equivalent):

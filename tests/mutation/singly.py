@@ -2,6 +2,7 @@
 
 The tree is copied with this one change, the objects that change are made again and linked in front of what is already
 there: the shared build stays as it is, and several such mutants can be tried at once."""
+
 import dataclasses
 import functools
 import json
@@ -14,6 +15,7 @@ import subprocess
 import includes
 import tree
 
+
 @dataclasses.dataclass(frozen=True)
 class Programs:
     tests: pathlib.Path
@@ -23,6 +25,7 @@ class Programs:
 @dataclasses.dataclass(frozen=True)
 class Unit:
     """What the compiler is given at once: one source, or several that CMake's unity build includes from one file."""
+
     file: pathlib.Path
     command: str
     object: str  # from the top of the build
@@ -54,8 +57,9 @@ def to_compile(file):
 
 @functools.lru_cache(maxsize=None)
 def link_command(target):
-    lines = subprocess.run(["ninja", "-C", tree.BUILD, "-t", "commands", target], capture_output=True, text=True,
-                           check=True).stdout.splitlines()
+    lines = subprocess.run(
+        ["ninja", "-C", tree.BUILD, "-t", "commands", target], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return next(part for line in reversed(lines) for part in line.split(" && ") if " -o " in part and "c++" in part)
 
 
@@ -69,8 +73,13 @@ def build(mutant, source: bytes, worker):
     objects = {}
     for unit in changed:
         objects[unit.object] = folder / "objects" / unit.object
-        run = subprocess.run(shlex.split(moved(unit, objects[unit.object], folder / "tree")), cwd=tree.BUILD,
-                             capture_output=True, text=True, env=tree.ENVIRONMENT)
+        run = subprocess.run(
+            shlex.split(moved(unit, objects[unit.object], folder / "tree")),
+            cwd=tree.BUILD,
+            capture_output=True,
+            text=True,
+            env=tree.ENVIRONMENT,
+        )
         if run.returncode != 0:
             return None, next((line for line in run.stderr.splitlines() if "error:" in line), "does not compile")
     made = Programs(folder / "ddpsim_tests", folder / "ddpsim")
@@ -83,6 +92,7 @@ def build(mutant, source: bytes, worker):
 
 def moved(unit, to, sources):
     """The command for the same unit of the tree in `sources`; what the build generated stays where it is."""
+
     def there(text):
         return re.sub(re.escape(str(tree.TREE)) + "(?!/build/)", str(sources), text)
 
@@ -102,11 +112,15 @@ def link(command, objects, path):
     at = words.index("-o")
     words[at + 1] = str(path)
     # What would come out of an archive is given by name: the archive's own is then not asked for.
-    words[at + 2:at + 2] = [str(file) for object_, file in objects.items()
-                            if object_ not in named and not foreign(object_, words)]
+    words[at + 2 : at + 2] = [
+        str(file) for object_, file in objects.items() if object_ not in named and not foreign(object_, words)
+    ]
     run = subprocess.run(words, cwd=tree.BUILD, capture_output=True, text=True)
-    return "" if run.returncode == 0 else next((line for line in run.stderr.splitlines() if "error" in line),
-                                               "does not link")
+    return (
+        ""
+        if run.returncode == 0
+        else next((line for line in run.stderr.splitlines() if "error" in line), "does not link")
+    )
 
 
 def foreign(object_, words):

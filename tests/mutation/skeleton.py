@@ -1,6 +1,7 @@
 """The skeletons of a source: for each node a fault may change, its own tokens, with @0, @1 ... for what stands inside.
 
 ddpsim.rules say what may become of a skeleton; here stands which nodes have one."""
+
 import dataclasses
 
 import syntax
@@ -43,11 +44,14 @@ def skeletons_of(node, field, source, words):
         word = "extend" if operator == "+=" and is_words(node.child_by_field_name("right"), source) else "assign"
         yield made(f"{word} @0 {operator} @1", node.child_by_field_name("left"), node.child_by_field_name("right"))
     elif kind == "update_expression" and field != "update" and node.parent.type == "expression_statement":
-        yield made(f"update {text(node.child_by_field_name('operator'), source)}@0",
-                   node.child_by_field_name("argument"))
+        yield made(
+            f"update {text(node.child_by_field_name('operator'), source)}@0", node.child_by_field_name("argument")
+        )
     elif kind == "conditional_expression":
-        yield made("choice @0 ? @1 : @2", *(node.child_by_field_name(name)
-                                           for name in ("condition", "consequence", "alternative")))
+        yield made(
+            "choice @0 ? @1 : @2",
+            *(node.child_by_field_name(name) for name in ("condition", "consequence", "alternative")),
+        )
     elif kind == "number_literal" and node.parent.type != "user_defined_literal":
         if node.parent.type == "field_declaration" and is_nought(text(node, source)):
             return  # a nought until it is filled in
@@ -108,8 +112,11 @@ def within_throw(node):
 def field_skeleton(node, source):
     argument = node.child_by_field_name("argument")
     member = node.child_by_field_name("field")
-    yield Skeleton(f"field @o{text(node.child_by_field_name('operator'), source)}{text(member, source)}", node,
-                   {"@o": text(argument, source)})
+    yield Skeleton(
+        f"field @o{text(node.child_by_field_name('operator'), source)}{text(member, source)}",
+        node,
+        {"@o": text(argument, source)},
+    )
 
 
 def call_skeleton(node, source):
@@ -121,7 +128,7 @@ def call_skeleton(node, source):
     name = text(function, source)
     if function.type == "field_expression":
         inside["@o"] = text(function.child_by_field_name("argument"), source)
-        name = "@o" + name[len(inside["@o"]):]
+        name = "@o" + name[len(inside["@o"]) :]
     if "\n" in name or "@" in name.replace("@o", "", 1):
         return
     places = ", ".join(f"@{i}" for i in range(len(named(arguments))))
@@ -155,8 +162,7 @@ def condition_skeleton(node, source):
 def ends_switch(node):
     """Whether this leaves a switch that ends here anyway."""
     case = node.parent
-    return (case.type == "case_statement" and node.next_named_sibling is None
-            and case.next_named_sibling is None)
+    return case.type == "case_statement" and node.next_named_sibling is None and case.next_named_sibling is None
 
 
 def return_skeleton(node, source):
@@ -165,8 +171,11 @@ def return_skeleton(node, source):
         return
     value = node.named_children[0]
     # Of these, nothing is left that differs, or another rule says it.
-    if value.type in ("true", "false", "number_literal", "initializer_list", "null") or text(value, source).endswith(
-            ("nullopt", '""', "{}", "()")) or deduces_type(node):
+    if (
+        value.type in ("true", "false", "number_literal", "initializer_list", "null")
+        or text(value, source).endswith(("nullopt", '""', "{}", "()"))
+        or deduces_type(node)
+    ):
         return
     yield Skeleton("return return @0;", node, {"@0": text(value, source)})
 

@@ -1,4 +1,5 @@
 """C++ as a tree: tree-sitter's parse of one source, and where in it a fault makes no sense."""
+
 import functools
 
 import tree_sitter
@@ -15,7 +16,7 @@ def parse(source: bytes):
 
 
 def text(node, source: bytes):
-    return source[node.start_byte:node.end_byte].decode()
+    return source[node.start_byte : node.end_byte].decode()
 
 
 def field_of(node):
@@ -31,10 +32,26 @@ def field_of(node):
 
 # What is for the compiler or the reader, not for the user: no fault is put inside.
 FROZEN = {
-    "comment", "preproc_include", "preproc_def", "preproc_function_def", "preproc_call", "using_declaration",
-    "alias_declaration", "type_definition", "static_assert_declaration", "template_parameter_list",
-    "template_argument_list", "type_descriptor", "enumerator_list", "bitfield_clause", "attribute_declaration",
-    "sizeof_expression", "decltype", "requires_clause", "noexcept", "lambda_capture_specifier",
+    "comment",
+    "preproc_include",
+    "preproc_def",
+    "preproc_function_def",
+    "preproc_call",
+    "using_declaration",
+    "alias_declaration",
+    "type_definition",
+    "static_assert_declaration",
+    "template_parameter_list",
+    "template_argument_list",
+    "type_descriptor",
+    "enumerator_list",
+    "bitfield_clause",
+    "attribute_declaration",
+    "sizeof_expression",
+    "decltype",
+    "requires_clause",
+    "noexcept",
+    "lambda_capture_specifier",
 }
 # Checks of our own code, and what only makes it faster.
 FROZEN_CALLS = ("DDPSIM_ASSERT", "static_assert", "reserve", "shrink_to_fit")
@@ -59,12 +76,24 @@ def is_frozen(node, field, source):
 
 
 def has_qualifier(node, word, source):
-    return any(child.type in ("type_qualifier", "storage_class_specifier") and text(child, source) == word
-               for child in node.children)
+    return any(
+        child.type in ("type_qualifier", "storage_class_specifier") and text(child, source) == word
+        for child in node.children
+    )
 
 
-STATEMENTS = {"expression_statement", "return_statement", "if_statement", "for_statement", "for_range_loop",
-              "while_statement", "do_statement", "switch_statement", "break_statement", "continue_statement",
-              "throw_statement"}
+STATEMENTS = {
+    "expression_statement",
+    "return_statement",
+    "if_statement",
+    "for_statement",
+    "for_range_loop",
+    "while_statement",
+    "do_statement",
+    "switch_statement",
+    "break_statement",
+    "continue_statement",
+    "throw_statement",
+}
 WITH_BODY = {"if_statement", "for_statement", "for_range_loop", "while_statement", "do_statement", "switch_statement"}
 DECLARATIONS = {"declaration", "field_declaration", "field_initializer", "optional_parameter_declaration"}

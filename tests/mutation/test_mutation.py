@@ -1,5 +1,6 @@
 """The mutation tool itself, on a program of a few lines. What needs tree-sitter and universalmutator skips where they
 are absent; scripts/mutate.sh installs them into build/mutate/venv, where they are looked for, too."""
+
 import pathlib
 import subprocess
 import sys
@@ -28,8 +29,9 @@ try:
     import universalmutator  # noqa: F401
 except ImportError:
     behind_switch = None
-NEEDS = unittest.skipIf(behind_switch is None,
-                        "tree-sitter and universalmutator are not installed: run scripts/mutate.sh once")
+NEEDS = unittest.skipIf(
+    behind_switch is None, "tree-sitter and universalmutator are not installed: run scripts/mutate.sh once"
+)
 
 SMALL = b"""\
 // a < b in a comment
@@ -113,8 +115,10 @@ int f(int kind) {
         self.assertEqual([each.line for each in found if each.original == "break;"], [8])
 
     def test_swapped_arguments_of_unlike_types_are_left_out(self):
-        source = b"struct Cluster {}; int f(Cluster c, int n, double x);\n" \
-                 b"int g(Cluster c, int n, double x) { return f(c, n, x); }\n"
+        source = (
+            b"struct Cluster {}; int f(Cluster c, int n, double x);\n"
+            b"int g(Cluster c, int n, double x) { return f(c, n, x); }\n"
+        )
         mutated = [each.mutated for each in proposed(source)]
         self.assertTrue(any("f(c, x, n)" in text for text in mutated))
         self.assertFalse(any("f(n, c, x)" in text for text in mutated))
@@ -151,8 +155,9 @@ class BehindTheSwitch(unittest.TestCase):
         self.assertEqual(together.singly, {})
         with tempfile.TemporaryDirectory() as folder:
             program = compiled(together.source, folder)
-            self.assertEqual([output(program, number) for number in (None, 1, 2, 3)],
-                             ["4 3 10 2", "3 3 10 2", "4 5 10 2", "3 5 3 2"])
+            self.assertEqual(
+                [output(program, number) for number in (None, 1, 2, 3)], ["4 3 10 2", "3 3 10 2", "4 5 10 2", "3 5 3 2"]
+            )
 
     def test_a_constant_keeps_its_constexpr_and_has_a_twin(self):
         source = SMALL + MAIN
@@ -171,7 +176,9 @@ class BehindTheSwitch(unittest.TestCase):
         self.assertEqual(together.source, source)
 
     def test_every_line_of_a_mutant_is_known_to_be_its(self):
-        together = behind_switch.rewritten(SMALL, {7: one(SMALL, "const bool less = a < b;", "const bool less = a <= b;")})
+        together = behind_switch.rewritten(
+            SMALL, {7: one(SMALL, "const bool less = a < b;", "const bool less = a <= b;")}
+        )
         line = next(i for i, text in enumerate(together.source.split(b"\n")) if b"(a <= b)" in text)
         self.assertEqual(together.owners[line], (7,))
 
@@ -183,9 +190,11 @@ class Complaints(unittest.TestCase):
         return complaints.guilty(text, self.OWNERS, "/tree", "/tree/build")
 
     def test_a_type_that_does_not_fit_is_no_mutant(self):
-        broken, singly, _ = self.guilty("../a.cpp:2:5: error: cannot convert 'A' to 'B'\n"
-                                        "../a.cpp:2:9: error: no matching function for call to "
-                                        "'on_alike<<expression error>, int>(int)'\n")
+        broken, singly, _ = self.guilty(
+            "../a.cpp:2:5: error: cannot convert 'A' to 'B'\n"
+            "../a.cpp:2:9: error: no matching function for call to "
+            "'on_alike<<expression error>, int>(int)'\n"
+        )
         self.assertEqual((set(broken), set(singly)), ({1}, set()))
 
     def test_what_the_switch_is_to_blame_for_is_tried_singly(self):
@@ -197,8 +206,10 @@ class Complaints(unittest.TestCase):
         self.assertEqual((set(broken), set(singly)), (set(), {3, 4}))
 
     def test_an_error_elsewhere_names_the_place_it_was_required_from(self):
-        broken, _, _ = self.guilty("/usr/include/x:9:1:   in instantiation of 'f'\n../a.cpp:2:5:   required from here\n"
-                                   "/usr/include/x:10:1: error: no match for 'operator<'\n")
+        broken, _, _ = self.guilty(
+            "/usr/include/x:9:1:   in instantiation of 'f'\n../a.cpp:2:5:   required from here\n"
+            "/usr/include/x:10:1: error: no match for 'operator<'\n"
+        )
         self.assertEqual(set(broken), {1})
 
     def test_an_error_on_nobodys_line_names_the_file(self):
@@ -207,8 +218,10 @@ class Complaints(unittest.TestCase):
 
 class Sample(unittest.TestCase):
     def mutants(self, file, count):
-        return [mutant.Mutant(file, i, i + 1, "0", i, f"line {i // 3}", f"to {i}", 0, f"statement {i // 3}")
-                for i in range(count)]
+        return [
+            mutant.Mutant(file, i, i + 1, "0", i, f"line {i // 3}", f"to {i}", 0, f"statement {i // 3}")
+            for i in range(count)
+        ]
 
     def test_same_seed_same_sample_whatever_the_order(self):
         those = self.mutants("sim/tune/tune.cpp", 30)
@@ -230,18 +243,30 @@ class Sample(unittest.TestCase):
         self.assertGreater(shares["tune"], 2 * shares["ground"])
 
     def test_every_source_has_a_part(self):
-        self.assertEqual([parts.part_of(file) for file in (
-            "sim/tune/include/ddpsim/sim/tune/tune.hpp", "sim/step/rank_states.cpp", "sim/values/include/ddpsim/sim/values/quantities.hpp",
-            "sim/network/cost_pipeline.cpp", "real/src/main.cpp", "cli/arguments/exit_code.hpp", "sim/CMakeLists.txt")],
-            ["tune", "compare", "ground", "flow", None, "cli", None])
+        self.assertEqual(
+            [
+                parts.part_of(file)
+                for file in (
+                    "sim/tune/include/ddpsim/sim/tune/tune.hpp",
+                    "sim/step/rank_states.cpp",
+                    "sim/values/include/ddpsim/sim/values/quantities.hpp",
+                    "sim/network/cost_pipeline.cpp",
+                    "real/src/main.cpp",
+                    "cli/arguments/exit_code.hpp",
+                    "sim/CMakeLists.txt",
+                )
+            ],
+            ["tune", "compare", "ground", "flow", None, "cli", None],
+        )
 
 
 class Listed(unittest.TestCase):
     def test_an_entry_is_as_narrow_as_its_words_allow(self):
         source = b"int f() {\n  return first(a,\n               b) + c;\n}\n"
-        found = listed.located({"file": "x.cpp", "original": "return first(a, b) + c;", "mutated": "return first(a, d) + c;"},
-                               source)
-        self.assertEqual((source[found.start:found.end], found.text, found.line), (b"b", "d", 3))
+        found = listed.located(
+            {"file": "x.cpp", "original": "return first(a, b) + c;", "mutated": "return first(a, d) + c;"}, source
+        )
+        self.assertEqual((source[found.start : found.end], found.text, found.line), (b"b", "d", 3))
 
     def test_what_is_taken_out_leaves_nothing(self):
         source = b"bool f() { return a && b; }\n"
@@ -272,9 +297,19 @@ class Report(unittest.TestCase):
         self.assertEqual(report.wilson(0, 0), (0, 1))
 
     def test_a_row_counts_and_survivors_are_named(self):
-        result = {"file": "sim/tune/tune.cpp", "line": 3, "original": "a < b", "mutated": "a <= b", "by": "", "singly": False}
+        result = {
+            "file": "sim/tune/tune.cpp",
+            "line": 3,
+            "original": "a < b",
+            "mutated": "a <= b",
+            "by": "",
+            "singly": False,
+        }
         results = [{**result, "how": "unit test"}, {**result, "how": "crash"}, {**result, "how": "survived"}]
-        self.assertIn("| tune     |       3 |         1 |       0 |        0 |     1 |          0 |        1 |  67 % |", report.table(results))
+        self.assertIn(
+            "| tune     |       3 |         1 |       0 |        0 |     1 |          0 |        1 |  67 % |",
+            report.table(results),
+        )
         self.assertEqual(report.survivors(results), "sim/tune/tune.cpp:3: survived\n  - a < b\n  + a <= b\n")
 
     def test_one_equivalent_in_twenty_is_the_most(self):
@@ -285,25 +320,33 @@ class Report(unittest.TestCase):
 class Singly(unittest.TestCase):
     def test_an_object_is_linked_where_its_archive_is(self):
         command = ["c++", "tests/CMakeFiles/ddpsim_tests.dir/a.o", "sim/libddpsim_sim.a", "formats/libddpsim_formats.a"]
-        for object_, foreign in (("sim/CMakeFiles/ddpsim_sim_nccl.dir/nccl/cost.cpp.o", False),  # a room's, in sim's archive
-                                 ("formats/CMakeFiles/ddpsim_formats.dir/src/quote.cpp.o", False),
-                                 ("cli/CMakeFiles/ddpsim_cli.dir/src/main.cpp.o", True)):
+        for object_, foreign in (
+            ("sim/CMakeFiles/ddpsim_sim_nccl.dir/nccl/cost.cpp.o", False),  # a room's, in sim's archive
+            ("formats/CMakeFiles/ddpsim_formats.dir/src/quote.cpp.o", False),
+            ("cli/CMakeFiles/ddpsim_cli.dir/src/main.cpp.o", True),
+        ):
             with self.subTest(object=object_):
                 self.assertEqual(singly.foreign(object_, command), foreign)
 
 
 class UnitTests(unittest.TestCase):
     def test_the_quickest_first_many_in_one_process(self):
-        cases = [unit_tests.TestCase(name, seconds, frozenset(), True)
-                 for name, seconds in (("slow", 3.0), ("b", 0.2), ("a", 0.1), ("c", 0.4))]
-        self.assertEqual([[case.name for case in batch] for batch in unit_tests.batches(cases)], [["a", "b"], ["c"], ["slow"]])
+        cases = [
+            unit_tests.TestCase(name, seconds, frozenset(), True)
+            for name, seconds in (("slow", 3.0), ("b", 0.2), ("a", 0.1), ("c", 0.4))
+        ]
+        self.assertEqual(
+            [[case.name for case in batch] for batch in unit_tests.batches(cases)], [["a", "b"], ["c"], ["slow"]]
+        )
 
     def test_a_process_is_told_no_more_names_than_one_argument_holds(self):
         cases = [unit_tests.TestCase(f"{number:05}" + "x" * 95, 0.0, frozenset(), True) for number in range(2500)]
         batches = list(unit_tests.batches(cases))
         self.assertEqual([case for batch in batches for case in batch], cases)
         for batch in batches:
-            self.assertEqual(limits.run(["true", ",".join(unit_tests.pattern(case.name) for case in batch)], 10, {})[0], 0)
+            self.assertEqual(
+                limits.run(["true", ",".join(unit_tests.pattern(case.name) for case in batch)], 10, {})[0], 0
+            )
 
     def test_names_are_quoted_for_doctests_filters(self):
         self.assertEqual(unit_tests.pattern('tune: a "cap", 2*x\\y'), "tune: a ?cap?? 2?x?y")

@@ -2,6 +2,7 @@
 
 A file is written only when its bytes change, so that only what a sample touches is compiled again. The checkout itself
 is never edited."""
+
 import os
 import pathlib
 import subprocess
@@ -18,8 +19,9 @@ ENVIRONMENT = {**os.environ, "CCACHE_BASEDIR": str(TREE), "CCACHE_NOHASHDIR": "1
 
 def checkout_files():
     """Names of all files git would know, of this very state of the working tree."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=CHECKOUT, check=True,
-                            capture_output=True, text=True).stdout.splitlines()
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=CHECKOUT, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
     return [name for name in listed if (CHECKOUT / name).is_file()]
 
 
@@ -54,14 +56,27 @@ def configure():
     made = BUILD / "build.ninja"
     if made.exists() and made.stat().st_mtime > (TREE / "CMakePresets.json").stat().st_mtime:
         return
-    subprocess.run(["cmake", "--preset", "quick", "-DDDPSIM_MUTATION=ON",
-                    f"-DCMAKE_CXX_COMPILER_LAUNCHER={TREE}/tests/mutation/launcher.sh"], cwd=TREE, check=True,
-                   capture_output=True)
+    subprocess.run(
+        [
+            "cmake",
+            "--preset",
+            "quick",
+            "-DDDPSIM_MUTATION=ON",
+            f"-DCMAKE_CXX_COMPILER_LAUNCHER={TREE}/tests/mutation/launcher.sh",
+        ],
+        cwd=TREE,
+        check=True,
+        capture_output=True,
+    )
 
 
 def build(jobs):
     """(whether both programs were made, what the compiler said about all that is wrong)"""
     configure()
-    run = subprocess.run(["cmake", "--build", BUILD, "--target", "ddpsim_tests", "ddpsim_cli", "-j", str(jobs), "--",
-                          "-k", "0"], capture_output=True, text=True, env=ENVIRONMENT)
+    run = subprocess.run(
+        ["cmake", "--build", BUILD, "--target", "ddpsim_tests", "ddpsim_cli", "-j", str(jobs), "--", "-k", "0"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
     return run.returncode == 0, run.stdout + run.stderr

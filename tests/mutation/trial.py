@@ -1,4 +1,5 @@
 """A sample of mutants, compiled and tried: who noticed which."""
+
 import concurrent.futures
 import dataclasses
 import itertools
@@ -39,13 +40,18 @@ class Trial:
 
 def run(sources, queues, jobs, clock, reasons):
     """(results, equivalent, no mutants, not tried), each a list of dictionaries."""
-    queues = {part: (count, those[:3 * count + 50]) for part, (count, those) in queues.items()}
+    queues = {part: (count, those[: 3 * count + 50]) for part, (count, those) in queues.items()}
     mutants = [one for _, those in queues.values() for one in those]
     if len(mutants) > MOST:
         raise RuntimeError(f"{len(mutants)} mutants to choose from: at most {MOST} fit one program")
     numbers = itertools.count()
-    trial = Trial(sources, mutants, {part: (count, [next(numbers) for _ in those])
-                                     for part, (count, those) in queues.items()}, jobs, reasons)
+    trial = Trial(
+        sources,
+        mutants,
+        {part: (count, [next(numbers) for _ in those]) for part, (count, those) in queues.items()},
+        jobs,
+        reasons,
+    )
     compile_together(trial)
     clock.phase("compile together")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -53,11 +59,18 @@ def run(sources, queues, jobs, clock, reasons):
         clock.phase("reach")
         while pending := [number for number in counted(trial) if number not in trial.verdicts]:
             alone = [number for number in pending if number not in trial.together]
-            list(pool.map(lambda number: try_behind_switch(trial, number, noticers),
-                          [number for number in pending if number in trial.together]))
+            list(
+                pool.map(
+                    lambda number: try_behind_switch(trial, number, noticers),
+                    [number for number in pending if number in trial.together],
+                )
+            )
             clock.phase("try")
-            alone += [number for number in pending if number in trial.maybe_compiled
-                      and trial.verdicts.get(number, ("",))[0] == "not reached"]
+            alone += [
+                number
+                for number in pending
+                if number in trial.maybe_compiled and trial.verdicts.get(number, ("",))[0] == "not reached"
+            ]
             try_singly(trial, alone, noticers, pool)
             clock.phase("singly")
     return outcome(trial)
@@ -71,8 +84,11 @@ def counted(trial, reserve=1.0):
     """The numbers that count: of each part the first that are mutants at all."""
     chosen = []
     for count, numbers in trial.queues.values():
-        good = (number for number in numbers if number not in trial.broken and number not in trial.untried
-                and not is_equivalent(trial, number))
+        good = (
+            number
+            for number in numbers
+            if number not in trial.broken and number not in trial.untried and not is_equivalent(trial, number)
+        )
         chosen += itertools.islice(good, count if reserve == 1 else int(count * reserve) + 1)
     return chosen
 
@@ -87,8 +103,9 @@ def compile_together(trial):
         (tree.WORK / "compiler.log").write_text(output)
         if good:
             return
-        broken, apart, unnamed = complaints.guilty(output, {file: one.owners for file, one in rewritten.items()},
-                                                   tree.TREE, tree.BUILD)
+        broken, apart, unnamed = complaints.guilty(
+            output, {file: one.owners for file, one in rewritten.items()}, tree.TREE, tree.BUILD
+        )
         if not broken and not apart:  # all of the files complained of, else of the headers, which others complain of
             suspects = [number for number in trial.together if trial.mutants[number].file in unnamed]
             suspects = suspects or [number for number in trial.together if trial.mutants[number].file.endswith(".hpp")]
@@ -108,8 +125,9 @@ def rewrite(trial):
         by_file.setdefault(trial.mutants[number].file, {})[number] = trial.mutants[number]
     found = {}
     for file, mutants in by_file.items():
-        found[file] = behind_switch.rewritten(trial.sources[file], mutants, file.endswith(".hpp"),
-                                              tree.TREE / "tests/mutation/switch.hpp")
+        found[file] = behind_switch.rewritten(
+            trial.sources[file], mutants, file.endswith(".hpp"), tree.TREE / "tests/mutation/switch.hpp"
+        )
         trial.apart |= found[file].singly
         trial.together -= set(found[file].singly)
         trial.maybe_compiled |= found[file].maybe_compiled
@@ -119,18 +137,22 @@ def rewrite(trial):
 @dataclasses.dataclass
 class Noticers:
     """Who may notice, and who reaches what."""
+
     cases: list  # test cases of the unit tests
     commands: list  # of the corpus
     tests: list  # files of Python tests
 
     def of(self, number):
-        return Noticers(*([one for one in those if number in one.reached]
-                          for those in (self.cases, self.commands, self.tests)))
+        return Noticers(
+            *([one for one in those if number in one.reached] for those in (self.cases, self.commands, self.tests))
+        )
 
     def notice(self, tests, program, environment):
-        return (unit_tests.notice(tests, self.cases, environment)
-                or commands.command_that_notices(program, self.commands, environment)
-                or commands.test_that_notices(program, self.tests, environment))
+        return (
+            unit_tests.notice(tests, self.cases, environment)
+            or commands.command_that_notices(program, self.commands, environment)
+            or commands.test_that_notices(program, self.tests, environment)
+        )
 
 
 def who_reaches(trial, pool):
@@ -142,8 +164,10 @@ def who_reaches(trial, pool):
     for check in itertools.chain(*checks):
         if not check.passed:
             say(f"left out, for it fails without any mutant: {check.name}")
-    say(f"{len(cases)} test cases in {sum(case.seconds for case in cases):.0f} s, {len(checks[0])} commands, "
-        f"{len(checks[1])} files of tests of the command line")
+    say(
+        f"{len(cases)} test cases in {sum(case.seconds for case in cases):.0f} s, {len(checks[0])} commands, "
+        f"{len(checks[1])} files of tests of the command line"
+    )
     return Noticers(cases, *([check for check in those if check.passed] for those in checks))
 
 
@@ -167,6 +191,7 @@ def try_singly(trial, numbers, noticers, pool):
             try_one_singly(trial, number, noticers, worker)
         finally:
             workers.put(worker)
+
     list(pool.map(one, numbers))
 
 
@@ -183,8 +208,9 @@ def try_one_singly(trial, number, noticers, worker):
     beside = {other for other in trial.together if trial.mutants[other].file == mutant.file}
     ahead = [case for case in noticers.cases if beside & case.reached]
     behind = [case for case in noticers.cases if not beside & case.reached]
-    noticed = (unit_tests.notice(programs.tests, ahead, {})
-               or Noticers(behind, noticers.commands, noticers.tests).notice(programs.tests, programs.program, {}))
+    noticed = unit_tests.notice(programs.tests, ahead, {}) or Noticers(
+        behind, noticers.commands, noticers.tests
+    ).notice(programs.tests, programs.program, {})
     trial.verdicts[number] = (noticed.how, noticed.by, True) if noticed else ("survived", "", True)
 
 
@@ -194,8 +220,11 @@ def outcome(trial):
         how, by, alone = trial.verdicts[number]
         results.append(described(trial, number, how=how, by=by, singly=alone))
     last = {number for count, numbers in trial.queues.values() for number in numbers[:count]}
-    equivalent = [described(trial, number, reason=trial.reasons[listed.key(trial.mutants[number].entry())])
-                  for number in sorted(last) if is_equivalent(trial, number)]
+    equivalent = [
+        described(trial, number, reason=trial.reasons[listed.key(trial.mutants[number].entry())])
+        for number in sorted(last)
+        if is_equivalent(trial, number)
+    ]
     broken = [described(trial, number, why=why) for number, why in sorted(trial.broken.items())]
     untried = [described(trial, number, why=why) for number, why in sorted(trial.untried.items())]
     return results, equivalent, broken, untried

@@ -1,4 +1,5 @@
 """The unit tests over a mutant: only the test cases that reach it, the quickest first, until one notices."""
+
 import dataclasses
 import re
 import tempfile
@@ -43,8 +44,9 @@ def read(path):
                 continue
             words = line.rstrip("\n").split("\t")
             if len(words) == 4:
-                cases.append(TestCase(words[2], float(words[1]), frozenset(map(int, words[3].split())),
-                                      words[0] == "passed"))
+                cases.append(
+                    TestCase(words[2], float(words[1]), frozenset(map(int, words[3].split())), words[0] == "passed")
+                )
     return cases, begun
 
 

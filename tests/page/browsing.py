@@ -16,8 +16,9 @@ RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "
 
 def launched(stack):
     """Until `stack` closes. Within a container the browser's own sandbox needs rights that nobody has there."""
-    browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path="/usr/bin/chromium",
-                                                                     args=["--no-sandbox"] if os.geteuid() == 0 else [])
+    browser = stack.enter_context(sync_playwright()).chromium.launch(
+        executable_path="/usr/bin/chromium", args=["--no-sandbox"] if os.geteuid() == 0 else []
+    )
     stack.callback(browser.close)
     return browser
 
@@ -31,7 +32,12 @@ def opened(browser, path, width=1280, address="", **keywords):
     said = []
     page.on("console", lambda message: said.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: said.append(f"error: {error}"))
-    page.on("request", lambda request: said.append(f"request: {request.url}") if not request.url.startswith(("file:", "blob:")) else None)
+    page.on(
+        "request",
+        lambda request: (
+            said.append(f"request: {request.url}") if not request.url.startswith(("file:", "blob:")) else None
+        ),
+    )
     page.goto(path.as_uri() + address)
     if keywords.get("java_script_enabled", True):
         page.wait_for_selector("main, [role=alert]")

@@ -13,7 +13,10 @@ PYTHON = HERE.parents[1] / "build" / "page" / "bin" / "python"
 if not shutil.which("chromium"):
     print("skipped: no chromium here (scripts/setup.sh --page)")
     sys.exit(77)
-if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import playwright, axe_playwright_python"], capture_output=True).returncode:
+if (
+    not PYTHON.exists()
+    or subprocess.run([PYTHON, "-c", "import playwright, axe_playwright_python"], capture_output=True).returncode
+):
     print("skipped: no playwright in build/page (scripts/setup.sh --page)")
     sys.exit(77)
 os.chdir(HERE)

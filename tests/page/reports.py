@@ -25,12 +25,28 @@ COMMANDS = {
     "measure_first": ["tune", "resnet50-v100-b32", "p3dn@2", "--torch", "2.8", "--caps", "8,25"],
     "keep": ["tune", "resnet50-v100-b32", "2xv100-nvlink", "--caps", "5,25,100", "--measured-step", "99ms"],
     "advise": ["advise", "three-layers.json", "2xv100-nvlink"],
-    "compare": ["compare", "three-layers.json", "2xv100-nvlink", "dgx1v@1..4*2", "nowhere=node:1 gpu:1xH100", "--no-tune",
-                "--price", "dgx1v@2=20USD/node_hour"],
+    "compare": [
+        "compare",
+        "three-layers.json",
+        "2xv100-nvlink",
+        "dgx1v@1..4*2",
+        "nowhere=node:1 gpu:1xH100",
+        "--no-tune",
+        "--price",
+        "dgx1v@2=20USD/node_hour",
+    ],
     "allreduce": ["allreduce", "lab.json@2", "-b", "4K", "-e", "64M", "--measured", "n2.txt@2x4"],
     "calibrate": ["calibrate", "n1.txt", "n2.txt", "--cluster", LAB, "-o", "out.json"],
-    "calibrate_gloo": ["calibrate", "gloo-sizes.csv", "--backend", "gloo", "--cluster",
-                       "node:4 gpu:1xV100 nic:1x1Gbps:tcp", "-o", "gloo.json"],
+    "calibrate_gloo": [
+        "calibrate",
+        "gloo-sizes.csv",
+        "--backend",
+        "gloo",
+        "--cluster",
+        "node:4 gpu:1xV100 nic:1x1Gbps:tcp",
+        "-o",
+        "gloo.json",
+    ],
     "validate": ["validate", "predicted-table.json", "n2.txt"],
 }
 
@@ -41,8 +57,9 @@ def write_all(folder):
     pages = {}
     for name, arguments in COMMANDS.items():
         pages[name] = folder / f"{name}.html"
-        run = subprocess.run([os.environ["DDPSIM_BIN"], *arguments, "--report", pages[name]], cwd=folder, text=True,
-                             capture_output=True)
+        run = subprocess.run(
+            [os.environ["DDPSIM_BIN"], *arguments, "--report", pages[name]], cwd=folder, text=True, capture_output=True
+        )
         assert run.returncode == 0, f"{name}: {run.stderr}"
     return pages
 
@@ -59,7 +76,10 @@ def remade(page, change):
 def every_text(value, change):
     """`value` with every text in it changed, but for keys and what names a choice of ours."""
     if isinstance(value, dict):
-        return {key: child if key in ("schema", "track", "grade", "action") else every_text(child, change) for key, child in value.items()}
+        return {
+            key: child if key in ("schema", "track", "grade", "action") else every_text(child, change)
+            for key, child in value.items()
+        }
     if isinstance(value, list):
         return [every_text(child, change) for child in value]
     return change(value) if isinstance(value, str) else value
@@ -73,8 +93,19 @@ def large(whole, ranks=64, buckets=100, caps=1000):
     one = result["buckets"][0]
     starts = [step * (0.3 + 0.6 * i / buckets) for i in range(buckets)]
     result["iteration_us"] = step
-    result["buckets"] = [{**one, "index": i, "ready_us": at, "launch_us": at - 50.5, "start_us": at + 20.25, "last_arrival_us": at + 80.125,
-                          "end_us": at + 400.0625, "parameter_indices": list(range(5 * i, 5 * i + 5))} for i, at in enumerate(starts)]
+    result["buckets"] = [
+        {
+            **one,
+            "index": i,
+            "ready_us": at,
+            "launch_us": at - 50.5,
+            "start_us": at + 20.25,
+            "last_arrival_us": at + 80.125,
+            "end_us": at + 400.0625,
+            "parameter_indices": list(range(5 * i, 5 * i + 5)),
+        }
+        for i, at in enumerate(starts)
+    ]
 
     def rank(r):
         late = r * 13.077
@@ -82,16 +113,47 @@ def large(whole, ranks=64, buckets=100, caps=1000):
         for i, at in enumerate(starts):
             names = {"first": f"layer{i}.weight", "last": f"layer{i}.bias", "count": 5}
             a = at + late + 7.31 * (r * i % 11)
-            spans += [{"track": "host", "name": "launch", "bucket": i, "start_us": a - 60.123457, "end_us": a - 50.654321},
-                      {"track": "compute", "name": "backward", "bucket": i, "start_us": a - 500.111, "end_us": a - 20.222, "parameters": names},
-                      {"track": "compute", "name": "copy into bucket", "bucket": i, "start_us": a - 20.222, "end_us": a},
-                      {"track": "communication", "name": "all_reduce", "bucket": i, "start_us": a + 20.25, "end_us": at + 400.0625 + late,
-                       "parameters": names}]
-        spans.append({"track": "compute", "name": "optimizer", "bucket": None, "start_us": 0.95 * step + late, "end_us": step + late})
+            spans += [
+                {"track": "host", "name": "launch", "bucket": i, "start_us": a - 60.123457, "end_us": a - 50.654321},
+                {
+                    "track": "compute",
+                    "name": "backward",
+                    "bucket": i,
+                    "start_us": a - 500.111,
+                    "end_us": a - 20.222,
+                    "parameters": names,
+                },
+                {"track": "compute", "name": "copy into bucket", "bucket": i, "start_us": a - 20.222, "end_us": a},
+                {
+                    "track": "communication",
+                    "name": "all_reduce",
+                    "bucket": i,
+                    "start_us": a + 20.25,
+                    "end_us": at + 400.0625 + late,
+                    "parameters": names,
+                },
+            ]
+        spans.append(
+            {
+                "track": "compute",
+                "name": "optimizer",
+                "bucket": None,
+                "start_us": 0.95 * step + late,
+                "end_us": step + late,
+            }
+        )
         return {"rank": r, "spans": spans}
 
     documents["timeline"]["ranks"] = [rank(r) for r in range(ranks)]
     point = documents["tune"]["curve"][0]
     documents["tune"]["curve"] = [
-        {**point, "bucket_cap_mb": 0.25 + i * 0.1, "first_bucket_mb": 0.25 + i * 0.1, "cap_range_mb": [0.25 + i * 0.1, 0.3499 + i * 0.1],
-         "iteration_us": step + 700.3 * ((i * 37) % 23), "reachable": True} for i in range(caps)]
+        {
+            **point,
+            "bucket_cap_mb": 0.25 + i * 0.1,
+            "first_bucket_mb": 0.25 + i * 0.1,
+            "cap_range_mb": [0.25 + i * 0.1, 0.3499 + i * 0.1],
+            "iteration_us": step + 700.3 * ((i * 37) % 23),
+            "reachable": True,
+        }
+        for i in range(caps)
+    ]

@@ -53,13 +53,26 @@ def rows(page, title):
 class Looks(unittest.TestCase):
     def test_every_report_in_light_and_dark_on_a_phone_and_on_paper(self):
         for name, path in pages.items():
-            for looks, width, keywords in (("light", 1280, {}), ("dark", 1280, {"color_scheme": "dark"}), ("phone", 390, {"has_touch": True})):
-                if looks != "light" and name not in ("tune", "advise", "compare", "calibrate"):  # which have all there is between them
+            for looks, width, keywords in (
+                ("light", 1280, {}),
+                ("dark", 1280, {"color_scheme": "dark"}),
+                ("phone", 390, {"has_touch": True}),
+            ):
+                if looks != "light" and name not in (
+                    "tune",
+                    "advise",
+                    "compare",
+                    "calibrate",
+                ):  # which have all there is between them
                     continue
                 with self.subTest(report=name, looks=looks), opened(path, width, **keywords) as page:
                     page.wait_for_timeout(80)
                     page.screenshot(path=PICTURES / f"{name}-{looks}.png", full_page=True)
-                    self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width, "the page is wider than its window")
+                    self.assertEqual(
+                        page.evaluate("document.documentElement.scrollWidth"),
+                        width,
+                        "the page is wider than its window",
+                    )
                     if looks != "phone" or name == "tune":
                         self.assertEqual(browsing.violations(page), [])
             if name in ("tune", "simulate"):
@@ -83,9 +96,21 @@ class Looks(unittest.TestCase):
         self.assertAlmostEqual(shorter, documents["tune"]["recommended"]["gain_us"]["value"], places=5)
 
     def test_documents_are_those_that_json_prints(self):
-        for name, key in (("tune", "tune"), ("compare", "compare"), ("allreduce", "allreduce"), ("validate", "validation"), ("queues", "result")):
-            run = subprocess.run([os.environ["DDPSIM_BIN"], *[word for word in COMMANDS[name]], "--json"] if name != "allreduce" else
-                                 [os.environ["DDPSIM_BIN"], *COMMANDS[name][:-2], "--json"], cwd=here, capture_output=True, text=True)
+        for name, key in (
+            ("tune", "tune"),
+            ("compare", "compare"),
+            ("allreduce", "allreduce"),
+            ("validate", "validation"),
+            ("queues", "result"),
+        ):
+            run = subprocess.run(
+                [os.environ["DDPSIM_BIN"], *[word for word in COMMANDS[name]], "--json"]
+                if name != "allreduce"
+                else [os.environ["DDPSIM_BIN"], *COMMANDS[name][:-2], "--json"],
+                cwd=here,
+                capture_output=True,
+                text=True,
+            )
             with self.subTest(name):
                 self.assertEqual(envelope(pages[name].read_text())["documents"][key], json.loads(run.stdout))
 
@@ -95,17 +120,34 @@ class Content(unittest.TestCase):
         for name in ("simulate", "queues", "tune"):
             result = envelope(pages[name].read_text())["documents"]["result"]
             with self.subTest(name), opened(pages[name]) as page:
-                table = [row for row in rows(page, "The step, span by span")[1:] if row[0].startswith(("simulated", "today"))]
-                spans = [(row[1], row[2], 1000 * float(row[4]), 1000 * float(row[5])) for row in table if row[0] == table[0][0]]
-                drawn = sum(end - start for track, what, start, end in spans
-                            if track == "compute" and what.startswith("waits for") and "launch" not in what)
+                table = [
+                    row for row in rows(page, "The step, span by span")[1:] if row[0].startswith(("simulated", "today"))
+                ]
+                spans = [
+                    (row[1], row[2], 1000 * float(row[4]), 1000 * float(row[5]))
+                    for row in table
+                    if row[0] == table[0][0]
+                ]
+                drawn = sum(
+                    end - start
+                    for track, what, start, end in spans
+                    if track == "compute" and what.startswith("waits for") and "launch" not in what
+                )
                 # Copies, of buffers and out of earlier buckets, run beside what blocks: they are drawn as copies. Between two
                 # streams an event takes its time, in which neither does anything.
                 backward = max(end for _, what, _, end in spans if what == "backward") - 0.001
                 last = max(end for track, _, _, end in spans if track == "communication")
-                copied = sum(min(end, last) - start for track, what, start, end in spans if track == "compute" and
-                             (what == "buffer copies" or what.startswith("copy out") and backward <= start < last))
-                self.assertAlmostEqual(drawn + copied, result["blocking_communication_us"], delta=0.01 * result["blocking_communication_us"])
+                copied = sum(
+                    min(end, last) - start
+                    for track, what, start, end in spans
+                    if track == "compute"
+                    and (what == "buffer copies" or what.startswith("copy out") and backward <= start < last)
+                )
+                self.assertAlmostEqual(
+                    drawn + copied,
+                    result["blocking_communication_us"],
+                    delta=0.01 * result["blocking_communication_us"],
+                )
 
     def test_efficiency_adds_up_to_the_step(self):
         with opened(pages["simulate"]) as page:
@@ -114,7 +156,13 @@ class Content(unittest.TestCase):
 
     def test_every_chart_has_its_table(self):
         with opened(pages["tune"]) as page:
-            for title in ("Step time by bucket cap", "The step, span by span", "Where the efficiency goes", "What it assumes", "Memory of a GPU"):
+            for title in (
+                "Step time by bucket cap",
+                "The step, span by span",
+                "Where the efficiency goes",
+                "What it assumes",
+                "Memory of a GPU",
+            ):
                 with self.subTest(title):
                     toggle = page.get_by_role("button", name=f"Table of: {title}")
                     toggle.click()
@@ -137,7 +185,6 @@ class Content(unittest.TestCase):
             self.assertTrue(all("than today" in text or "as today" in text for text in seen), seen)
             self.assertEqual(whole["documents"]["tune"]["recommended"]["action"], "set")
             self.assertEqual(page.locator("circle.advised").count(), 1)
-
 
     def test_what_must_be_measured_first_stands_at_the_head(self):
         first = envelope(pages["measure_first"].read_text())["documents"]["tune"]["recommended"]["measure_first"]
@@ -178,7 +225,9 @@ class Controls(unittest.TestCase):
                 before = page.locator(".timeline .range").inner_text()
                 page.keyboard.press(key)
                 with self.subTest(key):
-                    page.wait_for_function("was => document.querySelector('.timeline .range').textContent !== was", arg=before)
+                    page.wait_for_function(
+                        "was => document.querySelector('.timeline .range').textContent !== was", arg=before
+                    )
             page.keyboard.press("n")
             self.assertIn("Bucket 0", page.locator(".details").inner_text())
             page.keyboard.press("p")
@@ -206,7 +255,9 @@ class Controls(unittest.TestCase):
         with opened(changed("tune", lambda whole: large(whole, 8, 10, 20))) as page:
             before = page.locator(".timeline canvas").first.bounding_box()["height"]
             page.get_by_label("all 10 ranks").check()
-            page.wait_for_function("was => document.querySelector('.timeline canvas').getBoundingClientRect().height !== was", arg=before)
+            page.wait_for_function(
+                "was => document.querySelector('.timeline canvas').getBoundingClientRect().height !== was", arg=before
+            )
 
     def test_markdown_is_copied(self):
         with opened(pages["simulate"]) as page:
@@ -214,40 +265,63 @@ class Controls(unittest.TestCase):
             page.get_by_role("button", name="Copy as Markdown: Buckets").click()
             page.get_by_text("Copied").wait_for()
             copied = page.evaluate("navigator.clipboard.readText()").splitlines()
-            self.assertEqual(len(copied), 2 + len(envelope(pages["simulate"].read_text())["documents"]["result"]["buckets"]))
+            self.assertEqual(
+                len(copied), 2 + len(envelope(pages["simulate"].read_text())["documents"]["result"]["buckets"])
+            )
             self.assertEqual({line.count("|") for line in copied}, {13})
 
 
 class Hostile(unittest.TestCase):
-    TEXTS = ["<script>window.harmed=1</script>", '"><img src=x onerror="window.harmed=1">', "\u202egnol\u2066 \u0000\u0007", "x" * 10_000,
-             "</script><script>window.harmed=1</script>", "=cmd|' /C calc'!A0", "a | b `c` <i>d</i>\nnext"]
+    TEXTS = [
+        "<script>window.harmed=1</script>",
+        '"><img src=x onerror="window.harmed=1">',
+        "\u202egnol\u2066 \u0000\u0007",
+        "x" * 10_000,
+        "</script><script>window.harmed=1</script>",
+        "=cmd|' /C calc'!A0",
+        "a | b `c` <i>d</i>\nnext",
+    ]
 
     def test_names_are_data(self):
         for name in COMMANDS:
             # Each text in turn another: with as many offsets, each place gets several.
             for offset in range(2 if name in ("tune", "compare") else 1):
                 turn = itertools.cycle(self.TEXTS[offset:] + self.TEXTS[:offset])
+
                 def harm(whole):
                     whole["documents"] = every_text(whole["documents"], lambda _: next(turn))
                     whole.update(verdict=next(turn), command=next(turn), text=next(turn))
+
                 with self.subTest(report=name, offset=offset), opened(changed(name, harm), 390) as page:
                     self.assertEqual(page.locator("main").count(), 1)
                     self.assertIsNone(page.evaluate("window.harmed ?? null"))
-                    self.assertEqual(page.locator("img").count() + page.locator("body script:not(#documents)").count(), 0)
+                    self.assertEqual(
+                        page.locator("img").count() + page.locator("body script:not(#documents)").count(), 0
+                    )
                     self.assertNotRegex(page.locator("main").inner_text(), "[\u202e\u2066]")
                     self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
 
     def test_a_spreadsheet_runs_nothing(self):
-        with opened(changed("advise", lambda whole: whole.update(documents=every_text(whole["documents"], lambda _: "=1+1")))) as page:
+        with opened(
+            changed("advise", lambda whole: whole.update(documents=every_text(whole["documents"], lambda _: "=1+1")))
+        ) as page:
             cells = [cell for row in rows(page, "Levers, by what they are expected to gain")[1:] for cell in row]
             self.assertFalse([cell for cell in cells if cell.startswith("=")])
 
     def test_a_name_of_the_command_line_stays_one(self):
         evil = here / "<img src=x onerror=alert(1)>.json"
-        evil.write_text((here / "three-layers.json").read_text().replace('"three-layers"', '"</pre></script><script>window.harmed=1</script>"'))
+        evil.write_text(
+            (here / "three-layers.json")
+            .read_text()
+            .replace('"three-layers"', '"</pre></script><script>window.harmed=1</script>"')
+        )
         path = here / "evil.html"
-        subprocess.run([os.environ["DDPSIM_BIN"], "simulate", evil.name, "2xv100-nvlink", "--report", path, "--quiet"], cwd=here, check=True,
-                       capture_output=True)
+        subprocess.run(
+            [os.environ["DDPSIM_BIN"], "simulate", evil.name, "2xv100-nvlink", "--report", path, "--quiet"],
+            cwd=here,
+            check=True,
+            capture_output=True,
+        )
         for scripts in (True, False):
             with self.subTest(scripts=scripts), opened(path, java_script_enabled=scripts) as page:
                 self.assertEqual(page.locator("img").count() + page.locator("body script:not(#documents)").count(), 0)
@@ -257,7 +331,9 @@ class Hostile(unittest.TestCase):
 class Elsewhere(unittest.TestCase):
     def test_without_scripts_the_text_is_there(self):
         with opened(pages["tune"], java_script_enabled=False) as page:
-            self.assertEqual(page.locator("#plain").inner_text().strip(), envelope(pages["tune"].read_text())["text"].strip())
+            self.assertEqual(
+                page.locator("#plain").inner_text().strip(), envelope(pages["tune"].read_text())["text"].strip()
+            )
             self.assertTrue(page.locator("#plain").is_visible())
 
     def test_a_browser_that_cannot_unpack_says_so(self):
@@ -296,17 +372,21 @@ class Large(unittest.TestCase):
             page.mouse.move(box["x"] + 700, box["y"] + 60)
             page.mouse.down()
             moves = itertools.count()
+
             def dragged():
                 page.mouse.move(box["x"] + 700 - 8 * (next(moves) % 60), box["y"] + 60)
                 page.wait_for_timeout(16)
                 return len(page.evaluate("document.querySelector('.timeline .stage').frames")) >= 40
+
             patience.until(dragged)
             page.mouse.up()
             frames = page.evaluate("document.querySelector('.timeline .stage').frames")
             paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
             quantiles = statistics.quantiles(frames, n=10)
-            print(f"\n64 ranks x 100 buckets: script per frame median {statistics.median(frames):.1f} ms, p10 {quantiles[0]:.1f}, "
-                  f"p90 {quantiles[-1]:.1f} ({len(frames)} frames); first paint {paint:.0f} ms")
+            print(
+                f"\n64 ranks x 100 buckets: script per frame median {statistics.median(frames):.1f} ms, p10 {quantiles[0]:.1f}, "
+                f"p90 {quantiles[-1]:.1f} ({len(frames)} frames); first paint {paint:.0f} ms"
+            )
 
 
 if __name__ == "__main__":

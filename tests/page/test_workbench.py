@@ -54,7 +54,9 @@ def dropped(page, path, name=None):
             const transfer = new DataTransfer();
             transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
             return transfer;
-        }""", [name or path.name, base64.b64encode(path.read_bytes()).decode()])
+        }""",
+        [name or path.name, base64.b64encode(path.read_bytes()).decode()],
+    )
     page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
 
 
@@ -68,7 +70,9 @@ def in_page(page, arguments, files=()):
         """async ([args, files]) => {
             const {exit, stdout, stderr} = await document.querySelector('.answer').run(args, files);
             return {exit, stdout, stderr};
-        }""", [list(arguments), [{"name": name, "content": (here / name).read_text()} for name in files]])
+        }""",
+        [list(arguments), [{"name": name, "content": (here / name).read_text()} for name in files]],
+    )
 
 
 class FirstScreen(unittest.TestCase):
@@ -80,16 +84,25 @@ class FirstScreen(unittest.TestCase):
             self.assertFalse(page.locator("fieldset.cluster").is_visible())
             self.assertEqual(page.locator("h1:visible").count(), 1)
             policy = page.locator("meta[http-equiv]").get_attribute("content")
-            self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-[^ ']+' 'wasm-unsafe-eval'; worker-src blob:; style-src 'sha256-[^ ']+';")
+            self.assertRegex(
+                policy,
+                r"^default-src 'none'; script-src 'sha256-[^ ']+' 'wasm-unsafe-eval'; worker-src blob:; style-src 'sha256-[^ ']+';",
+            )
 
     def test_looks(self):
-        for looks, width, keywords in (("light", 1280, {}), ("dark", 1280, {"color_scheme": "dark"}), ("phone", 390, {"has_touch": True})):
+        for looks, width, keywords in (
+            ("light", 1280, {}),
+            ("dark", 1280, {"color_scheme": "dark"}),
+            ("phone", 390, {"has_touch": True}),
+        ):
             for name, address in (("first", ""), ("workbench", JOB)):
                 with self.subTest(page=name, looks=looks), opened(address, width, **keywords) as page:
                     if address:
                         settled(page)
                     page.screenshot(path=PICTURES / f"{name}-{looks}.png", full_page=True)
-                    self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width, "wider than its window")
+                    self.assertEqual(
+                        page.evaluate("document.documentElement.scrollWidth"), width, "wider than its window"
+                    )
                     self.assertEqual(browsing.violations(page), [])
                     if address and looks == "light":
                         page.emulate_media(media="print")
@@ -118,8 +131,13 @@ class FilesComeIn(unittest.TestCase):
                 page.get_by_role("button", name="Save resnet18.workload.json").click()
             self.assertEqual(pathlib.Path(download.value.path()).read_bytes(), (here / "w.json").read_bytes())
             lines = page.locator(".command code").all_inner_texts()
-            self.assertEqual(lines[:2], ["ddpsim import resnet18.json.gz -o resnet18.workload.json",
-                                         "ddpsim tune resnet18.workload.json 2xv100-nvlink"])
+            self.assertEqual(
+                lines[:2],
+                [
+                    "ddpsim import resnet18.json.gz -o resnet18.workload.json",
+                    "ddpsim tune resnet18.workload.json 2xv100-nvlink",
+                ],
+            )
             # The address names the file, and holds nothing of it.
             self.assertIn("resnet18.json.gz", page.evaluate("decodeURIComponent(location.hash)"))
             self.assertLess(len(page.evaluate("location.hash")), 200)
@@ -133,16 +151,21 @@ class FilesComeIn(unittest.TestCase):
     def test_pasted_text(self):
         with opened() as page:
             page.get_by_text("Or paste text").press("Enter")
-            page.get_by_label("A trace, a workload, a log or a cluster file").fill((here / "three-layers.json").read_text())
+            page.get_by_label("A trace, a workload, a log or a cluster file").fill(
+                (here / "three-layers.json").read_text()
+            )
             page.get_by_role("button", name="Read it").press("Enter")
             page.get_by_text("pasted.json").first.wait_for()
             page.locator("fieldset.cluster").wait_for()  # once it is read
         with opened() as page:
-            page.evaluate("""(text) => {
+            page.evaluate(
+                """(text) => {
                 const clipboardData = new DataTransfer();
                 clipboardData.setData('text', text);
                 document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true}));
-            }""", (here / "lab.json").read_text())
+            }""",
+                (here / "lab.json").read_text(),
+            )
             page.get_by_text("Read as a cluster").wait_for()
 
     def test_reading_is_stopped(self):
@@ -167,7 +190,9 @@ class FilesComeIn(unittest.TestCase):
         with opened() as page:
             dropped(page, here / "sharded.json")
             words = page.locator(".outcome .wrong:visible").inner_text()
-            self.assertEqual(words, native("import", "sharded.json", "-o", "no.json").stderr.strip().removeprefix("ddpsim: "))
+            self.assertEqual(
+                words, native("import", "sharded.json", "-o", "no.json").stderr.strip().removeprefix("ddpsim: ")
+            )
 
     def test_a_log_calibrates_the_cluster_chosen(self):
         with opened("#workload=three-layers.json&cluster=abci-v100@2") as page:
@@ -200,7 +225,6 @@ class FilesComeIn(unittest.TestCase):
             self.assertNotRegex(page.locator("main").inner_text(), "[\u202e\u2066]")
             self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 1280)
 
-
     def test_a_file_may_be_named_as_what_every_object_has(self):
         for given, name in (("__proto__", "__proto__"), ("constructor", "constructor"), ("..", "file")):
             with self.subTest(name), opened("#cluster=2xv100-nvlink") as page:
@@ -216,7 +240,9 @@ class FilesComeIn(unittest.TestCase):
         job = json.loads((here / "three-layers.json").read_text())
         count = 100_000
         job["parameters"] = [{"name": f"p{i}", "shape": [10], "dtype": "float32"} for i in range(count)]
-        job["backward"]["ready"] = [{"parameter": count - 1 - i, "at_us": job["backward"]["duration_us"] * i / count} for i in range(count)]
+        job["backward"]["ready"] = [
+            {"parameter": count - 1 - i, "at_us": job["backward"]["duration_us"] * i / count} for i in range(count)
+        ]
         (here / "many.json").write_text(json.dumps(job))
         with opened("#cluster=2xv100-nvlink") as page:
             page.locator("#chooser").set_input_files(here / "many.json")
@@ -230,7 +256,9 @@ class FilesComeIn(unittest.TestCase):
             for name in ("n2.cluster.json", "n2-2.cluster.json"):
                 dropped(page, here / "n2.txt")
                 page.get_by_role("button", name=f"Save {name}").wait_for()
-                page.wait_for_function("name => decodeURIComponent(location.hash).includes(`cluster=${name}@2`)", arg=name)
+                page.wait_for_function(
+                    "name => decodeURIComponent(location.hash).includes(`cluster=${name}@2`)", arg=name
+                )
             settled(page)
 
     def test_a_job_in_an_address_is_no_option(self):
@@ -242,7 +270,10 @@ class FilesComeIn(unittest.TestCase):
 class Answers(unittest.TestCase):
     COMMANDS = [
         (["simulate", "resnet50-v100-b32", "dgx1v@4", "--bucket-cap-mb", "7.5", "--json"], []),
-        (["simulate", "three-layers.json", "lab.json@2", "--network", "flow", "--json"], ["three-layers.json", "lab.json"]),
+        (
+            ["simulate", "three-layers.json", "lab.json@2", "--network", "flow", "--json"],
+            ["three-layers.json", "lab.json"],
+        ),
         (["tune", "three-layers.json", "dgx1v@2", "--torch", "2.8", "--json"], ["three-layers.json"]),
         (["topo", "p3dn@2 nic:2x100Gbps:efa", "--json"], []),
         (["list", "--json"], []),
@@ -256,14 +287,19 @@ class Answers(unittest.TestCase):
             for arguments, files in self.COMMANDS:
                 with self.subTest(arguments):
                     run = native(*arguments)
-                    self.assertEqual(in_page(page, arguments, files), {"exit": run.returncode, "stdout": run.stdout, "stderr": run.stderr})
+                    self.assertEqual(
+                        in_page(page, arguments, files),
+                        {"exit": run.returncode, "stdout": run.stdout, "stderr": run.stderr},
+                    )
 
     def test_lines_shown_give_the_answer_shown(self):
         with opened(JOB + "&--bucket-cap-mb=12&--gradient-as-bucket-view=") as page:
             settled(page)
             line = page.locator(".command code").first.inner_text()
             self.assertEqual(line, "ddpsim tune alexnet-v100-b256 dgx1v@4 --bucket-cap-mb 12 --gradient-as-bucket-view")
-            self.assertEqual(page.locator("h1:visible").inner_text(), native(*line.split()[1:], "--quiet").stdout.strip())
+            self.assertEqual(
+                page.locator("h1:visible").inner_text(), native(*line.split()[1:], "--quiet").stdout.strip()
+            )
 
     def test_the_address_restores_what_was_asked(self):
         with opened(JOB) as page:
@@ -277,7 +313,10 @@ class Answers(unittest.TestCase):
             page.get_by_label("PyTorch", exact=True).select_option("2.4")
             settled(page)
             line = page.locator(".command code").first.inner_text()
-            self.assertEqual(line, "ddpsim tune alexnet-v100-b256 dgx1v@2 --bucket-cap-mb 7 --static-graph --torch 2.4 --straggler 1:1.1")
+            self.assertEqual(
+                line,
+                "ddpsim tune alexnet-v100-b256 dgx1v@2 --bucket-cap-mb 7 --static-graph --torch 2.4 --straggler 1:1.1",
+            )
             said = page.locator("h1:visible").inner_text()
             page.reload()
             settled(page)
@@ -299,7 +338,9 @@ class Answers(unittest.TestCase):
             page.locator(".cluster .wrong:visible").filter(has_text='no cluster is called "nowhere"').wait_for()
             page.get_by_label("As one line").fill("dgxa100@2")
             page.get_by_label("As one line").press("Enter")
-            page.locator(".settings .wrong:visible").filter(has_text="recorded on V100, but the cluster has A100").wait_for()
+            page.locator(".settings .wrong:visible").filter(
+                has_text="recorded on V100, but the cluster has A100"
+            ).wait_for()
             page.get_by_role("button", name="Estimate it layer by layer for A100").click()
             settled(page)
             self.assertTrue(page.get_by_label("Carry the recording over to this GPU").is_checked())
@@ -309,15 +350,21 @@ class Answers(unittest.TestCase):
         with opened("#workload=alexnet@V100:fp32&cluster=dgx1v@2") as page:
             settled(page)
             page.get_by_label("Cluster", exact=True).select_option(label="Another: describe it")
-            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.startsWith('node:2 gpu:8xV100-32GB nvlink:6x25GBps')")
+            page.wait_for_function(
+                "() => document.querySelector('.cluster .wide input').value.startsWith('node:2 gpu:8xV100-32GB nvlink:6x25GBps')"
+            )
             page.get_by_label("GPUs of a node", exact=True).fill("4")
-            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('gpu:4xV100-32GB')")
+            page.wait_for_function(
+                "() => document.querySelector('.cluster .wide input').value.includes('gpu:4xV100-32GB')"
+            )
             page.get_by_label("Between GPUs").select_option("nvswitch")
             page.get_by_label("Rate of a NIC", exact=True).fill("50")
             page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('50Gbps')")
             page.get_by_label("Network", exact=True).select_option("tcp")
             settled(page)
-            self.assertRegex(page.get_by_label("As one line").input_value(), "^node:2 gpu:4xV100-32GB .*nvswitch:300GBps")
+            self.assertRegex(
+                page.get_by_label("As one line").input_value(), "^node:2 gpu:4xV100-32GB .*nvswitch:300GBps"
+            )
 
 
 class Controls(unittest.TestCase):
@@ -326,7 +373,9 @@ class Controls(unittest.TestCase):
             settled(page)
             for closed in page.locator("summary:visible").all():
                 closed.press("Enter")
-            controls = page.locator(".panel :is(input, select, button, summary, textarea):visible, .strip :is(input, button):visible, .answer :is(button, input):visible")
+            controls = page.locator(
+                ".panel :is(input, select, button, summary, textarea):visible, .strip :is(input, button):visible, .answer :is(button, input):visible"
+            )
             for i in range(controls.count()):
                 if i >= controls.count():
                     break
@@ -363,7 +412,9 @@ class Controls(unittest.TestCase):
             slider.focus()
             for _ in range(60):
                 page.keyboard.press("ArrowLeft")
-            page.wait_for_function("was => document.querySelector('h1:not(.question h1)').textContent !== was", arg=said)
+            page.wait_for_function(
+                "was => document.querySelector('h1:not(.question h1)').textContent !== was", arg=said
+            )
             settled(page)
             self.assertEqual(page.locator(".timeline .range").inner_text(), seen)
             self.assertTrue(page.get_by_role("region", name="Where the efficiency goes: table").is_visible())
@@ -377,39 +428,66 @@ class Controls(unittest.TestCase):
             page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             page.mouse.down()
             moves = itertools.count()
+
             def dragged():
-                page.mouse.move(box["x"] + box["width"] * (0.5 + 0.4 * (1 - abs(next(moves) % 60 - 30) / 15) / 2), box["y"] + box["height"] / 2)
+                page.mouse.move(
+                    box["x"] + box["width"] * (0.5 + 0.4 * (1 - abs(next(moves) % 60 - 30) / 15) / 2),
+                    box["y"] + box["height"] / 2,
+                )
                 page.wait_for_timeout(25)
                 return len(page.evaluate("document.querySelector('.answer').times")) >= 20
+
             patience.until(dragged)
             times = page.evaluate("document.querySelector('.answer').times")
             for key, words in (("ms", "answered in"), ("drawn", "drawn in")):
                 values = [one[key] for one in times]
                 quantiles = statistics.quantiles(values, n=10)
-                print(f"\na cap dragged, 32 GPUs, {len(values)} answers: {words} median {statistics.median(values):.0f} ms, p10 {quantiles[0]:.0f}, "
-                      f"p90 {quantiles[-1]:.0f}", end="")
+                print(
+                    f"\na cap dragged, 32 GPUs, {len(values)} answers: {words} median {statistics.median(values):.0f} ms, p10 {quantiles[0]:.0f}, "
+                    f"p90 {quantiles[-1]:.0f}",
+                    end="",
+                )
             paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
             frames = page.evaluate("document.querySelector('.timeline .stage').frames")
-            print(f"\nscript per frame of the timeline median {statistics.median(frames):.1f} ms ({len(frames)} frames)", end="")
+            print(
+                f"\nscript per frame of the timeline median {statistics.median(frames):.1f} ms ({len(frames)} frames)",
+                end="",
+            )
             print(f"\nfirst paint {paint:.0f} ms; {HTML.stat().st_size} bytes")
 
 
 class FromACommand(unittest.TestCase):
     def page_of(self, *arguments):
         path = here / "interactive.html"
-        run = subprocess.run([os.environ["DDPSIM_BIN"], *arguments, "--report", path, "--interactive", "--quiet"], cwd=here, capture_output=True,
-                             text=True, env={**os.environ, "DDPSIM_HTML": str(HTML)})
+        run = subprocess.run(
+            [os.environ["DDPSIM_BIN"], *arguments, "--report", path, "--interactive", "--quiet"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "DDPSIM_HTML": str(HTML)},
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         return path
 
     def test_controls_start_from_what_was_run(self):
-        arguments = ["tune", str(here / "three-layers.json"), f"{here / 'lab.json'}@2", "--torch", "2.8", "--bucket-cap-mb", "2"]
+        arguments = [
+            "tune",
+            str(here / "three-layers.json"),
+            f"{here / 'lab.json'}@2",
+            "--torch",
+            "2.8",
+            "--bucket-cap-mb",
+            "2",
+        ]
         path = self.page_of(*arguments)
         text = path.read_text()
         whole = envelope(text)
         with opened(path=path) as page:
             self.assertEqual(page.locator("h1:visible").inner_text(), whole["verdict"])
-            self.assertEqual(page.locator(".command code").first.inner_text(), "ddpsim tune three-layers.json lab.json@2 --bucket-cap-mb 2 --torch 2.8")
+            self.assertEqual(
+                page.locator(".command code").first.inner_text(),
+                "ddpsim tune three-layers.json lab.json@2 --bucket-cap-mb 2 --torch 2.8",
+            )
             self.assertEqual(page.get_by_label("PyTorch", exact=True).input_value(), "2.8")
             # What the page makes of its inputs is what the command made of them.
             again = page.evaluate("""async () => {
@@ -433,15 +511,43 @@ class FromACommand(unittest.TestCase):
             self.assertIn("8 GPUs, bound", page.locator("main").inner_text())
 
     def test_options_no_control_is_for_are_kept(self):
-        path = self.page_of("simulate", "alexnet-v100-b256", "dgx1v", "--nodes", "2", "--straggler", "1:1.2", "--straggler", "3:1.1", "--static-graph")
+        path = self.page_of(
+            "simulate",
+            "alexnet-v100-b256",
+            "dgx1v",
+            "--nodes",
+            "2",
+            "--straggler",
+            "1:1.2",
+            "--straggler",
+            "3:1.1",
+            "--static-graph",
+        )
         with opened(path=path) as page:
-            self.assertEqual(page.locator(".command code").first.inner_text(),
-                             "ddpsim tune alexnet-v100-b256 dgx1v@2 --static-graph --straggler 1:1.2 --straggler 3:1.1")
+            self.assertEqual(
+                page.locator(".command code").first.inner_text(),
+                "ddpsim tune alexnet-v100-b256 dgx1v@2 --static-graph --straggler 1:1.2 --straggler 3:1.1",
+            )
 
     def test_without_the_page_nothing_is_written(self):
         for stated in (str(here / "absent.html"), str(here / "lab.json")):
-            run = subprocess.run([os.environ["DDPSIM_BIN"], "simulate", "three-layers.json", "dgx1v", "--report", "no.html", "--interactive",
-                                  "--timeline", "no.pftrace"], cwd=here, capture_output=True, text=True, env={**os.environ, "DDPSIM_HTML": stated})
+            run = subprocess.run(
+                [
+                    os.environ["DDPSIM_BIN"],
+                    "simulate",
+                    "three-layers.json",
+                    "dgx1v",
+                    "--report",
+                    "no.html",
+                    "--interactive",
+                    "--timeline",
+                    "no.pftrace",
+                ],
+                cwd=here,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "DDPSIM_HTML": stated},
+            )
             self.assertEqual((run.returncode, run.stderr.count("\n")), (3, 1), run.stderr)
             self.assertIn("DDPSIM_HTML", run.stderr)
             self.assertFalse((here / "no.html").exists() or (here / "no.pftrace").exists())

@@ -1,6 +1,6 @@
 """One rank of trainings with Hugging Face Accelerate and autotune, each beside the same one without, for test_integrations.py.
 
-    accelerate_trainings.py CASE…     Prints a line of JSON a case."""
+accelerate_trainings.py CASE…     Prints a line of JSON a case."""
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
@@ -18,9 +18,15 @@ def trained(*, tuned, steps=90, accumulate=1, precision="no", state=None, end=Tr
     """The accelerator, the wrapped model and its tuner, if any; `state`: a folder to save to, and to load from, in the middle."""
     set_seed(5)
     AcceleratorState._reset_state()  # else its first precision is that of all
-    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=accumulate, mixed_precision=precision,
-                              kwargs_handlers=[DistributedDataParallelKwargs(**options)])
-    model = nn.Sequential(nn.Linear(16, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
+    accelerator = Accelerator(
+        cpu=True,
+        gradient_accumulation_steps=accumulate,
+        mixed_precision=precision,
+        kwargs_handlers=[DistributedDataParallelKwargs(**options)],
+    )
+    model = nn.Sequential(
+        nn.Linear(16, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
+    )
     optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
     data = torch.utils.data.TensorDataset(torch.rand(206, 16), torch.rand(206, 4))
     model, optimizer, loader = accelerator.prepare(model, optimizer, torch.utils.data.DataLoader(data, batch_size=8))
@@ -53,8 +59,14 @@ def compared(case, share=0.3, **options):
     plain = copied(accelerator.unwrap_model(plain))
     accelerator.free_memory()
     accelerator, model, tuner = trained(tuned=True, **options)
-    told(case, plain, copied(accelerator.unwrap_model(model)), tuner, held=accelerator._models == [model.module],
-         again=accelerator.prepare_model(model) is model)
+    told(
+        case,
+        plain,
+        copied(accelerator.unwrap_model(model)),
+        tuner,
+        held=accelerator._models == [model.module],
+        again=accelerator.prepare_model(model) is model,
+    )
     accelerator.free_memory()
 
 
@@ -95,11 +107,23 @@ def case_unwrapped(case):
 def case_spelled(case):
     """What the line says makes the buckets that were set."""
     for cap in (*CAPS, 25, 8):
-        accelerator = Accelerator(cpu=True, kwargs_handlers=[DistributedDataParallelKwargs(
-            bucket_cap_mb=as_accelerate_takes(Setting(bucket_cap_mb=cap)).bucket_cap_mb)])
-        told(f"{case} {cap}", {}, {}, None, line=spelled(Setting(bucket_cap_mb=cap)),
-             bytes=accelerator.prepare(nn.Linear(4, 4)).bucket_bytes_cap,
-             explicit=_wrapper.setting_of(accelerator.prepare(nn.Linear(4, 4))) != Setting())
+        accelerator = Accelerator(
+            cpu=True,
+            kwargs_handlers=[
+                DistributedDataParallelKwargs(
+                    bucket_cap_mb=as_accelerate_takes(Setting(bucket_cap_mb=cap)).bucket_cap_mb
+                )
+            ],
+        )
+        told(
+            f"{case} {cap}",
+            {},
+            {},
+            None,
+            line=spelled(Setting(bucket_cap_mb=cap)),
+            bytes=accelerator.prepare(nn.Linear(4, 4)).bucket_bytes_cap,
+            explicit=_wrapper.setting_of(accelerator.prepare(nn.Linear(4, 4))) != Setting(),
+        )
         accelerator.free_memory()
 
 

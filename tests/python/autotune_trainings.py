@@ -29,7 +29,9 @@ LONG = 10**7  # steps to come: a machine that tests may be as busy as it likes, 
 
 def network():
     torch.manual_seed(3)
-    return nn.Sequential(nn.Linear(32, 96), nn.BatchNorm1d(96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 8))
+    return nn.Sequential(
+        nn.Linear(32, 96), nn.BatchNorm1d(96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 8)
+    )
 
 
 class Job:
@@ -66,17 +68,23 @@ def tell(**facts):
 
 def proposed(*settings, gain=0.3):
     """In place of the simulator's answer."""
+
     def propose(evidence, least_gain):
         step = evidence.step_us
-        return _proposal.Proposal(step, [_proposal.Candidate(setting, 3, (1 - gain) * step) for setting in settings], "C")
+        return _proposal.Proposal(
+            step, [_proposal.Candidate(setting, 3, (1 - gain) * step) for setting in settings], "C"
+        )
+
     _proposal.propose = propose
 
 
 def gains(share):
     """In place of what is measured: of today's step, `share` for every candidate."""
+
     def trial(candidate, series, proposal):
         step = proposal.today_us / 1e6
         return _autotune.Trial(candidate.setting, 0.3 * step, share * step, share * step * 0.9, share * step * 1.1)
+
     _autotune._trial = trial
 
 
@@ -97,8 +105,14 @@ def run(job, most=400, after=10, **options):
 
 def facts(tuner, lines):
     outcome = tuner.outcome
-    return {"chosen": str(outcome.chosen), "said": outcome.said, "changed": outcome.changed, "steps": outcome.steps,
-            "lines": lines, "cap": _wrapper.setting_of(tuner.model).bucket_cap_mb}
+    return {
+        "chosen": str(outcome.chosen),
+        "said": outcome.said,
+        "changed": outcome.changed,
+        "steps": outcome.steps,
+        "lines": lines,
+        "cap": _wrapper.setting_of(tuner.model).bucket_cap_mb,
+    }
 
 
 def plain(job, count):
@@ -122,8 +136,12 @@ def case_rewrap(rank, folder, count=1, share=0.3, **options):
     handle.remove()
     called.clear()
     job.step(tuner.model)
-    tell(**facts(tuner, lines), same=same_weights(job, plain(Job(rank, count, **options), job.done)), called=len(called),
-         buckets=len(_wrapper.bucket_bytes(tuner.model)))
+    tell(
+        **facts(tuner, lines),
+        same=same_weights(job, plain(Job(rank, count, **options), job.done)),
+        called=len(called),
+        buckets=len(_wrapper.bucket_bytes(tuner.model)),
+    )
 
 
 def case_not_faster(rank, folder):
@@ -172,6 +190,7 @@ def counted(seen):
         seen.append("bucket")
         tensor = bucket.buffer().div_(2)
         return dist.all_reduce(tensor, async_op=True).get_future().then(lambda future: future.value()[0])
+
     return hook
 
 
@@ -207,7 +226,9 @@ def case_passed_on(rank, folder):
     newer = _wrapper.rewrapped(_wrapper.rewrapped(job.ddp, HALF), Setting(bucket_cap_mb=0.01))
     with job.ddp.no_sync():
         silent = not newer.require_backward_grad_sync
-    tell(silent=silent, again=newer.require_backward_grad_sync, modes=[module.training for module in newer.modules()][:4])
+    tell(
+        silent=silent, again=newer.require_backward_grad_sync, modes=[module.training for module in newer.modules()][:4]
+    )
 
 
 def case_buffers(rank, folder):
@@ -251,8 +272,10 @@ def case_closed(rank, folder):
     """Training ends while steps are recorded, and while a setting is tried: nothing stays on the model."""
     proposed(HALF)
     gains(0.3)
-    for name, ends in (("recording", lambda _, done: done == 6),
-                       ("trying", lambda tuner, _: _wrapper.setting_of(tuner.model) != Setting())):
+    for name, ends in (
+        ("recording", lambda _, done: done == 6),
+        ("trying", lambda tuner, _: _wrapper.setting_of(tuner.model) != Setting()),
+    ):
         job, lines = Job(rank), []
         model, job.ddp = job.ddp, None
         tuner = ddpsim.autotune(model, record=4, log=lines.append, horizon=LONG)
@@ -276,6 +299,7 @@ def case_no_wrapper(rank, folder):
 
     def refuse(*_, **__):
         raise RuntimeError("connection closed by peer")
+
     error = ""
     try:
         _wrapper.DistributedDataParallel.__init__ = refuse
@@ -291,10 +315,12 @@ def case_one_rank_fails(rank, folder):
     proposed(HALF)
     gains(0.3)
     if rank == 1:
+
         class Failing(_autotune.Recorder):
             def step(self):
                 super().step()
                 self._safely(lambda: 1 / 0)
+
         _autotune.Recorder = Failing
     job = Job(rank)
     tuner, lines = run(job)
@@ -304,6 +330,7 @@ def case_one_rank_fails(rank, folder):
 def case_no_answer(rank, folder):
     def propose(*_):
         raise RuntimeError("no program here\nand more")
+
     _proposal.propose = propose
     tuner, lines = run(Job(rank))
     tell(**facts(tuner, lines))
@@ -335,12 +362,17 @@ def case_real(rank, folder):
     def noting(*arguments):
         told.append((arguments[0], propose(*arguments)))
         return told[-1][1]
+
     _proposal.propose = noting
     tuner, lines = run(Job(rank), least_gain=1e-6)
     evidence, proposal = told[0] if told else (None, None)
-    tell(**facts(tuner, lines), sizes=sorted(evidence.all_reduces) if evidence else [],
-         candidates=len(proposal.candidates) if proposal else None, step_us=evidence.step_us if evidence else None,
-         predicted_us=proposal.today_us if proposal else None)
+    tell(
+        **facts(tuner, lines),
+        sizes=sorted(evidence.all_reduces) if evidence else [],
+        candidates=len(proposal.candidates) if proposal else None,
+        step_us=evidence.step_us if evidence else None,
+        predicted_us=proposal.today_us if proposal else None,
+    )
 
 
 def case_nobody_listens(rank, folder):
@@ -369,14 +401,21 @@ def case_odd_document(rank, folder):
     proposed(HALF)
     gains(0.3)
     said = []
-    for change in (lambda document: document.pop("steps"), lambda document: document.update(steps=[]), lambda document: document.pop("iteration"),
-                   lambda document: document["iteration"].update(duration_us=0), lambda document: document["iteration"].update(duration_us=float("nan"))):
+    for change in (
+        lambda document: document.pop("steps"),
+        lambda document: document.update(steps=[]),
+        lambda document: document.pop("iteration"),
+        lambda document: document["iteration"].update(duration_us=0),
+        lambda document: document["iteration"].update(duration_us=float("nan")),
+    ):
+
         class Odd(_autotune.Recorder):
             def step(self):
                 super().step()
                 if self.document is not None and rank == 1:
                     change(self.document)
                     type(self).step = lambda _: None
+
         real, _autotune.Recorder = _autotune.Recorder, Odd
         tuner, _ = run(Job(rank))
         _autotune.Recorder = real
@@ -391,6 +430,7 @@ def case_no_memory(rank, folder):
     def propose(evidence, least_gain):
         seen.append(sorted(evidence.all_reduces))
         return _proposal.Proposal(evidence.step_us, [_proposal.Candidate(HALF, 3, 0.7 * evidence.step_us)], "C")
+
     _proposal.propose = propose
     gains(0.3)
     zeros = torch.zeros
@@ -399,6 +439,7 @@ def case_no_memory(rank, folder):
         if rank == 1 and sys._getframe(1).f_code.co_name == "all_reduce_us":
             raise RuntimeError("out of memory")
         return zeros(*arguments, **options)
+
     torch.zeros = scarce
     job = Job(rank)
     tuner, lines = run(job)
@@ -408,12 +449,29 @@ def case_no_memory(rank, folder):
 
 def case_hostile_environment(rank, folder):
     """Programs that are none, answers that are none, folders that cannot be written."""
-    answer = ('{"today": null, "default": {"iteration_us": 9, "first_bucket_mb": 1}, "recommended": {"action": "keep", "bucket_cap_mb": null}, "curve": '
-              '[{"reachable": true, "bucket_cap_mb": 5, "first_bucket_mb": 1, "cap_range_mb": [%s], "buckets": %s, "iteration_us": 1}], '
-              '"best_partition": null, "confidence": {"grade": "C"}}')
-    scripts = ["exit 0", "echo '[]'", "echo '{}'", "kill -9 $$", "head -c 100000 /dev/zero", "echo 'ddpsim: \\033[31m' >&2; exit 3",
-               *(f"echo '{answer % said}'" for said in (("1e300, 1e300", "3"), ("-5, -5", "3"), ("NaN, NaN", "3"), ('"x", "y"', "3")))]
-    environments = [{"DDPSIM_PROGRAM": str(folder)}, {"DDPSIM_PROGRAM": "/dev/null"}, {"DDPSIM_PROGRAM": "a\udcff\n"}, {"TMPDIR": "/dev/full"}]
+    answer = (
+        '{"today": null, "default": {"iteration_us": 9, "first_bucket_mb": 1}, "recommended": {"action": "keep", "bucket_cap_mb": null}, "curve": '
+        '[{"reachable": true, "bucket_cap_mb": 5, "first_bucket_mb": 1, "cap_range_mb": [%s], "buckets": %s, "iteration_us": 1}], '
+        '"best_partition": null, "confidence": {"grade": "C"}}'
+    )
+    scripts = [
+        "exit 0",
+        "echo '[]'",
+        "echo '{}'",
+        "kill -9 $$",
+        "head -c 100000 /dev/zero",
+        "echo 'ddpsim: \\033[31m' >&2; exit 3",
+        *(
+            f"echo '{answer % said}'"
+            for said in (("1e300, 1e300", "3"), ("-5, -5", "3"), ("NaN, NaN", "3"), ('"x", "y"', "3"))
+        ),
+    ]
+    environments = [
+        {"DDPSIM_PROGRAM": str(folder)},
+        {"DDPSIM_PROGRAM": "/dev/null"},
+        {"DDPSIM_PROGRAM": "a\udcff\n"},
+        {"TMPDIR": "/dev/full"},
+    ]
     for number, script in enumerate(scripts):
         program = folder / f"program{number}-{rank}"
         program.write_text(f"""#!/bin/sh

@@ -38,8 +38,14 @@ def printed(program, one_in=1):
 def output(program, words):
     """What it prints in a folder of the corpus' files; of what it writes there the documents alone, where it prints none."""
     with prepared_folder() as (here, before):
-        run = subprocess.run([program, *words], cwd=here, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-                             timeout=patience.seconds(300))
+        run = subprocess.run(
+            [program, *words],
+            cwd=here,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=patience.seconds(300),
+        )
         written = sorted(path for path in here.glob("*.json*") if path.name not in before)
         return run.stdout or "".join(path.read_text(encoding="utf-8") for path in written[:1])
 

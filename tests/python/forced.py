@@ -23,11 +23,17 @@ def force(share):
     """Every candidate is said to gain `share` of a step, as predicted and as measured, after a short look."""
     _autotune.MOST_STEPS = _autotune.FEWEST_STEPS
     _proposal.propose = lambda evidence, _: _proposal.Proposal(
-        evidence.step_us, [_proposal.Candidate(Setting(bucket_cap_mb=cap), 3, 0.7 * evidence.step_us) for cap in CAPS], "C")
+        evidence.step_us,
+        [_proposal.Candidate(Setting(bucket_cap_mb=cap), 3, 0.7 * evidence.step_us) for cap in CAPS],
+        "C",
+    )
 
     def trial(candidate, series, proposal):
         gain = share * proposal.today_us / 1e6
-        return _autotune.Trial(candidate.setting, 0.3 * proposal.today_us / 1e6, gain, gain - abs(gain) / 2, gain + abs(gain) / 2)
+        return _autotune.Trial(
+            candidate.setting, 0.3 * proposal.today_us / 1e6, gain, gain - abs(gain) / 2, gain + abs(gain) / 2
+        )
+
     _autotune._trial = trial
     _count_wrappers()
 
@@ -41,6 +47,7 @@ def _count_wrappers():
     def counted(*arguments):
         BUILT.append(built(*arguments))
         return BUILT[-1]
+
     if built.__name__ == "rewrapped":
         _wrapper.rewrapped = counted
 
@@ -53,8 +60,14 @@ def told(case, plain, tuned, tuner, **more):
     """plain, tuned: state dictionaries of the model without a wrapper."""
     same = list(plain) == list(tuned) and all(torch.equal(plain[name], tuned[name]) for name in plain)
     outcome = tuner.outcome if tuner is not None else None
-    facts = {"same": same, "built": len(BUILT), "said": outcome and outcome.said, "changed": outcome and outcome.changed,
-             "cap": outcome and outcome.chosen.bucket_cap_mb, **more}
+    facts = {
+        "same": same,
+        "built": len(BUILT),
+        "said": outcome and outcome.said,
+        "changed": outcome and outcome.changed,
+        "cap": outcome and outcome.chosen.bucket_cap_mb,
+        **more,
+    }
     BUILT.clear()
     print(json.dumps({case: facts}), flush=True)
 

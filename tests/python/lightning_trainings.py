@@ -1,6 +1,6 @@
 """One rank of trainings by PyTorch Lightning with AutotuneCallback, each beside the same one without, for test_integrations.py.
 
-    lightning_trainings.py CASE…     Prints a line of JSON a case."""
+lightning_trainings.py CASE…     Prints a line of JSON a case."""
 
 import pathlib
 
@@ -17,8 +17,9 @@ from ddpsim.integrations.lightning import AutotuneCallback
 class Model(pl.LightningModule):
     def __init__(self):
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(16, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(),
-                                    nn.Linear(64, 4))
+        self.layers = nn.Sequential(
+            nn.Linear(16, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
+        )
 
     def loss(self, batch):
         return nn.functional.mse_loss(self.layers(batch[0]), batch[1])
@@ -76,9 +77,18 @@ def trained(model=Model, *, tuned, steps=90, resume=None, strategy=None, callbac
     module = model()
     callback = Watched(**OPTIONS) if tuned else None
     trainer = pl.Trainer(
-        accelerator="cpu", devices=2, strategy=DDPStrategy(process_group_backend="gloo", **(strategy or {})), max_steps=steps,
-        max_epochs=-1, logger=False, enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0,
-        **{"enable_checkpointing": False, **options}, callbacks=[*callbacks, *([callback] if callback else [])])
+        accelerator="cpu",
+        devices=2,
+        strategy=DDPStrategy(process_group_backend="gloo", **(strategy or {})),
+        max_steps=steps,
+        max_epochs=-1,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        **{"enable_checkpointing": False, **options},
+        callbacks=[*callbacks, *([callback] if callback else [])],
+    )
     trainer.fit(module, batches(), batches(32) if model is Model else None, ckpt_path=resume)
     return trainer, callback
 
@@ -87,8 +97,14 @@ def compared(case, share=0.3, model=Model, **options):
     force(share)
     plain, _ = trained(model, tuned=False, **options)
     trainer, callback = trained(model, tuned=True, **options)
-    told(case, copied(plain.lightning_module), copied(trainer.lightning_module), callback.tuner,
-         held=callback.held, steps=[plain.global_step, trainer.global_step])
+    told(
+        case,
+        copied(plain.lightning_module),
+        copied(trainer.lightning_module),
+        callback.tuner,
+        held=callback.held,
+        steps=[plain.global_step, trainer.global_step],
+    )
 
 
 def case_set(case):
@@ -118,17 +134,24 @@ def case_views(case):
 
 def case_checkpoints(case):
     """Written while wrappers change, and gone on from."""
+
     def resumed(tuned):
         place = pathlib.Path(f"checkpoints-{tuned}")  # in the folder that the ranks share
         keep = ModelCheckpoint(place, every_n_train_steps=15, save_top_k=-1, filename="{step}")
         trained(tuned=tuned, steps=60, callbacks=[keep], enable_checkpointing=True)
         trainer, callback = trained(tuned=tuned, steps=140, resume=place / "step=45.ckpt")
         return trainer, callback, torch.load(place / "step=45.ckpt", weights_only=False)["state_dict"]
+
     force(0.3)
     plain, _, before = resumed(False)
     trainer, callback, after = resumed(True)
-    told(case, copied(plain.lightning_module), copied(trainer.lightning_module), callback.tuner,
-         saved_same=list(before) == list(after) and all(torch.equal(before[name], after[name]) for name in before))
+    told(
+        case,
+        copied(plain.lightning_module),
+        copied(trainer.lightning_module),
+        callback.tuner,
+        saved_same=list(before) == list(after) and all(torch.equal(before[name], after[name]) for name in before),
+    )
 
 
 def case_early(case):
@@ -139,8 +162,17 @@ def case_early(case):
 def case_fails(case):
     force(0.3)
     callback = AutotuneCallback(**OPTIONS)
-    trainer = pl.Trainer(accelerator="cpu", devices=2, strategy="ddp", max_steps=90, logger=False, enable_progress_bar=False,
-                         enable_model_summary=False, enable_checkpointing=False, callbacks=[callback])
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        devices=2,
+        strategy="ddp",
+        max_steps=90,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        enable_checkpointing=False,
+        callbacks=[callback],
+    )
     try:
         trainer.fit(Failing(), batches())
     except ArithmeticError as error:

@@ -15,8 +15,10 @@ SCRIPT = pathlib.Path(__file__).resolve().with_name("autotune_trainings.py")
 
 def trained(python, folder, cases, expected=None):
     """What each rank told, by case."""
-    return [{name: facts for line in text.splitlines() for name, facts in json.loads(line).items()}
-            for text in run_ranks(python, SCRIPT, folder, 2, *cases, expected=expected)]
+    return [
+        {name: facts for line in text.splitlines() for name, facts in json.loads(line).items()}
+        for text in run_ranks(python, SCRIPT, folder, 2, *cases, expected=expected)
+    ]
 
 
 CASES = {}  # the decorator of each one's test
@@ -44,8 +46,10 @@ def case(name, under=under_newest_torch):
             if error is not None:
                 raise error
             test(self, [rank[name] for rank in told], version)
+
         run.__name__, run.__doc__ = test.__name__, test.__doc__
         return run
+
     return decorate
 
 
@@ -126,7 +130,9 @@ class Autotune(unittest.TestCase):
     def test_what_a_replaced_wrapper_passes_on(self, told, version):
         for facts in told:
             self.assertTrue(facts["silent"] and facts["again"])
-            self.assertEqual(facts["modes"], [True, True, True, False], "wrapper, module, and a batch norm that is frozen")
+            self.assertEqual(
+                facts["modes"], [True, True, True, False], "wrapper, module, and a batch norm that is frozen"
+            )
 
     @case("buffers", under_every_torch)
     def test_buffers_stay_as_they_are(self, told, version):
@@ -148,7 +154,9 @@ class Autotune(unittest.TestCase):
             facts = self.both([one[name] for one in told])
             self.assertIn("before a cap was found", facts["lines"][0])
             self.assertEqual(facts["changed"], name == "trying")
-            self.assertEqual("the wrapper has bucket_cap_mb=0.03, which was being tried" in facts["said"], name == "trying")
+            self.assertEqual(
+                "the wrapper has bucket_cap_mb=0.03, which was being tried" in facts["said"], name == "trying"
+            )
             self.assertEqual(facts["patched"], [True, False], "the recorder's hooks stay behind")
         self.assertIsNone(told[0]["recording"]["cap"])
         self.assertAlmostEqual(told[0]["trying"]["cap"], 0.03, 5)
@@ -200,7 +208,9 @@ class Autotune(unittest.TestCase):
 
     @case("restart")
     def test_only_said(self, told, version):
-        self.assertIn("at restart: DistributedDataParallel(model, bucket_cap_mb=0.03): predicted to save", self.both(told)["said"])
+        self.assertIn(
+            "at restart: DistributedDataParallel(model, bucket_cap_mb=0.03): predicted to save", self.both(told)["said"]
+        )
 
     @case("keep")
     def test_nothing_predicted(self, told, version):

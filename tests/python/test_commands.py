@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import doctest
+import graphlib
 import inspect
 import io
 import os
@@ -29,9 +30,14 @@ class Commands(unittest.TestCase):
     def test_are_what_the_programs_list_makes(self):
         with tempfile.TemporaryDirectory() as folder:
             made = pathlib.Path(folder, "made.py")
-            subprocess.run([sys.executable, ROOT / "scripts" / "python_commands.py", "--program", PROGRAM, "-o", made], check=True)
-            self.assertEqual(made.read_text(encoding="utf-8"), pathlib.Path(ddpsim._commands.__file__).read_text(encoding="utf-8"),
-                             "scripts/python_commands.py --program PROGRAM makes it anew")
+            subprocess.run(
+                [sys.executable, ROOT / "scripts" / "python_commands.py", "--program", PROGRAM, "-o", made], check=True
+            )
+            self.assertEqual(
+                made.read_text(encoding="utf-8"),
+                pathlib.Path(ddpsim._commands.__file__).read_text(encoding="utf-8"),
+                "scripts/python_commands.py --program PROGRAM makes it anew",
+            )
 
     def test_have_a_keyword_for_every_option(self):
         commands = ddpsim.list(commands=True).commands
@@ -39,29 +45,62 @@ class Commands(unittest.TestCase):
         for command in commands:
             given = inspect.signature(function(command)).parameters
             keywords = {name for name, one in given.items() if one.kind is one.KEYWORD_ONLY}
-            spelled = {option.name[2:].replace("-", "_").lower() for option in command.options if option.name not in NOT_SAID}
+            spelled = {
+                option.name[2:].replace("-", "_").lower() for option in command.options if option.name not in NOT_SAID
+            }
             self.assertEqual(keywords, spelled, command.name)
             self.assertEqual(len(given) - len(keywords), len(command.positionals), command.name)
 
     def test_take_switches_values_lists_and_paths(self):
-        words = Arguments("simulate", ["w.json", pathlib.Path("c.xml")], {
-            "--static-graph": Switch(True), "--collnet": Switch(False), "--torch": None, "--bucket-cap-mb": 12.5, "--nodes": 4,
-            "--caps": [5, 25.0, 0.1], "--straggler": repeated(["3:1.2", "5:2"]), "--price": repeated("a=1/gpu_hour"),
-            "--csv": pathlib.Path("a b.csv"), "--jitter": "2%"}).words()
-        self.assertEqual(words, ["simulate", "w.json", "c.xml", "--static-graph", "--bucket-cap-mb=12.5", "--nodes=4",
-                                 "--caps=5,25,0.1", "--straggler=3:1.2", "--straggler=5:2", "--price=a=1/gpu_hour",
-                                 "--csv=a b.csv", "--jitter=2%"])
+        words = Arguments(
+            "simulate",
+            ["w.json", pathlib.Path("c.xml")],
+            {
+                "--static-graph": Switch(True),
+                "--collnet": Switch(False),
+                "--torch": None,
+                "--bucket-cap-mb": 12.5,
+                "--nodes": 4,
+                "--caps": [5, 25.0, 0.1],
+                "--straggler": repeated(["3:1.2", "5:2"]),
+                "--price": repeated("a=1/gpu_hour"),
+                "--csv": pathlib.Path("a b.csv"),
+                "--jitter": "2%",
+            },
+        ).words()
+        self.assertEqual(
+            words,
+            [
+                "simulate",
+                "w.json",
+                "c.xml",
+                "--static-graph",
+                "--bucket-cap-mb=12.5",
+                "--nodes=4",
+                "--caps=5,25,0.1",
+                "--straggler=3:1.2",
+                "--straggler=5:2",
+                "--price=a=1/gpu_hour",
+                "--csv=a b.csv",
+                "--jitter=2%",
+            ],
+        )
 
     def test_a_truth_is_the_value_of_switches_alone(self):
         for value in (True, False):
             for option in ("bucket_cap_mb", "caps", "csv", "network", "straggler", "nodes"):
                 for given in (value, [value]):
-                    with self.subTest(option), self.assertRaisesRegex(TypeError, f"^{option}={value}: it takes a value and is no switch"):
+                    with (
+                        self.subTest(option),
+                        self.assertRaisesRegex(TypeError, f"^{option}={value}: it takes a value and is no switch"),
+                    ):
                         ddpsim.tune("resnet50-v100-b32", "dgx1v", **{option: given})
         for value in ("yes", "", 2, 0.5, [], [True], object()):
             with self.assertRaisesRegex(TypeError, "^static_graph=.*: it is a switch, True or False"):
                 ddpsim.tune("resnet50-v100-b32", "dgx1v", static_graph=value)
-        self.assertEqual(Arguments("tune", [], {"--a": Switch(1), "--b": Switch(0), "--c": Switch(None)}).words(), ["tune", "--a"])
+        self.assertEqual(
+            Arguments("tune", [], {"--a": Switch(1), "--b": Switch(0), "--c": Switch(None)}).words(), ["tune", "--a"]
+        )
 
     def test_a_name_that_looks_like_an_option_is_a_file(self):
         self.assertEqual(Arguments("topo", ["-x.json"], {}).words(), ["topo", "./-x.json"])
@@ -73,12 +112,36 @@ class Commands(unittest.TestCase):
     def test_their_examples_hold(self):
         told = io.StringIO()
         with contextlib.redirect_stdout(told):
-            failed = sum(doctest.testmod(module, extraglobs={"ddpsim": ddpsim}).failed for module in (ddpsim, ddpsim._commands))
+            failed = sum(
+                doctest.testmod(module, extraglobs={"ddpsim": ddpsim}).failed for module in (ddpsim, ddpsim._commands)
+            )
         self.assertEqual(failed, 0, told.getvalue())
         self.assertGreater(len(doctest.DocTestFinder().find(ddpsim._commands)), 10)
 
 
+def imports(folder, relative):
+    """For each module, which others of the folder it imports: also for types alone, and where a function runs."""
+    files = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
+    found = {path.stem: set() for path in files}
+    for path, tree in files.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and relative == (node.level > 0):
+                found[path.stem] |= {(node.module or one.name).rpartition(".")[2] for one in node.names}
+            elif isinstance(node, ast.Import) and not relative:
+                found[path.stem] |= {one.name for one in node.names}
+    return {name: others & set(found) for name, others in found.items()}
+
+
 class Package(unittest.TestCase):
+    def test_modules_import_one_another_in_no_circle_nor_do_the_scripts(self):
+        for folder, relative in (("python", True), ("scripts", False)):
+            graph = imports(ROOT / folder, relative)
+            self.assertGreater(sum(map(len, graph.values())), 10)
+            try:
+                graphlib.TopologicalSorter(graph).prepare()
+            except graphlib.CycleError as error:
+                self.fail(f"{folder}: {' imports '.join(reversed(error.args[1]))}")
+
     def test_every_name_it_promises_is_there(self):
         for name in ddpsim.__all__:
             try:
@@ -93,8 +156,11 @@ class Package(unittest.TestCase):
         staged = pathlib.Path(ddpsim.__file__).with_name("ddpsim_recorder.py")
         self.assertEqual(staged.read_bytes(), (ROOT / "traces" / "recorder" / "ddpsim_recorder.py").read_bytes())
         torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0
-        run = subprocess.run([sys.executable, "-W", "ignore", "-c", "from ddpsim import Recorder; print(Recorder.__module__)"],
-                             capture_output=True, text=True)
+        run = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", "from ddpsim import Recorder; print(Recorder.__module__)"],
+            capture_output=True,
+            text=True,
+        )
         if torch:
             self.assertEqual(run.stdout, "ddpsim.ddpsim_recorder\n", run.stderr)
         else:
@@ -106,16 +172,23 @@ class Package(unittest.TestCase):
         for name in ("ddpsim_recorder.py", "ddpsim_recorder.pyi"):
             tree = ast.parse((folder / name).read_text(encoding="utf-8"))
             one = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Recorder")
-            classes[name] = {node.name: ([argument.arg for argument in node.args.args], [argument.arg for argument in node.args.kwonlyargs])
-                             for node in one.body if isinstance(node, ast.FunctionDef)}
+            classes[name] = {
+                node.name: (
+                    [argument.arg for argument in node.args.args],
+                    [argument.arg for argument in node.args.kwonlyargs],
+                )
+                for node in one.body
+                if isinstance(node, ast.FunctionDef)
+            }
         for name, arguments in classes["ddpsim_recorder.pyi"].items():
             if name != "__exit__":
                 self.assertEqual(arguments, classes["ddpsim_recorder.py"][name], name)
 
     def test_importing_it_loads_little(self):
-        code = ("import sys; before = set(sys.modules); import ddpsim; "
-                "print(*sorted(set(sys.modules) - before))")
-        loaded = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True).stdout.split()
+        code = "import sys; before = set(sys.modules); import ddpsim; print(*sorted(set(sys.modules) - before))"
+        loaded = subprocess.run(
+            [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
         self.assertIn("ddpsim._commands", loaded)
         for module in ("torch", "pandas", "matplotlib", "subprocess", "json", "dataclasses", "ddpsim._results"):
             self.assertNotIn(module, loaded)

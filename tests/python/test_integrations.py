@@ -23,15 +23,29 @@ RANKS = 2
 
 
 def environment(rank, port):
-    return {**ENVIRONMENT, "RANK": str(rank), "LOCAL_RANK": str(rank), "NODE_RANK": "0", "WORLD_SIZE": str(RANKS),
-            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "",
-            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+    return {
+        **ENVIRONMENT,
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "NODE_RANK": "0",
+        "WORLD_SIZE": str(RANKS),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "HF_HUB_OFFLINE": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
+    }
 
 
 @functools.lru_cache(maxsize=None)
 def has(package):
-    return PYTHON.exists() and subprocess.run([str(PYTHON), "-W", "ignore", "-c", f"import torch, {package}"],
-                                              capture_output=True).returncode == 0
+    return (
+        PYTHON.exists()
+        and subprocess.run(
+            [str(PYTHON), "-W", "ignore", "-c", f"import torch, {package}"], capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 @functools.lru_cache(maxsize=None)
@@ -43,8 +57,13 @@ def trained(script):
         running = []
         for rank in range(RANKS):
             files = [open(pathlib.Path(folder) / f"{name}-{rank}", "w+") for name in ("told", "said")]
-            process = subprocess.Popen([str(PYTHON), "-W", "ignore", str(HERE / script), *cases], env=environment(rank, port),
-                                       stdout=files[0], stderr=files[1], cwd=folder)
+            process = subprocess.Popen(
+                [str(PYTHON), "-W", "ignore", str(HERE / script), *cases],
+                env=environment(rank, port),
+                stdout=files[0],
+                stderr=files[1],
+                cwd=folder,
+            )
             running.append((process, files))
         codes = [process.wait(timeout=patience.seconds(600)) for process, _ in running]
         texts = []
@@ -54,8 +73,10 @@ def trained(script):
             texts.append([file.read() for file in files])
             for file in files:
                 file.close()
-    told = [{name: facts for line in text.splitlines() if line.startswith("{\"") for name, facts in json.loads(line).items()}
-            for text, _ in texts]
+    told = [
+        {name: facts for line in text.splitlines() if line.startswith('{"') for name, facts in json.loads(line).items()}
+        for text, _ in texts
+    ]
     wrong = f"exit codes {codes}: {texts[0][1][-3000:]} {texts[1][1][-3000:]}" if any(codes) else ""
     return told, wrong
 
@@ -64,9 +85,24 @@ def example(name):
     """What it says of autotune, the simulator being asked and steps measured as they are."""
     with contextlib.ExitStack() as held:
         port = held_port(held.callback)
-        done = subprocess.run([str(PYTHON), "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS),
-                               "--master-port", str(port), str(ROOT / "examples" / name)],
-                              env=environment(0, port), capture_output=True, text=True, timeout=patience.seconds(300))
+        done = subprocess.run(
+            [
+                str(PYTHON),
+                "-W",
+                "ignore",
+                "-m",
+                "torch.distributed.run",
+                "--nproc-per-node",
+                str(RANKS),
+                "--master-port",
+                str(port),
+                str(ROOT / "examples" / name),
+            ],
+            env=environment(0, port),
+            capture_output=True,
+            text=True,
+            timeout=patience.seconds(300),
+        )
     assert done.returncode == 0, done.stderr[-3000:]
     return [line for line in done.stderr.splitlines() if line.startswith("ddpsim autotune: ")]
 
@@ -81,8 +117,10 @@ class Asked(unittest.TestCase):
 
 
 # One line, of one rank: what was found, or that there was not enough time for it. Not: that something failed.
-SAID = (r"^ddpsim autotune: (set bucket_cap_mb|keep PyTorch's default: (no bucket cap|bucket_cap_mb)|at restart: |"
-        r"training ended).*$")
+SAID = (
+    r"^ddpsim autotune: (set bucket_cap_mb|keep PyTorch's default: (no bucket cap|bucket_cap_mb)|at restart: |"
+    r"training ended).*$"
+)
 
 
 class Framework:

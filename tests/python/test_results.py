@@ -11,7 +11,11 @@ from ddpsim._record import Record
 from ddpsim._results import BY_SCHEMA
 
 SIMPLE = {"str": str, "int": int, "float": float, "bool": bool, "None": type(None)}
-PARTS = {name: value for name, value in vars(__import__("ddpsim._results", fromlist=["_"])).items() if isinstance(value, type)}
+PARTS = {
+    name: value
+    for name, value in vars(__import__("ddpsim._results", fromlist=["_"])).items()
+    if isinstance(value, type)
+}
 
 
 def is_of(value, said):
@@ -32,7 +36,9 @@ def is_of(value, said):
 def problems(record, place=""):
     """Keys that are no attribute, attributes of another type or value."""
     said = {one.name: one.type for one in dataclasses.fields(record) if one.name not in record._beside}
-    found = [f"{place}/{key}: no attribute" for key in record.document if key not in {name.rstrip("_") for name in said}]
+    found = [
+        f"{place}/{key}: no attribute" for key in record.document if key not in {name.rstrip("_") for name in said}
+    ]
     for name, kind in said.items():
         value, key = getattr(record, name), name.rstrip("_")
         if not is_of(value, kind):
@@ -64,10 +70,19 @@ class Results(unittest.TestCase):
 
     def test_a_missing_key_a_wrong_type_and_a_wrong_value_are_found(self):
         part = BY_SCHEMA["ddpsim.list/1"]
-        document = {"schema": "ddpsim.list/1", "workloads": [{"name": "a", "summary": 1}], "models": [], "clusters": [],
-                    "gpus": [], "torch": [], "further": 1}
-        self.assertEqual(problems(part.from_document(document, arguments=None, messages=())),
-                         ["/further: no attribute", "/workloads/0/summary: 1 is no str"])
+        document = {
+            "schema": "ddpsim.list/1",
+            "workloads": [{"name": "a", "summary": 1}],
+            "models": [],
+            "clusters": [],
+            "gpus": [],
+            "torch": [],
+            "further": 1,
+        }
+        self.assertEqual(
+            problems(part.from_document(document, arguments=None, messages=())),
+            ["/further: no attribute", "/workloads/0/summary: 1 is no str"],
+        )
 
     def test_what_a_later_program_adds_stays_in_the_document(self):
         document = {"schema": "ddpsim.list/1", "colours": ["blue"]}

@@ -50,7 +50,7 @@ class Inputs(unittest.TestCase):
 
     def test_a_path_may_hold_spaces_and_any_letters(self):
         with tempfile.TemporaryDirectory(prefix="drei Schichten – ü ") as folder:
-            path = pathlib.Path(folder, "größe \"1\" 模型.json")
+            path = pathlib.Path(folder, 'größe "1" 模型.json')
             path.write_bytes(THREE_LAYERS.read_bytes())
             answer = ddpsim.simulate(path, "2xv100-nvlink", csv=pathlib.Path(folder, "ein schritt.csv"))
             self.assertEqual(answer.workload, "three-layers")
@@ -58,10 +58,20 @@ class Inputs(unittest.TestCase):
             self.assertIn(str(path), answer.arguments.words())
 
     def test_words_that_no_command_line_holds_are_named(self):
-        for word, why in (("a\0b", "NUL"), ("a\ud800b", "half of a character"), ("x" * (1 << 20), "more than a command line takes")):
-            for question in (lambda: ddpsim.tune(word, "dgx1v"), lambda: ddpsim.tune(THREE_LAYERS, word), lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", csv=word),
-                             lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", caps=[word, 5]), lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", torch=word),
-                             lambda: ddpsim.import_trace(THREE_LAYERS, output=word), lambda: ddpsim.sweep(THREE_LAYERS, output=word)):
+        for word, why in (
+            ("a\0b", "NUL"),
+            ("a\ud800b", "half of a character"),
+            ("x" * (1 << 20), "more than a command line takes"),
+        ):
+            for question in (
+                lambda: ddpsim.tune(word, "dgx1v"),
+                lambda: ddpsim.tune(THREE_LAYERS, word),
+                lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", csv=word),
+                lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", caps=[word, 5]),
+                lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", torch=word),
+                lambda: ddpsim.import_trace(THREE_LAYERS, output=word),
+                lambda: ddpsim.sweep(THREE_LAYERS, output=word),
+            ):
                 with self.subTest(why), self.assertRaisesRegex(ddpsim.UsageError, why) as caught:
                     question()
                 self.assertLess(len(str(caught.exception)), 300)
@@ -74,7 +84,9 @@ class Inputs(unittest.TestCase):
             with os.scandir(os.fsencode(folder)) as entries:
                 entry = next(entries)
             self.assertEqual(ddpsim.simulate(entry, "2xv100-nvlink").workload, "three-layers")
-            self.assertEqual(ddpsim.simulate(path, "2xv100-nvlink", csv=os.fsencode(path) + b".csv").workload, "three-layers")
+            self.assertEqual(
+                ddpsim.simulate(path, "2xv100-nvlink", csv=os.fsencode(path) + b".csv").workload, "three-layers"
+            )
             self.assertEqual(len(os.listdir(folder)), 2)
 
     def test_a_document_that_is_no_json_is_said(self):
@@ -128,10 +140,17 @@ class Inputs(unittest.TestCase):
         workload = ddpsim.import_trace(THREE_LAYERS)
         self.assertEqual(workload.name, "three-layers")
         self.assertEqual(json.loads(pathlib.Path(workload.path).read_text()), workload.document)
-        self.assertEqual(workload.recognised, ("the GPU is busy for 12.80 ms of 13.00 ms and waits 0.20 ms for the host",
-                                               "a workload file: 5 parameters"))
+        self.assertEqual(
+            workload.recognised,
+            (
+                "the GPU is busy for 12.80 ms of 13.00 ms and waits 0.20 ms for the host",
+                "a workload file: 5 parameters",
+            ),
+        )
         self.assertEqual(workload.warnings, ())
-        self.assertIn("shapes are not recorded", ddpsim.import_trace(ROOT / "tests/fixtures/tiny-ddp-trace.json").warnings[0])
+        self.assertIn(
+            "shapes are not recorded", ddpsim.import_trace(ROOT / "tests/fixtures/tiny-ddp-trace.json").warnings[0]
+        )
         self.assertEqual(ddpsim.simulate(workload, "2xv100-nvlink").workload, "three-layers")
         path = workload.path
         del workload
@@ -146,7 +165,9 @@ class Inputs(unittest.TestCase):
     def test_a_calibrated_cluster_is_a_cluster(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "lab.json")
-            lab = ddpsim.calibrate(f"{INPUTS / 'n1.txt'}@1x4", f"{INPUTS / 'n2.txt'}@2x4", cluster="abci-v100", output=path)
+            lab = ddpsim.calibrate(
+                f"{INPUTS / 'n1.txt'}@1x4", f"{INPUTS / 'n2.txt'}@2x4", cluster="abci-v100", output=path
+            )
             self.assertEqual(lab.path, str(path))
             self.assertTrue(path.exists())
             table = ddpsim.allreduce(lab, nodes=2, begin="1M", end="1M")
@@ -155,19 +176,28 @@ class Inputs(unittest.TestCase):
             self.assertEqual(validated.predicted, "allreduce.json")
 
     def test_a_study_may_be_a_document(self):
-        study = {"schema": "ddpsim.study/1", "workload": json.loads(THREE_LAYERS.read_text())["name"], "candidates": ["dgx1v", "nosuch"],
-                 "grid": {"bucket-cap-mb": [5, 25]}}
+        study = {
+            "schema": "ddpsim.study/1",
+            "workload": json.loads(THREE_LAYERS.read_text())["name"],
+            "candidates": ["dgx1v", "nosuch"],
+            "grid": {"bucket-cap-mb": [5, 25]},
+        }
         study["workload"] = str(THREE_LAYERS)
         swept = ddpsim.sweep(study)
         self.assertEqual([point.error is None for point in swept.points], [True, True, False, False])
         self.assertIn("2 of 4 points", swept.messages[-1])
         with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(ddpsim.sweep(study, output=pathlib.Path(folder, "s.jsonl")).points[0].grid, {"bucket-cap-mb": 5})
-
+            self.assertEqual(
+                ddpsim.sweep(study, output=pathlib.Path(folder, "s.jsonl")).points[0].grid, {"bucket-cap-mb": 5}
+            )
 
     def test_a_label_may_hold_what_python_takes_for_the_end_of_a_line(self):
         ends = "a\u2028b\u2029c\u0085d"
-        study = {"schema": "ddpsim.study/1", "workload": str(THREE_LAYERS), "candidates": [{"label": ends, "cluster": "dgx1v"}]}
+        study = {
+            "schema": "ddpsim.study/1",
+            "workload": str(THREE_LAYERS),
+            "candidates": [{"label": ends, "cluster": "dgx1v"}],
+        }
         with tempfile.TemporaryDirectory() as folder:
             for options in ({}, {"output": pathlib.Path(folder, "lines.jsonl")}):
                 swept = ddpsim.sweep(study, **options)
@@ -177,12 +207,20 @@ class Inputs(unittest.TestCase):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(INPUTS)
-        for question in (lambda: ddpsim.import_trace(THREE_LAYERS, output="/dev/null"), lambda: ddpsim.sweep(INPUTS / "study.json", output="/dev/null")):
+        for question in (
+            lambda: ddpsim.import_trace(THREE_LAYERS, output="/dev/null"),
+            lambda: ddpsim.sweep(INPUTS / "study.json", output="/dev/null"),
+        ):
             with self.assertRaisesRegex(ddpsim.Error, "/dev/null"):
                 question()
 
     def test_shards_are_put_together(self):
-        study = {"schema": "ddpsim.study/1", "workload": str(THREE_LAYERS), "candidates": ["dgx1v"], "grid": {"bucket-cap-mb": [5, 25, 50]}}
+        study = {
+            "schema": "ddpsim.study/1",
+            "workload": str(THREE_LAYERS),
+            "candidates": ["dgx1v"],
+            "grid": {"bucket-cap-mb": [5, 25, 50]},
+        }
         with tempfile.TemporaryDirectory() as folder:
             parts = [pathlib.Path(folder, f"{part}.jsonl") for part in (1, 2)]
             for part, path in enumerate(parts, 1):
@@ -207,7 +245,9 @@ class Answers(unittest.TestCase):
         self.assertEqual(answer.text, subprocess.run(command, capture_output=True, text=True).stdout)
         self.assertEqual(answer.report()["verdict"], answer.verdict)
         self.assertIn(answer.verdict, answer.page())
-        self.assertEqual({span.track for span in answer.timeline().ranks[0].spans}, {"host", "compute", "communication"})
+        self.assertEqual(
+            {span.track for span in answer.timeline().ranks[0].spans}, {"host", "compute", "communication"}
+        )
         self.assertEqual(answer.command, " ".join(map(str, ["ddpsim", *command[1:]])))
 
     def test_a_notebook_shows_the_page_in_a_frame_that_may_run_scripts_alone(self):
@@ -220,13 +260,18 @@ class Answers(unittest.TestCase):
     def test_a_workbench_is_the_page_with_the_simulator_that_starts_from_the_answer(self):
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder, "ddpsim.html")  # of the parts that are filled in alone
-            page.write_text("".join(f'<script id="{name}"></script>' for name in ("plain", "documents", "engine-program", "inputs")))
+            page.write_text(
+                "".join(f'<script id="{name}"></script>' for name in ("plain", "documents", "engine-program", "inputs"))
+            )
             with mock.patch.dict(os.environ, DDPSIM_HTML=str(page)):
                 shown = ddpsim.tune(json.loads(THREE_LAYERS.read_text()), "dgx1v@2").workbench()
         given = json.loads(gzip.decompress(base64.b64decode(re.search('id="inputs">([^<]+)<', shown.page)[1])))
         self.assertEqual(given["given"], [["WORKLOAD", "workload.json"], ["CLUSTER", "dgx1v@2"]])
         self.assertIn('sandbox="allow-scripts allow-downloads"', shown._repr_html_())
-        with self.assertRaisesRegex(ddpsim.InputError, "DDPSIM_HTML"), mock.patch.dict(os.environ, DDPSIM_HTML="/nowhere/ddpsim.html"):
+        with (
+            self.assertRaisesRegex(ddpsim.InputError, "DDPSIM_HTML"),
+            mock.patch.dict(os.environ, DDPSIM_HTML="/nowhere/ddpsim.html"),
+        ):
             ddpsim.tune(THREE_LAYERS, "dgx1v@2").workbench()
 
     def test_a_notebook_shows_an_answer_whose_files_are_gone(self):
@@ -237,14 +282,18 @@ class Answers(unittest.TestCase):
         self.assertIn("no such file", answer._repr_html_())
 
     def test_warnings_are_on_the_answer(self):
-        self.assertIn("is not calibrated: link speeds come from data sheets", ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink").warnings[0])
+        self.assertIn(
+            "is not calibrated: link speeds come from data sheets",
+            ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink").warnings[0],
+        )
 
     def test_many_threads_may_ask_at_once(self):
         document = ddpsim.import_trace("resnet50-v100-b32").document
         caps = [1, 5, 100] * 4
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
-            steps = list(threads.map(lambda cap: ddpsim.simulate(document, "dgx1v", bucket_cap_mb=cap).iteration_us,
-                                     caps))
+            steps = list(
+                threads.map(lambda cap: ddpsim.simulate(document, "dgx1v", bucket_cap_mb=cap).iteration_us, caps)
+            )
         self.assertEqual(steps[:3] * 4, steps)
         self.assertEqual(len(set(steps)), 3)
 
@@ -261,7 +310,9 @@ class Errors(unittest.TestCase):
         with self.assertRaises(ddpsim.InputError) as caught:
             ddpsim.simulate(path, "dgx1v")
         error = caught.exception
-        self.assertEqual((error.file, error.place, error.remedy), (path, "/parameters/0/dtype", 'Did you mean "float32"?'))
+        self.assertEqual(
+            (error.file, error.place, error.remedy), (path, "/parameters/0/dtype", 'Did you mean "float32"?')
+        )
         self.assertTrue(error.message.startswith('"flot32" is not known'))
         self.assertEqual(str(error), f"{path}:{error.place}: {error.message}. {error.remedy}")
 
@@ -272,14 +323,29 @@ class Errors(unittest.TestCase):
 
     def test_every_message_of_the_corpus_is_taken_apart(self):
         places = {  # file, place, remedy
-            "bad-table.csv:line 3: forward_us is \"nan\". Expected microseconds": ("bad-table.csv", "line 3", "Expected microseconds"),
-            "command line:--gpus-per-node: 3 is out of range. 2 it has": ("command line", "--gpus-per-node", "2 it has"),
-            "command line: no cluster is called \"x\", and no file either. Did you mean \"y\"?":
-                ("command line", "", "Did you mean \"y\"?"),
-            "cluster:nvswitch:150: \"150\" has no unit; expected a rate": ("cluster", "nvswitch:150", "expected a rate"),
+            'bad-table.csv:line 3: forward_us is "nan". Expected microseconds': (
+                "bad-table.csv",
+                "line 3",
+                "Expected microseconds",
+            ),
+            "command line:--gpus-per-node: 3 is out of range. 2 it has": (
+                "command line",
+                "--gpus-per-node",
+                "2 it has",
+            ),
+            'command line: no cluster is called "x", and no file either. Did you mean "y"?': (
+                "command line",
+                "",
+                'Did you mean "y"?',
+            ),
+            'cluster:nvswitch:150: "150" has no unit; expected a rate': ("cluster", "nvswitch:150", "expected a rate"),
             "bad.json:line 1, column 64: not valid JSON": ("bad.json", "line 1, column 64", ""),
             "a b.json: nothing is left to fit: why": ("a b.json", "", ""),
-            "\"x\" is a cluster, where a workload is expected. ddpsim topo x shows it": ("", "", "ddpsim topo x shows it"),
+            '"x" is a cluster, where a workload is expected. ddpsim topo x shows it': (
+                "",
+                "",
+                "ddpsim topo x shows it",
+            ),
         }
         for text, (file, place, remedy) in places.items():
             error = ddpsim.InputError.of(text, ["a b.json"])
@@ -357,8 +423,13 @@ class Errors(unittest.TestCase):
             """)
         with tempfile.TemporaryDirectory() as folder:
             path = pretender(folder, "exec sleep 60")
-            run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "DDPSIM_PROGRAM": str(path)}, timeout=patience.seconds(50),
-                                 capture_output=True, text=True)
+            run = subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "DDPSIM_PROGRAM": str(path)},
+                timeout=patience.seconds(50),
+                capture_output=True,
+                text=True,
+            )
         self.assertIn("KeyboardInterrupt", run.stderr)
         state = pathlib.Path("/proc", run.stdout.strip(), "stat")
         self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z", "it runs on")
@@ -366,8 +437,10 @@ class Errors(unittest.TestCase):
 
 class WithoutTorch(unittest.TestCase):
     def test_everything_else_is_there(self):
-        script = ("import sys; sys.modules['torch'] = None\nfrom ddpsim import *\nimport ddpsim\nprint(tune, sorted(dir(ddpsim))[0])\n"
-                  "try:\n    ddpsim.autotune\nexcept ImportError as error:\n    print(error)")
+        script = (
+            "import sys; sys.modules['torch'] = None\nfrom ddpsim import *\nimport ddpsim\nprint(tune, sorted(dir(ddpsim))[0])\n"
+            "try:\n    ddpsim.autotune\nexcept ImportError as error:\n    print(error)"
+        )
         run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("ddpsim.autotune needs PyTorch", run.stdout)
@@ -382,8 +455,11 @@ class Program(unittest.TestCase):
         with tempfile.TemporaryDirectory() as beside, tempfile.TemporaryDirectory() as on_path:
             named = os.environ["DDPSIM_PROGRAM"]
             self.assertEqual(ddpsim.program(), named)
-            with mock.patch.dict(os.environ, {"PATH": on_path}), mock.patch.object(sys, "executable", os.path.join(beside, "python")), \
-                    mock.patch("sysconfig.get_path", return_value=beside):
+            with (
+                mock.patch.dict(os.environ, {"PATH": on_path}),
+                mock.patch.object(sys, "executable", os.path.join(beside, "python")),
+                mock.patch("sysconfig.get_path", return_value=beside),
+            ):
                 del os.environ["DDPSIM_PROGRAM"]
                 with self.assertRaisesRegex(ddpsim.Failure, "pip install ddpsim"):
                     ddpsim.program()

@@ -25,10 +25,14 @@ class Frames(unittest.TestCase):
         self.assertIn("gain_us.low", frame)
 
     def test_are_of_every_answer_that_has_rows(self):
-        for answer, rows in ((ddpsim.simulate("resnet50-v100-b32", "dgx1v"), "buckets"),
-                             (ddpsim.compare("resnet50-v100-b32", "dgx1v", no_tune=True), "rows"),
-                             (ddpsim.buckets("resnet18"), "buckets"), (ddpsim.allreduce("dgx1v"), "rows"),
-                             (ddpsim.import_trace("resnet50@V100"), "parameters"), (ddpsim.list(commands=True), "commands")):
+        for answer, rows in (
+            (ddpsim.simulate("resnet50-v100-b32", "dgx1v"), "buckets"),
+            (ddpsim.compare("resnet50-v100-b32", "dgx1v", no_tune=True), "rows"),
+            (ddpsim.buckets("resnet18"), "buckets"),
+            (ddpsim.allreduce("dgx1v"), "rows"),
+            (ddpsim.import_trace("resnet50@V100"), "parameters"),
+            (ddpsim.list(commands=True), "commands"),
+        ):
             self.assertEqual(len(answer.to_frame()), len(getattr(answer, rows)), type(answer).__name__)
         with self.assertRaisesRegex(ddpsim.Failure, "no rows of one kind"):
             ddpsim.topo("dgx1v").to_frame()
@@ -79,7 +83,10 @@ class Figures(unittest.TestCase):
         self.assertIs(ddpsim.allreduce("dgx1v").plot(axes), axes)
 
     def test_need_matplotlib_and_say_so(self):
-        with mock.patch.dict(sys.modules, {"matplotlib": None}), self.assertRaisesRegex(ddpsim.Failure, "pip install matplotlib"):
+        with (
+            mock.patch.dict(sys.modules, {"matplotlib": None}),
+            self.assertRaisesRegex(ddpsim.Failure, "pip install matplotlib"),
+        ):
             ddpsim.allreduce("dgx1v").plot()
         with self.assertRaisesRegex(ddpsim.Failure, "no figure"):
             ddpsim.topo("dgx1v").plot()

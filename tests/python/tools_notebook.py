@@ -19,7 +19,13 @@ NOTEBOOK = ROOT / "examples" / "choose_a_cap.ipynb"
 def executed(notebook):
     notebook = copy.deepcopy(notebook)
     # Lines printed one by one may come in any number of messages.
-    client = nbclient.NotebookClient(notebook, timeout=patience.seconds(120), record_timing=False, coalesce_streams=True, resources={"metadata": {"path": NOTEBOOK.parent}})
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=patience.seconds(120),
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": NOTEBOOK.parent}},
+    )
     client.execute()
     notebook.metadata["language_info"] = {"name": "python"}  # not which Python it was
     return notebook

@@ -10,7 +10,7 @@ import unittest
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python"
 TOOLS = pathlib.Path(sys.executable).parent
 
-CALLER = '''\
+CALLER = """\
 import ddpsim
 ddpsim.simulate("a", "b", network="flow", bucket_cap_mb=5, straggler=["3:1.2"]).buckets[0].ready_us + 1.5
 ddpsim.list().clusters, ddpsim.list(commands=True).commands
@@ -18,12 +18,14 @@ ddpsim.simulate("a", "b", network="flaw")
 ddpsim.simulate("a", "b", bucket_cap="5")
 ddpsim.tune("a", "b").curve[0].iteration_ms
 ddpsim.tune("a", "b", torch=2.1)
-'''
+"""
 MISTAKES = {4: "arg-type", 5: "call-arg", 6: "attr-defined", 7: "arg-type"}  # by line
 
 
 def run(*command):
-    done = subprocess.run(list(map(str, command)), cwd=PACKAGE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        list(map(str, command)), cwd=PACKAGE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     return done.returncode, done.stdout
 
 

@@ -13,8 +13,15 @@ from transformers import BertConfig, BertForSequenceClassification, Trainer, Tra
 
 from ddpsim.integrations.transformers import AutotuneCallback
 
-CONFIGURATION = BertConfig(vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-                           max_position_embeddings=16, num_labels=3)
+CONFIGURATION = BertConfig(
+    vocab_size=64,
+    hidden_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    intermediate_size=64,
+    max_position_embeddings=16,
+    num_labels=3,
+)
 
 
 def samples(count):
@@ -27,9 +34,20 @@ def trained(folder, *, tuned, steps=90, resume=None, twice=False, **options):
     set_seed(5)
     trainer = Trainer(
         BertForSequenceClassification(CONFIGURATION),
-        TrainingArguments(output_dir=str(folder), max_steps=steps, per_device_train_batch_size=4, use_cpu=True, report_to="none",
-                          disable_tqdm=True, logging_steps=50, learning_rate=1e-3, **{"save_strategy": "no", **options}),
-        train_dataset=samples(106), eval_dataset=samples(8))
+        TrainingArguments(
+            output_dir=str(folder),
+            max_steps=steps,
+            per_device_train_batch_size=4,
+            use_cpu=True,
+            report_to="none",
+            disable_tqdm=True,
+            logging_steps=50,
+            learning_rate=1e-3,
+            **{"save_strategy": "no", **options},
+        ),
+        train_dataset=samples(106),
+        eval_dataset=samples(8),
+    )
     callback = None
     if tuned:
         callback = AutotuneCallback(trainer, **OPTIONS)
@@ -45,9 +63,14 @@ def compared(case, share=0.3, **options):
         force(share)
         plain, _ = trained(folder, tuned=False, **options)
         trainer, callback = trained(folder, tuned=True, **options)
-        told(case, copied(plain.model), copied(trainer.model), callback.tuner,
-             held=trainer.model_wrapped is callback.tuner.model,
-             steps=[plain.state.global_step, trainer.state.global_step])
+        told(
+            case,
+            copied(plain.model),
+            copied(trainer.model),
+            callback.tuner,
+            held=trainer.model_wrapped is callback.tuner.model,
+            steps=[plain.state.global_step, trainer.state.global_step],
+        )
 
 
 def case_set(case):
@@ -78,16 +101,23 @@ def case_twice(case):
 
 def case_checkpoints(case):
     """Written while wrappers change, and gone on from."""
+
     def resumed(tuned):
         place = pathlib.Path(f"checkpoints-{tuned}")  # in the folder that the ranks share
         trained(place, tuned=tuned, steps=60, save_strategy="steps", save_steps=15)
         trainer, callback = trained("resumed", tuned=tuned, steps=140, resume=str(place / "checkpoint-45"))
         return trainer, callback, load_file(place / "checkpoint-45" / "model.safetensors")
+
     force(0.3)
     plain, _, before = resumed(False)
     trainer, callback, after = resumed(True)
-    told(case, copied(plain.model), copied(trainer.model), callback.tuner,
-         saved_same=list(before) == list(after) and all(torch.equal(before[name], after[name]) for name in before))
+    told(
+        case,
+        copied(plain.model),
+        copied(trainer.model),
+        callback.tuner,
+        saved_same=list(before) == list(after) and all(torch.equal(before[name], after[name]) for name in before),
+    )
 
 
 def case_early(case):

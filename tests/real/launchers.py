@@ -23,10 +23,13 @@ import patience  # noqa: E402
 from held_port import held_port  # noqa: E402
 
 SKIPPED = 77
-WORKLOAD = {"schema": "ddpsim.workload/1", "name": "small",
-            "parameters": [{"name": f"p{i}", "shape": [5000], "dtype": "float32"} for i in range(3)],
-            "forward": {"duration_us": 1000},
-            "backward": {"duration_us": 2000, "ready": [{"parameter": i, "at_us": 2000} for i in (2, 1, 0)]}}
+WORKLOAD = {
+    "schema": "ddpsim.workload/1",
+    "name": "small",
+    "parameters": [{"name": f"p{i}", "shape": [5000], "dtype": "float32"} for i in range(3)],
+    "forward": {"duration_us": 1000},
+    "backward": {"duration_us": 2000, "ready": [{"parameter": i, "at_us": 2000} for i in (2, 1, 0)]},
+}
 
 
 def skip(reason):
@@ -43,8 +46,11 @@ def need(*tools):
 def environment():
     """This process's own, without what an outer launcher may have set."""
     prefixes = ("OMPI_", "PMI", "SLURM_", "TORCHELASTIC_", "MASTER_")
-    clean = {key: value for key, value in os.environ.items()
-             if not key.startswith(prefixes) and key not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+    clean = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(prefixes) and key not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+    }
     return dict(clean, MASTER_PORT=str(held_port(atexit.register)), PATH=clean.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
@@ -65,8 +71,20 @@ def torchrun(_folder):
     env = environment()
     # Written out, since PyTorch 1.13 does not read its own defaults of these two on Python 3.11.
     std = ["--redirects", "2", "--tee", "2"]
-    yield [python, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--no_python", *std, "--master_port",
-           env["MASTER_PORT"]], env
+    yield (
+        [
+            python,
+            "-m",
+            "torch.distributed.run",
+            "--nproc_per_node",
+            "2",
+            "--no_python",
+            *std,
+            "--master_port",
+            env["MASTER_PORT"],
+        ],
+        env,
+    )
 
 
 @contextlib.contextmanager
@@ -77,7 +95,8 @@ def srun(folder, ranks=2):
     for name in ("state", "spool"):
         (folder / name).mkdir()
     user = pwd.getpwuid(os.geteuid()).pw_name
-    (folder / "slurm.conf").write_text(f"""ClusterName=lab
+    (folder / "slurm.conf").write_text(
+        f"""ClusterName=lab
 SlurmctldHost=localhost(127.0.0.1)
 SlurmUser={user}
 SlurmdUser={user}
@@ -99,15 +118,28 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 NodeName=localhost NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
 PartitionName=lab Nodes=localhost Default=YES MaxTime=10 State=UP OverSubscribe=FORCE
-""", encoding="utf-8")
+""",
+        encoding="utf-8",
+    )
     # They end with this process, however that ends.
     bound = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
     with open(folder / "daemons.txt", "w", encoding="utf-8") as log:
-        daemons = [subprocess.Popen([*bound, shutil.which(name, path=env["PATH"]), "-D", *more], env=env, stdout=log, stderr=log)
-                   for name, more in (("slurmctld", []), ("slurmd", ["-N", "localhost"]))]
+        daemons = [
+            subprocess.Popen(
+                [*bound, shutil.which(name, path=env["PATH"]), "-D", *more], env=env, stdout=log, stderr=log
+            )
+            for name, more in (("slurmctld", []), ("slurmd", ["-N", "localhost"]))
+        ]
     try:
+
         def idle():
-            return "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], env=env, capture_output=True, text=True, check=False).stdout
+            return (
+                "idle"
+                in subprocess.run(
+                    ["sinfo", "-h", "-o", "%T"], env=env, capture_output=True, text=True, check=False
+                ).stdout
+            )
+
         with contextlib.suppress(AssertionError):
             patience.until(lambda: idle() or any(daemon.poll() is not None for daemon in daemons), pause=0.2)
         if not idle():
@@ -137,11 +169,28 @@ def main():
         folder = pathlib.Path(name)
         (folder / "small.json").write_text(json.dumps(WORKLOAD), encoding="utf-8")
         with launchers[arguments.launcher](folder) as (line, env):
-            def launch(*command):
-                return subprocess.run([*line, *command], env=env, cwd=folder, capture_output=True, text=True, timeout=patience.seconds(120),
-                                      check=False)
 
-            job = [program, "small.json", "--backend", "cpu-gloo", "--iterations", "2", "--timeout", str(patience.seconds(60))]
+            def launch(*command):
+                return subprocess.run(
+                    [*line, *command],
+                    env=env,
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    timeout=patience.seconds(120),
+                    check=False,
+                )
+
+            job = [
+                program,
+                "small.json",
+                "--backend",
+                "cpu-gloo",
+                "--iterations",
+                "2",
+                "--timeout",
+                str(patience.seconds(60)),
+            ]
             run = launch(*job, "-o", "measured")
             if "is not in this build" in run.stderr:
                 skip("this ddpsim-real has no cpu-gloo")
@@ -149,17 +198,27 @@ def main():
             run = launch(*job, "--ranks-per-process", "2", "-o", "both")
             check("two processes of two ranks are four", run.returncode == 0 and measured(folder / "both") == 4, run)
             # The second process, by whichever name it has here, has another world size in mind.
-            odd = 'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then ' \
-                  'export RANK=1 WORLD_SIZE=3; fi; exec "$@"'
+            odd = (
+                'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then '
+                'export RANK=1 WORLD_SIZE=3; fi; exec "$@"'
+            )
             run = launch("sh", "-c", odd, "sh", *job)
-            check("another world size is refused, and named", run.returncode != 0 and
-                  "rank 1 was told of 3 ranks, rank 0 of 2" in run.stderr, run)
+            check(
+                "another world size is refused, and named",
+                run.returncode != 0 and "rank 1 was told of 3 ranks, rank 0 of 2" in run.stderr,
+                run,
+            )
             soon = patience.seconds(4)
-            absent = 'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then ' \
-                     f'exec sleep {5 * soon}; fi; exec "$@"'
+            absent = (
+                'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then '
+                f'exec sleep {5 * soon}; fi; exec "$@"'
+            )
             run = launch("sh", "-c", absent, "sh", *job[:-1], str(soon))
-            check("a rank that never arrives is named", run.returncode != 0 and
-                  f"after {soon} s 1 of 2 ranks were there; missing: 1" in run.stderr, run)
+            check(
+                "a rank that never arrives is named",
+                run.returncode != 0 and f"after {soon} s 1 of 2 ranks were there; missing: 1" in run.stderr,
+                run,
+            )
 
 
 def measured(folder):

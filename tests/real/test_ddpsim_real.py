@@ -26,11 +26,16 @@ LAUNCHER_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER
 
 
 def workload(backward_us=2000):
-    return {"schema": "ddpsim.workload/1", "name": "small", "parameters": [
-                {"name": f"p{i}", "shape": [1000 * (i + 1)], "dtype": "float32"} for i in range(4)],
-            "forward": {"duration_us": 1000},
-            "backward": {"duration_us": backward_us,
-                         "ready": [{"parameter": i, "at_us": backward_us * (4 - i) / 4} for i in (3, 2, 1, 0)]}}
+    return {
+        "schema": "ddpsim.workload/1",
+        "name": "small",
+        "parameters": [{"name": f"p{i}", "shape": [1000 * (i + 1)], "dtype": "float32"} for i in range(4)],
+        "forward": {"duration_us": 1000},
+        "backward": {
+            "duration_us": backward_us,
+            "ready": [{"parameter": i, "at_us": backward_us * (4 - i) / 4} for i in (3, 2, 1, 0)],
+        },
+    }
 
 
 def environment(**variables):
@@ -48,9 +53,16 @@ class Real(unittest.TestCase):
         self.workload.write_text(json.dumps(workload()), encoding="utf-8")
 
     def start(self, *arguments, variables=None, binary=BINARY, **keywords):
-        process = subprocess.Popen([binary, str(self.workload), *map(str, arguments)], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
-                                   env=environment(**(variables or {})), **keywords)
+        process = subprocess.Popen(
+            [binary, str(self.workload), *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=environment(**(variables or {})),
+            **keywords,
+        )
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.kill)
@@ -61,8 +73,11 @@ class Real(unittest.TestCase):
         return process.returncode, out, err
 
     def rank(self, rank, ranks, port, *arguments, binary=BINARY):
-        return self.start(*arguments, binary=binary,
-                          variables={"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
+        return self.start(
+            *arguments,
+            binary=binary,
+            variables={"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
+        )
 
     def slow(self):
         self.workload.write_text(json.dumps(workload(200_000)), encoding="utf-8")
@@ -78,8 +93,9 @@ class Real(unittest.TestCase):
         patience.until(lambda: (self.folder / out / "measurement.json").exists() or process.poll() is not None)
 
     def children_of(self, process):
-        listing = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True,
-                                 check=False).stdout
+        listing = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=False
+        ).stdout
         return [int(pid) for pid in listing.split()]
 
     def all_children(self, process, count):
@@ -96,13 +112,32 @@ class Real(unittest.TestCase):
         for backend in [name for name in ("cpu-gloo", "c10d-gloo") if name in BACKENDS]:
             with self.subTest(backend=backend):
                 out = self.folder / backend
-                code, _, err = self.finish(self.start("--backend", backend, "--ranks", 2, "--caps", "0.01,25", "--views",
-                                                      "both", "--torch", "1.13", "--all-reduce", "4KiB,64KiB", "-o", out,
-                                                      "--iterations", 3))
+                code, _, err = self.finish(
+                    self.start(
+                        "--backend",
+                        backend,
+                        "--ranks",
+                        2,
+                        "--caps",
+                        "0.01,25",
+                        "--views",
+                        "both",
+                        "--torch",
+                        "1.13",
+                        "--all-reduce",
+                        "4KiB,64KiB",
+                        "-o",
+                        out,
+                        "--iterations",
+                        3,
+                    )
+                )
                 self.assertEqual(code, 0, err)
                 measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
-                self.assertEqual([one["name"] for one in measurement["configurations"]],
-                                 ["cap0.01", "cap0.01-views", "cap25", "cap25-views"])
+                self.assertEqual(
+                    [one["name"] for one in measurement["configurations"]],
+                    ["cap0.01", "cap0.01-views", "cap25", "cap25-views"],
+                )
                 self.assertEqual([row["size_bytes"] for row in measurement["all_reduces"]], [4096, 65536])
                 for one in measurement["configurations"]:
                     self.assertEqual(sum(bucket["bytes"] for bucket in one["buckets"]), 40_000)
@@ -123,17 +158,39 @@ class Real(unittest.TestCase):
         without_p0 = {"duration_us": 2000, "ready": [event for event in whole if event["parameter"] not in (0, 2)]}
         job["ranks"] = [{"rank": 0, **rest}, {"rank": 1, **rest, "backward": without_p0}]
         self.workload.write_text(json.dumps(job), encoding="utf-8")
-        for mode, micro_batches in (["--find-unused-parameters"], 2), (["--static-graph", "--accumulate", "1"], 1), \
-                (["--static-graph"], 2):
+        for mode, micro_batches in (
+            (["--find-unused-parameters"], 2),
+            (["--static-graph", "--accumulate", "1"], 1),
+            (["--static-graph"], 2),
+        ):
             launched = {}
             for backend in [name for name in ("cpu-gloo", "c10d-gloo") if name in BACKENDS]:
                 with self.subTest(mode=mode, backend=backend):
-                    code, out, err = self.finish(self.start(
-                        "--backend", backend, "--ranks", 2, "--caps", "0.01,25", "--torch", "1.13", *mode, "--iterations", 2,
-                        "--warmup", 2, "--json", "-o", backend))
+                    code, out, err = self.finish(
+                        self.start(
+                            "--backend",
+                            backend,
+                            "--ranks",
+                            2,
+                            "--caps",
+                            "0.01,25",
+                            "--torch",
+                            "1.13",
+                            *mode,
+                            "--iterations",
+                            2,
+                            "--warmup",
+                            2,
+                            "--json",
+                            "-o",
+                            backend,
+                        )
+                    )
                     self.assertEqual(code, 0, err)
                     measured = json.loads(out)
-                    launched[backend] = [[bucket["bytes"] for bucket in one["buckets"]] for one in measured["configurations"]]
+                    launched[backend] = [
+                        [bucket["bytes"] for bucket in one["buckets"]] for one in measured["configurations"]
+                    ]
                     self.assertEqual(measured["setup"].get("accumulate"), "2" if micro_batches == 2 else None)
                     for one in measured["configurations"]:
                         timeline = json.loads((self.folder / backend / one["timeline"]).read_text(encoding="utf-8"))
@@ -176,26 +233,41 @@ class Real(unittest.TestCase):
             os.kill(children[stopped], signal.SIGSTOP)
             code, _, err = self.finish(process)
             self.assertEqual(code, 1, err)
-            self.assertRegex(err, f"^ddpsim-real: rank {1 - stopped}: .*; rank {stopped} was stopped by signal 19 .*\n$")
+            self.assertRegex(
+                err, f"^ddpsim-real: rank {1 - stopped}: .*; rank {stopped} was stopped by signal 19 .*\n$"
+            )
             self.assertGone(children)
 
     def test_a_store_that_was_killed_is_named(self):
         self.slow()
         port = held_port(self.addCleanup)
         ranks = [self.rank(rank, 2, port, *MINUTES, "-o", "out") for rank in (0, 1)]
-        store, = self.all_children(ranks[0], 1)
+        (store,) = self.all_children(ranks[0], 1)
         self.until_measured("out", ranks[0])
         os.kill(store, signal.SIGKILL)
         ends = [self.finish(process) for process in ranks]
-        for rank, (why, (code, _, err)) in enumerate(zip(("was ended by signal 9 (Killed)", "is gone: it was killed, or rank 0's host is gone"),
-                                                         ends)):
+        for rank, (why, (code, _, err)) in enumerate(
+            zip(("was ended by signal 9 (Killed)", "is gone: it was killed, or rank 0's host is gone"), ends)
+        ):
             self.assertEqual((code, err), (1, f"ddpsim-real: rank {rank}: the store, a process beside rank 0, {why}\n"))
 
     def test_one_process_holds_several_ranks(self):
         for ranks, each in ((2, 2), (4, 2)):
             out = self.folder / f"{ranks}-{each}"
-            process = self.start("--ranks", ranks, "--ranks-per-process", each, "--iterations", 3, "--comm-hook", "fp16",
-                                 "--all-reduce", "4KiB", "-o", out)
+            process = self.start(
+                "--ranks",
+                ranks,
+                "--ranks-per-process",
+                each,
+                "--iterations",
+                3,
+                "--comm-hook",
+                "fp16",
+                "--all-reduce",
+                "4KiB",
+                "-o",
+                out,
+            )
             code, _, err = self.finish(process)
             self.assertEqual(code, 0, err)
             measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
@@ -217,7 +289,9 @@ class Real(unittest.TestCase):
         self.assertGone(children)
 
     def test_several_ranks_of_a_process_fail_with_one_message(self):
-        code, _, err = self.finish(self.rank(0, 2, held_port(self.addCleanup), "--timeout", SOON, "--ranks-per-process", 3))
+        code, _, err = self.finish(
+            self.rank(0, 2, held_port(self.addCleanup), "--timeout", SOON, "--ranks-per-process", 3)
+        )
         self.assertEqual((code, err), (1, f"ddpsim-real: after {SOON} s 3 of 6 ranks were there; missing: 3, 4, 5\n"))
 
     def test_a_rank_that_never_arrives_is_named(self):
@@ -230,10 +304,12 @@ class Real(unittest.TestCase):
         self.assertIn("was not to be reached at 127.0.0.1", err)
 
     def test_another_world_size_or_another_sweep_ends_both_with_one_reason(self):
-        for ranks, arguments, reason in ((3, [], "rank 1 was told of 3 ranks"),
-                                         (2, ["--iterations", 4], "another workload or other options"),
-                                         (2, ["--first-bucket-mb", 0.01], "another workload or other options"),
-                                         (2, ["--no-broadcast-buffers"], "another workload or other options")):
+        for ranks, arguments, reason in (
+            (3, [], "rank 1 was told of 3 ranks"),
+            (2, ["--iterations", 4], "another workload or other options"),
+            (2, ["--first-bucket-mb", 0.01], "another workload or other options"),
+            (2, ["--no-broadcast-buffers"], "another workload or other options"),
+        ):
             port = held_port(self.addCleanup)
             zero = self.rank(0, 2, port, "--timeout", NEVER)
             one = self.rank(1, ranks, port, "--timeout", NEVER, *arguments)
@@ -246,7 +322,10 @@ class Real(unittest.TestCase):
         other.write_bytes(pathlib.Path(BINARY).read_bytes().replace(version.encode() + b"\0", renamed.encode() + b"\0"))
         other.chmod(0o755)
         port = held_port(self.addCleanup)
-        processes = [self.rank(0, 2, port, "--timeout", NEVER), self.rank(1, 2, port, "--timeout", NEVER, binary=str(other))]
+        processes = [
+            self.rank(0, 2, port, "--timeout", NEVER),
+            self.rank(1, 2, port, "--timeout", NEVER, binary=str(other)),
+        ]
         said = self.said_by_ranks_that_fail(*processes)
         self.assertIn("start the same program everywhere", said)
         self.assertIn(renamed, said)
@@ -279,7 +358,7 @@ class Real(unittest.TestCase):
         self.assertEqual(code, 130, err)
         measurement = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))
         names = [one["name"] for one in measurement["configurations"]]
-        self.assertEqual(names, [f"cap{cap}" for cap in CAPS[:len(names)]])
+        self.assertEqual(names, [f"cap{cap}" for cap in CAPS[: len(names)]])
         self.assertLess(len(names), len(CAPS))
         for name in names:
             self.assertTrue((self.folder / f"out/{name}.timeline.json").exists())
@@ -296,14 +375,32 @@ class Real(unittest.TestCase):
     def test_a_full_standard_output_is_told(self):
         for arguments in (["--csv"], ["--json"], []):
             with open("/dev/full", "w", encoding="utf-8") as full:
-                run = subprocess.run([BINARY, str(self.workload), "--ranks", "1", "--iterations", "1", *arguments], stdout=full,
-                                     stderr=subprocess.PIPE, text=True, check=False, env=environment(), timeout=patience.seconds(60))
+                run = subprocess.run(
+                    [BINARY, str(self.workload), "--ranks", "1", "--iterations", "1", *arguments],
+                    stdout=full,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    check=False,
+                    env=environment(),
+                    timeout=patience.seconds(60),
+                )
             self.assertEqual((run.returncode, run.stderr), (1, "ddpsim-real: cannot write to standard output\n"))
 
     def test_ranks_meet_by_a_token_and_another_one_is_told_so(self):
         def rank(number, token, port):
-            return self.start("--iterations", 1, "--timeout", SOON, variables={
-                "RANK": number, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": port, "DDPSIM_JOB_TOKEN": token})
+            return self.start(
+                "--iterations",
+                1,
+                "--timeout",
+                SOON,
+                variables={
+                    "RANK": number,
+                    "WORLD_SIZE": 2,
+                    "MASTER_ADDR": "localhost",
+                    "MASTER_PORT": port,
+                    "DDPSIM_JOB_TOKEN": token,
+                },
+            )
 
         port = held_port(self.addCleanup)
         for process in [rank(number, "the same", port) for number in (0, 1)]:
@@ -312,16 +409,30 @@ class Real(unittest.TestCase):
         port = held_port(self.addCleanup)
         zero, one = rank(0, "the same", port), rank(1, "another", port)
         code, _, err = self.finish(one)
-        self.assertEqual((code, err), (
-            1, "ddpsim-real: rank 1: rank 0 belongs to another job: give every rank the same DDPSIM_JOB_TOKEN\n"))
+        self.assertEqual(
+            (code, err),
+            (1, "ddpsim-real: rank 1: rank 0 belongs to another job: give every rank the same DDPSIM_JOB_TOKEN\n"),
+        )
         code, _, err = self.finish(zero)
-        self.assertEqual((code, err), (1, f"ddpsim-real: after {SOON} s 1 of 2 ranks were there; missing: 1; 1 came with "
-                                          "another DDPSIM_JOB_TOKEN\n"))
+        self.assertEqual(
+            (code, err),
+            (
+                1,
+                f"ddpsim-real: after {SOON} s 1 of 2 ranks were there; missing: 1; 1 came with "
+                "another DDPSIM_JOB_TOKEN\n",
+            ),
+        )
 
     def test_an_address_that_is_not_rank_zeros_is_told(self):
         code, _, err = self.finish(self.start(variables={"RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "192.0.2.7"}))
-        self.assertEqual((code, err), (1, "ddpsim-real: MASTER_ADDR=192.0.2.7 (192.0.2.7) is no address of this host, "
-                                          "where rank 0 runs: set it to one of rank 0's host\n"))
+        self.assertEqual(
+            (code, err),
+            (
+                1,
+                "ddpsim-real: MASTER_ADDR=192.0.2.7 (192.0.2.7) is no address of this host, "
+                "where rank 0 runs: set it to one of rank 0's host\n",
+            ),
+        )
 
     def test_the_measurement_says_whose_clock_it_has(self):
         code, out, err = self.finish(self.start("--ranks", 2, "--iterations", 1, "--json"))
@@ -329,13 +440,15 @@ class Real(unittest.TestCase):
         self.assertEqual(json.loads(out)["setup"]["clock"], "one host's")
 
     def test_environments_that_contradict_themselves(self):
-        for variables, reason in (({"RANK": 0}, "RANK is set without WORLD_SIZE"),
-                                  ({"RANK": 2, "WORLD_SIZE": 2}, "RANK=2 does not fit WORLD_SIZE=2"),
-                                  ({"RANK": "one", "WORLD_SIZE": 2}, "RANK=one is not a number"),
-                                  ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is no port"),
-                                  ({"RANK": 0, "WORLD_SIZE": 2**31 - 1}, "more than the 65536 ranks"),
-                                  ({"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 2**31 - 1}, "LOCAL_RANK=2147483647 is out of range"),
-                                  ({"RANK": 0, "WORLD_SIZE": 1, "DDPSIM_JOB_TOKEN": 129 * "x"}, "the most it may have is 128")):
+        for variables, reason in (
+            ({"RANK": 0}, "RANK is set without WORLD_SIZE"),
+            ({"RANK": 2, "WORLD_SIZE": 2}, "RANK=2 does not fit WORLD_SIZE=2"),
+            ({"RANK": "one", "WORLD_SIZE": 2}, "RANK=one is not a number"),
+            ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is no port"),
+            ({"RANK": 0, "WORLD_SIZE": 2**31 - 1}, "more than the 65536 ranks"),
+            ({"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 2**31 - 1}, "LOCAL_RANK=2147483647 is out of range"),
+            ({"RANK": 0, "WORLD_SIZE": 1, "DDPSIM_JOB_TOKEN": 129 * "x"}, "the most it may have is 128"),
+        ):
             code, _, err = self.finish(self.start(variables=variables))
             self.assertEqual(code, 1)
             self.assertIn(reason, err)
@@ -345,8 +458,18 @@ class Real(unittest.TestCase):
 
     def test_a_rank_0_that_cannot_reach_itself_says_so_once(self):
         """Linux lets a program listen at a broadcast address, to which nobody can connect."""
-        code, _, err = self.finish(self.start("--timeout", 1, variables={
-            "RANK": 0, "WORLD_SIZE": 1, "MASTER_ADDR": "255.255.255.255", "MASTER_PORT": held_port(self.addCleanup)}))
+        code, _, err = self.finish(
+            self.start(
+                "--timeout",
+                1,
+                variables={
+                    "RANK": 0,
+                    "WORLD_SIZE": 1,
+                    "MASTER_ADDR": "255.255.255.255",
+                    "MASTER_PORT": held_port(self.addCleanup),
+                },
+            )
+        )
         self.assertEqual((code, len(err.splitlines())), (1, 1), err)
         self.assertIn("255.255.255.255", err)
 
@@ -362,8 +485,13 @@ class Real(unittest.TestCase):
     def test_only_regular_files_are_replaced_in_the_folder_of_results(self):
         secret = self.folder / "secret"
         secret.write_text("kept", encoding="utf-8")
-        plants = (lambda place: place.symlink_to(secret), lambda place: place.symlink_to(self.folder / "absent"),
-                  lambda place: place.symlink_to("/dev/null"), os.mkfifo, pathlib.Path.mkdir)
+        plants = (
+            lambda place: place.symlink_to(secret),
+            lambda place: place.symlink_to(self.folder / "absent"),
+            lambda place: place.symlink_to("/dev/null"),
+            os.mkfifo,
+            pathlib.Path.mkdir,
+        )
         for name in ("measurement.json", "measurement.csv", "all_reduce.txt", "default.timeline.json"):
             for number, plant in enumerate(plants):
                 with self.subTest(name=name, plant=number):
@@ -391,8 +519,12 @@ class Real(unittest.TestCase):
         (self.folder / "file").write_text("kept", encoding="utf-8")
         (self.folder / "dangling").symlink_to("nothing")
         (self.folder / "loop").symlink_to("loop")
-        for place, expected, reason in (("dangling", 2, "leads to no folder"), ("loop", 2, "leads to no folder"),
-                                        ("file/below", 1, "Not a directory"), (256 * "n", 1, "File name too long")):
+        for place, expected, reason in (
+            ("dangling", 2, "leads to no folder"),
+            ("loop", 2, "leads to no folder"),
+            ("file/below", 1, "Not a directory"),
+            (256 * "n", 1, "File name too long"),
+        ):
             code, _, err = self.finish(self.start("--ranks", 1, "--iterations", 1, "-o", place))
             self.assertEqual((code, len(err.splitlines())), (expected, 1), err)
             self.assertIn(reason, err)
@@ -408,16 +540,23 @@ class Real(unittest.TestCase):
 
 class Usage(unittest.TestCase):
     def run_real(self, *arguments):
-        return subprocess.run([BINARY, *arguments], capture_output=True, text=True, check=False, env=environment(),
-                              timeout=patience.seconds(60))
+        return subprocess.run(
+            [BINARY, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(),
+            timeout=patience.seconds(60),
+        )
 
     def test_what_cannot_be_is_refused(self):
         for arguments, code, reason in (
-                ([], 2, "workload is required"),
-                (["nothing.json"], 3 if "cpu-gloo" in BACKENDS else 1, ""),
-                (["resnet50-v100-b32", "--backend", "mpi"], 2, "is not one of cpu-gloo, c10d-gloo"),
-                (["resnet50-v100-b32", "--rank", "2"], 2, 'Did you mean "--ranks"?'),
-                (["resnet50-v100-b32", "--caps", "x"], 2 if "cpu-gloo" in BACKENDS else 1, "")):
+            ([], 2, "workload is required"),
+            (["nothing.json"], 3 if "cpu-gloo" in BACKENDS else 1, ""),
+            (["resnet50-v100-b32", "--backend", "mpi"], 2, "is not one of cpu-gloo, c10d-gloo"),
+            (["resnet50-v100-b32", "--rank", "2"], 2, 'Did you mean "--ranks"?'),
+            (["resnet50-v100-b32", "--caps", "x"], 2 if "cpu-gloo" in BACKENDS else 1, ""),
+        ):
             run = self.run_real(*arguments)
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertIn(reason, run.stderr)
@@ -425,7 +564,14 @@ class Usage(unittest.TestCase):
     def test_help_for_a_full_device_is_told(self):
         for argument in ("--help", "--version"):
             with open("/dev/full", "w", encoding="utf-8") as full:
-                run = subprocess.run([BINARY, argument], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=patience.seconds(60))
+                run = subprocess.run(
+                    [BINARY, argument],
+                    stdout=full,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    check=False,
+                    timeout=patience.seconds(60),
+                )
             self.assertEqual((run.returncode, run.stderr), (1, "ddpsim-real: cannot write to standard output\n"))
 
     def test_what_makes_no_sense_is_refused_once_and_leaves_nothing_behind(self):
@@ -436,24 +582,32 @@ class Usage(unittest.TestCase):
             file = pathlib.Path(folder) / "file"
             file.write_text("kept", encoding="utf-8")
             for arguments, reason in (
-                    (["--caps", "1,1.0"], "--caps: 1 is there twice"),
-                    (["--all-reduce", "4KiB,4096B"], "--all-reduce: 4096B is there twice"),
-                    (["--caps", "1", "--bucket-cap-mb", "2"], "--caps excludes --bucket-cap-mb"),
-                    (["--json", "--csv"], "--json excludes --csv"),
-                    (["--process-groups", "2", "--torch", "1.13"], "several process groups"),
-                    (["--static-graph", "--torch", "1.8"], "PyTorch 1.8 has no static_graph"),
-                    (["--warmup", "x"], "--warmup"),
-                    (["--ranks-per-process", "4"], "2 ranks are no multiple of 4"),
-                    (["--comm-hook", "powersgd"], "ddpsim-real runs none, fp16 and bf16"),
-                    (["--comm-hook", "fp32"], "not one of none, fp16, bf16, powersgd"),
-                    (["--comm-hook", "fp16", "--all-reduce", "5B"], "5B is no whole number of elements of 2 bytes"),
-                    (["--comm-hook", "fp16", "--torch", "1.7"], "PyTorch 1.7 has no fp16_compress_hook"),
-                    *([(["--backend", "c10d-gloo", "--no-broadcast-buffers", "--busy"], "--busy: "),
-                       (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--ranks-per-process", "2"],
-                        "a process per rank"),
-                       (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--comm-hook", "bf16"], "no bfloat16")]
-                      if "c10d-gloo" in BACKENDS else []),
-                    (["-o", str(file)], "is a file; name a folder")):
+                (["--caps", "1,1.0"], "--caps: 1 is there twice"),
+                (["--all-reduce", "4KiB,4096B"], "--all-reduce: 4096B is there twice"),
+                (["--caps", "1", "--bucket-cap-mb", "2"], "--caps excludes --bucket-cap-mb"),
+                (["--json", "--csv"], "--json excludes --csv"),
+                (["--process-groups", "2", "--torch", "1.13"], "several process groups"),
+                (["--static-graph", "--torch", "1.8"], "PyTorch 1.8 has no static_graph"),
+                (["--warmup", "x"], "--warmup"),
+                (["--ranks-per-process", "4"], "2 ranks are no multiple of 4"),
+                (["--comm-hook", "powersgd"], "ddpsim-real runs none, fp16 and bf16"),
+                (["--comm-hook", "fp32"], "not one of none, fp16, bf16, powersgd"),
+                (["--comm-hook", "fp16", "--all-reduce", "5B"], "5B is no whole number of elements of 2 bytes"),
+                (["--comm-hook", "fp16", "--torch", "1.7"], "PyTorch 1.7 has no fp16_compress_hook"),
+                *(
+                    [
+                        (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--busy"], "--busy: "),
+                        (
+                            ["--backend", "c10d-gloo", "--no-broadcast-buffers", "--ranks-per-process", "2"],
+                            "a process per rank",
+                        ),
+                        (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--comm-hook", "bf16"], "no bfloat16"),
+                    ]
+                    if "c10d-gloo" in BACKENDS
+                    else []
+                ),
+                (["-o", str(file)], "is a file; name a folder"),
+            ):
                 if "-o" not in arguments:
                     arguments = [*arguments, "-o", str(out)]
                 run = self.run_real("resnet50-v100-b32", "--ranks", "2", "--iterations", "1", *arguments)
@@ -488,8 +642,14 @@ class Outputs(unittest.TestCase):
                 place.write_text(json.dumps(workload()), encoding="utf-8")
                 link = pathlib.Path(folder, "w.json")
                 link.symlink_to(name)
-                run = subprocess.run([BINARY, link, "--backend", backend, "--ranks", "1", "-o", folder], capture_output=True, text=True,
-                                     env=environment(), check=False, timeout=patience.seconds(60))
+                run = subprocess.run(
+                    [BINARY, link, "--backend", backend, "--ranks", "1", "-o", folder],
+                    capture_output=True,
+                    text=True,
+                    env=environment(),
+                    check=False,
+                    timeout=patience.seconds(60),
+                )
                 self.assertEqual(run.returncode, 2, run.stderr)
                 self.assertIn(f"{name}: this is the input", run.stderr)
                 self.assertEqual(place.read_text(encoding="utf-8"), json.dumps(workload()))
@@ -498,8 +658,13 @@ class Outputs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             place = pathlib.Path(folder, "w.json")
             place.write_text(json.dumps({"schema": "x\x1b[31m\u202e\x9b", "parameters\0": []}), encoding="utf-8")
-            run = subprocess.run([BINARY, place, "--backend", "x\x1b[31m\u202e", "--ranks", "1"], capture_output=True, env=environment(),
-                                 check=False, timeout=patience.seconds(60))
+            run = subprocess.run(
+                [BINARY, place, "--backend", "x\x1b[31m\u202e", "--ranks", "1"],
+                capture_output=True,
+                env=environment(),
+                check=False,
+                timeout=patience.seconds(60),
+            )
             for text in (run.stdout, run.stderr):
                 self.assertNotRegex(text.decode(), "[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 

@@ -1,6 +1,6 @@
 """Strangers at the port of a running job: the job ends well, and they cost rank 0 next to nothing.
 
-    DDPSIM_REAL_BIN=build/release/real/ddpsim-real python3 -m unittest -v test_store_attacks"""
+DDPSIM_REAL_BIN=build/release/real/ddpsim-real python3 -m unittest -v test_store_attacks"""
 
 import contextlib
 import json
@@ -41,9 +41,18 @@ class Attackers:
         self.port = port
         self.over = threading.Event()
         self.connections = 0
-        self.threads = [threading.Thread(target=run) for run in (
-            self.sends_a_kibibyte_a_second, self.announces_much_and_waits, self.scans, self.says_garbage, self.cuts_off,
-            self.crowds, self.plays_a_rank)]
+        self.threads = [
+            threading.Thread(target=run)
+            for run in (
+                self.sends_a_kibibyte_a_second,
+                self.announces_much_and_waits,
+                self.scans,
+                self.says_garbage,
+                self.cuts_off,
+                self.crowds,
+                self.plays_a_rank,
+            )
+        ]
 
     def __enter__(self):
         for thread in self.threads:
@@ -71,6 +80,7 @@ class Attackers:
             stranger.sendall(struct.pack("<I", 1 << 29))
             while not self.over.wait(1):
                 stranger.sendall(b"x" * 1024)
+
         self.each_time(act)
 
     def announces_much_and_waits(self):
@@ -79,33 +89,48 @@ class Attackers:
                 for one in [stranger, *(others.enter_context(self.connect()) for _ in range(3))]:
                     one.sendall(struct.pack("<Q", 400 << 20))
                 stranger.recv(1)
+
         self.each_time(act)
 
     def scans(self):
         self.each_time(lambda stranger: None, pause=0.002)
 
     def says_garbage(self):
-        rubbish = iter([b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"\0" * 4096, b"\xff" * 4096, b"\x80" * 65536,
-                        message("set", "key", "x"), message("end", "\x1b[2Jowned"), message(*"abcdefg")] * 10_000)
+        rubbish = iter(
+            [
+                b"GET / HTTP/1.1\r\n\r\n",
+                b"\x16\x03\x01\x02\x00\x01",
+                b"\0" * 4096,
+                b"\xff" * 4096,
+                b"\x80" * 65536,
+                message("set", "key", "x"),
+                message("end", "\x1b[2Jowned"),
+                message(*"abcdefg"),
+            ]
+            * 10_000
+        )
         self.each_time(lambda stranger: (stranger.sendall(next(rubbish)), stranger.recv(64)))
 
     def cuts_off(self):
         whole = hello(TOKEN)
         cuts = iter(list(range(1, len(whole))) * 100)
-        self.each_time(lambda stranger: stranger.sendall(whole[:next(cuts)]), pause=0.01)
+        self.each_time(lambda stranger: stranger.sendall(whole[: next(cuts)]), pause=0.01)
 
     def crowds(self):
         def act(_stranger):
             with contextlib.ExitStack() as crowd:
                 for _ in range(300):
                     crowd.enter_context(self.connect())
+
         self.each_time(act, pause=0.2)
 
     def plays_a_rank(self):
         tokens = iter(["", "guess", TOKEN[:-1], TOKEN + "x", "\x1b[31m"] * 100_000)
+
         def act(stranger):
             stranger.sendall(hello(next(tokens), rank=0) + message("end", "the impostor says so"))
             stranger.recv(256)
+
         self.each_time(act, pause=0.01)
 
 
@@ -116,8 +141,11 @@ def listening_sockets(pid):
         with contextlib.suppress(OSError):
             found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(descriptor))
             inodes |= {found[1]} if found else set()
-    rows = [row.split() for name in ("tcp", "tcp6") for row in pathlib.Path(f"/proc/{pid}/net/{name}").read_text(
-        encoding="utf-8").splitlines()[1:]]
+    rows = [
+        row.split()
+        for name in ("tcp", "tcp6")
+        for row in pathlib.Path(f"/proc/{pid}/net/{name}").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     return [tuple(row[1].split(":")) for row in rows if row[3] == "0A" and row[9] in inodes]
 
 
@@ -135,19 +163,41 @@ class StoreAttacks(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        (self.folder / "small.json").write_text(json.dumps({
-            "schema": "ddpsim.workload/1", "name": "small",
-            "parameters": [{"name": f"p{i}", "shape": [5000], "dtype": "float32"} for i in range(3)],
-            "forward": {"duration_us": 1000},
-            "backward": {"duration_us": 150_000, "ready": [{"parameter": i, "at_us": 150_000} for i in (2, 1, 0)]}}),
-            encoding="utf-8")
+        (self.folder / "small.json").write_text(
+            json.dumps(
+                {
+                    "schema": "ddpsim.workload/1",
+                    "name": "small",
+                    "parameters": [{"name": f"p{i}", "shape": [5000], "dtype": "float32"} for i in range(3)],
+                    "forward": {"duration_us": 1000},
+                    "backward": {
+                        "duration_us": 150_000,
+                        "ready": [{"parameter": i, "at_us": 150_000} for i in (2, 1, 0)],
+                    },
+                }
+            ),
+            encoding="utf-8",
+        )
 
     def rank(self, rank, port):
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM_", "OMPI_", "PMI"))}
-        environment |= {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-                        "DDPSIM_JOB_TOKEN": TOKEN}
-        process = subprocess.Popen([BINARY, "small.json", "--iterations", "6", "--timeout", str(patience.seconds(60)), "--json"],
-                                   cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        environment = {
+            key: value for key, value in os.environ.items() if not key.startswith(("SLURM_", "OMPI_", "PMI"))
+        }
+        environment |= {
+            "RANK": str(rank),
+            "WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+            "DDPSIM_JOB_TOKEN": TOKEN,
+        }
+        process = subprocess.Popen(
+            [BINARY, "small.json", "--iterations", "6", "--timeout", str(patience.seconds(60)), "--json"],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(process.kill)
         return process
 
@@ -160,11 +210,13 @@ class StoreAttacks(unittest.TestCase):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 listens = True
         largest = [0.0]
+
         def watch():
             while zero.poll() is None:
                 largest[0] = max(largest[0], largest_resident_mib(zero.pid))
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     zero.wait(timeout=0.05)
+
         with attackers(port) if attackers else contextlib.nullcontext() as crowd:
             while crowd and crowd.connections < 2000 and zero.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -188,8 +240,13 @@ class StoreAttacks(unittest.TestCase):
         self.assertLess(attacked - alone, MOST_MIB)
 
     def test_ranks_started_here_meet_on_loopback_by_a_token_of_their_own(self):
-        job = subprocess.Popen([BINARY, "small.json", "--ranks", "2", "--iterations", "1000"], cwd=self.folder,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        job = subprocess.Popen(
+            [BINARY, "small.json", "--ranks", "2", "--iterations", "1000"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(job.communicate)
         self.addCleanup(job.terminate)
         sockets = []
@@ -201,7 +258,10 @@ class StoreAttacks(unittest.TestCase):
         answers = []
         for _, port in sockets:
             # One of them is gloo's, which may be gone by now, or say nothing.
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(port, 16)), timeout=patience.seconds(5)) as stranger:
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", int(port, 16)), timeout=patience.seconds(5)) as stranger,
+            ):
                 stranger.sendall(hello("", rank=1))
                 answers.append(stranger.recv(256))
         self.assertTrue(any(b"rank 0 belongs to another job" in answer for answer in answers), answers)

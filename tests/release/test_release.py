@@ -56,13 +56,18 @@ class Release(unittest.TestCase):
                 yield target
 
     def answers(self, target, program):
-        step = run(*emulated(target), program, "simulate", "resnet50-v100-b32", "2xv100-nvlink", "--quiet", cwd=self.folder)
+        step = run(
+            *emulated(target), program, "simulate", "resnet50-v100-b32", "2xv100-nvlink", "--quiet", cwd=self.folder
+        )
         self.assertTrue(step.startswith("resnet50-v100-b32 on 2xv100-nvlink, 2 GPUs: 98 ms a step"), step)
 
     def test_every_file_has_its_checksum(self):
         stated = dict(reversed(line.split("  ")) for line in (RELEASE / "SHA256SUMS").read_text().splitlines())
-        there = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-                 for path in RELEASE.iterdir() if path.name != "SHA256SUMS"}
+        there = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in RELEASE.iterdir()
+            if path.name != "SHA256SUMS"
+        }
         self.assertEqual(stated, there)
 
     def unpacked(self, target):
@@ -74,9 +79,13 @@ class Release(unittest.TestCase):
     def test_the_tarball_answers_with_manual_completions_and_licences_beside(self):
         for target in self.each_target():
             prefix = self.unpacked(target)
-            for place in ("share/man/man1/ddpsim-tune.1", "share/bash-completion/completions/ddpsim",
-                          "share/zsh/site-functions/_ddpsim", "share/fish/vendor_completions.d/ddpsim.fish",
-                          "share/doc/ddpsim/libraries.txt"):
+            for place in (
+                "share/man/man1/ddpsim-tune.1",
+                "share/bash-completion/completions/ddpsim",
+                "share/zsh/site-functions/_ddpsim",
+                "share/fish/vendor_completions.d/ddpsim.fish",
+                "share/doc/ddpsim/libraries.txt",
+            ):
                 self.assertTrue((prefix / place).is_file(), place)
             self.answers(target, prefix / "bin/ddpsim")
 
@@ -87,7 +96,9 @@ class Release(unittest.TestCase):
             needed = re.findall(r"\(NEEDED\)\s+Shared library: \[([^]]+)\]", dynamic)
             of_glibc = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux[-\w]*)\.so")
             self.assertEqual([name for name in needed if not of_glibc.match(name)], [])
-            versions = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([0-9.]+)", dynamic)}
+            versions = {
+                tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([0-9.]+)", dynamic)
+            }
             self.assertTrue(versions)
             self.assertLessEqual(max(versions)[:2], OLDEST_GLIBC)
             self.assertNotIn(str(ROOT).encode(), program.read_bytes())
@@ -107,7 +118,9 @@ class Release(unittest.TestCase):
         for target in self.each_target():
             wheel = the_one(f"ddpsim-*-py3-none-*.manylinux_2_17_{target}.whl")
             said = run(TOOLS, "-m", "auditwheel", "show", wheel)
-            self.assertRegex(" ".join(said.split()), f'consistent with the following platform tag: "manylinux_2_17_{target}"')
+            self.assertRegex(
+                " ".join(said.split()), f'consistent with the following platform tag: "manylinux_2_17_{target}"'
+            )
             place = self.folder / f"environment-{target}"
             run(sys.executable, "-m", "venv", place)
             if target != platform.machine():  # pip would refuse it here
@@ -122,8 +135,25 @@ class Release(unittest.TestCase):
     def test_the_bill_of_materials_names_each_part_and_its_licence(self):
         bill = json.loads(the_one("ddpsim-*.cdx.json").read_text())
         parts = {part["name"]: part for part in bill["components"]}
-        self.assertEqual(set(parts), {"fmt", "nlohmann-json", "CLI11", "protozero", "Boost", "Eigen", "zlib", "simdjson",
-                                      "pugixml", "SQLite", "libc++", "libc++abi", "libunwind", "zig-compiler-rt"})
+        self.assertEqual(
+            set(parts),
+            {
+                "fmt",
+                "nlohmann-json",
+                "CLI11",
+                "protozero",
+                "Boost",
+                "Eigen",
+                "zlib",
+                "simdjson",
+                "pugixml",
+                "SQLite",
+                "libc++",
+                "libc++abi",
+                "libunwind",
+                "zig-compiler-rt",
+            },
+        )
         prefix = self.unpacked(TARGETS[0])
         texts = (prefix / "share/doc/ddpsim/libraries.txt").read_text()
         for name, part in parts.items():

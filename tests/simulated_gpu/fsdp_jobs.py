@@ -55,13 +55,31 @@ class Job:
         for k, (_, _, duration) in enumerate(named):
             at = round(at + duration, 3)
             ready.append({"parameter": len(named) - 1 - k, "at_us": at})
-        host = {"launches": {"forward": EVERYWHERE, "backward": [1] * len(named), "optimizer": 1},
-                "launch_cost": {"forward_us": 0, "backward_us": 0, "optimizer_us": 0}, "steps_ahead": 1,
-                "costs": {"hook_us": 0, "copy_us": 0, "comm_hook_us": 0, "collective_us": self.collective_us, "search_us": 0}}
-        return {"schema": "ddpsim.workload/1", "name": "random", "gpu": "V100", "torch": "2.13",
-                "parameters": [{"name": name, "shape": [elements], "dtype": "float32"} for name, elements, _ in reversed(named)],
-                "forward": {"duration_us": FORWARD_SHARE * at}, "backward": {"duration_us": at, "ready": ready},
-                "optimizer": {"duration_us": self.optimizer_us}, "host": host}
+        host = {
+            "launches": {"forward": EVERYWHERE, "backward": [1] * len(named), "optimizer": 1},
+            "launch_cost": {"forward_us": 0, "backward_us": 0, "optimizer_us": 0},
+            "steps_ahead": 1,
+            "costs": {
+                "hook_us": 0,
+                "copy_us": 0,
+                "comm_hook_us": 0,
+                "collective_us": self.collective_us,
+                "search_us": 0,
+            },
+        }
+        return {
+            "schema": "ddpsim.workload/1",
+            "name": "random",
+            "gpu": "V100",
+            "torch": "2.13",
+            "parameters": [
+                {"name": name, "shape": [elements], "dtype": "float32"} for name, elements, _ in reversed(named)
+            ],
+            "forward": {"duration_us": FORWARD_SHARE * at},
+            "backward": {"duration_us": at, "ready": ready},
+            "optimizer": {"duration_us": self.optimizer_us},
+            "host": host,
+        }
 
     def scheme_words(self):
         words = dict(self.options, wrap="layers.*")
@@ -107,15 +125,28 @@ class Job:
         return hooks * HOOK_US + collectives * self.collective_us
 
     def driver_lines(self, steps):
-        keys = {"scheme": self.scheme, "ranks": self.ranks, "group": self.group, "steps": steps, "steps_ahead": 1,
-                "micro_batches": self.micro_batches, "hook_us": HOOK_US, "wake_us": self.cluster["gpu_costs"]["event_latency_us"], "collective_us": self.collective_us,
-                "optimizer_us": self.optimizer_us * self.stepped()}
+        keys = {
+            "scheme": self.scheme,
+            "ranks": self.ranks,
+            "group": self.group,
+            "steps": steps,
+            "steps_ahead": 1,
+            "micro_batches": self.micro_batches,
+            "hook_us": HOOK_US,
+            "wake_us": self.cluster["gpu_costs"]["event_latency_us"],
+            "collective_us": self.collective_us,
+            "optimizer_us": self.optimizer_us * self.stepped(),
+        }
         for key, value in self.options.items():
             keys[key] = {"true": 1, "false": 0}.get(value, value)
         if self.offloads():
             rate = keys.pop("cpu_rate")
             keys.pop("pcie")
-            keys |= {"copy_us": COPY_US, "add_ns_per_byte": 3 / rate, "optimizer_us": 3 * self.stepped_bytes() / rate / 1e3}
+            keys |= {
+                "copy_us": COPY_US,
+                "add_ns_per_byte": 3 / rate,
+                "optimizer_us": 3 * self.stepped_bytes() / rate / 1e3,
+            }
         if "reduce_dtype" not in keys:
             keys["reduce_dtype"] = keys.get("param_dtype", "fp32")
         lines = [f"{key} {value}" for key, value in keys.items()]
@@ -127,10 +158,14 @@ class Job:
 
 def units(draw):
     """One to eight, of which the first and the last may be the root's."""
+
     def unit(name):
-        parameters = [(draw.choice(ELEMENTS) + draw.randrange(50), 2 * draw.choice((10, 45, 200, 800)))
-                      for _ in range(draw.choice((1, 1, 2, 3)))]
+        parameters = [
+            (draw.choice(ELEMENTS) + draw.randrange(50), 2 * draw.choice((10, 45, 200, 800)))
+            for _ in range(draw.choice((1, 1, 2, 3)))
+        ]
         return Unit(name, parameters)
+
     found = [unit(f"layers.{i}") for i in range(draw.randrange(1, 9))]
     if draw.random() < 0.7:
         found.insert(0, unit("first"))
@@ -163,8 +198,11 @@ def job(seed, scheme, offload=False):
     hybrid = nodes > 1
     options = {}
     if scheme == "fsdp1":
-        options["strategy"] = draw.choice(("hybrid_shard", "hybrid_shard_zero2") if hybrid else
-                                          ("full_shard", "full_shard", "full_shard", "shard_grad_op", "no_shard"))
+        options["strategy"] = draw.choice(
+            ("hybrid_shard", "hybrid_shard_zero2")
+            if hybrid
+            else ("full_shard", "full_shard", "full_shard", "shard_grad_op", "no_shard")
+        )
         options["backward_prefetch"] = draw.choice(("pre", "pre", "post", "none"))
         options["forward_prefetch"] = draw.choice(("false", "false", "true"))
         options["limit_all_gathers"] = draw.choice(("true", "true", "false"))
@@ -182,9 +220,22 @@ def job(seed, scheme, offload=False):
             options["no_sync"] = "true"
         if scheme == "fsdp2" and options["no_sync"] == "true" and "reduce_dtype" in options:
             del options["reduce_dtype"]  # accumulated in another type: the driver does not
-    drawn = Job(seed=seed, scheme=scheme, options=options, units=units(draw), ranks=nodes * gpus, group=gpus if hybrid else nodes * gpus,
-                micro_batches=micro_batches, optimizer_us=draw.randrange(50, 900), collective_us=us(draw, 20, 60),
-                cluster=cluster(draw, nodes, gpus))
+    drawn = Job(
+        seed=seed,
+        scheme=scheme,
+        options=options,
+        units=units(draw),
+        ranks=nodes * gpus,
+        group=gpus if hybrid else nodes * gpus,
+        micro_batches=micro_batches,
+        optimizer_us=draw.randrange(50, 900),
+        collective_us=us(draw, 20, 60),
+        cluster=cluster(draw, nodes, gpus),
+    )
     if offload:  # a copy reads and writes on the simulated GPU what it carries over PCIe
-        options |= {"cpu_offload": "true", "pcie": drawn.cluster["gpu_costs"]["copy_gbps"] / 2, "cpu_rate": draw.randrange(1, 40)}
+        options |= {
+            "cpu_offload": "true",
+            "pcie": drawn.cluster["gpu_costs"]["copy_gbps"] / 2,
+            "cpu_rate": draw.randrange(1, 40),
+        }
     return drawn

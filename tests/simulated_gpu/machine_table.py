@@ -20,9 +20,15 @@ def table(cluster, workload, all_reduce_us):
         raise ValueError("ddpsim-real is a step ahead, and no further")
     kernel = ns(gpu["copy_us"]) + ns(gpu["gap_us"])
     rows = {
-        "launch_ns": ns(launch), "collective_launch_ns": ns(costs["collective_us"]), "event_ns": 0, "call_ns": 0, "clock_ns": CLOCK_NS,
-        "kernel_ns": kernel, "copy_bytes_per_ns": gpu["copy_gbps"],
-        "launch_latency_ns": ns(gpu["launch_latency_us"]), "event_latency_ns": ns(gpu["event_latency_us"]),
+        "launch_ns": ns(launch),
+        "collective_launch_ns": ns(costs["collective_us"]),
+        "event_ns": 0,
+        "call_ns": 0,
+        "clock_ns": CLOCK_NS,
+        "kernel_ns": kernel,
+        "copy_bytes_per_ns": gpu["copy_gbps"],
+        "launch_latency_ns": ns(gpu["launch_latency_us"]),
+        "event_latency_ns": ns(gpu["event_latency_us"]),
         # sim's round trip takes a launch of a collective and its latency; in it the map comes back, and a copy is launched.
         "wake_ns": ns(costs["collective_us"]) - kernel - ns(launch),
     }

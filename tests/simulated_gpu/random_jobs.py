@@ -19,12 +19,16 @@ class Job:
     unused: set
 
     def __str__(self):
-        return f"{self.ranks} ranks, cap {self.cap}, hook {self.hook} {' '.join(self.options)}, {len(self.unused)} unused"
+        return (
+            f"{self.ranks} ranks, cap {self.cap}, hook {self.hook} {' '.join(self.options)}, {len(self.unused)} unused"
+        )
 
 
 def parameters(draw):
-    return [{"name": f"p{i}", "shape": [draw.choice(ELEMENTS) + draw.randrange(50)], "dtype": "float32"}
-            for i in range(draw.randrange(2, 14))]
+    return [
+        {"name": f"p{i}", "shape": [draw.choice(ELEMENTS) + draw.randrange(50)], "dtype": "float32"}
+        for i in range(draw.randrange(2, 14))
+    ]
 
 
 def workload(draw, unused, accumulate):
@@ -39,10 +43,17 @@ def workload(draw, unused, accumulate):
             at += draw.choice((20, 90, 400))
             ready.append({"parameter": parameter, "at_us": at})
     tail = draw.randrange(0, 50) if accumulate == 1 else 0  # a file counts no kernels behind the last gradient
-    job = {"schema": "ddpsim.workload/1", "name": "random", "gpu": "V100", "torch": "2.8", "parameters": named,
-           "forward": {"duration_us": 200 + draw.randrange(3000)},
-           "backward": {"duration_us": at + tail, "ready": ready},
-           "optimizer": {"duration_us": draw.randrange(1, 400)}, "host": host(draw, len(ready))}
+    job = {
+        "schema": "ddpsim.workload/1",
+        "name": "random",
+        "gpu": "V100",
+        "torch": "2.8",
+        "parameters": named,
+        "forward": {"duration_us": 200 + draw.randrange(3000)},
+        "backward": {"duration_us": at + tail, "ready": ready},
+        "optimizer": {"duration_us": draw.randrange(1, 400)},
+        "host": host(draw, len(ready)),
+    }
     return job, left_out
 
 
@@ -55,10 +66,18 @@ def host(draw, gradients):
     """What ddpsim-real's is like: any launch takes as long, a hook is one, a compression hook three of them, and it is a step
     ahead of its GPU."""
     launch = us(draw, 0.2, 8)
-    return {"launches": {"forward": 1, "backward": [1] * gradients, "optimizer": 1},
-            "launch_cost": {f"{part}_us": launch for part in ("forward", "backward", "optimizer")}, "steps_ahead": 1,
-            "costs": {"hook_us": launch, "copy_us": launch, "comm_hook_us": round(3 * launch, 3), "collective_us": us(draw, 20, 60),
-                      "search_us": 0}}
+    return {
+        "launches": {"forward": 1, "backward": [1] * gradients, "optimizer": 1},
+        "launch_cost": {f"{part}_us": launch for part in ("forward", "backward", "optimizer")},
+        "steps_ahead": 1,
+        "costs": {
+            "hook_us": launch,
+            "copy_us": launch,
+            "comm_hook_us": round(3 * launch, 3),
+            "collective_us": us(draw, 20, 60),
+            "search_us": 0,
+        },
+    }
 
 
 def cluster(draw, ranks):
@@ -66,20 +85,59 @@ def cluster(draw, ranks):
     node = {"gpus": ranks, "gpu": "V100"}
     if ranks > 1:
         node["interconnect"] = {"kind": "nvlink", "links_per_gpu": ranks - 1, "per_link": "25GBps", "layout": "mesh"}
-    constants = {"launch_us": draw.uniform(5, 15), "start_us": [0, draw.uniform(5, 15), draw.uniform(10, 20)],
-                 "local_us": [draw.uniform(0.5, 2), draw.uniform(1, 3), draw.uniform(2, 5)], "hop_us": [6, 12.3, 30],
-                 "rendezvous_us": 0, "channel_us": draw.uniform(0, 1), "local_share": draw.uniform(0.6, 0.95), "nic_share": 0.697,
-                 "single_gpu_per_node": 0.66, "ll_gbps": 5.69, "ll128_gbps": 7.23, "nvls_start_us": 31, "nvls_wave_us": 2.3,
-                 "nvls_share": 0.707, "overlap": 2.52, "per_channel_start_us": 0.218, "ring_ends": 0.49, "tree_share": 1,
-                 "ll_share": 0.35, "hop_growth": [0.11, 0.057, 0.02]}
+    constants = {
+        "launch_us": draw.uniform(5, 15),
+        "start_us": [0, draw.uniform(5, 15), draw.uniform(10, 20)],
+        "local_us": [draw.uniform(0.5, 2), draw.uniform(1, 3), draw.uniform(2, 5)],
+        "hop_us": [6, 12.3, 30],
+        "rendezvous_us": 0,
+        "channel_us": draw.uniform(0, 1),
+        "local_share": draw.uniform(0.6, 0.95),
+        "nic_share": 0.697,
+        "single_gpu_per_node": 0.66,
+        "ll_gbps": 5.69,
+        "ll128_gbps": 7.23,
+        "nvls_start_us": 31,
+        "nvls_wave_us": 2.3,
+        "nvls_share": 0.707,
+        "overlap": 2.52,
+        "per_channel_start_us": 0.218,
+        "ring_ends": 0.49,
+        "tree_share": 1,
+        "ll_share": 0.35,
+        "hop_growth": [0.11, 0.057, 0.02],
+    }
     spread = {"small": 0.1, "middle": 0.1, "large": 0.1}
-    log = {"source": "drawn", "nodes": 1, "gpus_per_node": ranks, "nccl": "2.18.3", "smallest_bytes": 8,
-           "largest_bytes": 1 << 30, "left_out_error_percent": 5}
-    gpu = {"copy_us": us(draw, 1, 3), "gap_us": us(draw, 0, 2), "copy_gbps": draw.randrange(200, 2000),
-           "launch_latency_us": us(draw, 3, 15), "event_latency_us": us(draw, 0.5, 4)}
-    return {"schema": "ddpsim.cluster/1", "name": "drawn", "nodes": 1, "node": node, "gpu_costs": gpu,
-            "calibration": {"constants": constants, "residual_deviation": spread, "repeatability": spread, "logs": [log],
-                            "correction": []}}
+    log = {
+        "source": "drawn",
+        "nodes": 1,
+        "gpus_per_node": ranks,
+        "nccl": "2.18.3",
+        "smallest_bytes": 8,
+        "largest_bytes": 1 << 30,
+        "left_out_error_percent": 5,
+    }
+    gpu = {
+        "copy_us": us(draw, 1, 3),
+        "gap_us": us(draw, 0, 2),
+        "copy_gbps": draw.randrange(200, 2000),
+        "launch_latency_us": us(draw, 3, 15),
+        "event_latency_us": us(draw, 0.5, 4),
+    }
+    return {
+        "schema": "ddpsim.cluster/1",
+        "name": "drawn",
+        "nodes": 1,
+        "node": node,
+        "gpu_costs": gpu,
+        "calibration": {
+            "constants": constants,
+            "residual_deviation": spread,
+            "repeatability": spread,
+            "logs": [log],
+            "correction": [],
+        },
+    }
 
 
 def job(seed):
@@ -89,4 +147,12 @@ def job(seed):
     ranks = draw.choice(RANKS)
     timed, left_out = workload(draw, bool(mode) and draw.random() < 0.6, accumulate)
     options = ([mode] if mode else []) + (["--accumulate", str(accumulate)] if accumulate > 1 else [])
-    return Job(timed, cluster(draw, ranks), ranks, draw.choice(CAPS), draw.choice(("none", "none", "fp16", "bf16")), options, left_out)
+    return Job(
+        timed,
+        cluster(draw, ranks),
+        ranks,
+        draw.choice(CAPS),
+        draw.choice(("none", "none", "fp16", "bf16")),
+        options,
+        left_out,
+    )

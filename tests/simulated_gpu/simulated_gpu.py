@@ -18,20 +18,28 @@ LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
 LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES")
 
 WORKLOAD = {
-    "schema": "ddpsim.workload/1", "name": "tiny",
+    "schema": "ddpsim.workload/1",
+    "name": "tiny",
     "parameters": [{"name": f"p{i}", "shape": [10 * (i + 1) + i % 2], "dtype": "float32"} for i in range(4)],
     "buffers": [{"dtype": "float32", "bytes": 80, "tensors": 2}],
     "forward": {"duration_us": 100},
     "backward": {"duration_us": 200, "ready": [{"parameter": i, "at_us": 50 * (4 - i)} for i in (3, 2, 1, 0)]},
 }
 
+
 def leaving_out(*parameters):
     """Where the backward of each rank has no gradient of these."""
     ranks = []
     for rank, unused in enumerate(parameters):
         ready = [event for event in WORKLOAD["backward"]["ready"] if event["parameter"] not in unused]
-        ranks.append({"rank": rank, "forward": WORKLOAD["forward"], "backward": {"duration_us": 200, "ready": ready},
-                      "recorded_with": {"world_size": len(parameters)}})
+        ranks.append(
+            {
+                "rank": rank,
+                "forward": WORKLOAD["forward"],
+                "backward": {"duration_us": 200, "ready": ready},
+                "recorded_with": {"world_size": len(parameters)},
+            }
+        )
     return {**WORKLOAD, **{key: ranks[0][key] for key in ("backward", "recorded_with")}, "ranks": ranks}
 
 
@@ -45,10 +53,15 @@ FRAMES = 3  # of a place, as in machine.hpp
 
 def callers(program, offsets, most=None):
     """The functions that these return addresses lie in, innermost first; also those that the compiler has inlined."""
-    places = [f"{int(offset, 16) - 1:x}" for offset in offsets if int(offset, 16) > 0]  # a thread may begin two calls above
-    lines = subprocess.run(["addr2line", "-f", "-i", "-C", "-e", program, *places], capture_output=True, text=True,
-                           check=True).stdout.splitlines()[::2]
-    return " < ".join(re.sub(r"\(.*|ddpsim::|fsdp::", "", line.replace("(anonymous namespace)::", "")) for line in lines[:most])
+    places = [
+        f"{int(offset, 16) - 1:x}" for offset in offsets if int(offset, 16) > 0
+    ]  # a thread may begin two calls above
+    lines = subprocess.run(
+        ["addr2line", "-f", "-i", "-C", "-e", program, *places], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[::2]
+    return " < ".join(
+        re.sub(r"\(.*|ddpsim::|fsdp::", "", line.replace("(anonymous namespace)::", "")) for line in lines[:most]
+    )
 
 
 class OnSimulatedGpu(unittest.TestCase):
@@ -60,13 +73,23 @@ class OnSimulatedGpu(unittest.TestCase):
         (self.folder / "unused.json").write_text(json.dumps(UNUSED), encoding="utf-8")
 
     def environment(self, **variables):
-        clean = {key: value for key, value in os.environ.items()
-                 if key not in LAUNCHERS and not key.startswith("SIMULATED_GPU_")}
+        clean = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in LAUNCHERS and not key.startswith("SIMULATED_GPU_")
+        }
         return {**clean, "LD_LIBRARY_PATH": LIBRARIES, **{key: str(value) for key, value in variables.items()}}
 
     def start(self, *arguments, workload="tiny.json", timeout=patience.seconds(240), **variables):
-        return subprocess.run([PROGRAM, workload, "--backend", "cuda-nccl", *arguments], cwd=self.folder, timeout=timeout,
-                              env=self.environment(**variables), capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [PROGRAM, workload, "--backend", "cuda-nccl", *arguments],
+            cwd=self.folder,
+            timeout=timeout,
+            env=self.environment(**variables),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def run_well(self, *arguments, **variables):
         run = self.start(*arguments, **variables)
@@ -75,26 +98,50 @@ class OnSimulatedGpu(unittest.TestCase):
 
     def run_threads(self, *arguments, **variables):
         """Both ranks in the process that is started: nothing is forked, so seeds cost least."""
-        return self.run_well("--ranks-per-process", "2", *arguments, RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1",
-                             MASTER_PORT=held_port(self.addCleanup), LD_BIND_NOW=1, **variables)
+        return self.run_well(
+            "--ranks-per-process",
+            "2",
+            *arguments,
+            RANK=0,
+            WORLD_SIZE=1,
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=held_port(self.addCleanup),
+            LD_BIND_NOW=1,
+            **variables,
+        )
 
     def started_apart(self, out, *arguments, port, local_ranks=(0, 1), **variables):
         """What each of two ranks said that a launcher would start, and its exit code; `local_ranks` None: it does not number them."""
-        common = dict(variables, SIMULATED_GPU_MACHINE=self.folder / f"machine-{out}", SIMULATED_GPU_PROCESSES=2, WORLD_SIZE=2,
-                      MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        common = dict(
+            variables,
+            SIMULATED_GPU_MACHINE=self.folder / f"machine-{out}",
+            SIMULATED_GPU_PROCESSES=2,
+            WORLD_SIZE=2,
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=port,
+        )
         steps = () if "--iterations" in arguments else SHORT
         ranks = []
         for rank in (0, 1):
             local_rank = {} if local_ranks is None else {"LOCAL_RANK": local_ranks[rank]}
-            ranks.append(subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", *steps, *arguments, "-o", out], cwd=self.folder,
-                                          env=self.environment(RANK=rank, **local_rank, **common), stdout=subprocess.DEVNULL,
-                                          stderr=subprocess.PIPE, text=True))
+            ranks.append(
+                subprocess.Popen(
+                    [PROGRAM, "tiny.json", "--backend", "cuda-nccl", *steps, *arguments, "-o", out],
+                    cwd=self.folder,
+                    env=self.environment(RANK=rank, **local_rank, **common),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
         return [(rank.communicate(timeout=patience.seconds(60))[1], rank.returncode) for rank in ranks]
 
     def written(self, folder):
         """What a job wrote, byte for byte, but for the folder's name."""
-        return {file.name: file.read_bytes().replace(folder.encode(), b"OUT")
-                for file in sorted((self.folder / folder).iterdir())}
+        return {
+            file.name: file.read_bytes().replace(folder.encode(), b"OUT")
+            for file in sorted((self.folder / folder).iterdir())
+        }
 
     def timelines(self, folder):
         for file in sorted((self.folder / folder).glob("*.timeline.json")):
@@ -118,4 +165,3 @@ class OnSimulatedGpu(unittest.TestCase):
                     if reduce["start_us"] < launch["start_us"]:
                         found.append(f"{name}: bucket {bucket} begins before its launch")
         return found
-

@@ -24,13 +24,24 @@ MODES = {
     "two processes, a queue of 24 launches": ["--ranks", "2"],
     "two processes, static graph": ["--ranks", "2", "--static-graph", "--accumulate", "2"],
     "three processes, unused parameters": ["--ranks", "3", "--find-unused-parameters"],
-    "two processes of two threads, unused parameters, bf16": ["--ranks", "4", "--ranks-per-process", "2", "--find-unused-parameters",
-                                                              "--comm-hook", "bf16", "--accumulate", "3"],
+    "two processes of two threads, unused parameters, bf16": [
+        "--ranks",
+        "4",
+        "--ranks-per-process",
+        "2",
+        "--find-unused-parameters",
+        "--comm-hook",
+        "bf16",
+        "--accumulate",
+        "3",
+    ],
 }
-CUDA_DOES = ("setting|creating a stream|creating an event|choosing the GPU|asking for SMs|allocating memory(?: on the GPU)?|"
-             "asking where the GPU is|allocating memory for copies to the GPU|clearing memory|fill|reading memory of the GPU|replaying compute|"
-             "copying into a bucket|copying memory of the GPU|adding to a gradient|casting a bucket|"
-             "recording an event|waiting for an event|waiting for the GPU|reading an event|asking the GPU what it is")
+CUDA_DOES = (
+    "setting|creating a stream|creating an event|choosing the GPU|asking for SMs|allocating memory(?: on the GPU)?|"
+    "asking where the GPU is|allocating memory for copies to the GPU|clearing memory|fill|reading memory of the GPU|replaying compute|"
+    "copying into a bucket|copying memory of the GPU|adding to a gradient|casting a bucket|"
+    "recording an event|waiting for an event|waiting for the GPU|reading an event|asking the GPU what it is"
+)
 ERROR_CAUSES = rf"(?:{CUDA_DOES}): (?:too many resources requested for launch|unspecified launch failure)"
 CAUSES = {
     "die": r"rank {rank} was ended by signal 9 \(Killed\)|ranks \d to \d were ended by signal 9 \(Killed\)",
@@ -41,8 +52,10 @@ CAUSES = {
     "silence": r"rank \d: a collective took longer than {timeout} s",
     "init": r"rank \d: joining the communicator took longer than {timeout} s",
 }
-LINE = re.compile(r"(?P<name>\S+) fault (?P<fault>(?P<kind>\w+)(?::(?P<rank>\d+):\d+)?) order [01] code (?P<code>\d+) "
-                  r"struck (?P<struck>[01]) after (?P<after>\S+) launched (?P<launched>\d+) left (?P<left>\d+)")
+LINE = re.compile(
+    r"(?P<name>\S+) fault (?P<fault>(?P<kind>\w+)(?::(?P<rank>\d+):\d+)?) order [01] code (?P<code>\d+) "
+    r"struck (?P<struck>[01]) after (?P<after>\S+) launched (?P<launched>\d+) left (?P<left>\d+)"
+)
 
 
 def results(text):
@@ -59,9 +72,21 @@ class Faults(OnSimulatedGpu):
     def job(self, mode, caps, seeds):
         variables = {"SIMULATED_GPU_QUEUE": 24} if "queue" in mode else {}
         workload = "unused.json" if "unused" in mode or "static" in mode else "tiny.json"
-        run = self.start(*MODES[mode], *SHORT, "--timeout", str(TIMEOUT_S), "--caps", ",".join(caps), "-o", "out",
-                         workload=str(self.folder / workload), SIMULATED_GPU_FAULT="drawn", SIMULATED_GPU_SEEDS=seeds,
-                         LD_BIND_NOW=1, **variables)
+        run = self.start(
+            *MODES[mode],
+            *SHORT,
+            "--timeout",
+            str(TIMEOUT_S),
+            "--caps",
+            ",".join(caps),
+            "-o",
+            "out",
+            workload=str(self.folder / workload),
+            SIMULATED_GPU_FAULT="drawn",
+            SIMULATED_GPU_SEEDS=seeds,
+            LD_BIND_NOW=1,
+            **variables,
+        )
         self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
         return results(run.stdout)
 
@@ -100,7 +125,10 @@ class Faults(OnSimulatedGpu):
             self.assertEqual((without["code"], without["left"], self.finished("without")), ("0", "0", len(CAPS)))
             for one in all_faults:
                 with self.subTest(mode=mode, seed=one["name"], fault=one["fault"]):
-                    if one["struck"] == "0" and one["kind"] in ("error", "sticky"):  # all calls left were those that free
+                    if one["struck"] == "0" and one["kind"] in (
+                        "error",
+                        "sticky",
+                    ):  # all calls left were those that free
                         self.assertEqual(one["code"], "0", one)
                         counts["too late to matter"] += 1
                         continue
@@ -110,8 +138,10 @@ class Faults(OnSimulatedGpu):
             (self.folder / "without").rename(self.folder / f"without, {mode}")
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         faults = sum(counts[kind] for kind in CAUSES)
-        print(f"{faults} faults and {counts['slow']} slow ranks, --timeout {TIMEOUT_S}: "
-              f"{used.ru_utime + used.ru_stime:.0f} s of processor time")
+        print(
+            f"{faults} faults and {counts['slow']} slow ranks, --timeout {TIMEOUT_S}: "
+            f"{used.ru_utime + used.ru_stime:.0f} s of processor time"
+        )
         for kind, count in counts.most_common():
             print(f"  {kind}: {count}, ended after {worst[kind]:.2f} s at most")
         self.assertGreaterEqual(faults, 5 * SEEDS)
@@ -123,15 +153,30 @@ class FaultsOfLaunchedRanks(OnSimulatedGpu):
     """Of ranks that a launcher started each has an end of its own, and of all together one says why."""
 
     def test_one_message_names_rank_and_cause(self):
-        faults = [f"{kind}:{rank}:{at}" for kind, at in
-                  (("die", 0), ("die", 100), ("error", 60), ("sticky", 200), ("memory", 5), ("async", 9), ("silence", 9), ("init", 0))
-                  for rank in (0, 1)]
+        faults = [
+            f"{kind}:{rank}:{at}"
+            for kind, at in (
+                ("die", 0),
+                ("die", 100),
+                ("error", 60),
+                ("sticky", 200),
+                ("memory", 5),
+                ("async", 9),
+                ("silence", 9),
+                ("init", 0),
+            )
+            for rank in (0, 1)
+        ]
         port = held_port(self.addCleanup)
         for fault in faults:
             with self.subTest(fault=fault):
                 kind, rank, _ = fault.split(":")
-                ends = self.started_apart(fault, "--caps", SMALL_CAP, "--timeout", str(TIMEOUT_S), port=port, SIMULATED_GPU_FAULT=fault)
-                self.assertEqual([code for _, code in ends], [-9 if kind == "die" and int(rank) == one else 1 for one in (0, 1)])
+                ends = self.started_apart(
+                    fault, "--caps", SMALL_CAP, "--timeout", str(TIMEOUT_S), port=port, SIMULATED_GPU_FAULT=fault
+                )
+                self.assertEqual(
+                    [code for _, code in ends], [-9 if kind == "die" and int(rank) == one else 1 for one in (0, 1)]
+                )
                 cause = {**CAUSES, "die": "rank {rank} is gone"}[kind].format(rank=rank, timeout=TIMEOUT_S)
                 self.assertRegex("".join(said for said, _ in ends), f"^ddpsim-real: (?:{cause})\n$")
 
@@ -143,10 +188,29 @@ class FaultsInRealTime(OnSimulatedGpu):
         def bounded():
             if limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-        process = subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", "--ranks", "2", "--timeout", str(timeout),
-                                    "-o", out, *arguments], cwd=self.folder, env=self.environment(**variables),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=bounded,
-                                   start_new_session=True)
+
+        process = subprocess.Popen(
+            [
+                PROGRAM,
+                "tiny.json",
+                "--backend",
+                "cuda-nccl",
+                "--ranks",
+                "2",
+                "--timeout",
+                str(timeout),
+                "-o",
+                out,
+                *arguments,
+            ],
+            cwd=self.folder,
+            env=self.environment(**variables),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=bounded,
+            start_new_session=True,
+        )
         self.addCleanup(process.stderr.close)
         return process
 
@@ -157,13 +221,35 @@ class FaultsInRealTime(OnSimulatedGpu):
         return process.returncode, err
 
     def test_faults_on_the_free_running_clock(self):
-        faults = [f"{kind}:{rank}:{at}" for kind, at in
-                  (("die", 200), ("error", 200), ("sticky", 200), ("memory", 5), ("async", 9), ("silence", 9), ("init", 0))
-                  for rank in (0, 1)]
+        faults = [
+            f"{kind}:{rank}:{at}"
+            for kind, at in (
+                ("die", 200),
+                ("error", 200),
+                ("sticky", 200),
+                ("memory", 5),
+                ("async", 9),
+                ("silence", 9),
+                ("init", 0),
+            )
+            for rank in (0, 1)
+        ]
+
         def timeout(fault):  # where it is not what ends the job, one that no slow machine reaches
             return patience.seconds(8 if fault.startswith(("silence", "init")) else 60)
-        jobs = {fault: self.launch(*SHORT, "--caps", SMALL_CAP, out=fault, timeout=timeout(fault), SIMULATED_GPU_CLOCK="free",
-                                   SIMULATED_GPU_FAULT=fault) for fault in faults}
+
+        jobs = {
+            fault: self.launch(
+                *SHORT,
+                "--caps",
+                SMALL_CAP,
+                out=fault,
+                timeout=timeout(fault),
+                SIMULATED_GPU_CLOCK="free",
+                SIMULATED_GPU_FAULT=fault,
+            )
+            for fault in faults
+        }
         for fault, job in jobs.items():
             with self.subTest(fault=fault):
                 kind, rank, _ = fault.split(":")
@@ -177,8 +263,11 @@ class FaultsInRealTime(OnSimulatedGpu):
         sizes = {file.name: file.stat().st_size for file in (self.folder / "out").iterdir()}
         for name, size in sorted(sizes.items()):  # the largest never fits
             with self.subTest(f"files of {size // 2} bytes, half of {name}"):
-                code, err = self.end_of(self.launch(*SHORT, "--caps", "1,25", out=f"half-{name}", limit=size // 2,
-                                                    SIMULATED_GPU_CLOCK="free"))
+                code, err = self.end_of(
+                    self.launch(
+                        *SHORT, "--caps", "1,25", out=f"half-{name}", limit=size // 2, SIMULATED_GPU_CLOCK="free"
+                    )
+                )
                 self.assertEqual(code, 1)
                 self.assertRegex(err, r"^ddpsim-real: rank 0: [^\n]*cannot write [^\n]*\n$")
                 for file in (self.folder / f"half-{name}").glob("*"):
@@ -188,7 +277,9 @@ class FaultsInRealTime(OnSimulatedGpu):
     def test_a_signal_while_points_are_written(self):
         for after in (0, 1):
             caps = ",".join(map(str, range(1, 1001)))  # more than are measured until the signal comes
-            job = self.launch("--iterations", "3", "--warmup", "2", "--caps", caps, out=f"out-{after}", SIMULATED_GPU_CLOCK="free")
+            job = self.launch(
+                "--iterations", "3", "--warmup", "2", "--caps", caps, out=f"out-{after}", SIMULATED_GPU_CLOCK="free"
+            )
             file = self.folder / f"out-{after}/measurement.json"
             patience.until(lambda: job.poll() is not None or file.exists() and self.points(file) > after, pause=0)
             self.assertIsNone(job.poll())

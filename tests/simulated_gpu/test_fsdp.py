@@ -28,9 +28,19 @@ KINDS = {"all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-re
 def table(job, collectives):
     """A machine of these collectives, which ddpsim timed alone; what launches take the driver's host says itself."""
     gpu = job.cluster["gpu_costs"]
-    rows = {"launch_ns": 0, "collective_launch_ns": 0, "event_ns": 0, "call_ns": 0, "clock_ns": 0, "wake_ns": 0, "message_ns": 0,
-            "kernel_ns": ns(gpu["copy_us"]) + ns(gpu["gap_us"]), "copy_bytes_per_ns": gpu["copy_gbps"],
-            "launch_latency_ns": ns(gpu["launch_latency_us"]), "event_latency_ns": ns(gpu["event_latency_us"])}
+    rows = {
+        "launch_ns": 0,
+        "collective_launch_ns": 0,
+        "event_ns": 0,
+        "call_ns": 0,
+        "clock_ns": 0,
+        "wake_ns": 0,
+        "message_ns": 0,
+        "kernel_ns": ns(gpu["copy_us"]) + ns(gpu["gap_us"]),
+        "copy_bytes_per_ns": gpu["copy_gbps"],
+        "launch_latency_ns": ns(gpu["launch_latency_us"]),
+        "event_latency_ns": ns(gpu["event_latency_us"]),
+    }
     lines = [f"{key} {value}" for key, value in rows.items()]
     lines += [f"{kind} {size} {ns(us)}" for (kind, size), us in sorted(collectives.items())]
     return "\n".join(lines) + "\n"
@@ -38,7 +48,9 @@ def table(job, collectives):
 
 def driver_collectives(document):
     """What each takes, by kind and size."""
-    return {(KINDS[one["kind"]], one["bytes"]): one["end_us"] - one["last_arrival_us"] for one in document["collectives"]}
+    return {
+        (KINDS[one["kind"]], one["bytes"]): one["end_us"] - one["last_arrival_us"] for one in document["collectives"]
+    }
 
 
 def began_behind(spans, latency):
@@ -88,9 +100,25 @@ class Fsdp(unittest.TestCase):
         batches = ["--accumulate", str(job.micro_batches)] if job.micro_batches > 1 else []
         if job.offloads():
             batches += ["--optimizer", "sgd"]
-        run = subprocess.run([os.environ["DDPSIM_BIN"], "simulate", "job.json", "cluster.json", *ALONE, "--scheme", job.scheme_words(),
-                              *batches, "--timeline", "timeline.json", "--json"], cwd=self.folder, capture_output=True, text=True,
-                             check=False)
+        run = subprocess.run(
+            [
+                os.environ["DDPSIM_BIN"],
+                "simulate",
+                "job.json",
+                "cluster.json",
+                *ALONE,
+                "--scheme",
+                job.scheme_words(),
+                *batches,
+                "--timeline",
+                "timeline.json",
+                "--json",
+            ],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         timeline = json.loads((self.folder / "timeline.json").read_text(encoding="utf-8"))
         return json.loads(run.stdout), timeline["ranks"][0]["spans"]
@@ -98,8 +126,15 @@ class Fsdp(unittest.TestCase):
     def drive(self, lines, *arguments, timeout=patience.seconds(120), **variables):
         self.write("job", lines)
         clean = {key: value for key, value in os.environ.items() if not key.startswith("SIMULATED_GPU_")}
-        return subprocess.run([DRIVER, "job", *arguments], cwd=self.folder, timeout=timeout, capture_output=True, text=True, check=False,
-                              env={**clean, "LD_LIBRARY_PATH": LIBRARIES, **{key: str(value) for key, value in variables.items()}})
+        return subprocess.run(
+            [DRIVER, "job", *arguments],
+            cwd=self.folder,
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**clean, "LD_LIBRARY_PATH": LIBRARIES, **{key: str(value) for key, value in variables.items()}},
+        )
 
     def spans(self, lines, machine):
         """Of rank 0's last step: (what, unit, start, end), from its begin on."""
@@ -109,7 +144,7 @@ class Fsdp(unittest.TestCase):
         found = []
         for line in run.stdout.splitlines():
             if line.startswith("span 0 "):
-                what, unit, start, end = line[len("span 0 "):].split("|")
+                what, unit, start, end = line[len("span 0 ") :].split("|")
                 found.append((what, unit, float(start), float(end)))
         begins = next(start for what, unit, start, _ in found if (what, unit) == ("step", "begins"))
         return [(what, unit, start - begins, end - begins) for what, unit, start, end in found]
@@ -124,14 +159,19 @@ class Predicted(Fsdp):
         steps = STEPS + round(document["iteration_us"] / max(spare, 1))  # until the host is as far ahead as it gets
         self.host_sets_pace = steps > MOST_STEPS
         driven = self.spans(job.driver_lines(min(steps, MOST_STEPS)), table(job, driver_collectives(document)))
-        yield "step", next(end for what, unit, _, end in driven if (what, unit) == ("step", "ends")) - document["iteration_us"]
+        yield (
+            "step",
+            next(end for what, unit, _, end in driven if (what, unit) == ("step", "ends")) - document["iteration_us"],
+        )
 
         # The event that host and streams have in common began when its launch had got there.
         latency = job.cluster["gpu_costs"]["launch_latency_us"]
         if self.host_sets_pace:
             return
         launches = [(unit, end - latency) for what, unit, _, end in driven if what == "launch"]
-        self.assertEqual([one["unit"] for one in document["collectives"]], [unit for unit, _ in launches], "order of launches")
+        self.assertEqual(
+            [one["unit"] for one in document["collectives"]], [unit for unit, _ in launches], "order of launches"
+        )
         for (unit, end), one in zip(launches, document["collectives"]):
             yield f"launch {one['kind']}", end - one["launch_us"]
         driven = began_behind(driven, job.cluster["gpu_costs"]["event_latency_us"])
@@ -144,7 +184,12 @@ class Predicted(Fsdp):
                 yield f"{kind} ends", span[3] - one["end_us"]
 
         def predicted_work(names):
-            return Work((span["start_us"], span["end_us"]) for span in drawn if span["track"] == "compute" and span["name"] in names)
+            return Work(
+                (span["start_us"], span["end_us"])
+                for span in drawn
+                if span["track"] == "compute" and span["name"] in names
+            )
+
         stepped = [end - latency for what, _, _, end in driven if what == "host optimizer"]
         steps = [span["end_us"] for span in drawn if span["name"] == "optimizer on the host"]
         if job.offloads():
@@ -171,8 +216,10 @@ class Predicted(Fsdp):
                     self.assertAlmostEqual(apart, 0, delta=APART_US, msg=what)
                 paced += self.host_sets_pace
         self.assertLess(paced, JOBS // 4)
-        print(f"{scheme}: {JOBS} jobs, {paced} of them paced by the host; {spans} instants; apart at most, in us: " +
-              ", ".join(f"{what} {apart:.3f}" for what, (apart, _) in sorted(worst.items())))
+        print(
+            f"{scheme}: {JOBS} jobs, {paced} of them paced by the host; {spans} instants; apart at most, in us: "
+            + ", ".join(f"{what} {apart:.3f}" for what, (apart, _) in sorted(worst.items()))
+        )
 
     def test_fsdp1(self):
         self.compare("fsdp1")
@@ -197,9 +244,23 @@ def layers(scheme, forward_us=200, backward_us=400, units=6, **options):
 
 
 def machine(gather_us=150, reduce_us=100):
-    return "\n".join(("launch_ns 0", "collective_launch_ns 0", "event_ns 0", "call_ns 0", "clock_ns 0", "kernel_ns 2000",
-                      f"all_gather 1000 {ns(20)}", f"all_gather 40000 {ns(gather_us)}", f"reduce_scatter 1000 {ns(20)}",
-                      f"reduce_scatter 40000 {ns(reduce_us)}")) + "\n"
+    return (
+        "\n".join(
+            (
+                "launch_ns 0",
+                "collective_launch_ns 0",
+                "event_ns 0",
+                "call_ns 0",
+                "clock_ns 0",
+                "kernel_ns 2000",
+                f"all_gather 1000 {ns(20)}",
+                f"all_gather 40000 {ns(gather_us)}",
+                f"reduce_scatter 1000 {ns(20)}",
+                f"reduce_scatter 40000 {ns(reduce_us)}",
+            )
+        )
+        + "\n"
+    )
 
 
 def most_ahead(spans):
@@ -245,7 +306,10 @@ class Properties(Fsdp):
         self.assertGreater(most[0] - most[1], (units - 5) * whole)
 
     def test_backward_prefetch_hides_all_gathers(self):
-        steps = {prefetch: step_of(self.run_layers("fsdp1", backward_prefetch=prefetch)) for prefetch in ("pre", "post", "none")}
+        steps = {
+            prefetch: step_of(self.run_layers("fsdp1", backward_prefetch=prefetch))
+            for prefetch in ("pre", "post", "none")
+        }
         print(f"FSDP1, us: {steps}")
         self.assertLess(steps["pre"], steps["none"] - 4 * 150)
         # The order on the communicator is the same; a host that is far ahead does not tell them apart.
@@ -254,40 +318,63 @@ class Properties(Fsdp):
         spans = began_behind(self.run_layers("fsdp1", backward_prefetch="none"), 0)
         gathers = [span for span in spans if span[0] == "all_gather"][-5:]
         for _, unit, begin, end in gathers:
-            self.assertFalse([span for span in compute if span[2] < end - 1 and span[3] > begin + 1], f"{unit} is hidden")
+            self.assertFalse(
+                [span for span in compute if span[2] < end - 1 and span[3] > begin + 1], f"{unit} is hidden"
+            )
 
     def test_fsdp2_prefetches_and_holds_no_host(self):
         one, two = self.run_layers("fsdp1"), self.run_layers("fsdp2")
         print(f"us: FSDP1 {step_of(one)}, FSDP2 {step_of(two)}")
         self.assertFalse([span for span in two if span[0] == "limited"])
         order = [span[1] for span in two if span[0] in ("all_gather", "reduce_scatter") and span[1] != "root"]
-        self.assertEqual(order[6:10], ["layers.5", "layers.4", "layers.5", "layers.3"])  # gathered one ahead, then reduced
+        self.assertEqual(
+            order[6:10], ["layers.5", "layers.4", "layers.5", "layers.3"]
+        )  # gathered one ahead, then reduced
         # Copies in and out stand on the compute stream, and in front of all-gathers: FSDP1's has none of them.
         self.assertFalse([span for span in one if span[0] == "copy in"])
         self.assertEqual(len([span for span in two if span[0] == "copy in"]), 12 + 1)
 
     def test_resharding_gathers_again(self):
-        counts = {reshards: len([span for span in self.run_layers("fsdp2", reshard_after_forward=reshards) if span[0] == "all_gather"])
-                  for reshards in (0, 1)}
+        counts = {
+            reshards: len(
+                [span for span in self.run_layers("fsdp2", reshard_after_forward=reshards) if span[0] == "all_gather"]
+            )
+            for reshards in (0, 1)
+        }
         self.assertEqual(counts, {0: 7, 1: 13})
 
     def test_without_synchronisation_nothing_is_reduced(self):
         for scheme in ("fsdp1", "fsdp2"):
-            counts = {no_sync: len([span for span in self.run_layers(scheme, micro_batches=3, no_sync=no_sync) if span[0] == "reduce_scatter"])
-                      for no_sync in (0, 1)}
+            counts = {
+                no_sync: len(
+                    [
+                        span
+                        for span in self.run_layers(scheme, micro_batches=3, no_sync=no_sync)
+                        if span[0] == "reduce_scatter"
+                    ]
+                )
+                for no_sync in (0, 1)
+            }
             self.assertEqual(counts, {0: 21, 1: 7}, scheme)
 
 
 OPTIONS = (
-    ("fsdp1", {}), ("fsdp1", {"param_dtype": "bf16", "reduce_dtype": "fp32", "backward_prefetch": "post"}),
+    ("fsdp1", {}),
+    ("fsdp1", {"param_dtype": "bf16", "reduce_dtype": "fp32", "backward_prefetch": "post"}),
     ("fsdp1", {"forward_prefetch": 1, "limit_all_gathers": 0, "reduce_dtype": "bf16"}),
-    ("fsdp1", {"strategy": "shard_grad_op", "micro_batches": 2}), ("fsdp1", {"strategy": "no_shard", "backward_prefetch": "none"}),
+    ("fsdp1", {"strategy": "shard_grad_op", "micro_batches": 2}),
+    ("fsdp1", {"strategy": "no_shard", "backward_prefetch": "none"}),
     ("fsdp1", {"strategy": "hybrid_shard", "ranks": 4, "group": 2, "param_dtype": "fp16", "reduce_dtype": "fp16"}),
-    ("fsdp2", {}), ("fsdp2", {"param_dtype": "bf16", "reduce_dtype": "fp32"}), ("fsdp2", {"reduce_dtype": "fp16", "reshard_root": 1}),
-    ("fsdp2", {"reshard_after_forward": 0, "micro_batches": 2}), ("fsdp2", {"micro_batches": 2, "no_sync": 0, "reduce_dtype": "bf16"}),
+    ("fsdp2", {}),
+    ("fsdp2", {"param_dtype": "bf16", "reduce_dtype": "fp32"}),
+    ("fsdp2", {"reduce_dtype": "fp16", "reshard_root": 1}),
+    ("fsdp2", {"reshard_after_forward": 0, "micro_batches": 2}),
+    ("fsdp2", {"micro_batches": 2, "no_sync": 0, "reduce_dtype": "bf16"}),
     ("fsdp2", {"ranks": 4, "group": 2, "param_dtype": "bf16", "reduce_dtype": "bf16"}),
-    ("fsdp1", {"cpu_offload": 1, "param_dtype": "bf16", "reduce_dtype": "fp32"}), ("fsdp1", {"cpu_offload": 1, "strategy": "shard_grad_op"}),
-    ("fsdp2", {"cpu_offload": 1, "param_dtype": "bf16"}), ("fsdp2", {"cpu_offload": 1, "micro_batches": 2, "no_sync": 0}),
+    ("fsdp1", {"cpu_offload": 1, "param_dtype": "bf16", "reduce_dtype": "fp32"}),
+    ("fsdp1", {"cpu_offload": 1, "strategy": "shard_grad_op"}),
+    ("fsdp2", {"cpu_offload": 1, "param_dtype": "bf16"}),
+    ("fsdp2", {"cpu_offload": 1, "micro_batches": 2, "no_sync": 0}),
 )
 SEEDS = cases(25, every_change=5)
 SKIP_SEEDS = 8
@@ -310,8 +397,7 @@ NOT_MISSED = {
     "cudaEvent(Query|Synchronize) Rank::synchronize < Fsdp1::wait_for_a_free": LIMITER,
     "cudaEventRecord Rank::record_event < Fsdp1::reshard": LIMITER,
     "cudaEvent(Record|Synchronize) Rank::.*train": AHEAD,
-    "cudaStreamWaitEvent Rank::wait_event < Fsdp2::root_post_backward_final_callback":
-        "PyTorch waits twice: finalize_backward has waited for an event behind that reduce-scatter",
+    "cudaStreamWaitEvent Rank::wait_event < Fsdp2::root_post_backward_final_callback": "PyTorch waits twice: finalize_backward has waited for an event behind that reduce-scatter",
 }
 
 
@@ -322,7 +408,11 @@ class MissingWaits(Fsdp):
     def test_each_is_missed(self):
         sites = {}
         for scheme, options in OPTIONS:
-            run = self.drive(layers(scheme, units=3, **{**options, "steps": 3}), SIMULATED_GPU_SEEDS=f"1:{SKIP_SEEDS}", SIMULATED_GPU_SKIP="each")
+            run = self.drive(
+                layers(scheme, units=3, **{**options, "steps": 3}),
+                SIMULATED_GPU_SEEDS=f"1:{SKIP_SEEDS}",
+                SIMULATED_GPU_SKIP="each",
+            )
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
             for line in run.stdout.splitlines():
                 _, call, *frames, found = line.split(" ", 2 + FRAMES)

@@ -9,29 +9,40 @@ import unittest
 
 from simulated_gpu import FRAMES, PROGRAM, SMALL_CAP, OnSimulatedGpu, callers
 
-MODES = (["--caps", SMALL_CAP, "--views", "both", "--find-unused-parameters", "--accumulate", "2"],
-         ["--caps", SMALL_CAP, "--views", "both", "--comm-hook", "fp16"],
-         ["--caps", SMALL_CAP, "--all-reduce", "64B", "--comm-hook", "bf16"])
+MODES = (
+    ["--caps", SMALL_CAP, "--views", "both", "--find-unused-parameters", "--accumulate", "2"],
+    ["--caps", SMALL_CAP, "--views", "both", "--comm-hook", "fp16"],
+    ["--caps", SMALL_CAP, "--all-reduce", "64B", "--comm-hook", "bf16"],
+)
 SEEDS = 6
 STEPS = ("--iterations", "2", "--warmup", "2")
 LATENCY_US = 15  # of any all-reduce, where no table says otherwise
 # Patterns, for how many callers are folded into one another is the compiler's affair.
 # Without them times are off by little: what cannot be is looked for in what was written.
-TIMES = ("cudaEventSynchronize .*forget_marks < ReplayRunner::records",
-         "cudaStreamWaitEvent NcclCommunicator::wait < ReplayBackend::all_reduce")
+TIMES = (
+    "cudaEventSynchronize .*forget_marks < ReplayRunner::records",
+    "cudaStreamWaitEvent NcclCommunicator::wait < ReplayBackend::all_reduce",
+)
 WARMUP = "as in ReplayRunner::records, where it is missed; here only times of the warm-up hang on it"
 NOT_MISSED = {
     "cudaEventSynchronize .*CudaDevice::CudaDevice": WARMUP,
     "cudaEventSynchronize .*forget_marks < ReplayBackend::all_reduce": WARMUP,
-    "cudaStreamWaitEvent NcclCommunicator::wait < ReplayRunner::step":
-        "ranks would begin what is measured some microseconds apart, as is no error",
-    "cudaEventSynchronize .*::wait_for":
-        "how far the host runs ahead is no error, test_modes.py looks at it; of --all-reduce a time-out is that of one collective, and "
-        "behind them all synchronise() waits, which is missed",
+    "cudaStreamWaitEvent NcclCommunicator::wait < ReplayRunner::step": "ranks would begin what is measured some microseconds apart, as is no error",
+    "cudaEventSynchronize .*::wait_for": "how far the host runs ahead is no error, test_modes.py looks at it; of --all-reduce a time-out is that of one collective, and "
+    "behind them all synchronise() waits, which is missed",
 }
 # What must be among the places, or a mode has ended early.
-REACHED = ("Reducer::note_ready", "Reducer::all_reduce", "Reducer::finalize", "Reducer::copy_out", "Reducer::broadcast_buffers",
-           "LocalUsedMap::used_anywhere", "ReplayRunner::step", "ReplayRunner::records", "ReplayBackend::all_reduce")
+REACHED = (
+    "Reducer::note_ready",
+    "Reducer::all_reduce",
+    "Reducer::finalize",
+    "Reducer::copy_out",
+    "Reducer::broadcast_buffers",
+    "LocalUsedMap::used_anywhere",
+    "ReplayRunner::step",
+    "ReplayRunner::records",
+    "ReplayBackend::all_reduce",
+)
 
 
 def workload_of(mode):
@@ -44,9 +55,14 @@ def told(reasons, name):
 
 class MissingCalls(OnSimulatedGpu):
     def test_each_is_missed(self):
-        sites, reached = {}, set()  # a site is a call in a function that another calls; the program may do so in several places
+        sites, reached = (
+            {},
+            set(),
+        )  # a site is a call in a function that another calls; the program may do so in several places
         for mode in MODES:
-            run = self.run_threads(*mode, *STEPS, workload=workload_of(mode), SIMULATED_GPU_SEEDS=f"1:{SEEDS}", SIMULATED_GPU_SKIP="each")
+            run = self.run_threads(
+                *mode, *STEPS, workload=workload_of(mode), SIMULATED_GPU_SEEDS=f"1:{SEEDS}", SIMULATED_GPU_SKIP="each"
+            )
             for line in run.stdout.splitlines():
                 key, call, *frames, found = line.split(" ", 2 + FRAMES)
                 reached.add(callers(PROGRAM, frames))
@@ -66,7 +82,15 @@ class MissingCalls(OnSimulatedGpu):
         if not any(re.match(pattern, name) for pattern in TIMES):
             return None
         for (key, mode), seed in itertools.product(places, range(SEEDS)):
-            self.run_threads(*mode, *STEPS, "-o", f"out-{seed}", workload=workload_of(mode), SIMULATED_GPU_SEED=seed, SIMULATED_GPU_SKIP=key)
+            self.run_threads(
+                *mode,
+                *STEPS,
+                "-o",
+                f"out-{seed}",
+                workload=workload_of(mode),
+                SIMULATED_GPU_SEED=seed,
+                SIMULATED_GPU_SKIP=key,
+            )
             breaches = self.breaches(f"out-{seed}")
             if breaches:
                 return f"seed {seed}: {breaches[0]}"

@@ -19,7 +19,15 @@ MODES = {
     "busy": ["--ranks", "1", "--busy"],
     "static graph": ["--ranks", "2", "--static-graph"],
     "unused parameters, micro-batches": ["--ranks", "3", "--find-unused-parameters", "--accumulate", "3"],
-    "unused parameters of a static graph": ["--ranks", "2", "--static-graph", "--comm-hook", "fp16", "--accumulate", "2"],
+    "unused parameters of a static graph": [
+        "--ranks",
+        "2",
+        "--static-graph",
+        "--comm-hook",
+        "fp16",
+        "--accumulate",
+        "2",
+    ],
     "all-reduce of a hook": ["--ranks", "2", "--all-reduce", "64B", "--comm-hook", "bf16"],
 }
 
@@ -30,13 +38,25 @@ class Modes(OnSimulatedGpu):
             for seed in (0, 7) if name == "processes" else (7,):
                 with self.subTest(mode=name, seed=seed):
                     for out in ("out-a", "out-b"):
-                        self.run_well(*arguments, *SHORT, "--caps", f"{SMALL_CAP},25", "--views", "both", "-o", out,
-                                      SIMULATED_GPU_SEED=seed, workload="unused.json" if "unused" in name else "tiny.json")
+                        self.run_well(
+                            *arguments,
+                            *SHORT,
+                            "--caps",
+                            f"{SMALL_CAP},25",
+                            "--views",
+                            "both",
+                            "-o",
+                            out,
+                            SIMULATED_GPU_SEED=seed,
+                            workload="unused.json" if "unused" in name else "tiny.json",
+                        )
                     self.assertEqual(self.written("out-a"), self.written("out-b"))
                     self.assertEqual(self.breaches("out-a"), [])
 
     def test_a_step_takes_what_its_parts_take(self):
-        (self.folder / "table").write_text("launch_ns 1000\nkernel_ns 500\nall_reduce 4 20000\nall_reduce 1048576 20000\n")
+        (self.folder / "table").write_text(
+            "launch_ns 1000\nkernel_ns 500\nall_reduce 4 20000\nall_reduce 1048576 20000\n"
+        )
         self.run_well("--ranks", "2", "--iterations", "3", "-o", "out", SIMULATED_GPU_TABLE="table")
         one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
         self.assertAlmostEqual(one["forward_us"]["median"], 100, delta=25)  # and a broadcast of buffers
@@ -48,10 +68,23 @@ class Modes(OnSimulatedGpu):
         """The first gradient's all-reduce runs for 100 of the 150 us of backward that are left: half of that is lost."""
         backward = {}
         for slower in (1, 2):
-            (self.folder / "table").write_text(f"kernel_ns 0\nwork_beside_collective {slower}\nall_reduce 4 0\n"
-                                               "all_reduce 163 0\nall_reduce 164 100000\nall_reduce 165 0\n")
-            self.run_well("--ranks", "2", "--iterations", "3", "--caps", SMALL_CAP, "--no-broadcast-buffers", "--busy", "-o", "out",
-                          SIMULATED_GPU_TABLE="table")
+            (self.folder / "table").write_text(
+                f"kernel_ns 0\nwork_beside_collective {slower}\nall_reduce 4 0\n"
+                "all_reduce 163 0\nall_reduce 164 100000\nall_reduce 165 0\n"
+            )
+            self.run_well(
+                "--ranks",
+                "2",
+                "--iterations",
+                "3",
+                "--caps",
+                SMALL_CAP,
+                "--no-broadcast-buffers",
+                "--busy",
+                "-o",
+                "out",
+                SIMULATED_GPU_TABLE="table",
+            )
             one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
             backward[slower] = one["backward_us"]["median"]
         self.assertAlmostEqual(backward[1], 200, delta=1)
@@ -60,8 +93,18 @@ class Modes(OnSimulatedGpu):
     def test_all_reduces_are_timed_by_themselves_and_not_their_launches(self):
         (self.folder / "table").write_text("collective_launch_ns 40000\nall_reduce 64 5000\nall_reduce 1048576 90000\n")
         for hook in ("none", "fp16"):
-            self.run_well("--ranks", "2", *SHORT, "--all-reduce", "64B,1MiB", "--comm-hook", hook, "-o", "out",
-                          SIMULATED_GPU_TABLE="table")
+            self.run_well(
+                "--ranks",
+                "2",
+                *SHORT,
+                "--all-reduce",
+                "64B,1MiB",
+                "--comm-hook",
+                hook,
+                "-o",
+                "out",
+                SIMULATED_GPU_TABLE="table",
+            )
             rows = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["all_reduces"]
             for row, us in zip(rows, (5, 90)):
                 self.assertAlmostEqual(row["time_us"]["median"], us, delta=0.1)
@@ -71,8 +114,19 @@ class Modes(OnSimulatedGpu):
         slow = {**WORKLOAD, "forward": {"duration_us": 6e6}}
         (self.folder / "slow.json").write_text(json.dumps(slow), encoding="utf-8")
         (self.folder / "table").write_text("all_reduce 4 20000\nall_reduce 1048576 20000\n")
-        self.run_well("--ranks", "2", "--iterations", "20", "--timeout", "2", "--no-broadcast-buffers", "-o", "out", workload="slow.json",
-                      SIMULATED_GPU_TABLE="table")
+        self.run_well(
+            "--ranks",
+            "2",
+            "--iterations",
+            "20",
+            "--timeout",
+            "2",
+            "--no-broadcast-buffers",
+            "-o",
+            "out",
+            workload="slow.json",
+            SIMULATED_GPU_TABLE="table",
+        )
         one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
         for figure in ("median", "p10", "p90"):
             self.assertAlmostEqual(one["communication_us"][figure], 20, delta=1)
@@ -80,7 +134,9 @@ class Modes(OnSimulatedGpu):
 
     def test_a_time_out_is_that_of_one_collective_and_not_of_all_that_are_queued(self):
         (self.folder / "table").write_text("all_reduce 64 400000000\nall_reduce 65 20000\n")  # 0.4 s each
-        self.run_well("--ranks", "2", *SHORT, "--all-reduce", "64B", "--timeout", "2", "-o", "out", SIMULATED_GPU_TABLE="table")
+        self.run_well(
+            "--ranks", "2", *SHORT, "--all-reduce", "64B", "--timeout", "2", "-o", "out", SIMULATED_GPU_TABLE="table"
+        )
 
     def test_another_seed_is_another_order(self):
         for seed in (1, 2):
@@ -95,9 +151,13 @@ class Modes(OnSimulatedGpu):
         self.run_well("--ranks", "2", *SHORT, "--caps", SMALL_CAP, SIMULATED_GPU_QUEUE=4)
 
     def test_gpus_that_are_not_there(self):
-        for variables, code in (({"SIMULATED_GPU_DEVICES": 1}, 1), ({"SIMULATED_GPU_DEVICES": 2}, 0),
-                                ({"CUDA_VISIBLE_DEVICES": "5"}, 1), ({"CUDA_VISIBLE_DEVICES": "5,3"}, 0),
-                                ({"CUDA_VISIBLE_DEVICES": "5,9,3"}, 1)):
+        for variables, code in (
+            ({"SIMULATED_GPU_DEVICES": 1}, 1),
+            ({"SIMULATED_GPU_DEVICES": 2}, 0),
+            ({"CUDA_VISIBLE_DEVICES": "5"}, 1),
+            ({"CUDA_VISIBLE_DEVICES": "5,3"}, 0),
+            ({"CUDA_VISIBLE_DEVICES": "5,9,3"}, 1),
+        ):
             run = self.start("--ranks", "2", *SHORT, **variables)
             self.assertEqual(run.returncode, code, run.stderr)
             if code == 1:
@@ -123,15 +183,27 @@ class Modes(OnSimulatedGpu):
         self.assertEqual(self.written("out-a"), self.written("out-b"))
 
     def test_each_rank_has_a_gpu_of_its_own_whatever_the_launcher_says(self):
-        self.assertEqual(self.started_apart("unnumbered", port=held_port(self.addCleanup), local_ranks=None), [("", 0), ("", 0)])
+        self.assertEqual(
+            self.started_apart("unnumbered", port=held_port(self.addCleanup), local_ranks=None), [("", 0), ("", 0)]
+        )
 
     def test_two_ranks_on_one_gpu_are_refused_by_name(self):
         """A launcher that numbers them alike, and one that shows both the same one GPU: NCCL would say so late, or hang."""
         for shown, local_ranks, bus in (({}, (0, 0), "01"), ({"CUDA_VISIBLE_DEVICES": "3"}, (0, 1), "04")):
-            ends = self.started_apart(f"alike-{bus}", "--timeout", "4", port=held_port(self.addCleanup), local_ranks=local_ranks, **shown)
-            self.assertEqual(ends, [(
-                f"ddpsim-real: rank 0: ranks 0 and 1 have the same GPU, 0000:{bus}:00.0 of one host: show each a GPU of its own "
-                "(LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task)\n", 1), ("", 1)])
+            ends = self.started_apart(
+                f"alike-{bus}", "--timeout", "4", port=held_port(self.addCleanup), local_ranks=local_ranks, **shown
+            )
+            self.assertEqual(
+                ends,
+                [
+                    (
+                        f"ddpsim-real: rank 0: ranks 0 and 1 have the same GPU, 0000:{bus}:00.0 of one host: show each a GPU of its own "
+                        "(LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task)\n",
+                        1,
+                    ),
+                    ("", 1),
+                ],
+            )
 
     def test_two_ranks_share_one_gpu_where_nccl_is_told_to_allow_it(self):
         self.run_well("--ranks", "2", "-o", "shared", *SHORT, SIMULATED_GPU_DEVICES=1, NCCL_MULTI_RANK_GPU_ENABLE=1)
@@ -140,10 +212,15 @@ class Modes(OnSimulatedGpu):
     def test_the_watchdog_leaves_a_communicator_alone_that_is_being_launched_on(self):
         """It looks every 100 ms, and NCCL's calls of one communicator must not overlap: on a GPU they hung or ended the process."""
         for seed in (1, 2):
-            self.run_threads(*SHORT[2:], "--iterations", "3000", "--caps", SMALL_CAP, "--no-check", SIMULATED_GPU_SEED=seed)
+            self.run_threads(
+                *SHORT[2:], "--iterations", "3000", "--caps", SMALL_CAP, "--no-check", SIMULATED_GPU_SEED=seed
+            )
 
     def test_a_peer_that_dies_is_noticed_in_time_and_by_a_host_in_a_full_queue(self):
-        for out, variables in (("short", {"SIMULATED_GPU_DIE": "1:9"}), ("full", {"SIMULATED_GPU_DIE": "1:30", "SIMULATED_GPU_QUEUE": 200})):
+        for out, variables in (
+            ("short", {"SIMULATED_GPU_DIE": "1:9"}),
+            ("full", {"SIMULATED_GPU_DIE": "1:30", "SIMULATED_GPU_QUEUE": 200}),
+        ):
             steps = ("--iterations", "60") if out == "full" else ()
             ends = self.started_apart(out, *steps, "--timeout", "6", port=held_port(self.addCleanup), **variables)
             self.assertEqual(ends, [("ddpsim-real: rank 1 is gone\n", 1), ("", -9)])
@@ -157,10 +234,28 @@ class Modes(OnSimulatedGpu):
         source = pathlib.Path(os.environ["DDPSIM_SOURCE"])
         programs = [str(pathlib.Path(os.environ[name]).parent) for name in ("DDPSIM_BIN", "DDPSIM_REAL_BIN")]
         run = subprocess.run(
-            [str(source / "scripts/validate.sh"), "--ranks", "2", "--workload", "tiny.json", "--cluster", "2xv100-nvlink",
-             "--caps", "1,25", "--sizes", "64KiB,256KiB,1MiB,4MiB", "-o", "validation"], cwd=self.folder, capture_output=True,
-            text=True, check=False, timeout=patience.seconds(120),
-            env=self.environment(PATH=":".join([*programs, os.environ["PATH"]])))
+            [
+                str(source / "scripts/validate.sh"),
+                "--ranks",
+                "2",
+                "--workload",
+                "tiny.json",
+                "--cluster",
+                "2xv100-nvlink",
+                "--caps",
+                "1,25",
+                "--sizes",
+                "64KiB,256KiB,1MiB,4MiB",
+                "-o",
+                "validation",
+            ],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=patience.seconds(120),
+            env=self.environment(PATH=":".join([*programs, os.environ["PATH"]])),
+        )
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         measured = json.loads((self.folder / "validation/measured/measurement.json").read_text(encoding="utf-8"))
         self.assertEqual(len(measured["configurations"]), 4)

@@ -50,10 +50,21 @@ class Rehearsed(unittest.TestCase):
             (self.travels / "bin" / name).symlink_to(pathlib.Path(program).resolve())
 
     def start(self, *options):
-        environment = {**os.environ, "DDPSIM_TORCH_PYTHON": PYTHON, "DDPSIM_ON_GPU": str(self.travels), "DDPSIM_REHEARSED": str(self.folder / "out"),
-                       "GLOO_SOCKET_IFNAME": "lo"}
-        process = subprocess.Popen([ROOT / "scripts/on_gpu.sh", "--rehearse", "--seconds", str(SECONDS), *options], env=environment, text=True,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        environment = {
+            **os.environ,
+            "DDPSIM_TORCH_PYTHON": PYTHON,
+            "DDPSIM_ON_GPU": str(self.travels),
+            "DDPSIM_REHEARSED": str(self.folder / "out"),
+            "GLOO_SOCKET_IFNAME": "lo",
+        }
+        process = subprocess.Popen(
+            [ROOT / "scripts/on_gpu.sh", "--rehearse", "--seconds", str(SECONDS), *options],
+            env=environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         self.addCleanup(process.kill)
         return process
 
@@ -65,7 +76,10 @@ class Rehearsed(unittest.TestCase):
         said = self.start()
         out, _ = said.communicate(timeout=SECONDS + 30)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"a rehearsal takes {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.0f} s of processor time", file=sys.stderr)
+        print(
+            f"a rehearsal takes {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.0f} s of processor time",
+            file=sys.stderr,
+        )
         self.assertEqual(said.returncode, 0, out)
         for part in PARTS:
             document = self.document(part)
@@ -132,24 +146,38 @@ class Rehearsed(unittest.TestCase):
             self.skipTest("a root folder of its own needs root and unshare")
         root = self.folder / "root"
         environment = pathlib.Path(PYTHON).parents[1].resolve()
-        base = subprocess.run([PYTHON, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True).stdout.strip()
+        base = subprocess.run(
+            [PYTHON, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True
+        ).stdout.strip()
         bound = ["/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/dev", "/proc", str(environment), base]
         bound = [place for place in bound if pathlib.Path(place).exists() and not place.startswith("/usr/")]
         for place in [*bound, "/tmp", "/checkout", "/travels", "/simulated"]:
             (root / place.lstrip("/")).mkdir(parents=True)
         for name in ("scripts", "real", "traces/recorder"):  # what the checkout brings
             shutil.copytree(ROOT / name, root / "checkout" / name)
-        shutil.copytree(LIBRARIES, root / "simulated", dirs_exist_ok=True, symlinks=True)  # one library under three names
-        subprocess.run([ROOT / "scripts/on_gpu.sh", "--collect", *PROGRAMS.values()], env={**os.environ, "DDPSIM_ON_GPU": str(root / "travels")},
-                       check=True)
+        shutil.copytree(
+            LIBRARIES, root / "simulated", dirs_exist_ok=True, symlinks=True
+        )  # one library under three names
+        subprocess.run(
+            [ROOT / "scripts/on_gpu.sh", "--collect", *PROGRAMS.values()],
+            env={**os.environ, "DDPSIM_ON_GPU": str(root / "travels")},
+            check=True,
+        )
         mounts = " && ".join(f"mount --rbind {place} {root}{place}" for place in bound)
         # What the loader finds is what travels, the simulated GPU, or the C library.
-        inside = ("LD_LIBRARY_PATH=/simulated:/travels/lib ldd /travels/bin/ddpsim /travels/bin/ddpsim-real; "
-                  f"cd /checkout && SIMULATED_GPU_LIBRARIES=/simulated DDPSIM_ON_GPU=/travels DDPSIM_REHEARSED=/tmp/out "
-                  f"DDPSIM_TORCH_PYTHON={environment}/bin/python "
-                  f"scripts/on_gpu.sh --rehearse --seconds {SECONDS} --only reducer,copies")
-        run = subprocess.run(["unshare", "--mount", "sh", "-c", f'{mounts} && exec chroot {root} bash -c "{inside}"'], capture_output=True, text=True,
-                             timeout=SECONDS + 30, check=False)
+        inside = (
+            "LD_LIBRARY_PATH=/simulated:/travels/lib ldd /travels/bin/ddpsim /travels/bin/ddpsim-real; "
+            f"cd /checkout && SIMULATED_GPU_LIBRARIES=/simulated DDPSIM_ON_GPU=/travels DDPSIM_REHEARSED=/tmp/out "
+            f"DDPSIM_TORCH_PYTHON={environment}/bin/python "
+            f"scripts/on_gpu.sh --rehearse --seconds {SECONDS} --only reducer,copies"
+        )
+        run = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", f'{mounts} && exec chroot {root} bash -c "{inside}"'],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS + 30,
+            check=False,
+        )
         if "unshare" in run.stderr or "mount" in run.stderr:
             self.skipTest(f"a root folder of its own is refused here: {run.stderr.strip()[-200:]}")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)

@@ -28,14 +28,24 @@ class Orders(OnSimulatedGpu):
         self.runs(SEEDS, self.run_threads, "--comm-hook", "fp16")
 
     def test_fp16_in_a_static_graph(self):
-        self.runs(SEEDS, self.run_threads, "--comm-hook", "fp16", "--static-graph", "--accumulate", "2", workload=UNUSED)
+        self.runs(
+            SEEDS, self.run_threads, "--comm-hook", "fp16", "--static-graph", "--accumulate", "2", workload=UNUSED
+        )
 
     def test_bf16(self):
         self.runs(SEEDS, self.run_threads, "--comm-hook", "bf16")
 
     def test_bf16_unused_parameters_of_micro_batches(self):
-        self.runs(SEEDS, self.run_threads, "--comm-hook", "bf16", "--find-unused-parameters", "--accumulate", "3",
-                  workload=UNUSED)
+        self.runs(
+            SEEDS,
+            self.run_threads,
+            "--comm-hook",
+            "bf16",
+            "--find-unused-parameters",
+            "--accumulate",
+            "3",
+            workload=UNUSED,
+        )
 
     def test_processes(self):
         self.runs(SEEDS_OF_PROCESSES, self.run_well, "--ranks", "2")

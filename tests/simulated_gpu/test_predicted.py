@@ -27,7 +27,9 @@ def as_measured(spans, job):
     """Behind the map that a host waits for the GPU waits for each launch, and what ddpsim-real measures there begins with an event that
     the host records before it: where the host is there, then where the GPU has done what was before."""
     launch, latency = job.workload["host"]["costs"]["copy_us"], job.cluster["gpu_costs"]["launch_latency_us"]
-    launched = [span["end_us"] + latency for span in spans if (span["track"], span["name"]) == ("host", "copy out of bucket")]
+    launched = [
+        span["end_us"] + latency for span in spans if (span["track"], span["name"]) == ("host", "copy out of bucket")
+    ]
     waits = {span["end_us"]: span["start_us"] for span in spans if span["name"] == "waits for launch"}
     before = None
     for span in spans:
@@ -66,8 +68,13 @@ def instants(spans):
 
 class Predicted(OnSimulatedGpu):
     def answer(self, *arguments):
-        run = subprocess.run([os.environ["DDPSIM_BIN"], *arguments, "--json"], cwd=self.folder, capture_output=True, text=True,
-                             check=False)
+        run = subprocess.run(
+            [os.environ["DDPSIM_BIN"], *arguments, "--json"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         return json.loads(run.stdout)
 
@@ -79,8 +86,19 @@ class Predicted(OnSimulatedGpu):
 
     def predict(self, job, views):
         options = [*job.options, *(["--gradient-as-bucket-view"] if views else [])]
-        answer = self.answer("simulate", "job.json", "cluster.json", *ALONE, "--bucket-cap-mb", job.cap, "--comm-hook", job.hook, *options,
-                             "--timeline", "predicted.json")
+        answer = self.answer(
+            "simulate",
+            "job.json",
+            "cluster.json",
+            *ALONE,
+            "--bucket-cap-mb",
+            job.cap,
+            "--comm-hook",
+            job.hook,
+            *options,
+            "--timeline",
+            "predicted.json",
+        )
         return answer, self.read("predicted.json")["ranks"][0]["spans"]
 
     def all_reduces(self, job, answer):
@@ -88,8 +106,12 @@ class Predicted(OnSimulatedGpu):
         sizes = {bucket["bytes"] // (1 if job.hook == "none" else 2) for bucket in answer["buckets"]}
         if "--find-unused-parameters" in job.options or "--static-graph" in job.options:
             sizes.add(4 * len(job.workload["parameters"]))
-        return {size: self.answer("allreduce", "cluster.json", *NCCL, "-b", f"{size}B", "-e", f"{size}B")["rows"][0]["time_us"]
-                for size in sizes}
+        return {
+            size: self.answer("allreduce", "cluster.json", *NCCL, "-b", f"{size}B", "-e", f"{size}B")["rows"][0][
+                "time_us"
+            ]
+            for size in sizes
+        }
 
     def test_steps_take_what_was_predicted(self):
         spans, worst = 0, {}
@@ -97,28 +119,66 @@ class Predicted(OnSimulatedGpu):
             job = random_jobs.job(seed)
             self.write("job.json", job.workload)
             self.write("cluster.json", job.cluster)
-            predicted = {name: self.predict(job, views) for name, views in ((f"cap{job.cap}", False), (f"cap{job.cap}-views", True))}
+            predicted = {
+                name: self.predict(job, views)
+                for name, views in ((f"cap{job.cap}", False), (f"cap{job.cap}-views", True))
+            }
             reduces = self.all_reduces(job, predicted[f"cap{job.cap}"][0])
             (self.folder / "table").write_text(table(job.cluster, job.workload, reduces), encoding="utf-8")
-            self.run_well("--ranks", str(job.ranks), "--iterations", STEPS, "--warmup", "2", "--no-check", "--caps", job.cap, "--views", "both",
-                          "--comm-hook", job.hook, *job.options, "-o", "out", workload="job.json", SIMULATED_GPU_TABLE="table")
+            self.run_well(
+                "--ranks",
+                str(job.ranks),
+                "--iterations",
+                STEPS,
+                "--warmup",
+                "2",
+                "--no-check",
+                "--caps",
+                job.cap,
+                "--views",
+                "both",
+                "--comm-hook",
+                job.hook,
+                *job.options,
+                "-o",
+                "out",
+                workload="job.json",
+                SIMULATED_GPU_TABLE="table",
+            )
             measured = {one["name"]: one for one in self.read("out/measurement.json")["configurations"]}
             for name, (answer, drawn) in predicted.items():
                 with self.subTest(seed=seed, job=str(job), point=name):
-                    spans += self.assertAlike(answer, instants(as_measured(drawn, job)), measured[name], self.read(f"out/{name}.timeline.json"), worst)
-        print(f"{2 * JOBS} points, {spans} spans; apart at most, in us: " +
-              ", ".join(f"{name} {us:.2f}" for name, us in sorted(worst.items())))
+                    spans += self.assertAlike(
+                        answer,
+                        instants(as_measured(drawn, job)),
+                        measured[name],
+                        self.read(f"out/{name}.timeline.json"),
+                        worst,
+                    )
+        print(
+            f"{2 * JOBS} points, {spans} spans; apart at most, in us: "
+            + ", ".join(f"{name} {us:.2f}" for name, us in sorted(worst.items()))
+        )
 
     def assertAlike(self, predicted, expected, measured, timeline, worst):
         def compare(what, got, expected, allowed=SPAN_US):
             worst[what] = max(worst.get(what, 0), abs(got - expected))
             self.assertAlmostEqual(got, expected, delta=allowed, msg=what)
 
-        self.assertEqual([one["parameter_indices"] for one in measured["buckets"]],
-                         [one["parameter_indices"] for one in predicted["buckets"]])
+        self.assertEqual(
+            [one["parameter_indices"] for one in measured["buckets"]],
+            [one["parameter_indices"] for one in predicted["buckets"]],
+        )
         step = predicted["iteration_us"]
         compare("iteration", measured["iteration_us"]["median"], step, min(STEP * step, SPAN_US))
-        for field in ("forward_us", "backward_us", "communication_us", "exposed_communication_us", "finalize_us", "optimizer_us"):
+        for field in (
+            "forward_us",
+            "backward_us",
+            "communication_us",
+            "exposed_communication_us",
+            "finalize_us",
+            "optimizer_us",
+        ):
             compare(field, measured[field]["median"], predicted[field])
         for one, other in zip(measured["buckets"], predicted["buckets"]):
             for field in ("ready_us", "launch_us", "start_us", "end_us"):

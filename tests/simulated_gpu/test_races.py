@@ -32,16 +32,27 @@ class Races(OnSimulatedGpu):
 
     def environment(self, **variables):
         """What stands in for the C library stands in front of the sanitizer, which then sees it only where it passes a call on."""
-        return super().environment(LD_PRELOAD=f"{LIBRARIES}/libsimulated_gpu.so", LD_BIND_NOW=1,
-                                   TSAN_OPTIONS=f"log_path={self.folder}/sanitizer:atexit_sleep_ms=0", **variables)
+        return super().environment(
+            LD_PRELOAD=f"{LIBRARIES}/libsimulated_gpu.so",
+            LD_BIND_NOW=1,
+            TSAN_OPTIONS=f"log_path={self.folder}/sanitizer:atexit_sleep_ms=0",
+            **variables,
+        )
 
     def workload(self, name):
         return str(self.folder / ("unused.json" if "unused" in name or "static" in name else "tiny.json"))
 
     def test_what_lacks_a_wait_or_a_lock_is_reported(self):
         def program(*words, clock="virtual"):
-            return subprocess.run([os.environ["SIMULATED_GPU_RACES"], *words], cwd=self.folder, capture_output=True, text=True,
-                                  env=self.environment(SIMULATED_GPU_CLOCK=clock), check=False, timeout=patience.seconds(60))
+            return subprocess.run(
+                [os.environ["SIMULATED_GPU_RACES"], *words],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                env=self.environment(SIMULATED_GPU_CLOCK=clock),
+                check=False,
+                timeout=patience.seconds(60),
+            )
 
         cases = program().stdout.splitlines()
         self.assertEqual(len(cases), 4)
@@ -58,7 +69,15 @@ class Races(OnSimulatedGpu):
             if name == "busy":  # spins for seconds, and has no other threads
                 continue
             with self.subTest(mode=name):
-                self.run_well(*arguments, *SHORT, *CAPS, "--views", "both", workload=self.workload(name), SIMULATED_GPU_SEEDS=SEEDS)
+                self.run_well(
+                    *arguments,
+                    *SHORT,
+                    *CAPS,
+                    "--views",
+                    "both",
+                    workload=self.workload(name),
+                    SIMULATED_GPU_SEEDS=SEEDS,
+                )
                 self.assertNoReport()
 
     def test_none_on_the_free_running_clock(self):
@@ -67,8 +86,20 @@ class Races(OnSimulatedGpu):
             self.assertNoReport()
 
     def faults(self, name, arguments, seeds, **variables):
-        run = self.start(*arguments, *SHORT, *CAPS, "--timeout", "2", "-o", "out", workload=self.workload(name), timeout=patience.seconds(120),
-                         SIMULATED_GPU_FAULT="drawn", SIMULATED_GPU_SEEDS=seeds, **variables)
+        run = self.start(
+            *arguments,
+            *SHORT,
+            *CAPS,
+            "--timeout",
+            "2",
+            "-o",
+            "out",
+            workload=self.workload(name),
+            timeout=patience.seconds(120),
+            SIMULATED_GPU_FAULT="drawn",
+            SIMULATED_GPU_SEEDS=seeds,
+            **variables,
+        )
         (self.folder / "without").rename(self.folder / f"without, {name}")
         self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
         without, *faults = results(run.stdout)
@@ -80,13 +111,27 @@ class Races(OnSimulatedGpu):
         first = 1
         for name, arguments in FAULTED.items():
             with self.subTest(mode=name):
-                self.faults(name, arguments, f"{first}:{first + FAULTS - 1}", **({"SIMULATED_GPU_QUEUE": 24} if "queue" in name else {}))
+                self.faults(
+                    name,
+                    arguments,
+                    f"{first}:{first + FAULTS - 1}",
+                    **({"SIMULATED_GPU_QUEUE": 24} if "queue" in name else {}),
+                )
             first += FAULTS
 
     def test_none_where_a_host_in_a_launch_is_freed_by_the_abort(self):
         for queue in (4, 8):  # of these that of an all-reduce is the one in which it waits
-            run = self.start("--ranks", "2", *SHORT, "--caps", SMALL_CAP, "--timeout", "2", SIMULATED_GPU_QUEUE=queue,
-                             SIMULATED_GPU_FAULT="silence:0:4")
+            run = self.start(
+                "--ranks",
+                "2",
+                *SHORT,
+                "--caps",
+                SMALL_CAP,
+                "--timeout",
+                "2",
+                SIMULATED_GPU_QUEUE=queue,
+                SIMULATED_GPU_FAULT="silence:0:4",
+            )
             self.assertRegex(run.stderr, r"^ddpsim-real: rank \d: a collective took longer than 2 s\n$")
             self.assertNoReport()
 

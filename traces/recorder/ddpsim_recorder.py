@@ -74,8 +74,20 @@ except ImportError:  # no torch that is known; then nothing is said of memory
     StorageWeakRef = None
 
 VERSION = "1"
-DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int16", "int32", "int64", "bool",
-          "complex64", "complex128")
+DTYPES = (
+    "float32",
+    "float16",
+    "bfloat16",
+    "float64",
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "bool",
+    "complex64",
+    "complex128",
+)
 MOST_NODES = 1_000_000  # of the autograd graph, walked once while warming up
 
 
@@ -135,13 +147,13 @@ class Pass:
     """One forward and backward; a step has several where gradients are accumulated. Marks, not times."""
 
     def __init__(self):
-        self.forward = None   # the model is called
-        self.module = None    # DDP calls the module inside
+        self.forward = None  # the model is called
+        self.module = None  # DDP calls the module inside
         self.backward = None  # the first node of backward runs
-        self.end = None       # backward() returns
+        self.end = None  # backward() returns
         self.reduces = False  # DDP's, as it decides when its forward is called
-        self.written = []     # (parameter, mark, host ns) when its gradient was written, in the order of the hooks
-        self.copied = []      # the same when it was copied into its bucket, DDP only
+        self.written = []  # (parameter, mark, host ns) when its gradient was written, in the order of the hooks
+        self.copied = []  # the same when it was copied into its bucket, DDP only
         self.collectives = []  # [bytes, host ns at the call, mark where it may start, mark of its end or None]
 
 
@@ -151,7 +163,7 @@ class Step:
         self.begin = self.end = None
         self.passes = []
         self.broken = False  # an exception came out of backward
-        self.waits_ns = []   # for each batch that a DataLoader gave
+        self.waits_ns = []  # for each batch that a DataLoader gave
         self.workers_load = False
 
 
@@ -234,8 +246,10 @@ class Model:
     def device(self):
         devices = sorted({str(parameter.device) for parameter in self.parameters})
         if len(devices) > 1:
-            raise Problem(f"parameters on {', '.join(devices)}: clocks of several devices cannot be compared; "
-                          "record a rank that has one")
+            raise Problem(
+                f"parameters on {', '.join(devices)}: clocks of several devices cannot be compared; "
+                "record a rank that has one"
+            )
         device = self.parameters[0].device
         if device.type not in ("cpu", "cuda"):
             raise Problem(f"parameters on {device}: only CPU and CUDA (or ROCm) can be timed")
@@ -286,11 +300,15 @@ def refuse_sharded(model):
     for module in model.modules():
         names = class_names(module)
         if names & {"FullyShardedDataParallel", "FSDPModule", "XlaFullyShardedDataParallel"}:
-            raise Problem("FSDP shards parameters and reduces them unit by unit, without DDP's buckets; record the plain "
-                          "model, before it is sharded")
+            raise Problem(
+                "FSDP shards parameters and reduces them unit by unit, without DDP's buckets; record the plain "
+                "model, before it is sharded"
+            )
         if names & {"DeepSpeedEngine", "DataParallel"}:
-            raise Problem(f"{type(module).__name__} reduces gradients in its own way, without DDP's buckets; record the "
-                          "module inside it")
+            raise Problem(
+                f"{type(module).__name__} reduces gradients in its own way, without DDP's buckets; record the "
+                "module inside it"
+            )
     for name, parameter in model.named_parameters():
         if "DTensor" in class_names(parameter) | class_names(getattr(parameter, "data", None)):
             raise Problem(f"{name} is a DTensor, spread over ranks: DDP's buckets do not apply")
@@ -338,8 +356,11 @@ def kept_by(node):
     for name in [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]:
         raw = getattr(node, "_raw" + name.replace("saved_tensors", "_saved_tensors"), None)
         try:
-            packed = [one for one in (raw if isinstance(raw, (list, tuple)) else [raw])
-                      if getattr(one, "unpack_hook", None) is not None]  # 2.13 has it
+            packed = [
+                one
+                for one in (raw if isinstance(raw, (list, tuple)) else [raw])
+                if getattr(one, "unpack_hook", None) is not None
+            ]  # 2.13 has it
             yield from list(tensors_in([one.data for one in packed] if packed else getattr(node, name)))
         except RuntimeError:  # written in place since: its backward will complain of it, too
             continue
@@ -431,6 +452,7 @@ class Held:
                 self._ran.append((i, self._seen(given), self._seen(gives)))
             except Exception:  # noqa: BLE001  (then gradients are missing from the order)
                 pass
+
         return hook
 
     def _seen(self, gradients):
@@ -489,9 +511,18 @@ class Held:
                 hold(one.numbers if one else ())
             for one in gives:
                 hold(one.numbers if one else ())
-            copied = sum(one.bytes for one in given if one and (
-                self._is_product[i] and one.expanded or self._steps[i] is not None and one.steps is not None and
-                (one.steps != self._steps[i] or any(owners[number] > 1 for number in one.numbers))))
+            copied = sum(
+                one.bytes
+                for one in given
+                if one
+                and (
+                    self._is_product[i]
+                    and one.expanded
+                    or self._steps[i] is not None
+                    and one.steps is not None
+                    and (one.steps != self._steps[i] or any(owners[number] > 1 for number in one.numbers))
+                )
+            )
             most = max(most, level + copied)
             for one in given:
                 let_go(one.numbers if one else ())
@@ -636,14 +667,14 @@ class Job:
             self.path = f"{stem}-rank{self.rank}{ending}"
         self.name = name or type(without_compile(self.model.inside)).__name__
         self.batch = batch
-        self.autocast = None   # dtype
-        self.kept = None       # bytes that forward keeps for backward
-        self.held = None       # how many, with gradients on their way, while gradients come; None where not seen
+        self.autocast = None  # dtype
+        self.kept = None  # bytes that forward keeps for backward
+        self.held = None  # how many, with gradients on their way, while gradients come; None where not seen
         self.held_order = None  # of which parameters
         self.storages = Storages() if StorageWeakRef is not None else None  # None where memory is not looked at, or was
-        self.outputs = []      # the model's, their storages
-        self.nodes = set()     # names of the kinds of autograd nodes behind the model's output
-        self.hook_kind = ""    # how a gradient is seen to be written
+        self.outputs = []  # the model's, their storages
+        self.nodes = set()  # names of the kinds of autograd nodes behind the model's output
+        self.hook_kind = ""  # how a gradient is seen to be written
         self.all_reduces, self.no_collectives = None, ""  # why not, where they were asked for
         if collectives:
             self._see_all_reduces()
@@ -695,17 +726,19 @@ class Job:
         return torch.distributed.get_backend(group)
 
     def gpu(self):
-        """"V100" of "Tesla V100-SXM2-16GB", as ddpsim compares GPUs by model."""
+        """ "V100" of "Tesla V100-SXM2-16GB", as ddpsim compares GPUs by model."""
         if not self.on_gpu:
             return "CPU"
         words = torch.cuda.get_device_name(self.device).replace("-", " ").split()
         families = ("NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics")
         first = next((i for i, word in enumerate(words) if word not in families), 0)
-        return words[first] + "".join(word for word in words[first + 1:first + 2] if word in ("Ti", "SUPER"))
+        return words[first] + "".join(word for word in words[first + 1 : first + 2] if word in ("Ti", "SUPER"))
 
     def is_compiled(self):
-        return any(hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
-                   for module in self.model.called.modules())
+        return any(
+            hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
+            for module in self.model.called.modules()
+        )
 
     def has_compiled_backward(self):
         return self.is_compiled() or any("CompiledFunction" in name for name in self.nodes)
@@ -719,8 +752,10 @@ class Job:
             text += f", autocast {str(self.autocast).replace('torch.', '')}"
         if self.on_gpu:
             try:
-                text += (f", TF32 {'on' if torch.backends.cuda.matmul.allow_tf32 else 'off'} in products, "
-                         f"{'on' if torch.backends.cudnn.allow_tf32 else 'off'} in convolutions")
+                text += (
+                    f", TF32 {'on' if torch.backends.cuda.matmul.allow_tf32 else 'off'} in products, "
+                    f"{'on' if torch.backends.cudnn.allow_tf32 else 'off'} in convolutions"
+                )
             except RuntimeError:  # 2.9 will not say so once its finer settings were used
                 pass
         return text
@@ -828,7 +863,9 @@ class Recorder:
 
     def _finish(self):
         self._clock.anchor()
-        report = Report(self._job, self._measured, scheduled_between(self._scheduled, scheduled_threads(), len(self._measured)))
+        report = Report(
+            self._job, self._measured, scheduled_between(self._scheduled, scheduled_threads(), len(self._measured))
+        )
         self.document = report.document()
         if self._job.path is not None:
             write_document(self._job.path, self.document)
@@ -856,9 +893,11 @@ class Recorder:
 
     def _guarded(self, function):
         """For torch to call: returns None, never raises."""
+
         def hook(*arguments):
             if not self.finished:
                 self._safely(function, *arguments)
+
         return hook
 
     # Warming up: one look at what is to be recorded.
@@ -884,8 +923,14 @@ class Recorder:
         self._hooks.append(register_pre_hook(job.model.called, self._guarded(before)))
         self._hooks.append(job.model.called.register_forward_hook(self._guarded(after)))
         if not job.is_compiled():  # autocast may begin inside the model's own forward
-            leaf = next((module for module in job.model.inside.modules() if next(module.children(), None) is None
-                         and next(module.parameters(), None) is not None), None)
+            leaf = next(
+                (
+                    module
+                    for module in job.model.inside.modules()
+                    if next(module.children(), None) is None and next(module.parameters(), None) is not None
+                ),
+                None,
+            )
             if leaf is not None:
                 self._hooks.append(leaf.register_forward_pre_hook(self._guarded(note_autocast)))
 
@@ -952,7 +997,9 @@ class Recorder:
                     getattr(current, where).append((i, mark(), now()))
                 except Exception as error:  # noqa: BLE001
                     self._give_up(error)
+
             return hook
+
         return for_parameter
 
     def _new_pass(self):
@@ -989,8 +1036,11 @@ class Recorder:
                 current.backward = self._clock.mark()
 
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
-        return [root.register_hook(self._guarded(first_node_runs)) for root in roots
-                if getattr(root, "requires_grad", False) and root.grad_fn is not None]
+        return [
+            root.register_hook(self._guarded(first_node_runs))
+            for root in roots
+            if getattr(root, "requires_grad", False) and root.grad_fn is not None
+        ]
 
     def _backward_ends(self, root_hooks):
         self._pass.end = self._clock.mark()
@@ -1057,8 +1107,12 @@ def scheduled_between(first, last, steps):
     def each(some):
         return [sum(one[k] for one in some) / steps / 1000 for k in (1, 2)]
 
-    facts = dict(zip(("running_us", "waiting_us", "all_running_us", "all_waiting_us"),
-                     each([one for one in spent if one[0]]) + each(spent)))
+    facts = dict(
+        zip(
+            ("running_us", "waiting_us", "all_running_us", "all_waiting_us"),
+            each([one for one in spent if one[0]]) + each(spent),
+        )
+    )
     if hasattr(os, "sched_getaffinity"):
         facts = {"cores": len(os.sched_getaffinity(0)), **facts}
     return facts
@@ -1071,10 +1125,16 @@ def say(job, text):
 
 def tell(line, stream):
     """A line for a terminal: control characters in it, and what hides what it says, are written as escapes."""
-    shown = "".join(one if one.isprintable() else one.encode("unicode_escape", "backslashreplace").decode() for one in line)
+    shown = "".join(
+        one if one.isprintable() else one.encode("unicode_escape", "backslashreplace").decode() for one in line
+    )
     try:
         if stream is not None:  # Python has none where it is closed
-            print(shown.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"), file=stream, flush=True)
+            print(
+                shown.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"),
+                file=stream,
+                flush=True,
+            )
     except (OSError, ValueError):  # nobody listens any more, or the disk is full
         pass
 
@@ -1122,13 +1182,21 @@ class Times:
         self.others_reduced = sum(one.reduces for one in passes[:-1])
         self.step = us(step.begin, step.end)
         self.collectives, free = [], None  # in launch order; a stream of NCCL's runs them one after the other
-        for size, called_ns, mark, done in last.collectives if all(one[3] is not None for one in last.collectives) else []:
+        for size, called_ns, mark, done in (
+            last.collectives if all(one[3] is not None for one in last.collectives) else []
+        ):
             start, end = us(zero, mark), us(zero, done)
             if isinstance(clock, CudaClock) and free is not None:
                 start = max(start, free)
             free = max(end, start)
-            self.collectives.append({"bytes": size, "launch_us": clock.host_us(zero, called_ns), "start_us": start,
-                                     "duration_us": free - start})
+            self.collectives.append(
+                {
+                    "bytes": size,
+                    "launch_us": clock.host_us(zero, called_ns),
+                    "start_us": start,
+                    "duration_us": free - start,
+                }
+            )
 
 
 def tail_of(clock, one):
@@ -1155,8 +1223,10 @@ class Report:
         recorded = [step for step in measured if step.recorded]
         self.all = [Times(job.clock, step, k + 1) for k, step in enumerate(recorded) if seen_whole(step)]
         if not self.all:
-            raise Problem("no gradient hook ran in the recorded steps: is this the model that is trained, does backward() "
-                          "run outside of CUDA graphs, and is recorder.step() called once per step? Nothing was written")
+            raise Problem(
+                "no gradient hook ran in the recorded steps: is this the model that is trained, does backward() "
+                "run outside of CUDA graphs, and is recorder.step() called once per step? Nothing was written"
+            )
         self.times = lower_median(self.all, key=lambda times: times.backward)
         self.joinable = any(times.collectives for times in self.all)
         if self.joinable:  # the same step on every rank, whichever was typical of each
@@ -1181,19 +1251,25 @@ class Report:
 
     def summary(self):
         job, times = self.job, self.times
-        yield (f"wrote {job.path}: {job.name}, {len(self.model.parameters)} parameters, "
-               f"{self.model.gradient_bytes() / 2**20:.1f} MiB of gradients, {job.gpu()}, {job.precision()}, "
-               f"batch {job.batch or 'unknown'}")
+        yield (
+            f"wrote {job.path}: {job.name}, {len(self.model.parameters)} parameters, "
+            f"{self.model.gradient_bytes() / 2**20:.1f} MiB of gradients, {job.gpu()}, {job.precision()}, "
+            f"batch {job.batch or 'unknown'}"
+        )
         backwards = sorted(one.backward for one in self.all)
         spread = 100 * (backwards[-1] / backwards[0] - 1) if backwards[0] > 0 else 0
         forward = f"forward {times.forward / 1000:.4g} ms, " if times.forward is not None else ""
-        yield (f"{forward}backward {times.backward / 1000:.4g} ms (lower median of {len(self.all)}, {spread:.1f} % from "
-               f"fastest to slowest), optimizer {times.optimizer / 1000:.4g} ms")
+        yield (
+            f"{forward}backward {times.backward / 1000:.4g} ms (lower median of {len(self.all)}, {spread:.1f} % from "
+            f"fastest to slowest), optimizer {times.optimizer / 1000:.4g} ms"
+        )
         if self.bound_by_workers():
             yield f"the workers of the DataLoader give a batch every {self.mean_step / 1000:.4g} ms, and steps take that on average"
         else:
-            yield (f"step without the recorder {self.step / 1000:.4g} ms, with it {self.recorded_step / 1000:.4g} ms "
-                   f"({100 * (self.recorded_step / self.step - 1):+.1f} %)")
+            yield (
+                f"step without the recorder {self.step / 1000:.4g} ms, with it {self.recorded_step / 1000:.4g} ms "
+                f"({100 * (self.recorded_step / self.step - 1):+.1f} %)"
+            )
         yield f"next: ddpsim tune {job.path} CLUSTER {' '.join(self.options())}"
 
     def options(self):
@@ -1212,11 +1288,15 @@ class Report:
     def notes(self):
         job, times = self.job, self.times
         if job.has_compiled_backward():
-            yield ("the backward is compiled: gradients of one graph are seen together when it ends, so ready times are no "
-                   "finer than that and no bucket cap can be recommended from them")
+            yield (
+                "the backward is compiled: gradients of one graph are seen together when it ends, so ready times are no "
+                "finer than that and no bucket cap can be recommended from them"
+            )
         if times.others_reduced:
-            yield (f"{times.others_reduced + 1} of {times.passes} micro-batches a step all-reduced: DDP asks for no_sync() in forward, "
-                   "so it has to hold forward and backward of every micro-batch but the last")
+            yield (
+                f"{times.others_reduced + 1} of {times.passes} micro-batches a step all-reduced: DDP asks for no_sync() in forward, "
+                "so it has to hold forward and backward of every micro-batch but the last"
+            )
         if times.written_again:
             by = "by reentrant checkpoints" if "CheckpointFunctionBackward" in job.nodes else "within a backward"
             yield f"{times.written_again} gradients were written again {by}; the last writing counts"
@@ -1231,21 +1311,29 @@ class Report:
         if job.no_collectives:
             yield f"all-reduces are not recorded: {job.no_collectives}"
         if self.joinable and not 0.9 < times.backward / self.median_backward < 1.1:
-            yield (f"the step kept, the same on every rank, has a backward of {times.backward / 1000:.4g} ms, their lower "
-                   f"median is {self.median_backward / 1000:.4g} ms")
+            yield (
+                f"the step kept, the same on every rank, has a backward of {times.backward / 1000:.4g} ms, their lower "
+                f"median is {self.median_backward / 1000:.4g} ms"
+            )
         if job.kept and not self.knows_held():
-            yield ("gradients came in another order than while warming up: memory is known for the end of forward, not while "
-                   "they come")
+            yield (
+                "gradients came in another order than while warming up: memory is known for the end of forward, not while "
+                "they come"
+            )
         if not job.batch:
             yield "the batch size was not seen: pass batch_size="
         if job.world > 1 and self.ddp is None:
             yield f"{job.world} ranks run, but no DistributedDataParallel wraps this model: it is recorded as if alone"
         elif job.world > 1:
             if job.all_reduces is not None:
-                yield ("the communication hook that times all-reduces stays registered, DDP takes none out: it reduces as DDP "
-                       "does, with one more pass over each bucket, which the step's time without the recorder holds, too")
-            yield (f"recorded beside {job.world - 1} other ranks: exposed_us holds waits and copies out alike, and compute "
-                   "slowed by the collectives is recorded slow; one rank alone records cleaner")
+                yield (
+                    "the communication hook that times all-reduces stays registered, DDP takes none out: it reduces as DDP "
+                    "does, with one more pass over each bucket, which the step's time without the recorder holds, too"
+                )
+            yield (
+                f"recorded beside {job.world - 1} other ranks: exposed_us holds waits and copies out alike, and compute "
+                "slowed by the collectives is recorded slow; one rank alone records cleaner"
+            )
 
     def document(self):
         job, model, times = self.job, self.model, self.times
@@ -1260,8 +1348,10 @@ class Report:
         document["parameters"] = model.parameter_entries()
         if times.forward is not None:
             document["forward"] = {"duration_us": times.forward}
-        ready = [{"parameter": model.entry_of[i], "at_us": at, **({"copied_at_us": copied} if copied is not None else {})}
-                 for i, at, copied in times.ready]
+        ready = [
+            {"parameter": model.entry_of[i], "at_us": at, **({"copied_at_us": copied} if copied is not None else {})}
+            for i, at, copied in times.ready
+        ]
         document["backward"] = {"duration_us": times.backward, "ready": ready}
         document["optimizer"] = {"duration_us": times.optimizer}
         document["iteration"] = {"duration_us": self.of_one_pass(self.step)}
@@ -1272,8 +1362,11 @@ class Report:
         if self.scheduled is not None:
             document["threads"] = self.scheduled
         if times.passes > 1:
-            document["earlier_micro_batches"] = {"count": times.passes - 1, "all_reduced": times.others_reduced,
-                                                 **self.of_earlier_passes()}
+            document["earlier_micro_batches"] = {
+                "count": times.passes - 1,
+                "all_reduced": times.others_reduced,
+                **self.of_earlier_passes(),
+            }
         if model.buffers:
             document["buffers"] = model.buffer_entries()
         if job.kept:
@@ -1296,7 +1389,10 @@ class Report:
     def of_earlier_passes(self):
         """Their compute and their waits for all-reduces, as much of a plain step as of a recorded one."""
         scale = self.step / self.times.step
-        return {"compute_us": scale * (self.times.other_passes - self.times.other_tails), "exposed_us": scale * self.times.other_tails}
+        return {
+            "compute_us": scale * (self.times.other_passes - self.times.other_tails),
+            "exposed_us": scale * self.times.other_tails,
+        }
 
     def steps(self):
         """How steps vary: periods of those without the recorder, windows of those with it."""
@@ -1319,9 +1415,14 @@ class Report:
     def data_loading(self):
         """As an import of a profiler trace has it."""
         waits = sorted(self.loader_waits)
-        return {"median_us": lower_median(waits), "p90_us": waits[max(-(-9 * len(waits) // 10), 1) - 1],
-                "mean_us": self.mean_wait(), "count": len(waits), "loads": "workers" if self.workers_load else "trainer",
-                **({"interval_us": self.mean_step} if self.bound_by_workers() else {})}
+        return {
+            "median_us": lower_median(waits),
+            "p90_us": waits[max(-(-9 * len(waits) // 10), 1) - 1],
+            "mean_us": self.mean_wait(),
+            "count": len(waits),
+            "loads": "workers" if self.workers_load else "trainer",
+            **({"interval_us": self.mean_step} if self.bound_by_workers() else {}),
+        }
 
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times
@@ -1345,11 +1446,16 @@ class Report:
 
     def provenance(self):
         job, times = self.job, self.times
-        facts = {"source": "ddpsim_recorder.py " + VERSION, "kind": "recorder", "clock": job.clock.name,
-                 "ready": job.hook_kind, "precision": job.precision_in_full(),
-                 "steps": f"{'the middle one' if self.joinable else 'the lower median by backward'} of {len(self.all)} "
-                          "recorded steps",
-                 "step_us": f"{number(self.step)} without the recorder, {number(self.recorded_step)} with it"}
+        facts = {
+            "source": "ddpsim_recorder.py " + VERSION,
+            "kind": "recorder",
+            "clock": job.clock.name,
+            "ready": job.hook_kind,
+            "precision": job.precision_in_full(),
+            "steps": f"{'the middle one' if self.joinable else 'the lower median by backward'} of {len(self.all)} "
+            "recorded steps",
+            "step_us": f"{number(self.step)} without the recorder, {number(self.recorded_step)} with it",
+        }
         if job.on_gpu:
             facts["gpu_name"] = torch.cuda.get_device_name(job.device)
         if job.world > 1:
@@ -1358,8 +1464,10 @@ class Report:
         if self.joinable:
             facts["recorded_step"] = times.name
         if times.passes > 1:
-            facts["accumulation"] = (f"{times.passes} backwards a step: the last is recorded, the others' "
-                                     f"{number(self.step - self.of_one_pass(self.step))} us are not in the iteration")
+            facts["accumulation"] = (
+                f"{times.passes} backwards a step: the last is recorded, the others' "
+                f"{number(self.step - self.of_one_pass(self.step))} us are not in the iteration"
+            )
         facts.update(self.model.provenance())
         if self.ddp is not None:
             facts["ddp_options"] = " ".join(ddp_options(self.ddp)) or "defaults"
@@ -1391,10 +1499,12 @@ def ddp_options(ddp):
         yield "--bucket-cap-mb " + mib(cap)
     if first != 2**20 and not caps and (default or not hasattr(ddp, "bucket_bytes_cap_default")):
         yield "--first-bucket-mb " + mib(first)
-    for attribute, wanted, option in (("find_unused_parameters", True, "--find-unused-parameters"),
-                                      ("static_graph", True, "--static-graph"),
-                                      ("gradient_as_bucket_view", True, "--gradient-as-bucket-view"),
-                                      ("broadcast_buffers", False, "--no-broadcast-buffers")):
+    for attribute, wanted, option in (
+        ("find_unused_parameters", True, "--find-unused-parameters"),
+        ("static_graph", True, "--static-graph"),
+        ("gradient_as_bucket_view", True, "--gradient-as-bucket-view"),
+        ("broadcast_buffers", False, "--no-broadcast-buffers"),
+    ):
         if getattr(ddp, attribute, not wanted) == wanted:
             yield option
 
@@ -1454,8 +1564,12 @@ def document_text(value, indent="", key=""):
         entries = [f"{json.dumps(name)}: {document_text(item, indent + '  ', name)}" for name, item in value.items()]
         brackets = "{}"
     elif isinstance(value, list):
-        entries = [document_text(item, indent + "  ", "step") if isinstance(item, dict) and "collectives" in item
-                   else one_line(item) for item in value]
+        entries = [
+            document_text(item, indent + "  ", "step")
+            if isinstance(item, dict) and "collectives" in item
+            else one_line(item)
+            for item in value
+        ]
         brackets = "[]"
     if not entries:
         return one_line(value)
@@ -1472,10 +1586,14 @@ def write_document(path, document):
         place = os.path.realpath(path)
         directly = os.path.exists(place) and not os.path.isfile(place)
         if not directly:
-            beside = os.path.join(os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}")  # short: the name may be as long as names get
+            beside = os.path.join(
+                os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}"
+            )  # short: the name may be as long as names get
         flags = os.O_WRONLY if directly else os.O_WRONLY | os.O_CREAT | os.O_EXCL
         # Half of a character becomes its escape, which JSON has for it.
-        with open(os.open(place if directly else beside, flags, 0o666), "w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(
+            os.open(place if directly else beside, flags, 0o666), "w", encoding="utf-8", errors="backslashreplace"
+        ) as file:
             file.write(text)
         if not directly:
             if os.path.exists(place):
@@ -1509,12 +1627,19 @@ def record_meta(model, inputs=None, path=None, *, name=None, device=None):
     document["parameter_order"] = "definition"
     document["parameters"] = described.parameter_entries()
     if order is not None:
-        document["backward"] = {"duration_us": 0, "ready": [{"parameter": described.entry_of[i], "at_us": 0} for i in order]}
+        document["backward"] = {
+            "duration_us": 0,
+            "ready": [{"parameter": described.entry_of[i], "at_us": 0} for i in order],
+        }
     if described.buffers:
         document["buffers"] = described.buffer_entries()
     document["recorded_with"] = {"ddp_hooks": False, "world_size": 1, "nccl_kernels": 0}
-    document["provenance"] = {"source": "ddpsim_recorder.py " + VERSION, "kind": "parameters and order, no times",
-                              "order": how, **described.provenance()}
+    document["provenance"] = {
+        "source": "ddpsim_recorder.py " + VERSION,
+        "kind": "parameters and order, no times",
+        "order": how,
+        **described.provenance(),
+    }
     if path is not None:
         write_document(str(path), document)
     return document
@@ -1599,7 +1724,7 @@ def free_memory():
 
 
 def input_tensor(text):
-    """"2,3,224,224" or "8,128:int64"."""
+    """ "2,3,224,224" or "8,128:int64"."""
     shape, _, dtype = text.partition(":")
     try:
         sizes = [int(size) for size in shape.split(",")]
@@ -1644,12 +1769,23 @@ def model_from(text, device):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(
-        prog="ddpsim_recorder.py", description="Parameters and gradient order of a model, without a GPU. To record a "
-        "step, use the class Recorder in your training script: the top of this file shows how.")
-    parser.add_argument("--meta", metavar="MODULE:FACTORY", required=True,
-                        help="makes the model when called, or the model and a tuple or dict of inputs")
-    parser.add_argument("--input", metavar="SHAPE[:DTYPE]", action="append", default=[],
-                        help="an input, such as 2,3,224,224 or 8,128:int64; may be repeated")
+        prog="ddpsim_recorder.py",
+        description="Parameters and gradient order of a model, without a GPU. To record a "
+        "step, use the class Recorder in your training script: the top of this file shows how.",
+    )
+    parser.add_argument(
+        "--meta",
+        metavar="MODULE:FACTORY",
+        required=True,
+        help="makes the model when called, or the model and a tuple or dict of inputs",
+    )
+    parser.add_argument(
+        "--input",
+        metavar="SHAPE[:DTYPE]",
+        action="append",
+        default=[],
+        help="an input, such as 2,3,224,224 or 8,128:int64; may be repeated",
+    )
     parser.add_argument("--device", choices=("cpu", "meta"), help="default: cpu, or meta where memory does not suffice")
     parser.add_argument("--name", help="of the workload; default: the class of the model")
     parser.add_argument("-o", "--output", metavar="FILE", required=True)
@@ -1662,8 +1798,11 @@ def main(arguments=None):
     except Problem as problem:
         tell(f"ddpsim recorder: {' '.join(str(problem).split())}", sys.stderr)
         return 3
-    tell(f"wrote {options.output}: {document['name']}, {len(document['parameters'])} parameters; "
-         f"order of gradients: {document['provenance']['order']}", sys.stdout)
+    tell(
+        f"wrote {options.output}: {document['name']}, {len(document['parameters'])} parameters; "
+        f"order of gradients: {document['provenance']['order']}",
+        sys.stdout,
+    )
     return 0
 
 

@@ -1,10 +1,10 @@
 """ddpsim.autotune for Hugging Face Accelerate.
 
-    tuner = autotune(accelerator, model)
-    for batch in loader:
-        with accelerator.accumulate(model):
-            ...                      # forward, accelerator.backward(loss), optimizer.step(), optimizer.zero_grad()
-        model = tuner.step()
+tuner = autotune(accelerator, model)
+for batch in loader:
+    with accelerator.accumulate(model):
+        ...                      # forward, accelerator.backward(loss), optimizer.step(), optimizer.zero_grad()
+    model = tuner.step()
 """
 
 from __future__ import annotations
@@ -50,8 +50,11 @@ def autotune(accelerator: Accelerator, model: Any, **options: Any) -> Accelerato
     if isinstance(model, DistributedDataParallel):
         return AcceleratorAutotuner(accelerator, model, **options)
     if accelerator.is_main_process:
-        print(f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune",
-              file=sys.stderr, flush=True)
+        print(
+            f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune",
+            file=sys.stderr,
+            flush=True,
+        )
     return NothingToTune(model)
 
 

@@ -1,6 +1,6 @@
 """ddpsim.autotune for PyTorch Lightning 2.
 
-    Trainer(strategy="ddp", callbacks=[AutotuneCallback()])
+Trainer(strategy="ddp", callbacks=[AutotuneCallback()])
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ class AutotuneCallback(Callback):
         self.tuner, self._stepped = None, trainer.global_step
         if not isinstance(strategy.model, DistributedDataParallel):
             if trainer.is_global_zero:
-                print(f"ddpsim autotune: {type(strategy).__name__} trains without DistributedDataParallel: no cap to tune",
-                      file=sys.stderr, flush=True)
+                print(
+                    f"ddpsim autotune: {type(strategy).__name__} trains without DistributedDataParallel: no cap to tune",
+                    file=sys.stderr,
+                    flush=True,
+                )
             return
 
         def rebind(model: DistributedDataParallel) -> None:

@@ -32,8 +32,11 @@ class AutotuneCallback(TrainerCallback):
         self.tuner = None
         if not isinstance(model, DistributedDataParallel):
             if state.is_world_process_zero:
-                print(f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune",
-                      file=sys.stderr, flush=True)
+                print(
+                    f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune",
+                    file=sys.stderr,
+                    flush=True,
+                )
             return
         options = {"horizon": max(1, state.max_steps - state.global_step), **self._options}
         self.tuner = Autotuner(model, rebind=self._rebind, spell=spelled, lists=False, **options)

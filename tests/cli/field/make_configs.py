@@ -17,10 +17,18 @@ import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 HERE = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
-LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-          "original_max_position_embeddings": 8192}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 500000.0,
+    "factor": 32.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
 
-# name: (configuration's class, model's class, fields that differ from the class's defaults, published count or None)
+# fmt: off
+# name: (configuration's class, model's class, fields that differ from the class's defaults, published count or None);
+# a model's sizes stay on few lines, so that one can look down the table
 MODELS = {
     "qwen3-8b": ("Qwen3Config", "Qwen3ForCausalLM", dict(
         vocab_size=151936, hidden_size=4096, intermediate_size=12288, num_hidden_layers=36, num_attention_heads=32, num_key_value_heads=8,
@@ -225,6 +233,7 @@ FILES = {
     "xlm-roberta-next-words": ("xlm-roberta", "XLMRobertaForCausalLM", dict(SMALL_ENCODER, is_decoder=True)),
     "electra-next-words": ("electra", "ElectraForCausalLM", dict(SMALL_ENCODER, embedding_size=32, is_decoder=True)),
 }
+# fmt: on
 
 
 def count(config, architecture):
@@ -232,16 +241,21 @@ def count(config, architecture):
     with torch.device("meta"):
         model = getattr(transformers, architecture)(config)
     model.tie_weights()
-    return (sum(parameter.numel() for parameter in model.parameters()),
-            sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad))
+    return (
+        sum(parameter.numel() for parameter in model.parameters()),
+        sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad),
+    )
 
 
 def row(name, kind, architecture, source, published=None):
     """What configs/NAME.json makes; what is counted is what the file says."""
     config = kind.from_dict(json.loads((HERE / "configs" / f"{name}.json").read_text(encoding="utf-8")))
     total, trained = count(config, architecture)
-    print(f"{name:34} {config.model_type:18} {architecture:40} {total:15,} {trained:15,}"
-          + ("" if published is None else " as published" if published == total else f" PUBLISHED {published:,}"), flush=True)
+    print(
+        f"{name:34} {config.model_type:18} {architecture:40} {total:15,} {trained:15,}"
+        + ("" if published is None else " as published" if published == total else f" PUBLISHED {published:,}"),
+        flush=True,
+    )
     why = f"{total:,} parameters, a tied one once; 4 bytes each in the one bucket"
     if trained != total:
         why = f"{total:,} parameters, of which {trained:,} train (requires_grad), and DDP's buckets hold those: 4 bytes each in the one bucket"
@@ -250,8 +264,17 @@ def row(name, kind, architecture, source, published=None):
     return {
         "name": f"{name}: {config.model_type}, {architecture}",
         "source": f"transformers {transformers.__version__}, {source}; counted of {architecture} on the meta device",
-        "run": ["buckets", f"INPUT/configs/{name}.json@A100:b1:fp32", "--order", "definition", "--torch", "2.8", "--bucket-cap-mb",
-                "4000000", "--json"],
+        "run": [
+            "buckets",
+            f"INPUT/configs/{name}.json@A100:b1:fp32",
+            "--order",
+            "definition",
+            "--torch",
+            "2.8",
+            "--bucket-cap-mb",
+            "4000000",
+            "--json",
+        ],
         "values": {"buckets/0/bytes": 4 * trained},
         "tolerance": 0,
         "why": why,
