@@ -1,6 +1,6 @@
-// Runs commands in the page's worker, under node: node commands.mjs SCRIPT WASM < COMMANDS, where COMMANDS is a JSON list of
-// {args, files: [{name, path}]}; prints a line of JSON for each. The worker gets what a browser's has: messages, Blobs, and
-// FileReaderSync, here over files on disk.
+// Runs commands in the page's worker, under node: node commands.mjs SCRIPT WASM < COMMANDS, where COMMANDS is a JSON
+// list of {args, files: [{name, path}]}; prints a line of JSON for each. The worker gets what a browser's has:
+// messages, Blobs, and FileReaderSync, here over files on disk.
 import fs from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { fileURLToPath } from "node:url";

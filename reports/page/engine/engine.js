@@ -1,12 +1,12 @@
-// ddpsim itself, in a worker: the same program as on a command line, with the same answers to the byte. Works from a file on
-// disk under default-src 'none'; script-src (hashes) 'wasm-unsafe-eval'; worker-src blob:.
+// ddpsim itself, in a worker: the same program as on a command line, with the same answers to the byte. Works from a
+// file on disk under default-src 'none'; script-src (hashes) 'wasm-unsafe-eval'; worker-src blob:.
 //
 //   const engine = new Engine(script, await WebAssembly.compile(await unpacked(base64)));
 //   const { exit, stdout, stderr, written } = await engine.run(["import", "trace.json.gz", "-o", "w.json"],
 //     [{ name: "trace.json.gz", content: file }], { progress: ({ read, size }) => …, signal });
 //
-// Files are read where they lie, piece by piece: hundreds of megabytes take no memory of the page's. One run at a time; another
-// waits for it. Cancelling (`signal`) ends the worker at once; the next run begins a new one.
+// Files are read where they lie, piece by piece: hundreds of megabytes take no memory of the page's. One run at a time;
+// another waits for it. Cancelling (`signal`) ends the worker at once; the next run begins a new one.
 
 /**
  * @typedef {{name: string, content: Blob | Uint8Array | string}} InputFile `name` as the arguments say it

@@ -1,5 +1,5 @@
-// One run of the program in a worker: files in, arguments, what it printed and wrote out. A classic script: the build puts
-// it behind Emscripten's, which defines ddpsim(), and before worker.js.
+// One run of the program in a worker: files in, arguments, what it printed and wrote out. A classic script: the build
+// puts it behind Emscripten's, which defines ddpsim(), and before worker.js.
 "use strict";
 
 /**
@@ -26,8 +26,8 @@ function sourceOf(content) {
 }
 
 /**
- * Makes `source` the file at `path` of the program's file system: a small one as any other, a large one without a copy, to be
- * read alone.
+ * Makes `source` the file at `path` of the program's file system. A small one is a file as any other; a large one is
+ * not copied, and can be read alone.
  * @param {(read: number) => void} progress told how far a large one was read
  */
 function place(FS, path, source, progress) {

@@ -53,14 +53,14 @@ export function adviceCard(advice) {
         html(
           'ul',
           {class: 'lines'},
-          ...worth.map((row) => html('li', {}, html('b', {}, name(row.levers.join(' + '))), html('div', {class: 'code'}, html('code', {}, name(row.line, 2000)), ...copyButton('Copy', () => row.line, `Copy what sets ${row.levers.join(' + ')}`)), row.note && html('small', {}, name(row.note, 600)))),
-        ),
-      ),
+          ...worth.map((row) => html('li', {}, html('b', {}, name(row.levers.join(' + '))), html('div', {class: 'code'}, html('code', {}, name(row.line, 2000)), ...copyButton('Copy', () => row.line, `Copy what sets ${row.levers.join(' + ')}`)), row.note && html('small', {}, name(row.note, 600))))
+        )
+      )
     );
   if (failed.length) body.push(html('details', {}, html('summary', {}, `${failed.length} cannot be had`), html('ul', {}, ...failed.map((row) => html('li', {}, html('b', {}, name(row.levers.join(' + '))), ': ', name(row.error, 400))))));
   return cardElement({
     title: 'Levers, by what they are expected to gain',
-    about: `Gain over today's step of ${time(advice.iteration_us, 4)}; whiskers are 80 % intervals. Green is worth it: it gains more than the ${time(advice.measurable_us, 2)} that can be measured, and risks little.`,
+    about: `Gain over today's step of ${time(advice.iteration_us, 4)}; whiskers are 80 % intervals. ` + 'Green is worth it: it gains more than the ' + `${time(advice.measurable_us, 2)} that can be measured, and risks little.`,
     body,
     table: {
       file: 'levers',

@@ -66,10 +66,16 @@ export function allReduceCard(table, measured) {
   const of = (/** @type {number} */ size) => measured?.rows.find((row) => row.size_bytes === size)?.time_us ?? null;
   const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'}, html('li', {}, html('i', {class: 'swatch curve'}), 'predicted'), html('li', {}, html('i', {class: 'swatch band'}), '80 % interval'), points.length > 0 && html('li', {}, html('i', {class: 'swatch measured'}), `measured (${counted(points.length, 'size')})`));
   const us = (/** @type {any} */ value) => digits(Number(value), 4);
+  const drawn = rows.length > 1 && factor > 0;
+  /** @type {import('./table.js').Column[]} */
+  const beside = [
+    {title: 'measured', unit: 'us', show: us},
+    {title: 'error', unit: '%', show: (value) => digits(Number(value), 2)},
+  ];
   return cardElement({
     title: `Bus bandwidth of ${table.collective ?? 'all-reduce'} by size`,
     about: 'As all_reduce_perf counts it, out of place; above the curve, what NCCL chooses.',
-    body: rows.length > 1 && factor > 0 ? [legend, chart(draw, `Bus bandwidth by size, up to ${digits(most)} GB/s`)] : [],
+    body: drawn ? [legend, chart(draw, `Bus bandwidth by size, up to ${digits(most)} GB/s`)] : [],
     table: {
       file: 'allreduce',
       columns: [
@@ -77,7 +83,7 @@ export function allReduceCard(table, measured) {
         {title: 'time', unit: 'us', show: us},
         {title: 'low', unit: 'us', show: us},
         {title: 'high', unit: 'us', show: us},
-        ...(measured ? [{title: 'measured', unit: 'us', show: us}, {title: 'error', unit: '%', show: (/** @type {any} */ value) => digits(Number(value), 2)}] : []),
+        ...(measured ? beside : []),
         {title: 'algbw', unit: 'GB/s', show: us},
         {title: 'busbw', unit: 'GB/s', show: us},
         {title: 'NCCL', text: true},
@@ -85,7 +91,8 @@ export function allReduceCard(table, measured) {
       ],
       rows: table.rows.map((row) => {
         const seen = of(row.size_bytes);
-        return [row.size_bytes, row.time_us, row.low_us, row.high_us, ...(measured ? [seen, seen === null ? null : 100 * (row.time_us / seen - 1)] : []), row.algbw_gbps, row.busbw_gbps, `${row.algorithm} ${row.protocol} ×${row.channels}`, row.nccl_estimate_us];
+        const error = seen === null ? null : 100 * (row.time_us / seen - 1);
+        return [row.size_bytes, row.time_us, row.low_us, row.high_us, ...(measured ? [seen, error] : []), row.algbw_gbps, row.busbw_gbps, `${row.algorithm} ${row.protocol} ×${row.channels}`, row.nccl_estimate_us];
       }),
     },
   });

@@ -43,7 +43,7 @@ export function bucketCard(result, title, select) {
         milliseconds.of(bucket.end_us - Math.max(bucket.start_us, bucket.last_arrival_us)),
         bucket.algorithm ? `${bucket.algorithm} ${bucket.protocol} ×${bucket.channels}` : '',
         bucket.closed_by,
-        bucket.exposed_because ?? 'hidden',
+        bucket.exposed_because ?? 'hidden'
       ]),
     },
     eachRow: (row, index) => {

@@ -17,12 +17,12 @@ const kShapes = 6; // told apart by colour and by shape
 function marker(k, x, y, hollow) {
   const r = 3.6;
   const shapes = [
-    `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`,
-    `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
-    `M${x} ${y - r - 1}l${r + 1} ${2 * r}h${-2 * r - 2}z`,
-    `M${x} ${y - r - 1}l${r + 1} ${r + 1}l${-r - 1} ${r + 1}l${-r - 1} ${-r - 1}z`,
-    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l${-2 * r} ${2 * r}`,
-    `M${x} ${y + r + 1}l${r + 1} ${-2 * r}h${-2 * r - 2}z`,
+    `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 -${2 * r} 0`,
+    `M${x - r} ${y - r}h${2 * r}v${2 * r}h-${2 * r}z`,
+    `M${x} ${y - r - 1}l${r + 1} ${2 * r}h-${2 * r + 2}z`,
+    `M${x} ${y - r - 1}l${r + 1} ${r + 1}l-${r + 1} ${r + 1}l-${r + 1} -${r + 1}z`,
+    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l-${2 * r} ${2 * r}`,
+    `M${x} ${y + r + 1}l${r + 1} -${2 * r}h-${2 * r + 2}z`,
   ];
   return svg('path', {class: `marker m${k % kShapes}${hollow ? ' hollow' : ''}`, d: shapes[k % kShapes]});
 }
@@ -57,9 +57,12 @@ export function residualCard(calibration) {
   });
   legend.append(html('li', {}, 'faint: the cost model alone'));
   const us = (/** @type {any} */ value) => digits(Number(value), 4);
+  const {calibrated, model_alone: alone} = calibration;
+  const before = alone ? `; the cost model alone: ${percent(alone.median_abs_error_percent)}, ${percent(alone.p90_abs_error_percent)}` : '';
+  const summary = calibrated ? `Calibrated: median ${percent(calibrated.median_abs_error_percent)}, ` + `p90 ${percent(calibrated.p90_abs_error_percent)}${before}.` : undefined;
   return cardElement({
     title: 'What is left: error of every size',
-    about: calibration.calibrated ? `Calibrated: median ${percent(calibration.calibrated.median_abs_error_percent)}, p90 ${percent(calibration.calibrated.p90_abs_error_percent)}${calibration.model_alone ? `; the cost model alone: ${percent(calibration.model_alone.median_abs_error_percent)}, ${percent(calibration.model_alone.p90_abs_error_percent)}` : ''}.` : undefined,
+    about: summary,
     body: [legend, chart(draw, `Errors of ${points.length} sizes after calibration, within ${digits(Math.max(...all), 2)} percent`)],
     table: {
       file: 'residuals',

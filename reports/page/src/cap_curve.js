@@ -1,4 +1,5 @@
-// Step time by bucket cap: today, what is recommended, how wide the plateau is, where the cliffs are, what no cap can beat.
+// Step time by bucket cap: today, what is recommended, how wide the plateau is, where the cliffs are, what no cap can
+// beat.
 
 import {cardElement} from './card.js';
 import {html, svg} from './dom.js';
@@ -101,19 +102,18 @@ export function capCurveCard(tune) {
     if (recommended.action === 'set' && recommended.bucket_cap_mb !== null) {
       const at = x.place(Math.min(to, Math.max(from, recommended.bucket_cap_mb)));
       const {value, low: worst, high: best} = recommended.gain_us;
+      const [bottom, top] = [up(today - worst), up(today - best)];
       clip.append(
-        path('whisker', `M${at} ${up(today - worst)}V${up(today - best)}M${at - 4} ${up(today - worst)}h8M${at - 4} ${up(today - best)}h8`),
+        path('whisker', `M${at} ${bottom}V${top}M${at - 4} ${bottom}h8M${at - 4} ${top}h8`),
         svg('circle', {class: 'advised', cx: at, cy: up(today - value), r: 5.5}),
-        label(`${cap(recommended.bucket_cap_mb)} MiB`, at, box.top - 7, {anchor: at > box.right - 40 ? 'end' : at < box.left + 40 ? 'start' : 'middle', kind: 'advised-label'}),
+        label(`${cap(recommended.bucket_cap_mb)} MiB`, at, box.top - 7, {anchor: at > box.right - 40 ? 'end' : at < box.left + 40 ? 'start' : 'middle', kind: 'advised-label'})
       );
     }
-    for (const [mb, loss] of [
-      [recommended.next_worse?.below_mb, recommended.next_worse?.below_loss_us],
-      [recommended.next_worse?.above_mb, recommended.next_worse?.above_loss_us],
-    ]) {
-      if (mb === null || mb === undefined || loss === null || loss === undefined || mb < from || mb > to) continue;
+    const next = recommended.next_worse;
+    for (const [mb, loss] of next ? [[next.below_mb, next.below_loss_us], [next.above_mb, next.above_loss_us]] : []) {
+      if (mb === null || loss === null || mb < from || mb > to) continue;
       const at = x.place(mb);
-      clip.append(path('cliff', `M${at} ${box.bottom}v${-10}M${at - 4} ${box.bottom - 5}l4 -6l4 6`));
+      clip.append(path('cliff', `M${at} ${box.bottom}v-10M${at - 4} ${box.bottom - 5}l4 -6l4 6`));
     }
 
     const mark = svg('g', {class: 'cursor'});
@@ -136,7 +136,7 @@ export function capCurveCard(tune) {
     return into;
   };
 
-  const stage = html('div', {class: 'stage', tabindex: 0, role: 'application', 'aria-label': 'Step time by bucket cap; arrow keys go from cap to cap'}, chart(draw, `Step time by bucket cap, ${counted(points.length, 'bucketing')}: today ${time(today)}, fastest ${time(tune.best.iteration_us)}`));
+  const stage = html('div', {class: 'stage', tabindex: 0, role: 'application', 'aria-label': 'Step time by bucket cap; arrow keys go from cap to cap'}, chart(draw, `Step time by bucket cap, ${counted(points.length, 'bucketing')}: ` + `today ${time(today)}, fastest ${time(tune.best.iteration_us)}`));
   const first = points.findIndex((point) => recommended.bucket_cap_mb !== null && point.cap_range_mb[0] <= recommended.bucket_cap_mb && recommended.bucket_cap_mb <= point.cap_range_mb[1]);
   stage.addEventListener('keydown', (event) => {
     const by = /** @type {Record<string, number>} */ ({ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10, Home: -1e9, End: 1e9})[event.key];
@@ -155,7 +155,9 @@ export function capCurveCard(tune) {
   if (recommended.measurable_us) entry('measurable', `less than can be measured (${time(recommended.measurable_us, 2)})`);
   if (points.some((point) => point.if_communication_us !== undefined)) entry('reading', 'if communication is what the replay misses');
   const worse = recommended.next_worse;
-  const cliffs = worse ? [worse.below_mb !== null && `${cap(worse.below_mb)} MiB (+${time(worse.below_loss_us ?? 0, 2)})`, worse.above_mb !== null && `${cap(worse.above_mb)} MiB (+${time(worse.above_loss_us ?? 0, 2)})`].filter(Boolean) : [];
+  const cliffs = [];
+  if (worse && worse.below_mb !== null) cliffs.push(`${cap(worse.below_mb)} MiB (+${time(worse.below_loss_us ?? 0, 2)})`);
+  if (worse && worse.above_mb !== null) cliffs.push(`${cap(worse.above_mb)} MiB (+${time(worse.above_loss_us ?? 0, 2)})`);
   if (cliffs.length) entry('cliff', `next worse: ${cliffs.join(', ')}`);
   const some = points.length < tune.bucketings ? `${points.length} of ${tune.bucketings} bucketings` : `${counted(points.length, 'bucketing')}, each simulated`;
   const card = cardElement({title: 'Step time by bucket cap', about: `${some}; caps that give the same buckets are one level of the line.`, body: [list, stage, readout], table});
@@ -188,7 +190,9 @@ function stepLine(points, x, up, from, to, top, of = (point) => point.iteration_
 function describe(point, today) {
   const [low, high] = point.cap_range_mb;
   const gain = today - point.iteration_us;
-  return `${low === high ? cap(low) : `${cap(low)} to ${cap(high)}`} MiB: ${time(point.iteration_us, 4)}, ${Math.abs(gain) < 0.5 ? 'as today' : `${time(Math.abs(gain))} ${gain > 0 ? 'shorter' : 'longer'} than today`}; ${counted(point.buckets, 'bucket')}, ${time(point.blocking_communication_us)} blocked by communication.`;
+  const caps = low === high ? cap(low) : `${cap(low)} to ${cap(high)}`;
+  const against = Math.abs(gain) < 0.5 ? 'as today' : `${time(Math.abs(gain))} ${gain > 0 ? 'shorter' : 'longer'} than today`;
+  return `${caps} MiB: ${time(point.iteration_us, 4)}, ${against}; ` + `${counted(point.buckets, 'bucket')}, ${time(point.blocking_communication_us)} blocked by communication.`;
 }
 
 /** @param {Tune} tune @returns {import('./table.js').Table} */

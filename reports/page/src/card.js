@@ -44,8 +44,8 @@ export function copyButton(label, text, what) {
  * @property {string} title
  * @property {string} [about] one sentence
  * @property {Node[]} body
- * @property {import('./table.js').Table | (() => import('./table.js').Table)} [table] a function: of what is shown, which
- *   may become another; the card is then told by an event, `documents`
+ * @property {import('./table.js').Table | (() => import('./table.js').Table)} [table] a function: of what is shown,
+ *   which may become another; the card is then told by an event, `documents`
  * @property {boolean} [tableShown] the table is the chart
  * @property {(row: HTMLTableRowElement, index: number) => void} [eachRow]
  * @property {boolean} [half] stands beside another
@@ -86,7 +86,7 @@ export function cardElement({title, about, body, table, tableShown, eachRow, hal
   }
   tools.append(
     html('button', {type: 'button', 'aria-label': `Save as CSV: ${title}`, onclick: () => save(`${of().file}.csv`, csv(of()), 'text/csv')}, 'CSV'),
-    ...copyButton('Markdown', () => markdown(of()), `Copy as Markdown: ${title}`),
+    ...copyButton('Markdown', () => markdown(of()), `Copy as Markdown: ${title}`)
   );
   return section;
 }

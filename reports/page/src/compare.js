@@ -25,6 +25,12 @@ function noteOf(row) {
   return [`${row.ranks} ${row.ranks === 1 ? 'GPU' : 'GPUs'}`, row.samples_per_second ? `${digits(row.samples_per_second)} samples/s` : null, row.label === row.cluster ? null : row.cluster].filter(Boolean).join(' · ');
 }
 
+/** @param {CompareRow} row */
+function bestCap({best_cap: best}) {
+  if (!best) return null;
+  return best.action === 'set' && best.bucket_cap_mb !== null ? `${best.bucket_cap_mb} MiB, saves ${time(best.gain_us.value, 2)}` : best.action;
+}
+
 /** @param {Compare} compare */
 export function speedCard(compare) {
   const rows = compare.by_speed.map((i) => compare.rows[i]);
@@ -39,7 +45,7 @@ export function speedCard(compare) {
   if (failed.length) body.push(html('details', {open: true}, html('summary', {}, `${failed.length} could not be compared`), html('ul', {}, ...failed.map((row) => html('li', {}, html('b', {}, name(row.label)), ': ', name(row.error, 600))))));
   return cardElement({
     title: 'Training speed',
-    about: `The fastest is 100 %; whiskers are 80 % intervals of what tells each from it${compare.fastest_is_certain ? '' : '. Which is fastest is not certain'}.`,
+    about: 'The fastest is 100 %; whiskers are 80 % intervals of what tells each from it.' + (compare.fastest_is_certain ? '' : ' Which is fastest is not certain.'),
     body,
     table: {
       file: 'clusters',
@@ -66,8 +72,8 @@ export function speedCard(compare) {
         row.behind_percent.high,
         100 * row.scaling_efficiency,
         100 * row.blocking_share,
-        row.best_cap ? (row.best_cap.action === 'set' && row.best_cap.bucket_cap_mb !== null ? `${row.best_cap.bucket_cap_mb} MiB, saves ${time(row.best_cap.gain_us.value, 2)}` : row.best_cap.action) : null,
-        row.confidence.grade,
+        bestCap(row),
+        row.confidence.grade
       ]),
     },
   });
@@ -78,6 +84,8 @@ export function lossesCard(compare, causes) {
   const rows = compare.by_speed.map((i) => compare.rows[i]);
   const there = Object.keys(causes).filter((cause) => rows.some((row) => row.loss.some((loss) => loss.cause === cause && Math.abs(loss.us) > row.iteration_us * 1e-6)));
   const share = (/** @type {CompareRow} */ row, /** @type {string} */ cause) => (100 * (row.loss.find((loss) => loss.cause === cause)?.us ?? 0)) / row.iteration_us;
+  const tones = ['exposed', 'copies', 'optimizer'];
+  const byTone = [...there].sort((a, b) => tones.indexOf(toneOf(a)) - tones.indexOf(toneOf(b)));
   const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'});
   for (const [tone, words] of [
     ['backward', 'one GPU’s own work'],
@@ -100,7 +108,7 @@ export function lossesCard(compare, causes) {
           to: 100,
           tone: '',
           text: `${percent(100 * row.scaling_efficiency, 3)} efficient`,
-          parts: [{size: 100 * row.scaling_efficiency, tone: 'backward'}, ...[...there].sort((a, b) => ['exposed', 'copies', 'optimizer'].indexOf(toneOf(a)) - ['exposed', 'copies', 'optimizer'].indexOf(toneOf(b))).map((cause) => ({size: Math.max(0, share(row, cause)), tone: toneOf(cause)}))],
+          parts: [{size: 100 * row.scaling_efficiency, tone: 'backward'}, ...byTone.map((cause) => ({size: Math.max(0, share(row, cause)), tone: toneOf(cause)}))],
         })),
       }),
     ],

@@ -65,7 +65,7 @@ export function efficiencyCard(result, causes) {
   zoomed.classList.add('zoomed');
   return cardElement({
     title: 'Where the efficiency goes',
-    about: `One GPU by itself takes ${time(result.alone_us, 4)}; here it works at ${percent((100 * result.alone_us) / result.iteration_us, 3)} of that speed. Below, from there on, enlarged; whiskers are 80 % intervals.`,
+    about: `One GPU by itself takes ${time(result.alone_us, 4)}; ` + `here it works at ${percent((100 * result.alone_us) / result.iteration_us, 3)} of that speed. ` + 'Below, from there on, enlarged; whiskers are 80 % intervals.',
     half: true,
     body: [whole, zoomed],
     table: {

@@ -48,8 +48,8 @@ export function trust(confidence, sources) {
       'div',
       {class: 'grade'},
       html('span', {class: `badge ${confidence.grade}`, 'aria-label': `confidence ${confidence.grade}`}, confidence.grade),
-      html('p', {}, html('strong', {}, 'Confidence '), confidence.provenance ?? ''),
-    ),
+      html('p', {}, html('strong', {}, 'Confidence '), confidence.provenance ?? '')
+    )
   );
   if (confidence.because.length)
     block.append(html('details', {}, html('summary', {}, `Why ${confidence.grade}`), html('ul', {}, ...confidence.because.map((why) => html('li', {}, name(why, 600))))));
@@ -61,8 +61,8 @@ export function trust(confidence, sources) {
         html('p', {}, html('strong', {}, 'Surer by a measurement. '), 'Most doubt: ', html('b', {}, sources[next.source] ?? next.source), '. First'),
         codeLine(next.command, 'Copy what to measure'),
         html('p', {}, 'then'),
-        codeLine(next.then, 'Copy what to run then'),
-      ),
+        codeLine(next.then, 'Copy what to run then')
+      )
     );
   return block;
 }

@@ -6,6 +6,12 @@ import {bytes} from './units.js';
 
 /** @typedef {import('./documents.js').Memory} Memory */
 
+/** @param {string} at */
+function when(at) {
+  if (at === 'optimizer') return 'while the optimizer steps';
+  return at === 'backward' ? 'in backward' : `at DDP’s ${at}`;
+}
+
 /** @param {Memory | null | undefined} memory */
 export function memoryCard(memory) {
   if (!memory) return null;
@@ -14,9 +20,10 @@ export function memoryCard(memory) {
     .sort((a, b) => Number(b[1]) - Number(a[1]));
   const words = (/** @type {string} */ key) => key.replace(/_bytes$/, '').replace(/_/g, ' ').replace('nccl', 'NCCL');
   const known = memory.peak_bytes !== null;
+  const size = known ? bytes(Number(memory.peak_bytes)) : `${bytes(memory.at_least_bytes)} without activations, which are not known`;
   return cardElement({
     title: 'Memory of a GPU',
-    about: `At its peak, ${memory.at === 'optimizer' ? 'while the optimizer steps' : memory.at === 'backward' ? 'in backward' : `at DDP’s ${memory.at}`}: ${known ? bytes(Number(memory.peak_bytes)) : `${bytes(memory.at_least_bytes)} without activations, which are not known`}.`,
+    about: `At its peak, ${when(memory.at)}: ${size}.`,
     half: true,
     body: [
       barChart({

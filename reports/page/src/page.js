@@ -27,7 +27,8 @@ import {validationCard} from './validation.js';
 
 /**
  * What a job gets done in a second, as far as it is known.
- * @param {{samples_per_second: number | null, tokens_per_second: number | null, model_flops_utilization: number | null, scaling_efficiency: number}} job
+ * @param {{samples_per_second: number | null, tokens_per_second: number | null, model_flops_utilization: number | null,
+ *   scaling_efficiency: number}} job
  * @returns {Fact[]}
  */
 function speed(job) {
@@ -104,7 +105,7 @@ function settingOf(setting) {
   const parts = [];
   if (setting.bucket_cap_mb !== null) parts.push(`bucket_cap_mb=${setting.bucket_cap_mb}`);
   if (setting.first_bucket_mb !== null) parts.push(`a first bucket of ${setting.first_bucket_mb} MiB`);
-  return parts.join(' and ') || "PyTorch's default";
+  return parts.join(' and ') || `PyTorch's default`;
 }
 
 /** @param {Envelope} envelope */
@@ -124,7 +125,7 @@ export function header(envelope) {
   if (first) {
     block.append(codeLine(first.command, 'Copy what to run'));
     if (first.set_up_to_us !== null)
-      block.append(html('p', {class: 'why'}, html('strong', {}, 'What it decides: '), `if its time for ${bytes(first.deciding_bytes)} is at most ${time(first.set_up_to_us, 2)} (${time(first.predicted_us, 2)} predicted), set ${settingOf(first)}. If it is longer, keep what runs today.`));
+      block.append(html('p', {class: 'why'}, html('strong', {}, 'What it decides: '), `if its time for ${bytes(first.deciding_bytes)} is at most ${time(first.set_up_to_us, 2)} ` + `(${time(first.predicted_us, 2)} predicted), set ${settingOf(first)}. ` + 'If it is longer, keep what runs today.'));
   }
   if (tune?.better_lever) block.append(html('p', {class: 'why'}, html('strong', {}, 'Another setting saves more: '), name(tune.better_lever.levers.join(' + ')), `, ${time(tune.better_lever.gain_us.value)} a step.`), codeLine(tune.better_lever.line, 'Copy what gains more'));
   block.append(factList(facts(documents)));
@@ -191,7 +192,8 @@ function provenance({program, command, text, documents}, beside) {
 
 /**
  * @param {Envelope} envelope
- * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline to show the step in, as closely as it is looked at
+ * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline to show the step in, as closely as it is
+ *   looked at
  * @param {(title: string) => HTMLElement | undefined} [standing] cards of `tune` that need not be drawn anew
  */
 export function body(envelope, kept, standing = () => undefined) {

@@ -69,6 +69,6 @@ export function axes(into, box, x, y, words) {
   into.append(
     svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: box.bottom + 0.5, y2: box.bottom + 0.5}),
     label(words.xTitle, (box.left + box.right) / 2, box.bottom + 34, {anchor: 'middle', kind: 'title'}),
-    label(words.yTitle, 0, 11, {kind: 'title'}),
+    label(words.yTitle, 0, 11, {kind: 'title'})
   );
 }

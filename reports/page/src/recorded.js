@@ -14,7 +14,7 @@ export function recordedCard(recorded) {
   return cardElement({
     title: 'Recorded all-reduces beside those predicted',
     about: recorded.comparable
-      ? `Recorded ${time(recorded.all_reduce_us)} in all, predicted ${time(recorded.predicted_us)}. Whiskers: from the shortest to the longest recorded${alone ? '' : ', the wait for the last rank included'}.`
+      ? `Recorded ${time(recorded.all_reduce_us)} in all, predicted ${time(recorded.predicted_us)}. ` + `Whiskers: from the shortest to the longest recorded${alone ? '' : ', the wait for the last rank included'}.`
       : `Recorded on ${recorded.ranks} GPUs: another job than this, so the times need not agree.`,
     half: true,
     body: [

@@ -25,7 +25,8 @@ const kDense = 6; // lanes of more ranks are thin
  * @typedef {object} TimelineCard
  * @property {HTMLElement} element
  * @property {(index: number, recommended?: boolean) => void} selectBucket
- * @property {(documents: Documents) => boolean} show another step where this one was, seen as closely; false where there is none
+ * @property {(documents: Documents) => boolean} show another step where this one was, seen as closely; false where
+ *   there is none
  */
 
 /**
@@ -46,7 +47,7 @@ function stepsOf(documents) {
  * @param {Documents} documents
  */
 function replayed({tune, recommended_timeline}) {
-  return tune?.recommended_by_cause && recommended_timeline ? ' Both steps are drawn as if compute were all that the replay misses; the gain is the mean of that and of communication.' : '';
+  return tune?.recommended_by_cause && recommended_timeline ? ' Both steps are drawn as if compute were all that the replay misses; ' + 'the gain is the mean of that and of communication.' : '';
 }
 
 /** @param {Documents} documents @returns {TimelineCard | null} */
@@ -61,7 +62,7 @@ export function timelineCard(documents) {
   let selection = null;
 
   const canvas = html('canvas', {'aria-hidden': 'true'});
-  const help = html('p', {class: 'unseen', id: 'timeline-help'}, 'Arrow keys move, plus and minus zoom, 0 shows all, N and P go from bucket to bucket. All figures are in the table of the timeline and in the bucket table.');
+  const help = html('p', {class: 'unseen', id: 'timeline-help'}, 'Arrow keys move, plus and minus zoom, 0 shows all, N and P go from bucket to bucket. ' + 'All figures are in the table of the timeline and in the bucket table.');
   const stage = html('div', {class: 'stage', tabindex: 0, role: 'application', 'aria-label': 'Timeline of the step', 'aria-describedby': 'timeline-help'}, canvas, help);
   const overview = html('canvas', {class: 'overview', 'aria-hidden': 'true'});
   const tip = html('div', {class: 'tip', hidden: true});
@@ -146,6 +147,10 @@ export function timelineCard(documents) {
   listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, select, nextBucket, fit, layout: () => layout, steps: () => steps});
 
   const button = (/** @type {string} */ label, /** @type {string} */ what, /** @type {() => void} */ act) => html('button', {type: 'button', 'aria-label': what, title: what, onclick: act}, label);
+  const buckets = [
+    button('Previous bucket', 'Select the previous bucket', () => nextBucket(-1)),
+    button('Next bucket', 'Select the next bucket', () => nextBucket(1)),
+  ];
   const controls = html(
     'div',
     {class: 'controls', role: 'group', 'aria-label': 'Timeline controls'},
@@ -154,8 +159,8 @@ export function timelineCard(documents) {
     button('Fit', 'Show the whole step', fit),
     button('←', 'Move left', () => pan(-0.3)),
     button('→', 'Move right', () => pan(0.3)),
-    ...(withBuckets().length ? [button('Previous bucket', 'Select the previous bucket', () => nextBucket(-1)), button('Next bucket', 'Select the next bucket', () => nextBucket(1))] : []),
-    range,
+    ...(withBuckets().length ? buckets : []),
+    range
   );
   const ranks = html('label', {});
   controls.append(ranks);
@@ -186,11 +191,12 @@ export function timelineCard(documents) {
     redraw();
   });
 
+  const starts = withBuckets().length
+    ? 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it ' + 'and the one before has ended.'
+    : 'A collective starts once what it sends is there, the host has launched it ' + 'and the one before on its stream has ended.';
   const element = cardElement({
     title: 'The step, span by span',
-    about: (withBuckets().length
-      ? 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it and the one before has ended.'
-      : 'A collective starts once what it sends is there, the host has launched it and the one before on its stream has ended.') + ' Striped red is what the GPU waits for.' + replayed(documents),
+    about: `${starts} Striped red is what the GPU waits for.${replayed(documents)}`,
     body: [key, controls, stage, overview, tip, details],
     table: () => spanTable(steps.all),
   });
@@ -311,7 +317,7 @@ function listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, sele
       else return;
       event.preventDefault();
     },
-    {passive: false},
+    {passive: false}
   );
   stage.addEventListener('dblclick', (/** @type {MouseEvent} */ event) => zoom(0.4, usAt(xOf(event))));
 

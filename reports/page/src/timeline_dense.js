@@ -1,5 +1,5 @@
-// Lanes too thin for words: each is one row of pixels, filled in memory and stretched to the height of its lane. Tens of
-// thousands of spans take a millisecond so, and as rectangles a tenth of a second.
+// Lanes too thin for words: each is one row of pixels, filled in memory and stretched to the height of its lane. Tens
+// of thousands of spans take a millisecond so, and as rectangles a tenth of a second.
 
 /**
  * @typedef {import('./timeline_layout.js').Row} Row

@@ -340,7 +340,12 @@ function paintArrows(context, group, layout, at, selection, colours, view) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {{x: number, y: number}} from @param {{x: number, y: number}} to @param {boolean} dashed */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {{x: number, y: number}} from
+ * @param {{x: number, y: number}} to
+ * @param {boolean} dashed
+ */
 function arrow(context, from, to, dashed) {
   const head = 4;
   context.setLineDash(dashed ? [4, 3] : []);

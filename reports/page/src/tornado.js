@@ -17,7 +17,7 @@ export function tornadoCard({sensitivities, confidence}, sources) {
   const [low, high] = confidence.interval_percent;
   return cardElement({
     title: 'What it assumes',
-    about: `How much shorter or longer the step may be by each of them. Together: ${signed(low, (value) => percent(value))} to ${signed(high, (value) => percent(value))} (80 % interval).`,
+    about: 'How much shorter or longer the step may be by each of them. ' + `Together: ${signed(low, percent)} to ${signed(high, percent)} (80 % interval).`,
     half: true,
     body: [
       barChart({

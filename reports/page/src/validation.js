@@ -10,6 +10,12 @@ import {decimals, digits, fixed, signed} from './units.js';
 
 const kMost = 60; // bars
 
+/** @param {boolean | undefined} within */
+function inside(within) {
+  if (within === undefined) return null;
+  return within ? 'yes' : 'no';
+}
+
 /** @param {Validation} validation */
 export function validationCard(validation) {
   const {rows} = validation;
@@ -28,12 +34,12 @@ export function validationCard(validation) {
   if (validation.notes.length) body.push(html('ul', {}, ...validation.notes.map((note) => html('li', {}, name(note, 600)))));
   return cardElement({
     title: 'Error of every figure',
-    about: `To the right: predicted too long.${shown.length < rows.length ? ` The ${kMost} largest of ${rows.length}; the table has all.` : ''}`,
+    about: 'To the right: predicted too long.' + (shown.length < rows.length ? ` The ${kMost} largest of ${rows.length}; the table has all.` : ''),
     body,
     table: {
       file: 'errors',
       columns: [{title: 'figure', text: true, long: true}, {title: 'predicted', show: (value) => digits(Number(value), 5)}, {title: 'measured', show: (value) => digits(Number(value), 5)}, {title: 'unit', text: true}, {title: 'error', unit: '%', show: (value) => fixed(Number(value), 2)}, {title: 'inside its interval', text: true}],
-      rows: rows.map((row) => [row.name, row.predicted, row.measured, row.unit, row.error_percent, row.within_interval === undefined ? null : row.within_interval ? 'yes' : 'no']),
+      rows: rows.map((row) => [row.name, row.predicted, row.measured, row.unit, row.error_percent, inside(row.within_interval)]),
     },
   });
 }

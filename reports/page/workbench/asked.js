@@ -76,7 +76,8 @@ export function toAddress({workload, cluster, options, further, dropped}) {
 }
 
 /**
- * Whatever is no part of ours is left out. A job or a cluster that begins with a dash would become an option of the command.
+ * Whatever is no part of ours is left out. A job or a cluster that begins with a dash would become an option of the
+ * command.
  * @param {string} address what stands behind its #
  * @returns {Asked}
  */

@@ -1,4 +1,5 @@
-// Asks the program while somebody drags: one simulation at a time, the newest waiting; once nothing moves, which cap is worth it.
+// Asks the program while somebody drags: one simulation at a time, the newest waiting; once nothing moves, which cap is
+// worth it.
 
 import {argumentsOf} from './asked.js';
 import {Store} from './store.js';

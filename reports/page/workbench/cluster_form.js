@@ -1,4 +1,5 @@
-// Which cluster: a bundled one, a file, or one described word by word. What the form makes is the one line that a command takes.
+// Which cluster: a bundled one, a file, or one described word by word. What the form makes is the one line that a
+// command takes.
 
 import {html} from '../src/dom.js';
 import {described, kLinks, nicWord, parsed, written} from './cluster_line.js';
@@ -32,8 +33,8 @@ export class ClusterForm {
   refuses = false; // what is asked of a cluster that is none, is answered here
 
   /**
-   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[], changed: (line: string) => void,
-   *   understood: (cluster: Understood) => void, refused: () => void}} around
+   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[],
+   *   changed: (line: string) => void, understood: (cluster: Understood) => void, refused: () => void}} around
    */
   constructor(around) {
     this.around = around;
@@ -48,7 +49,7 @@ export class ClusterForm {
       this.#edit((line) => {
         for (const one of kLinks) line.words.delete(one);
         line.words.set(value, {nvswitch: '300GBps', nvlink: '6x25GBps', xgmi: '7x64GBps', pcie: '25GBps'}[value] ?? '25GBps');
-      }),
+      })
     );
     this.linkRate = textField('Its rate, of each GPU one way', (value) => this.#edit((line) => void line.words.set(this.link.control.value, value)), {hint: '300GBps; of NVLink and xGMI links × rate: 6x25GBps'});
     this.line = textField('As one line', (value) => this.set(value, true), {hint: 'A name, a file dropped here, or words: docs/formats.md, “Cluster in one line”.', kind: 'wide'});
@@ -145,7 +146,9 @@ export class ClusterForm {
     this.understood = understood;
     this.around.understood(understood);
     const ranks = understood.nodes * understood.gpus_per_node;
-    this.known.textContent = `${ranks} GPUs${bottleneck ? `, bound by ${bottleneck.kind} at ${Number(bottleneck.busbw_gbps.toPrecision(3))} GB/s of bus bandwidth` : ''}.`;
+    const busbw = bottleneck && Number(bottleneck.busbw_gbps.toPrecision(3));
+    const bound = bottleneck ? `, bound by ${bottleneck.kind} at ${busbw} GB/s of bus bandwidth` : '';
+    this.known.textContent = `${ranks} GPUs${bound}.`;
     this.nodes.set(understood.nodes);
     this.nics.set(understood.network?.nics_per_node ?? 1);
     this.rate.set(Number((8 * (understood.network?.per_nic_gbps ?? 12.5)).toPrecision(6)));

@@ -22,7 +22,7 @@ export function field(label, control, {also = [], hint, kind}) {
   const problem = html('p', {class: 'wrong', id: `${id}-wrong`, role: 'alert', hidden: true});
   const about = hint ? html('p', {class: 'hint', id: `${id}-hint`}, hint) : null;
   control.setAttribute('aria-describedby', `${id}-wrong${about ? ` ${id}-hint` : ''}`);
-  const element = html('div', {class: `field ${kind ?? ''}`}, html('label', {for: id}, label), html('div', {class: 'entry'}, control, ...also), about, problem);
+  const element = html('div', {class: `field ${kind ?? ''}`}, html('label', {'for': id}, label), html('div', {class: 'entry'}, control, ...also), about, problem);
   /** @param {string} text */
   const wrong = (text) => {
     problem.textContent = text;
@@ -95,8 +95,8 @@ export function flagField(label, changed) {
 /**
  * A number, and a slider beside it on which ratios are lengths.
  * @param {string} label
- * @param {{from: number, to: number, perDoubling: number, round: (value: number) => number, unit: string, least?: number, none?: string,
- *   hint?: string}} how `none`: what it is called where nothing is set; a button unsets it
+ * @param {{from: number, to: number, perDoubling: number, round: (value: number) => number, unit: string, least?:
+ *   number, none?: string, hint?: string}} how `none`: what it is called where nothing is set; a button unsets it
  * @param {(value: number | null) => void} changed while dragging, too
  */
 export function ratioField(label, {from, to, perDoubling, round, unit, least = 0, none, hint}, changed) {

@@ -35,7 +35,11 @@ function stem(file) {
 
 export class Intake {
   /** @type {AbortController | null} */ #reading = null;
-  /** @type {{files: File[], again: () => void} | null} */ #waiting = null; // a log, until there is a cluster to calibrate
+  /**
+   * A log, until there is a cluster to calibrate.
+   * @type {{files: File[], again: () => void} | null}
+   */
+  #waiting = null;
 
   /** @param {Around} around */
   constructor(around) {
@@ -50,17 +54,17 @@ export class Intake {
     this.drop = html(
       'div',
       {class: 'drop'},
-      html('p', {class: 'what'}, html('strong', {}, 'Drop a trace here'), html('span', {class: 'kinds'}, ': torch.profiler’s .json or .json.gz, of one rank or several, of any size. Or a workload, an nccl-tests log, a cluster file.')),
-      html('p', {}, chooser, html('label', {for: 'chooser', class: 'button'}, 'Choose files')),
+      html('p', {class: 'what'}, html('strong', {}, 'Drop a trace here'), html('span', {class: 'kinds'}, ': torch.profiler’s .json or .json.gz, of one rank or several, of any size. ' + 'Or a workload, an nccl-tests log, a cluster file.')),
+      html('p', {}, chooser, html('label', {'for': 'chooser', class: 'button'}, 'Choose files')),
       html('p', {class: 'stays', id: 'stays'}, 'It is read here, in this browser. Nothing is uploaded: this page cannot send anything.'),
       html(
         'details',
         {},
         html('summary', {}, 'Or paste text'),
-        html('label', {for: 'pasted'}, 'A trace, a workload, a log or a cluster file'),
+        html('label', {'for': 'pasted'}, 'A trace, a workload, a log or a cluster file'),
         text,
-        html('button', {type: 'button', onclick: () => text.value.trim() && this.#paste(text.value)}, 'Read it'),
-      ),
+        html('button', {type: 'button', onclick: () => text.value.trim() && this.#paste(text.value)}, 'Read it')
+      )
     );
     this.model = choiceField('Model, where the recording does not say', [{value: '', text: 'as recorded'}, ...around.models.map((one) => ({value: one, text: one}))], () => this.again?.());
     this.shape = textField('Nodes and GPUs of the log, where it does not say', () => this.again?.(), {placeholder: '2x8'});
@@ -172,13 +176,13 @@ export class Intake {
    */
   #say(how, files, words, exit) {
     const lines = words.trim().replace(/^ddpsim: /, '').split('\n');
-    const warned = lines.filter((line) => line.startsWith('warning: '));
-    this.outcome.replaceChildren(
-      html('p', {class: 'read'}, html('strong', {}, `${how} `), name(files.map((file) => file.name).join(', ')), `, ${bytes(files.reduce((sum, file) => sum + file.size, 0))}`),
-      ...(exit === 0
-        ? [...warned.map((line) => html('p', {class: 'warned'}, name(line, 1000))), html('details', {}, html('summary', {}, 'What was read'), html('pre', {tabindex: 0, role: 'region', 'aria-label': 'What was read'}, lines.filter((line) => !line.startsWith('warning: ')).join('\n')), ...copyButton('Copy', () => words, 'Copy what was read'))]
-        : [html('p', {class: 'wrong', role: 'alert'}, name(lines.join(' '), 2000))]),
-    );
+    const size = bytes(files.reduce((sum, file) => sum + file.size, 0));
+    this.outcome.replaceChildren(html('p', {class: 'read'}, html('strong', {}, `${how} `), name(files.map((file) => file.name).join(', ')), `, ${size}`));
+    if (exit !== 0) return this.outcome.append(html('p', {class: 'wrong', role: 'alert'}, name(lines.join(' '), 2000)));
+    const warnings = lines.filter((line) => line.startsWith('warning: '));
+    const read = lines.filter((line) => !line.startsWith('warning: ')).join('\n');
+    this.outcome.append(...warnings.map((line) => html('p', {class: 'warned'}, name(line, 1000))));
+    this.outcome.append(html('details', {}, html('summary', {}, 'What was read'), html('pre', {tabindex: 0, role: 'region', 'aria-label': 'What was read'}, read), ...copyButton('Copy', () => words, 'Copy what was read')));
   }
 
   /**
@@ -192,7 +196,7 @@ export class Intake {
     const bar = html('progress', {id: 'reading', max: 1});
     const far = html('span', {class: 'far'});
     const cancel = html('button', {type: 'button', onclick: () => reading.abort(new DOMException('cancelled', 'AbortError'))}, 'Cancel');
-    this.outcome.replaceChildren(html('div', {class: 'reading'}, html('label', {for: 'reading'}, 'Reading ', name(args.slice(1).find((one) => !one.startsWith('-')) ?? '')), bar, far, cancel));
+    this.outcome.replaceChildren(html('div', {class: 'reading'}, html('label', {'for': 'reading'}, 'Reading ', name(args.slice(1).find((one) => !one.startsWith('-')) ?? '')), bar, far, cancel));
     document.body.classList.add('reading');
     try {
       return await this.around.engine.run(args, files, {

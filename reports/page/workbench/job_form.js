@@ -11,7 +11,10 @@ const kPrecisions = ['fp32', 'tf32', 'amp', 'bf16'];
 export class JobForm {
   #workload = '';
 
-  /** @param {{workloads: Row[], models: Row[], gpus: (Row & {model: string})[], changed: (workload: string) => void}} around */
+  /**
+   * @param {{workloads: Row[], models: Row[], gpus: (Row & {model: string})[],
+   *   changed: (workload: string) => void}} around
+   */
   constructor({workloads, models, gpus, changed}) {
     this.workloads = workloads;
     // A bare model means the first of its variants, as in the program.
@@ -42,7 +45,8 @@ export class JobForm {
 
   #estimated() {
     const [batch, sequence] = [this.batch.control.value.trim(), this.sequence.control.value.trim()];
-    this.#workload = `${this.model.control.value}@${this.gpu.control.value}${batch && `:b${batch}`}${sequence && `:s${sequence}`}:${this.precision.control.value}`;
+    const sizes = `${batch && `:b${batch}`}${sequence && `:s${sequence}`}`;
+    this.#workload = `${this.model.control.value}@${this.gpu.control.value}${sizes}:${this.precision.control.value}`;
     this.changed(this.#workload);
   }
 

@@ -91,7 +91,8 @@ async function workbench(running, inputs, before) {
       refusal.hidden = false;
     },
   });
-  // For who measures and checks: milliseconds of the program and of drawing for each answer; the engine; what is asked of it.
+  // For who measures and checks: milliseconds of the program and of drawing for each answer; the engine; what is asked
+  // of it.
   Object.assign(answer.element, {
     times: [],
     run: (/** @type {string[]} */ args, /** @type {any[]} */ given) => running.quick.run(args, given),
@@ -166,7 +167,9 @@ async function workbench(running, inputs, before) {
     // A page inside a notebook's has no address of its own.
     if (location.href !== 'about:srcdoc') addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);
     if (lacks.length) intake.outcome.replaceChildren(html('p', {class: 'wrong', role: 'alert'}, 'This address is of ', name(lacks.flatMap((file) => (asked.dropped[file].length ? asked.dropped[file] : file)).join(', '), 400), ', which was dropped here and never left that browser: drop it again.'));
-    lines.replaceChildren(...[...used].flatMap((file) => made.get(file) ?? []).map((line) => codeLine(line, 'Copy the command before')), ...(complete ? [codeLine(lineOf('tune', asked), 'Copy the command'), codeLine(lineOf('simulate', asked), 'Copy the command of this step')] : []));
+    const before = [...used].flatMap((file) => made.get(file) ?? []);
+    lines.replaceChildren(...before.map((line) => codeLine(line, 'Copy the command before')));
+    if (complete) lines.append(codeLine(lineOf('tune', asked), 'Copy the command'), codeLine(lineOf('simulate', asked), 'Copy the command of this step'));
     // What a command has answered need not be asked again.
     if (complete && !answered) asking.ask(asked);
     else asking.stop();

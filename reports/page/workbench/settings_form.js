@@ -12,7 +12,8 @@ const kHooks = {fp16: 'fp16_compress_hook', bf16: 'bf16_compress_hook', powersgd
 
 export class SettingsForm {
   /**
-   * @param {{torch: {name: string, summary: string}[], changed: (name: string, value: string | null) => void, further: (text: string) => void}} around
+   * @param {{torch: {name: string, summary: string}[], changed: (name: string, value: string | null) => void, further:
+   *   (text: string) => void}} around
    */
   constructor({torch, changed, further}) {
     /** @type {Map<string, {set: (value: string | null) => void, wrong: (problem: string) => void}>} */
@@ -66,7 +67,7 @@ export class SettingsForm {
           flag('--find-unused-parameters', 'find_unused_parameters'),
           flag('--no-broadcast-buffers', 'broadcast_buffers=False'),
           flag('--apply-optimizer-in-backward', 'optimizer in backward'),
-          flag('--sync-batchnorm', 'SyncBatchNorm'),
+          flag('--sync-batchnorm', 'SyncBatchNorm')
         ),
         choice('--comm-hook', 'Communication hook', [{value: '', text: 'none'}, ...Object.entries(kHooks).map(([value, words]) => ({value, text: words}))]),
         choice('--backend', 'Backend', [{value: '', text: 'nccl'}, {value: 'gloo', text: 'gloo'}]),
@@ -74,8 +75,8 @@ export class SettingsForm {
         text('--accumulate', 'Micro-batches of a step', {placeholder: '1'}),
         text('--batch', 'Samples of each GPU, where not as recorded', {placeholder: 'as recorded'}),
         text('--compute-scale', 'Speed beside the GPU recorded on', {placeholder: '2.3±0.2'}),
-        this.further.element,
-      ),
+        this.further.element
+      )
     );
   }
 

@@ -5,7 +5,7 @@
  * @param {string} word
  */
 export function shellWord(word) {
-  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(word) ? word : `'${word.replaceAll(`'`, `'\\''`)}'`;
 }
 
 /**
