@@ -13,7 +13,11 @@ import {bytes, decimals, fixed, milliseconds, signed, time, timeUnit} from './un
 
 /** @param {AdviceRow} row */
 function takes(row) {
-  return [row.changes_batch && 'another batch', row.changes_numerics && 'other numerics', row.memory_bytes && `${signed(row.memory_bytes, bytes)} memory`].filter(Boolean).join(', ');
+  return [
+    row.changes_batch && 'another batch', row.changes_numerics && 'other numerics',
+    row.memory_bytes && `${signed(row.memory_bytes, bytes)} memory`
+  ].filter(Boolean)
+    .join(', ');
 }
 
 /**
@@ -41,26 +45,44 @@ export function adviceCard(advice) {
       domain: [Math.min(...edges) - widest * 0.02, Math.max(...edges, advice.measurable_us) + widest * 0.02],
       zero: 0,
       label: `Gain of ${rows.length} levers and combinations, ${worth.length} of which are worth it`,
-      bars: rows.map((row) => ({label: row.levers.join(' + '), note: takes(row), from: 0, to: row.gain_us.value, low: row.gain_us.low, high: row.gain_us.high, tone: row.worth ? 'good' : 'dull', text: `${shown(row.gain_us.value)} ${unit.name}`, strong: row.worth})),
+      bars: rows.map(
+        (row) => ({
+          label: row.levers.join(' + '),
+          note: takes(row),
+          from: 0,
+          to: row.gain_us.value,
+          low: row.gain_us.low,
+          high: row.gain_us.high,
+          tone: row.worth ? 'good' : 'dull',
+          text: `${shown(row.gain_us.value)} ${unit.name}`,
+          strong: row.worth
+        })),
     })),
   ];
   if (worth.length)
-    body.push(
+    body.push(html(
+      'details', {open: worth.length < 4}, html('summary', {}, `What to write: ${worth.length} worth it`),
       html(
-        'details',
-        {open: worth.length < 4},
-        html('summary', {}, `What to write: ${worth.length} worth it`),
-        html(
-          'ul',
-          {class: 'lines'},
-          ...worth.map((row) => html('li', {}, html('b', {}, name(row.levers.join(' + '))), html('div', {class: 'code'}, html('code', {}, name(row.line, 2000)), ...copyButton('Copy', () => row.line, `Copy what sets ${row.levers.join(' + ')}`)), row.note && html('small', {}, name(row.note, 600))))
-        )
-      )
-    );
-  if (failed.length) body.push(html('details', {}, html('summary', {}, `${failed.length} cannot be had`), html('ul', {}, ...failed.map((row) => html('li', {}, html('b', {}, name(row.levers.join(' + '))), ': ', name(row.error, 400))))));
+        'ul', {class: 'lines'},
+        ...worth.map(
+          (row) => html(
+            'li', {}, html('b', {}, name(row.levers.join(' + '))),
+            html(
+              'div', {class: 'code'}, html('code', {}, name(row.line, 2000)),
+              ...copyButton('Copy', () => row.line, `Copy what sets ${row.levers.join(' + ')}`)),
+            row.note && html('small', {}, name(row.note, 600)))))));
+  if (failed.length)
+    body.push(html(
+      'details', {}, html('summary', {}, `${failed.length} cannot be had`),
+      html(
+        'ul', {},
+        ...failed.map(
+          (row) => html('li', {}, html('b', {}, name(row.levers.join(' + '))), ': ', name(row.error, 400))))));
   return cardElement({
     title: 'Levers, by what they are expected to gain',
-    about: `Gain over today's step of ${time(advice.iteration_us, 4)}; whiskers are 80 % intervals. ` + 'Green is worth it: it gains more than the ' + `${time(advice.measurable_us, 2)} that can be measured, and risks little.`,
+    about: `Gain over today's step of ${time(advice.iteration_us, 4)}; whiskers are 80 % intervals. ` +
+      'Green is worth it: it gains more than the ' +
+      `${time(advice.measurable_us, 2)} that can be measured, and risks little.`,
     body,
     table: {
       file: 'levers',
@@ -74,7 +96,11 @@ export function adviceCard(advice) {
         {title: 'worth it', text: true},
         {title: 'to write', text: true, long: true},
       ],
-      rows: rows.map((row) => [row.levers.join(' + '), milliseconds.of(row.gain_us.value), milliseconds.of(row.gain_us.low), milliseconds.of(row.gain_us.high), milliseconds.of(row.expected_gain_us), takes(row), row.worth ? 'yes' : 'no', row.line]),
+      rows: rows.map(
+        (row) =>
+          [row.levers.join(' + '), milliseconds.of(row.gain_us.value), milliseconds.of(row.gain_us.low),
+           milliseconds.of(row.gain_us.high), milliseconds.of(row.expected_gain_us), takes(row),
+           row.worth ? 'yes' : 'no', row.line]),
     },
   });
 }

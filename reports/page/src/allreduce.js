@@ -17,10 +17,10 @@ import {counted, digits, fixed} from './units.js';
  */
 export function sizeTick(count) {
   for (const [unit, name] of /** @type {[number, string][]} */ ([
-    [2 ** 30, 'G'],
-    [2 ** 20, 'M'],
-    [2 ** 10, 'K'],
-  ]))
+         [2 ** 30, 'G'],
+         [2 ** 20, 'M'],
+         [2 ** 10, 'K'],
+       ]))
     if (count >= unit) return `${Number((count / unit).toPrecision(3))}${name}`;
   return String(count);
 }
@@ -29,10 +29,18 @@ export function sizeTick(count) {
 export function allReduceCard(table, measured) {
   const rows = table.rows.filter((row) => row.size_bytes > 0 && row.time_us > 0);
   // What turns a time into bus bandwidth is the same factor at every size.
-  const factor = rows.length ? (rows[rows.length - 1].busbw_gbps * rows[rows.length - 1].time_us) / rows[rows.length - 1].size_bytes : 0;
+  const factor = rows.length
+    ? (rows[rows.length - 1].busbw_gbps * rows[rows.length - 1].time_us) / rows[rows.length - 1].size_bytes
+    : 0;
   const busbw = (/** @type {number} */ size, /** @type {number} */ us) => (factor * size) / us;
-  const points = (measured?.rows ?? []).filter((row) => row.size_bytes > 0 && row.time_us > 0 && rows.length > 0 && row.size_bytes >= rows[0].size_bytes && row.size_bytes <= rows[rows.length - 1].size_bytes).map((row) => ({size: row.size_bytes, value: busbw(row.size_bytes, row.time_us)}));
-  const most = Math.max(1e-9, ...rows.map((row) => busbw(row.size_bytes, row.low_us)), ...points.map((point) => point.value));
+  const points =
+    (measured?.rows ?? [])
+      .filter(
+        (row) => row.size_bytes > 0 && row.time_us > 0 && rows.length > 0 && row.size_bytes >= rows[0].size_bytes &&
+          row.size_bytes <= rows[rows.length - 1].size_bytes)
+      .map((row) => ({size: row.size_bytes, value: busbw(row.size_bytes, row.time_us)}));
+  const most =
+    Math.max(1e-9, ...rows.map((row) => busbw(row.size_bytes, row.low_us)), ...points.map((point) => point.value));
 
   const draw = (/** @type {number} */ width) => {
     const height = 356;
@@ -41,11 +49,19 @@ export function allReduceCard(table, measured) {
     const y = linear([0, most * 1.04], [box.bottom, box.top], 5);
     const into = picture(width, height);
     const step = y.ticks[1] - y.ticks[0];
-    axes(into, box, x, y, {x: sizeTick, y: (value) => fixed(value, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))), xTitle: 'size, bytes (binary prefixes)', yTitle: 'busbw, GB/s'});
-    const at = (/** @type {number} */ size, /** @type {number} */ value) => `${x.place(size).toFixed(1)} ${y.place(value).toFixed(1)}`;
+    axes(into, box, x, y, {
+      x: sizeTick,
+      y: (value) => fixed(value, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))),
+      xTitle: 'size, bytes (binary prefixes)',
+      yTitle: 'busbw, GB/s'
+    });
+    const at = (/** @type {number} */ size, /** @type {number} */ value) =>
+      `${x.place(size).toFixed(1)} ${y.place(value).toFixed(1)}`;
     const upper = rows.map((row) => at(row.size_bytes, busbw(row.size_bytes, row.low_us)));
     const lower = rows.map((row) => at(row.size_bytes, busbw(row.size_bytes, row.high_us))).reverse();
-    into.append(path('band', `M${[...upper, ...lower].join('L')}Z`), path('curve', `M${rows.map((row) => at(row.size_bytes, row.busbw_gbps)).join('L')}`));
+    into.append(
+      path('band', `M${[...upper, ...lower].join('L')}Z`),
+      path('curve', `M${rows.map((row) => at(row.size_bytes, row.busbw_gbps)).join('L')}`));
     // Where NCCL chooses otherwise.
     let before = '';
     let free = -Infinity;
@@ -60,11 +76,16 @@ export function allReduceCard(table, measured) {
       }
       before = choice;
     }
-    for (const point of points) into.append(svg('circle', {class: 'measured', cx: x.place(point.size), cy: y.place(point.value), r: 4}));
+    for (const point of points)
+      into.append(svg('circle', {class: 'measured', cx: x.place(point.size), cy: y.place(point.value), r: 4}));
     return into;
   };
   const of = (/** @type {number} */ size) => measured?.rows.find((row) => row.size_bytes === size)?.time_us ?? null;
-  const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'}, html('li', {}, html('i', {class: 'swatch curve'}), 'predicted'), html('li', {}, html('i', {class: 'swatch band'}), '80 % interval'), points.length > 0 && html('li', {}, html('i', {class: 'swatch measured'}), `measured (${counted(points.length, 'size')})`));
+  const legend = html(
+    'ul', {class: 'legend', 'aria-label': 'Legend'}, html('li', {}, html('i', {class: 'swatch curve'}), 'predicted'),
+    html('li', {}, html('i', {class: 'swatch band'}), '80 % interval'),
+    points.length > 0 &&
+      html('li', {}, html('i', {class: 'swatch measured'}), `measured (${counted(points.length, 'size')})`));
   const us = (/** @type {any} */ value) => digits(Number(value), 4);
   const drawn = rows.length > 1 && factor > 0;
   /** @type {import('./table.js').Column[]} */
@@ -92,7 +113,10 @@ export function allReduceCard(table, measured) {
       rows: table.rows.map((row) => {
         const seen = of(row.size_bytes);
         const error = seen === null ? null : 100 * (row.time_us / seen - 1);
-        return [row.size_bytes, row.time_us, row.low_us, row.high_us, ...(measured ? [seen, error] : []), row.algbw_gbps, row.busbw_gbps, `${row.algorithm} ${row.protocol} ×${row.channels}`, row.nccl_estimate_us];
+        return [
+          row.size_bytes, row.time_us, row.low_us, row.high_us, ...(measured ? [seen, error] : []), row.algbw_gbps,
+          row.busbw_gbps, `${row.algorithm} ${row.protocol} ×${row.channels}`, row.nccl_estimate_us
+        ];
       }),
     },
   });

@@ -47,12 +47,15 @@ export function casesCards(tune) {
     casesCard('By PyTorch’s version, which nothing tells', {
       file: 'versions',
       kind: 'PyTorch',
-      rows: tune.recommended_by_version?.map((one) => [versions(one.torch_from, one.torch_to), advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
+      rows: tune.recommended_by_version?.map(
+        (one) =>
+          [versions(one.torch_from, one.torch_to), advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
     }),
     casesCard('By what the replay of today’s step misses', {
       file: 'causes',
       kind: 'it misses',
-      rows: tune.recommended_by_cause?.map((one) => [one.cause, advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
+      rows: tune.recommended_by_cause?.map(
+        (one) => [one.cause, advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
     }),
   ];
 }

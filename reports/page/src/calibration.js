@@ -32,8 +32,16 @@ export function residualCard(calibration) {
   const rows = calibration.residuals ?? [];
   if (!rows.length) return null;
   const shapes = [...new Set(rows.map((row) => `${visible(row.source, 40)} ${row.nodes}x${row.gpus_per_node}`))];
-  const error = (/** @type {number | undefined} */ predicted, /** @type {number} */ measured) => (predicted === undefined ? null : 100 * (predicted / measured - 1));
-  const points = rows.filter((row) => row.size_bytes > 0 && row.measured_us > 0).map((row) => ({k: shapes.indexOf(`${visible(row.source, 40)} ${row.nodes}x${row.gpus_per_node}`), size: row.size_bytes, before: error(row.modelled_us, row.measured_us), after: error(row.calibrated_us, row.measured_us) ?? 0}));
+  const error = (/** @type {number | undefined} */ predicted, /** @type {number} */ measured) =>
+    (predicted === undefined ? null : 100 * (predicted / measured - 1));
+  const points =
+    rows.filter((row) => row.size_bytes > 0 && row.measured_us > 0)
+      .map((row) => ({
+             k: shapes.indexOf(`${visible(row.source, 40)} ${row.nodes}x${row.gpus_per_node}`),
+             size: row.size_bytes,
+             before: error(row.modelled_us, row.measured_us),
+             after: error(row.calibrated_us, row.measured_us) ?? 0
+           }));
   // A model that is far off before it is calibrated must not flatten what is left after.
   const all = points.map((point) => Math.abs(point.after));
   const most = Math.max(5, ...all) * 1.15;
@@ -44,26 +52,43 @@ export function residualCard(calibration) {
     const x = logarithmic([Math.min(...sizes) / 1.3, Math.max(...sizes) * 1.3], [box.left, box.right]);
     const y = linear([-most, most], [box.bottom, box.top], 6);
     const into = picture(width, height);
-    axes(into, box, x, y, {x: sizeTick, y: (value) => digits(value, 2), xTitle: 'size, bytes (binary prefixes)', yTitle: 'error, %: above 0 is predicted too long'});
+    axes(into, box, x, y, {
+      x: sizeTick,
+      y: (value) => digits(value, 2),
+      xTitle: 'size, bytes (binary prefixes)',
+      yTitle: 'error, %: above 0 is predicted too long'
+    });
     into.append(svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: y.place(0), y2: y.place(0)}));
-    for (const point of points) if (point.before !== null && Math.abs(point.before) <= most) into.append(marker(point.k, x.place(point.size), y.place(point.before), true));
+    for (const point of points)
+      if (point.before !== null && Math.abs(point.before) <= most)
+        into.append(marker(point.k, x.place(point.size), y.place(point.before), true));
     for (const point of points) into.append(marker(point.k, x.place(point.size), y.place(point.after), false));
     return into;
   };
   const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'});
   shapes.slice(0, 12).forEach((shape, k) => {
-    const sample = svg('svg', {class: 'sample', viewBox: '-6 -6 12 12', width: 12, height: 12, 'aria-hidden': 'true'}, marker(k, 0, 0, false));
+    const sample = svg(
+      'svg', {class: 'sample', viewBox: '-6 -6 12 12', width: 12, height: 12, 'aria-hidden': 'true'},
+      marker(k, 0, 0, false));
     legend.append(html('li', {}, sample, name(shape)));
   });
   legend.append(html('li', {}, 'faint: the cost model alone'));
   const us = (/** @type {any} */ value) => digits(Number(value), 4);
   const {calibrated, model_alone: alone} = calibration;
-  const before = alone ? `; the cost model alone: ${percent(alone.median_abs_error_percent)}, ${percent(alone.p90_abs_error_percent)}` : '';
-  const summary = calibrated ? `Calibrated: median ${percent(calibrated.median_abs_error_percent)}, ` + `p90 ${percent(calibrated.p90_abs_error_percent)}${before}.` : undefined;
+  const before = alone
+    ? `; the cost model alone: ${percent(alone.median_abs_error_percent)}, ${percent(alone.p90_abs_error_percent)}`
+    : '';
+  const summary = calibrated
+    ? `Calibrated: median ${percent(calibrated.median_abs_error_percent)}, ` +
+      `p90 ${percent(calibrated.p90_abs_error_percent)}${before}.`
+    : undefined;
   return cardElement({
     title: 'What is left: error of every size',
     about: summary,
-    body: [legend, chart(draw, `Errors of ${points.length} sizes after calibration, within ${digits(Math.max(...all), 2)} percent`)],
+    body: [
+      legend,
+      chart(draw, `Errors of ${points.length} sizes after calibration, within ${digits(Math.max(...all), 2)} percent`)
+    ],
     table: {
       file: 'residuals',
       columns: [
@@ -77,7 +102,11 @@ export function residualCard(calibration) {
         {title: 'calibrated', unit: 'us', show: us},
         {title: 'error', unit: '%', show: (value) => digits(Number(value), 2)},
       ],
-      rows: rows.map((row) => [row.source, row.nodes, row.gpus_per_node, row.size_bytes, [row.algorithm, row.protocol].filter(Boolean).join(' '), row.measured_us, row.modelled_us ?? null, row.calibrated_us, error(row.calibrated_us, row.measured_us)]),
+      rows: rows.map(
+        (row) =>
+          [row.source, row.nodes, row.gpus_per_node, row.size_bytes,
+           [row.algorithm, row.protocol].filter(Boolean).join(' '), row.measured_us, row.modelled_us ?? null,
+           row.calibrated_us, error(row.calibrated_us, row.measured_us)]),
     },
   });
 }
@@ -96,13 +125,30 @@ export function leftOutCard(calibration) {
       barChart({
         domain: [0, most * 1.04 || 1],
         label: 'Error of each job shape left out',
-        bars: shapes.map((shape) => ({label: `${shape.nodes} × ${shape.gpus_per_node} GPUs`, note: shape.predicted_from_others ? '' : 'by specification: no other log', from: 0, to: of(shape).median_abs_error_percent, low: of(shape).median_abs_error_percent, high: of(shape).p90_abs_error_percent, tone: 'backward', text: percent(of(shape).median_abs_error_percent)})),
+        bars: shapes.map(
+          (shape) => ({
+            label: `${shape.nodes} × ${shape.gpus_per_node} GPUs`,
+            note: shape.predicted_from_others ? '' : 'by specification: no other log',
+            from: 0,
+            to: of(shape).median_abs_error_percent,
+            low: of(shape).median_abs_error_percent,
+            high: of(shape).p90_abs_error_percent,
+            tone: 'backward',
+            text: percent(of(shape).median_abs_error_percent)
+          })),
       }),
     ],
     table: {
       file: 'shapes',
-      columns: [{title: 'nodes'}, {title: 'GPUs a node'}, {title: 'median error', unit: '%', show: (value) => digits(Number(value), 2)}, {title: 'p90', unit: '%', show: (value) => digits(Number(value), 2)}, {title: 'sizes'}],
-      rows: shapes.map((shape) => [shape.nodes, shape.gpus_per_node, of(shape).median_abs_error_percent, of(shape).p90_abs_error_percent, of(shape).sizes]),
+      columns: [
+        {title: 'nodes'}, {title: 'GPUs a node'},
+        {title: 'median error', unit: '%', show: (value) => digits(Number(value), 2)},
+        {title: 'p90', unit: '%', show: (value) => digits(Number(value), 2)}, {title: 'sizes'}
+      ],
+      rows: shapes.map(
+        (shape) =>
+          [shape.nodes, shape.gpus_per_node, of(shape).median_abs_error_percent, of(shape).p90_abs_error_percent,
+           of(shape).sizes]),
     },
   });
 }
@@ -119,7 +165,10 @@ export function constantsCard(calibration) {
     body: [],
     table: {
       file: 'constants',
-      columns: [{title: 'constant', text: true}, {title: 'of', text: true}, {title: 'before', show}, {title: 'fitted', show}, {title: 'low', show}, {title: 'high', show}, {title: 'unit', text: true}],
+      columns: [
+        {title: 'constant', text: true}, {title: 'of', text: true}, {title: 'before', show}, {title: 'fitted', show},
+        {title: 'low', show}, {title: 'high', show}, {title: 'unit', text: true}
+      ],
       rows: rows.map((row) => [row.name, row.element ?? null, row.before, row.value, row.low, row.high, row.unit]),
     },
   });
@@ -127,7 +176,13 @@ export function constantsCard(calibration) {
 
 /** @param {Calibration} calibration */
 export function notesCard(calibration) {
-  const notes = [...(calibration.read ?? []), ...(calibration.model_misses ?? []), ...(calibration.notes ?? []), ...(calibration.left_out ?? []).map((log) => `${log.source} was left out: ${log.reason}`)];
+  const notes = [
+    ...(calibration.read ?? []), ...(calibration.model_misses ?? []), ...(calibration.notes ?? []),
+    ...(calibration.left_out ?? []).map((log) => `${log.source} was left out: ${log.reason}`)
+  ];
   if (!notes.length) return null;
-  return cardElement({title: 'What was read, and what was noticed', body: [html('ul', {}, ...notes.map((note) => html('li', {}, name(note, 1000))))]});
+  return cardElement({
+    title: 'What was read, and what was noticed',
+    body: [html('ul', {}, ...notes.map((note) => html('li', {}, name(note, 1000))))]
+  });
 }

@@ -21,7 +21,10 @@ const kLeastCap = 0.25; // MiB: below, kernels alone are launched
  */
 export function simplePoints(tune) {
   return tune.curve
-    .filter((point) => point.reachable && point.bucket_cap_mb !== null && (point.first_bucket_mb === point.bucket_cap_mb || point.first_bucket_mb === null || point.first_bucket_mb === tune.default.first_bucket_mb))
+    .filter(
+      (point) => point.reachable && point.bucket_cap_mb !== null &&
+        (point.first_bucket_mb === point.bucket_cap_mb || point.first_bucket_mb === null ||
+         point.first_bucket_mb === tune.default.first_bucket_mb))
     .sort((a, b) => a.cap_range_mb[0] - b.cap_range_mb[0]);
 }
 
@@ -39,10 +42,12 @@ export function capCurveCard(tune) {
   if (points.length < 2) return cardElement({title: 'Step time by bucket cap', table, tableShown: true, body: []});
 
   const from = Math.max(kLeastCap, smallest(Infinity, points.map((point) => point.cap_range_mb[0])));
-  const to = greatest(from * 1.5, points.map((point) => Math.min(point.cap_range_mb[1], 4 * point.cap_range_mb[0] + 1)));
+  const to =
+    greatest(from * 1.5, points.map((point) => Math.min(point.cap_range_mb[1], 4 * point.cap_range_mb[0] + 1)));
   const seen = points.filter((point) => point.cap_range_mb[1] >= 1 || point.iteration_us <= today);
   const hoped = today - Math.max(0, recommended.gain_us?.high ?? 0) * (recommended.action === 'set' ? 1 : 0);
-  const least = smallest(Math.min(hoped, tune.best_partition?.iteration_us ?? Infinity), points.map((point) => point.iteration_us));
+  const least =
+    smallest(Math.min(hoped, tune.best_partition?.iteration_us ?? Infinity), points.map((point) => point.iteration_us));
   const slowest = greatest(today, (seen.length ? seen : points).map((point) => point.iteration_us));
   // What is much slower than today leaves through the top: what is near it decides.
   const most = Math.min(slowest, today + Math.max(2.5 * (today - least), 3 * recommended.measurable_us));
@@ -68,36 +73,67 @@ export function capCurveCard(tune) {
     const into = picture(width, height);
     const step = y.ticks.length > 1 ? y.ticks[1] - y.ticks[0] : 1;
     const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-    axes(into, box, x, y, {x: (mb) => cap(mb), y: (value) => fixed(value, places), xTitle: 'bucket_cap_mb, MiB', yTitle: `step, ${unit.name}`});
+    axes(into, box, x, y, {
+      x: (mb) => cap(mb),
+      y: (value) => fixed(value, places),
+      xTitle: 'bucket_cap_mb, MiB',
+      yTitle: `step, ${unit.name}`
+    });
     const clip = svg('g', {});
     into.append(clip);
 
     // As good as it, and what cannot be told apart from today.
-    if (recommended.measurable_us) clip.append(svg('rect', {class: 'measurable', x: box.left, width: box.right - box.left, y: up(today), height: Math.max(0, Math.min(box.bottom, up(today - recommended.measurable_us)) - up(today))}));
+    if (recommended.measurable_us)
+      clip.append(svg('rect', {
+        class: 'measurable',
+        x: box.left,
+        width: box.right - box.left,
+        y: up(today),
+        height: Math.max(0, Math.min(box.bottom, up(today - recommended.measurable_us)) - up(today))
+      }));
     if (recommended.action === 'set' && recommended.cap_range_mb) {
       const [a, b] = recommended.cap_range_mb.map((mb) => x.place(Math.min(to, Math.max(from, mb))));
-      clip.append(svg('rect', {class: 'plateau', x: a, width: Math.max(2, b - a), y: box.top, height: box.bottom - box.top}));
+      clip.append(
+        svg('rect', {class: 'plateau', x: a, width: Math.max(2, b - a), y: box.top, height: box.bottom - box.top}));
     }
-    if (points.some((point) => point.if_communication_us !== undefined)) clip.append(path('reading', stepLine(points, x, up, from, to, box.top, (point) => point.if_communication_us ?? point.iteration_us)));
+    if (points.some((point) => point.if_communication_us !== undefined))
+      clip.append(path(
+        'reading',
+        stepLine(points, x, up, from, to, box.top, (point) => point.if_communication_us ?? point.iteration_us)));
     clip.append(path('curve', stepLine(points, x, up, from, to, box.top)));
-    if (points.length <= 40) for (const point of points) if (up(point.iteration_us) >= box.top - 1) clip.append(svg('circle', {class: 'point', cx: x.place(Math.min(to, Math.max(from, point.bucket_cap_mb ?? from))), cy: up(point.iteration_us), r: 2.5}));
+    if (points.length <= 40)
+      for (const point of points)
+        if (up(point.iteration_us) >= box.top - 1)
+          clip.append(svg('circle', {
+            class: 'point',
+            cx: x.place(Math.min(to, Math.max(from, point.bucket_cap_mb ?? from))),
+            cy: up(point.iteration_us),
+            r: 2.5
+          }));
 
     // Each label stands at the end of its line where no other does: the right, else the left.
     /** @type {{y: number, right: boolean}[]} */
     const told = [];
-    const level = (/** @type {number} */ us, /** @type {string} */ kind, /** @type {string} */ text, /** @type {boolean} */ below) => {
-      const at = up(us) + (below ? 14 : -5);
-      const right = !told.some((one) => one.right && Math.abs(one.y - at) < 15);
-      told.push({y: at, right});
-      clip.append(svg('line', {class: kind, x1: box.left, x2: box.right, y1: up(us), y2: up(us)}));
-      labels.append(label(text, right ? box.right - 4 : box.left + 6, at, {anchor: right ? 'end' : 'start', kind: 'halo'}));
-    };
+    const level =
+      (/** @type {number} */ us, /** @type {string} */ kind, /** @type {string} */ text,
+       /** @type {boolean} */ below) => {
+        const at = up(us) + (below ? 14 : -5);
+        const right = !told.some((one) => one.right && Math.abs(one.y - at) < 15);
+        told.push({y: at, right});
+        clip.append(svg('line', {class: kind, x1: box.left, x2: box.right, y1: up(us), y2: up(us)}));
+        labels.append(
+          label(text, right ? box.right - 4 : box.left + 6, at, {anchor: right ? 'end' : 'start', kind: 'halo'}));
+      };
     const labels = svg('g');
     const partition = tune.best_partition;
     if (bound !== null) level(bound, 'bound', `collectives take no time: ${time(bound, 4)}`, false);
-    if (partition) level(partition.iteration_us, 'partition', `best of all partitions: ${time(partition.iteration_us, 4)}`, up(partition.iteration_us) < box.bottom - 18);
+    if (partition)
+      level(
+        partition.iteration_us, 'partition', `best of all partitions: ${time(partition.iteration_us, 4)}`,
+        up(partition.iteration_us) < box.bottom - 18);
     level(today, 'today', `today ${time(today, 4)}`, up(today) < box.top + 20);
-    if (slowest > most) labels.append(label('↑ much slower', box.right - 4, box.top + 12, {anchor: 'end', kind: 'small'}));
+    if (slowest > most)
+      labels.append(label('↑ much slower', box.right - 4, box.top + 12, {anchor: 'end', kind: 'small'}));
 
     if (recommended.action === 'set' && recommended.bucket_cap_mb !== null) {
       const at = x.place(Math.min(to, Math.max(from, recommended.bucket_cap_mb)));
@@ -106,8 +142,12 @@ export function capCurveCard(tune) {
       clip.append(
         path('whisker', `M${at} ${bottom}V${top}M${at - 4} ${bottom}h8M${at - 4} ${top}h8`),
         svg('circle', {class: 'advised', cx: at, cy: up(today - value), r: 5.5}),
-        label(`${cap(recommended.bucket_cap_mb)} MiB`, at, box.top - 7, {anchor: at > box.right - 40 ? 'end' : at < box.left + 40 ? 'start' : 'middle', kind: 'advised-label'})
-      );
+        label(`${cap(recommended.bucket_cap_mb)} MiB`, at, box.top - 7, {
+          anchor: at > box.right - 40 ? 'end'
+            : at < box.left + 40      ? 'start'
+                                      : 'middle',
+          kind: 'advised-label'
+        }));
     }
     const next = recommended.next_worse;
     for (const [mb, loss] of next ? [[next.below_mb, next.below_loss_us], [next.above_mb, next.above_loss_us]] : []) {
@@ -123,7 +163,9 @@ export function capCurveCard(tune) {
       const point = points[cursor.at];
       const [a, b] = point.cap_range_mb.map((mb) => x.place(Math.min(to, Math.max(from, mb))));
       const at = (a + b) / 2;
-      mark.replaceChildren(svg('line', {x1: at, x2: at, y1: box.top, y2: box.bottom}), svg('circle', {cx: at, cy: Math.max(box.top, up(point.iteration_us)), r: 4}));
+      mark.replaceChildren(
+        svg('line', {x1: at, x2: at, y1: box.top, y2: box.bottom}),
+        svg('circle', {cx: at, cy: Math.max(box.top, up(point.iteration_us)), r: 4}));
       readout.textContent = describe(point, today);
     };
     const nearest = (/** @type {MouseEvent} */ event) => {
@@ -136,10 +178,23 @@ export function capCurveCard(tune) {
     return into;
   };
 
-  const stage = html('div', {class: 'stage', tabindex: 0, role: 'application', 'aria-label': 'Step time by bucket cap; arrow keys go from cap to cap'}, chart(draw, `Step time by bucket cap, ${counted(points.length, 'bucketing')}: ` + `today ${time(today)}, fastest ${time(tune.best.iteration_us)}`));
-  const first = points.findIndex((point) => recommended.bucket_cap_mb !== null && point.cap_range_mb[0] <= recommended.bucket_cap_mb && recommended.bucket_cap_mb <= point.cap_range_mb[1]);
+  const stage = html(
+    'div', {
+      class: 'stage',
+      tabindex: 0,
+      role: 'application',
+      'aria-label': 'Step time by bucket cap; arrow keys go from cap to cap'
+    },
+    chart(
+      draw,
+      `Step time by bucket cap, ${counted(points.length, 'bucketing')}: ` +
+        `today ${time(today)}, fastest ${time(tune.best.iteration_us)}`));
+  const first = points.findIndex(
+    (point) => recommended.bucket_cap_mb !== null && point.cap_range_mb[0] <= recommended.bucket_cap_mb &&
+      recommended.bucket_cap_mb <= point.cap_range_mb[1]);
   stage.addEventListener('keydown', (event) => {
-    const by = /** @type {Record<string, number>} */ ({ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10, Home: -1e9, End: 1e9})[event.key];
+    const by = /** @type {Record<string, number>} */ (
+      {ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10, Home: -1e9, End: 1e9})[event.key];
     if (by === undefined) return;
     cursor.show(cursor.at < 0 ? Math.max(0, first) : cursor.at + by);
     event.preventDefault();
@@ -147,20 +202,32 @@ export function capCurveCard(tune) {
   readout.textContent = 'Point at the curve, or use the arrow keys, to read a cap.';
 
   const list = html('ul', {class: 'legend', 'aria-label': 'Legend'});
-  const entry = (/** @type {string} */ kind, /** @type {string} */ words) => list.append(html('li', {}, html('i', {class: `swatch ${kind}`}), words));
+  const entry = (/** @type {string} */ kind, /** @type {string} */ words) =>
+    list.append(html('li', {}, html('i', {class: `swatch ${kind}`}), words));
   if (recommended.action === 'set' && recommended.bucket_cap_mb !== null) {
     entry('advised', 'recommended, with its interval');
     entry('plateau', `as good: ${(recommended.cap_range_mb ?? []).map(cap).join(' to ')} MiB`);
   }
-  if (recommended.measurable_us) entry('measurable', `less than can be measured (${time(recommended.measurable_us, 2)})`);
-  if (points.some((point) => point.if_communication_us !== undefined)) entry('reading', 'if communication is what the replay misses');
+  if (recommended.measurable_us)
+    entry('measurable', `less than can be measured (${time(recommended.measurable_us, 2)})`);
+  if (points.some((point) => point.if_communication_us !== undefined))
+    entry('reading', 'if communication is what the replay misses');
   const worse = recommended.next_worse;
   const cliffs = [];
-  if (worse && worse.below_mb !== null) cliffs.push(`${cap(worse.below_mb)} MiB (+${time(worse.below_loss_us ?? 0, 2)})`);
-  if (worse && worse.above_mb !== null) cliffs.push(`${cap(worse.above_mb)} MiB (+${time(worse.above_loss_us ?? 0, 2)})`);
+  if (worse && worse.below_mb !== null)
+    cliffs.push(`${cap(worse.below_mb)} MiB (+${time(worse.below_loss_us ?? 0, 2)})`);
+  if (worse && worse.above_mb !== null)
+    cliffs.push(`${cap(worse.above_mb)} MiB (+${time(worse.above_loss_us ?? 0, 2)})`);
   if (cliffs.length) entry('cliff', `next worse: ${cliffs.join(', ')}`);
-  const some = points.length < tune.bucketings ? `${points.length} of ${tune.bucketings} bucketings` : `${counted(points.length, 'bucketing')}, each simulated`;
-  const card = cardElement({title: 'Step time by bucket cap', about: `${some}; caps that give the same buckets are one level of the line.`, body: [list, stage, readout], table});
+  const some = points.length < tune.bucketings
+    ? `${points.length} of ${tune.bucketings} bucketings`
+    : `${counted(points.length, 'bucketing')}, each simulated`;
+  const card = cardElement({
+    title: 'Step time by bucket cap',
+    about: `${some}; caps that give the same buckets are one level of the line.`,
+    body: [list, stage, readout],
+    table
+  });
   // Who sets a cap elsewhere shows where on the curve it is.
   card.addEventListener('cap', (event) => cursor.show(pointAt(/** @type {CustomEvent<number>} */ (event).detail)));
   return card;
@@ -191,8 +258,10 @@ function describe(point, today) {
   const [low, high] = point.cap_range_mb;
   const gain = today - point.iteration_us;
   const caps = low === high ? cap(low) : `${cap(low)} to ${cap(high)}`;
-  const against = Math.abs(gain) < 0.5 ? 'as today' : `${time(Math.abs(gain))} ${gain > 0 ? 'shorter' : 'longer'} than today`;
-  return `${caps} MiB: ${time(point.iteration_us, 4)}, ${against}; ` + `${counted(point.buckets, 'bucket')}, ${time(point.blocking_communication_us)} blocked by communication.`;
+  const against =
+    Math.abs(gain) < 0.5 ? 'as today' : `${time(Math.abs(gain))} ${gain > 0 ? 'shorter' : 'longer'} than today`;
+  return `${caps} MiB: ${time(point.iteration_us, 4)}, ${against}; ` +
+    `${counted(point.buckets, 'bucket')}, ${time(point.blocking_communication_us)} blocked by communication.`;
 }
 
 /** @param {Tune} tune @returns {import('./table.js').Table} */
@@ -208,7 +277,10 @@ function curveTable(tune) {
       {title: 'blocked by communication', unit: 'ms', show: milliseconds.show},
       {title: 'buckets'},
     ],
-    rows: tune.curve.map((point) => [point.bucket_cap_mb, point.first_bucket_mb, ...point.cap_range_mb, milliseconds.of(point.iteration_us), milliseconds.of(point.blocking_communication_us), point.buckets]),
+    rows: tune.curve.map(
+      (point) =>
+        [point.bucket_cap_mb, point.first_bucket_mb, ...point.cap_range_mb, milliseconds.of(point.iteration_us),
+         milliseconds.of(point.blocking_communication_us), point.buckets]),
   };
 }
 

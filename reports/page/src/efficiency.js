@@ -7,7 +7,14 @@ import {counted, decimals, digits, fixed, milliseconds, percent, signed, time, t
 /** @typedef {import('./documents.js').Result} Result */
 
 const kCommunication = [
-  'exposed_all_reduce', 'exposed_all_gather', 'exposed_reduce_scatter', 'exposed_broadcast', 'buffer_broadcast', 'sync_batchnorm', 'model_averaging', 'used_map',
+  'exposed_all_reduce',
+  'exposed_all_gather',
+  'exposed_reduce_scatter',
+  'exposed_broadcast',
+  'buffer_broadcast',
+  'sync_batchnorm',
+  'model_averaging',
+  'used_map',
 ];
 const kDdp = ['copies', 'hooks', 'interference', 'launch_bound'];
 
@@ -19,7 +26,8 @@ export function toneOf(cause) {
 
 /** @param {Result} result @param {Record<string, string>} causes */
 export function efficiencyCard(result, causes) {
-  const losses = result.loss.filter((loss) => Math.abs(loss.us) > result.iteration_us * 1e-6).sort((a, b) => b.us - a.us);
+  const losses =
+    result.loss.filter((loss) => Math.abs(loss.us) > result.iteration_us * 1e-6).sort((a, b) => b.us - a.us);
   const unit = timeUnit(result.iteration_us);
   const places = decimals(Math.max(...losses.map((loss) => Math.abs(loss.us)), 1) / unit.us, 3);
   const shown = (/** @type {number} */ us) => fixed(us / unit.us, places);
@@ -52,7 +60,10 @@ export function efficiencyCard(result, causes) {
         tone: '',
         text: time(result.iteration_us, 4),
         strong: true,
-        parts: [{size: result.alone_us, tone: 'backward'}, ...losses.filter((loss) => loss.us > 0).map((loss) => ({size: loss.us, tone: toneOf(loss.cause)}))],
+        parts: [
+          {size: result.alone_us, tone: 'backward'},
+          ...losses.filter((loss) => loss.us > 0).map((loss) => ({size: loss.us, tone: toneOf(loss.cause)}))
+        ],
       },
     ],
   });
@@ -60,12 +71,23 @@ export function efficiencyCard(result, causes) {
     domain: [low - pad, high + pad],
     zero: result.alone_us,
     label: `What ${counted(losses.length, 'cause')} add to one GPU's step`,
-    bars: [...bars, {label: 'step', from: result.alone_us, to: result.iteration_us, tone: 'total', text: time(result.iteration_us, 4), strong: true}],
+    bars: [
+      ...bars, {
+        label: 'step',
+        from: result.alone_us,
+        to: result.iteration_us,
+        tone: 'total',
+        text: time(result.iteration_us, 4),
+        strong: true
+      }
+    ],
   });
   zoomed.classList.add('zoomed');
   return cardElement({
     title: 'Where the efficiency goes',
-    about: `One GPU by itself takes ${time(result.alone_us, 4)}; ` + `here it works at ${percent((100 * result.alone_us) / result.iteration_us, 3)} of that speed. ` + 'Below, from there on, enlarged; whiskers are 80 % intervals.',
+    about: `One GPU by itself takes ${time(result.alone_us, 4)}; ` +
+      `here it works at ${percent((100 * result.alone_us) / result.iteration_us, 3)} of that speed. ` +
+      'Below, from there on, enlarged; whiskers are 80 % intervals.',
     half: true,
     body: [whole, zoomed],
     table: {
@@ -78,11 +100,16 @@ export function efficiencyCard(result, causes) {
         {title: 'high', unit: 'ms', show: milliseconds.show},
       ],
       rows: [
-        ['one GPU, without DDP', milliseconds.of(result.alone_us), (100 * result.alone_us) / result.iteration_us, null, null],
-        ...losses.map((loss) => [causes[loss.cause] ?? loss.cause, milliseconds.of(loss.us), (100 * loss.us) / result.iteration_us, milliseconds.of(loss.low_us), milliseconds.of(loss.high_us)]),
+        [
+          'one GPU, without DDP', milliseconds.of(result.alone_us), (100 * result.alone_us) / result.iteration_us, null,
+          null
+        ],
+        ...losses.map(
+          (loss) =>
+            [causes[loss.cause] ?? loss.cause, milliseconds.of(loss.us), (100 * loss.us) / result.iteration_us,
+             milliseconds.of(loss.low_us), milliseconds.of(loss.high_us)]),
         ['step', milliseconds.of(result.iteration_us), 100, null, null],
       ],
     },
   });
 }
-

@@ -27,7 +27,9 @@ export function legend(groups) {
   const words = groups.some((group) => group.buckets.length) ? kWords : {...kWords, ...kOfSchemes};
   const there = new Set(groups.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.map((mark) => mark.kind))));
   const list = html('ul', {class: 'legend', 'aria-label': 'Legend'});
-  for (const [kind, word] of Object.entries(words)) if (there.has(/** @type {any} */ (kind))) list.append(html('li', {}, html('i', {class: `swatch ${kind}`}), word));
-  if (groups.some((group) => group.buckets.length)) list.append(html('li', {}, html('i', {class: 'swatch ready'}), 'a bucket is ready; thin: it queues'));
+  for (const [kind, word] of Object.entries(words))
+    if (there.has(/** @type {any} */ (kind))) list.append(html('li', {}, html('i', {class: `swatch ${kind}`}), word));
+  if (groups.some((group) => group.buckets.length))
+    list.append(html('li', {}, html('i', {class: 'swatch ready'}), 'a bucket is ready; thin: it queues'));
   return list;
 }

@@ -19,7 +19,7 @@ import {time} from './units.js';
  */
 
 const kClosest = 0.5; // microseconds across the whole width
-const kDense = 6; // lanes of more ranks are thin
+const kDense = 6;     // lanes of more ranks are thin
 
 /**
  * @typedef {object} TimelineCard
@@ -37,7 +37,8 @@ function stepsOf(documents) {
   const all = timelineGroups(documents);
   const few = all.filter((group) => group.first || all.length <= 3);
   const length = greatest(documents.result?.iteration_us ?? 0, all.map((group) => group.end));
-  const begin = smallest(0, all.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.slice(0, 1).map((mark) => mark.start))));
+  const begin = smallest(
+    0, all.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.slice(0, 1).map((mark) => mark.start))));
   // What ends last must not stand at the very edge.
   return {all, few, length, begin, whole: length * 1.005};
 }
@@ -47,7 +48,10 @@ function stepsOf(documents) {
  * @param {Documents} documents
  */
 function replayed({tune, recommended_timeline}) {
-  return tune?.recommended_by_cause && recommended_timeline ? ' Both steps are drawn as if compute were all that the replay misses; ' + 'the gain is the mean of that and of communication.' : '';
+  return tune?.recommended_by_cause && recommended_timeline
+    ? ' Both steps are drawn as if compute were all that the replay misses; ' +
+      'the gain is the mean of that and of communication.'
+    : '';
 }
 
 /** @param {Documents} documents @returns {TimelineCard | null} */
@@ -62,8 +66,19 @@ export function timelineCard(documents) {
   let selection = null;
 
   const canvas = html('canvas', {'aria-hidden': 'true'});
-  const help = html('p', {class: 'unseen', id: 'timeline-help'}, 'Arrow keys move, plus and minus zoom, 0 shows all, N and P go from bucket to bucket. ' + 'All figures are in the table of the timeline and in the bucket table.');
-  const stage = html('div', {class: 'stage', tabindex: 0, role: 'application', 'aria-label': 'Timeline of the step', 'aria-describedby': 'timeline-help'}, canvas, help);
+  const help = html(
+    'p', {class: 'unseen', id: 'timeline-help'},
+    'Arrow keys move, plus and minus zoom, 0 shows all, N and P go from bucket to bucket. ' +
+      'All figures are in the table of the timeline and in the bucket table.');
+  const stage = html(
+    'div', {
+      class: 'stage',
+      tabindex: 0,
+      role: 'application',
+      'aria-label': 'Timeline of the step',
+      'aria-describedby': 'timeline-help'
+    },
+    canvas, help);
   const overview = html('canvas', {class: 'overview', 'aria-hidden': 'true'});
   const tip = html('div', {class: 'tip', hidden: true});
   const details = html('div', {class: 'details', 'aria-live': 'polite'});
@@ -97,7 +112,8 @@ export function timelineCard(documents) {
     drawOverview(overview, view, steps, colours, ratio);
     frames.push(performance.now() - begun);
     if (frames.length > 600) frames.shift();
-    range.textContent = seenWhole() ? `whole step, ${time(steps.length, 4)}` : `${time(Math.max(0, view.from))} to ${time(view.to)}`;
+    range.textContent =
+      seenWhole() ? `whole step, ${time(steps.length, 4)}` : `${time(Math.max(0, view.from))} to ${time(view.to)}`;
   };
   const redraw = () => {
     if (!asked) asked = requestAnimationFrame(draw);
@@ -112,10 +128,12 @@ export function timelineCard(documents) {
     redraw();
   };
   /** @param {number} factor below 1: closer @param {number} [about] microseconds that stay where they are */
-  const zoom = (factor, about = (view.from + view.to) / 2) => show(about - (about - view.from) * factor, about + (view.to - about) * factor);
+  const zoom = (factor, about = (view.from + view.to) / 2) =>
+    show(about - (about - view.from) * factor, about + (view.to - about) * factor);
   /** @param {number} share of what is seen */
   const pan = (share) => show(view.from + share * (view.to - view.from), view.to + share * (view.to - view.from));
-  const usAt = (/** @type {number} */ x) => view.from + ((x - view.left) / (view.width - view.left)) * (view.to - view.from);
+  const usAt = (/** @type {number} */ x) =>
+    view.from + ((x - view.left) / (view.width - view.left)) * (view.to - view.from);
 
   /** @param {Selection | null} next */
   const select = (next) => {
@@ -123,10 +141,15 @@ export function timelineCard(documents) {
     details.replaceChildren(...(next ? describe(next) : [hint()]));
     redraw();
   };
-  const hint = () => html('p', {class: 'about'}, 'Select a span or a bucket to read what it is, what it waits for and why it is exposed.');
+  const hint = () => html(
+    'p', {class: 'about'}, 'Select a span or a bucket to read what it is, what it waits for and why it is exposed.');
   /** @param {Selection} of */
   const describe = ({group, bucket, mark}) => {
-    const known = bucket === null ? undefined : group.buckets.find((one) => one.index === bucket) ?? steps.all.find((other) => other.step === group.step && other.buckets.length)?.buckets.find((one) => one.index === bucket);
+    const known = bucket === null
+      ? undefined
+      : group.buckets.find((one) => one.index === bucket) ??
+        steps.all.find((other) => other.step === group.step && other.buckets.length)
+          ?.buckets.find((one) => one.index === bucket);
     return [...(mark ? [markDetails(mark, group)] : []), ...(known ? [bucketDetails(known, group)] : [])];
   };
   const withBuckets = () => groups.filter((group) => group.buckets.length);
@@ -144,24 +167,34 @@ export function timelineCard(documents) {
   };
 
   const fit = () => show(steps.begin, steps.whole);
-  listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, select, nextBucket, fit, layout: () => layout, steps: () => steps});
+  listen({
+    stage,
+    canvas,
+    overview,
+    tip,
+    view,
+    show,
+    zoom,
+    pan,
+    usAt,
+    select,
+    nextBucket,
+    fit,
+    layout: () => layout,
+    steps: () => steps
+  });
 
-  const button = (/** @type {string} */ label, /** @type {string} */ what, /** @type {() => void} */ act) => html('button', {type: 'button', 'aria-label': what, title: what, onclick: act}, label);
+  const button = (/** @type {string} */ label, /** @type {string} */ what, /** @type {() => void} */ act) =>
+    html('button', {type: 'button', 'aria-label': what, title: what, onclick: act}, label);
   const buckets = [
     button('Previous bucket', 'Select the previous bucket', () => nextBucket(-1)),
     button('Next bucket', 'Select the next bucket', () => nextBucket(1)),
   ];
   const controls = html(
-    'div',
-    {class: 'controls', role: 'group', 'aria-label': 'Timeline controls'},
-    button('−', 'Zoom out', () => zoom(2)),
-    button('+', 'Zoom in', () => zoom(0.5)),
-    button('Fit', 'Show the whole step', fit),
-    button('←', 'Move left', () => pan(-0.3)),
-    button('→', 'Move right', () => pan(0.3)),
-    ...(withBuckets().length ? buckets : []),
-    range
-  );
+    'div', {class: 'controls', role: 'group', 'aria-label': 'Timeline controls'},
+    button('−', 'Zoom out', () => zoom(2)), button('+', 'Zoom in', () => zoom(0.5)),
+    button('Fit', 'Show the whole step', fit), button('←', 'Move left', () => pan(-0.3)),
+    button('→', 'Move right', () => pan(0.3)), ...(withBuckets().length ? buckets : []), range);
   const ranks = html('label', {});
   controls.append(ranks);
   const key = html('div');
@@ -192,8 +225,10 @@ export function timelineCard(documents) {
   });
 
   const starts = withBuckets().length
-    ? 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it ' + 'and the one before has ended.'
-    : 'A collective starts once what it sends is there, the host has launched it ' + 'and the one before on its stream has ended.';
+    ? 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it ' +
+      'and the one before has ended.'
+    : 'A collective starts once what it sends is there, the host has launched it ' +
+      'and the one before on its stream has ended.';
   const element = cardElement({
     title: 'The step, span by span',
     about: `${starts} Striped red is what the GPU waits for.${replayed(documents)}`,
@@ -217,10 +252,15 @@ export function timelineCard(documents) {
       const closely = !seenWhole();
       steps = next;
       settle();
-      if (closely) show(view.from, view.to);
-      else fit();
+      if (closely)
+        show(view.from, view.to);
+      else
+        fit();
       const same = selection && steps.all.find((group) => group.title === selection?.group.title);
-      select(same && selection?.bucket != null && same.buckets.some((one) => one.index === selection?.bucket) ? {group: same, bucket: selection.bucket, mark: null} : null);
+      select(
+        same && selection?.bucket != null && same.buckets.some((one) => one.index === selection?.bucket)
+          ? {group: same, bucket: selection.bucket, mark: null}
+          : null);
       element.dispatchEvent(new Event('documents'));
       return true;
     },
@@ -281,7 +321,8 @@ function listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, sele
     if (others.length) {
       const was = Math.abs(before.x - others[0].x);
       const is = Math.abs(event.clientX - others[0].x);
-      if (was > 10 && is > 10) zoom(was / is, usAt((event.clientX + others[0].x) / 2 - canvas.getBoundingClientRect().left));
+      if (was > 10 && is > 10)
+        zoom(was / is, usAt((event.clientX + others[0].x) / 2 - canvas.getBoundingClientRect().left));
     } else if (moved > 3) {
       tip.hidden = true;
       show(view.from - (event.clientX - before.x) * perPixel, view.to - (event.clientX - before.x) * perPixel);
@@ -308,17 +349,16 @@ function listen({stage, canvas, overview, tip, view, show, zoom, pan, usAt, sele
     tip.style.top = `${event.clientY - card.top + 16}px`;
   };
 
-  stage.addEventListener(
-    'wheel',
-    (/** @type {WheelEvent} */ event) => {
-      // Without Ctrl the wheel scrolls the page; what goes sideways goes through the step.
-      if (event.ctrlKey || event.metaKey) zoom(2 ** (Math.max(-60, Math.min(60, event.deltaY)) / 60), usAt(xOf(event)));
-      else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / 600);
-      else return;
-      event.preventDefault();
-    },
-    {passive: false}
-  );
+  stage.addEventListener('wheel', (/** @type {WheelEvent} */ event) => {
+    // Without Ctrl the wheel scrolls the page; what goes sideways goes through the step.
+    if (event.ctrlKey || event.metaKey)
+      zoom(2 ** (Math.max(-60, Math.min(60, event.deltaY)) / 60), usAt(xOf(event)));
+    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      pan(event.deltaX / 600);
+    else
+      return;
+    event.preventDefault();
+  }, {passive: false});
   stage.addEventListener('dblclick', (/** @type {MouseEvent} */ event) => zoom(0.4, usAt(xOf(event))));
 
   const keys = /** @type {Record<string, () => void>} */ ({

@@ -35,7 +35,8 @@ export function paintDense(context, rows, view, at, colours) {
   const image = draw.createImageData(width, rows.length);
   const pixels = new Uint32Array(image.data.buffer);
   const pixel = /** @type {Record<string, number>} */ ({});
-  for (const [name, colour] of Object.entries(colours)) if (colour.startsWith('#')) pixel[name] = pixelOf(colour);
+  for (const [name, colour] of Object.entries(colours))
+    if (colour.startsWith('#')) pixel[name] = pixelOf(colour);
   rows.forEach((row, line) => {
     const begin = line * width;
     for (const mark of row.lane?.marks ?? []) {
@@ -45,7 +46,8 @@ export function paintDense(context, rows, view, at, colours) {
       const to = Math.min(width, Math.max(from + 1, Math.round(at(mark.end) - view.left)));
       pixels.fill(pixel[mark.kind], begin + from, begin + to);
       // What is waited for is striped here, too.
-      if (mark.kind === 'exposed' || mark.kind === 'waits') for (let x = from + 2; x < to; x += 3) pixels[begin + x] = pixel.card;
+      if (mark.kind === 'exposed' || mark.kind === 'waits')
+        for (let x = from + 2; x < to; x += 3) pixels[begin + x] = pixel.card;
     }
   });
   draw.putImageData(image, 0, 0);

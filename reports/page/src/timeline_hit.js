@@ -22,7 +22,8 @@ export function hit(layout, y, us, near) {
     if (!row.lane) {
       const lives = layout.lives.get(group) ?? [];
       const life = Math.floor((y - row.top) / kLife);
-      const bucket = group.buckets.find((one, i) => lives[i] === life && one.ready_us - near <= us && us <= one.end_us + near);
+      const bucket =
+        group.buckets.find((one, i) => lives[i] === life && one.ready_us - near <= us && us <= one.end_us + near);
       return bucket ? {group, bucket: bucket.index, mark: null} : null;
     }
     /** @type {Mark | null} */

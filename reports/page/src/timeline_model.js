@@ -52,8 +52,10 @@ export function union(intervals) {
   const joined = [];
   for (const [start, end] of [...intervals].sort((a, b) => a[0] - b[0])) {
     const last = joined[joined.length - 1];
-    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
-    else joined.push([start, end]);
+    if (last && start <= last[1])
+      last[1] = Math.max(last[1], end);
+    else
+      joined.push([start, end]);
   }
   return joined;
 }
@@ -74,7 +76,14 @@ export function exposures(compute, communication) {
       const from = Math.max(reached, one.start);
       const to = Math.min(start, one.end);
       // Behind the last of compute nothing waits any more.
-      if (to > from && start !== Infinity) found.push({kind: 'exposed', name: one.bucket === null ? `waits for ${one.name}` : `waits for bucket ${one.bucket}`, bucket: one.bucket, start: from, end: to});
+      if (to > from && start !== Infinity)
+        found.push({
+          kind: 'exposed',
+          name: one.bucket === null ? `waits for ${one.name}` : `waits for bucket ${one.bucket}`,
+          bucket: one.bucket,
+          start: from,
+          end: to
+        });
     }
     reached = Math.max(reached, end);
   }
@@ -93,7 +102,14 @@ function groupOf(rank, step, first, buckets, sole) {
   /** @type {Record<string, Mark[]>} */
   const tracks = {host: [], compute: [], communication: []};
   for (const span of rank.spans)
-    tracks[span.track]?.push({kind: kindOf(span), name: span.name, bucket: span.bucket, start: span.start_us, end: span.end_us, parameters: span.parameters});
+    tracks[span.track]?.push({
+      kind: kindOf(span),
+      name: span.name,
+      bucket: span.bucket,
+      start: span.start_us,
+      end: span.end_us,
+      parameters: span.parameters
+    });
   for (const marks of Object.values(tracks)) marks.sort((a, b) => a.start - b.start);
   const waiting = exposures(tracks.compute, tracks.communication);
   tracks.compute = [...tracks.compute, ...waiting].sort((a, b) => a.start - b.start);

@@ -29,7 +29,10 @@ import {kAxis, kLife} from './timeline_layout.js';
 const kFont = '11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
 const kBold = `600 ${kFont}`;
 
-const kNames = ['ink', 'mute', 'line', 'card', 'forward', 'backward', 'copies', 'optimizer', 'reduce', 'host', 'waits', 'exposed', 'other', 'on-forward', 'on-backward', 'on-reduce', 'on-exposed', 'queued', 'mark'];
+const kNames = [
+  'ink', 'mute', 'line', 'card', 'forward', 'backward', 'copies', 'optimizer', 'reduce', 'host', 'waits', 'exposed',
+  'other', 'on-forward', 'on-backward', 'on-reduce', 'on-exposed', 'queued', 'mark'
+];
 
 /** @param {Element} element @returns {Colours} */
 export function coloursOf(element) {
@@ -71,8 +74,10 @@ function firstVisible(marks, from) {
   let high = marks.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (marks[middle].start < from) low = middle + 1;
-    else high = middle;
+    if (marks[middle].start < from)
+      low = middle + 1;
+    else
+      high = middle;
   }
   // What began earlier may reach in: at most so many at once.
   return Math.max(0, low - 64);
@@ -136,9 +141,12 @@ export function paint(context, layout, view, selection, colours) {
   const dense = layout.rows.filter((row) => row.lane && !row.label);
   paintDense(context, dense, view, at, colours);
   for (const row of layout.rows) {
-    if (row.lane && !row.label) outline(context, row, at, colours, selection);
-    else if (row.lane) paintLane(context, row, view, at, fill, colours, selection);
-    else paintLives(context, row, layout, view, at, colours, selection);
+    if (row.lane && !row.label)
+      outline(context, row, at, colours, selection);
+    else if (row.lane)
+      paintLane(context, row, view, at, fill, colours, selection);
+    else
+      paintLives(context, row, layout, view, at, colours, selection);
   }
   for (const group of layout.lives.keys()) paintArrows(context, group, layout, at, selection, colours, view);
   context.restore();
@@ -149,7 +157,9 @@ export function paint(context, layout, view, selection, colours) {
     if (!row.label || (row.height < 9 && row.lane)) continue;
     context.font = kFont;
     context.fillStyle = colours.mute;
-    context.fillText(row.label === 'communication' && left < 90 ? 'comm.' : row.label, 0, row.top + Math.min(row.height, row.lane ? 60 : 14) / 2);
+    context.fillText(
+      row.label === 'communication' && left < 90 ? 'comm.' : row.label, 0,
+      row.top + Math.min(row.height, row.lane ? 60 : 14) / 2);
   }
   for (const {group, top} of layout.titles) {
     const dense = !layout.rows.some((row) => row.group === group && row.label);
@@ -169,10 +179,15 @@ export function paint(context, layout, view, selection, colours) {
  * @param {Selection | null} selection
  */
 function outline(context, row, at, colours, selection) {
-  if (!selection || selection.bucket === null || selection.group.step !== row.group.step || row.lane?.track !== 'communication') return;
+  if (
+    !selection || selection.bucket === null || selection.group.step !== row.group.step ||
+    row.lane?.track !== 'communication')
+    return;
   context.strokeStyle = colours.ink;
   context.lineWidth = 1.2;
-  for (const mark of row.lane.marks) if (mark.bucket === selection.bucket) context.strokeRect(at(mark.start), row.top, Math.max(1.5, at(mark.end) - at(mark.start)), row.height);
+  for (const mark of row.lane.marks)
+    if (mark.bucket === selection.bucket)
+      context.strokeRect(at(mark.start), row.top, Math.max(1.5, at(mark.end) - at(mark.start)), row.height);
 }
 
 /**
@@ -222,7 +237,12 @@ function paintLane(context, row, view, at, fill, colours, selection) {
     const end = Math.min(right, view.width);
     if (context.measureText(text).width + 6 > end - begin) continue;
     context.textAlign = 'center';
-    context.fillStyle = dim ? colours.ink : mark.kind === 'forward' || mark.kind === 'copies' || mark.kind === 'optimizer' || mark.kind === 'other' ? colours['on-forward'] : mark.kind === 'exposed' || mark.kind === 'waits' ? colours.ink : colours['on-backward'];
+    context.fillStyle = dim ? colours.ink
+      : mark.kind === 'forward' || mark.kind === 'copies' || mark.kind === 'optimizer' || mark.kind === 'other'
+      ? colours['on-forward']
+      : mark.kind === 'exposed' || mark.kind === 'waits'
+      ? colours.ink
+      : colours['on-backward'];
     if (mark.kind === 'exposed' || mark.kind === 'waits') {
       const half = context.measureText(text).width / 2 + 3;
       context.fillStyle = colours.card;
@@ -244,7 +264,8 @@ function paintLane(context, row, view, at, fill, colours, selection) {
  * @param {Colours} colours
  */
 function nameBackward(context, row, view, at, colours) {
-  const marks = (row.lane?.marks ?? []).filter((mark) => mark.kind === 'backward' && mark.end > view.from && mark.start < view.to);
+  const marks =
+    (row.lane?.marks ?? []).filter((mark) => mark.kind === 'backward' && mark.end > view.from && mark.start < view.to);
   if (!marks.length) return;
   const begin = Math.max(view.left, at(marks[0].start));
   const end = Math.min(view.width, at(marks[marks.length - 1].end));
@@ -275,14 +296,18 @@ function paintLives(context, row, layout, view, at, colours, selection) {
     const y = row.top + lives[i] * kLife;
     if (y + kLife > row.top + row.height + 1 || bucket.end_us < view.from || bucket.ready_us > view.to) return;
     const own = selection && selection.group === row.group && selection.bucket === bucket.index;
-    const bar = (/** @type {number} */ from, /** @type {number} */ to, /** @type {string | CanvasPattern} */ colour, /** @type {number} */ thick) => {
-      if (to <= from) return;
-      context.fillStyle = colour;
-      context.fillRect(at(from), y + (kLife - thick) / 2, Math.max(1, at(to) - at(from)), thick);
-    };
+    const bar =
+      (/** @type {number} */ from, /** @type {number} */ to, /** @type {string | CanvasPattern} */ colour,
+       /** @type {number} */ thick) => {
+        if (to <= from) return;
+        context.fillStyle = colour;
+        context.fillRect(at(from), y + (kLife - thick) / 2, Math.max(1, at(to) - at(from)), thick);
+      };
     bar(bucket.ready_us, Math.max(bucket.ready_us, bucket.start_us), colours.queued, 2);
     bar(bucket.start_us, bucket.last_arrival_us, colours.waits, 4);
-    bar(Math.max(bucket.start_us, bucket.last_arrival_us), bucket.end_us, bucket.exposed_because ? colours.exposed : colours.reduce, own ? kLife - 1 : kLife - 3);
+    bar(
+      Math.max(bucket.start_us, bucket.last_arrival_us), bucket.end_us,
+      bucket.exposed_because ? colours.exposed : colours.reduce, own ? kLife - 1 : kLife - 3);
     context.fillStyle = colours.ink;
     context.fillRect(at(bucket.ready_us) - 0.75, y + 1, 1.5, kLife - 2);
     if (own) {
@@ -306,7 +331,8 @@ function paintLives(context, row, layout, view, at, colours, selection) {
 function paintArrows(context, group, layout, at, selection, colours, view) {
   const few = 12;
   const own = layout.rows.filter((row) => row.group === group && row.lane);
-  const [host, compute, communication] = ['host', 'compute', 'communication'].map((track) => own.find((row) => row.lane?.track === track));
+  const [host, compute, communication] =
+    ['host', 'compute', 'communication'].map((track) => own.find((row) => row.lane?.track === track));
   if (!compute || !communication) return;
   const selected = selection && selection.group === group ? selection.bucket : null;
   for (const bucket of group.buckets) {

@@ -39,25 +39,58 @@ export class ClusterForm {
   constructor(around) {
     this.around = around;
     this.base = choiceField('Cluster', [], (value) => this.#choose(value));
-    this.nodes = ratioField('Nodes', {from: 1, to: 256, perDoubling: 8, round: whole, unit: '', least: 1}, (value) => value && this.#edit((line) => void (line.nodes = Math.round(value))));
-    this.nics = ratioField('NICs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, () => this.#network());
-    this.rate = ratioField('Rate of a NIC', {from: 1, to: 800, perDoubling: 8, round: (value) => (value < 10 ? Math.round(value * 10) / 10 : Math.round(value / 5) * 5), unit: 'Gbit/s'}, () => this.#network());
+    this.nodes = ratioField(
+      'Nodes', {from: 1, to: 256, perDoubling: 8, round: whole, unit: '', least: 1},
+      (value) => value && this.#edit((line) => void (line.nodes = Math.round(value))));
+    this.nics = ratioField(
+      'NICs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, () => this.#network());
+    this.rate = ratioField(
+      'Rate of a NIC', {
+        from: 1,
+        to: 800,
+        perDoubling: 8,
+        round: (value) => (value < 10 ? Math.round(value * 10) / 10 : Math.round(value / 5) * 5),
+        unit: 'Gbit/s'
+      },
+      () => this.#network());
     this.kind = choiceField('Network', kKinds.map((value) => ({value, text: value})), () => this.#network());
-    this.gpu = choiceField('GPU', around.gpus.map(({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^[^:]*: /, '').replace(/;.*/, '')}`})), (value) => this.#edit((line) => void line.words.set('gpu', `${this.understood?.gpus_per_node ?? 8}x${value}`)));
-    this.perNode = ratioField('GPUs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, (value) => value && this.#edit((line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu_variant ?? 'A100-80GB'}`)));
-    this.link = choiceField('Between GPUs', kLinks.map((value) => ({value, text: {nvswitch: 'NVSwitch', nvlink: 'NVLink, wired', xgmi: 'xGMI (AMD)', pcie: 'PCIe alone'}[value] ?? value})), (value) =>
-      this.#edit((line) => {
+    this.gpu = choiceField(
+      'GPU',
+      around.gpus.map(
+        ({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^[^:]*: /, '').replace(/;.*/, '')}`})),
+      (value) => this.#edit((line) => void line.words.set('gpu', `${this.understood?.gpus_per_node ?? 8}x${value}`)));
+    this.perNode = ratioField(
+      'GPUs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1},
+      (value) => value &&
+        this.#edit(
+          (line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu_variant ?? 'A100-80GB'}`)));
+    this.link = choiceField(
+      'Between GPUs',
+      kLinks.map(
+        (value) => ({
+          value,
+          text: {nvswitch: 'NVSwitch', nvlink: 'NVLink, wired', xgmi: 'xGMI (AMD)', pcie: 'PCIe alone'}[value] ?? value
+        })),
+      (value) => this.#edit((line) => {
         for (const one of kLinks) line.words.delete(one);
-        line.words.set(value, {nvswitch: '300GBps', nvlink: '6x25GBps', xgmi: '7x64GBps', pcie: '25GBps'}[value] ?? '25GBps');
-      })
-    );
-    this.linkRate = textField('Its rate, of each GPU one way', (value) => this.#edit((line) => void line.words.set(this.link.control.value, value)), {hint: '300GBps; of NVLink and xGMI links × rate: 6x25GBps'});
-    this.line = textField('As one line', (value) => this.set(value, true), {hint: 'A name, a file dropped here, or words: docs/formats.md, “Cluster in one line”.', kind: 'wide'});
+        line.words.set(
+          value, {nvswitch: '300GBps', nvlink: '6x25GBps', xgmi: '7x64GBps', pcie: '25GBps'}[value] ?? '25GBps');
+      }));
+    this.linkRate = textField(
+      'Its rate, of each GPU one way',
+      (value) => this.#edit((line) => void line.words.set(this.link.control.value, value)),
+      {hint: '300GBps; of NVLink and xGMI links × rate: 6x25GBps'});
+    this.line = textField(
+      'As one line', (value) => this.set(value, true),
+      {hint: 'A name, a file dropped here, or words: docs/formats.md, “Cluster in one line”.', kind: 'wide'});
     this.known = html('p', {class: 'hint'});
     this.network = html('div', {class: 'fields'}, this.nics.element, this.rate.element, this.kind.element);
-    this.node = html('div', {class: 'fields'}, this.gpu.element, this.perNode.element, this.link.element, this.linkRate.element);
-    this.more = html('div', {class: 'more', hidden: true}, this.nodes.element, this.node, this.network, this.line.element);
-    this.element = html('fieldset', {class: 'cluster'}, html('legend', {}, 'The cluster'), this.base.element, this.known, this.more);
+    this.node =
+      html('div', {class: 'fields'}, this.gpu.element, this.perNode.element, this.link.element, this.linkRate.element);
+    this.more =
+      html('div', {class: 'more', hidden: true}, this.nodes.element, this.node, this.network, this.line.element);
+    this.element =
+      html('fieldset', {class: 'cluster'}, html('legend', {}, 'The cluster'), this.base.element, this.known, this.more);
     this.offer([], '');
   }
 
@@ -67,7 +100,8 @@ export class ClusterForm {
    * @param {string} gpu empty: unknown
    */
   offer(files, gpu) {
-    const text = (/** @type {Row} */ {name, summary}) => ({value: name, text: `${name}: ${summary.replace(/;.*/, '')}`});
+    const text = (/** @type {Row} */ {name, summary}) =>
+      ({value: name, text: `${name}: ${summary.replace(/;.*/, '')}`});
     const fits = this.around.clusters.filter(({summary}) => gpu && new RegExp(`\\b${gpu}\\b`).test(summary));
     const others = this.around.clusters.filter((one) => !fits.includes(one));
     this.base.offer([
@@ -101,7 +135,9 @@ export class ClusterForm {
 
   /** @param {string} value */
   #choose(value) {
-    if (value !== kDescribe) return this.set(value && this.understood && this.understood.nodes > 1 ? `${value}@${this.understood.nodes}` : value, true);
+    if (value !== kDescribe)
+      return this.set(
+        value && this.understood && this.understood.nodes > 1 ? `${value}@${this.understood.nodes}` : value, true);
     this.set(this.understood ? written(described(this.understood)) : kSome, true);
   }
 
@@ -124,7 +160,7 @@ export class ClusterForm {
     this.more.hidden = !this.#line;
     if (this.#reading) return;
     this.#reading = true;
-    for (let read = ''; read !== this.#line; ) {
+    for (let read = ''; read !== this.#line;) {
       read = this.#line;
       await this.#read(read);
     }

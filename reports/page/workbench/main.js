@@ -56,7 +56,10 @@ async function workbench(running, inputs, before) {
   for (const {name, content} of inputs?.files ?? []) store.put(name, new TextEncoder().encode(content));
   const files = () => store.all();
   const lists = JSON.parse((await running.quick.run(['list', '--json'])).stdout);
-  let asked = location.hash.length > 1 ? fromAddress(location.hash.slice(1)) : inputs ? ofInputs(inputs) : nothingAsked();
+  let asked = location.hash.length > 1 ? fromAddress(location.hash.slice(1))
+    : inputs
+    ? ofInputs(inputs)
+    : nothingAsked();
   /** @type {Map<string, string>} by the file it makes */
   const made = new Map();
 
@@ -87,7 +90,12 @@ async function workbench(running, inputs, before) {
       if (!settings.wrong(words) && !cluster.refuses) job.wrong(words);
       refusal.replaceChildren(name(words, 2000));
       const gpu = / --gpu ([\w-]+)$/.exec(words)?.[1];
-      if (gpu) refusal.append(' ', html('button', {type: 'button', onclick: () => settings.carryOver(gpu)}, `Estimate it layer by layer for ${gpu}`));
+      if (gpu)
+        refusal.append(
+          ' ',
+          html(
+            'button', {type: 'button', onclick: () => settings.carryOver(gpu)},
+            `Estimate it layer by layer for ${gpu}`));
       refusal.hidden = false;
     },
   });
@@ -110,8 +118,10 @@ async function workbench(running, inputs, before) {
         asked.dropped[file] = dropped;
         if (command) made.set(file, command);
       }
-      if (of === 'workload') asked.workload = file;
-      else if (file) asked.cluster = parsed(asked.cluster).nodes ? `${file}@${parsed(asked.cluster).nodes}` : file;
+      if (of === 'workload')
+        asked.workload = file;
+      else if (file)
+        asked.cluster = parsed(asked.cluster).nodes ? `${file}@${parsed(asked.cluster).nodes}` : file;
       void shown();
     },
   });
@@ -132,8 +142,10 @@ async function workbench(running, inputs, before) {
   const settings = new SettingsForm({
     torch: lists.torch,
     changed: (option, value) => {
-      if (value === null) delete asked.options[option];
-      else asked.options[option] = value;
+      if (value === null)
+        delete asked.options[option];
+      else
+        asked.options[option] = value;
       changed();
     },
     further: (text) => {
@@ -141,49 +153,76 @@ async function workbench(running, inputs, before) {
       changed();
     },
   });
-  const example = html('button', {type: 'button', class: 'example'}, 'Look at an example: ResNet-50, recorded on a V100, on four DGX-1');
+  const example = html(
+    'button', {type: 'button', class: 'example'}, 'Look at an example: ResNet-50, recorded on a V100, on four DGX-1');
   example.addEventListener('click', () => {
     Object.assign(asked, {workload: 'resnet50-v100-b32', cluster: 'dgx1v@4'});
     void shown();
   });
-  const jobSet = html('fieldset', {class: 'job-set'}, html('legend', {}, 'The job'), intake.drop, intake.outcome, job.element, example);
-  const panel = html('form', {class: 'panel', 'aria-label': 'What is asked', onsubmit: (event) => event.preventDefault()}, jobSet, cluster.element, settings.element, html('section', {class: 'command', 'aria-label': 'The same on a command line'}, html('h2', {}, 'The same on a command line'), lines));
+  const jobSet = html(
+    'fieldset', {class: 'job-set'}, html('legend', {}, 'The job'), intake.drop, intake.outcome, job.element, example);
+  const panel = html(
+    'form', {class: 'panel', 'aria-label': 'What is asked', onsubmit: (event) => event.preventDefault()}, jobSet,
+    cluster.element, settings.element,
+    html(
+      'section', {class: 'command', 'aria-label': 'The same on a command line'},
+      html('h2', {}, 'The same on a command line'), lines));
   // The cap stands above the answer: what it moves is seen beside it.
   const bar = html('div', {class: 'strip'}, settings.cap, status, refusal);
-  const main = html('main', {class: 'workbench'}, question(), html('div', {class: 'bench'}, panel, html('div', {class: 'beside'}, bar, answer.element)));
+  const main = html(
+    'main', {class: 'workbench'}, question(),
+    html('div', {class: 'bench'}, panel, html('div', {class: 'beside'}, bar, answer.element)));
 
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let addressed;
   /** Which files are asked for and are not here. */
-  const missing = () => Object.keys(asked.dropped).filter((file) => !store.has(file) && (asked.workload === file || parsed(asked.cluster).base === file));
+  const missing = () =>
+    Object.keys(asked.dropped)
+      .filter((file) => !store.has(file) && (asked.workload === file || parsed(asked.cluster).base === file));
 
   const changed = () => {
     const lacks = missing();
     const complete = Boolean(asked.workload && asked.cluster) && !lacks.length;
-    document.body.dataset.stage = lacks.length || !(asked.workload || intake.waits) ? 'job' : asked.cluster ? 'answer' : 'cluster';
+    document.body.dataset.stage = lacks.length || !(asked.workload || intake.waits) ? 'job'
+      : asked.cluster
+      ? 'answer'
+      : 'cluster';
     const used = new Set([asked.workload, parsed(asked.cluster).base]);
     asked.dropped = byName(Object.entries(asked.dropped).filter(([file]) => used.has(file)));
     clearTimeout(addressed);
     // A page inside a notebook's has no address of its own.
-    if (location.href !== 'about:srcdoc') addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);
-    if (lacks.length) intake.outcome.replaceChildren(html('p', {class: 'wrong', role: 'alert'}, 'This address is of ', name(lacks.flatMap((file) => (asked.dropped[file].length ? asked.dropped[file] : file)).join(', '), 400), ', which was dropped here and never left that browser: drop it again.'));
+    if (location.href !== 'about:srcdoc')
+      addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);
+    if (lacks.length)
+      intake.outcome.replaceChildren(html(
+        'p', {class: 'wrong', role: 'alert'}, 'This address is of ',
+        name(lacks.flatMap((file) => (asked.dropped[file].length ? asked.dropped[file] : file)).join(', '), 400),
+        ', which was dropped here and never left that browser: drop it again.'));
     const before = [...used].flatMap((file) => made.get(file) ?? []);
     lines.replaceChildren(...before.map((line) => codeLine(line, 'Copy the command before')));
-    if (complete) lines.append(codeLine(lineOf('tune', asked), 'Copy the command'), codeLine(lineOf('simulate', asked), 'Copy the command of this step'));
+    if (complete)
+      lines.append(
+        codeLine(lineOf('tune', asked), 'Copy the command'),
+        codeLine(lineOf('simulate', asked), 'Copy the command of this step'));
     // What a command has answered need not be asked again.
-    if (complete && !answered) asking.ask(asked);
-    else asking.stop();
+    if (complete && !answered)
+      asking.ask(asked);
+    else
+      asking.stop();
     answered = false;
   };
 
   /** Everything as it is asked. */
   const shown = async () => {
     asked = settled(asked, (option) => settings.byOption.has(option));
-    job.set(asked.workload, Object.keys(asked.dropped).filter((file) => store.has(file) && file !== parsed(asked.cluster).base));
+    job.set(
+      asked.workload,
+      Object.keys(asked.dropped).filter((file) => store.has(file) && file !== parsed(asked.cluster).base));
     const workload = store.get(asked.workload);
     let gpu = gpuNamed(lists.gpus, asked.workload);
     if (workload instanceof Blob || workload instanceof Uint8Array) {
-      const head = new TextDecoder().decode(workload instanceof Blob ? await workload.slice(0, 4096).arrayBuffer() : workload.subarray(0, 4096));
+      const head = new TextDecoder().decode(
+        workload instanceof Blob ? await workload.slice(0, 4096).arrayBuffer() : workload.subarray(0, 4096));
       gpu = gpuNamed(lists.gpus, /"gpu"\s*:\s*"([^"]*)"/.exec(head)?.[1] ?? '');
     }
     cluster.offer(Object.keys(asked.dropped).filter((file) => store.has(file) && file !== asked.workload), gpu);
@@ -202,7 +241,12 @@ async function workbench(running, inputs, before) {
 }
 
 function question() {
-  return html('div', {class: 'question'}, html('h1', {}, 'What does a step of your DDP job take, and is another bucket_cap_mb worth it?'), html('p', {class: 'lead'}, 'Drop a profiler trace, or choose a job; say where it trains; then move the cap and watch the step.'));
+  return html(
+    'div', {class: 'question'},
+    html('h1', {}, 'What does a step of your DDP job take, and is another bucket_cap_mb worth it?'),
+    html(
+      'p', {class: 'lead'},
+      'Drop a profiler trace, or choose a job; say where it trains; then move the cap and watch the step.'));
 }
 
 /** @param {string} why */
@@ -218,7 +262,12 @@ addEventListener('DOMContentLoaded', async () => {
     const inputs = held('inputs') ? /** @type {any} */ (await unpack(held('inputs'))) : null;
     const before = held('documents') ? await unpack(held('documents')) : null;
     // What can be seen without the engine is seen at once.
-    document.body.prepend(before ? page(before) : html('main', {class: 'workbench'}, question(), html('p', {class: 'question', role: 'status'}, 'Starting the simulator …')));
+    document.body.prepend(
+      before
+        ? page(before)
+        : html(
+            'main', {class: 'workbench'}, question(),
+            html('p', {class: 'question', role: 'status'}, 'Starting the simulator …')));
     await workbench(await engines(), inputs, before);
   } catch (error) {
     fallBack(`The simulator could not be started: ${error instanceof Error ? error.message : error}`);
