@@ -92,7 +92,7 @@ skip() {  # skip NAME REASON
 }
 
 sources() { git ls-files -z -- "$@"; }
-formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
+formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' '*.js' '*.mjs' | xargs -0 clang-format --dry-run -Werror; }
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() {  # a log that is cut keeps its end: there the failed tests are named once more
   ctest --preset "$1" --parallel "$jobs" --timeout $((1500 * DDPSIM_PATIENCE)) --output-junit "$PWD/$times/tests-$1-$checks.xml" "${@:2}" || { failed_tests "build/$1/Testing/Temporary/LastTest.log" >>"$ends"; return 1; }
