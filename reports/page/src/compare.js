@@ -4,6 +4,7 @@ import {barChart} from './bars.js';
 import {cardElement} from './card.js';
 import {toneOf} from './efficiency.js';
 import {html} from './dom.js';
+import {legendList} from './legend.js';
 import {name} from './names.js';
 import {digits, milliseconds, percent, time} from './units.js';
 
@@ -106,14 +107,12 @@ export function lossesCard(compare, causes) {
     (100 * (row.loss.find((loss) => loss.cause === cause)?.us ?? 0)) / row.iteration_us;
   const tones = ['exposed', 'copies', 'optimizer'];
   const byTone = [...there].sort((a, b) => tones.indexOf(toneOf(a)) - tones.indexOf(toneOf(b)));
-  const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'});
-  for (const [tone, words] of [
-         ['backward', 'one GPU’s own work'],
-         ['exposed', 'communication'],
-         ['copies', 'copies, host, slowed compute'],
-         ['optimizer', 'waits for others, unexplained'],
-  ])
-    legend.append(html('li', {}, html('i', {class: `swatch ${tone}`}), words));
+  const legend = legendList([
+    ['backward', 'one GPU’s own work'],
+    ['exposed', 'communication'],
+    ['copies', 'copies, host, slowed compute'],
+    ['optimizer', 'waits for others, unexplained'],
+  ]);
   return cardElement({
     title: 'Where the efficiency goes',
     about: 'Each step as 100 %.',

@@ -40,6 +40,14 @@ export function roundStep(raw) {
 }
 
 /**
+ * Decimal places that tell two ticks from each other.
+ * @param {number} step between them
+ */
+export function placesOf(step) {
+  return Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+}
+
+/**
  * @param {[number, number]} domain
  * @param {[number, number]} range
  * @param {number} [about] ticks

@@ -7,7 +7,7 @@ import {hit} from './timeline_hit.js';
 import {layOut} from './timeline_layout.js';
 import {timelineGroups} from './timeline_model.js';
 import {coloursOf, paint} from './timeline_paint.js';
-import {legend} from './legend.js';
+import {timelineLegend} from './timeline_legend.js';
 import {greatest, smallest} from './scale.js';
 import {spanTable} from './timeline_table.js';
 import {time} from './units.js';
@@ -205,7 +205,7 @@ export function timelineCard(documents) {
     layout = layOut(groups, groups.length > kDense);
     ranks.hidden = all.length === few.length;
     ranks.replaceChildren(everyRank, ` all ${all.length} ranks`);
-    key.replaceChildren(legend(groups.length ? all : few));
+    key.replaceChildren(timelineLegend(groups.length ? all : few));
     redraw();
   };
   everyRank.addEventListener('change', settle);

@@ -2,7 +2,7 @@
 
 import {paintDense} from './timeline_dense.js';
 import {fixed, timeUnit} from './units.js';
-import {linear} from './scale.js';
+import {linear, placesOf} from './scale.js';
 import {kAxis, kLife} from './timeline_layout.js';
 
 /**
@@ -109,7 +109,7 @@ export function paint(context, layout, view, selection, colours) {
   // The axis.
   const unit = timeUnit(to - from);
   const step = scale.ticks.length > 1 ? scale.ticks[1] - scale.ticks[0] : to - from;
-  const places = Math.max(0, -Math.floor(Math.log10(step / unit.us) + 1e-9));
+  const places = placesOf(step / unit.us);
   context.fillStyle = colours.mute;
   context.strokeStyle = colours.line;
   context.lineWidth = 1;
