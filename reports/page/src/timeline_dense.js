@@ -3,8 +3,7 @@
 
 /**
  * @typedef {import('./timeline_layout.js').Row} Row
- * @typedef {import('./timeline_paint.js').View} View
- * @typedef {import('./timeline_paint.js').Colours} Colours
+ * @typedef {import('./timeline_paint.js').Drawing} Drawing
  */
 
 /**
@@ -18,14 +17,8 @@ function pixelOf(colour) {
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {Row[]} rows with lanes
- * @param {View} view
- * @param {(us: number) => number} at
- * @param {Colours} colours
- */
-export function paintDense(context, rows, view, at, colours) {
+/** @param {Drawing} drawing @param {Row[]} rows with lanes */
+export function paintDense({context, view, at, colours}, rows) {
   if (!rows.length) return;
   const width = Math.max(1, Math.ceil(view.width - view.left));
   const strip = document.createElement('canvas');

@@ -1,6 +1,6 @@
 // Steps as rows of a timeline: which lanes there are, what stands on them, and when the GPU waits for communication.
 
-import {greatest} from './scale.js';
+import {greatest, smallest} from './scale.js';
 
 /**
  * @typedef {import('./documents.js').Documents} Documents
@@ -141,7 +141,7 @@ function groupsOf(timeline, step, buckets) {
  * @param {Documents} documents
  * @returns {Group[]}
  */
-export function timelineGroups(documents) {
+function timelineGroups(documents) {
   const today = documents.recommended_timeline ? 'today' : 'simulated';
   return [
     ...groupsOf(documents.measured_timeline, 'measured', []),
@@ -149,6 +149,26 @@ export function timelineGroups(documents) {
     ...groupsOf(documents.timeline, today, documents.result?.buckets ?? []),
     ...groupsOf(documents.recommended_timeline, 'recommended', documents.recommended_result?.buckets ?? []),
   ].filter((group) => group.lanes.some((lane) => lane.marks.length));
+}
+
+/**
+ * @typedef {object} Steps what a timeline shows
+ * @property {Group[]} all
+ * @property {Group[]} few those shown without being asked for
+ * @property {number} length of the longest step
+ * @property {number} begin first instant
+ * @property {number} whole last instant, and a little more: what ends last must not stand at the very edge
+ *
+ * @param {Documents} documents
+ * @returns {Steps}
+ */
+export function timelineSteps(documents) {
+  const all = timelineGroups(documents);
+  const few = all.filter((group) => group.first || all.length <= 3);
+  const length = greatest(documents.result?.iteration_us ?? 0, all.map((group) => group.end));
+  const lanes = all.flatMap((group) => group.lanes.filter((lane) => lane.marks.length));
+  const begin = smallest(0, lanes.map((lane) => lane.marks[0].start));
+  return {all, few, length, begin, whole: length * 1.005};
 }
 
 /**
