@@ -1,4 +1,5 @@
-// Which part of the cap curve is drawn. What lies near the current step decides: much slower steps leave through the top.
+// Which part of the cap curve is drawn. What lies near the current step decides: much slower steps leave through the
+// top.
 
 import {greatest, smallest} from './scale.js';
 

@@ -7,7 +7,7 @@ import {name} from './names.js';
 /**
  * @typedef {import('./documents.js').Asked} Asked
  * @typedef {import('./documents.js').Confidence} Confidence
- * @typedef {{figure: string, label: string, strong?: boolean}} Fact
+ * @typedef {import('./facts.js').Fact} Fact
  */
 
 /** @param {Asked} asked */

@@ -10,119 +10,20 @@ import {cardElement} from './card.js';
 import {costCard, lossesCard, speedCard} from './compare.js';
 import {html} from './dom.js';
 import {efficiencyCard} from './efficiency.js';
+import {facts} from './facts.js';
 import {codeLine, factList, jobLine, trust, warningList} from './header.js';
 import {memoryCard} from './memory.js';
-import {name, visible} from './names.js';
+import {name} from './names.js';
 import {recordedCard} from './recorded.js';
 import {timelineCard} from './timeline.js';
 import {tornadoCard} from './tornado.js';
-import {bytes, digits, percent, signed, time, timeWithInterval} from './units.js';
+import {bytes, time} from './units.js';
 import {validationCard} from './validation.js';
 
 /**
  * @typedef {import('./documents.js').Envelope} Envelope
  * @typedef {import('./documents.js').Documents} Documents
- * @typedef {import('./header.js').Fact} Fact
  */
-
-/**
- * What a job gets done in a second, as far as it is known.
- * @param {{samples_per_second: number | null, tokens_per_second: number | null, model_flops_utilization: number | null,
- *   scaling_efficiency: number}} job
- * @returns {Fact[]}
- */
-function speed(job) {
-  /** @type {Fact[]} */
-  const list = [];
-  if (job.samples_per_second)
-    list.push({figure: `${digits(job.samples_per_second, 4)} samples/s`, label: 'all GPUs together'});
-  if (job.tokens_per_second)
-    list.push({figure: `${digits(job.tokens_per_second, 4)} tokens/s`, label: 'all GPUs together'});
-  if (job.model_flops_utilization)
-    list.push({figure: percent(100 * job.model_flops_utilization, 3), label: 'model FLOPs utilization (MFU)'});
-  list.push({figure: percent(100 * job.scaling_efficiency, 3), label: 'scaling efficiency'});
-  return list;
-}
-
-/** @param {Documents} documents @returns {Fact[]} */
-function facts(documents) {
-  const {result, tune, advice, compare, allreduce, calibration, validation} = documents;
-  /** @type {Fact[]} */
-  const list = [];
-  const asked = tune ?? advice ?? result;
-  if (tune?.recommended.action === 'set') {
-    const {figure, interval} = timeWithInterval(tune.recommended.gain_us);
-    list.push({figure, label: `saved a step, ${interval}`, strong: true});
-  }
-  if (result) {
-    list.push({figure: time(result.iteration_us, 4), label: tune || advice ? 'step today' : 'step', strong: !tune});
-    list.push({
-      figure: time(result.blocking_communication_us),
-      label: `blocked by communication, ${percent((100 * result.blocking_communication_us) / result.iteration_us)}`
-    });
-    if (result.overlap !== null)
-      list.push({figure: percent(100 * result.overlap, 3), label: 'of communication hidden'});
-    list.push(...speed(result));
-  }
-  if (asked) {
-    const [low, high] = asked.confidence.interval_percent;
-    list.push({
-      figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`,
-      label: 'of the step, 80 % interval'
-    });
-  }
-  if (asked?.replay)
-    list.push({
-      figure: time(asked.replay.measured_us, 4),
-      label: `measured; replayed with ${time(asked.replay.predicted_us, 4)}`
-    });
-  if (compare) {
-    const fastest = compare.rows[compare.by_speed[0]];
-    list.push({
-      figure: visible(fastest.label, 40),
-      label: compare.fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly',
-      strong: true
-    });
-    list.push({figure: time(fastest.iteration_us, 4), label: 'its step'});
-    list.push(...speed(fastest));
-  }
-  if (allreduce?.rows.length) {
-    const last = allreduce.rows[allreduce.rows.length - 1];
-    const [low, high] = allreduce.confidence.interval_percent;
-    list.push({figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${last.size_bytes} B`, strong: true});
-    list.push({figure: time(allreduce.rows[0].time_us), label: `time at ${allreduce.rows[0].size_bytes} B`});
-    list.push({
-      figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`,
-      label: 'of each time, 80 % interval'
-    });
-  }
-  if (calibration?.calibrated) {
-    list.push({
-      figure: percent(calibration.calibrated.median_abs_error_percent),
-      label: 'median error, calibrated',
-      strong: true
-    });
-    list.push({figure: percent(calibration.calibrated.p90_abs_error_percent), label: 'p90'});
-    if (calibration.model_alone)
-      list.push({
-        figure: percent(calibration.model_alone.median_abs_error_percent),
-        label: 'median error of the cost model alone'
-      });
-    list.push({figure: String(calibration.calibrated.sizes), label: 'sizes judged'});
-  }
-  if (validation) {
-    list.push({figure: percent(validation.median_abs_error_percent), label: 'median error', strong: true});
-    list.push({figure: percent(validation.p90_abs_error_percent), label: 'p90'});
-    list.push(
-      {figure: percent(validation.worst_abs_error_percent), label: `worst: ${visible(validation.worst_name, 60)}`});
-    if (validation.intervals?.given)
-      list.push({
-        figure: `${validation.intervals.hold} of ${validation.intervals.given}`,
-        label: 'measured inside the interval stated'
-      });
-  }
-  return list;
-}
 
 /** @param {Documents} documents */
 function jobOf({tune, advice, result, compare, allreduce, calibration, validation}) {
