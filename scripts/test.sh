@@ -93,7 +93,7 @@ skip() {  # skip NAME REASON
 
 sources() { git ls-files -z -- "$@"; }
 ruff=build/python-tools/bin/ruff
-cpp_formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
+clang_formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' '*.js' '*.mjs' | xargs -0 clang-format --dry-run -Werror; }
 python_formatting() { sources '*.py' '*.pyi' | xargs -0 "$ruff" format --check --no-cache; }
 formatting() {  # formatting PART…: every part, even when an earlier one failed
   local part status=0
@@ -207,7 +207,7 @@ bare() {
 $quick || scripts/setup.sh --python || skip "Python package: types, frames, notebook" "their tools could not be installed"
 formatters=()  # other versions disagree with these in details
 if [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]; then
-  formatters+=(cpp_formatting)
+  formatters+=(clang_formatting)
 else
   skip "formatting of C++" "clang-format 14 is not here"
 fi

@@ -1,14 +1,14 @@
-// Runs commands in the page's worker, under node: node commands.mjs SCRIPT WASM < COMMANDS, where COMMANDS is a JSON list of
-// {args, files: [{name, path}]}; prints a line of JSON for each. The worker gets what a browser's has: messages, Blobs, and
-// FileReaderSync, here over files on disk.
-import fs from "node:fs";
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { fileURLToPath } from "node:url";
-import vm from "node:vm";
+// Runs commands in the page's worker, under node: node commands.mjs SCRIPT WASM < COMMANDS, where COMMANDS is a JSON
+// list of {args, files: [{name, path}]}; prints a line of JSON for each. The worker gets what a browser's has:
+// messages, Blobs, and FileReaderSync, here over files on disk.
+import fs from 'node:fs';
+import {isMainThread, parentPort, Worker, workerData} from 'node:worker_threads';
+import {fileURLToPath} from 'node:url';
+import vm from 'node:vm';
 
 class FileOnDisk {
   constructor(path, begin = 0, end = fs.statSync(path).size) {
-    Object.assign(this, { path, begin, end });
+    Object.assign(this, {path, begin, end});
   }
   get size() {
     return this.end - this.begin;
@@ -20,7 +20,7 @@ class FileOnDisk {
 
 function asWorker() {
   globalThis.FileReaderSync = class {
-    readAsArrayBuffer({ path, begin, size }) {
+    readAsArrayBuffer({path, begin, size}) {
       const bytes = new Uint8Array(size);
       const file = fs.openSync(path);
       fs.readSync(file, bytes, 0, size, begin);
@@ -31,43 +31,45 @@ function asWorker() {
   globalThis.postMessage = (message) => parentPort.postMessage(message);
   globalThis.importScripts = () => {}; // by which Emscripten knows a worker
   globalThis.self = globalThis;
-  globalThis.location = { href: "blob:" };
+  globalThis.location = {href: 'blob:'};
   delete globalThis.process; // a browser has none
-  vm.runInThisContext(workerData, { filename: "ddpsim-worker.js" });
-  parentPort.on("message", (data) => {
+  vm.runInThisContext(workerData, {filename: 'ddpsim-worker.js'});
+  parentPort.on('message', (data) => {
     for (const file of data.files ?? []) file.content = new FileOnDisk(file.content.path);
-    globalThis.onmessage({ data });
+    globalThis.onmessage({data});
   });
 }
 
 async function main() {
   const [script, wasm] = process.argv.slice(2);
-  const commands = JSON.parse(fs.readFileSync(0, "utf8"));
-  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: fs.readFileSync(script, "utf8") });
-  worker.on("error", (error) => {
+  const commands = JSON.parse(fs.readFileSync(0, 'utf8'));
+  const worker = new Worker(fileURLToPath(import.meta.url), {workerData: fs.readFileSync(script, 'utf8')});
+  worker.on('error', (error) => {
     throw error;
   });
-  worker.postMessage({ program: fs.readFileSync(wasm) });
-  for (const [id, { args, files }] of commands.entries()) {
+  worker.postMessage({program: fs.readFileSync(wasm)});
+  for (const [id, {args, files}] of commands.entries()) {
     const begin = performance.now();
     let messages = 0;
     const told = await new Promise((resolve) => {
-      worker.on("message", function take(message) {
+      worker.on('message', function take(message) {
         if (message.id !== id) return;
         if (message.progress) return ++messages;
-        worker.off("message", take);
+        worker.off('message', take);
         resolve(message);
       });
-      const given = files.map(({ name, path }) => ({ name, content: { path } }));
-      worker.postMessage({ id, args, files: given });
+      const given = files.map(({name, path}) => ({name, content: {path}}));
+      worker.postMessage({id, args, files: given});
     });
-    const { result, error } = told;
-    const written = result && Object.fromEntries([...result.written].map(
-      ([name, bytes]) => [name, Buffer.from(bytes).toString("base64")]));
-    console.log(JSON.stringify({ ...result, error, written, ms: performance.now() - begin, messages }));
+    const {result, error} = told;
+    const written = result &&
+      Object.fromEntries([...result.written].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')]));
+    console.log(JSON.stringify({...result, error, written, ms: performance.now() - begin, messages}));
   }
   await worker.terminate();
 }
 
-if (isMainThread) await main();
-else asWorker();
+if (isMainThread)
+  await main();
+else
+  asWorker();

@@ -1,12 +1,12 @@
-// ddpsim itself, in a worker: the same program as on a command line, with the same answers to the byte. Works from a file on
-// disk under default-src 'none'; script-src (hashes) 'wasm-unsafe-eval'; worker-src blob:.
+// ddpsim itself, in a worker: the same program as on a command line, with the same answers to the byte. Works from a
+// file on disk under default-src 'none'; script-src (hashes) 'wasm-unsafe-eval'; worker-src blob:.
 //
 //   const engine = new Engine(script, await WebAssembly.compile(await unpacked(base64)));
 //   const { exit, stdout, stderr, written } = await engine.run(["import", "trace.json.gz", "-o", "w.json"],
 //     [{ name: "trace.json.gz", content: file }], { progress: ({ read, size }) => …, signal });
 //
-// Files are read where they lie, piece by piece: hundreds of megabytes take no memory of the page's. One run at a time; another
-// waits for it. Cancelling (`signal`) ends the worker at once; the next run begins a new one.
+// Files are read where they lie, piece by piece: hundreds of megabytes take no memory of the page's. One run at a time;
+// another waits for it. Cancelling (`signal`) ends the worker at once; the next run begins a new one.
 
 /**
  * @typedef {{name: string, content: Blob | Uint8Array | string}} InputFile `name` as the arguments say it
@@ -23,7 +23,7 @@
  */
 export async function unpacked(base64) {
   const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
@@ -39,7 +39,7 @@ export class Engine {
    * @param {WebAssembly.Module} program the build's ddpsim.wasm, compiled once for all workers
    */
   constructor(script, program) {
-    this.#address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    this.#address = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
     this.#program = program;
   }
 
@@ -59,7 +59,7 @@ export class Engine {
   start() {
     if (this.#worker) return this.#worker;
     this.#worker = new Worker(this.#address);
-    this.#worker.postMessage({ program: this.#program });
+    this.#worker.postMessage({program: this.#program});
     return this.#worker;
   }
 
@@ -69,30 +69,32 @@ export class Engine {
   }
 
   /** @param {string[]} args @param {InputFile[]} files @param {RunOptions} options @returns {Promise<Result>} */
-  #one(args, files, { progress, signal }) {
+  #one(args, files, {progress, signal}) {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const worker = this.start();
       const id = ++this.#runs;
-      const done = () => signal?.removeEventListener("abort", cancel);
+      const done = () => signal?.removeEventListener('abort', cancel);
       const cancel = () => {
         this.stop();
         reject(signal?.reason);
       };
-      signal?.addEventListener("abort", cancel, { once: true });
-      worker.onmessage = ({ data }) => {
+      signal?.addEventListener('abort', cancel, {once: true});
+      worker.onmessage = ({data}) => {
         if (data.id !== id) return;
         if (data.progress) return progress?.(data.progress);
         done();
-        if (data.result) resolve(data.result);
-        else reject(new Error(data.error));
+        if (data.result)
+          resolve(data.result);
+        else
+          reject(new Error(data.error));
       };
       worker.onerror = (event) => {
         done();
         this.stop();
         reject(new Error(event.message));
       };
-      worker.postMessage({ id, args, files });
+      worker.postMessage({id, args, files});
     });
   }
 }

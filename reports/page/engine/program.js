@@ -1,21 +1,21 @@
-// One run of the program in a worker: files in, arguments, what it printed and wrote out. A classic script: the build puts
-// it behind Emscripten's, which defines ddpsim(), and before worker.js.
-"use strict";
+// One run of the program in a worker: files in, arguments, what it printed and wrote out. A classic script: the build
+// puts it behind Emscripten's, which defines ddpsim(), and before worker.js.
+'use strict';
 
 /**
  * A file that is read where it lies, piece by piece.
  * @typedef {{size: number, read: (begin: number, end: number) => Uint8Array}} Source
  */
 
-const kFolder = "/files";
+const kFolder = '/files';
 const kPiece = 4 << 20; // bytes asked of a source at once: each question costs a browser about a millisecond
 
 /** @param {Blob | Uint8Array | string} content @returns {Source} */
 function sourceOf(content) {
-  if (typeof content === "string") content = new TextEncoder().encode(content);
+  if (typeof content === 'string') content = new TextEncoder().encode(content);
   if (content instanceof Uint8Array) {
     const bytes = content;
-    return { size: bytes.length, read: (begin, end) => bytes.subarray(begin, end) };
+    return {size: bytes.length, read: (begin, end) => bytes.subarray(begin, end)};
   }
   const blob = content;
   const reader = new FileReaderSync();
@@ -26,20 +26,20 @@ function sourceOf(content) {
 }
 
 /**
- * Makes `source` the file at `path` of the program's file system: a small one as any other, a large one without a copy, to be
- * read alone.
+ * Makes `source` the file at `path` of the program's file system. A small one is a file as any other; a large one is
+ * not copied, and can be read alone.
  * @param {(read: number) => void} progress told how far a large one was read
  */
 function place(FS, path, source, progress) {
-  FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
-  FS.writeFile(path, source.size <= kPiece ? source.read(0, source.size) : "");
+  FS.mkdirTree(path.slice(0, path.lastIndexOf('/')));
+  FS.writeFile(path, source.size <= kPiece ? source.read(0, source.size) : '');
   if (source.size <= kPiece) return;
-  const { node } = FS.lookupPath(path);
+  const {node} = FS.lookupPath(path);
   let begin = 0;
   let piece = new Uint8Array();
   const read = (_stream, buffer, offset, length, position) => {
     const end = Math.min(source.size, position + length);
-    for (let at = position; at < end; ) {
+    for (let at = position; at < end;) {
       if (at < begin || at >= begin + piece.length) {
         begin = at;
         piece = source.read(at, Math.min(source.size, at + kPiece));
@@ -54,17 +54,19 @@ function place(FS, path, source, progress) {
   const write = () => {
     throw new FS.ErrnoError(2); // EACCES
   };
-  Object.defineProperty(node, "usedBytes", { get: () => source.size, set: write });
-  node.stream_ops = { ...node.stream_ops, read, write };
+  Object.defineProperty(node, 'usedBytes', {get: () => source.size, set: write});
+  node.stream_ops = {...node.stream_ops, read, write};
 }
 
 /** Every file below `folder`, with the path the program knows it by. */
 function* filesBelow(FS, folder) {
   for (const name of FS.readdir(folder)) {
-    if (name === "." || name === "..") continue;
+    if (name === '.' || name === '..') continue;
     const path = `${folder}/${name}`;
-    if (FS.isDir(FS.stat(path).mode)) yield* filesBelow(FS, path);
-    else yield path;
+    if (FS.isDir(FS.stat(path).mode))
+      yield* filesBelow(FS, path);
+    else
+      yield path;
   }
 }
 
@@ -82,35 +84,37 @@ function alike(a, b) {
  */
 async function runProgram(compiled, args, files, progress) {
   const program = await ddpsim({
-    thisProgram: "ddpsim",
+    thisProgram: 'ddpsim',
     instantiateWasm: (imports, ready) => {
       WebAssembly.instantiate(compiled, imports).then((instance) => ready(instance, compiled));
       return {};
     },
   });
-  const { FS } = program;
+  const {FS} = program;
   // Streams 1 and 2 become files: what is printed is kept byte for byte, and no terminal is seen.
-  const printed = ["/stdout", "/stderr"].map((path, i) => {
+  const printed = ['/stdout', '/stderr'].map((path, i) => {
     FS.close(FS.streams[i + 1]);
-    FS.open(path, "w");
+    FS.open(path, 'w');
     return path;
   });
   FS.mkdirTree(kFolder);
   FS.chdir(kFolder);
   const given = new Map();
-  for (const { name, source } of files) {
+  for (const {name, source} of files) {
     const path = `${kFolder}/${name}`;
-    place(FS, path, source, (read) => progress({ file: name, read, size: source.size }));
+    place(FS, path, source, (read) => progress({file: name, read, size: source.size}));
     given.set(FS.lookupPath(path).node, source);
   }
 
   let exit = 1;
-  let failure = "";
+  let failure = '';
   try {
     exit = program.callMain(args);
   } catch (error) {
-    if (error.name === "ExitStatus") exit = error.status;
-    else failure = `ddpsim: ${error.message}\n`; // memory that cannot grow, a broken invariant
+    if (error.name === 'ExitStatus')
+      exit = error.status;
+    else
+      failure = `ddpsim: ${error.message}\n`; // memory that cannot grow, a broken invariant
   }
   const text = (path) => new TextDecoder().decode(FS.readFile(path));
   const written = new Map();
@@ -118,8 +122,7 @@ async function runProgram(compiled, args, files, progress) {
     const source = given.get(FS.lookupPath(path).node);
     if (source && source.size > kPiece) continue;
     const bytes = FS.readFile(path);
-    if (!source || !alike(bytes, source.read(0, source.size)))
-      written.set(path.slice(kFolder.length + 1), bytes);
+    if (!source || !alike(bytes, source.read(0, source.size))) written.set(path.slice(kFolder.length + 1), bytes);
   }
   return {
     exit,

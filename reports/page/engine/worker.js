@@ -1,11 +1,11 @@
 // The worker's side of engine.js: first the program, compiled or to be compiled, then one message a run.
-"use strict";
+'use strict';
 
 const kBetween = 100; // ms between two messages of progress
 /** @type {WebAssembly.Module | Promise<WebAssembly.Module>} */
 let compiled;
 
-onmessage = async ({ data }) => {
+onmessage = async ({data}) => {
   if (data.program) {
     compiled = data.program instanceof WebAssembly.Module ? data.program : WebAssembly.compile(data.program);
     return;
@@ -14,12 +14,12 @@ onmessage = async ({ data }) => {
   const progress = (done) => {
     if (performance.now() - told < kBetween && done.read < done.size) return;
     told = performance.now();
-    postMessage({ id: data.id, progress: done });
+    postMessage({id: data.id, progress: done});
   };
   try {
-    const files = data.files.map(({ name, content }) => ({ name, source: sourceOf(content) }));
-    postMessage({ id: data.id, result: await runProgram(await compiled, data.args, files, progress) });
+    const files = data.files.map(({name, content}) => ({name, source: sourceOf(content)}));
+    postMessage({id: data.id, result: await runProgram(await compiled, data.args, files, progress)});
   } catch (error) {
-    postMessage({ id: data.id, error: String(error) });
+    postMessage({id: data.id, error: String(error)});
   }
 };

@@ -25,7 +25,8 @@ import {name} from './names.js';
 
 /** @param {Bars} bars */
 export function barChart({bars, domain: [least, most], zero, label}) {
-  const share = (/** @type {number} */ value) => (100 * (Math.min(most, Math.max(least, value)) - least)) / (most - least || 1);
+  const share = (/** @type {number} */ value) =>
+    (100 * (Math.min(most, Math.max(least, value)) - least)) / (most - least || 1);
   const chart = html('div', {class: 'bars', role: 'img', 'aria-label': label});
   for (const bar of bars) {
     const track = html('div', {class: 'track'});
@@ -46,7 +47,10 @@ export function barChart({bars, domain: [least, most], zero, label}) {
       put(`bar ${bar.tone}`, bar.from, bar.to);
     }
     if (bar.low !== undefined && bar.high !== undefined) put('whisker', bar.low, bar.high);
-    chart.append(html('div', {class: bar.strong ? 'row strong' : 'row'}, html('div', {class: 'name'}, name(bar.label, 90), bar.note && html('small', {}, name(bar.note, 140))), track, html('div', {class: 'figure'}, bar.text)));
+    chart.append(html(
+      'div', {class: bar.strong ? 'row strong' : 'row'},
+      html('div', {class: 'name'}, name(bar.label, 90), bar.note && html('small', {}, name(bar.note, 140))), track,
+      html('div', {class: 'figure'}, bar.text)));
   }
   return chart;
 }

@@ -31,26 +31,28 @@ export function bucketCard(result, title, select) {
         {title: 'closed by', text: true},
         {title: 'exposed, and why', text: true, long: true},
       ],
-      rows: result.buckets.map((bucket) => [
-        bucket.index,
-        bucket.bytes / 2 ** 20,
-        bucket.parameter_indices.length,
-        milliseconds.of(bucket.ready_us),
-        milliseconds.of(bucket.launch_us),
-        milliseconds.of(bucket.start_us),
-        milliseconds.of(bucket.last_arrival_us),
-        milliseconds.of(bucket.end_us),
-        milliseconds.of(bucket.end_us - Math.max(bucket.start_us, bucket.last_arrival_us)),
-        bucket.algorithm ? `${bucket.algorithm} ${bucket.protocol} ×${bucket.channels}` : '',
-        bucket.closed_by,
-        bucket.exposed_because ?? 'hidden',
-      ]),
+      rows: result.buckets.map(
+        (bucket) =>
+          [bucket.index, bucket.bytes / 2 ** 20, bucket.parameter_indices.length, milliseconds.of(bucket.ready_us),
+           milliseconds.of(bucket.launch_us), milliseconds.of(bucket.start_us), milliseconds.of(bucket.last_arrival_us),
+           milliseconds.of(bucket.end_us),
+           milliseconds.of(bucket.end_us - Math.max(bucket.start_us, bucket.last_arrival_us)),
+           bucket.algorithm ? `${bucket.algorithm} ${bucket.protocol} ×${bucket.channels}` : '', bucket.closed_by,
+           bucket.exposed_because ?? 'hidden']),
     },
     eachRow: (row, index) => {
       const bucket = result.buckets[index];
       if (bucket.exposed_because) row.classList.add('exposed');
       const first = row.firstElementChild;
-      if (select && first) first.replaceChildren(html('button', {type: 'button', class: 'link', 'aria-label': `Show bucket ${bucket.index} in the timeline`, onclick: () => select(bucket.index)}, String(bucket.index)));
+      if (select && first)
+        first.replaceChildren(html(
+          'button', {
+            type: 'button',
+            class: 'link',
+            'aria-label': `Show bucket ${bucket.index} in the timeline`,
+            onclick: () => select(bucket.index)
+          },
+          String(bucket.index)));
     },
   });
 }

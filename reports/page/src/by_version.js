@@ -10,41 +10,52 @@ function advised(action, cap) {
   return action === 'set' ? (cap === null ? 'pass no cap' : `set ${cap} MiB`) : action;
 }
 
-/** @param {Tune} tune */
-export function casesCards(tune) {
-  const {show} = milliseconds;
-  const gain = [
+/** @param {string} from @param {string | null} to */
+function versions(from, to) {
+  if (to === null) return `${from} and newer`;
+  return from === to ? from : `${from} to ${to}`;
+}
+
+const {of, show} = milliseconds;
+
+/** @param {import('./documents.js').Gain | null} gain */
+function figures(gain) {
+  return gain ? [of(gain.value), of(gain.low), of(gain.high)] : [null, null, null];
+}
+
+/**
+ * One row for each case: what it is, what would be advised, what that gains.
+ * @param {string} title
+ * @param {{file: string, kind: string, rows: import('./table.js').Value[][] | undefined}} cases
+ */
+function casesCard(title, {file, kind, rows}) {
+  if (!rows?.length) return null;
+  /** @type {import('./table.js').Column[]} */
+  const columns = [
+    {title: kind, text: true},
+    {title: 'advice', text: true},
     {title: 'gain', unit: 'ms', show},
     {title: 'low', unit: 'ms', show},
     {title: 'high', unit: 'ms', show},
   ];
-  const figures = (/** @type {import('./documents.js').Gain | null} */ one) => (one ? [one.value, one.low, one.high].map(milliseconds.of) : [null, null, null]);
+  return cardElement({title, half: true, tableShown: true, body: [], table: {file, columns, rows}});
+}
+
+/** @param {Tune} tune */
+export function casesCards(tune) {
   return [
-    tune.recommended_by_version?.length
-      ? cardElement({
-          title: 'By PyTorch’s version, which nothing tells',
-          half: true,
-          tableShown: true,
-          body: [],
-          table: {
-            file: 'versions',
-            columns: [{title: 'PyTorch', text: true}, {title: 'advice', text: true}, ...gain],
-            rows: tune.recommended_by_version.map((one) => [one.torch_to === null ? `${one.torch_from} and newer` : one.torch_from === one.torch_to ? one.torch_from : `${one.torch_from} to ${one.torch_to}`, advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
-          },
-        })
-      : null,
-    tune.recommended_by_cause?.length
-      ? cardElement({
-          title: 'By what the replay of today’s step misses',
-          half: true,
-          tableShown: true,
-          body: [],
-          table: {
-            file: 'causes',
-            columns: [{title: 'it misses', text: true}, {title: 'advice', text: true}, ...gain],
-            rows: tune.recommended_by_cause.map((one) => [one.cause, advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
-          },
-        })
-      : null,
+    casesCard('By PyTorch’s version, which nothing tells', {
+      file: 'versions',
+      kind: 'PyTorch',
+      rows: tune.recommended_by_version?.map(
+        (one) =>
+          [versions(one.torch_from, one.torch_to), advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
+    }),
+    casesCard('By what the replay of today’s step misses', {
+      file: 'causes',
+      kind: 'it misses',
+      rows: tune.recommended_by_cause?.map(
+        (one) => [one.cause, advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
+    }),
   ];
 }

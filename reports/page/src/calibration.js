@@ -9,7 +9,10 @@ import {axes, chart, picture} from './plot.js';
 import {linear, logarithmic} from './scale.js';
 import {digits, percent} from './units.js';
 
-/** @typedef {import('./documents.js').Calibration} Calibration */
+/**
+ * @typedef {import('./documents.js').Calibration} Calibration
+ * @typedef {NonNullable<Calibration['residuals']>[number]} Residual
+ */
 
 const kShapes = 6; // told apart by colour and by shape
 
@@ -17,65 +20,122 @@ const kShapes = 6; // told apart by colour and by shape
 function marker(k, x, y, hollow) {
   const r = 3.6;
   const shapes = [
-    `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`,
-    `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
-    `M${x} ${y - r - 1}l${r + 1} ${2 * r}h${-2 * r - 2}z`,
-    `M${x} ${y - r - 1}l${r + 1} ${r + 1}l${-r - 1} ${r + 1}l${-r - 1} ${-r - 1}z`,
-    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l${-2 * r} ${2 * r}`,
-    `M${x} ${y + r + 1}l${r + 1} ${-2 * r}h${-2 * r - 2}z`,
+    `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 -${2 * r} 0`,
+    `M${x - r} ${y - r}h${2 * r}v${2 * r}h-${2 * r}z`,
+    `M${x} ${y - r - 1}l${r + 1} ${2 * r}h-${2 * r + 2}z`,
+    `M${x} ${y - r - 1}l${r + 1} ${r + 1}l-${r + 1} ${r + 1}l-${r + 1} -${r + 1}z`,
+    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l-${2 * r} ${2 * r}`,
+    `M${x} ${y + r + 1}l${r + 1} -${2 * r}h-${2 * r + 2}z`,
   ];
   return svg('path', {class: `marker m${k % kShapes}${hollow ? ' hollow' : ''}`, d: shapes[k % kShapes]});
+}
+
+/** @param {Residual} row */
+function shapeOf(row) {
+  return `${visible(row.source, 40)} ${row.nodes}x${row.gpus_per_node}`;
+}
+
+/**
+ * Of a prediction, in percent; above 0 it is too long.
+ * @param {number} predicted
+ * @param {number} measured
+ */
+function error(predicted, measured) {
+  return 100 * (predicted / measured - 1);
+}
+
+/**
+ * @typedef {{k: number, size: number, before: number | null, after: number}} Point of one size of a log, by error; `k`:
+ *   which shape of job
+ *
+ * @param {Point[]} points
+ * @param {number} most error that is drawn
+ * @param {number} width
+ */
+function plotErrors(points, most, width) {
+  const height = 340;
+  const box = {left: 46, right: width - 12, top: 24, bottom: height - 42};
+  const sizes = points.map((point) => point.size);
+  const x = logarithmic([Math.min(...sizes) / 1.3, Math.max(...sizes) * 1.3], [box.left, box.right]);
+  const y = linear([-most, most], [box.bottom, box.top], 6);
+  const into = picture(width, height);
+  const words = {xTitle: 'size, bytes (binary prefixes)', yTitle: 'error, %: above 0 is predicted too long'};
+  axes(into, box, x, y, {x: sizeTick, y: (value) => digits(value, 2), ...words});
+  into.append(svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: y.place(0), y2: y.place(0)}));
+  for (const {k, size, before} of points)
+    if (before !== null && Math.abs(before) <= most) into.append(marker(k, x.place(size), y.place(before), true));
+  for (const {k, size, after} of points) into.append(marker(k, x.place(size), y.place(after), false));
+  return into;
+}
+
+/** @param {string[]} shapes */
+function shapeLegend(shapes) {
+  const list = html('ul', {class: 'legend', 'aria-label': 'Legend'});
+  shapes.slice(0, 12).forEach((shape, k) => {
+    const looks = {class: 'sample', viewBox: '-6 -6 12 12', width: 12, height: 12, 'aria-hidden': 'true'};
+    list.append(html('li', {}, svg('svg', looks, marker(k, 0, 0, false)), name(shape)));
+  });
+  list.append(html('li', {}, 'faint: the cost model alone'));
+  return list;
+}
+
+/** @param {Calibration} calibration */
+function summaryOf({calibrated, model_alone: alone}) {
+  if (!calibrated) return undefined;
+  const before = alone
+    ? `; the cost model alone: ${percent(alone.median_abs_error_percent)}, ${percent(alone.p90_abs_error_percent)}`
+    : '';
+  return `Calibrated: median ${percent(calibrated.median_abs_error_percent)}, ` +
+    `p90 ${percent(calibrated.p90_abs_error_percent)}${before}.`;
+}
+
+/** @param {Residual[]} rows @returns {import('./table.js').Table} */
+function residualTable(rows) {
+  const us = (/** @type {any} */ value) => digits(Number(value), 4);
+  return {
+    file: 'residuals',
+    columns: [
+      {title: 'log', text: true, long: true},
+      {title: 'nodes'},
+      {title: 'GPUs a node'},
+      {title: 'size', unit: 'B'},
+      {title: 'NCCL', text: true},
+      {title: 'measured', unit: 'us', show: us},
+      {title: 'cost model', unit: 'us', show: us},
+      {title: 'calibrated', unit: 'us', show: us},
+      {title: 'error', unit: '%', show: (value) => digits(Number(value), 2)},
+    ],
+    rows: rows.map(
+      (row) =>
+        [row.source, row.nodes, row.gpus_per_node, row.size_bytes,
+         [row.algorithm, row.protocol].filter(Boolean).join(' '), row.measured_us, row.modelled_us ?? null,
+         row.calibrated_us, error(row.calibrated_us, row.measured_us)]),
+  };
 }
 
 /** @param {Calibration} calibration */
 export function residualCard(calibration) {
   const rows = calibration.residuals ?? [];
   if (!rows.length) return null;
-  const shapes = [...new Set(rows.map((row) => `${visible(row.source, 40)} ${row.nodes}x${row.gpus_per_node}`))];
-  const error = (/** @type {number | undefined} */ predicted, /** @type {number} */ measured) => (predicted === undefined ? null : 100 * (predicted / measured - 1));
-  const points = rows.filter((row) => row.size_bytes > 0 && row.measured_us > 0).map((row) => ({k: shapes.indexOf(`${visible(row.source, 40)} ${row.nodes}x${row.gpus_per_node}`), size: row.size_bytes, before: error(row.modelled_us, row.measured_us), after: error(row.calibrated_us, row.measured_us) ?? 0}));
+  const shapes = [...new Set(rows.map(shapeOf))];
+  const points = rows.filter((row) => row.size_bytes > 0 && row.measured_us > 0).map((row) => {
+    const before = row.modelled_us === undefined ? null : error(row.modelled_us, row.measured_us);
+    return {
+      k: shapes.indexOf(shapeOf(row)),
+      size: row.size_bytes,
+      before,
+      after: error(row.calibrated_us, row.measured_us)
+    };
+  });
   // A model that is far off before it is calibrated must not flatten what is left after.
   const all = points.map((point) => Math.abs(point.after));
   const most = Math.max(5, ...all) * 1.15;
-  const draw = (/** @type {number} */ width) => {
-    const height = 340;
-    const box = {left: 46, right: width - 12, top: 24, bottom: height - 42};
-    const sizes = points.map((point) => point.size);
-    const x = logarithmic([Math.min(...sizes) / 1.3, Math.max(...sizes) * 1.3], [box.left, box.right]);
-    const y = linear([-most, most], [box.bottom, box.top], 6);
-    const into = picture(width, height);
-    axes(into, box, x, y, {x: sizeTick, y: (value) => digits(value, 2), xTitle: 'size, bytes (binary prefixes)', yTitle: 'error, %: above 0 is predicted too long'});
-    into.append(svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: y.place(0), y2: y.place(0)}));
-    for (const point of points) if (point.before !== null && Math.abs(point.before) <= most) into.append(marker(point.k, x.place(point.size), y.place(point.before), true));
-    for (const point of points) into.append(marker(point.k, x.place(point.size), y.place(point.after), false));
-    return into;
-  };
-  const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'});
-  shapes.slice(0, 12).forEach((shape, k) => {
-    const sample = svg('svg', {class: 'sample', viewBox: '-6 -6 12 12', width: 12, height: 12, 'aria-hidden': 'true'}, marker(k, 0, 0, false));
-    legend.append(html('li', {}, sample, name(shape)));
-  });
-  legend.append(html('li', {}, 'faint: the cost model alone'));
-  const us = (/** @type {any} */ value) => digits(Number(value), 4);
+  const label = `Errors of ${points.length} sizes after calibration, within ${digits(Math.max(...all), 2)} percent`;
   return cardElement({
     title: 'What is left: error of every size',
-    about: calibration.calibrated ? `Calibrated: median ${percent(calibration.calibrated.median_abs_error_percent)}, p90 ${percent(calibration.calibrated.p90_abs_error_percent)}${calibration.model_alone ? `; the cost model alone: ${percent(calibration.model_alone.median_abs_error_percent)}, ${percent(calibration.model_alone.p90_abs_error_percent)}` : ''}.` : undefined,
-    body: [legend, chart(draw, `Errors of ${points.length} sizes after calibration, within ${digits(Math.max(...all), 2)} percent`)],
-    table: {
-      file: 'residuals',
-      columns: [
-        {title: 'log', text: true, long: true},
-        {title: 'nodes'},
-        {title: 'GPUs a node'},
-        {title: 'size', unit: 'B'},
-        {title: 'NCCL', text: true},
-        {title: 'measured', unit: 'us', show: us},
-        {title: 'cost model', unit: 'us', show: us},
-        {title: 'calibrated', unit: 'us', show: us},
-        {title: 'error', unit: '%', show: (value) => digits(Number(value), 2)},
-      ],
-      rows: rows.map((row) => [row.source, row.nodes, row.gpus_per_node, row.size_bytes, [row.algorithm, row.protocol].filter(Boolean).join(' '), row.measured_us, row.modelled_us ?? null, row.calibrated_us, error(row.calibrated_us, row.measured_us)]),
-    },
+    about: summaryOf(calibration),
+    body: [shapeLegend(shapes), chart((width) => plotErrors(points, most, width), label)],
+    table: residualTable(rows),
   });
 }
 
@@ -93,13 +153,30 @@ export function leftOutCard(calibration) {
       barChart({
         domain: [0, most * 1.04 || 1],
         label: 'Error of each job shape left out',
-        bars: shapes.map((shape) => ({label: `${shape.nodes} × ${shape.gpus_per_node} GPUs`, note: shape.predicted_from_others ? '' : 'by specification: no other log', from: 0, to: of(shape).median_abs_error_percent, low: of(shape).median_abs_error_percent, high: of(shape).p90_abs_error_percent, tone: 'backward', text: percent(of(shape).median_abs_error_percent)})),
+        bars: shapes.map(
+          (shape) => ({
+            label: `${shape.nodes} × ${shape.gpus_per_node} GPUs`,
+            note: shape.predicted_from_others ? '' : 'by specification: no other log',
+            from: 0,
+            to: of(shape).median_abs_error_percent,
+            low: of(shape).median_abs_error_percent,
+            high: of(shape).p90_abs_error_percent,
+            tone: 'backward',
+            text: percent(of(shape).median_abs_error_percent)
+          })),
       }),
     ],
     table: {
       file: 'shapes',
-      columns: [{title: 'nodes'}, {title: 'GPUs a node'}, {title: 'median error', unit: '%', show: (value) => digits(Number(value), 2)}, {title: 'p90', unit: '%', show: (value) => digits(Number(value), 2)}, {title: 'sizes'}],
-      rows: shapes.map((shape) => [shape.nodes, shape.gpus_per_node, of(shape).median_abs_error_percent, of(shape).p90_abs_error_percent, of(shape).sizes]),
+      columns: [
+        {title: 'nodes'}, {title: 'GPUs a node'},
+        {title: 'median error', unit: '%', show: (value) => digits(Number(value), 2)},
+        {title: 'p90', unit: '%', show: (value) => digits(Number(value), 2)}, {title: 'sizes'}
+      ],
+      rows: shapes.map(
+        (shape) =>
+          [shape.nodes, shape.gpus_per_node, of(shape).median_abs_error_percent, of(shape).p90_abs_error_percent,
+           of(shape).sizes]),
     },
   });
 }
@@ -116,7 +193,10 @@ export function constantsCard(calibration) {
     body: [],
     table: {
       file: 'constants',
-      columns: [{title: 'constant', text: true}, {title: 'of', text: true}, {title: 'before', show}, {title: 'fitted', show}, {title: 'low', show}, {title: 'high', show}, {title: 'unit', text: true}],
+      columns: [
+        {title: 'constant', text: true}, {title: 'of', text: true}, {title: 'before', show}, {title: 'fitted', show},
+        {title: 'low', show}, {title: 'high', show}, {title: 'unit', text: true}
+      ],
       rows: rows.map((row) => [row.name, row.element ?? null, row.before, row.value, row.low, row.high, row.unit]),
     },
   });
@@ -124,7 +204,13 @@ export function constantsCard(calibration) {
 
 /** @param {Calibration} calibration */
 export function notesCard(calibration) {
-  const notes = [...(calibration.read ?? []), ...(calibration.model_misses ?? []), ...(calibration.notes ?? []), ...(calibration.left_out ?? []).map((log) => `${log.source} was left out: ${log.reason}`)];
+  const notes = [
+    ...(calibration.read ?? []), ...(calibration.model_misses ?? []), ...(calibration.notes ?? []),
+    ...(calibration.left_out ?? []).map((log) => `${log.source} was left out: ${log.reason}`)
+  ];
   if (!notes.length) return null;
-  return cardElement({title: 'What was read, and what was noticed', body: [html('ul', {}, ...notes.map((note) => html('li', {}, name(note, 1000))))]});
+  return cardElement({
+    title: 'What was read, and what was noticed',
+    body: [html('ul', {}, ...notes.map((note) => html('li', {}, name(note, 1000))))]
+  });
 }

@@ -44,8 +44,8 @@ export function copyButton(label, text, what) {
  * @property {string} title
  * @property {string} [about] one sentence
  * @property {Node[]} body
- * @property {import('./table.js').Table | (() => import('./table.js').Table)} [table] a function: of what is shown, which
- *   may become another; the card is then told by an event, `documents`
+ * @property {import('./table.js').Table | (() => import('./table.js').Table)} [table] a function: of what is shown,
+ *   which may become another; the card is then told by an event, `documents`
  * @property {boolean} [tableShown] the table is the chart
  * @property {(row: HTMLTableRowElement, index: number) => void} [eachRow]
  * @property {boolean} [half] stands beside another
@@ -76,7 +76,8 @@ export function cardElement({title, about, body, table, tableShown, eachRow, hal
   if (tableShown) {
     show();
   } else {
-    const toggle = html('button', {type: 'button', 'aria-expanded': 'false', 'aria-label': `Table of: ${title}`}, 'Table');
+    const toggle =
+      html('button', {type: 'button', 'aria-expanded': 'false', 'aria-label': `Table of: ${title}`}, 'Table');
     toggle.addEventListener('click', () => {
       const open = toggle.getAttribute('aria-expanded') !== 'true';
       toggle.setAttribute('aria-expanded', String(open));
@@ -85,8 +86,13 @@ export function cardElement({title, about, body, table, tableShown, eachRow, hal
     tools.append(toggle);
   }
   tools.append(
-    html('button', {type: 'button', 'aria-label': `Save as CSV: ${title}`, onclick: () => save(`${of().file}.csv`, csv(of()), 'text/csv')}, 'CSV'),
-    ...copyButton('Markdown', () => markdown(of()), `Copy as Markdown: ${title}`),
-  );
+    html(
+      'button', {
+        type: 'button',
+        'aria-label': `Save as CSV: ${title}`,
+        onclick: () => save(`${of().file}.csv`, csv(of()), 'text/csv')
+      },
+      'CSV'),
+    ...copyButton('Markdown', () => markdown(of()), `Copy as Markdown: ${title}`));
   return section;
 }

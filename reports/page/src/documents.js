@@ -27,7 +27,8 @@
  *
  * @typedef {{value: number, low: number, high: number}} Gain
  * @typedef {{source: string, command: string, then: string}} MeasureNext
- * @typedef {{grade: string, provenance: string | null, interval_percent: [number, number], because: string[], measure_next: MeasureNext | null}} Confidence
+ * @typedef {{grade: string, provenance: string | null, interval_percent: [number, number], because: string[],
+ *   measure_next: MeasureNext | null}} Confidence
  * @typedef {{source: string, low_us: number, high_us: number}} Sensitivity
  * @typedef {{cause: string, us: number, low_us: number, high_us: number}} Loss
  *
@@ -63,7 +64,8 @@
  * @property {boolean} same_buckets
  * @property {number} all_reduce_us
  * @property {number} predicted_us
- * @property {{bytes: number, duration_us: {min: number, median: number, max: number}, transfer_us: {min: number, median: number, max: number} | null, predicted_us: number, inside: boolean}[]} buckets
+ * @property {{bytes: number, duration_us: {min: number, median: number, max: number}, transfer_us: {min: number,
+ *   median: number, max: number} | null, predicted_us: number, inside: boolean}[]} buckets
  *
  * @typedef {Asked & ResultFields} Result ddpsim.result/1
  * @typedef {object} ResultFields
@@ -137,9 +139,11 @@
  * @property {CurvePoint} best
  * @property {CurvePoint[]} curve
  * @property {number} bucketings
- * @property {{recorded: boolean, bucket_cap_mb: number | null, first_bucket_mb: number | null, iteration_us: number, bucket_bytes: number[]} | null} today
+ * @property {{recorded: boolean, bucket_cap_mb: number | null, first_bucket_mb: number | null, iteration_us: number,
+ *   bucket_bytes: number[]} | null} today
  * @property {Recommended} recommended
- * @property {{torch_from: string, torch_to: string | null, action: string, bucket_cap_mb: number | null, first_bucket_mb: number | null, gain_us: Gain}[] | null} recommended_by_version
+ * @property {{torch_from: string, torch_to: string | null, action: string, bucket_cap_mb: number | null,
+ *   first_bucket_mb: number | null, gain_us: Gain}[] | null} recommended_by_version
  * @property {{cause: string, action: string, bucket_cap_mb: number | null, gain_us: Gain}[]} [recommended_by_cause]
  * @property {AdviceRow | null} better_lever
  * @property {number} lower_bound_us
@@ -153,10 +157,13 @@
  * @property {[number, number] | null} cap_range_mb
  * @property {Gain} gain_us
  * @property {Gain | null} most_robust_gain_us
- * @property {{because: string, bucket_cap_mb: number | null, first_bucket_mb: number | null, gain_us: Gain, sizes_bytes: number[], command: string, then: string | null, takes_us: number, deciding_bytes: number, predicted_us: number, set_up_to_us: number | null} | null} [measure_first]
+ * @property {{because: string, bucket_cap_mb: number | null, first_bucket_mb: number | null, gain_us: Gain,
+ *   sizes_bytes: number[], command: string, then: string | null, takes_us: number, deciding_bytes: number,
+ *   predicted_us: number, set_up_to_us: number | null} | null} [measure_first]
  * @property {number} expected_gain_us
  * @property {number} regret_us
- * @property {{below_mb: number | null, above_mb: number | null, below_loss_us: number | null, above_loss_us: number | null} | null} next_worse
+ * @property {{below_mb: number | null, above_mb: number | null, below_loss_us: number | null, above_loss_us: number |
+ *   null} | null} next_worse
  * @property {number} measurable_us
  * @property {string} python
  * @property {string} reason
@@ -222,8 +229,10 @@
  * @property {string[]} read
  * @property {any} [calibrated]
  * @property {any} [model_alone]
- * @property {{source: string, nodes: number, gpus_per_node: number, size_bytes: number, algorithm?: string, protocol?: string, measured_us: number, modelled_us?: number, calibrated_us: number}[]} [residuals]
- * @property {{name: string, element?: string, unit: string, before: number, value: number, low: number, high: number}[]} [constants]
+ * @property {{source: string, nodes: number, gpus_per_node: number, size_bytes: number, algorithm?: string, protocol?:
+ *   string, measured_us: number, modelled_us?: number, calibrated_us: number}[]} [residuals]
+ * @property {{name: string, element?: string, unit: string, before: number, value: number, low: number, high:
+ *   number}[]} [constants]
  * @property {any[]} [shapes_left_out]
  * @property {{source: string, reason: string}[]} [left_out]
  * @property {string[]} [model_misses]
@@ -233,7 +242,8 @@
  * @typedef {object} Validation ddpsim.validation/1
  * @property {string} predicted
  * @property {string} measured
- * @property {{name: string, unit: string, measured: number, predicted: number, error_percent: number, within_interval?: boolean}[]} rows
+ * @property {{name: string, unit: string, measured: number, predicted: number, error_percent: number, within_interval?:
+ *   boolean}[]} rows
  * @property {number} median_abs_error_percent
  * @property {number} p90_abs_error_percent
  * @property {number} worst_abs_error_percent
@@ -251,7 +261,8 @@
  * @property {string} gpu
  * @property {string} torch
  * @property {string} nccl
- * @property {{size_bytes: number, time_us: number, low_us: number, high_us: number, algbw_gbps: number, busbw_gbps: number, algorithm: string, protocol: string, channels: number, nccl_estimate_us: number}[]} rows
+ * @property {{size_bytes: number, time_us: number, low_us: number, high_us: number, algbw_gbps: number, busbw_gbps:
+ *   number, algorithm: string, protocol: string, channels: number, nccl_estimate_us: number}[]} rows
  * @property {Confidence} confidence
  * @property {string[]} warnings
  */

@@ -17,8 +17,10 @@ const kSvg = 'http://www.w3.org/2000/svg';
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value == null) continue;
-    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? '' : String(value));
+    if (typeof value === 'function')
+      element.addEventListener(name.slice(2), value);
+    else
+      element.setAttribute(name, value === true ? '' : String(value));
   }
   for (const child of children)
     if (child !== null && child !== undefined && child !== false)

@@ -7,7 +7,7 @@ import {name} from './names.js';
 /**
  * @typedef {import('./documents.js').Asked} Asked
  * @typedef {import('./documents.js').Confidence} Confidence
- * @typedef {{figure: string, label: string, strong?: boolean}} Fact
+ * @typedef {import('./facts.js').Fact} Fact
  */
 
 /** @param {Asked} asked */
@@ -26,13 +26,16 @@ export function jobLine(asked) {
 
 /** @param {string} text @param {string} [what] */
 export function codeLine(text, what) {
-  return html('div', {class: 'code'}, html('code', {}, name(text, 4000)), ...copyButton('Copy', () => text, what ?? `Copy: ${text}`));
+  return html(
+    'div', {class: 'code'}, html('code', {}, name(text, 4000)),
+    ...copyButton('Copy', () => text, what ?? `Copy: ${text}`));
 }
 
 /** @param {Fact[]} facts */
 export function factList(facts) {
   const list = html('dl', {class: 'facts'});
-  for (const {figure, label, strong} of facts) list.append(html('div', {class: strong && 'strong'}, html('dt', {}, label), html('dd', {}, figure)));
+  for (const {figure, label, strong} of facts)
+    list.append(html('div', {class: strong && 'strong'}, html('dt', {}, label), html('dd', {}, figure)));
   return list;
 }
 
@@ -43,27 +46,23 @@ export function factList(facts) {
 export function trust(confidence, sources) {
   const next = confidence.measure_next;
   const block = html('section', {class: 'trust', 'aria-label': 'How sure is that?'});
-  block.append(
+  block.append(html(
+    'div', {class: 'grade'},
     html(
-      'div',
-      {class: 'grade'},
-      html('span', {class: `badge ${confidence.grade}`, 'aria-label': `confidence ${confidence.grade}`}, confidence.grade),
-      html('p', {}, html('strong', {}, 'Confidence '), confidence.provenance ?? ''),
-    ),
-  );
+      'span', {class: `badge ${confidence.grade}`, 'aria-label': `confidence ${confidence.grade}`}, confidence.grade),
+    html('p', {}, html('strong', {}, 'Confidence '), confidence.provenance ?? '')));
   if (confidence.because.length)
-    block.append(html('details', {}, html('summary', {}, `Why ${confidence.grade}`), html('ul', {}, ...confidence.because.map((why) => html('li', {}, name(why, 600))))));
+    block.append(html(
+      'details', {}, html('summary', {}, `Why ${confidence.grade}`),
+      html('ul', {}, ...confidence.because.map((why) => html('li', {}, name(why, 600))))));
   if (next)
-    block.append(
+    block.append(html(
+      'div', {class: 'next'},
       html(
-        'div',
-        {class: 'next'},
-        html('p', {}, html('strong', {}, 'Surer by a measurement. '), 'Most doubt: ', html('b', {}, sources[next.source] ?? next.source), '. First'),
-        codeLine(next.command, 'Copy what to measure'),
-        html('p', {}, 'then'),
-        codeLine(next.then, 'Copy what to run then'),
-      ),
-    );
+        'p', {}, html('strong', {}, 'Surer by a measurement. '),
+        'Most doubt: ', html('b', {}, sources[next.source] ?? next.source), '. First'),
+      codeLine(next.command, 'Copy what to measure'), html('p', {}, 'then'),
+      codeLine(next.then, 'Copy what to run then')));
   return block;
 }
 
@@ -73,6 +72,8 @@ export function warningList(warnings) {
   const items = warnings.map((warning) => html('li', {}, name(warning, 1000)));
   const most = 2;
   const block = html('section', {class: 'warnings', 'aria-label': 'Warnings'}, html('ul', {}, ...items.slice(0, most)));
-  if (items.length > most) block.append(html('details', {}, html('summary', {}, `${items.length - most} more`), html('ul', {}, ...items.slice(most))));
+  if (items.length > most)
+    block.append(
+      html('details', {}, html('summary', {}, `${items.length - most} more`), html('ul', {}, ...items.slice(most))));
   return block;
 }

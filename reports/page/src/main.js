@@ -1,20 +1,11 @@
 // Reads what lies in the file and shows it.
 
-import {html} from './dom.js';
-import {page} from './page.js';
+import {fallBack, takeOver} from './fall_back.js';
 import {visible} from './names.js';
+import {page} from './page.js';
 import {lacking, unpack} from './unpack.js';
 
-document.documentElement.classList.add('scripted');
-
-/**
- * What a terminal would show still stands in the file.
- * @param {string} why
- */
-function fallBack(why) {
-  document.documentElement.classList.remove('scripted');
-  document.body.prepend(html('p', {role: 'alert'}, why));
-}
+takeOver();
 
 addEventListener('DOMContentLoaded', async () => {
   const missing = lacking();

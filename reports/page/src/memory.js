@@ -6,23 +6,35 @@ import {bytes} from './units.js';
 
 /** @typedef {import('./documents.js').Memory} Memory */
 
+/** @param {string} at */
+function when(at) {
+  if (at === 'optimizer') return 'while the optimizer steps';
+  return at === 'backward' ? 'in backward' : `at DDP’s ${at}`;
+}
+
 /** @param {Memory | null | undefined} memory */
 export function memoryCard(memory) {
   if (!memory) return null;
-  const parts = Object.entries(memory.parts)
-    .filter(([, size]) => size !== null && size > 0)
-    .sort((a, b) => Number(b[1]) - Number(a[1]));
+  const parts =
+    Object.entries(memory.parts)
+      .filter(([, size]) => size !== null && size > 0)
+      .sort((a, b) => Number(b[1]) - Number(a[1]));
   const words = (/** @type {string} */ key) => key.replace(/_bytes$/, '').replace(/_/g, ' ').replace('nccl', 'NCCL');
   const known = memory.peak_bytes !== null;
+  const size = known
+    ? bytes(Number(memory.peak_bytes))
+    : `${bytes(memory.at_least_bytes)} without activations, which are not known`;
   return cardElement({
     title: 'Memory of a GPU',
-    about: `At its peak, ${memory.at === 'optimizer' ? 'while the optimizer steps' : memory.at === 'backward' ? 'in backward' : `at DDP’s ${memory.at}`}: ${known ? bytes(Number(memory.peak_bytes)) : `${bytes(memory.at_least_bytes)} without activations, which are not known`}.`,
+    about: `At its peak, ${when(memory.at)}: ${size}.`,
     half: true,
     body: [
       barChart({
         domain: [0, Math.max(1, ...parts.map(([, size]) => Number(size))) * 1.02],
         label: 'What takes memory at the peak',
-        bars: parts.map(([key, size]) => ({label: words(key), from: 0, to: Number(size), tone: 'backward', text: bytes(Number(size))})),
+        bars: parts.map(
+          ([key, size]) =>
+            ({label: words(key), from: 0, to: Number(size), tone: 'backward', text: bytes(Number(size))})),
       }),
     ],
     table: {

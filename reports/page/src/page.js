@@ -10,91 +10,33 @@ import {cardElement} from './card.js';
 import {costCard, lossesCard, speedCard} from './compare.js';
 import {html} from './dom.js';
 import {efficiencyCard} from './efficiency.js';
+import {facts} from './facts.js';
 import {codeLine, factList, jobLine, trust, warningList} from './header.js';
 import {memoryCard} from './memory.js';
-import {name, visible} from './names.js';
+import {name} from './names.js';
 import {recordedCard} from './recorded.js';
 import {timelineCard} from './timeline.js';
 import {tornadoCard} from './tornado.js';
-import {bytes, digits, percent, signed, time, timeWithInterval} from './units.js';
+import {bytes, time} from './units.js';
 import {validationCard} from './validation.js';
 
 /**
  * @typedef {import('./documents.js').Envelope} Envelope
  * @typedef {import('./documents.js').Documents} Documents
- * @typedef {import('./header.js').Fact} Fact
  */
-
-/**
- * What a job gets done in a second, as far as it is known.
- * @param {{samples_per_second: number | null, tokens_per_second: number | null, model_flops_utilization: number | null, scaling_efficiency: number}} job
- * @returns {Fact[]}
- */
-function speed(job) {
-  /** @type {Fact[]} */
-  const list = [];
-  if (job.samples_per_second) list.push({figure: `${digits(job.samples_per_second, 4)} samples/s`, label: 'all GPUs together'});
-  if (job.tokens_per_second) list.push({figure: `${digits(job.tokens_per_second, 4)} tokens/s`, label: 'all GPUs together'});
-  if (job.model_flops_utilization) list.push({figure: percent(100 * job.model_flops_utilization, 3), label: 'model FLOPs utilization (MFU)'});
-  list.push({figure: percent(100 * job.scaling_efficiency, 3), label: 'scaling efficiency'});
-  return list;
-}
-
-/** @param {Documents} documents @returns {Fact[]} */
-function facts(documents) {
-  const {result, tune, advice, compare, allreduce, calibration, validation} = documents;
-  /** @type {Fact[]} */
-  const list = [];
-  const asked = tune ?? advice ?? result;
-  if (tune?.recommended.action === 'set') {
-    const {figure, interval} = timeWithInterval(tune.recommended.gain_us);
-    list.push({figure, label: `saved a step, ${interval}`, strong: true});
-  }
-  if (result) {
-    list.push({figure: time(result.iteration_us, 4), label: tune || advice ? 'step today' : 'step', strong: !tune});
-    list.push({figure: time(result.blocking_communication_us), label: `blocked by communication, ${percent((100 * result.blocking_communication_us) / result.iteration_us)}`});
-    if (result.overlap !== null) list.push({figure: percent(100 * result.overlap, 3), label: 'of communication hidden'});
-    list.push(...speed(result));
-  }
-  if (asked) {
-    const [low, high] = asked.confidence.interval_percent;
-    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of the step, 80 % interval'});
-  }
-  if (asked?.replay) list.push({figure: time(asked.replay.measured_us, 4), label: `measured; replayed with ${time(asked.replay.predicted_us, 4)}`});
-  if (compare) {
-    const fastest = compare.rows[compare.by_speed[0]];
-    list.push({figure: visible(fastest.label, 40), label: compare.fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly', strong: true});
-    list.push({figure: time(fastest.iteration_us, 4), label: 'its step'});
-    list.push(...speed(fastest));
-  }
-  if (allreduce?.rows.length) {
-    const last = allreduce.rows[allreduce.rows.length - 1];
-    const [low, high] = allreduce.confidence.interval_percent;
-    list.push({figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${last.size_bytes} B`, strong: true});
-    list.push({figure: time(allreduce.rows[0].time_us), label: `time at ${allreduce.rows[0].size_bytes} B`});
-    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of each time, 80 % interval'});
-  }
-  if (calibration?.calibrated) {
-    list.push({figure: percent(calibration.calibrated.median_abs_error_percent), label: 'median error, calibrated', strong: true});
-    list.push({figure: percent(calibration.calibrated.p90_abs_error_percent), label: 'p90'});
-    if (calibration.model_alone) list.push({figure: percent(calibration.model_alone.median_abs_error_percent), label: 'median error of the cost model alone'});
-    list.push({figure: String(calibration.calibrated.sizes), label: 'sizes judged'});
-  }
-  if (validation) {
-    list.push({figure: percent(validation.median_abs_error_percent), label: 'median error', strong: true});
-    list.push({figure: percent(validation.p90_abs_error_percent), label: 'p90'});
-    list.push({figure: percent(validation.worst_abs_error_percent), label: `worst: ${visible(validation.worst_name, 60)}`});
-    if (validation.intervals?.given) list.push({figure: `${validation.intervals.hold} of ${validation.intervals.given}`, label: 'measured inside the interval stated'});
-  }
-  return list;
-}
 
 /** @param {Documents} documents */
 function jobOf({tune, advice, result, compare, allreduce, calibration, validation}) {
   const asked = tune ?? advice ?? result;
   if (asked) return jobLine(asked);
-  if (compare) return jobLine(/** @type {any} */ ({...compare, cluster: `${compare.rows.length} candidates`, ranks: 0})).filter((part) => part !== '0 GPUs');
-  if (allreduce) return [html('span', {}, name(allreduce.cluster)), `${allreduce.nodes} × ${allreduce.gpus_per_node} ${allreduce.gpu}`, `NCCL ${allreduce.nccl}`];
+  if (compare)
+    return jobLine(/** @type {any} */ ({...compare, cluster: `${compare.rows.length} candidates`, ranks: 0}))
+      .filter((part) => part !== '0 GPUs');
+  if (allreduce)
+    return [
+      html('span', {}, name(allreduce.cluster)), `${allreduce.nodes} × ${allreduce.gpus_per_node} ${allreduce.gpu}`,
+      `NCCL ${allreduce.nccl}`
+    ];
   if (calibration) return [html('span', {}, name(calibration.cluster), ', written to ', name(calibration.output))];
   return validation ? [html('span', {}, name(validation.predicted), ' against ', name(validation.measured))] : [];
 }
@@ -104,7 +46,7 @@ function settingOf(setting) {
   const parts = [];
   if (setting.bucket_cap_mb !== null) parts.push(`bucket_cap_mb=${setting.bucket_cap_mb}`);
   if (setting.first_bucket_mb !== null) parts.push(`a first bucket of ${setting.first_bucket_mb} MiB`);
-  return parts.join(' and ') || "PyTorch's default";
+  return parts.join(' and ') || `PyTorch's default`;
 }
 
 /** @param {Envelope} envelope */
@@ -118,21 +60,33 @@ export function header(envelope) {
   block.append(job, html('h1', {}, name(verdict, 500)));
   if (tune?.recommended.action === 'set' && tune.recommended.python) {
     block.append(codeLine(tune.recommended.python, 'Copy the line to write'));
-    if (tune.recommended.reason) block.append(html('p', {class: 'why'}, html('strong', {}, 'Why: '), name(tune.recommended.reason, 600), '.'));
+    if (tune.recommended.reason)
+      block.append(html('p', {class: 'why'}, html('strong', {}, 'Why: '), name(tune.recommended.reason, 600), '.'));
   }
   const first = tune?.recommended.measure_first;
   if (first) {
     block.append(codeLine(first.command, 'Copy what to run'));
     if (first.set_up_to_us !== null)
-      block.append(html('p', {class: 'why'}, html('strong', {}, 'What it decides: '), `if its time for ${bytes(first.deciding_bytes)} is at most ${time(first.set_up_to_us, 2)} (${time(first.predicted_us, 2)} predicted), set ${settingOf(first)}. If it is longer, keep what runs today.`));
+      block.append(html(
+        'p', {class: 'why'}, html('strong', {}, 'What it decides: '),
+        `if its time for ${bytes(first.deciding_bytes)} is at most ${time(first.set_up_to_us, 2)} ` +
+          `(${time(first.predicted_us, 2)} predicted), set ${settingOf(first)}. ` +
+          'If it is longer, keep what runs today.'));
   }
-  if (tune?.better_lever) block.append(html('p', {class: 'why'}, html('strong', {}, 'Another setting saves more: '), name(tune.better_lever.levers.join(' + ')), `, ${time(tune.better_lever.gain_us.value)} a step.`), codeLine(tune.better_lever.line, 'Copy what gains more'));
+  if (tune?.better_lever)
+    block.append(
+      html(
+        'p', {class: 'why'}, html('strong', {}, 'Another setting saves more: '),
+        name(tune.better_lever.levers.join(' + ')), `, ${time(tune.better_lever.gain_us.value)} a step.`),
+      codeLine(tune.better_lever.line, 'Copy what gains more'));
   block.append(factList(facts(documents)));
   const shown = trusted ?? compare ?? documents.calibration ?? documents.validation;
   const warned = warningList(shown?.warnings ?? []);
   if (warned) block.append(warned);
-  if (trusted) block.append(trust(trusted.confidence, words.sources));
-  else if (compare) block.append(trust(compare.rows[compare.by_speed[0]].confidence, words.sources));
+  if (trusted)
+    block.append(trust(trusted.confidence, words.sources));
+  else if (compare)
+    block.append(trust(compare.rows[compare.by_speed[0]].confidence, words.sources));
   return block;
 }
 
@@ -156,15 +110,25 @@ function cards({documents, words}, timeline, standing) {
   return [
     tune && (standing('Step time by bucket cap') ?? ofTune(capCurveCard(tune))),
     advice && adviceCard(advice),
-    ...(compare ? [speedCard(compare), costCard(compare), lossesCard(compare, words.causes), recordedCard(compare.recorded)] : []),
+    ...(
+      compare
+        ? [speedCard(compare), costCard(compare), lossesCard(compare, words.causes), recordedCard(compare.recorded)]
+        : []),
     allreduce && allReduceCard(allreduce, documents.measured_all_reduces),
-    ...(calibration ? [residualCard(calibration), leftOutCard(calibration), constantsCard(calibration), notesCard(calibration)] : []),
+    ...(
+      calibration
+        ? [residualCard(calibration), leftOutCard(calibration), constantsCard(calibration), notesCard(calibration)]
+        : []),
     validation && validationCard(validation),
     timeline?.element,
     result && efficiencyCard(result, words.causes),
     result && tornadoCard(tune ?? advice ?? result, words.sources),
     result && bucketCard(result, documents.recommended_result ? 'Buckets today' : 'Buckets', select),
-    documents.recommended_result && (standing('Buckets as recommended') ?? ofTune(bucketCard(documents.recommended_result, 'Buckets as recommended', timeline ? (index) => timeline.selectBucket(index, true) : undefined))),
+    documents.recommended_result &&
+      (standing('Buckets as recommended') ??
+       ofTune(bucketCard(
+         documents.recommended_result, 'Buckets as recommended',
+         timeline ? (index) => timeline.selectBucket(index, true) : undefined))),
     ...(tune ? casesCards(tune).map((card) => card && ofTune(card)) : []),
     result && recordedCard(result.recorded),
     result && memoryCard(result.memory),
@@ -184,14 +148,17 @@ function provenance({program, command, text, documents}, beside) {
       html('p', {}, `${program}. The same answer again:`),
       codeLine(command, 'Copy the command'),
       html('p', {class: 'about'}, `In this file: ${[...new Set(schemas)].filter(Boolean).join(', ')}.`),
-      html('details', {}, html('summary', {}, 'As the terminal prints it'), html('pre', {tabindex: 0, role: 'region', 'aria-label': 'As the terminal prints it'}, text)),
+      html(
+        'details', {}, html('summary', {}, 'As the terminal prints it'),
+        html('pre', {tabindex: 0, role: 'region', 'aria-label': 'As the terminal prints it'}, text)),
     ],
   });
 }
 
 /**
  * @param {Envelope} envelope
- * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline to show the step in, as closely as it is looked at
+ * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline to show the step in, as closely as it is
+ *   looked at
  * @param {(title: string) => HTMLElement | undefined} [standing] cards of `tune` that need not be drawn anew
  */
 export function body(envelope, kept, standing = () => undefined) {

@@ -60,15 +60,18 @@ export function label(text, x, y, how = {}) {
 export function axes(into, box, x, y, words) {
   for (const tick of y.ticks) {
     const at = Math.round(y.place(tick)) + 0.5;
-    into.append(svg('line', {class: 'grid', x1: box.left, x2: box.right, y1: at, y2: at}), label(words.y(tick), box.left - 7, at + 4, {anchor: 'end'}));
+    into.append(
+      svg('line', {class: 'grid', x1: box.left, x2: box.right, y1: at, y2: at}),
+      label(words.y(tick), box.left - 7, at + 4, {anchor: 'end'}));
   }
   for (const tick of thinned(x.ticks, (box.right - box.left) / 44)) {
     const at = Math.round(x.place(tick)) + 0.5;
-    into.append(svg('line', {class: 'tick', x1: at, x2: at, y1: box.bottom, y2: box.bottom + 4}), label(words.x(tick), at, box.bottom + 17, {anchor: 'middle'}));
+    into.append(
+      svg('line', {class: 'tick', x1: at, x2: at, y1: box.bottom, y2: box.bottom + 4}),
+      label(words.x(tick), at, box.bottom + 17, {anchor: 'middle'}));
   }
   into.append(
     svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: box.bottom + 0.5, y2: box.bottom + 0.5}),
     label(words.xTitle, (box.left + box.right) / 2, box.bottom + 34, {anchor: 'middle', kind: 'title'}),
-    label(words.yTitle, 0, 11, {kind: 'title'}),
-  );
+    label(words.yTitle, 0, 11, {kind: 'title'}));
 }

@@ -14,7 +14,8 @@ export function recordedCard(recorded) {
   return cardElement({
     title: 'Recorded all-reduces beside those predicted',
     about: recorded.comparable
-      ? `Recorded ${time(recorded.all_reduce_us)} in all, predicted ${time(recorded.predicted_us)}. Whiskers: from the shortest to the longest recorded${alone ? '' : ', the wait for the last rank included'}.`
+      ? `Recorded ${time(recorded.all_reduce_us)} in all, predicted ${time(recorded.predicted_us)}. ` +
+        `Whiskers: from the shortest to the longest recorded${alone ? '' : ', the wait for the last rank included'}.`
       : `Recorded on ${recorded.ranks} GPUs: another job than this, so the times need not agree.`,
     half: true,
     body: [
@@ -23,7 +24,16 @@ export function recordedCard(recorded) {
         label: 'Predicted time of each all-reduce, with what was recorded as a whisker',
         bars: recorded.buckets.map((bucket, i) => {
           const range = bucket.transfer_us ?? bucket.duration_us;
-          return {label: `bucket ${i}`, note: bytes(bucket.bytes), from: 0, to: bucket.predicted_us, low: range.min, high: range.max, tone: bucket.inside || !recorded.comparable ? 'reduce' : 'exposed', text: `${time(bucket.predicted_us)}`};
+          return {
+            label: `bucket ${i}`,
+            note: bytes(bucket.bytes),
+            from: 0,
+            to: bucket.predicted_us,
+            low: range.min,
+            high: range.max,
+            tone: bucket.inside || !recorded.comparable ? 'reduce' : 'exposed',
+            text: `${time(bucket.predicted_us)}`
+          };
         }),
       }),
     ],
@@ -40,7 +50,10 @@ export function recordedCard(recorded) {
       ],
       rows: recorded.buckets.map((bucket, i) => {
         const range = bucket.transfer_us ?? bucket.duration_us;
-        return [i, bucket.bytes / 2 ** 20, milliseconds.of(range.min), milliseconds.of(range.median), milliseconds.of(range.max), milliseconds.of(bucket.predicted_us), bucket.inside ? 'yes' : 'no'];
+        return [
+          i, bucket.bytes / 2 ** 20, milliseconds.of(range.min), milliseconds.of(range.median),
+          milliseconds.of(range.max), milliseconds.of(bucket.predicted_us), bucket.inside ? 'yes' : 'no'
+        ];
       }),
     },
   });

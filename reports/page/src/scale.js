@@ -40,6 +40,14 @@ export function roundStep(raw) {
 }
 
 /**
+ * Decimal places that tell two ticks from each other.
+ * @param {number} step between them
+ */
+export function placesOf(step) {
+  return Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+}
+
+/**
  * @param {[number, number]} domain
  * @param {[number, number]} range
  * @param {number} [about] ticks
@@ -50,7 +58,8 @@ export function linear([from, to], [left, right], about = 6) {
   const step = roundStep(Math.abs(span) / Math.max(1, about));
   const ticks = [];
   const first = Math.ceil(from / step - 1e-9);
-  for (let k = first; k * step <= to + step * 1e-9 && ticks.length < 200; ++k) ticks.push(Number((k * step).toPrecision(12)));
+  for (let k = first; k * step <= to + step * 1e-9 && ticks.length < 200; ++k)
+    ticks.push(Number((k * step).toPrecision(12)));
   return {
     place: (value) => left + ((right - left) * (value - from)) / span,
     value: (place) => from + (span * (place - left)) / (right - left),
@@ -72,7 +81,8 @@ export function logarithmic([from, to], [left, right], base = 2) {
   const inside = (/** @type {number} */ value) => value >= from * (1 - 1e-9) && value <= to * (1 + 1e-9);
   const log = Math.log(base);
   for (let k = Math.floor(Math.log(from) / log); k <= Math.ceil(Math.log(to) / log); ++k)
-    for (const times of base === 10 ? [1, 2, 5] : [1]) if (inside(times * base ** k)) ticks.push(times * base ** k);
+    for (const times of base === 10 ? [1, 2, 5] : [1])
+      if (inside(times * base ** k)) ticks.push(times * base ** k);
   return {
     place: (value) => left + ((right - left) * (Math.log(Math.max(value, 1e-300)) - low)) / span,
     value: (place) => Math.exp(low + (span * (place - left)) / (right - left)),

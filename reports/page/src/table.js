@@ -44,18 +44,26 @@ const kMost = 2000; // rows shown: more would stop a browser
 export function tableElement(table, caption, each) {
   const head = html('tr');
   for (const column of table.columns)
-    head.append(html('th', {scope: 'col', class: classOf(column)}, column.title, column.unit && html('span', {class: 'unit'}, ` ${column.unit}`)));
+    head.append(html(
+      'th', {scope: 'col', class: classOf(column)}, column.title,
+      column.unit && html('span', {class: 'unit'}, ` ${column.unit}`)));
   const body = html('tbody');
   table.rows.slice(0, kMost).forEach((row, index) => {
     const line = html('tr');
     table.columns.forEach((column, k) => {
       const text = shown(column, row[k], row);
-      line.append(html(k ? 'td' : 'th', {scope: k ? null : 'row', class: classOf(column)}, column.text ? name(text, 400) : text));
+      line.append(
+        html(k ? 'td' : 'th', {scope: k ? null : 'row', class: classOf(column)}, column.text ? name(text, 400) : text));
     });
     each?.(line, index);
     body.append(line);
   });
-  if (table.rows.length > kMost) body.append(html('tr', {}, html('td', {class: 'text', colspan: table.columns.length}, `… ${table.rows.length - kMost} more rows: CSV has all of them`)));
+  if (table.rows.length > kMost)
+    body.append(html(
+      'tr', {},
+      html(
+        'td', {class: 'text', colspan: table.columns.length},
+        `… ${table.rows.length - kMost} more rows: CSV has all of them`)));
   const scroll = html('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption});
   scroll.append(html('table', {}, html('caption', {class: 'unseen'}, caption), html('thead', {}, head), body));
   return scroll;
@@ -68,8 +76,7 @@ export function markdown(table) {
   return (
     line(table.columns.map((column) => cell(heading(column)))) +
     line(table.columns.map((column) => (column.text ? '---' : '--:'))) +
-    table.rows.map((row) => line(table.columns.map((column, k) => cell(shown(column, row[k], row))))).join('')
-  );
+    table.rows.map((row) => line(table.columns.map((column, k) => cell(shown(column, row[k], row))))).join(''));
 }
 
 /**
@@ -83,5 +90,6 @@ export function csv(table) {
     return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
   };
   const line = (/** @type {Value[]} */ cells) => `${cells.map(cell).join(',')}\n`;
-  return line(table.columns.map((column) => column.title + (column.unit ? ` (${column.unit})` : ''))) + table.rows.map(line).join('');
+  return line(table.columns.map((column) => column.title + (column.unit ? ` (${column.unit})` : ''))) +
+    table.rows.map(line).join('');
 }

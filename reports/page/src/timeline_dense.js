@@ -1,10 +1,9 @@
-// Lanes too thin for words: each is one row of pixels, filled in memory and stretched to the height of its lane. Tens of
-// thousands of spans take a millisecond so, and as rectangles a tenth of a second.
+// Lanes too thin for words: each is one row of pixels, filled in memory and stretched to the height of its lane. Tens
+// of thousands of spans take a millisecond so, and as rectangles a tenth of a second.
 
 /**
  * @typedef {import('./timeline_layout.js').Row} Row
- * @typedef {import('./timeline_paint.js').View} View
- * @typedef {import('./timeline_paint.js').Colours} Colours
+ * @typedef {import('./timeline_paint.js').Drawing} Drawing
  */
 
 /**
@@ -18,14 +17,8 @@ function pixelOf(colour) {
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {Row[]} rows with lanes
- * @param {View} view
- * @param {(us: number) => number} at
- * @param {Colours} colours
- */
-export function paintDense(context, rows, view, at, colours) {
+/** @param {Drawing} drawing @param {Row[]} rows with lanes */
+export function paintDense({context, view, at, colours}, rows) {
   if (!rows.length) return;
   const width = Math.max(1, Math.ceil(view.width - view.left));
   const strip = document.createElement('canvas');
@@ -35,7 +28,8 @@ export function paintDense(context, rows, view, at, colours) {
   const image = draw.createImageData(width, rows.length);
   const pixels = new Uint32Array(image.data.buffer);
   const pixel = /** @type {Record<string, number>} */ ({});
-  for (const [name, colour] of Object.entries(colours)) if (colour.startsWith('#')) pixel[name] = pixelOf(colour);
+  for (const [name, colour] of Object.entries(colours))
+    if (colour.startsWith('#')) pixel[name] = pixelOf(colour);
   rows.forEach((row, line) => {
     const begin = line * width;
     for (const mark of row.lane?.marks ?? []) {
@@ -45,7 +39,8 @@ export function paintDense(context, rows, view, at, colours) {
       const to = Math.min(width, Math.max(from + 1, Math.round(at(mark.end) - view.left)));
       pixels.fill(pixel[mark.kind], begin + from, begin + to);
       // What is waited for is striped here, too.
-      if (mark.kind === 'exposed' || mark.kind === 'waits') for (let x = from + 2; x < to; x += 3) pixels[begin + x] = pixel.card;
+      if (mark.kind === 'exposed' || mark.kind === 'waits')
+        for (let x = from + 2; x < to; x += 3) pixels[begin + x] = pixel.card;
     }
   });
   draw.putImageData(image, 0, 0);

@@ -8,7 +8,13 @@ import {kLife} from './timeline_layout.js';
  * @typedef {import('./timeline_paint.js').Selection} Selection
  */
 
-/** @param {Layout} layout @param {number} y @param {number} us @param {number} near microseconds that a finger may miss by @returns {Selection | null} */
+/**
+ * @param {Layout} layout
+ * @param {number} y
+ * @param {number} us
+ * @param {number} near microseconds that a finger may miss by
+ * @returns {Selection | null}
+ */
 export function hit(layout, y, us, near) {
   for (const row of layout.rows) {
     if (y < row.top - 2 || y > row.top + row.height + 2) continue;
@@ -16,7 +22,8 @@ export function hit(layout, y, us, near) {
     if (!row.lane) {
       const lives = layout.lives.get(group) ?? [];
       const life = Math.floor((y - row.top) / kLife);
-      const bucket = group.buckets.find((one, i) => lives[i] === life && one.ready_us - near <= us && us <= one.end_us + near);
+      const bucket =
+        group.buckets.find((one, i) => lives[i] === life && one.ready_us - near <= us && us <= one.end_us + near);
       return bucket ? {group, bucket: bucket.index, mark: null} : null;
     }
     /** @type {Mark | null} */

@@ -27,7 +27,11 @@ const kTitle = 18;
 const kGap = 4;
 const kMostLives = 40; // rows
 
-/** @param {Group[]} groups @param {boolean} dense many ranks: lanes are thin, and buckets are left to their table @returns {Layout} */
+/**
+ * @param {Group[]} groups
+ * @param {boolean} dense many ranks: lanes are thin, and buckets are left to their table
+ * @returns {Layout}
+ */
 export function layOut(groups, dense) {
   const heights = dense ? {host: 3, compute: 9, communication: 7} : {host: 10, compute: 30, communication: 26};
   /** @type {Layout} */

@@ -1,6 +1,6 @@
 // Steps as rows of a timeline: which lanes there are, what stands on them, and when the GPU waits for communication.
 
-import {greatest} from './scale.js';
+import {greatest, smallest} from './scale.js';
 
 /**
  * @typedef {import('./documents.js').Documents} Documents
@@ -52,8 +52,10 @@ export function union(intervals) {
   const joined = [];
   for (const [start, end] of [...intervals].sort((a, b) => a[0] - b[0])) {
     const last = joined[joined.length - 1];
-    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
-    else joined.push([start, end]);
+    if (last && start <= last[1])
+      last[1] = Math.max(last[1], end);
+    else
+      joined.push([start, end]);
   }
   return joined;
 }
@@ -74,7 +76,14 @@ export function exposures(compute, communication) {
       const from = Math.max(reached, one.start);
       const to = Math.min(start, one.end);
       // Behind the last of compute nothing waits any more.
-      if (to > from && start !== Infinity) found.push({kind: 'exposed', name: one.bucket === null ? `waits for ${one.name}` : `waits for bucket ${one.bucket}`, bucket: one.bucket, start: from, end: to});
+      if (to > from && start !== Infinity)
+        found.push({
+          kind: 'exposed',
+          name: one.bucket === null ? `waits for ${one.name}` : `waits for bucket ${one.bucket}`,
+          bucket: one.bucket,
+          start: from,
+          end: to
+        });
     }
     reached = Math.max(reached, end);
   }
@@ -93,7 +102,14 @@ function groupOf(rank, step, first, buckets, sole) {
   /** @type {Record<string, Mark[]>} */
   const tracks = {host: [], compute: [], communication: []};
   for (const span of rank.spans)
-    tracks[span.track]?.push({kind: kindOf(span), name: span.name, bucket: span.bucket, start: span.start_us, end: span.end_us, parameters: span.parameters});
+    tracks[span.track]?.push({
+      kind: kindOf(span),
+      name: span.name,
+      bucket: span.bucket,
+      start: span.start_us,
+      end: span.end_us,
+      parameters: span.parameters
+    });
   for (const marks of Object.values(tracks)) marks.sort((a, b) => a.start - b.start);
   const waiting = exposures(tracks.compute, tracks.communication);
   tracks.compute = [...tracks.compute, ...waiting].sort((a, b) => a.start - b.start);
@@ -125,7 +141,7 @@ function groupsOf(timeline, step, buckets) {
  * @param {Documents} documents
  * @returns {Group[]}
  */
-export function timelineGroups(documents) {
+function timelineGroups(documents) {
   const today = documents.recommended_timeline ? 'today' : 'simulated';
   return [
     ...groupsOf(documents.measured_timeline, 'measured', []),
@@ -133,6 +149,26 @@ export function timelineGroups(documents) {
     ...groupsOf(documents.timeline, today, documents.result?.buckets ?? []),
     ...groupsOf(documents.recommended_timeline, 'recommended', documents.recommended_result?.buckets ?? []),
   ].filter((group) => group.lanes.some((lane) => lane.marks.length));
+}
+
+/**
+ * @typedef {object} Steps what a timeline shows
+ * @property {Group[]} all
+ * @property {Group[]} few those shown without being asked for
+ * @property {number} length of the longest step
+ * @property {number} begin first instant
+ * @property {number} whole last instant, and a little more: what ends last must not stand at the very edge
+ *
+ * @param {Documents} documents
+ * @returns {Steps}
+ */
+export function timelineSteps(documents) {
+  const all = timelineGroups(documents);
+  const few = all.filter((group) => group.first || all.length <= 3);
+  const length = greatest(documents.result?.iteration_us ?? 0, all.map((group) => group.end));
+  const lanes = all.flatMap((group) => group.lanes.filter((lane) => lane.marks.length));
+  const begin = smallest(0, lanes.map((lane) => lane.marks[0].start));
+  return {all, few, length, begin, whole: length * 1.005};
 }
 
 /**

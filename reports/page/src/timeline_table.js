@@ -11,7 +11,10 @@ export function spanTable(groups) {
   for (const group of groups)
     for (const lane of group.lanes)
       for (const mark of lane.marks)
-        rows.push([group.title, lane.track, mark.name, mark.bucket, milliseconds.of(mark.start), milliseconds.of(mark.end), milliseconds.of(mark.end - mark.start)]);
+        rows.push([
+          group.title, lane.track, mark.name, mark.bucket, milliseconds.of(mark.start), milliseconds.of(mark.end),
+          milliseconds.of(mark.end - mark.start)
+        ]);
   return table(rows);
 }
 

@@ -17,24 +17,26 @@ export function tornadoCard({sensitivities, confidence}, sources) {
   const [low, high] = confidence.interval_percent;
   return cardElement({
     title: 'What it assumes',
-    about: `How much shorter or longer the step may be by each of them. Together: ${signed(low, (value) => percent(value))} to ${signed(high, (value) => percent(value))} (80 % interval).`,
+    about: 'How much shorter or longer the step may be by each of them. ' +
+      `Together: ${signed(low, percent)} to ${signed(high, percent)} (80 % interval).`,
     half: true,
     body: [
       barChart({
         domain: [-widest * 1.03, widest * 1.03],
         zero: 0,
         label: `What each of ${rows.length} assumptions may do to the step`,
-        bars: rows.map((one) => ({
-          label: sources[one.source] ?? one.source,
-          from: one.low_us,
-          to: one.high_us,
-          tone: '',
-          text: `${shown(one.low_us)} to ${shown(one.high_us)} ${unit.name}`,
-          parts: [
-            {size: -one.low_us, tone: 'shorter'},
-            {size: one.high_us, tone: 'longer'},
-          ],
-        })),
+        bars: rows.map(
+          (one) => ({
+            label: sources[one.source] ?? one.source,
+            from: one.low_us,
+            to: one.high_us,
+            tone: '',
+            text: `${shown(one.low_us)} to ${shown(one.high_us)} ${unit.name}`,
+            parts: [
+              {size: -one.low_us, tone: 'shorter'},
+              {size: one.high_us, tone: 'longer'},
+            ],
+          })),
       }),
     ],
     table: {
@@ -44,7 +46,8 @@ export function tornadoCard({sensitivities, confidence}, sources) {
         {title: 'shorter by', unit: 'ms', show: milliseconds.show},
         {title: 'longer by', unit: 'ms', show: milliseconds.show},
       ],
-      rows: rows.map((one) => [sources[one.source] ?? one.source, milliseconds.of(-one.low_us), milliseconds.of(one.high_us)]),
+      rows: rows.map(
+        (one) => [sources[one.source] ?? one.source, milliseconds.of(-one.low_us), milliseconds.of(one.high_us)]),
     },
   });
 }

@@ -52,8 +52,8 @@ export function time(us, most = 3) {
  */
 export function bytes(count) {
   if (Math.abs(count) < 1024) return `${count} B`;
-  const [name, unit] = Math.abs(count) < 2 ** 20 ? ['KiB', 2 ** 10] : Math.abs(count) < 2 ** 30 ? ['MiB', 2 ** 20] : ['GiB', 2 ** 30];
-  return `${digits(count / Number(unit))} ${name}`;
+  if (Math.abs(count) < 2 ** 20) return `${digits(count / 2 ** 10)} KiB`;
+  return Math.abs(count) < 2 ** 30 ? `${digits(count / 2 ** 20)} MiB` : `${digits(count / 2 ** 30)} GiB`;
 }
 
 /** @param {number} value @param {number} [most] */

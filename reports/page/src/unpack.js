@@ -4,7 +4,9 @@
 
 /** What the browser lacks, empty where it lacks nothing. */
 export function lacking() {
-  return 'DecompressionStream' in window ? '' : 'This browser cannot unpack the report: Chrome 80, Firefox 113, Safari 16.4 or newer can.';
+  return 'DecompressionStream' in window
+    ? ''
+    : 'This browser cannot unpack the report: Chrome 80, Firefox 113, Safari 16.4 or newer can.';
 }
 
 /** @param {string} base64 @returns {Promise<Envelope>} */

@@ -1,7 +1,8 @@
 // Characters that cannot be seen, or that turn the direction of what follows: shown by their number.
 
 // Controls but for line ends, zero widths, directions, line and paragraph separators.
-const kUnseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const kUnseen =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /** @param {string} one */
 function numbered(one) {

@@ -10,30 +10,54 @@ import {decimals, digits, fixed, signed} from './units.js';
 
 const kMost = 60; // bars
 
+/** @param {boolean | undefined} within */
+function inside(within) {
+  if (within === undefined) return null;
+  return within ? 'yes' : 'no';
+}
+
 /** @param {Validation} validation */
 export function validationCard(validation) {
   const {rows} = validation;
   const worst = Math.max(1, ...rows.map((row) => Math.abs(row.error_percent)));
   const places = Math.max(1, decimals(worst, 2));
-  const shown = rows.length <= kMost ? rows : [...rows].sort((a, b) => Math.abs(b.error_percent) - Math.abs(a.error_percent)).slice(0, kMost);
+  const shown = rows.length <= kMost
+    ? rows
+    : [...rows].sort((a, b) => Math.abs(b.error_percent) - Math.abs(a.error_percent)).slice(0, kMost);
   /** @type {HTMLElement[]} */
   const body = [
     barChart({
       domain: [-worst * 1.04, worst * 1.04],
       zero: 0,
       label: `Errors of ${rows.length} figures, the worst ${digits(worst, 2)} percent`,
-      bars: shown.map((row) => ({label: row.name, note: row.within_interval === false ? 'outside of the interval stated' : '', from: Math.min(0, row.error_percent), to: Math.max(0, row.error_percent), tone: row.within_interval === false ? 'exposed' : 'backward', text: `${signed(row.error_percent, (value) => fixed(value, places))} %`})),
+      bars: shown.map(
+        (row) => ({
+          label: row.name,
+          note: row.within_interval === false ? 'outside of the interval stated' : '',
+          from: Math.min(0, row.error_percent),
+          to: Math.max(0, row.error_percent),
+          tone: row.within_interval === false ? 'exposed' : 'backward',
+          text: `${signed(row.error_percent, (value) => fixed(value, places))} %`
+        })),
     }),
   ];
-  if (validation.notes.length) body.push(html('ul', {}, ...validation.notes.map((note) => html('li', {}, name(note, 600)))));
+  if (validation.notes.length)
+    body.push(html('ul', {}, ...validation.notes.map((note) => html('li', {}, name(note, 600)))));
   return cardElement({
     title: 'Error of every figure',
-    about: `To the right: predicted too long.${shown.length < rows.length ? ` The ${kMost} largest of ${rows.length}; the table has all.` : ''}`,
+    about: 'To the right: predicted too long.' +
+      (shown.length < rows.length ? ` The ${kMost} largest of ${rows.length}; the table has all.` : ''),
     body,
     table: {
       file: 'errors',
-      columns: [{title: 'figure', text: true, long: true}, {title: 'predicted', show: (value) => digits(Number(value), 5)}, {title: 'measured', show: (value) => digits(Number(value), 5)}, {title: 'unit', text: true}, {title: 'error', unit: '%', show: (value) => fixed(Number(value), 2)}, {title: 'inside its interval', text: true}],
-      rows: rows.map((row) => [row.name, row.predicted, row.measured, row.unit, row.error_percent, row.within_interval === undefined ? null : row.within_interval ? 'yes' : 'no']),
+      columns: [
+        {title: 'figure', text: true, long: true}, {title: 'predicted', show: (value) => digits(Number(value), 5)},
+        {title: 'measured', show: (value) => digits(Number(value), 5)}, {title: 'unit', text: true},
+        {title: 'error', unit: '%', show: (value) => fixed(Number(value), 2)},
+        {title: 'inside its interval', text: true}
+      ],
+      rows: rows.map(
+        (row) => [row.name, row.predicted, row.measured, row.unit, row.error_percent, inside(row.within_interval)]),
     },
   });
 }

@@ -16,7 +16,8 @@ const kOfTune = /** @type {const} */ (['tune', 'recommended_result', 'recommende
  * @param {Asked} other
  */
 function alikeButForCap(one, other) {
-  const rest = (/** @type {Asked} */ {workload, cluster, options, further}) => JSON.stringify([workload, cluster, Object.entries({...options, '--bucket-cap-mb': ''}).sort(), further]);
+  const rest = (/** @type {Asked} */ {workload, cluster, options, further}) =>
+    JSON.stringify([workload, cluster, Object.entries({...options, '--bucket-cap-mb': ''}).sort(), further]);
   return rest(one) === rest(other);
 }
 
@@ -28,10 +29,14 @@ function alikeButForCap(one, other) {
 function carryOver(old, made) {
   const counterparts = (/** @type {string} */ selector) => {
     const others = [...made.querySelectorAll(selector)];
-    return [...old.querySelectorAll(selector)].map((one, i) => /** @type {[HTMLElement, HTMLElement | undefined]} */ ([one, /** @type {HTMLElement} */ (others[i])]));
+    return [...old.querySelectorAll(selector)].map(
+      (one, i) =>
+        /** @type {[HTMLElement, HTMLElement | undefined]} */ ([one, /** @type {HTMLElement} */ (others[i])]));
   };
-  for (const [was, is] of counterparts('details')) if (is && /** @type {HTMLDetailsElement} */ (was).open) is.setAttribute('open', '');
-  for (const [was, is] of counterparts('button[aria-expanded]')) if (was.getAttribute('aria-expanded') === 'true') is?.click();
+  for (const [was, is] of counterparts('details'))
+    if (is && /** @type {HTMLDetailsElement} */ (was).open) is.setAttribute('open', '');
+  for (const [was, is] of counterparts('button[aria-expanded]'))
+    if (was.getAttribute('aria-expanded') === 'true') is?.click();
 }
 
 /**
@@ -69,7 +74,8 @@ export class Answer {
    */
   show(envelope, what, asked) {
     // Asked before anything changes, when it costs no layout.
-    const scrolled = [...this.#grid.querySelectorAll('.scroll')].flatMap((one) => (one.scrollTop > 0 ? {label: one.getAttribute('aria-label'), top: one.scrollTop} : []));
+    const scrolled = [...this.#grid.querySelectorAll('.scroll')].flatMap(
+      (one) => (one.scrollTop > 0 ? {label: one.getAttribute('aria-label'), top: one.scrollTop} : []));
     this.stale(false);
     if (what === 'tune') this.#weighed = {envelope, asked};
     let shown = envelope;
@@ -77,11 +83,14 @@ export class Answer {
     if (what === 'simulate' && before) {
       // Until every cap is weighed again, what was weighed last stands beside, marked as that.
       const alike = alikeButForCap(before.asked, asked);
-      const kept = Object.fromEntries(kOfTune.filter((name) => alike || name !== 'recommended_timeline').map((name) => [name, before.envelope.documents[name]]));
+      const kept = Object.fromEntries(
+        kOfTune.filter((name) => alike || name !== 'recommended_timeline')
+          .map((name) => [name, before.envelope.documents[name]]));
       shown = {...envelope, documents: {...kept, ...envelope.documents}};
     }
     const between = what === 'simulate';
-    const standing = new Map([...this.#grid.children].map((card) => [/** @type {HTMLElement} */ (card).dataset.card, /** @type {HTMLElement} */ (card)]));
+    const standing = new Map([...this.#grid.children].map(
+      (card) => [/** @type {HTMLElement} */ (card).dataset.card, /** @type {HTMLElement} */ (card)]));
     const {cards, timeline} = body(shown, this.#timeline, (title) => (between ? standing.get(title) : undefined));
     this.#timeline = timeline;
     const first = header(envelope);
@@ -94,9 +103,14 @@ export class Answer {
     this.#swap(this.#header, first);
     this.#header = first;
     this.#place(cards, standing, between);
-    for (const {label, top} of scrolled) for (const one of this.#grid.querySelectorAll('.scroll')) if (one.getAttribute('aria-label') === label) one.scrollTop = top;
+    for (const {label, top} of scrolled)
+      for (const one of this.#grid.querySelectorAll('.scroll'))
+        if (one.getAttribute('aria-label') === label) one.scrollTop = top;
     const cap = Number(asked.options['--bucket-cap-mb']);
-    if (cap > 0) this.#grid.querySelector('[data-card="Step time by bucket cap"]')?.dispatchEvent(new CustomEvent('cap', {detail: cap}));
+    if (cap > 0)
+      this.#grid.querySelector('[data-card="Step time by bucket cap"]')?.dispatchEvent(new CustomEvent('cap', {
+        detail: cap
+      }));
   }
 
   /** @param {HTMLElement} old @param {HTMLElement} made */
@@ -104,7 +118,8 @@ export class Answer {
     carryOver(old, made);
     const focused = focusIn(old);
     old.replaceWith(made);
-    if (focused !== null) /** @type {HTMLElement | undefined} */ ([...made.querySelectorAll('button, summary, [tabindex]')][focused])?.focus({preventScroll: true});
+    if (focused !== null) /** @type {HTMLElement | undefined} */
+      ([...made.querySelectorAll('button, summary, [tabindex]')][focused])?.focus({preventScroll: true});
   }
 
   /**
@@ -124,8 +139,10 @@ export class Answer {
         if (before === next) next = before.nextElementSibling;
         this.#swap(before, card);
         if (card.nextElementSibling !== next) this.#grid.insertBefore(card, next);
-      } else if (card === next) next = next.nextElementSibling;
-      else this.#grid.insertBefore(card, next);
+      } else if (card === next)
+        next = next.nextElementSibling;
+      else
+        this.#grid.insertBefore(card, next);
     }
     for (const gone of old.values()) gone.remove();
   }

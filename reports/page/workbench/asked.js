@@ -36,10 +36,14 @@ export function nothingAsked() {
 export function ofInputs({given, files}) {
   const asked = nothingAsked();
   for (const [name, ...values] of given) {
-    if (name === 'WORKLOAD') asked.workload = values[0];
-    else if (name === 'CLUSTER') asked.cluster = values[0];
-    else if (values.length <= 1) asked.options[name] = values[0] ?? '';
-    else asked.further += values.map((value) => `${name} ${shellWord(value)} `).join('');
+    if (name === 'WORKLOAD')
+      asked.workload = values[0];
+    else if (name === 'CLUSTER')
+      asked.cluster = values[0];
+    else if (values.length <= 1)
+      asked.options[name] = values[0] ?? '';
+    else
+      asked.further += values.map((value) => `${name} ${shellWord(value)} `).join('');
   }
   for (const {name} of files) asked.dropped[name] = [];
   return asked;
@@ -57,9 +61,12 @@ export function settled(asked, controlled) {
   /** @type {Record<string, string>} */
   const options = byName();
   for (const [name, value] of Object.entries(asked.options)) {
-    if (name === '--nodes' && Number(value)) cluster = written({...parsed(cluster), nodes: Number(value)});
-    else if (controlled(name)) options[name] = value;
-    else further += ` ${name}${value === '' ? '' : ` ${shellWord(value)}`}`;
+    if (name === '--nodes' && Number(value))
+      cluster = written({...parsed(cluster), nodes: Number(value)});
+    else if (controlled(name))
+      options[name] = value;
+    else
+      further += ` ${name}${value === '' ? '' : ` ${shellWord(value)}`}`;
   }
   return {...asked, cluster, options, further: further.trim()};
 }
@@ -76,16 +83,20 @@ export function toAddress({workload, cluster, options, further, dropped}) {
 }
 
 /**
- * Whatever is no part of ours is left out. A job or a cluster that begins with a dash would become an option of the command.
+ * Whatever is no part of ours is left out. A job or a cluster that begins with a dash would become an option of the
+ * command.
  * @param {string} address what stands behind its #
  * @returns {Asked}
  */
 export function fromAddress(address) {
   const asked = nothingAsked();
   for (const [name, value] of new URLSearchParams(address)) {
-    if (name === 'workload' || name === 'cluster') asked[name] = value.startsWith('-') ? '' : value;
-    else if (name === 'further') asked.further = value;
-    else if (/^--[a-z][a-z-]*$/.test(name)) asked.options[name] = value;
+    if (name === 'workload' || name === 'cluster')
+      asked[name] = value.startsWith('-') ? '' : value;
+    else if (name === 'further')
+      asked.further = value;
+    else if (/^--[a-z][a-z-]*$/.test(name))
+      asked.options[name] = value;
     else if (name === 'dropped') {
       try {
         const [file, ...made] = JSON.parse(value);

@@ -1,4 +1,5 @@
-// Asks the program while somebody drags: one simulation at a time, the newest waiting; once nothing moves, which cap is worth it.
+// Asks the program while somebody drags: one simulation at a time, the newest waiting; once nothing moves, which cap is
+// worth it.
 
 import {argumentsOf} from './asked.js';
 import {Store} from './store.js';
@@ -95,9 +96,13 @@ export class Asking {
       this.#newest = null;
       this.shows.begins('simulate');
       const begun = performance.now();
-      const {envelope, problem} = await this.#answer(this.engines.quick, 'simulate', asked).catch((error) => ({envelope: undefined, problem: String(error?.message ?? error)}));
-      if (envelope) this.#shown(envelope, 'simulate', asked, performance.now() - begun);
-      else if (!this.#newest) this.shows.refused(problem ?? '', asked);
+      const {envelope, problem} =
+        await this.#answer(this.engines.quick, 'simulate', asked)
+          .catch((error) => ({envelope: undefined, problem: String(error?.message ?? error)}));
+      if (envelope)
+        this.#shown(envelope, 'simulate', asked, performance.now() - begun);
+      else if (!this.#newest)
+        this.shows.refused(problem ?? '', asked);
       if (!this.#newest && envelope) this.#rest = setTimeout(() => void this.#weigh(asked), kRest);
     }
     this.#running = false;
@@ -112,8 +117,10 @@ export class Asking {
     try {
       const {envelope, problem} = await this.#answer(this.engines.slow, 'tune', asked, signal);
       if (signal.aborted) return;
-      if (envelope) this.#shown(envelope, 'tune', asked, performance.now() - begun);
-      else this.shows.refused(problem ?? '', asked);
+      if (envelope)
+        this.#shown(envelope, 'tune', asked, performance.now() - begun);
+      else
+        this.shows.refused(problem ?? '', asked);
     } catch (error) {
       if (!signal.aborted) this.shows.refused(String(error), asked);
     }

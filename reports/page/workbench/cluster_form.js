@@ -1,4 +1,5 @@
-// Which cluster: a bundled one, a file, or one described word by word. What the form makes is the one line that a command takes.
+// Which cluster: a bundled one, a file, or one described word by word. What the form makes is the one line that a
+// command takes.
 
 import {html} from '../src/dom.js';
 import {described, kLinks, nicWord, parsed, written} from './cluster_line.js';
@@ -32,31 +33,64 @@ export class ClusterForm {
   refuses = false; // what is asked of a cluster that is none, is answered here
 
   /**
-   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[], changed: (line: string) => void,
-   *   understood: (cluster: Understood) => void, refused: () => void}} around
+   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[],
+   *   changed: (line: string) => void, understood: (cluster: Understood) => void, refused: () => void}} around
    */
   constructor(around) {
     this.around = around;
     this.base = choiceField('Cluster', [], (value) => this.#choose(value));
-    this.nodes = ratioField('Nodes', {from: 1, to: 256, perDoubling: 8, round: whole, unit: '', least: 1}, (value) => value && this.#edit((line) => void (line.nodes = Math.round(value))));
-    this.nics = ratioField('NICs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, () => this.#network());
-    this.rate = ratioField('Rate of a NIC', {from: 1, to: 800, perDoubling: 8, round: (value) => (value < 10 ? Math.round(value * 10) / 10 : Math.round(value / 5) * 5), unit: 'Gbit/s'}, () => this.#network());
+    this.nodes = ratioField(
+      'Nodes', {from: 1, to: 256, perDoubling: 8, round: whole, unit: '', least: 1},
+      (value) => value && this.#edit((line) => void (line.nodes = Math.round(value))));
+    this.nics = ratioField(
+      'NICs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, () => this.#network());
+    this.rate = ratioField(
+      'Rate of a NIC', {
+        from: 1,
+        to: 800,
+        perDoubling: 8,
+        round: (value) => (value < 10 ? Math.round(value * 10) / 10 : Math.round(value / 5) * 5),
+        unit: 'Gbit/s'
+      },
+      () => this.#network());
     this.kind = choiceField('Network', kKinds.map((value) => ({value, text: value})), () => this.#network());
-    this.gpu = choiceField('GPU', around.gpus.map(({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^[^:]*: /, '').replace(/;.*/, '')}`})), (value) => this.#edit((line) => void line.words.set('gpu', `${this.understood?.gpus_per_node ?? 8}x${value}`)));
-    this.perNode = ratioField('GPUs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, (value) => value && this.#edit((line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu_variant ?? 'A100-80GB'}`)));
-    this.link = choiceField('Between GPUs', kLinks.map((value) => ({value, text: {nvswitch: 'NVSwitch', nvlink: 'NVLink, wired', xgmi: 'xGMI (AMD)', pcie: 'PCIe alone'}[value] ?? value})), (value) =>
-      this.#edit((line) => {
+    this.gpu = choiceField(
+      'GPU',
+      around.gpus.map(
+        ({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^[^:]*: /, '').replace(/;.*/, '')}`})),
+      (value) => this.#edit((line) => void line.words.set('gpu', `${this.understood?.gpus_per_node ?? 8}x${value}`)));
+    this.perNode = ratioField(
+      'GPUs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1},
+      (value) => value &&
+        this.#edit(
+          (line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu_variant ?? 'A100-80GB'}`)));
+    this.link = choiceField(
+      'Between GPUs',
+      kLinks.map(
+        (value) => ({
+          value,
+          text: {nvswitch: 'NVSwitch', nvlink: 'NVLink, wired', xgmi: 'xGMI (AMD)', pcie: 'PCIe alone'}[value] ?? value
+        })),
+      (value) => this.#edit((line) => {
         for (const one of kLinks) line.words.delete(one);
-        line.words.set(value, {nvswitch: '300GBps', nvlink: '6x25GBps', xgmi: '7x64GBps', pcie: '25GBps'}[value] ?? '25GBps');
-      }),
-    );
-    this.linkRate = textField('Its rate, of each GPU one way', (value) => this.#edit((line) => void line.words.set(this.link.control.value, value)), {hint: '300GBps; of NVLink and xGMI links × rate: 6x25GBps'});
-    this.line = textField('As one line', (value) => this.set(value, true), {hint: 'A name, a file dropped here, or words: docs/formats.md, “Cluster in one line”.', kind: 'wide'});
+        line.words.set(
+          value, {nvswitch: '300GBps', nvlink: '6x25GBps', xgmi: '7x64GBps', pcie: '25GBps'}[value] ?? '25GBps');
+      }));
+    this.linkRate = textField(
+      'Its rate, of each GPU one way',
+      (value) => this.#edit((line) => void line.words.set(this.link.control.value, value)),
+      {hint: '300GBps; of NVLink and xGMI links × rate: 6x25GBps'});
+    this.line = textField(
+      'As one line', (value) => this.set(value, true),
+      {hint: 'A name, a file dropped here, or words: docs/formats.md, “Cluster in one line”.', kind: 'wide'});
     this.known = html('p', {class: 'hint'});
     this.network = html('div', {class: 'fields'}, this.nics.element, this.rate.element, this.kind.element);
-    this.node = html('div', {class: 'fields'}, this.gpu.element, this.perNode.element, this.link.element, this.linkRate.element);
-    this.more = html('div', {class: 'more', hidden: true}, this.nodes.element, this.node, this.network, this.line.element);
-    this.element = html('fieldset', {class: 'cluster'}, html('legend', {}, 'The cluster'), this.base.element, this.known, this.more);
+    this.node =
+      html('div', {class: 'fields'}, this.gpu.element, this.perNode.element, this.link.element, this.linkRate.element);
+    this.more =
+      html('div', {class: 'more', hidden: true}, this.nodes.element, this.node, this.network, this.line.element);
+    this.element =
+      html('fieldset', {class: 'cluster'}, html('legend', {}, 'The cluster'), this.base.element, this.known, this.more);
     this.offer([], '');
   }
 
@@ -66,7 +100,8 @@ export class ClusterForm {
    * @param {string} gpu empty: unknown
    */
   offer(files, gpu) {
-    const text = (/** @type {Row} */ {name, summary}) => ({value: name, text: `${name}: ${summary.replace(/;.*/, '')}`});
+    const text = (/** @type {Row} */ {name, summary}) =>
+      ({value: name, text: `${name}: ${summary.replace(/;.*/, '')}`});
     const fits = this.around.clusters.filter(({summary}) => gpu && new RegExp(`\\b${gpu}\\b`).test(summary));
     const others = this.around.clusters.filter((one) => !fits.includes(one));
     this.base.offer([
@@ -100,7 +135,9 @@ export class ClusterForm {
 
   /** @param {string} value */
   #choose(value) {
-    if (value !== kDescribe) return this.set(value && this.understood && this.understood.nodes > 1 ? `${value}@${this.understood.nodes}` : value, true);
+    if (value !== kDescribe)
+      return this.set(
+        value && this.understood && this.understood.nodes > 1 ? `${value}@${this.understood.nodes}` : value, true);
     this.set(this.understood ? written(described(this.understood)) : kSome, true);
   }
 
@@ -123,7 +160,7 @@ export class ClusterForm {
     this.more.hidden = !this.#line;
     if (this.#reading) return;
     this.#reading = true;
-    for (let read = ''; read !== this.#line; ) {
+    for (let read = ''; read !== this.#line;) {
       read = this.#line;
       await this.#read(read);
     }
@@ -145,7 +182,9 @@ export class ClusterForm {
     this.understood = understood;
     this.around.understood(understood);
     const ranks = understood.nodes * understood.gpus_per_node;
-    this.known.textContent = `${ranks} GPUs${bottleneck ? `, bound by ${bottleneck.kind} at ${Number(bottleneck.busbw_gbps.toPrecision(3))} GB/s of bus bandwidth` : ''}.`;
+    const busbw = bottleneck && Number(bottleneck.busbw_gbps.toPrecision(3));
+    const bound = bottleneck ? `, bound by ${bottleneck.kind} at ${busbw} GB/s of bus bandwidth` : '';
+    this.known.textContent = `${ranks} GPUs${bound}.`;
     this.nodes.set(understood.nodes);
     this.nics.set(understood.network?.nics_per_node ?? 1);
     this.rate.set(Number((8 * (understood.network?.per_nic_gbps ?? 12.5)).toPrecision(6)));

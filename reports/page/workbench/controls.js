@@ -22,13 +22,17 @@ export function field(label, control, {also = [], hint, kind}) {
   const problem = html('p', {class: 'wrong', id: `${id}-wrong`, role: 'alert', hidden: true});
   const about = hint ? html('p', {class: 'hint', id: `${id}-hint`}, hint) : null;
   control.setAttribute('aria-describedby', `${id}-wrong${about ? ` ${id}-hint` : ''}`);
-  const element = html('div', {class: `field ${kind ?? ''}`}, html('label', {for: id}, label), html('div', {class: 'entry'}, control, ...also), about, problem);
+  const element = html(
+    'div', {class: `field ${kind ?? ''}`}, html('label', {'for': id}, label),
+    html('div', {class: 'entry'}, control, ...also), about, problem);
   /** @param {string} text */
   const wrong = (text) => {
     problem.textContent = text;
     problem.hidden = !text;
-    if (text) control.setAttribute('aria-invalid', 'true');
-    else control.removeAttribute('aria-invalid');
+    if (text)
+      control.setAttribute('aria-invalid', 'true');
+    else
+      control.removeAttribute('aria-invalid');
   };
   return {element, wrong};
 }
@@ -47,7 +51,8 @@ export function choiceField(label, choices, changed, hint) {
   /** @param {(Choice | {group: string, choices: Choice[]})[]} list */
   const offer = (list) => {
     const was = control.value;
-    control.replaceChildren(...list.map((one) => ('group' in one ? html('optgroup', {label: one.group}, ...one.choices.map(option)) : option(one))));
+    control.replaceChildren(...list.map(
+      (one) => ('group' in one ? html('optgroup', {label: one.group}, ...one.choices.map(option)) : option(one))));
     control.value = was;
     if (control.selectedIndex < 0) control.selectedIndex = 0;
   };
@@ -72,7 +77,13 @@ export function choiceField(label, choices, changed, hint) {
  */
 export function textField(label, changed, {hint, placeholder, suggestions, kind}) {
   /** @type {HTMLInputElement} */
-  const control = html('input', {type: 'text', placeholder, autocomplete: 'off', spellcheck: 'false', onchange: () => changed(control.value.trim())});
+  const control = html('input', {
+    type: 'text',
+    placeholder,
+    autocomplete: 'off',
+    spellcheck: 'false',
+    onchange: () => changed(control.value.trim())
+  });
   /** @type {Node[]} */
   const also = [];
   const made = field(label, control, {hint, kind, also});
@@ -95,20 +106,25 @@ export function flagField(label, changed) {
 /**
  * A number, and a slider beside it on which ratios are lengths.
  * @param {string} label
- * @param {{from: number, to: number, perDoubling: number, round: (value: number) => number, unit: string, least?: number, none?: string,
- *   hint?: string}} how `none`: what it is called where nothing is set; a button unsets it
+ * @param {{from: number, to: number, perDoubling: number, round: (value: number) => number, unit: string, least?:
+ *   number, none?: string, hint?: string}} how `none`: what it is called where nothing is set; a button unsets it
  * @param {(value: number | null) => void} changed while dragging, too
  */
 export function ratioField(label, {from, to, perDoubling, round, unit, least = 0, none, hint}, changed) {
   const most = Math.round(Math.log2(to / from) * perDoubling);
-  const placed = (/** @type {number} */ value) => Math.max(0, Math.min(most, Math.round(Math.log2(value / from) * perDoubling)));
+  const placed = (/** @type {number} */ value) =>
+    Math.max(0, Math.min(most, Math.round(Math.log2(value / from) * perDoubling)));
   const number = html('input', {type: 'number', min: least, step: 'any', inputmode: 'decimal', placeholder: none});
   const slider = html('input', {type: 'range', min: 0, max: most, step: 1, 'aria-label': `${label}, slider`});
   const unset = none ? html('button', {type: 'button', 'aria-label': `${label}: ${none}`}, none) : null;
   /** @param {number | null} value @param {number} [rests] where the slider stands while nothing is set */
   const set = (value, rests = 25) => {
-    if (document.activeElement !== number || Number(number.value) !== value) number.value = value === null ? '' : String(value);
-    if (document.activeElement !== slider || placed(round(from * 2 ** (Number(slider.value) / perDoubling))) !== placed(value ?? rests)) slider.value = String(placed(value ?? rests));
+    if (document.activeElement !== number || Number(number.value) !== value)
+      number.value = value === null ? '' : String(value);
+    if (
+      document.activeElement !== slider ||
+      placed(round(from * 2 ** (Number(slider.value) / perDoubling))) !== placed(value ?? rests))
+      slider.value = String(placed(value ?? rests));
     slider.setAttribute('aria-valuetext', value === null ? `${none}` : `${value} ${unit}`);
     unset?.setAttribute('aria-pressed', String(value === null));
   };
@@ -127,6 +143,8 @@ export function ratioField(label, {from, to, perDoubling, round, unit, least = 0
     set(null);
     changed(null);
   });
-  const made = field(label, number, {also: [html('span', {class: 'unit'}, unit), ...(unset ? [unset] : []), slider], hint, kind: 'ratio'});
+  const made = field(
+    label, number,
+    {also: [html('span', {class: 'unit'}, unit), ...(unset ? [unset] : []), slider], hint, kind: 'ratio'});
   return {...made, control: number, slider, set};
 }

@@ -35,35 +35,45 @@ function stem(file) {
 
 export class Intake {
   /** @type {AbortController | null} */ #reading = null;
-  /** @type {{files: File[], again: () => void} | null} */ #waiting = null; // a log, until there is a cluster to calibrate
+  /**
+   * A log, until there is a cluster to calibrate.
+   * @type {{files: File[], again: () => void} | null}
+   */
+  #waiting = null;
 
   /** @param {Around} around */
   constructor(around) {
     this.around = around;
     this.outcome = html('div', {class: 'outcome'});
-    const chooser = html('input', {type: 'file', multiple: true, id: 'chooser', class: 'unseen', 'aria-describedby': 'stays'});
+    const chooser =
+      html('input', {type: 'file', multiple: true, id: 'chooser', class: 'unseen', 'aria-describedby': 'stays'});
     chooser.addEventListener('change', () => {
       void this.take([...(chooser.files ?? [])]);
       chooser.value = '';
     });
     const text = html('textarea', {id: 'pasted', rows: 5, spellcheck: 'false'});
     this.drop = html(
-      'div',
-      {class: 'drop'},
-      html('p', {class: 'what'}, html('strong', {}, 'Drop a trace here'), html('span', {class: 'kinds'}, ': torch.profiler’s .json or .json.gz, of one rank or several, of any size. Or a workload, an nccl-tests log, a cluster file.')),
-      html('p', {}, chooser, html('label', {for: 'chooser', class: 'button'}, 'Choose files')),
-      html('p', {class: 'stays', id: 'stays'}, 'It is read here, in this browser. Nothing is uploaded: this page cannot send anything.'),
+      'div', {class: 'drop'},
       html(
-        'details',
-        {},
-        html('summary', {}, 'Or paste text'),
-        html('label', {for: 'pasted'}, 'A trace, a workload, a log or a cluster file'),
-        text,
-        html('button', {type: 'button', onclick: () => text.value.trim() && this.#paste(text.value)}, 'Read it'),
-      ),
-    );
-    this.model = choiceField('Model, where the recording does not say', [{value: '', text: 'as recorded'}, ...around.models.map((one) => ({value: one, text: one}))], () => this.again?.());
-    this.shape = textField('Nodes and GPUs of the log, where it does not say', () => this.again?.(), {placeholder: '2x8'});
+        'p', {class: 'what'}, html('strong', {}, 'Drop a trace here'),
+        html(
+          'span', {class: 'kinds'},
+          ': torch.profiler’s .json or .json.gz, of one rank or several, of any size. ' +
+            'Or a workload, an nccl-tests log, a cluster file.')),
+      html('p', {}, chooser, html('label', {'for': 'chooser', class: 'button'}, 'Choose files')),
+      html(
+        'p', {class: 'stays', id: 'stays'},
+        'It is read here, in this browser. Nothing is uploaded: this page cannot send anything.'),
+      html(
+        'details', {}, html('summary', {}, 'Or paste text'),
+        html('label', {'for': 'pasted'}, 'A trace, a workload, a log or a cluster file'), text,
+        html('button', {type: 'button', onclick: () => text.value.trim() && this.#paste(text.value)}, 'Read it')));
+    this.model = choiceField(
+      'Model, where the recording does not say',
+      [{value: '', text: 'as recorded'}, ...around.models.map((one) => ({value: one, text: one}))],
+      () => this.again?.());
+    this.shape =
+      textField('Nodes and GPUs of the log, where it does not say', () => this.again?.(), {placeholder: '2x8'});
     /** @type {(() => void) | undefined} */
     this.again = undefined;
     this.#listen();
@@ -87,8 +97,10 @@ export class Intake {
     document.addEventListener('paste', (event) => {
       if (event.target instanceof HTMLElement && event.target.matches('input, textarea')) return;
       const files = [...(event.clipboardData?.files ?? [])];
-      if (files.length) void this.take(files);
-      else this.#paste(event.clipboardData?.getData('text') ?? '');
+      if (files.length)
+        void this.take(files);
+      else
+        this.#paste(event.clipboardData?.getData('text') ?? '');
     });
   }
 
@@ -106,7 +118,8 @@ export class Intake {
     if (kind === 'recording' || files.length > 1) return this.#import(files);
     const [file] = files;
     const kept = this.around.store.put(Store.named(file.name), file);
-    this.outcome.replaceChildren(html('p', {class: 'read'}, 'Read as a ', html('strong', {}, kind), ': ', name(file.name), `, ${bytes(file.size)}.`));
+    this.outcome.replaceChildren(html(
+      'p', {class: 'read'}, 'Read as a ', html('strong', {}, kind), ': ', name(file.name), `, ${bytes(file.size)}.`));
     this.around.taken({of: kind, file: kept, dropped: [file.name], command: null});
   }
 
@@ -122,9 +135,17 @@ export class Intake {
     const {exit, stderr, written} = result;
     const workload = written.get(out);
     this.#say(exit === 0 && workload ? 'Read' : 'Not read', files, stderr, exit);
-    if (exit === 0 && workload) this.outcome.append(html('button', {type: 'button', onclick: () => save(out, workload, 'application/json')}, `Save ${out}`));
+    if (exit === 0 && workload)
+      this.outcome.append(
+        html('button', {type: 'button', onclick: () => save(out, workload, 'application/json')}, `Save ${out}`));
     if (model || stderr.includes('--model')) this.outcome.append(this.model.element);
-    if (exit === 0 && workload) this.around.taken({of: 'workload', file: this.around.store.put(out, workload), dropped: files.map((file) => file.name), command: `ddpsim ${args.map(shellWord).join(' ')}`});
+    if (exit === 0 && workload)
+      this.around.taken({
+        of: 'workload',
+        file: this.around.store.put(out, workload),
+        dropped: files.map((file) => file.name),
+        command: `ddpsim ${args.map(shellWord).join(' ')}`
+      });
   }
 
   /** @param {File[]} files logs */
@@ -133,13 +154,18 @@ export class Intake {
     const cluster = this.around.cluster();
     if (!cluster) {
       this.#waiting = {files, again: this.again};
-      this.outcome.replaceChildren(html('p', {class: 'read'}, html('strong', {}, 'A log of nccl-tests'), ': ', name(files.map((file) => file.name).join(', ')), '. Choose the cluster it was measured on: it calibrates that one.'));
+      this.outcome.replaceChildren(html(
+        'p', {class: 'read'}, html('strong', {}, 'A log of nccl-tests'), ': ',
+        name(files.map((file) => file.name).join(', ')),
+        '. Choose the cluster it was measured on: it calibrates that one.'));
       return this.around.taken({of: 'cluster', file: '', dropped: [], command: null});
     }
     const shape = this.shape.control.value.trim();
     const named = files.map((file) => ({name: Store.named(file.name), content: file}));
-    const out = Store.free(`${stem(named[0].name)}.cluster.json`, [...named.map((file) => file.name), parsed(cluster).base]);
-    const args = ['calibrate', ...named.map((file) => file.name + (shape && `@${shape}`)), '--cluster', cluster, '-o', out];
+    const out =
+      Store.free(`${stem(named[0].name)}.cluster.json`, [...named.map((file) => file.name), parsed(cluster).base]);
+    const args =
+      ['calibrate', ...named.map((file) => file.name + (shape && `@${shape}`)), '--cluster', cluster, '-o', out];
     const result = await this.#run(args, [...this.around.store.all(), ...named]);
     if (!result) return;
     const {exit, stdout, stderr, written} = result;
@@ -147,8 +173,14 @@ export class Intake {
     this.#say(exit === 0 && made ? 'Calibrated by' : 'Not read', files, exit === 0 ? stdout : stderr, exit);
     this.outcome.append(this.shape.element);
     if (exit !== 0 || !made) return;
-    this.outcome.append(html('button', {type: 'button', onclick: () => save(out, made, 'application/json')}, `Save ${out}`));
-    this.around.taken({of: 'cluster', file: this.around.store.put(out, made), dropped: files.map((file) => file.name), command: `ddpsim ${args.map(shellWord).join(' ')}`});
+    this.outcome.append(
+      html('button', {type: 'button', onclick: () => save(out, made, 'application/json')}, `Save ${out}`));
+    this.around.taken({
+      of: 'cluster',
+      file: this.around.store.put(out, made),
+      dropped: files.map((file) => file.name),
+      command: `ddpsim ${args.map(shellWord).join(' ')}`
+    });
   }
 
   /** Whether a log waits for a cluster. */
@@ -172,13 +204,18 @@ export class Intake {
    */
   #say(how, files, words, exit) {
     const lines = words.trim().replace(/^ddpsim: /, '').split('\n');
-    const warned = lines.filter((line) => line.startsWith('warning: '));
-    this.outcome.replaceChildren(
-      html('p', {class: 'read'}, html('strong', {}, `${how} `), name(files.map((file) => file.name).join(', ')), `, ${bytes(files.reduce((sum, file) => sum + file.size, 0))}`),
-      ...(exit === 0
-        ? [...warned.map((line) => html('p', {class: 'warned'}, name(line, 1000))), html('details', {}, html('summary', {}, 'What was read'), html('pre', {tabindex: 0, role: 'region', 'aria-label': 'What was read'}, lines.filter((line) => !line.startsWith('warning: ')).join('\n')), ...copyButton('Copy', () => words, 'Copy what was read'))]
-        : [html('p', {class: 'wrong', role: 'alert'}, name(lines.join(' '), 2000))]),
-    );
+    const size = bytes(files.reduce((sum, file) => sum + file.size, 0));
+    this.outcome.replaceChildren(html(
+      'p', {class: 'read'}, html('strong', {}, `${how} `), name(files.map((file) => file.name).join(', ')),
+      `, ${size}`));
+    if (exit !== 0) return this.outcome.append(html('p', {class: 'wrong', role: 'alert'}, name(lines.join(' '), 2000)));
+    const warnings = lines.filter((line) => line.startsWith('warning: '));
+    const read = lines.filter((line) => !line.startsWith('warning: ')).join('\n');
+    this.outcome.append(...warnings.map((line) => html('p', {class: 'warned'}, name(line, 1000))));
+    this.outcome.append(html(
+      'details', {}, html('summary', {}, 'What was read'),
+      html('pre', {tabindex: 0, role: 'region', 'aria-label': 'What was read'}, read),
+      ...copyButton('Copy', () => words, 'Copy what was read')));
   }
 
   /**
@@ -191,8 +228,12 @@ export class Intake {
     const reading = (this.#reading = new AbortController());
     const bar = html('progress', {id: 'reading', max: 1});
     const far = html('span', {class: 'far'});
-    const cancel = html('button', {type: 'button', onclick: () => reading.abort(new DOMException('cancelled', 'AbortError'))}, 'Cancel');
-    this.outcome.replaceChildren(html('div', {class: 'reading'}, html('label', {for: 'reading'}, 'Reading ', name(args.slice(1).find((one) => !one.startsWith('-')) ?? '')), bar, far, cancel));
+    const cancel = html(
+      'button', {type: 'button', onclick: () => reading.abort(new DOMException('cancelled', 'AbortError'))}, 'Cancel');
+    this.outcome.replaceChildren(html(
+      'div', {class: 'reading'},
+      html('label', {'for': 'reading'}, 'Reading ', name(args.slice(1).find((one) => !one.startsWith('-')) ?? '')), bar,
+      far, cancel));
     document.body.classList.add('reading');
     try {
       return await this.around.engine.run(args, files, {
@@ -203,7 +244,10 @@ export class Intake {
         },
       });
     } catch (error) {
-      if (this.#reading === reading) this.outcome.replaceChildren(html('p', {class: 'read', role: 'status'}, reading.signal.aborted ? 'Cancelled; nothing was kept.' : `It could not be read: ${error}`));
+      if (this.#reading === reading)
+        this.outcome.replaceChildren(html(
+          'p', {class: 'read', role: 'status'},
+          reading.signal.aborted ? 'Cancelled; nothing was kept.' : `It could not be read: ${error}`));
       return null;
     } finally {
       if (this.#reading === reading) document.body.classList.remove('reading');

@@ -11,22 +11,31 @@ const kPrecisions = ['fp32', 'tf32', 'amp', 'bf16'];
 export class JobForm {
   #workload = '';
 
-  /** @param {{workloads: Row[], models: Row[], gpus: (Row & {model: string})[], changed: (workload: string) => void}} around */
+  /**
+   * @param {{workloads: Row[], models: Row[], gpus: (Row & {model: string})[],
+   *   changed: (workload: string) => void}} around
+   */
   constructor({workloads, models, gpus, changed}) {
     this.workloads = workloads;
     // A bare model means the first of its variants, as in the program.
-    this.variant = (/** @type {string} */ name) => (gpus.find((gpu) => gpu.name === name) ?? gpus.find((gpu) => gpu.model === name))?.name ?? name;
+    this.variant = (/** @type {string} */ name) =>
+      (gpus.find((gpu) => gpu.name === name) ?? gpus.find((gpu) => gpu.model === name))?.name ?? name;
     this.changed = changed;
     this.choice = choiceField('Or choose one', [], (value) => this.#choose(value));
     const again = () => this.#estimated();
-    this.model = choiceField('Model', models.map(({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^.*estimates: /, '')}`})), again);
+    this.model = choiceField(
+      'Model',
+      models.map(({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^.*estimates: /, '')}`})),
+      again);
     this.gpu = choiceField('GPU', gpus.map(({name}) => ({value: name, text: name})), again);
     this.batch = textField('Samples of each GPU', again, {placeholder: 'as the model’s'});
     this.sequence = textField('Tokens of a sample', again, {placeholder: 'as the model’s'});
     this.precision = choiceField('Precision', kPrecisions.map((value) => ({value, text: value})), again);
     this.model.set('resnet50');
     this.gpu.set(this.variant('A100'));
-    this.estimate = html('div', {class: 'fields', hidden: true}, this.model.element, this.gpu.element, this.precision.element, this.batch.element, this.sequence.element);
+    this.estimate = html(
+      'div', {class: 'fields', hidden: true}, this.model.element, this.gpu.element, this.precision.element,
+      this.batch.element, this.sequence.element);
     this.problem = html('p', {class: 'wrong', role: 'alert', hidden: true});
     this.element = html('div', {class: 'job-form'}, this.choice.element, this.estimate);
     this.set('', []);
@@ -42,7 +51,8 @@ export class JobForm {
 
   #estimated() {
     const [batch, sequence] = [this.batch.control.value.trim(), this.sequence.control.value.trim()];
-    this.#workload = `${this.model.control.value}@${this.gpu.control.value}${batch && `:b${batch}`}${sequence && `:s${sequence}`}:${this.precision.control.value}`;
+    const sizes = `${batch && `:b${batch}`}${sequence && `:s${sequence}`}`;
+    this.#workload = `${this.model.control.value}@${this.gpu.control.value}${sizes}:${this.precision.control.value}`;
     this.changed(this.#workload);
   }
 
@@ -57,7 +67,10 @@ export class JobForm {
       {value: '', text: 'A job that comes with the program, or an estimate …'},
       {value: kEstimate, text: 'Nothing recorded: estimate a model on a GPU'},
       ...(files.length ? [{group: 'Files of yours', choices: files.map((file) => ({value: file, text: file}))}] : []),
-      {group: 'Recorded or measured', choices: this.workloads.map(({name, summary}) => ({value: name, text: `${name}: ${summary}`}))},
+      {
+        group: 'Recorded or measured',
+        choices: this.workloads.map(({name, summary}) => ({value: name, text: `${name}: ${summary}`}))
+      },
     ]);
     const estimate = /^([\w.-]+)@([\w-]+)((?::\w+)*)$/.exec(workload);
     this.estimate.hidden = !estimate;
@@ -66,9 +79,12 @@ export class JobForm {
     this.model.set(estimate[1]);
     this.gpu.set(this.variant(estimate[2]));
     for (const part of estimate[3].split(':').filter(Boolean)) {
-      if (/^b\d+$/.test(part)) this.batch.set(part.slice(1));
-      else if (/^s\d+$/.test(part)) this.sequence.set(part.slice(1));
-      else this.precision.set(part);
+      if (/^b\d+$/.test(part))
+        this.batch.set(part.slice(1));
+      else if (/^s\d+$/.test(part))
+        this.sequence.set(part.slice(1));
+      else
+        this.precision.set(part);
     }
   }
 

@@ -13,7 +13,8 @@ async function head(file) {
   let text = '';
   const decoder = new TextDecoder();
   try {
-    for (let piece = await reader.read(); !piece.done && text.length < kHead; piece = await reader.read()) text += decoder.decode(piece.value, {stream: true});
+    for (let piece = await reader.read(); !piece.done && text.length < kHead; piece = await reader.read())
+      text += decoder.decode(piece.value, {stream: true});
   } catch {
     // cut off
   }

@@ -5,7 +5,7 @@
  * @param {string} word
  */
 export function shellWord(word) {
-  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(word) ? word : `'${word.replaceAll(`'`, `'\\''`)}'`;
 }
 
 /**
@@ -16,6 +16,7 @@ export function words(line) {
   /** @type {string[]} */
   const found = [];
   for (const [whole] of line.matchAll(/(?:'[^']*'?|"[^"]*"?|\\.|[^\s'"\\])+/g))
-    found.push(whole.replace(/'([^']*)'?|"([^"]*)"?|\\(.)/g, (_, single, double, escaped) => single ?? double ?? escaped ?? ''));
+    found.push(
+      whole.replace(/'([^']*)'?|"([^"]*)"?|\\(.)/g, (_, single, double, escaped) => single ?? double ?? escaped ?? ''));
   return found;
 }

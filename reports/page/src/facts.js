@@ -1,0 +1,128 @@
+// Which figures stand in front of a page, by the documents it has.
+
+import {visible} from './names.js';
+import {digits, percent, signed, time, timeWithInterval} from './units.js';
+
+/**
+ * @typedef {import('./documents.js').Documents} Documents
+ * @typedef {import('./documents.js').Asked} Asked
+ * @typedef {{figure: string, label: string, strong?: boolean}} Fact
+ */
+
+/** @param {Documents} documents @returns {Fact[]} */
+export function facts(documents) {
+  const {result, tune, advice, compare, allreduce, calibration, validation} = documents;
+  const asked = tune ?? advice ?? result;
+  return [
+    ...(tune ? savedFacts(tune) : []),
+    ...(result ? stepFacts(result, Boolean(tune), Boolean(tune || advice)) : []),
+    ...(asked ? certaintyFacts(asked) : []),
+    ...(compare ? fastestFacts(compare) : []),
+    ...(allreduce?.rows.length ? allReduceFacts(allreduce) : []),
+    ...(calibration ? calibrationFacts(calibration) : []),
+    ...(validation ? validationFacts(validation) : []),
+  ];
+}
+
+/** @param {[number, number]} interval percent */
+function intervalText([low, high]) {
+  const text = (/** @type {number} */ value) => digits(value, 2);
+  return `${signed(low, text)} to ${signed(high, text)} %`;
+}
+
+/** @param {import('./documents.js').Tune} tune @returns {Fact[]} */
+function savedFacts({recommended}) {
+  if (recommended.action !== 'set') return [];
+  const {figure, interval} = timeWithInterval(recommended.gain_us);
+  return [{figure, label: `saved a step, ${interval}`, strong: true}];
+}
+
+/**
+ * @param {import('./documents.js').Result} result
+ * @param {boolean} tuned whether another figure is the first
+ * @param {boolean} today whether other steps are spoken of
+ * @returns {Fact[]}
+ */
+function stepFacts(result, tuned, today) {
+  const blocked = result.blocking_communication_us;
+  const share = percent((100 * blocked) / result.iteration_us);
+  const list = [
+    {figure: time(result.iteration_us, 4), label: today ? 'step today' : 'step', strong: !tuned},
+    {figure: time(blocked), label: `blocked by communication, ${share}`},
+  ];
+  if (result.overlap !== null) list.push({figure: percent(100 * result.overlap, 3), label: 'of communication hidden'});
+  return [...list, ...speedFacts(result)];
+}
+
+/**
+ * What a job gets done in a second, as far as it is known.
+ * @param {{samples_per_second: number | null, tokens_per_second: number | null, model_flops_utilization: number | null,
+ *   scaling_efficiency: number}} job
+ * @returns {Fact[]}
+ */
+function speedFacts({samples_per_second, tokens_per_second, model_flops_utilization, scaling_efficiency}) {
+  /** @type {Fact[]} */
+  const list = [];
+  if (samples_per_second) list.push({figure: `${digits(samples_per_second, 4)} samples/s`, label: 'all GPUs together'});
+  if (tokens_per_second) list.push({figure: `${digits(tokens_per_second, 4)} tokens/s`, label: 'all GPUs together'});
+  if (model_flops_utilization)
+    list.push({figure: percent(100 * model_flops_utilization, 3), label: 'model FLOPs utilization (MFU)'});
+  list.push({figure: percent(100 * scaling_efficiency, 3), label: 'scaling efficiency'});
+  return list;
+}
+
+/** @param {Asked} asked @returns {Fact[]} */
+function certaintyFacts({confidence, replay}) {
+  const list = [{figure: intervalText(confidence.interval_percent), label: 'of the step, 80 % interval'}];
+  if (!replay) return list;
+  const label = `measured; replayed with ${time(replay.predicted_us, 4)}`;
+  return [...list, {figure: time(replay.measured_us, 4), label}];
+}
+
+/** @param {import('./documents.js').Compare} compare @returns {Fact[]} */
+function fastestFacts({rows, by_speed, fastest_is_certain}) {
+  const fastest = rows[by_speed[0]];
+  const label = fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly';
+  return [
+    {figure: visible(fastest.label, 40), label, strong: true},
+    {figure: time(fastest.iteration_us, 4), label: 'its step'},
+    ...speedFacts(fastest),
+  ];
+}
+
+/** @param {import('./documents.js').AllReduce} allreduce @returns {Fact[]} */
+function allReduceFacts({rows, confidence}) {
+  const [first, last] = [rows[0], rows[rows.length - 1]];
+  return [
+    {figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${last.size_bytes} B`, strong: true},
+    {figure: time(first.time_us), label: `time at ${first.size_bytes} B`},
+    {figure: intervalText(confidence.interval_percent), label: 'of each time, 80 % interval'},
+  ];
+}
+
+/** @param {import('./documents.js').Calibration} calibration @returns {Fact[]} */
+function calibrationFacts({calibrated, model_alone: alone}) {
+  if (!calibrated) return [];
+  const list = [
+    {figure: percent(calibrated.median_abs_error_percent), label: 'median error, calibrated', strong: true},
+    {figure: percent(calibrated.p90_abs_error_percent), label: 'p90'},
+  ];
+  if (alone)
+    list.push({figure: percent(alone.median_abs_error_percent), label: 'median error of the cost model alone'});
+  list.push({figure: String(calibrated.sizes), label: 'sizes judged'});
+  return list;
+}
+
+/** @param {import('./documents.js').Validation} validation @returns {Fact[]} */
+function validationFacts(validation) {
+  const {median_abs_error_percent: median, p90_abs_error_percent: p90, worst_abs_error_percent: worst} = validation;
+  const list = [
+    {figure: percent(median), label: 'median error', strong: true},
+    {figure: percent(p90), label: 'p90'},
+    {figure: percent(worst), label: `worst: ${visible(validation.worst_name, 60)}`},
+  ];
+  const {intervals} = validation;
+  if (intervals?.given)
+    list.push({figure: `${intervals.hold} of ${intervals.given}`, label: 'measured inside the interval stated'});
+  return list;
+}
