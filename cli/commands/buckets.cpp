@@ -103,7 +103,8 @@ int run(const BucketsArguments& arguments) {
   TorchInForce torch = torch_in_force(stated, workload.torch);
   if (!torch.known) torch.version = assumed_for(workload);
   require_supported(options, torch.version);
-  for (std::string& warning : ddp_warnings(options, torch.version)) warnings.push_back(std::move(warning));
+  for (std::string& warning : ddp_warnings(options, torch.version))
+    warnings.push_back(std::move(warning));
   if (const std::optional<std::string> problem = cannot_assign(workload))
     throw InputError({.file = arguments.workload, .where = "", .message = *problem, .hint = ""});
 

@@ -15,8 +15,9 @@ constexpr std::array kEras = {TorchVersion{1, 5}, TorchVersion{1, 13}, TorchVers
 
 std::vector<Bucket> assigned(const Workload& workload, const DdpOptions& options,
                              TorchVersion torch, bool in_ready_order) {
-  return in_ready_order ? steady_buckets(workload, options, torch)
-                        : construction_buckets(workload, bucket_limits(options, torch).construction);
+  return in_ready_order
+             ? steady_buckets(workload, options, torch)
+             : construction_buckets(workload, bucket_limits(options, torch).construction);
 }
 
 std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,

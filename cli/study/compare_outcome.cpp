@@ -188,7 +188,8 @@ void CompareOutcome::search_caps(int threads, Progress* progress) {
     if (first == workload.jobs.end()) continue;
     const Job& reduced = first->loaded.job;
     require_searchable(first->loaded, "Add --no-tune, which searches no caps");
-    if (!reduced.options().ddp().bucket_cap_mb_list.empty() || !why_no_cap(reduced).empty()) continue;
+    if (!reduced.options().ddp().bucket_cap_mb_list.empty() || !why_no_cap(reduced).empty())
+      continue;
     std::vector<std::size_t> jobs;
     if (several())
       for (const std::size_t row : contenders(mix_.mix))

@@ -169,7 +169,8 @@ void require_of_nccl(const JobRequest& request, NcclVersion nccl) {
 }
 
 void require_supported(const DdpOptions& options, TorchVersion torch) {
-  if (const std::optional<std::string> problem = unsupported(options, torch)) throw UsageError(*problem);
+  if (const std::optional<std::string> problem = unsupported(options, torch))
+    throw UsageError(*problem);
 }
 
 void require_consistent(const JobRequest& request) {

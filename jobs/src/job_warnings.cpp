@@ -95,8 +95,7 @@ std::vector<std::string> hindrance_warnings(const Workload& workload, int accumu
     warnings.push_back(fmt::format(
         "{} micro-batches a step all-reduced, not 1: no_sync() has to hold forward ({})",
         workload.earlier->all_reduced + 1,
-        accumulate > 1 ? "simulated so"
-                           : fmt::format("--accumulate {}", micro_batches(workload))));
+        accumulate > 1 ? "simulated so" : fmt::format("--accumulate {}", micro_batches(workload))));
   }
   const auto take = [&](const std::string& whose, const Recorded& recorded) {
     if (!recorded.threads || !recorded.iteration) return;
@@ -144,7 +143,8 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
         warnings.push_back(fmt::format(
             "buffers {}: broadcast in front of each forward, unless with --no-broadcast-buffers",
             text));
-  for (std::string& warning : ddp_warnings(ddp, job.options().torch)) warnings.push_back(std::move(warning));
+  for (std::string& warning : ddp_warnings(ddp, job.options().torch))
+    warnings.push_back(std::move(warning));
   return warnings;
 }
 
@@ -245,7 +245,8 @@ std::string why_no_cap(const Job& job) {
   const Workload& workload = job.workload();
   if (!uses_reducer(job.options().scheme))
     return fmt::format("--scheme {} has no buckets of DDP", name_of(job.options().scheme));
-  if (stops_backward(job.options().ddp().comm_hook) && std::holds_alternative<GlooModel>(job.model()))
+  if (stops_backward(job.options().ddp().comm_hook) &&
+      std::holds_alternative<GlooModel>(job.model()))
     return "gloo runs powerSGD_hook with one bucket alone, and this job has one";
   if (workload.recorded_with.compiled_gradients > 0)
     return "the backward was compiled: its gradients are ready together, where torch.compile cut "

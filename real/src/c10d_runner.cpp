@@ -323,7 +323,8 @@ class C10dBackend : public RealBackend {
             {"communication", "ProcessGroupGloo of libtorch " TORCH_VERSION}};
   }
 
-  std::unique_ptr<StepRunner> runner(const Workload& workload, const ReducerOptions& options) override {
+  std::unique_ptr<StepRunner> runner(const Workload& workload,
+                                     const ReducerOptions& options) override {
     return std::make_unique<C10dRunner>(group_, clock_, workload, options);
   }
 

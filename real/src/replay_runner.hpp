@@ -75,7 +75,8 @@ class ReplayBackend : public RealBackend {
                 HostClock clock);
   ~ReplayBackend() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
-  std::unique_ptr<StepRunner> runner(const Workload& workload, const ReducerOptions& options) override;
+  std::unique_ptr<StepRunner> runner(const Workload& workload,
+                                     const ReducerOptions& options) override;
   std::vector<AllReduceTimes> all_reduce(Dtype dtype, Bytes size, int repetitions,
                                          const std::function<void()>& meet) override;
 

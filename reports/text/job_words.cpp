@@ -87,7 +87,8 @@ bool speaks_of_buckets(const ReportContext& context) {
 }
 
 std::string bucket_setting(const Job& job) {
-  return job.options().buckets ? "as recorded" : setting_of(job.options().ddp(), job.options().torch);
+  return job.options().buckets ? "as recorded"
+                               : setting_of(job.options().ddp(), job.options().torch);
 }
 
 NcclVersion nccl_version(const Job& job) {

@@ -77,7 +77,8 @@ class ReducerMemory {
 
   /// Its error, P and Q are kept from step to step.
   void add_power_sgd(const Bucket& bucket) {
-    const LowRankElements kept = low_rank_elements(workload_, bucket, job_.options().ddp().power_sgd);
+    const LowRankElements kept =
+        low_rank_elements(workload_, bucket, job_.options().ddp().power_sgd);
     const std::int64_t size = element_size(bucket.dtype);
     for (const Bytes tensor : {bucket.bytes, Bytes(kept.p * size), Bytes(kept.q * size)}) {
       always_.hook += tensor;
@@ -162,7 +163,8 @@ class ReducerMemory {
 
   /// `written` last: the engine holds its gradient until the hook returns.
   MemoryParts while_hook_runs(MemoryParts now, const Bucket& bucket, std::size_t written) const {
-    if (job_.options().ddp().optimizer_in_backward) return most_while_stepping(bucket, now, written);
+    if (job_.options().ddp().optimizer_in_backward)
+      return most_while_stepping(bucket, now, written);
     now.hook += held_by_power_sgd(bucket);
     if (!lies_in_bucket(written)) now.gradients += now.temporaries;
     now.temporaries = Bytes();
@@ -235,7 +237,8 @@ class ReducerMemory {
     now.activations = activations_.left();
     if (!keeps_gradients_) return now;
     now.gradients = all_gradients();
-    if (views_ && bucket_limits(job_.options().ddp(), job_.options().torch).rebuilt_from) now.buckets += always_.buckets;
+    if (views_ && bucket_limits(job_.options().ddp(), job_.options().torch).rebuilt_from)
+      now.buckets += always_.buckets;
     return now;
   }
 

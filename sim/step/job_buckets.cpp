@@ -12,8 +12,9 @@ std::vector<Bucket> buckets_for(const Job& job, int iteration) {
   const SimulationOptions& options = job.options();
   if (!uses_reducer(options.scheme)) return {};
   if (options.buckets) return *options.buckets;
-  return iteration == 0 ? steady_buckets(job.workload(), options.ddp(), options.torch)
-                        : buckets_of_iteration(job.workload(), options.ddp(), options.torch, iteration);
+  return iteration == 0
+             ? steady_buckets(job.workload(), options.ddp(), options.torch)
+             : buckets_of_iteration(job.workload(), options.ddp(), options.torch, iteration);
 }
 
 }  // namespace ddpsim

@@ -305,8 +305,11 @@ class Adviser {
 }  // namespace
 
 JobSettings settings_of_job(const Job& job) {
-  JobSettings settings{.torch = job.options().torch, .accumulate = job.options().accumulate,
-      .ddp = job.options().ddp(), .recorded_buckets = job.options().buckets.has_value(), .nccl = {}};
+  JobSettings settings{.torch = job.options().torch,
+                       .accumulate = job.options().accumulate,
+                       .ddp = job.options().ddp(),
+                       .recorded_buckets = job.options().buckets.has_value(),
+                       .nccl = {}};
   if (const AnalyticModel* nccl = nccl_of(job.model())) settings.nccl = nccl->tuning;
   return settings;
 }

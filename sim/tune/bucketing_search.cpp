@@ -239,13 +239,14 @@ double round_cap(double low, double high) {
   return high;
 }
 
-std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options, TorchVersion torch,
-                                  const std::vector<Bytes>& limits) {
+std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options,
+                                  TorchVersion torch, const std::vector<Bytes>& limits) {
   return bucket_limits(options, torch).rebuilt_from ? rebuilt_buckets(workload, limits)
-                                             : construction_buckets(workload, limits);
+                                                    : construction_buckets(workload, limits);
 }
 
-Bucketing default_bucketing(const Workload& workload, const DdpOptions& options, TorchVersion torch) {
+Bucketing default_bucketing(const Workload& workload, const DdpOptions& options,
+                            TorchVersion torch) {
   const DdpOptions plain = without_caps(options);
   const std::vector<Bytes> limits = bucket_limits(plain, torch).rebuild;
   Bucketing result{.limits = limits, .point = {}, .first_range_mb = {}};
@@ -255,8 +256,8 @@ Bucketing default_bucketing(const Workload& workload, const DdpOptions& options,
   return result;
 }
 
-BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options, TorchVersion torch,
-                                  const std::vector<double>& caps) {
+BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options,
+                                  TorchVersion torch, const std::vector<double>& caps) {
   return Search(workload, options, torch).run(caps);
 }
 

@@ -41,15 +41,16 @@ struct BucketingSearch {
 /// With `caps`, exactly those caps (with the first bucket in force), reachable or not. Where first
 /// bucket and cap can both be set and a model has very many gradients, only each with the other at
 /// its default.
-BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options, TorchVersion torch,
-                                  const std::vector<double>& caps);
+BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options,
+                                  TorchVersion torch, const std::vector<double>& caps);
 
 /// The bucketing of PyTorch's default: nothing passed.
-Bucketing default_bucketing(const Workload& workload, const DdpOptions& options, TorchVersion torch);
+Bucketing default_bucketing(const Workload& workload, const DdpOptions& options,
+                            TorchVersion torch);
 
 /// Buckets of the steady step under raw limits, whatever could be passed to get them.
-std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options, TorchVersion torch,
-                                  const std::vector<Bytes>& limits);
+std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options,
+                                  TorchVersion torch, const std::vector<Bytes>& limits);
 
 double mib(Bytes bytes);
 

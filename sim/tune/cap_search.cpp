@@ -72,7 +72,8 @@ class Tuner {
 
   /// DDPOptimizer's first limit must not be above its cap.
   BucketingSearch searched() const {
-    BucketingSearch search = search_bucketings(workload_, options_.ddp(), options_.torch, tuning_.caps);
+    BucketingSearch search =
+        search_bucketings(workload_, options_.ddp(), options_.torch, tuning_.caps);
     if (!cap_cuts(job_)) return search;
     for (Bucketing& bucketing : search.found) {
       const BucketCaps caps = caps_of(bucketing, options_.torch);
@@ -85,7 +86,8 @@ class Tuner {
 
   CurvePoint standard() const {
     Bucketing bucketing = default_bucketing(workload_, options_.ddp(), options_.torch);
-    const std::vector<Bucket> buckets = buckets_under(workload_, options_.ddp(), options_.torch, bucketing.limits);
+    const std::vector<Bucket> buckets =
+        buckets_under(workload_, options_.ddp(), options_.torch, bucketing.limits);
     const auto by_default = [&](const Job& job) {
       return with_buckets(job, buckets, BucketCaps{});
     };
@@ -406,13 +408,14 @@ class Tuner {
     // Seen in full, a cap's bucketing may still beat the cut.
     const Duration settable =
         best == kNone ? standard_.iteration : candidates[best].point.iteration;
-    const bool list =
-        has_bucket_cap_mb_list(options_.torch) && bucket_limits(options_.ddp(), options_.torch).rebuilt_from;
+    const bool list = has_bucket_cap_mb_list(options_.torch) &&
+                      bucket_limits(options_.ddp(), options_.torch).rebuilt_from;
     if (settable > time)
       result.best_partition = {std::move(cut), time, list, false};
     else if (best == kNone)
       result.best_partition = {
-          buckets_under(workload_, options_.ddp(), options_.torch, default_bucketing(workload_, options_.ddp(), options_.torch).limits),
+          buckets_under(workload_, options_.ddp(), options_.torch,
+                        default_bucketing(workload_, options_.ddp(), options_.torch).limits),
           settable, true, true};
     else
       result.best_partition = {candidates.buckets_of(best), settable, true, true};

@@ -9,8 +9,9 @@ namespace ddpsim {
 
 GradientRuns::GradientRuns(const Workload& workload, const DdpOptions& options,
                            TorchVersion torch) {
-  const std::vector<std::size_t> order =
-      bucket_limits(options, torch).rebuilt_from ? ready_order(workload) : definition_order(workload);
+  const std::vector<std::size_t> order = bucket_limits(options, torch).rebuilt_from
+                                             ? ready_order(workload)
+                                             : definition_order(workload);
   std::vector<std::vector<std::size_t>> kinds;
   const auto kind_of = [&](const Parameter& parameter) {
     return std::find_if(kinds.begin(), kinds.end(), [&](const std::vector<std::size_t>& kind) {

@@ -124,7 +124,8 @@ std::optional<RecordedJob> recorded_job(const Job& job) {
   }
   if (cannot_assign(workload)) return current;
   const DdpOptions options = with_recorded_hook(job.options().ddp(), with);
-  current.same_buckets = are(steady_buckets(workload, options, job.options().torch), with.collectives, options);
+  current.same_buckets =
+      are(steady_buckets(workload, options, job.options().torch), with.collectives, options);
   current.asked_otherwise = options.bucket_cap_mb || options.first_bucket_mb ||
                             !options.bucket_cap_mb_list.empty() || options.find_unused_parameters ||
                             options.static_graph;

@@ -17,7 +17,9 @@ TEST_CASE("real sweep: every option that changes what ranks do changes the diges
                     .output = {},
                     .command = {},
                     .digest = {}};
-  const auto options = [](Sweep& sweep) -> ReducerOptions& { return sweep.configurations[0].options; };
+  const auto options = [](Sweep& sweep) -> ReducerOptions& {
+    return sweep.configurations[0].options;
+  };
   const std::vector<std::function<void(Sweep&)>> changes = {
       [](Sweep&) {},
       [](Sweep& sweep) { sweep.workload.name = "other"; },

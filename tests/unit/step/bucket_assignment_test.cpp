@@ -76,7 +76,8 @@ Workload workload_of(const char* model_name) {
   return workload;
 }
 
-std::vector<std::int64_t> steady(const char* model, const DdpOptions& options, TorchVersion torch = {}) {
+std::vector<std::int64_t> steady(const char* model, const DdpOptions& options,
+                                 TorchVersion torch = {}) {
   return bytes_of(steady_buckets(workload_of(model), options, torch));
 }
 
