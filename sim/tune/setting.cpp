@@ -25,23 +25,26 @@ namespace ddpsim {
 namespace {
 
 template <typename Set>
-Change of_ddp(Set set) {
+Change of_options(Set set) {
   return [set](const Job& job) {
     SimulationOptions options = job.options();
-    set(options.ddp_to_set());
+    set(options);
     return job.with(std::move(options));
   };
+}
+
+template <typename Set>
+Change of_ddp(Set set) {
+  return of_options([set](SimulationOptions& options) { set(options.ddp_to_set()); });
 }
 
 /// In place of recorded ones, where today's are.
 template <typename Set>
 Change with_own_buckets(Set set) {
-  return [set](const Job& job) {
-    SimulationOptions options = job.options();
+  return of_options([set](SimulationOptions& options) {
     options.buckets.reset();
     set(options.ddp_to_set());
-    return job.with(std::move(options));
-  };
+  });
 }
 
 template <typename Set>
@@ -197,11 +200,7 @@ void add_accumulation(const Job& job, std::vector<Setting>& settings) {
     settings.push_back(
         {.name = fmt::format("accumulate {} under no_sync()", micro_batches),
          .change =
-             [=](const Job& job) {
-               SimulationOptions options = job.options();
-               options.accumulate = micro_batches;
-               return job.with(std::move(options));
-             },
+             of_options([=](SimulationOptions& options) { options.accumulate = micro_batches; }),
          .after = fmt::format("sync = lambda k: contextlib.nullcontext() if k % {} == {} "
                               "else model.no_sync()",
                               micro_batches, micro_batches - 1),
