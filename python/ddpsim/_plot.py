@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Protocol, Sequence
 
 from ._errors import Failure
 
@@ -112,10 +112,10 @@ def _kind(name: str) -> str:
 def _curve(answer: Drawn, axes: Axes) -> None:
     """The step by cap: a bucketing is a stretch of caps; today's step, the least gain to be seen, what is recommended."""
     tuned = answer.document
-    points = [point for point in tuned["curve"] if point["reachable"] and point.get("bucket_cap_mb") is not None]
+    today = "today" if tuned.get("today") else "default"
+    points = _with_first_bucket(tuned["curve"], tuned[today]["first_bucket_mb"])
     edges, steps = _stretches(points)
     axes.plot(edges, steps, color="C0", label="step by bucket_cap_mb")
-    today = "today" if tuned.get("today") else "default"
     today_us = tuned[today]["iteration_us"]
     axes.axhline(today_us * _MS, color="0.4", linestyle="--", label=today)
     chosen = tuned["recommended"]
@@ -153,6 +153,17 @@ def _curve(answer: Drawn, axes: Axes) -> None:
     axes.set_ylabel("step (ms)")
     axes.legend(fontsize="small")
     _title(axes, answer.verdict)
+
+
+def _with_first_bucket(curve: Iterable[Mapping[str, Any]], first_mb: float) -> list[Mapping[str, Any]]:
+    """Points that a cap alone reaches: their first bucket is as large as the cap, or as today's."""
+    return [
+        point
+        for point in curve
+        if point["reachable"]
+        and point.get("bucket_cap_mb") is not None
+        and point["first_bucket_mb"] in (point["bucket_cap_mb"], first_mb)
+    ]
 
 
 def _stretches(points: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:

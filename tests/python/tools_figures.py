@@ -59,6 +59,19 @@ class Figures(unittest.TestCase):
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
         self.assertIn("recommended: 5 MiB, with its interval", labels)
 
+    def test_of_a_curve_leave_other_first_buckets_out(self):
+        """PyTorch 2.4 lets the first bucket be set apart from the cap: each of its sizes has a curve of its own."""
+        answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.4")
+        drawn = list(answer.plot().lines[0].get_xdata())
+        alone = [
+            cap
+            for point in answer.curve
+            if point.first_bucket_mb in (point.bucket_cap_mb, answer.default.first_bucket_mb)
+            for cap in point.cap_range_mb
+        ]
+        self.assertEqual(len(drawn), len(alone))
+        self.assertTrue(drawn == sorted(alone))
+
     def test_of_a_step_show_every_span_in_its_place(self):
         answer = ddpsim.simulate("resnet50-v100-b32", "dgx1v")
         axes = answer.plot()
