@@ -81,22 +81,26 @@ void write_choice(JsonWriter& json, const std::optional<CollectiveChoice>& choic
   }
 }
 
+void write_begin(JsonWriter& json, const CollectiveResult& result) {
+  json.key("ready_us").time(result.ready);
+  json.key("launch_us").time(result.launch);
+  json.key("start_us").time(result.start);
+  json.key("last_arrival_us").time(result.last_arrival);
+}
+
 void write_bucket(JsonWriter& json, std::size_t index, const BucketResult& result) {
   json.begin_object();
   json.key("index").count(index);
   json.key("bytes").integer(result.bucket.bytes.count());
   json.key("parameter_indices").indices(result.bucket.parameters);
-  json.key("ready_us").time(result.ready);
-  json.key("launch_us").time(result.launch);
-  json.key("start_us").time(result.start);
-  json.key("last_arrival_us").time(result.last_arrival);
+  write_begin(json, result);
   json.key("last_rank").integer(result.last_rank);
   json.key("end_us").time(result.end);
   write_choice(json, result.choice);
   json.key("closed_by").string(name_of(result.bucket.closed_by));
   json.key("exposed_because").string_or_null(result.exposed_because);
-  if (result.on_the_wire != result.bucket.bytes)  // behind a compression hook
-    json.key("wire_bytes").integer(result.on_the_wire.count());
+  if (result.bytes != result.bucket.bytes)  // behind a compression hook
+    json.key("wire_bytes").integer(result.bytes.count());
   if (result.all_reduces.size() > 1) {
     json.key("all_reduce_bytes").begin_array();
     for (const Bytes size : result.all_reduces) json.integer(size.count());
@@ -110,10 +114,7 @@ void write_collective(JsonWriter& json, const CollectiveResult& result) {
   json.key("kind").string(name_of(result.kind));
   json.key("unit").string(result.unit);
   json.key("bytes").integer(result.bytes.count());
-  json.key("ready_us").time(result.ready);
-  json.key("launch_us").time(result.launch);
-  json.key("start_us").time(result.start);
-  json.key("last_arrival_us").time(result.last_arrival);
+  write_begin(json, result);
   json.key("end_us").time(result.end);
   json.key("phase").string(name_of(result.phase));
   write_choice(json, result.choice);

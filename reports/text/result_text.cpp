@@ -270,7 +270,7 @@ std::string averaging_line(const StepResult& step, int digits, const TerminalSty
 }
 
 std::string choice_text(const BucketResult& bucket, Backend backend) {
-  if (bucket.on_the_wire == Bytes()) return "not sent";
+  if (bucket.bytes == Bytes()) return "not sent";
   const std::optional<CollectiveChoice>& choice = bucket.choice;
   if (backend == Backend::gloo) return "ring";
   if (!choice) return "as recorded";

@@ -94,18 +94,13 @@ std::vector<BucketResult> describe_buckets(const PlannedStep& planned, const Exe
   described.results.reserve(buckets.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const BucketCollectives& all_reduces = planned.buckets[b];
-    BucketResult result{
-        .bucket = buckets[b],
-        .ready = compute.empty() ? TimePoint() : compute[planned.ready_operation[b]].end,
-        .launch = execution.ranks.front().host[planned.launch_operation[b]].end,
-        .start = {},
-        .last_arrival = {},
-        .end = {},
-        .choice = {},
-        .exposed_because = {},
-        .on_the_wire = {},
-        .all_reduces = all_reduces.sizes};
-    for (const Bytes size : all_reduces.sizes) result.on_the_wire += size;
+    BucketResult result;
+    result.bucket = buckets[b];
+    result.unit = fmt::format("bucket {}", b);
+    result.all_reduces = all_reduces.sizes;
+    for (const Bytes size : all_reduces.sizes) result.bytes += size;
+    if (!compute.empty()) result.ready = compute[planned.ready_operation[b]].end;
+    result.launch = execution.ranks.front().host[planned.launch_operation[b]].end;
     note_collectives(planned, execution, all_reduces, result);
     result.exposed_because = planned.hook_waits ? "backward waits for its communication hook"
                                                 : why_exposed(result, described, backward_end,

@@ -64,12 +64,12 @@ StepCounters step_counters(const std::vector<BucketResult>& buckets, const Job& 
   for (const BucketResult& bucket : buckets) {
     waiting.add(bucket.ready, bucket.start, 1);
     if (bucket.end <= bucket.last_arrival) continue;
-    const auto bytes = static_cast<double>(bucket.on_the_wire.count());
+    const auto bytes = static_cast<double>(bucket.bytes.count());
     const double seconds = (bucket.end - bucket.last_arrival).seconds();
     const auto transfer = [&](Sum& sum, double value) {
       sum.add(bucket.last_arrival, bucket.end, whole(value));
     };
-    in_flight.add(bucket.last_arrival, bucket.end, bucket.on_the_wire.count());
+    in_flight.add(bucket.last_arrival, bucket.end, bucket.bytes.count());
     transfer(bus_bandwidth, share * bytes / seconds);
     const LinkLoad* load = load_of(bucket, cluster);
     if (load == nullptr) continue;

@@ -195,9 +195,9 @@ inline std::string differences(const std::vector<BucketResult>& got,
     compare("start", got[b].start, expected[b].start);
     compare("last arrival", got[b].last_arrival, expected[b].last_arrival);
     compare("end", got[b].end, expected[b].end);
-    if (got[b].on_the_wire != expected[b].on_the_wire)
-      text += fmt::format("\nbucket {} carries {} bytes, expected {}", b,
-                          got[b].on_the_wire.count(), expected[b].on_the_wire.count());
+    if (got[b].bytes != expected[b].on_the_wire)
+      text += fmt::format("\nbucket {} carries {} bytes, expected {}", b, got[b].bytes.count(),
+                          expected[b].on_the_wire.count());
     if (got[b].exposed_because != expected[b].exposed_because)
       text += fmt::format("\nbucket {} because \"{}\", expected \"{}\"", b, got[b].exposed_because,
                           expected[b].exposed_because);

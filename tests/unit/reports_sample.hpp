@@ -39,33 +39,29 @@ inline StepResult step() {
                 .finalize = Duration::picoseconds(1'250'000'001),
                 .optimizer = 5_ms,
                 .stall = Duration::picoseconds(749'999'999)};
-  const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 12, 1_ms};
-  step.buckets.push_back({.bucket = {.parameters = {2},
-                                     .bytes = 1_MiB,
-                                     .limit = 512_KiB,
-                                     .closed_by = ClosedBy::limit},
-                          .ready = at(40_ms),
-                          .launch = at(41_ms),
-                          .start = at(42_ms),
-                          .last_arrival = at(43_ms),
-                          .last_rank = 3,
-                          .end = at(60_ms),
-                          .choice = ring,
-                          .exposed_because = "",
-                          .on_the_wire = 1_MiB});
-  step.buckets.push_back({.bucket = {.parameters = {1, 0},
-                                     .bytes = 2_MiB,
-                                     .limit = 25_MiB,
-                                     .closed_by = ClosedBy::end},
-                          .ready = at(90_ms),
-                          .launch = at(85_ms),
-                          .start = at(90.6_ms),
-                          .last_arrival = at(92_ms),
-                          .last_rank = 5,
-                          .end = at(93.6_ms),
-                          .choice = std::nullopt,
-                          .exposed_because = "its last gradient is the end of backward",
-                          .on_the_wire = 2_MiB});
+  step.buckets.resize(2);
+  BucketResult& first = step.buckets.front();
+  first.bucket = {
+      .parameters = {2}, .bytes = 1_MiB, .limit = 512_KiB, .closed_by = ClosedBy::limit};
+  first.bytes = 1_MiB;
+  first.ready = at(40_ms);
+  first.launch = at(41_ms);
+  first.start = at(42_ms);
+  first.last_arrival = at(43_ms);
+  first.last_rank = 3;
+  first.end = at(60_ms);
+  first.choice = CollectiveChoice{Algorithm::ring, Protocol::simple, 12, 1_ms};
+  BucketResult& second = step.buckets.back();
+  second.bucket = {
+      .parameters = {1, 0}, .bytes = 2_MiB, .limit = 25_MiB, .closed_by = ClosedBy::end};
+  second.bytes = 2_MiB;
+  second.ready = at(90_ms);
+  second.launch = at(85_ms);
+  second.start = at(90.6_ms);
+  second.last_arrival = at(92_ms);
+  second.last_rank = 5;
+  second.end = at(93.6_ms);
+  second.exposed_because = "its last gradient is the end of backward";
   step.optimizer_start = at(94.85_ms);
   step.optimizer_end = at(99.85_ms);
   step.events = 42;

@@ -36,7 +36,7 @@ BucketResult bucket(double ready, double start, double transfer, double end,
   result.last_arrival = at(Duration::microseconds(transfer));
   result.end = at(Duration::microseconds(end));
   if (algorithm) result.choice = CollectiveChoice{*algorithm, Protocol::simple, 2};
-  result.on_the_wire = Bytes(8'000'000);
+  result.bytes = Bytes(8'000'000);
   return result;
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("local SGD: buckets are divided in place and reduced within a node") {
   const StepResult step = step_with(local(all_costs()), workload(), in_node(), two_nodes());
   CHECK(step.buckets[0].start == small::at(167_us));
   CHECK(step.buckets[0].end == small::at(207_us));
-  CHECK(step.buckets[0].on_the_wire == 2'000'000_B);
+  CHECK(step.buckets[0].bytes == 2'000'000_B);
 
   const Job job(workload(), two_nodes(), local(free_of_costs()), AnalyticModel{});
   const Job node = job.within(1);
@@ -98,7 +98,7 @@ TEST_CASE("local SGD: without all-reduces of gradients nothing is sent in a step
   CHECK(step.times.communication == Duration());
   CHECK_FALSE(step.times.overlap);
   for (const BucketResult& bucket : step.buckets) {
-    CHECK(bucket.on_the_wire == Bytes());
+    CHECK(bucket.bytes == Bytes());
     CHECK(bucket.end == bucket.ready);
     CHECK(bucket.exposed_because.empty());
     CHECK_FALSE(bucket.choice);

@@ -67,7 +67,7 @@ TEST_CASE("PowerSGD: three all-reduces of a bucket, those of nothing left out") 
   matrices.options.ddp_to_set().power_sgd.matrix_approximation_rank = 2;
   const StepResult step = matrices.step();
   CHECK(step.buckets[0].all_reduces == std::vector<Bytes>{0_B, 8'000_B, 8'000_B});
-  CHECK(step.buckets[0].on_the_wire == 16'000_B);
+  CHECK(step.buckets[0].bytes == 16'000_B);
   CHECK(step.times.communication == 60_us);
   CHECK(all_reduce_sizes(Job(matrices.workload, matrices.cluster, matrices.options, FreeModel{})) ==
         step.buckets[0].all_reduces);

@@ -82,7 +82,7 @@ TEST_CASE("result document: what a setting adds") {
   context.trust.confidence.measure_next =
       NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf", "ddpsim calibrate"};
   SimulationResult result = sample::result();
-  result.step.buckets[0].on_the_wire = 512_KiB;
+  result.step.buckets[0].bytes = 512_KiB;
   const Json doc = result_of(result, context);
   CHECK(doc["compute_scale"] == 2);
   CHECK(doc["rank_slowdown"] == 1.05);

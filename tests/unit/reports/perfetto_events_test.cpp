@@ -54,19 +54,18 @@ Span span(Track track, const char* name, Duration start, Duration end,
 
 /// Ready at 20 us, launched at 22, started at 24, all there at 26, done at 40.
 BucketResult bucket() {
-  return {.bucket = {.parameters = {2, 1},
-                     .bytes = 3_MiB,
-                     .limit = 1_MiB,
-                     .closed_by = ClosedBy::limit},
-          .ready = at(20_us),
-          .launch = at(22_us),
-          .start = at(24_us),
-          .last_arrival = at(26_us),
-          .last_rank = 5,
-          .end = at(40_us),
-          .choice = CollectiveChoice{Algorithm::tree, Protocol::ll128, 12},
-          .exposed_because = "late",
-          .on_the_wire = 3_MiB};
+  BucketResult one;
+  one.bucket = {.parameters = {2, 1}, .bytes = 3_MiB, .limit = 1_MiB, .closed_by = ClosedBy::limit};
+  one.bytes = 3_MiB;
+  one.ready = at(20_us);
+  one.launch = at(22_us);
+  one.start = at(24_us);
+  one.last_arrival = at(26_us);
+  one.last_rank = 5;
+  one.end = at(40_us);
+  one.choice = CollectiveChoice{Algorithm::tree, Protocol::ll128, 12};
+  one.exposed_because = "late";
+  return one;
 }
 
 Timeline step() {

@@ -56,7 +56,7 @@ TEST_CASE("paper wire: gradients of the hook's own type are divided, not cast") 
                                    .finalize = 5_us,
                                    .optimizer = 30_us,
                                    .stall = 3_us}) == "");
-  CHECK(result.buckets[1].on_the_wire == 4'000'000_B);
+  CHECK(result.buckets[1].bytes == 4'000'000_B);
 }
 
 TEST_CASE("paper wire: a hook's casts wait for the host that launches them") {

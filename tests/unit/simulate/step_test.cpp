@@ -478,16 +478,16 @@ TEST_CASE("step: small buckets may travel as they are, divided like the others")
     return simulate(Job(workload, cluster, options, taking({30_us, 30_us}))).step;
   };
   const StepResult all = step_from(0);
-  CHECK(all.buckets[1].on_the_wire == 500'000_B);
+  CHECK(all.buckets[1].bytes == 500'000_B);
   const StepResult large = step_from(1);
-  CHECK(large.buckets[0].on_the_wire == 2'000'000_B);
-  CHECK(large.buckets[1].on_the_wire == 1'000'000_B);
+  CHECK(large.buckets[0].bytes == 2'000'000_B);
+  CHECK(large.buckets[1].bytes == 1'000'000_B);
   // Of 1 MB: copied 2, cast 1.5 and divided 1; divided 2.
   CHECK(all.times.copies_in - large.times.copies_in == Duration::microseconds(0.5));
   CHECK(all.times.finalize - large.times.finalize == Duration::microseconds(1.5));
   // From 4 MB on, and from a byte more.
-  CHECK(step_from(4'000'000.0 / 1048576).buckets[0].on_the_wire == 2'000'000_B);
-  CHECK(step_from(4'000'001.0 / 1048576).buckets[0].on_the_wire == 4'000'000_B);
+  CHECK(step_from(4'000'000.0 / 1048576).buckets[0].bytes == 2'000'000_B);
+  CHECK(step_from(4'000'001.0 / 1048576).buckets[0].bytes == 4'000'000_B);
   CHECK_FALSE(unsupported(options.ddp(), options.torch));
   options.ddp_to_set().comm_hook = CommHook::power_sgd;
   options.ddp_to_set().comm_hook_min_mb = 0.5;

@@ -34,18 +34,13 @@ struct CollectiveResult {
   std::optional<CollectiveChoice> choice;
 };
 
-struct BucketResult {
+/// The all-reduces of a bucket as one: from the start of the first to the end of the last; `bytes` are fewer than the bucket's
+/// behind a compression hook.
+struct BucketResult : CollectiveResult {
   Bucket bucket;
-  TimePoint ready;         ///< last gradient of the bucket written
-  TimePoint launch;        ///< host has enqueued the collective
-  TimePoint start;         ///< the kernel runs on this rank
-  TimePoint last_arrival;  ///< the last rank's kernel runs: transfer begins
   int last_rank = 0;
-  TimePoint end;
-  std::optional<CollectiveChoice> choice;
-  std::string exposed_because;  ///< empty when the bucket is hidden behind backward compute
-  Bytes on_the_wire;            ///< what its all-reduces carry: fewer behind a compression hook
-  std::vector<Bytes> all_reduces{};  ///< each of them, in order; start to end holds them all
+  std::string exposed_because;       ///< empty when the bucket is hidden behind backward compute
+  std::vector<Bytes> all_reduces{};  ///< of each of them, in order
 };
 
 /// iteration = forward + backward + sync_batchnorm + slowest_gpu + unexplained + exposed_communication + finalize + optimizer +
