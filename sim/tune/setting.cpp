@@ -345,7 +345,8 @@ std::vector<Setting> settings_of(const Job& job) {
 }
 
 std::optional<Setting> partial_cast_setting(const Job& job, CommHook hook) {
-  if (job.options().ddp().comm_hook != CommHook::none) return std::nullopt;
+  if (!uses_reducer(job.options().scheme) || job.options().ddp().comm_hook != CommHook::none)
+    return std::nullopt;
   std::vector<Bytes> sizes;
   for (const Bucket& bucket : buckets_of(job)) sizes.push_back(bucket.bytes);
   std::ranges::sort(sizes);
