@@ -2,9 +2,9 @@
 // What compiling makes of the order of gradients is in the recording (compiled.hpp).
 
 #include "compiled.hpp"
-#include "python_reducer.hpp"
 #include "reducer.hpp"
 #include "reducer_schemes.hpp"
+#include "schedules.hpp"
 
 namespace ddpsim {
 namespace {

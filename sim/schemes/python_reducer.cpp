@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "python_reducer.hpp"
+#include "schedules.hpp"
 #include "scheme_writer.hpp"
 
 namespace ddpsim {

@@ -32,9 +32,9 @@
 
 #include "gradient_buckets.hpp"
 #include "offload_costs.hpp"
+#include "schedules.hpp"
 #include "scheme_writer.hpp"
 #include "unit_sizes.hpp"
-#include "zero_stages.hpp"
 
 namespace ddpsim {
 namespace {

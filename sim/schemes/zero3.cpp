@@ -30,10 +30,10 @@
 #include "gradient_buckets.hpp"
 #include "offload_costs.hpp"
 #include "process_groups.hpp"
+#include "schedules.hpp"
 #include "scheme_writer.hpp"
 #include "unit_sizes.hpp"
 #include "zero3_modules.hpp"
-#include "zero_stages.hpp"
 
 namespace ddpsim {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "advice.hpp"
 #include "advice_by_version.hpp"
+#include "ddp_settings.hpp"
 #include "ddpsim/sim/engine/parallel.hpp"
 #include "ddpsim/sim/memory/memory.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"
@@ -21,9 +22,9 @@
 namespace ddpsim {
 namespace {
 
-/// Of what can be measured: another lever must add so much to a combination, as a second number must to a cap.
+/// Of what can be measured: another setting must add so much to a combination, as a second number must to a cap.
 constexpr double kEarnsItsPlace = 0.25;
-/// Combinations with a lever that changes numerics, for the best of each kind.
+/// Combinations with a setting that changes numerics, for the best of each kind.
 constexpr std::size_t kMostWithNumerics = 5;
 
 Job steady(const Job& job) {
@@ -32,7 +33,7 @@ Job steady(const Job& job) {
   return job.with(std::move(options));
 }
 
-/// "NCCL_ALGO", "accumulate": levers of one kind exclude each other.
+/// "NCCL_ALGO", "accumulate": settings of one kind exclude each other.
 std::string kind_of(const Setting& setting) {
   return setting.name.substr(0, setting.name.find_first_of("= "));
 }

@@ -51,6 +51,7 @@ Setting fused() {
 
 std::vector<Setting> host_settings(const Job& job) {
   std::vector<Setting> settings;
+  if (!uses_reducer(job.options().scheme)) return settings;
   const TorchVersion torch = job.options().torch;
   const PartTimes& waits = job.workload().launch_waits;
   const bool passes = waits.forward + waits.backward > Duration();

@@ -10,16 +10,14 @@
 #include <variant>
 #include <vector>
 
+#include "ddp_settings.hpp"
+
 namespace ddpsim {
 namespace {
 
 template <typename Of, typename Set>
 Change of_scheme(Set set) {
-  return [set](const Job& job) {
-    SimulationOptions options = job.options();
-    set(std::get<Of>(options.scheme));
-    return job.with(std::move(options));
-  };
+  return of_options([set](SimulationOptions& options) { set(std::get<Of>(options.scheme)); });
 }
 
 std::string python(bool value) {
@@ -32,13 +30,13 @@ struct Call {
   std::vector<std::string> imports = {};
 };
 
-/// Levers of one library, in the order they are to be listed.
+/// Settings of one library, in the order they are to be listed.
 template <typename Of>
 class Settings {
  public:
   Settings(const Of& current, Call call) : current_(current), call_(std::move(call)) {}
 
-  /// `name` as --scheme takes it, `argument` as the library does. What is in force is no lever.
+  /// `name` as --scheme takes it, `argument` as the library does. What is in force is no setting.
   template <typename Set>
   void add(const std::string& name, const std::string& argument, Set set,
            const std::string& note = "", const std::vector<std::string>& imports = {}) {
@@ -78,7 +76,7 @@ constexpr const char* kBlocks =
     "block for blocks in model.modules() if isinstance(blocks, torch.nn.ModuleList) for block in "
     "blocks";
 
-/// Units by other policies than today's; `add(name, policy)` makes each a lever.
+/// Units by other policies than today's; `add(name, policy)` makes each a setting.
 template <typename Add>
 void add_wraps(const Add& add) {
   using By = WrapPolicy::By;
@@ -289,9 +287,10 @@ struct OfScheme {
     return settings.take();
   }
 
+  /// Those of DDP's reducer; none of the schemes that have none.
   template <typename Other>
-  std::vector<Setting> operator()(const Other& /*today*/) const {
-    return {};
+  std::vector<Setting> operator()(const Other& /*current*/) const {
+    return uses_reducer(job.options().scheme) ? ddp_settings(job) : std::vector<Setting>();
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gain.hpp"
@@ -32,26 +33,27 @@ struct Setting {
   /// The recorded trainer waited so long; how much of it the GPU stood still, its launches hide.
   Duration may_save = {};
   /// Of another scheme than DDP what `argument` goes to, where "{}" stands: "FullyShardedDataParallel(model, {})". Where "{mesh}"
-  /// stands, the argument of that name goes alone. A lever without an argument replaces the call of those that have one.
+  /// stands, the argument of that name goes alone. A setting without an argument replaces the call of those that have one.
   std::string call = {};
   /// Statements of Python that the line needs: a user's script imports torch, torch.distributed and DistributedDataParallel.
   std::vector<std::string> imports = {};
 };
+
+/// `set` changes the options of a job.
+template <typename Set>
+Change of_options(Set set) {
+  return [set](const Job& job) {
+    SimulationOptions options = job.options();
+    set(options);
+    return job.with(std::move(options));
+  };
+}
 
 /// Whether this job's PyTorch, NCCL and cluster can run it with the options it has. What fails today already is no reason.
 bool is_possible(const Job& job, const Job& current);
 
 /// Those that this job's PyTorch, NCCL and cluster can take and that are not in force, but for caps.
 std::vector<Setting> settings_of(const Job& job);
-
-/// A hook that casts, for the larger of this job's buckets alone: from that size on under which the step is shortest.
-/// Absent where none is shorter than with all of them cast, or another hook is in force.
-std::optional<Setting> partial_cast_setting(const Job& job, CommHook hook);
-
-/// These bucket sizes, in launch order, as bucket_cap_mb_list. Absent where no list gives them, or a long one.
-std::optional<Setting> cap_list_setting(const Job& job, const std::vector<Bucket>& buckets);
-/// What `tune` recommends for this job.
-Setting cap_setting(const Recommendation& recommended);
 
 /// All of them at once, to paste, imports first: "from … import …; model = DistributedDataParallel(model, …);
 /// model.register_comm_hook(…)". NCCL's variables alone are a line of shell, "export NCCL_ALGO=Tree".

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "ddp_settings.hpp"
 #include "ddpsim/sim/memory/memory.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"

@@ -1,4 +1,4 @@
-// DeepSpeed's ZeRO, whatever the stage: what of it is to be known beside its schedules (zero12.cpp, zero3.cpp).
+// DeepSpeed's ZeRO beside its schedules (zero12.cpp, zero3.cpp): what a rank keeps, what changes and what is refused.
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 
 #include "cannot_wrap.hpp"
 #include "process_groups.hpp"
+#include "schedules.hpp"
 #include "schemes.hpp"
-#include "zero_stages.hpp"
 
 namespace ddpsim {
 namespace {
