@@ -20,13 +20,11 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
 
 bool has_step(const DiffSide& side) {
   if (!side.steps.empty()) return true;
-  const auto breakdown = side.workload ? step_breakdown(*side.workload) : std::nullopt;
-  return breakdown && breakdown->step > Duration();
+  return side.recorded_step && side.recorded_step->step > Duration();
 }
 
 StepBreakdown breakdown_of(const DiffSide& side) {
-  std::optional<StepBreakdown> breakdown;
-  if (side.workload) breakdown = step_breakdown(*side.workload);
+  const std::optional<StepBreakdown>& breakdown = side.recorded_step;
   if (!side.steps.empty())
     return breakdown && breakdown->parts_known ? with_unprofiled(*breakdown, side.steps)
                                                : step_alone(side.steps);

@@ -111,9 +111,7 @@ std::vector<std::string> kinds_of(const Evidence& side, const Evidence& other, b
 
 std::vector<std::string> parts_not_told(const DiffSide& before, const DiffSide& after) {
   const auto tells = [](const DiffSide& side) {
-    if (!side.workload) return false;
-    const auto breakdown = step_breakdown(*side.workload);
-    return breakdown && breakdown->parts_known;
+    return side.recorded_step && side.recorded_step->parts_known;
   };
   std::string who;
   if (!tells(before)) who = "OLD";

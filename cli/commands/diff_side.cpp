@@ -114,6 +114,7 @@ class SideReader {
     std::error_code error;
     if (!recordings.empty() && !std::filesystem::is_directory(recordings.front(), error))
       side_.kernels = read_kernel_times(recordings.front());
+    if (side_.workload) side_.recorded_step = step_breakdown(*side_.workload);
     side_.evidence = read_evidence(texts_);
     side_.warnings.insert(side_.warnings.end(), side_.evidence.warnings.begin(),
                           side_.evidence.warnings.end());

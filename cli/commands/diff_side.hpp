@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/calibrate/logs/all_reduce_changes.hpp"
+#include "ddpsim/diagnose/diff/step_parts.hpp"
 #include "ddpsim/diagnose/evidence/evidence.hpp"
 #include "ddpsim/reports/difference_report.hpp"
 #include "ddpsim/sim/values/workload.hpp"
@@ -16,12 +17,13 @@ namespace ddpsim {
 
 struct DiffSide {
   DifferenceSide shown;
-  std::optional<Workload> workload;      ///< of a recording
-  std::vector<JoinedCollective> joined;  ///< of several ranks' traces
-  std::vector<Duration> steps;           ///< of step times alone
-  std::vector<LoggedAllReduces> logs;    ///< of nccl-tests, each of another job shape or setting
-  std::optional<KernelTimes> kernels;    ///< of the first trace given
-  Evidence evidence;                     ///< of its logs, environments and machines
+  std::optional<Workload> workload;            ///< of a recording
+  std::vector<JoinedCollective> joined;        ///< of several ranks' traces
+  std::optional<StepBreakdown> recorded_step;  ///< parts of the workload's, as recorded
+  std::vector<Duration> steps;                 ///< of step times alone
+  std::vector<LoggedAllReduces> logs;  ///< of nccl-tests, each of another job shape or setting
+  std::optional<KernelTimes> kernels;  ///< of the first trace given
+  Evidence evidence;                   ///< of its logs, environments and machines
   std::vector<std::string> warnings;
 };
 

@@ -14,11 +14,11 @@ namespace ddpsim {
 namespace {
 
 /// How long counted collectives transfer and wait, and how much of that is hidden.
-void note_communication(const PlannedStep& planned, const Execution& execution,
+void note_communication(const Execution& execution, const std::vector<std::uint32_t>& counted,
                         const StreamParts& parts, StepTimes& times) {
   std::vector<Interval> transfers;
   std::vector<Interval> waits;
-  for (const std::uint32_t index : counted_collectives(planned)) {
+  for (const std::uint32_t index : counted) {
     const CollectiveTime& collective = execution.collectives[index];
     transfers.push_back({collective.last_arrival, collective.end});
     waits.push_back({collective.starts.front(), collective.last_arrival});
@@ -69,16 +69,19 @@ StepTimes attribute_step(const PlannedStep& planned, const Execution& execution,
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
   const std::vector<CollectiveInterval> intervals = collective_intervals(planned, execution, job);
-  StreamParts parts(planned, execution, intervals);
+  const std::vector<std::uint32_t> counted = counted_collectives(planned);
+  StreamParts parts(planned, execution, counted, intervals);
   StreamCauses causes(intervals);
   for (std::size_t i = 0; i < program.size(); ++i) {
+    DDPSIM_ASSERT(i == 0 || operations[i].start == operations[i - 1].end,
+                  "operations of a stream follow one another without a gap", i);
     // Another rank may begin before this one.
     const OperationTime time{std::max(operations[i].start, TimePoint()), operations[i].end};
     parts.add(program[i], time);
     causes.add(program[i], time);
   }
   StepTimes times = parts.times();
-  note_communication(planned, execution, parts, times);
+  note_communication(execution, counted, parts, times);
   if (planned.host) times.host = planned.host->step;
   note_neighbours(planned, job, times);
   times.iteration = times.forward + times.backward + times.sync_batchnorm +

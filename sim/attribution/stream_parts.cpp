@@ -58,9 +58,10 @@ std::vector<Interval> host_copies(const std::vector<CollectiveInterval>& interva
 }
 
 /// While a counted collective's kernel is on rank 0, waiting or transferring.
-std::vector<Interval> resident(const PlannedStep& planned, const Execution& execution) {
+std::vector<Interval> resident(const Execution& execution,
+                               const std::vector<std::uint32_t>& counted) {
   std::vector<Interval> kernels;
-  for (const std::uint32_t index : counted_collectives(planned)) {
+  for (const std::uint32_t index : counted) {
     const CollectiveTime& collective = execution.collectives[index];
     kernels.push_back({collective.starts.front(), collective.end});
   }
@@ -70,11 +71,12 @@ std::vector<Interval> resident(const PlannedStep& planned, const Execution& exec
 }  // namespace
 
 StreamParts::StreamParts(const PlannedStep& planned, const Execution& execution,
+                         const std::vector<std::uint32_t>& counted,
                          const std::vector<CollectiveInterval>& intervals)
     : planned_(planned),
       backward_end_(
           end_of_backward(planned.schedule.ranks.front().compute, execution.ranks.front().compute)),
-      resident_(resident(planned, execution)),
+      resident_(resident(execution, counted)),
       host_copies_(host_copies(intervals)) {}
 
 void StreamParts::add(const Operation& operation, const OperationTime& time) {

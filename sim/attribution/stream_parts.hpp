@@ -13,7 +13,9 @@ namespace ddpsim {
 class StreamParts {
  public:
   /// `intervals`: what other streams do meanwhile (collective_intervals).
+  /// `counted`: counted_collectives.
   StreamParts(const PlannedStep& planned, const Execution& execution,
+              const std::vector<std::uint32_t>& counted,
               const std::vector<CollectiveInterval>& intervals);
 
   void add(const Operation& operation, const OperationTime& time);
