@@ -98,7 +98,8 @@ TEST_CASE(
 TEST_CASE("ZeroRedundancyOptimizer: overlapped, a rank holds the state of the buckets it steps") {
   SimulationOptions all = options(ZeroRedundancy{});
   all.optimizer.kind = Optimizer::adam;
-  const auto state = [&](const ZeroRedundancy& scheme, int ranks) {
+  const auto state = [&](ZeroRedundancy scheme, int ranks) {
+    scheme.ddp = all.ddp();
     all.scheme = scheme;
     return peak_memory(Job(layered(), small::node(ranks), all, FreeModel{})).parts.optimizer;
   };

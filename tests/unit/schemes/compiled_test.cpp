@@ -120,7 +120,7 @@ TEST_CASE("compiled: DDPOptimizer's pieces give their gradients at their ends") 
         "\n2: ready 300, 300 to 350"
         "\n1: ready 300, 350 to 400");
   SimulationOptions eager = compiled(kCut);
-  eager.scheme = Ddp();
+  eager.scheme = Ddp{.ddp = eager.ddp()};
   CHECK(buckets_of(step_of(eager)) ==
         "\n3: ready 240, 240 to 290"
         "\n2: ready 300, 300 to 350");
@@ -134,7 +134,7 @@ TEST_CASE("compiled: compute is what it was, whatever is compiled, copied or acc
       all.ddp_to_set().bucket_cap_mb = 2;
       all.accumulate = accumulate;
       const StepTimes eager = paper::step_with(all).times;
-      all.scheme = scheme;
+      all.scheme = Compiled{.optimize_ddp = scheme.optimize_ddp, .ddp = all.ddp()};
       const StepTimes times = paper::step_with(all).times;
       CHECK(times.backward_compute == eager.backward_compute);
       CHECK(times.forward == eager.forward);
@@ -149,7 +149,7 @@ TEST_CASE("compiled: where every operation is a piece the step is DDP's own") {
     all.torch = {2, 4};
     all.ddp_to_set().first_bucket_mb = 0;
     const StepResult cut = step_of(all);
-    all.scheme = Ddp();
+    all.scheme = Ddp{.ddp = all.ddp()};
     const StepResult eager = step_of(all);
     if (cap == 0) CHECK(buckets_of(cut) == buckets_of(eager));
     CHECK(cut.times.iteration >= eager.times.iteration);

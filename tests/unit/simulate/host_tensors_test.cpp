@@ -193,7 +193,7 @@ TEST_CASE(
     "host tensors: what launches ZeroRedundancyOptimizer's broadcasts is no part of backward") {
   SimulationOptions options = small::bare();
   options.ddp_to_set().bucket_cap_mb = 100;
-  options.scheme = ZeroRedundancy{};
+  options.scheme = ZeroRedundancy{.ddp = options.ddp()};
   const StepTimes before = simulate_times(job_of(kThree, options, host_links()));
   options.costs.host_launch = 20_us;
   const StepTimes after = simulate_times(job_of(kThree, options, host_links()));
