@@ -27,11 +27,12 @@ void add_groups(const Scheme& scheme, const Cluster& cluster, std::vector<GroupS
   for (const int ranks : groups_of(scheme, cluster.gpus_per_host())) {
     if (ranks < of_node) {
       groups.push_back({1, ranks});
-      groups.push_back({cluster.nodes, std::max(of_node / ranks, 1)});
+      groups.push_back({GroupSize::kAllNodes, std::max(of_node / ranks, 1)});
     } else {
       const int nodes = std::max(ranks / of_node, 1);
       groups.push_back({nodes});
-      groups.push_back({std::max(cluster.nodes / nodes, 1), 1});
+      groups.push_back(
+          {nodes == 1 ? GroupSize::kAllNodes : std::max(cluster.nodes / nodes, 1), 1});
     }
   }
 }

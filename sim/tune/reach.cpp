@@ -13,6 +13,7 @@
 #include "ddpsim/sim/values/possible_versions.hpp"
 #include "measure_next.hpp"
 #include "measured_sizes.hpp"
+#include "reducer_schemes.hpp"
 #include "setting.hpp"
 #include "uncertainty.hpp"
 
@@ -71,6 +72,10 @@ std::vector<std::pair<std::string, Job>> neighbours_of(const Job& job) {
     if (!can_select_algorithm(job.cluster(), nccl_of(model)->tuning)) continue;
     found.emplace_back(fmt::format("with NCCL {}", to_string(version)), job.with(std::move(model)));
   }
+  // Groups of several nodes do not always divide another number of nodes.
+  std::erase_if(found, [](const auto& near) {
+    return scheme_rules(near.second).cannot_simulate(near.second).has_value();
+  });
   return found;
 }
 

@@ -1,6 +1,7 @@
 // A CLUSTER argument -> sealed cluster: a bundled name, a cluster file, or the one-line form.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,10 @@ namespace ddpsim {
 
 /// Of a process group: so many GPUs of so many nodes, as NCCL counts nodes (Cluster::nodes).
 struct GroupSize {
-  int nodes = 1;
+  /// However many the cluster has, or its neighbours with other numbers of nodes (Cluster::near).
+  static constexpr int kAllNodes = std::numeric_limits<int>::max();
+
+  int nodes = 1;  ///< at most those of the cluster
   std::optional<int> gpus_per_node = {};  ///< absent: all of them
   bool operator==(const GroupSize&) const = default;
   // libc++ of the WebAssembly build has no three-way comparison of optional values.
