@@ -11,6 +11,7 @@
 #include "cost_lines.hpp"
 #include "ddpsim/reports/mix_report.hpp"
 #include "figure_words.hpp"
+#include "job_words.hpp"
 #include "mix_lines.hpp"
 #include "text_layout.hpp"
 

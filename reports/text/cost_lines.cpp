@@ -11,6 +11,7 @@
 
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "job_words.hpp"
 #include "speedup_lines.hpp"
 #include "text_layout.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "ddpsim/sim/values/data_loader.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
+#include "job_words.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
