@@ -33,27 +33,57 @@ struct TuneArguments {
   int threads = 0;
 };
 
-int run(const TuneArguments& arguments, TypedLine typed) {
+/// A first bucket beside a cap may be unreachable, which the curve says point by point: caps to be tried are not checked here.
+void require_tunable(const BuiltJob& loaded, bool caps_given) {
+  const SimulationOptions& options = loaded.job.options();
+  DdpOptions ddp = options.ddp();
+  if (caps_given) ddp.bucket_cap_mb.reset();
+  require_supported(ddp, options.torch);
+  if (!ddp.bucket_cap_mb_list.empty())
+    throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
+  require_simulatable(loaded);
+  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
+}
+
+/// The best other setting, where it saves more than the cap. A cap that must be measured first may save as much for all that is
+/// known.
+std::optional<AdviceRow> better_setting(const BuiltJob& loaded, const TuneOptions& tuning,
+                                        const Recommendation& cap) {
+  std::optional<AdviceRow> setting =
+      best_setting(loaded.job, {.tuning = tuning, .memory = loaded.memory});
+  const Gain named = cap.measure_first ? cap.measure_first->gain : cap.gain;
+  if (setting &&
+      (setting->expected <= cap.expected + cap.measurable || setting->gain.value <= named.value))
+    setting.reset();
+  return setting;
+}
+
+/// `typed`, with the caps recommended.
+std::string simulate_command(TypedLine typed, const Recommendation& recommended) {
+  const auto text = [](std::optional<double> mb) {
+    return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
+  };
+  typed.set("--bucket-cap-mb", text(recommended.bucket_cap_mb));
+  typed.set("--first-bucket-mb", text(recommended.first_bucket_mb));
+  typed.drop("--measured-step");  // of today's setting, not of that one
+  typed.set("--timeline", "step.pftrace");
+  return typed.for_command("simulate");
+}
+
+int run(const TuneArguments& arguments, const TypedLine& typed) {
   TuneOptions tuning;
   if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
   tuning.threads = arguments.threads;
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   BuiltJob loaded = build_job(job_request(arguments.job, typed));
-  if (!uses_reducer(loaded.job.options().scheme)) {
+  const Job& job = loaded.job;
+  if (!uses_reducer(job.options().scheme)) {
     if (arguments.caps)
       throw UsageError(fmt::format("--caps: --scheme {} has no buckets of DistributedDataParallel",
-                                   name_of(loaded.job.options().scheme)));
+                                   name_of(job.options().scheme)));
     return advise_scheme(loaded, typed, arguments.output, arguments.threads, "tune");
   }
-  const Job& job = loaded.job;
-  // A first bucket beside a cap may be unreachable; the curve says so point by point.
-  DdpOptions without_caps = job.options().ddp();
-  if (!tuning.caps.empty()) without_caps.bucket_cap_mb.reset();
-  require_supported(without_caps, job.options().torch);
-  if (!job.options().ddp().bucket_cap_mb_list.empty())
-    throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
-  require_simulatable(loaded);
-  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
+  require_tunable(loaded, !tuning.caps.empty());
   const PeakMemory memory = require_memory(loaded);
 
   Trust& trust = loaded.trust;
@@ -63,44 +93,26 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   tuning.progress = &progress;
   TuneResult result = tune(job, tuning);
   std::string no_cap_because = why_no_cap(job);
-  if (!no_cap_because.empty()) {
-    result.recommended = {};  // no point of the curve is marked, no command hinted at
-  }
+  // Then no point of the curve is marked, and no command hinted at.
+  if (!no_cap_because.empty()) result.recommended = {};
   if (!result.left_out.empty()) trust.warnings.add(result.left_out);
-  std::optional<AdviceRow> setting = best_setting(job, {.tuning = tuning, .memory = loaded.memory});
-  const Recommendation& cap = result.recommended;
-  // A cap that must be measured first may save as much for all that is known.
-  const Gain named = cap.measure_first ? cap.measure_first->gain : cap.gain;
-  if (setting &&
-      (setting->expected <= cap.expected + cap.measurable || setting->gain.value <= named.value))
-    setting.reset();
+  std::optional<AdviceRow> setting = better_setting(loaded, tuning, result.recommended);
   const StepTimes times = simulate_times(measured);
   trust.confidence = assess(measured, times, trust.replay, std::nullopt, arguments.threads);
-  const std::string again = typed.for_command("tune");
-  const auto text = [](std::optional<double> mb) {
-    return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
-  };
-  const bool cap_is_best = result.recommended.set && !setting;
-  if (cap_is_best) {
-    typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
-    typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
-    typed.drop("--measured-step");  // of today's setting, not of that one
-    typed.set("--timeline", "step.pftrace");
-  }
-  const TuneReport report{
-      .context = context_of(loaded),
-      .result = std::move(result),
-      .step = reported_step(measured, times),
-      .no_cap_because = std::move(no_cap_because),
-      .better_setting = std::move(setting),
-      .next_command = cap_is_best
-                          ? typed.for_command("simulate")
-                          : next_or_measure(job, typed, "tune", typed.for_command("advise"))};
+  std::string next = result.recommended.set && !setting
+                         ? simulate_command(typed, result.recommended)
+                         : next_or_measure(job, typed, "tune", typed.for_command("advise"));
+  const TuneReport report{.context = context_of(loaded),
+                          .result = std::move(result),
+                          .step = reported_step(measured, times),
+                          .no_cap_because = std::move(no_cap_because),
+                          .better_setting = std::move(setting),
+                          .next_command = std::move(next)};
   deliver({.json = [&] { return tune_json(report); },
            .text = [&](const TerminalStyle& style) { return tune_text(report, style); },
            .csv = [&] { return tune_csv(report.result); },
            .plot = [&] { return tune_svg(report); },
-           .command = again,
+           .command = typed.for_command("tune"),
            .documents =
                [&] {
                  std::vector<ReportDocument> all =

@@ -5,7 +5,7 @@
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/ddp/changed_numerics.hpp"
 #include "ddpsim/sim/step/compute_speed.hpp"
-#include "elastic_lines.hpp"
+#include "elastic_json.hpp"
 #include "error_source.hpp"
 #include "json_parts.hpp"
 #include "report_lines.hpp"

@@ -2,7 +2,7 @@
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/values/launch_cost.hpp"
-#include "elastic_lines.hpp"
+#include "elastic_json.hpp"
 #include "epoch_lines.hpp"
 #include "job_words.hpp"
 #include "json_parts.hpp"

@@ -1,9 +1,8 @@
-// A long run whose nodes fail: in words, and as a part of a document.
+// A long run whose nodes fail, in words.
 #pragma once
 
 #include <string>
 
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {
@@ -17,8 +16,5 @@ std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& sty
 /// One line, of one candidate of several.
 std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
                          const TerminalStyle& style);
-
-/// The key "elastic" and its object; nothing where there is none.
-void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic);
 
 }  // namespace ddpsim
