@@ -97,6 +97,25 @@ std::optional<ElasticQuestion> run_question(const SimulateArguments& arguments) 
   return elastic_question(arguments.elastic, arguments.failures, nullptr);
 }
 
+/// What the step would take if no rank differed. Absent where none does, and of a first step, whose buckets are not rebuilt yet and
+/// which differs for other reasons as well.
+std::optional<Duration> step_if_alike(const Job& steady, const RankVariation& asked,
+                                      const SimulationResult& result) {
+  const bool settled = result.statistics || result.iterations.empty();
+  if (asked.empty() || !settled) return std::nullopt;
+  SimulationOptions alike = steady.options();
+  alike.variation = {};
+  return simulate_times(steady.with(std::move(alike))).iteration;
+}
+
+/// Whether fewer iterations were simulated than asked for, which is then a warning.
+bool is_interrupted(const SimulationResult& result, int asked, Warnings& warnings) {
+  const auto done = static_cast<int>(result.iterations.size());
+  if (done < asked)
+    warnings.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done, asked));
+  return done < asked;
+}
+
 int run(const SimulateArguments& arguments, TypedLine typed) {
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   const std::optional<ElasticQuestion> run_asked = run_question(arguments);
@@ -117,19 +136,8 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
   const StepTimes predicted =
       arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
-  // A first step, whose buckets are not rebuilt yet, differs for other reasons as well.
-  const bool settled = result.statistics || result.iterations.empty();
-  std::optional<Duration> iteration_if_alike;
-  if (!job.options().variation.empty() && settled) {
-    SimulationOptions alike = steady.options();
-    alike.variation = {};
-    iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
-  }
-  const auto done = static_cast<int>(result.iterations.size());
-  const bool interrupted = done < job.options().iterations;
-  if (interrupted)
-    trust.warnings.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
-                                        job.options().iterations));
+  const std::optional<Duration> if_alike = step_if_alike(steady, job.options().variation, result);
+  const bool interrupted = is_interrupted(result, job.options().iterations, trust.warnings);
   trust.confidence = assess(steady, predicted, trust.replay, otherwise(trust), 0);
   ReportedStep step = reported_step(steady, predicted);
   if (arguments.job.iterations > 0) {
@@ -151,7 +159,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
       .result = std::move(result),
       .step = step,
       .memory = memory,
-      .iteration_if_alike = iteration_if_alike,
+      .iteration_if_alike = if_alike,
       .measured = std::move(difference),
       .elastic = std::move(elastic),
       .next_command = next_or_measure(

@@ -11,6 +11,7 @@
 #include "ddpsim/jobs/measured_step.hpp"
 #include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/models/model_flops.hpp"
+#include "job_report.hpp"
 
 namespace ddpsim {
 namespace {
