@@ -61,8 +61,12 @@ std::vector<std::pair<std::string, Job>> neighbours_of(const Job& job) {
   // Beside other traffic only the flow network knows, whose links are those of this cluster.
   const auto* flow = std::get_if<FlowModel>(&job.model());
   if (flow == nullptr || flow->background->empty())
-    for (const NearCluster& near : job.cluster().near)
-      found.emplace_back(near.difference, job.on(like(*near.cluster, job.cluster())));
+    for (const NearCluster& near : job.cluster().near) {
+      Job there = job.on(like(*near.cluster, job.cluster()));
+      // Groups of several nodes do not always divide another number of nodes.
+      if (!scheme_rules(there).cannot_simulate(there))
+        found.emplace_back(near.difference, std::move(there));
+    }
   const AnalyticModel* own = nccl_of(job.model());
   const bool may_be_any = !job.options().possible_versions.empty();
   if (own == nullptr || may_be_any || job.cluster().gpu.vendor == GpuVendor::amd) return found;
@@ -72,10 +76,6 @@ std::vector<std::pair<std::string, Job>> neighbours_of(const Job& job) {
     if (!can_select_algorithm(job.cluster(), nccl_of(model)->tuning)) continue;
     found.emplace_back(fmt::format("with NCCL {}", to_string(version)), job.with(std::move(model)));
   }
-  // Groups of several nodes do not always divide another number of nodes.
-  std::erase_if(found, [](const auto& near) {
-    return scheme_rules(near.second).cannot_simulate(near.second).has_value();
-  });
   return found;
 }
 
