@@ -56,155 +56,18 @@ def words(*known):
     return rf"(?i:\^?({one})([,:;]({one}|\d+))*)"
 
 
-LEVEL = rf"(?i:LOC|NVL|PIX|PXB|PHB|SYS|NODE|{NUMBER})"
-# Name of a variable that changes speed → the values it may be shown with.
-VARIABLES = {
-    "CUDA_VISIBLE_DEVICES": NUMBERS,
-    "CUDA_DEVICE_ORDER": words("FASTEST_FIRST", "PCI_BUS_ID"),
-    "CUDA_DEVICE_MAX_CONNECTIONS": NUMBER,
-    "CUDA_LAUNCH_BLOCKING": NUMBER,
-    "CUDA_MODULE_LOADING": words("LAZY", "EAGER"),
-    "CUDA_AUTO_BOOST": NUMBER,
-    "OMP_NUM_THREADS": NUMBERS,
-    "NCCL_ALGO": words(
-        "Ring", "Tree", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT", "allreduce", "broadcast"
-    ),
-    "NCCL_PROTO": words("LL", "LL128", "Simple", "allreduce", "broadcast"),
-    "NCCL_P2P_LEVEL": LEVEL,
-    "NCCL_NET_GDR_LEVEL": LEVEL,
-    "NCCL_SOCKET_IFNAME": INTERFACES,
-    "NCCL_IB_HCA": INTERFACES,
-    "NCCL_NET": words("IB", "Socket", "AWS Libfabric"),
-    "NCCL_DEBUG": words("VERSION", "WARN", "INFO", "TRACE"),
-    "NCCL_GRAPH_FILE": "",
-    "NCCL_TOPO_FILE": "",
-    "NCCL_NET_PLUGIN": "",
-    "NCCL_TUNER_PLUGIN": "",
-    **dict.fromkeys(
-        (
-            "NCCL_BUFFSIZE",
-            "NCCL_CHECKS_DISABLE",
-            "NCCL_COLLNET_ENABLE",
-            "NCCL_CROSS_NIC",
-            "NCCL_CTA_POLICY",
-            "NCCL_IB_ADAPTIVE_ROUTING",
-            "NCCL_IB_DISABLE",
-            "NCCL_IB_GID_INDEX",
-            "NCCL_IB_QPS_PER_CONNECTION",
-            "NCCL_IB_SL",
-            "NCCL_IB_SPLIT_DATA_ON_QPS",
-            "NCCL_IB_TC",
-            "NCCL_IB_TIMEOUT",
-            "NCCL_LAUNCH_MODE",
-            "NCCL_LL128_BUFFSIZE",
-            "NCCL_LL_BUFFSIZE",
-            "NCCL_MAX_CTAS",
-            "NCCL_MAX_NCHANNELS",
-            "NCCL_MIN_CTAS",
-            "NCCL_MIN_NCHANNELS",
-            "NCCL_NSOCKS_PERTHREAD",
-            "NCCL_CHECK_POINTERS",
-            "NCCL_MAX_NRINGS",
-            "NVIDIA_TF32_OVERRIDE",
-            "NCCL_NTHREADS",
-            "NCCL_NVLS_ENABLE",
-            "NCCL_P2P_DISABLE",
-            "NCCL_PXN_DISABLE",
-            "NCCL_SHM_DISABLE",
-            "NCCL_SOCKET_NTHREADS",
-            "NCCL_NVB_DISABLE",
-            "NCCL_MNNVL_ENABLE",
-            "NCCL_NCHANNELS_PER_NET_PEER",
-        ),
-        NUMBER,
-    ),
-    **dict.fromkeys(
-        (
-            "CUDA_CACHE_DISABLE",
-            "GLOO_DEVICE_TRANSPORT",
-            "KMP_BLOCKTIME",
-            "MKL_NUM_THREADS",
-            "NCCL_BLOCKING_WAIT",
-            "NCCL_ASYNC_ERROR_HANDLING",
-            "NCCL_DESYNC_DEBUG",
-            "NCCL_CUMEM_ENABLE",
-            "NCCL_DMABUF_ENABLE",
-            "NCCL_IB_PCI_RELAXED_ORDERING",
-            "NCCL_IB_USE_INLINE",
-            "NCCL_IGNORE_CPU_AFFINITY",
-            "NCCL_NET_GDR_READ",
-            "NCCL_NET_FORCE_FLUSH",
-            "NCCL_P2P_DIRECT_DISABLE",
-            "NCCL_P2P_PXN_LEVEL",
-            "NCCL_P2P_USE_CUDA_MEMCPY",
-            "NCCL_RAS_ENABLE",
-            "NCCL_SINGLE_RING_THRESHOLD",
-            "NCCL_TREE_THRESHOLD",
-            "NCCL_WORK_FIFO_DEPTH",
-            "OPENBLAS_NUM_THREADS",
-            "PYTORCH_NO_CUDA_MEMORY_CACHING",
-            "TORCH_NCCL_ASYNC_ERROR_HANDLING",
-            "TORCH_NCCL_AVOID_RECORD_STREAMS",
-            "TORCH_NCCL_BLOCKING_WAIT",
-            "TORCH_NCCL_CUDA_EVENT_CACHE",
-            "TORCH_NCCL_DESYNC_DEBUG",
-            "TORCH_NCCL_ENABLE_MONITORING",
-            "TORCH_NCCL_ENABLE_TIMING",
-            "TORCH_NCCL_HIGH_PRIORITY",
-            "TORCH_NCCL_TRACE_BUFFER_SIZE",
-            "TORCH_NCCL_USE_COMM_NONBLOCKING",
-        ),
-        rf"{NUMBER}|(?i:true|false|on|off|yes|no)",
-    ),
-    "TORCH_DISTRIBUTED_DEBUG": words("OFF", "INFO", "DETAIL"),
-    "TORCH_CPP_LOG_LEVEL": words("INFO", "WARNING", "ERROR", "FATAL"),
-    "NCCL_DEBUG_SUBSYS": words(
-        "INIT",
-        "COLL",
-        "P2P",
-        "SHM",
-        "NET",
-        "GRAPH",
-        "TUNING",
-        "ENV",
-        "ALLOC",
-        "CALL",
-        "PROXY",
-        "NVLS",
-        "BOOTSTRAP",
-        "REG",
-        "PROFILE",
-        "RAS",
-        "ALL",
-    ),
-    "OMP_PROC_BIND": words("true", "false", "close", "spread", "master", "primary"),
-    "OMP_PLACES": words("threads", "cores", "sockets", "ll_caches", "numa_domains"),
-    "OMP_WAIT_POLICY": words("ACTIVE", "PASSIVE"),
-    "GLOO_SOCKET_IFNAME": INTERFACES,
-    "TP_SOCKET_IFNAME": INTERFACES,
-    "PYTORCH_CUDA_ALLOC_CONF": r"[a-z_]+:[\w.\[\]>:]+(,[a-z_]+:[\w.\[\]>:]+)*",
-    "GOMP_CPU_AFFINITY": r"[\d\s,:-]+",
-    # Of launchers: how many ranks and cores a node has, and that it was torchrun; a run's name is its owner's.
-    **dict.fromkeys(
-        (
-            "LOCAL_WORLD_SIZE",
-            "OMPI_COMM_WORLD_LOCAL_SIZE",
-            "MPI_LOCALNRANKS",
-            "WORLD_SIZE",
-            "SLURM_NTASKS_PER_NODE",
-            "SLURM_CPUS_ON_NODE",
-            "SLURM_CPUS_PER_TASK",
-        ),
-        r"\d+(\(x\d+\))?(,\d+(\(x\d+\))?)*",
-    ),
-    "TORCHELASTIC_RUN_ID": "",
-    "FI_PROVIDER": words("efa", "tcp", "sockets", "verbs", "cxi", "shm", "psm2", "psm3"),
-    "FI_EFA_USE_DEVICE_RDMA": NUMBER,
-    "FI_EFA_FORK_SAFE": NUMBER,
-    "UCX_TLS": words(
-        "rc", "rc_x", "ud", "dc", "dc_x", "tcp", "self", "sm", "cuda", "cuda_copy", "cuda_ipc", "gdr_copy", "all"
-    ),
-    "UCX_NET_DEVICES": INTERFACES,
+# Kinds of values that environment_variables.json names → what such a value looks like; it has a list of words instead where those
+# are known.
+KINDS = {
+    "number": NUMBER,
+    "numbers": NUMBERS,
+    "number or switch": rf"{NUMBER}|(?i:true|false|on|off|yes|no)",
+    "level": rf"(?i:LOC|NVL|PIX|PXB|PHB|SYS|NODE|{NUMBER})",
+    "interfaces": INTERFACES,
+    "cores": r"[\d\s,:-]+",
+    "count": r"\d+(\(x\d+\))?(,\d+(\(x\d+\))?)*",  # of ranks or cores a node; Slurm writes "8(x2),4"
+    "allocator options": r"[a-z_]+:[\w.\[\]>:]+(,[a-z_]+:[\w.\[\]>:]+)*",
+    "hidden": "",  # a path or a name: that it is set is all that may be seen
 }
 
 # Words of the files themselves, and folders that everybody has. A user, a host or a folder of such a name tells nobody anything.
@@ -259,10 +122,19 @@ SCHEMA_NAME = re.compile(r"ddpsim\.[a-z_]+/\d+")
 JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
 
 
+def variables():
+    """Name of a variable that changes speed → the values it may be shown with."""
+    table = pathlib.Path(__file__).resolve().with_name("environment_variables.json")
+    groups = json.loads(table.read_text(encoding="utf-8"))["groups"]
+    kinds = {row["name"]: row["values"] for group in groups for row in group["variables"]}
+    return {name: words(*kind) if isinstance(kind, list) else KINDS[kind] for name, kind in kinds.items()}
+
+
 def environment():
-    for name in sorted(VARIABLES.keys() & os.environ.keys()):
+    known = variables()
+    for name in sorted(known.keys() & os.environ.keys()):
         value = os.environ[name]
-        shown = value if re.fullmatch(VARIABLES[name], value) else "<path>" if "/" in value else "<hidden>"
+        shown = value if re.fullmatch(known[name], value) else "<path>" if "/" in value else "<hidden>"
         print(f"{name}={shown}")
 
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/diagnose/evidence/environment_facts.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/certainty/allreduce_table.hpp"
 #include "ddpsim/sim/values/calibration.hpp"
@@ -231,14 +232,14 @@ void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& heal
                     network));
     return;
   }
-  for (const auto& setting : log.settings) {
-    const bool verbs = cluster.network.kind == NetworkKind::infiniband ||
-                       cluster.network.kind == NetworkKind::roce;
-    if ((verbs && setting.first == "NCCL_IB_DISABLE" && setting.second == "1") ||
-        (setting.first == "NCCL_NET" && setting.second == "Socket")) {
-      health.faults.push_back(fmt::format("{}={} was set, while the cluster has {}", setting.first,
-                                          setting.second, network));
-    }
+  const bool verbs =
+      cluster.network.kind == NetworkKind::infiniband || cluster.network.kind == NetworkKind::roce;
+  for (const auto& [name, value] : log.settings) {
+    if (name == "NCCL_IB_DISABLE" && !verbs) continue;
+    const auto costly = costly_value({.name = name, .value = value, .place = {}});
+    if (costly && costly->what == CauseClass::socket_instead_of_ib)
+      health.faults.push_back(
+          fmt::format("{}={} was set, while the cluster has {}", name, value, network));
   }
 }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ddpsim/diagnose/evidence/ddp_facts.hpp"
+#include "ddpsim/diagnose/evidence/environment_facts.hpp"
 #include "evidence_words.hpp"
 
 namespace ddpsim {
@@ -95,14 +97,10 @@ void add_buckets(const DdpFacts& facts, std::vector<Finding>& findings) {
 
 /// What the logging data says of the environment.
 void add_logged_environment(const DdpFacts& facts, std::vector<Finding>& findings) {
-  if (const DdpFacts::Value* level = facts.find("torch_distributed_debug");
-      level && level->text == "DETAIL")
-    findings.push_back({.what = CauseClass::debug_level,
-                        .says =
-                            "TORCH_DISTRIBUTED_DEBUG=DETAIL checks each collective's shapes among "
-                            "all ranks before it runs, and logs (PyTorch: for debugging only); "
-                            "set it to OFF",
-                        .place = level->place});
+  if (const DdpFacts::Value* level = facts.find("torch_distributed_debug"))
+    if (auto finding = costly_value(
+            {.name = "TORCH_DISTRIBUTED_DEBUG", .value = level->text, .place = level->place}))
+      findings.push_back(*std::move(finding));
   if (is_set(facts, "nccl_blocking_wait"))
     findings.push_back({.what = CauseClass::blocking_wait,
                         .says = "NCCL's blocking wait is on: the host waits until a collective has "

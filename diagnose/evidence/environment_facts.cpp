@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "environment_table.hpp"
 #include "evidence_words.hpp"
 
 namespace ddpsim {
@@ -13,19 +14,15 @@ namespace {
 constexpr std::size_t kMostVariables = 1000;
 
 bool decides_something(std::string_view name) {
-  // Of the launcher: how many ranks share a node.
-  constexpr std::array<std::string_view, 8> kLaunchers = {
-      "LOCAL_WORLD_SIZE",   "OMPI_COMM_WORLD_LOCAL_SIZE",
-      "MPI_LOCALNRANKS",    "SLURM_NTASKS_PER_NODE",
-      "SLURM_CPUS_ON_NODE", "SLURM_CPUS_PER_TASK",
-      "WORLD_SIZE",         "TORCHELASTIC_RUN_ID"};
   // Of libraries that compute or send.
   constexpr std::array<std::string_view, 17> kFamilies = {
       "NCCL_", "RCCL_",       "TORCH_",  "PYTORCH_", "CUDA_",  "OMP_",  "MKL_", "KMP_", "GOMP_",
       "FI_",   "NVIDIA_TF32", "CUBLAS_", "CUDNN_",   "RDMAV_", "MLX5_", "HSA_", "HIP_"};
-  return std::ranges::find(kLaunchers, name) != kLaunchers.end() ||
-         std::ranges::any_of(kFamilies,
-                             [&](std::string_view family) { return name.starts_with(family); });
+  if (std::ranges::any_of(kFamilies,
+                          [&](std::string_view family) { return name.starts_with(family); }))
+    return true;
+  const EnvironmentRow* row = find_environment_row(name);
+  return row != nullptr && row->of_launcher;
 }
 
 bool is_variable_name(std::string_view name) {

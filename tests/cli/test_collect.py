@@ -22,6 +22,7 @@ from torch_python import ENVIRONMENT, python_with_torch, under_newest_torch
 COLLECT = ROOT / "scripts" / "collect.sh"
 INPUTS = ROOT / "tests" / "golden" / "inputs"
 FIXTURES = ROOT / "tests" / "fixtures"
+TABLE = ROOT / "scripts" / "environment_variables.json"
 USER, HOST, FOLDER = "quillfeather", "marmaladehost", "periwinkle lair"
 ADDRESSES = ["10.77.66.55", "fe80::1ff:fe23:4567:890a", "aa:bb:cc:dd:ee:0f"]
 SECRETS = [
@@ -473,38 +474,35 @@ class Collects(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(answer("topo", self.folder / "ddpsim-collect.tar.gz")["cluster"]["nodes"], 1)
 
-    def test_what_findings_read_is_collected(self):
-        rules = (ROOT / "diagnose" / "evidence" / "environment_problems.cpp").read_text(encoding="utf-8")
-        read = set(re.findall(r'Rule\{"([A-Z0-9_]+)"', rules))
-        self.assertGreater(len(read), 20)
-        listed = subprocess.run(
-            [ROOT / "scripts" / "job_archive.py", "environment"],
-            env={**os.environ, **dict.fromkeys(read, "1")},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        packed = {line.split("=")[0] for line in listed.splitlines()}
-        self.assertEqual(read - packed, set())
+    def listed(self, script=ROOT / "scripts" / "job_archive.py", **variables):
+        return subprocess.run(
+            [script, "environment"], env={**os.environ, **variables}, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+
+    def test_every_variable_of_the_table_is_collected(self):
+        """As many as the file names, which is as many as ddpsim reads of it (environment_table_test.cpp)."""
+        text = TABLE.read_text(encoding="utf-8")
+        names = re.findall(r'"name": "([A-Z0-9_]+)"', text)
+        self.assertEqual(len(names), text.count('"name":'))
+        self.assertEqual(len(names), len(set(names)))
+        packed = [line.split("=")[0] for line in self.listed(**dict.fromkeys(names, "1"))]
+        self.assertEqual(packed, sorted(names))
+
+    def test_the_scripts_alone_collect_variables(self):
+        shutil.copytree(ROOT / "scripts", self.folder / "elsewhere")
+        script = self.folder / "elsewhere" / "job_archive.py"
+        self.assertIn("NCCL_ALGO=Ring", self.listed(script, NCCL_ALGO="Ring"))
 
     def test_how_many_ranks_a_node_has_is_collected(self):
-        facts = (ROOT / "diagnose" / "evidence" / "environment_facts.cpp").read_text(encoding="utf-8")
-        of_launchers = re.findall(
-            r'"([A-Z_]+)"', facts[facts.index("kLaunchers") : facts.index("};", facts.index("kLaunchers"))]
-        )
+        groups = json.loads(TABLE.read_text(encoding="utf-8"))["groups"]
+        of_launchers = [row["name"] for one in groups if one["group"] == "launchers" for row in one["variables"]]
         self.assertIn("LOCAL_WORLD_SIZE", of_launchers)
         said = {
             **dict.fromkeys(of_launchers, "8"),
             "SLURM_NTASKS_PER_NODE": "8(x2)",
             "TORCHELASTIC_RUN_ID": f"{USER}-run",
         }
-        listed = subprocess.run(
-            [ROOT / "scripts" / "job_archive.py", "environment"],
-            env={**os.environ, **said},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
+        listed = self.listed(**said)
         for name, value in said.items():
             self.assertIn(f"{name}={'<hidden>' if USER in value else value}", listed)
 

@@ -145,7 +145,11 @@ TEST_CASE("health: the log's own words, on clusters where they matter") {
   CHECK(told(ib, "NET/Socket", "", ""));
   CHECK_FALSE(told(tcp, "NET/Socket", "", ""));
   CHECK(told(ib, "", "NCCL_NET", "Socket"));
+  CHECK(told(ib, "", "NCCL_NET", "socket"));  // NCCL compares in any case
   CHECK_FALSE(told(ib, "", "NCCL_NET", "IB"));
+  CHECK_FALSE(told(ib, "", "NCCL_P2P_DISABLE", "1"));
+  CHECK(told(ib, "", "NCCL_IB_DISABLE", "2"));  // for NCCL every number but 0 is on
+  CHECK_FALSE(told(ib, "", "NCCL_IB_DISABLE", "true"));
   CHECK_FALSE(told(tcp, "", "NCCL_NET", "Socket"));
   CHECK(
       told(parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:roce"), "", "NCCL_IB_DISABLE", "1"));

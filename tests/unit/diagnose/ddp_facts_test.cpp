@@ -144,6 +144,8 @@ TEST_CASE("DDP's logging data: static graph, buffers beside SyncBatchNorm, strid
              "indicate grad was not created according to the gradient layout contract\n") ==
         CauseClass::gradient_strides);
   CHECK(kind(logged(" \"torch_distributed_debug\": \"DETAIL\",\n")) == CauseClass::debug_level);
+  // PyTorch notes the variable as it was typed, and reads it in any case.
+  CHECK(kind(logged(" \"torch_distributed_debug\": \"detail\",\n")) == CauseClass::debug_level);
   CHECK(kind(logged(" \"nccl_blocking_wait\": \"1\",\n")) == CauseClass::blocking_wait);
   CHECK(kind("[Rank 0 / 2] [before iteration 10] Training Net unused_parameter_size=0\n" +
              logged(" \"find_unused_parameters\": 1,\n")) == CauseClass::find_unused_parameters);

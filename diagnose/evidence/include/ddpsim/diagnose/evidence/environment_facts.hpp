@@ -58,7 +58,9 @@ std::vector<Finding> environment_problems(const EnvironmentFacts& facts, const N
 std::vector<Finding> environment_changes(const EnvironmentFacts& before,
                                          const EnvironmentFacts& after, const NcclFacts& nccl,
                                          bool by_nccl = false);
-/// Whether a rule says that this value of it costs; absent where no rule is of that variable.
+/// What is known of a variable's value whatever the job is; nothing where it is not known to cost.
+std::optional<Finding> costly_value(const EnvironmentVariable& variable);
+/// Whether this value costs; absent where no value of that variable is known to cost.
 std::optional<bool> value_costs(std::string_view name, std::string_view value);
 
 }  // namespace ddpsim
