@@ -31,8 +31,7 @@ void add_groups(const Scheme& scheme, const Cluster& cluster, std::vector<GroupS
     } else {
       const int nodes = std::max(ranks / of_node, 1);
       groups.push_back({nodes});
-      groups.push_back(
-          {nodes == 1 ? GroupSize::kAllNodes : std::max(cluster.nodes / nodes, 1), 1});
+      groups.push_back({nodes == 1 ? GroupSize::kAllNodes : std::max(cluster.nodes / nodes, 1), 1});
     }
   }
 }
