@@ -17,6 +17,7 @@
 #include "ddpsim/jobs/build_job.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "help_group.hpp"
+#include "long_time.hpp"
 #include "money_arguments.hpp"
 #include "option_keys.hpp"
 #include "terminal_progress.hpp"
@@ -25,9 +26,8 @@ namespace ddpsim {
 namespace {
 
 constexpr int kMostSizes = 64;
-constexpr double kYear = 365.25 * 24 * 3600;
-constexpr double kMostSeconds = 10 * kYear;  // of waits, which are added to a run
-constexpr double kMostRunSeconds = 100 * kYear;
+constexpr double kMostSeconds = 10 * kSecondsOfYear;  // of waits, which are added to a run
+constexpr double kMostRunSeconds = 100 * kSecondsOfYear;
 constexpr double kLeastSeconds = 1e-3;  // of times that must not be zero
 
 [[noreturn]] void refuse(std::string_view message) {
@@ -36,26 +36,15 @@ constexpr double kLeastSeconds = 1e-3;  // of times that must not be zero
 
 OptionKey time_key(const std::string& name, std::function<void(RunTime)> into, bool positive,
                    double most) {
-  struct Unit {
-    std::string_view name;
-    double seconds;
-  };
-  static constexpr Unit kUnits[] = {
-      {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}, {"d", 24 * 3600}};
-  return {name, [into = std::move(into), positive, most](const std::string& value) {
-            std::string_view rest = value;
-            const auto number = take_number<double>(rest);
-            for (const Unit& unit : kUnits) {
-              if (!number || rest != unit.name) continue;
-              const double seconds = *number * unit.seconds;
-              if (!(seconds <= most && seconds >= (positive ? kLeastSeconds : 0))) continue;
-              return into(RunTime(std::llround(seconds * 1e9)));
-            }
-            throw WrongValue(fmt::format(
-                "expected a time from {} to {:.0f} years and a unit (ms, s, min, h, d), such as "
-                "30s, not {}",
-                positive ? "1ms" : "0s", most / kYear, in_quotes(value)));
-          }};
+  return {
+      name, [into = std::move(into), positive, most](const std::string& value) {
+        const double seconds = parse_long_time(value).value_or(-1);
+        if (!(seconds >= (positive ? kLeastSeconds : 0) && seconds <= most))
+          throw WrongValue(fmt::format(
+              "expected a time from {} to {:.0f} years and its unit ({}), such as 30s, not {}",
+              positive ? "1ms" : "0s", most / kSecondsOfYear, kLongTimeUnits, in_quotes(value)));
+        into(RunTime(std::llround(seconds * 1e9)));
+      }};
 }
 OptionKey time_key(const std::string& name, RunTime& into, bool positive = false) {
   return time_key(
@@ -194,11 +183,11 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
         fmt::format("--nnodes: how often does a node{} fail? Add --mtbf, such as --mtbf 5000h (of "
                     "one node)",
                     candidate != nullptr ? " of " + candidate->label : ""));
-  question.node_mtbf_seconds = failing->node_mtbf_hours * 3600;
+  question.node_mtbf_seconds = failing->node_mtbf_hours * kSecondsOfHour;
   for (const double seconds : {failing->checkpoint_seconds, failing->restart_seconds})
     if (seconds > kMostSeconds)
       throw UsageError(fmt::format("--checkpoint, --restart: {:.0f} years at most beside --nnodes",
-                                   kMostSeconds / kYear));
+                                   kMostSeconds / kSecondsOfYear));
   question.options.checkpoint = RunTime(std::llround(failing->checkpoint_seconds * 1e9));
   std::vector<std::string> given;
   if (arguments.elastic) given = take_keys("--elastic", *arguments.elastic, keys_of(question));

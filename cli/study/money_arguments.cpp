@@ -11,6 +11,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
+#include "long_time.hpp"
 
 namespace ddpsim {
 namespace {
@@ -43,9 +44,10 @@ double quantity(const char* option, const std::string& text, std::span<const Uni
 }
 
 double hours(const char* option, const std::string& text) {
-  static constexpr std::array<Unit, 5> kUnits = {
-      {{"h", 1}, {"min", 1.0 / 60}, {"s", 1.0 / 3600}, {"d", 24}, {"y", 24 * 365.25}}};
-  return quantity(option, text, kUnits, kLongestHours);
+  const double hours = parse_long_time(text).value_or(0) / kSecondsOfHour;
+  if (hours > 0 && hours <= kLongestHours) return hours;
+  throw UsageError(fmt::format("{} {}: expected a time above 0 and its unit ({}), such as 3h",
+                               option, text, kLongTimeUnits));
 }
 
 /// "31.2/node_hour", "31.2USD/node_hour"
@@ -224,13 +226,12 @@ std::optional<Failures> failures(const MoneyArguments& arguments, const Candidat
   const auto mtbf = value_for(arguments.mtbf, candidate);
   if (!mtbf) return std::nullopt;
   Failures found{.node_mtbf_hours = hours("--mtbf", *mtbf)};
-  constexpr double kSeconds = 3600;
-  if (found.node_mtbf_hours * kSeconds < 1)
+  if (found.node_mtbf_hours * kSecondsOfHour < 1)
     throw UsageError(fmt::format("--mtbf {}: expected 1s or more", *mtbf));
   if (const auto restart = value_for(arguments.restart, candidate))
-    found.restart_seconds = kSeconds * hours("--restart", *restart);
+    found.restart_seconds = kSecondsOfHour * hours("--restart", *restart);
   if (const auto checkpoint = value_for(arguments.checkpoint, candidate))
-    found.checkpoint_seconds = kSeconds * hours("--checkpoint", *checkpoint);
+    found.checkpoint_seconds = kSecondsOfHour * hours("--checkpoint", *checkpoint);
   return found;
 }
 
