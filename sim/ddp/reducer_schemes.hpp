@@ -11,9 +11,6 @@ SchemeRules rules_of(const Compiled& scheme);
 SchemeRules rules_of(const PeriodicAveraging& scheme);
 SchemeRules rules_of(const SlowMo& scheme);
 
-/// Of the job's scheme. The job must outlive them.
-SchemeRules scheme_rules(const Job& job);
-
 /// As changed_numerics has it of local SGD, by a hook or as a scheme.
 inline constexpr const char* kNodesApart = "nodes train apart between averages of their parameters";
 /// What a communication hook changes (changed_numerics).

@@ -5,7 +5,7 @@
 #include "memory_parts.hpp"
 #include "memory_walks.hpp"
 #include "process_groups.hpp"
-#include "reducer_schemes.hpp"
+#include "scheme_of_job.hpp"
 #include "sync_batch_norm.hpp"
 
 namespace ddpsim {

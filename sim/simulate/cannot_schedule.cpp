@@ -6,7 +6,7 @@
 
 #include "flow_planner.hpp"
 #include "rank_classes.hpp"
-#include "reducer_schemes.hpp"
+#include "scheme_of_job.hpp"
 
 namespace ddpsim {
 

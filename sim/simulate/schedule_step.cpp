@@ -1,6 +1,5 @@
 #include "schedule_step.hpp"
-
-#include "reducer_schemes.hpp"
+#include "scheme_of_job.hpp"
 
 namespace ddpsim {
 

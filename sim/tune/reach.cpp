@@ -13,7 +13,7 @@
 #include "ddpsim/sim/values/possible_versions.hpp"
 #include "measure_next.hpp"
 #include "measured_sizes.hpp"
-#include "reducer_schemes.hpp"
+#include "scheme_of_job.hpp"
 #include "setting.hpp"
 #include "uncertainty.hpp"
 

@@ -1,3 +1,5 @@
+#include "scheme_of_job.hpp"
+
 #include <variant>
 
 #include "ddpsim/sim/ddp/changed_numerics.hpp"
