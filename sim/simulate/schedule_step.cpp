@@ -1,4 +1,5 @@
 #include "schedule_step.hpp"
+
 #include "scheme_of_job.hpp"
 
 namespace ddpsim {
