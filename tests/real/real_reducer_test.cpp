@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "fake_world.hpp"
+#include "reducer.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::testing;
