@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "step_collectives.hpp"
+#include "traced_collectives.hpp"
 
 namespace ddpsim {
 namespace {

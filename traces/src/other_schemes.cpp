@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "step_collectives.hpp"
+#include "traced_collectives.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "step_collectives.hpp"
+#include "traced_collectives.hpp"
 
 #include <algorithm>
 #include <utility>
