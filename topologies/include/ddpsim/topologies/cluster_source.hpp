@@ -18,7 +18,7 @@ struct GroupSize {
   /// However many the cluster has, or its neighbours with other numbers of nodes (Cluster::near).
   static constexpr int kAllNodes = std::numeric_limits<int>::max();
 
-  int nodes = 1;  ///< at most those of the cluster
+  int nodes = 1;                          ///< at most those of the cluster
   std::optional<int> gpus_per_node = {};  ///< absent: all of them
   bool operator==(const GroupSize&) const = default;
   // libc++ of the WebAssembly build has no three-way comparison of optional values.
