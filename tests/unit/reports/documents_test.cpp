@@ -115,8 +115,12 @@ TEST_CASE("result document: what is not set has no key; gloo has no NCCL") {
 
 TEST_CASE("result document: ranks that differ, and their statistics") {
   SimulationResult result = sample::result();
-  result.statistics = IterationStatistics{
-      .first = 3, .count = 20, .mean = 104_ms, .p50 = 103_ms, .p95 = 108_ms, .p99 = std::nullopt};
+  result.statistics = IterationStatistics{.first = 3,
+                                          .count = 20,
+                                          .mean = {.iteration = 104_ms},
+                                          .p50 = 103_ms,
+                                          .p95 = 108_ms,
+                                          .p99 = std::nullopt};
   result.ranks = {{.rank = 0, .wait = 8_ms, .times_last = 1, .caused = 2_ms},
                   {.rank = 1, .wait = 6_ms, .times_last = 3, .caused = 20_ms}};
   SimulateReport report = sample::simulated(result);
