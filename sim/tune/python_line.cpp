@@ -77,6 +77,7 @@ class PythonLine {
     }
     if (!call.empty()) {
       if (arguments.empty()) call = replaced(call, ", {}", "");
+      if (!mesh.empty()) call = replaced(call, kOwnMesh, "");
       call = replaced(call, "{mesh}", mesh);
       add(replaced(call, "{}", fmt::format("{}", fmt::join(arguments, ", "))));
     } else if (!arguments.empty()) {

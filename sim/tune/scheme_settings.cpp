@@ -116,19 +116,22 @@ void add_wraps(Settings<Fsdp1>& settings) {
   });
 }
 
-/// fully_shard() of each unit, then of the root, which keeps its parameters gathered for backward whatever the units do.
-Call fully_shard(const WrapPolicy& wrap, TorchVersion torch) {
+/// fully_shard() of each unit, then of the root, which keeps its parameters gathered for backward whatever the units do. `meshed`:
+/// the script passes a mesh, which is called so in the line, too.
+Call fully_shard(const WrapPolicy& wrap, TorchVersion torch, bool meshed) {
   using By = WrapPolicy::By;
   constexpr TorchVersion kPublic{2, 6};
   Call call{.imports = {fmt::format("from torch.distributed.{} import fully_shard",
                                     torch >= kPublic ? "fsdp" : "_composable.fsdp")}};
-  constexpr const char* kRoot = "fully_shard(model{mesh})";
+  const std::string own = meshed ? kOwnMesh : "";
+  const std::string root = fmt::format("fully_shard(model{{mesh}}{})", own);
   const auto each = [&](const std::string& units) {
-    call.text = fmt::format("[fully_shard(module, {{}}) for module in [{}]]; {}", units, kRoot);
+    call.text =
+        fmt::format("[fully_shard(module, {{}}{}) for module in [{}]]; {}", own, units, root);
   };
   switch (wrap.by) {
     case By::none:
-      call.text = "fully_shard(model, {})";
+      call.text = fmt::format("fully_shard(model, {{}}{})", own);
       break;
     case By::blocks:
       each(kBlocks);
@@ -141,8 +144,8 @@ Call fully_shard(const WrapPolicy& wrap, TorchVersion torch) {
     case By::size:
       call.text = fmt::format(
           "_recursive_wrap(model, {}, wrapper_cls=fully_shard, ignored_modules=set(), "
-          "ignored_params=set(), only_wrap_children=True, {{}}); {}",
-          size_policy(wrap), kRoot);
+          "ignored_params=set(), only_wrap_children=True, {{}}{}); {}",
+          size_policy(wrap), own, root);
       call.imports.emplace_back("import functools");
       call.imports.emplace_back(kSizePolicy);
       call.imports.emplace_back("from torch.distributed.fsdp.wrap import _recursive_wrap");
@@ -211,7 +214,7 @@ struct OfScheme {
 
   std::vector<Setting> operator()(const Fsdp2& current) const {
     const TorchVersion torch = job.options().torch;
-    Settings<Fsdp2> settings(current, fully_shard(current.wrap, torch));
+    Settings<Fsdp2> settings(current, fully_shard(current.wrap, torch, current.group.has_value()));
     for (const bool value : {true, false})
       settings.add(fmt::format("reshard_after_forward={}", value),
                    fmt::format("reshard_after_forward={}", python(value)), [value](Fsdp2& of) {
@@ -233,7 +236,8 @@ struct OfScheme {
           "", {"from torch.distributed.device_mesh import init_device_mesh"});
     }
     add_wraps([&](const std::string& name, const WrapPolicy& wrap) {
-      settings.add_call(name, "", fully_shard(wrap, torch), [wrap](Fsdp2& of) { of.wrap = wrap; });
+      settings.add_call(name, "", fully_shard(wrap, torch, current.group.has_value()),
+                        [wrap](Fsdp2& of) { of.wrap = wrap; });
     });
     return settings.take();
   }

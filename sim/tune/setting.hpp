@@ -11,6 +11,9 @@
 
 namespace ddpsim {
 
+/// Of fully_shard(), where the script passes a mesh already.
+inline constexpr const char* kOwnMesh = ", mesh=mesh";
+
 struct Setting {
   std::string name;  ///< as written where that is short: "broadcast_buffers=False"
   Change change;
@@ -33,7 +36,8 @@ struct Setting {
   /// The recorded trainer waited so long; how much of it the GPU stood still, its launches hide.
   Duration may_save = {};
   /// Of another scheme than DDP what `argument` goes to, where "{}" stands: "FullyShardedDataParallel(model, {})". Where "{mesh}"
-  /// stands, the argument of that name goes alone. A setting without an argument replaces the call of those that have one.
+  /// stands, the argument of that name goes alone, in place of kOwnMesh. A setting without an argument replaces the call of those
+  /// that have one.
   std::string call = {};
   /// Statements of Python that the line needs: a user's script imports torch, torch.distributed and DistributedDataParallel.
   std::vector<std::string> imports = {};

@@ -163,6 +163,11 @@ TEST_CASE("levers of schemes: the line to paste is the library's own call") {
             "]; fully_shard(model)");
   CHECK(line(scheme_job(Fsdp2{}), {"reshard_after_forward=false", "wrap=none"}) ==
         fsdp2 + "fully_shard(model, reshard_after_forward=False)");
+  // A script that passes a mesh goes on to.
+  CHECK(
+      line(scheme_job(Fsdp2{.group = 2}, schemes::two_by_two()), {"reshard_after_forward=false"}) ==
+      fsdp2 + "[fully_shard(module, reshard_after_forward=False, mesh=mesh) for module in " +
+          blocks + "]; fully_shard(model, mesh=mesh)");
   CHECK(line(scheme_job(Fsdp2{}, schemes::two_by_two()), {"group=2"}) ==
         fsdp2 +
             "from torch.distributed.device_mesh import init_device_mesh; [fully_shard(module, "
