@@ -1,5 +1,4 @@
-// What a scheme keeps of a model in a rank's memory, as far as it needs saying: how that goes up and down in a step is worked
-// out in memory.cpp.
+// What a scheme keeps of a model in a rank's memory. How that goes up and down in a step is worked out from it (memory_walks.hpp).
 #pragma once
 
 #include <cstdint>
@@ -75,7 +74,7 @@ struct MixedSizes {
 MixedSizes mixed_sizes(const Job& job, std::optional<Dtype> param_dtype,
                        std::int64_t persistent_up_to);
 
-/// Of all parameters.
+/// Returns the bytes of the gradients of all parameters.
 Bytes all_gradients(const Job& job);
 
 }  // namespace ddpsim

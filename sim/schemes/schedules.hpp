@@ -11,7 +11,7 @@ PlannedStep schedule_fsdp2(const StepToPlan& step, const Fsdp2& scheme);
 PlannedStep schedule_zero12(const StepToPlan& step, const Zero& scheme);
 PlannedStep schedule_zero3(const StepToPlan& step, const Zero& scheme);
 PlannedStep schedule_parameter_server(const StepToPlan& step, const ParameterServer& scheme);
-/// Of Compiled with python_reducer.
+/// Of a job whose scheme is Compiled with python_reducer.
 PlannedStep schedule_python_reducer(const StepToPlan& step);
 
 }  // namespace ddpsim

@@ -19,7 +19,7 @@ struct StepToPlan {
   const std::vector<RankState>& states;
 };
 
-/// The scheme must outlive its rules, and be the one of the jobs that are asked for.
+/// The scheme must outlive its rules. The jobs that they are asked about must run that scheme.
 struct SchemeRules {
   /// Precondition: cannot_simulate(job) is absent.
   std::function<PlannedStep(const StepToPlan& step)> schedule;
@@ -31,9 +31,9 @@ struct SchemeRules {
   std::function<std::optional<std::string>(const Job& job)> cannot_simulate;
 };
 
-/// Of schemes that compute what plain data-parallel training does.
+/// Returns an empty text: for schemes that compute what plain data-parallel training does.
 std::string same_numerics(const Job& job);
-/// Of schemes that can be simulated wherever a job can be.
+/// Returns nothing: for schemes that can be simulated wherever a job can be.
 std::optional<std::string> nothing_hinders(const Job& job);
 
 /// "gradients travel with 16 bits", where some parameter has more than this type; empty where none has, or no type is given.

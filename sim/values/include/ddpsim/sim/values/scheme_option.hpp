@@ -74,7 +74,7 @@ std::string_view word_for(const WordTable<Value>& table, const Value& value) {
   return table.front().second;
 }
 
-/// The members that options are of must outlive them.
+/// An option sets a member of its scheme, which must outlive it.
 template <typename Value>
 SchemeOption word_option(std::string_view name, Value& value, const WordTable<Value>& table) {
   SchemeOption option{.name = name, .in_force = std::string(word_for(table, value))};
@@ -84,27 +84,27 @@ SchemeOption word_option(std::string_view name, Value& value, const WordTable<Va
 }
 
 SchemeOption flag_option(std::string_view name, bool& value);
-/// `in_force`: where nothing is set.
+/// `in_force` holds where nothing is set.
 SchemeOption flag_option(std::string_view name, std::optional<bool>& value, bool in_force);
 SchemeOption dtype_option(std::string_view name, std::optional<Dtype>& value,
                           std::optional<Dtype> in_force);
-/// From `least` to 10^15.
+/// Takes `least` to 10^15.
 SchemeOption elements_option(std::string_view name, std::int64_t& value, std::int64_t least = 1);
-/// In force where it is set.
+/// Reports leave it out where nothing is set.
 SchemeOption elements_option(std::string_view name, std::optional<std::int64_t>& value);
-/// From 1 to 10^6: of steps, ranks, shards.
+/// Takes 1 to 10^6 steps, ranks or shards.
 SchemeOption count_option(std::string_view name, int& value);
-/// In force where it is set, else (`otherwise`) that number, else none.
+/// Where nothing is set `otherwise` is in force; without that, reports leave the option out.
 SchemeOption ranks_option(std::string_view name, std::optional<int>& value,
                           std::optional<int> otherwise = {});
-/// Of 10^6 bytes, to 10^6 of them.
+/// Takes `least` to 10^6 megabytes, of 10^6 bytes each.
 SchemeOption megabytes_option(std::string_view name, Bytes& value, double least);
 SchemeOption rate_option(std::string_view name, std::optional<std::string> in_force,
                          std::function<void(Bandwidth)> set);
 
-/// The rates of what stays on the host, which reports name where anything does.
+/// Returns the rates of a host that keeps shards; reports name them where it keeps any.
 std::vector<SchemeOption> offload_rates(CpuOffload& offload);
-/// FSDP's "cpu_offload", which is of all or nothing, with what can be said of it.
+/// Returns FSDP's "cpu_offload", which holds for all shards or none, with the options beside it.
 std::vector<SchemeOption> cpu_offload_options(CpuOffload& offload);
 
 std::vector<SchemeOption> joined(std::vector<SchemeOption> first, std::vector<SchemeOption> second);
