@@ -80,7 +80,6 @@ void take(const Paths& option, const std::string& value) {
 
 /// "2:4+4:8+8:16": every 2 steps 4 ranks, every 4 steps 8, every 8 steps 16.
 void take(const Levels& option, const std::string& value) {
-  constexpr std::int64_t kMost = 1'000'000;
   std::vector<AveragingLevel> levels;
   for (const std::string_view item : split(value, '+')) {
     const std::string level(item);
@@ -89,8 +88,8 @@ void take(const Levels& option, const std::string& value) {
       throw WrongValue(
           fmt::format("expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, not {}",
                       in_quotes(value)));
-    const std::int64_t period = whole_number(level.substr(0, colon), 1, kMost);
-    const std::int64_t ranks = whole_number(level.substr(colon + 1), 1, kMost);
+    const std::int64_t period = whole_number(level.substr(0, colon), 1, kMostRanksOrSteps);
+    const std::int64_t ranks = whole_number(level.substr(colon + 1), 1, kMostRanksOrSteps);
     levels.push_back({.period = static_cast<int>(period), .ranks = static_cast<int>(ranks)});
   }
   option.set(std::move(levels));

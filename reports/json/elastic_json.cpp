@@ -7,10 +7,6 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-double seconds_of(RunTime time) {
-  return static_cast<double>(time.count()) / 1e9;
-}
-
 void write_outcome(JsonWriter& json, const ElasticAnswer& elastic) {
   json.key("min_nodes").integer(elastic.asked.options.min_nodes);
   json.key("max_nodes").integer(elastic.asked.options.max_nodes);

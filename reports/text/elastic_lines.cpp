@@ -13,10 +13,6 @@
 namespace ddpsim {
 namespace {
 
-double seconds_of(RunTime time) {
-  return static_cast<double>(time.count()) / 1e9;
-}
-
 /// "30 s", "100 ms"
 std::string duration_text(double seconds) {
   return seconds > 0 && seconds < 1 ? significant(1000 * seconds, 2) + " ms"

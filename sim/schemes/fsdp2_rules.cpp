@@ -59,8 +59,7 @@ SchemeRules rules_of(const Fsdp2& scheme) {
             return sharded_units(job, scheme);
           },
           .changed_numerics = [&scheme](const Job& job) -> std::string {
-            return narrowed_gradients(
-                job, scheme.reduce_dtype ? scheme.reduce_dtype : scheme.param_dtype);
+            return narrowed_gradients(job, scheme.reduced_in());
           },
           .cannot_simulate = [&scheme](const Job& job) -> std::optional<std::string> {
             return cannot_shard(job, scheme);

@@ -50,8 +50,7 @@ MixedPrecision kept_by_zero(const Job& job, const Zero& scheme) {
 std::string numerics_of_zero(const Job& job, const Zero& scheme) {
   if (scheme.zero_quantized_gradients) return "gradients travel with 4 bits";
   if (scheme.zero_quantized_weights) return "parameters travel with 8 bits";
-  return narrowed_gradients(
-      job, scheme.communication_data_type ? scheme.communication_data_type : scheme.param_dtype);
+  return narrowed_gradients(job, scheme.sent_in());
 }
 
 std::optional<std::string> cannot_shard(const Job& job, const Zero& scheme) {

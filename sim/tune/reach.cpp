@@ -15,6 +15,7 @@
 #include "measured_sizes.hpp"
 #include "scheme_of_job.hpp"
 #include "setting.hpp"
+#include "sync_batch_norm.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -63,8 +64,8 @@ std::vector<std::pair<std::string, Job>> neighbours_of(const Job& job) {
   if (flow == nullptr || flow->background->empty())
     for (const NearCluster& near : job.cluster().near) {
       Job there = job.on(like(*near.cluster, job.cluster()));
-      // Groups of several nodes do not always divide another number of nodes.
-      if (!scheme_rules(there).cannot_simulate(there))
+      // Groups of several nodes, a scheme's or SyncBatchNorm's, do not always divide another number of nodes.
+      if (!scheme_rules(there).cannot_simulate(there) && !cannot_synchronise(there))
         found.emplace_back(near.difference, std::move(there));
     }
   const AnalyticModel* own = nccl_of(job.model());

@@ -12,13 +12,13 @@ std::vector<SchemeOption> Fsdp2::options() {
   SchemeOption reshard = flag_option("reshard_after_forward", reshard_after_forward);
   if (reshard_to) reshard.in_force = std::to_string(*reshard_to);
   reshard.value = SchemeOption::Whole{
-      2, 1'000'000, [this](std::int64_t ranks) { reshard_to = static_cast<int>(ranks); }};
+      2, kMostRanksOrSteps, [this](std::int64_t ranks) { reshard_to = static_cast<int>(ranks); }};
   std::vector<SchemeOption> options =
       joined({std::move(reshard), flag_option("reshard_root", reshard_root)}, wrap_options(wrap));
   options =
       joined(std::move(options),
              {ranks_option("group", group), dtype_option("param_dtype", param_dtype, param_dtype),
-              dtype_option("reduce_dtype", reduce_dtype, reduce_dtype ? reduce_dtype : param_dtype),
+              dtype_option("reduce_dtype", reduce_dtype, reduced_in()),
               flag_option("separate_groups", separate_groups), flag_option("no_sync", no_sync)});
   return joined(std::move(options), cpu_offload_options(offload));
 }

@@ -37,7 +37,7 @@ std::vector<SchemeOption> ParameterServer::options() {
   else if (servers)
     where.in_force = std::to_string(*servers);
   where.words = {.words = {"host"}, .set = [this](std::size_t /*word*/) { host = true; }};
-  where.value = SchemeOption::Whole{1, 1'000'000, [this](std::int64_t given) {
+  where.value = SchemeOption::Whole{1, kMostRanksOrSteps, [this](std::int64_t given) {
                                       host = false;
                                       servers = static_cast<int>(given);
                                     }};

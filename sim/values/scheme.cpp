@@ -27,6 +27,16 @@ struct OffloadOf {
   }
 };
 
+template <typename Options>
+struct DdpOptionsOf {
+  Options* operator()(auto& of) const {
+    if constexpr (requires { of.ddp; })
+      return &of.ddp;
+    else
+      return nullptr;
+  }
+};
+
 }  // namespace
 
 Scheme::Scheme() = default;
@@ -67,26 +77,13 @@ bool uses_reducer(const Scheme& scheme) {
 }
 
 DdpOptions* ddp_options_of(Scheme& scheme) {
-  return std::visit(
-      [](auto& of) -> DdpOptions* {
-        if constexpr (requires { of.ddp; })
-          return &of.ddp;
-        else
-          return nullptr;
-      },
-      scheme);
+  return std::visit(DdpOptionsOf<DdpOptions>(), scheme);
 }
 
 const DdpOptions& ddp_options_of(const Scheme& scheme) {
   static const DdpOptions standard;
-  return std::visit(
-      [](const auto& of) -> const DdpOptions& {
-        if constexpr (requires { of.ddp; })
-          return of.ddp;
-        else
-          return standard;
-      },
-      scheme);
+  const DdpOptions* own = std::visit(DdpOptionsOf<const DdpOptions>(), scheme);
+  return own != nullptr ? *own : standard;
 }
 
 const Compiled* compiled_pieces(const Scheme& scheme) {

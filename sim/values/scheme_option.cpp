@@ -10,7 +10,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kMostCounted = 1'000'000;
 constexpr std::int64_t kMostElements = 1'000'000'000'000'000;
 
 const char* word_of_flag(bool value) {
@@ -63,16 +62,16 @@ SchemeOption elements_option(std::string_view name, std::optional<std::int64_t>&
 }
 
 SchemeOption count_option(std::string_view name, int& value) {
-  return whole(name, value, {1, kMostCounted, [&value](std::int64_t given) {
+  return whole(name, value, {1, kMostRanksOrSteps, [&value](std::int64_t given) {
                                value = static_cast<int>(given);
                              }});
 }
 
 SchemeOption ranks_option(std::string_view name, std::optional<int>& value,
                           std::optional<int> otherwise) {
-  return whole(name, value ? value : otherwise, {1, kMostCounted, [&value](std::int64_t given) {
-                                                   value = static_cast<int>(given);
-                                                 }});
+  return whole(
+      name, value ? value : otherwise,
+      {1, kMostRanksOrSteps, [&value](std::int64_t given) { value = static_cast<int>(given); }});
 }
 
 SchemeOption megabytes_option(std::string_view name, Bytes& value, double least) {

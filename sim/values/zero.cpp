@@ -38,8 +38,7 @@ std::vector<SchemeOption> Zero::options() {
   }
   options = joined(std::move(options),
                    {dtype_option("param_dtype", param_dtype, param_dtype),
-                    dtype_option("communication_data_type", communication_data_type,
-                                 communication_data_type ? communication_data_type : param_dtype),
+                    dtype_option("communication_data_type", communication_data_type, sent_in()),
                     device_option("offload_optimizer", offload.optimizer)});
   if (stage == 3) options.push_back(device_option("offload_param", offload.parameters));
   return joined(std::move(options), offload_rates(offload));

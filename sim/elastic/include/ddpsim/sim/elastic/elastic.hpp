@@ -38,6 +38,9 @@ namespace ddpsim {
 
 /// Of a run that may be longer than Duration's 106 days (292 years).
 using RunTime = std::chrono::nanoseconds;
+inline double seconds_of(RunTime time) {
+  return static_cast<double>(time.count()) / 1e9;
+}
 
 /// Names are torchrun's where it has one: options, keys of --rdzv-conf, else arguments of PyTorch.
 struct ElasticOptions {

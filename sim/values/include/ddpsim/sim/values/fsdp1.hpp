@@ -42,6 +42,8 @@ struct Fsdp1 {
   bool no_sync = true;  ///< around all micro-batches but the last
   CpuOffload offload;   ///< of both or neither
 
+  /// What gradients are reduced in; absent: as the parameters are.
+  std::optional<Dtype> reduced_in() const { return reduce_dtype ? reduce_dtype : param_dtype; }
   std::string_view name() const { return "fsdp1"; }
   SchemeFacts facts() const;
   std::vector<SchemeOption> options();

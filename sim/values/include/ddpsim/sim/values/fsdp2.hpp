@@ -27,6 +27,8 @@ struct Fsdp2 {
   bool no_sync = true;  ///< set_requires_gradient_sync(False) but in the last micro-batch
   CpuOffload offload;   ///< of both or neither
 
+  /// What gradients are reduced in; absent: as the parameters are.
+  std::optional<Dtype> reduced_in() const { return reduce_dtype ? reduce_dtype : param_dtype; }
   std::string_view name() const { return "fsdp2"; }
   SchemeFacts facts() const;
   std::vector<SchemeOption> options();

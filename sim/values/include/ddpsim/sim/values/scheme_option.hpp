@@ -18,6 +18,9 @@
 
 namespace ddpsim {
 
+/// The most steps, ranks or shards that an option takes.
+inline constexpr std::int64_t kMostRanksOrSteps = 1'000'000;
+
 /// HierarchicalModelAverager: every so many steps so many ranks average their parameters, where no higher level does.
 struct AveragingLevel {
   int period = 1;
@@ -33,7 +36,7 @@ struct SchemeOption {
     std::string_view refused = {};  ///< a word of the library's that is not simulated …
     std::string_view because = {};  ///< … and why
   };
-  /// A whole number, 10^6 or 10^15 at most.
+  /// A whole number.
   struct Whole {
     std::int64_t least;
     std::int64_t most;
@@ -92,7 +95,7 @@ SchemeOption dtype_option(std::string_view name, std::optional<Dtype>& value,
 SchemeOption elements_option(std::string_view name, std::int64_t& value, std::int64_t least = 1);
 /// Reports leave it out where nothing is set.
 SchemeOption elements_option(std::string_view name, std::optional<std::int64_t>& value);
-/// Takes 1 to 10^6 steps, ranks or shards.
+/// Takes 1 to kMostRanksOrSteps.
 SchemeOption count_option(std::string_view name, int& value);
 /// Where nothing is set `otherwise` is in force; without that, reports leave the option out.
 SchemeOption ranks_option(std::string_view name, std::optional<int>& value,

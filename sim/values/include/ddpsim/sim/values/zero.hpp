@@ -33,6 +33,10 @@ struct Zero {
   std::optional<Dtype> communication_data_type;
   CpuOffload offload = {.fused = true, .cpu_rate = kShareOfHost};  ///< parameters: in stage 3 alone
 
+  /// What gradients travel in; absent: as the parameters are.
+  std::optional<Dtype> sent_in() const {
+    return communication_data_type ? communication_data_type : param_dtype;
+  }
   std::string_view name() const { return stage == 1 ? "zero1" : stage == 2 ? "zero2" : "zero3"; }
   SchemeFacts facts() const;
   std::vector<SchemeOption> options();
