@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "ddpsim/sim/memory/memory.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
+#include "memory_parts.hpp"
 #include "paper_step.hpp"
 #include "planned_step.hpp"
 #include "schedule_step.hpp"
@@ -233,6 +235,10 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
   CHECK(gathered(8).size == Bytes(8 * (2 * 1'000'000 + 1) * 4));
   CHECK(gathered(2).transfer ==
         plan(job(2).within(1), CollectiveKind::all_gather, gathered(2).size).transfer);
+  // NCCL keeps the buffers of one more communicator.
+  const Job of_all(normed(), cluster, synced(free_of_costs()), AnalyticModel{});
+  CHECK(peak_memory(job(2)).nccl ==
+        peak_memory(of_all).nccl + nccl_buffers(batch_norm_job(job(2))));
   const auto says = [&](int ranks, const char* text) {
     return cannot_simulate(job(ranks)).value_or("").find(text) != std::string::npos;
   };
