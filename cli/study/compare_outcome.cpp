@@ -11,7 +11,7 @@
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/job_warnings.hpp"
 #include "ddpsim/models/model_flops.hpp"
-#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
 
 namespace ddpsim {
 namespace {

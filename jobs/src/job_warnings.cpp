@@ -8,7 +8,7 @@
 #include "ddpsim/jobs/collectives.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/sim/ddp/all_reduce_sizes.hpp"
-#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "ddpsim/sim/values/reduced_by.hpp"
@@ -148,53 +148,6 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
   return warnings;
 }
 
-std::vector<std::string> compiled_warnings(const Compiled& scheme) {
-  std::vector<std::string> warnings = {
-      "what torch.compile makes of compute is not predicted: forward, backward and optimizer take "
-      "what was recorded"};
-  if (scheme.optimize_ddp == OptimizeDdp::python_reducer)
-    warnings.emplace_back(
-        "python_reducer: Inductor orders its kernels itself; gradients are taken to be written, "
-        "and all-reduces to be fused, in the recorded order");
-  else
-    warnings.emplace_back(
-        "gradients that come out of a compiled piece together reach DDP's hooks in an order that "
-        "is an accident of autograd; the recorded one is taken, on which the members and sizes of "
-        "buckets hang, not when a piece ends");
-  return warnings;
-}
-
-/// What a scheme's prediction rests on that DDP's does not.
-std::vector<std::string> scheme_warnings(const Job& job) {
-  const Scheme& scheme = job.options().scheme;
-  if (const Compiled* compiled = std::get_if<Compiled>(&scheme))
-    return compiled_warnings(*compiled);
-  if (facts_of(scheme).by_servers)
-    return {
-        "what workers send to servers and get back takes bytes over rates (docs/schemes.md): no "
-        "log of it stands behind that, and the server's processor is taken to add up as "
-        "server_bandwidth says"};
-  if (std::holds_alternative<DataParallel>(scheme))
-    return {
-        "broadcasts and reduces are timed by what logs of all-reduces taught, and what Python "
-        "takes for each replica's modules is left out: a lower bound where many small modules "
-        "are replicated"};
-  switch (facts_of(scheme).not_logged) {
-    case SchemeFacts::NotLogged::none:
-      break;
-    case SchemeFacts::NotLogged::broadcasts_and_reduces:
-      return {
-          "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs "
-          "stands behind it"};
-    case SchemeFacts::NotLogged::gathers_and_scatters:
-      if (nccl_of(job.model()) == nullptr) break;
-      return {
-          "all-gathers and reduce-scatters are timed by what logs of all-reduces taught: none of "
-          "theirs stands behind it"};
-  }
-  return {};
-}
-
 }  // namespace
 
 std::vector<std::string> ddp_warnings(const DdpOptions& options, TorchVersion torch) {
@@ -237,7 +190,7 @@ std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale)
                      "a training needs is not predicted",
                      numerics)});
   add(option_warnings(job, backend_of(job.model())));
-  add(scheme_warnings(job));
+  add(rests_on(job));
   return warnings;
 }
 

@@ -14,7 +14,7 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/mix_report.hpp"
-#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
 #include "error_source.hpp"
 #include "job_words.hpp"
 #include "loss_lines.hpp"

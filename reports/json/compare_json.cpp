@@ -3,7 +3,7 @@
 #include "cost_lines.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
 #include "ddpsim/sim/step/compute_speed.hpp"
 #include "elastic_json.hpp"
 #include "error_source.hpp"

@@ -7,7 +7,7 @@
 
 #include "cost_lines.hpp"
 #include "ddpsim/models/model_flops.hpp"
-#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "loss_lines.hpp"
 #include "report_lines.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ddpsim/models/model_flops.hpp"
-#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
 #include "job_words.hpp"
 #include "speedup_lines.hpp"
 #include "text_layout.hpp"

@@ -99,7 +99,8 @@ SchemeRules rules_of(const PeriodicAveraging& scheme) {
             return "ranks train apart between averages of their parameters";
           },
           .cannot_simulate =
-              [&scheme](const Job& job) { return cannot_average_in_groups(job, scheme); }};
+              [&scheme](const Job& job) { return cannot_average_in_groups(job, scheme); },
+          .rests_on = as_sure_as_ddp};
 }
 
 SchemeRules rules_of(const SlowMo& scheme) {
@@ -113,7 +114,8 @@ SchemeRules rules_of(const SlowMo& scheme) {
             if (job.cluster().hosts_per_node > 1) return std::nullopt;  // cannot_average says why
             return cannot_group(job, job.cluster().gpus_per_node,
                                 "--scheme slowmo: a node's group");
-          }};
+          },
+          .rests_on = rests_on_all_reduce_logs};
 }
 
 }  // namespace ddpsim

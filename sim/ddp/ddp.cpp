@@ -25,11 +25,19 @@ std::string changed_by_hook(const Job& job) {
   return narrowed_gradients(job, wire_dtype(ddp, Dtype::float32));
 }
 
+std::optional<std::string> cannot_step_in_backward(const Job& job) {
+  if (!job.options().ddp().optimizer_in_backward) return std::nullopt;
+  return fmt::format(
+      "{} steps its parameters when backward is over: leave out --apply-optimizer-in-backward",
+      name_of(job.options().scheme));
+}
+
 SchemeRules rules_of(const Ddp& /*scheme*/) {
   return {.schedule = schedule_reducer,
           .kept_in_memory = [](const Job& /*job*/) -> KeptInMemory { return ReducerBuckets(); },
           .changed_numerics = changed_by_hook,
-          .cannot_simulate = nothing_hinders};
+          .cannot_simulate = nothing_hinders,
+          .rests_on = as_sure_as_ddp};
 }
 
 }  // namespace ddpsim

@@ -11,6 +11,9 @@ SchemeRules rules_of(const Compiled& scheme);
 SchemeRules rules_of(const PeriodicAveraging& scheme);
 SchemeRules rules_of(const SlowMo& scheme);
 
+/// Why a scheme that steps its parameters when backward is over is not simulated with this job's options.
+std::optional<std::string> cannot_step_in_backward(const Job& job);
+
 /// As changed_numerics has it of local SGD, by a hook or as a scheme.
 inline constexpr const char* kNodesApart = "nodes train apart between averages of their parameters";
 /// What a communication hook changes (changed_numerics).

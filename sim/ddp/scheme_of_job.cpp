@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
 #include "reducer_schemes.hpp"
 #include "schemes.hpp"
 
@@ -14,6 +14,10 @@ SchemeRules scheme_rules(const Job& job) {
 
 std::string changed_numerics(const Job& job) {
   return scheme_rules(job).changed_numerics(job);
+}
+
+std::vector<std::string> rests_on(const Job& job) {
+  return scheme_rules(job).rests_on(job);
 }
 
 }  // namespace ddpsim

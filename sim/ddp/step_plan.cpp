@@ -56,16 +56,6 @@ void add_join(StepPlan& step) {
   }
 }
 
-void add_broadcasts(StepPlan& step) {
-  const auto* scheme = std::get_if<ZeroRedundancy>(&step.job.options().scheme);
-  if (scheme == nullptr) return;
-  SharedOptimizer shared = share_optimizer(step.job, *scheme, step.buckets);
-  step.steps_by_bucket = scheme->overlap_with_ddp;
-  step.stepped_share = shared.largest_share;
-  for (StepCollective& broadcast : shared.broadcasts)
-    step.parameter_broadcasts.push_back(step.collectives.add(std::move(broadcast)));
-}
-
 /// A hook's that carry nothing are none. The recording's are of buckets.
 void add_all_reduces(StepPlan& step, const Job& among, std::size_t bucket) {
   BucketHook hook = hook_of(step.job, step.kernels, step.buckets[bucket]);
@@ -135,7 +125,7 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
       for (const std::size_t parameter : bucket.parameters)
         if (step.used[parameter]) step.copies_out += step.copies[parameter];
   add_collectives(step, kind);
-  add_broadcasts(step);
+  add_parameter_broadcasts(step);
   add_join(step);
   step.averaging = model_averaging(job, step.kernels);
   return step;

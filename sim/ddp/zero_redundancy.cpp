@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -43,47 +44,58 @@ std::vector<std::vector<std::size_t>> parameters_by_owner(const Job& job,
   return owners;
 }
 
-SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme,
-                                const std::vector<Bucket>& buckets) {
-  const Workload& workload = job.workload();
-  SharedOptimizer shared;
-  const auto broadcast = [&](Bytes bytes, std::string unit) {
-    StepCollective collective =
-        planned_collective(job, CollectiveKind::broadcast, bytes, kUnrecorded);
-    collective.unit = std::move(unit);
-    collective.phase = StepPhase::optimizer;
-    shared.broadcasts.push_back(std::move(collective));
-  };
-  if (scheme.overlap_with_ddp) {
-    Bytes all;
-    Bytes own;
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-      broadcast(buckets[b].bytes, fmt::format("bucket {}", b));
-      all += buckets[b].bytes;
-      if (b % static_cast<std::size_t>(job.cluster().ranks()) == 0) own += buckets[b].bytes;
-    }
-    shared.largest_share = share_of(own, all);
-    return shared;
+namespace {
+
+/// Broadcasts bucket b from rank b mod N. Returns the share of all bytes that rank 0 steps.
+double broadcast_buckets(StepPlan& step, const std::function<void(Bytes, std::string)>& broadcast) {
+  Bytes all;
+  Bytes own;
+  for (std::size_t b = 0; b < step.buckets.size(); ++b) {
+    const Bytes bytes = step.buckets[b].bytes;
+    broadcast(bytes, fmt::format("bucket {}", b));
+    all += bytes;
+    if (b % static_cast<std::size_t>(step.job.cluster().ranks()) == 0) own += bytes;
   }
-  const auto owners = parameters_by_owner(job, scheme, buckets);
+  return share_of(own, all);
+}
+
+/// Broadcasts each owner's parameters one by one, or together. Returns the largest share of all elements that an owner steps.
+double broadcast_parameters(StepPlan& step, const ZeroRedundancy& scheme,
+                            const std::function<void(Bytes, std::string)>& broadcast) {
+  const Job& job = step.job;
+  const auto owners = parameters_by_owner(job, scheme, step.buckets);
   std::int64_t all = 0;
   std::int64_t largest = 0;
   for (std::size_t rank = 0; rank < owners.size(); ++rank) {
     std::int64_t elements = 0;
     Bytes bytes;
     for (const std::size_t parameter : owners[rank]) {
-      elements += elements_of(workload.parameters[parameter]);
+      const Parameter& owned = job.workload().parameters[parameter];
+      elements += elements_of(owned);
       bytes += job.gradients()[parameter];
-      if (!scheme.parameters_as_bucket_view)
-        broadcast(job.gradients()[parameter], workload.parameters[parameter].name);
+      if (!scheme.parameters_as_bucket_view) broadcast(job.gradients()[parameter], owned.name);
     }
     if (scheme.parameters_as_bucket_view && !owners[rank].empty())
       broadcast(bytes, fmt::format("rank {}", rank));
     all += elements;
     largest = std::max(largest, elements);
   }
-  shared.largest_share = share_of(Bytes(largest), Bytes(all));
-  return shared;
+  return share_of(Bytes(largest), Bytes(all));
+}
+
+}  // namespace
+
+void add_parameter_broadcasts(StepPlan& step) {
+  const auto* scheme = std::get_if<ZeroRedundancy>(&step.job.options().scheme);
+  if (scheme == nullptr) return;
+  const auto broadcast = [&](Bytes bytes, std::string unit) {
+    step.parameter_broadcasts.push_back(step.collectives.add(
+        named(planned_collective(step.job, CollectiveKind::broadcast, bytes, kUnrecorded),
+              std::move(unit), StepPhase::optimizer)));
+  };
+  step.steps_by_bucket = scheme->overlap_with_ddp;
+  step.stepped_share = scheme->overlap_with_ddp ? broadcast_buckets(step, broadcast)
+                                                : broadcast_parameters(step, *scheme, broadcast);
 }
 
 namespace {
@@ -105,6 +117,7 @@ std::vector<bool> stepped_by_one_rank(const Job& job, const ZeroRedundancy& sche
 
 /// What hook_with_zero_step refuses itself, and what is not simulated with it.
 std::optional<std::string> cannot_overlap(const Job& job, const ZeroRedundancy& scheme) {
+  if (auto problem = cannot_step_in_backward(job)) return problem;
   if (!scheme.overlap_with_ddp) return std::nullopt;
   const auto problem = [](const char* text) {
     return std::string("--scheme zero_redundancy: overlap_with_ddp: ") + text;
@@ -113,7 +126,7 @@ std::optional<std::string> cannot_overlap(const Job& job, const ZeroRedundancy& 
     return problem("hook_with_zero_step may hang over gloo and refuses it; leave one out");
   if (scheme.parameters_as_bucket_view)
     return problem("PyTorch ignores parameters_as_bucket_view with it; leave that out");
-  if (job.options().ddp().comm_hook != CommHook::none || job.options().ddp().optimizer_in_backward)
+  if (job.options().ddp().comm_hook != CommHook::none)
     return problem(
         "buckets are stepped behind plain all-reduces alone here; leave out the other hook");
   return std::nullopt;
@@ -127,7 +140,8 @@ SchemeRules rules_of(const ZeroRedundancy& scheme) {
             return ReducerBuckets{.steps = stepped_by_one_rank(job, scheme)};
           },
           .changed_numerics = changed_by_hook,
-          .cannot_simulate = [&scheme](const Job& job) { return cannot_overlap(job, scheme); }};
+          .cannot_simulate = [&scheme](const Job& job) { return cannot_overlap(job, scheme); },
+          .rests_on = as_sure_as_ddp};
 }
 
 }  // namespace ddpsim

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ddpsim/sim/collectives/job.hpp"
-#include "step_collectives.hpp"
+#include "step_plan.hpp"
 
 namespace ddpsim {
 
@@ -25,11 +25,8 @@ std::vector<std::vector<std::size_t>> parameters_by_owner(const Job& job,
                                                           const ZeroRedundancy& scheme,
                                                           const std::vector<Bucket>& buckets);
 
-struct SharedOptimizer {
-  double largest_share = 1;  ///< of all elements, of one rank's; with overlap_with_ddp of rank 0's
-  std::vector<StepCollective> broadcasts;
-};
-SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme,
-                                const std::vector<Bucket>& buckets);
+/// Adds to the step of a job under ZeroRedundancyOptimizer what a rank steps, and what it broadcasts then; to that of another
+/// job nothing.
+void add_parameter_broadcasts(StepPlan& step);
 
 }  // namespace ddpsim

@@ -63,7 +63,8 @@ SchemeRules rules_of(const Fsdp2& scheme) {
           },
           .cannot_simulate = [&scheme](const Job& job) -> std::optional<std::string> {
             return cannot_shard(job, scheme);
-          }};
+          },
+          .rests_on = gathers_rest_on_all_reduce_logs};
 }
 
 }  // namespace ddpsim

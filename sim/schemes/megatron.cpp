@@ -260,7 +260,8 @@ SchemeRules rules_of(const MegatronOptimizer& scheme) {
           .changed_numerics = [&scheme](const Job& job) -> std::string {
             return scheme.grad_reduce_in_fp32 ? "" : narrowed_gradients(job, scheme.param_dtype);
           },
-          .cannot_simulate = nothing_hinders};
+          .cannot_simulate = nothing_hinders,
+          .rests_on = gathers_rest_on_all_reduce_logs};
 }
 
 }  // namespace ddpsim

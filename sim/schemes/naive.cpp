@@ -112,7 +112,8 @@ SchemeRules rules_of(const NaiveAllReduce& scheme) {
             return WholeTensors{.gradients = scheme.flat ? all_gradients(job) : Bytes()};
           },
           .changed_numerics = same_numerics,
-          .cannot_simulate = nothing_hinders};
+          .cannot_simulate = nothing_hinders,
+          .rests_on = as_sure_as_ddp};
 }
 
 }  // namespace ddpsim

@@ -77,6 +77,12 @@ SchemeRules rules_of(const ParameterServer& scheme) {
           },
           .cannot_simulate = [&scheme](const Job& job) -> std::optional<std::string> {
             return cannot_serve(job, scheme);
+          },
+          .rests_on = [](const Job& /*job*/) -> std::vector<std::string> {
+            return {
+                "what workers send to servers and get back takes bytes over rates "
+                "(docs/schemes.md): no log of it stands behind that, and the server's processor is "
+                "taken to add up as server_bandwidth says"};
           }};
 }
 

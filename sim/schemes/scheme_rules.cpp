@@ -16,6 +16,23 @@ std::optional<std::string> nothing_hinders(const Job& /*job*/) {
   return std::nullopt;
 }
 
+std::vector<std::string> as_sure_as_ddp(const Job& /*job*/) {
+  return {};
+}
+
+std::vector<std::string> rests_on_all_reduce_logs(const Job& /*job*/) {
+  return {
+      "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs stands "
+      "behind it"};
+}
+
+std::vector<std::string> gathers_rest_on_all_reduce_logs(const Job& job) {
+  if (nccl_of(job.model()) == nullptr) return {};
+  return {
+      "all-gathers and reduce-scatters are timed by what logs of all-reduces taught: none of "
+      "theirs stands behind it"};
+}
+
 std::string narrowed_gradients(const Job& job, const std::optional<Dtype>& wire) {
   if (!wire) return "";
   const bool any = std::ranges::any_of(job.workload().parameters, [&](const Parameter& parameter) {

@@ -136,11 +136,6 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   if (options.ddp().optimizer_in_backward && !workload.optimizer)
     return "the workload has no time of the optimizer, which _apply_optimizer_in_backward would "
            "run in backward: record a step with it, or leave out --apply-optimizer-in-backward";
-  if (options.ddp().optimizer_in_backward && !std::holds_alternative<Ddp>(options.scheme))
-    return fmt::format(
-        "{} steps its parameters when backward is over: leave out "
-        "--apply-optimizer-in-backward",
-        name_of(options.scheme));
   const bool carries_ranks =
       !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
   if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)

@@ -25,8 +25,7 @@ SchemeFacts Compiled::facts() const {
           .allows_unused = false,
           .one_at_a_time = true,
           .by_servers = false,
-          .has_settings = in_pieces(),
-          .not_logged = SchemeFacts::NotLogged::none};
+          .has_settings = in_pieces()};
 }
 
 std::vector<SchemeOption> Compiled::options() {

@@ -8,8 +8,7 @@ SchemeFacts DataParallel::facts() const {
           .allows_unused = false,
           .one_at_a_time = false,
           .by_servers = false,
-          .has_settings = false,
-          .not_logged = SchemeFacts::NotLogged::broadcasts_and_reduces};
+          .has_settings = false};
 }
 
 std::vector<SchemeOption> DataParallel::options() {

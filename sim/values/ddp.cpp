@@ -8,8 +8,7 @@ SchemeFacts Ddp::facts() const {
           .allows_unused = false,
           .one_at_a_time = true,
           .by_servers = false,
-          .has_settings = true,
-          .not_logged = SchemeFacts::NotLogged::none};
+          .has_settings = true};
 }
 
 std::vector<SchemeOption> Ddp::options() {

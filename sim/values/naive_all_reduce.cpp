@@ -8,8 +8,7 @@ SchemeFacts NaiveAllReduce::facts() const {
           .allows_unused = true,
           .one_at_a_time = true,
           .by_servers = false,
-          .has_settings = false,
-          .not_logged = SchemeFacts::NotLogged::none};
+          .has_settings = false};
 }
 
 std::vector<SchemeOption> NaiveAllReduce::options() {

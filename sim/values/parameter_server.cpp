@@ -26,8 +26,7 @@ SchemeFacts ParameterServer::facts() const {
           .allows_unused = false,
           .one_at_a_time = false,
           .by_servers = true,
-          .has_settings = false,
-          .not_logged = SchemeFacts::NotLogged::none};
+          .has_settings = false};
 }
 
 std::vector<SchemeOption> ParameterServer::options() {

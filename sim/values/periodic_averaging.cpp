@@ -14,8 +14,7 @@ SchemeFacts PeriodicAveraging::facts() const {
           .allows_unused = false,
           .one_at_a_time = false,
           .by_servers = false,
-          .has_settings = false,
-          .not_logged = SchemeFacts::NotLogged::none};
+          .has_settings = false};
 }
 
 std::vector<SchemeOption> PeriodicAveraging::options() {

@@ -10,8 +10,7 @@ SchemeFacts SlowMo::facts() const {
           .allows_unused = false,
           .one_at_a_time = false,
           .by_servers = false,
-          .has_settings = false,
-          .not_logged = SchemeFacts::NotLogged::broadcasts_and_reduces};
+          .has_settings = false};
 }
 
 std::vector<SchemeOption> SlowMo::options() {

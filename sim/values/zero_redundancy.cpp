@@ -10,8 +10,7 @@ SchemeFacts ZeroRedundancy::facts() const {
           .allows_unused = false,
           .one_at_a_time = false,
           .by_servers = false,
-          .has_settings = true,
-          .not_logged = SchemeFacts::NotLogged::none};
+          .has_settings = true};
 }
 
 std::vector<SchemeOption> ZeroRedundancy::options() {

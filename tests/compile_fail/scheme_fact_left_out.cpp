@@ -11,6 +11,5 @@ ddpsim::SchemeFacts facts() {
       .by_servers = false,
 #endif
       .has_settings = false,
-      .not_logged = ddpsim::SchemeFacts::NotLogged::none,
   };
 }

@@ -14,9 +14,6 @@ struct Stated {
 /// What the rest of the program must know of a scheme. Each scheme states all of it, since no default would be true of a
 /// scheme that nobody has written yet.
 struct SchemeFacts {
-  /// Which of its collectives no log has timed.
-  enum class NotLogged { none, broadcasts_and_reduces, gathers_and_scatters };
-
   /// It runs DDP's reducer, with its options.
   Stated<bool> runs_reducer;
   /// Its speedup over another scheme is as sure as between two of PyTorch's own (speedup.cpp).
@@ -29,7 +26,6 @@ struct SchemeFacts {
   Stated<bool> by_servers;
   /// `advise` may change its options.
   Stated<bool> has_settings;
-  Stated<NotLogged> not_logged;
 };
 
 /// Parameters, gradients or the optimizer are shared out. `of_pytorch`: by PyTorch itself.
@@ -39,8 +35,7 @@ constexpr SchemeFacts sharding_facts(bool of_pytorch) {
           .allows_unused = of_pytorch,
           .one_at_a_time = false,
           .by_servers = false,
-          .has_settings = true,
-          .not_logged = SchemeFacts::NotLogged::gathers_and_scatters};
+          .has_settings = true};
 }
 
 }  // namespace ddpsim
