@@ -61,24 +61,25 @@ bool is_of_recorder(const Workload& workload) {
 
 /// What the recorder left of each rank, in a folder; of ranks recorded without their all-reduces, which nothing joins, the
 /// first. Empty where it left none.
-std::vector<std::filesystem::path> recorder_files(const std::string& folder) {
-  std::vector<std::filesystem::path> files, alone;
+std::vector<RankImport> recorded_ranks(const std::string& folder, const ImportOptions& options) {
+  std::vector<RankImport> ranks, alone;
   std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) return files;
+  if (!std::filesystem::is_directory(folder, error)) return ranks;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (!entry.is_regular_file(error) || !is_recording(entry.path())) continue;
     try {
-      const Imported imported = import_file(entry.path(), {});
+      Imported imported = import_file(entry.path(), options);
       if (imported.rank_trace)
-        files.push_back(entry.path());
+        ranks.push_back({entry.path(), std::move(imported)});
       else if (is_of_recorder(imported.workload))
-        alone.push_back(entry.path());
+        alone.push_back({entry.path(), std::move(imported)});
     } catch (const InputError&) {  // another file of the folder's
     }
   }
-  if (files.empty() && !alone.empty()) return {*std::ranges::min_element(alone)};
-  std::ranges::sort(files);
-  return files;
+  if (ranks.empty() && !alone.empty())
+    ranks.push_back(std::move(*std::ranges::min_element(alone, {}, &RankImport::file)));
+  std::ranges::sort(ranks, {}, &RankImport::file);
+  return ranks;
 }
 
 class SideReader {
@@ -86,34 +87,14 @@ class SideReader {
   SideReader(const std::string& text, const DiffReading& reading) : text_(text), reading_(reading) {
     side_.shown.source = text;
     options_.model = reading.model.value_or("");
+    options_.kernel_times = true;
   }
 
   DiffSide run() {
-    std::vector<std::filesystem::path> recordings;
     const std::vector<std::string> items = items_of(text_);
     alone_ = items.size() == 1;
-    for (const std::string& item : items) {
-      if (exists(item) && is_archive(item))
-        take_archive(item);
-      else if (exists(item) && is_recording(item))
-        recordings.emplace_back(item);
-      else if (const auto files = recorder_files(item); !files.empty()) {
-        recordings.insert(recordings.end(), files.begin(), files.end());
-        if (files.size() == 1)
-          side_.warnings.push_back(fmt::format(
-              "{}: {} is compared; ranks are joined where all were recorded with collectives=True",
-              item, files.front().filename().string()));
-      } else {
-        take_item(item);
-      }
-    }
-    if (recordings.size() == 1)
-      take_alone(recordings.front());
-    else if (!recordings.empty())
-      take_recording(import_ranks(recordings, options_));
-    std::error_code error;
-    if (!recordings.empty() && !std::filesystem::is_directory(recordings.front(), error))
-      side_.kernels = read_kernel_times(recordings.front());
+    for (const std::string& item : items) take_item(item);
+    take_recordings();
     if (side_.workload) side_.recorded_step = step_breakdown(*side_.workload);
     side_.evidence = read_evidence(texts_);
     side_.warnings.insert(side_.warnings.end(), side_.evidence.warnings.begin(),
@@ -130,10 +111,12 @@ class SideReader {
   }
 
  private:
+  void take_item(const std::string& item);
+  void take_recordings();
   void take_alone(const std::filesystem::path& file);
   void take_recording(Imported imported);
   void take_archive(const std::string& path);
-  void take_item(const std::string& item);
+  void take_measured(const std::string& item);
   void take_text(const std::string& item, const std::string& file, const StepTimesAsked& key);
   StepTimesAsked with_batch(StepTimesAsked asked) const;
   void leave_out(const InputError& error);
@@ -146,6 +129,8 @@ class SideReader {
   const std::string& text_;
   const DiffReading& reading_;
   ImportOptions options_;
+  std::vector<std::filesystem::path> recordings_;  ///< not read yet: alone, or at one step
+  std::vector<RankImport> ranks_;                  ///< read to be told from their folder's others
   std::vector<EvidenceText> texts_;
   std::vector<Diagnostic> unread_;  ///< why a text tells nothing
   std::vector<std::string> kinds_;
@@ -154,6 +139,33 @@ class SideReader {
   bool alone_ = true;       ///< one item is all there is
   DiffSide side_;
 };
+
+void SideReader::take_item(const std::string& item) {
+  if (exists(item) && is_archive(item)) return take_archive(item);
+  if (exists(item) && is_recording(item)) {
+    recordings_.emplace_back(item);
+    return;
+  }
+  std::vector<RankImport> ranks = recorded_ranks(item, options_);
+  if (ranks.empty()) return take_measured(item);
+  if (ranks.size() == 1)
+    side_.warnings.push_back(fmt::format(
+        "{}: {} is compared; ranks are joined where all were recorded with collectives=True", item,
+        std::filesystem::path(ranks.front().file).filename().string()));
+  for (RankImport& rank : ranks) ranks_.push_back(std::move(rank));
+}
+
+void SideReader::take_recordings() {
+  if (recordings_.size() + ranks_.size() > 1) {
+    std::vector<RankImport> ranks = import_each(recordings_, options_);
+    for (RankImport& rank : ranks_) ranks.push_back(std::move(rank));
+    take_recording(join_ranks(std::move(ranks)));
+  } else if (!recordings_.empty()) {
+    take_alone(recordings_.front());
+  } else if (!ranks_.empty()) {
+    take_recording(std::move(ranks_.front().imported));
+  }
+}
 
 /// Of DDP's logging data the options are evidence, too, whether or not the rest makes a workload.
 void SideReader::take_alone(const std::filesystem::path& file) {
@@ -178,6 +190,7 @@ void SideReader::take_recording(Imported imported) {
                       "Give one archive, or the traces of one job's ranks"});
   Workload& workload = side_.workload.emplace(std::move(imported.workload));
   side_.joined = std::move(imported.joined);
+  side_.kernels = imported.kernel_times;
   for (std::string& warning : imported.warnings) side_.warnings.push_back(std::move(warning));
   if (!imported.alone.empty()) side_.warnings.push_back(std::move(imported.alone));
   kinds_.push_back(workload.ranks.size() > 1
@@ -335,7 +348,7 @@ void SideReader::take_text(const std::string& item, const std::string& file,
   }
 }
 
-void SideReader::take_item(const std::string& item) {
+void SideReader::take_measured(const std::string& item) {
   if (exists(item)) return take_text(item, item, {});
   const std::size_t at = item.rfind('@');
   if (at != std::string::npos && exists(item.substr(0, at)))

@@ -22,7 +22,7 @@ struct DiffSide {
   std::optional<StepBreakdown> recorded_step;  ///< parts of the workload's, as recorded
   std::vector<Duration> steps;                 ///< of step times alone
   std::vector<LoggedAllReduces> logs;  ///< of nccl-tests, each of another job shape or setting
-  std::optional<KernelTimes> kernels;  ///< of the first trace given
+  std::optional<KernelTimes> kernels;  ///< of a trace; of several ranks, the lowest
   Evidence evidence;                   ///< of its logs, environments and machines
   std::vector<std::string> warnings;
 };

@@ -49,7 +49,6 @@ void require_one_of_each_rank(const Archive& archive, const Members& traces) {
   }
 }
 
-/// All at the step of the first, as `import_each` has it.
 Imported join_traces(const Archive& archive, const Members& traces, const ImportOptions& options) {
   if (options.timing == Timing::compacted)
     throw InputError(
@@ -61,11 +60,8 @@ Imported join_traces(const Archive& archive, const Members& traces, const Import
   for (const ArchiveMember* trace : traces) {
     ranks.push_back({archive.name_of(*trace), import_member(archive, *trace, same_step)});
     auto& recorded = ranks.back().imported.rank_trace;
-    if (!recorded) continue;
-    if (!recorded->rank) recorded->rank = trace->rank;
-    if (ranks.size() > 1) continue;
-    same_step.step = recorded->step;
-    same_step.iteration.reset();
+    if (recorded && !recorded->rank) recorded->rank = trace->rank;
+    if (ranks.size() == 1) same_step = at_step_of(ranks.front().imported, options);
   }
   return join_ranks(std::move(ranks));
 }

@@ -112,10 +112,7 @@ bool is_recording(const std::filesystem::path& path) {
   try {
     std::error_code error;
     if (is_archive(path)) return true;  // what is missing of it is another question
-    if (std::filesystem::is_directory(path, error)) {
-      import_folder(path, {});
-      return true;
-    }
+    if (std::filesystem::is_directory(path, error)) return holds_traces(path);
     const OpenedFile file = glance_at(path);
     // A log that names DDP's logging data somewhere is a log first.
     if (file.recognised.kind == Recognition::Kind::layer_table && holds_printed_ddp_log(file.head))

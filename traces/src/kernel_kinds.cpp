@@ -4,9 +4,7 @@
 #include <cctype>
 #include <string>
 
-#include "event_reader.hpp"
-#include "json_splitter.hpp"
-#include "opened_file.hpp"
+#include "kernel_sums.hpp"
 #include "trace_names.hpp"
 
 namespace ddpsim {
@@ -86,35 +84,28 @@ KernelKind kernel_kind(std::string_view name) {
   return found == kWords.end() ? KernelKind::other : found->kind;
 }
 
-std::optional<KernelTimes> read_kernel_times(const std::filesystem::path& path) {
-  const OpenedFile opened = open_file(path);
-  if (opened.recognised.kind != Recognition::Kind::profiler_trace) return std::nullopt;
+void KernelSums::add(const TraceEvent& event) {
+  // Markers of the host: a GPU's copy of them is no annotation here.
+  if (event.kind == EventKind::annotation || event.kind == EventKind::cpu_op)
+    steps_ += event.name.starts_with(kStepMarker) ? 1 : 0;
+  if (event.kind != EventKind::kernel && event.kind != EventKind::memory) return;
+  if (event.name.starts_with("nccl") || event.name.starts_with("rccl")) return;
+  const auto kind = static_cast<std::size_t>(
+      event.kind == EventKind::memory ? KernelKind::copy : kernel_kind(event.name));
+  ns_.at(kind) += event.duration_ns;
+  ++count_.at(kind);
+}
+
+std::optional<KernelTimes> KernelSums::by_step() const {
+  if (std::ranges::all_of(count_, [](std::int64_t one) { return one == 0; })) return std::nullopt;
   KernelTimes times;
-  std::array<std::int64_t, kKernelKinds> ns{};
-  std::array<std::int64_t, kKernelKinds> count{};
-  std::int64_t steps = 0;
-  JsonSplitter splitter(opened.source, path.string());
-  EventReader reader(splitter);
-  for (EventBatch batch = splitter.next(); !batch.text.empty(); batch = splitter.next())
-    reader.read(batch, [&](const TraceEvent& event) {
-      // Markers of the host: a GPU's copy of them is no annotation here.
-      if (event.kind == EventKind::annotation || event.kind == EventKind::cpu_op)
-        steps += event.name.starts_with(kStepMarker) ? 1 : 0;
-      if (event.kind != EventKind::kernel && event.kind != EventKind::memory) return;
-      if (event.name.starts_with("nccl") || event.name.starts_with("rccl")) return;
-      const auto kind = static_cast<std::size_t>(
-          event.kind == EventKind::memory ? KernelKind::copy : kernel_kind(event.name));
-      ns.at(kind) += event.duration_ns;
-      ++count.at(kind);
-    });
-  if (std::ranges::all_of(count, [](std::int64_t one) { return one == 0; })) return std::nullopt;
-  times.steps_known = steps > 0;
-  times.steps = std::max<std::int64_t>(steps, 1);
+  times.steps_known = steps_ > 0;
+  times.steps = std::max<std::int64_t>(steps_, 1);
   for (std::size_t kind = 0; kind < kKernelKinds; ++kind)
     times.kinds.at(kind) = {
-        .time = Duration::microseconds(static_cast<double>(ns.at(kind)) / 1000 /
+        .time = Duration::microseconds(static_cast<double>(ns_.at(kind)) / 1000 /
                                        static_cast<double>(times.steps)),
-        .count = static_cast<double>(count.at(kind)) / static_cast<double>(times.steps)};
+        .count = static_cast<double>(count_.at(kind)) / static_cast<double>(times.steps)};
   return times;
 }
 

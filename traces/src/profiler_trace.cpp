@@ -23,6 +23,7 @@
 #include "host_recording.hpp"
 #include "how_reduced.hpp"
 #include "json_splitter.hpp"
+#include "kernel_sums.hpp"
 #include "model_input.hpp"
 #include "other_schemes.hpp"
 #include "recorded_parameters.hpp"
@@ -87,14 +88,19 @@ class TraceImport {
 Imported TraceImport::run(const ByteSource& source) {
   JsonSplitter splitter(source, file_);
   EventReader reader(splitter);
+  KernelSums kernels;
   try {
     for (EventBatch batch = splitter.next(); !batch.text.empty(); batch = splitter.next()) {
-      reader.read(batch, [&](const TraceEvent& event) { records_.add(event); });
+      reader.read(batch, [&](const TraceEvent& event) {
+        records_.add(event);
+        if (options_.kernel_times) kernels.add(event);
+      });
     }
   } catch (const TraceLimit& limit) {
     refuse(fmt::format("this trace cannot be imported: {}", limit.what()),
            "Record fewer steps, of one process");
   }
+  result_.kernel_times = kernels.by_step();
   records_.finish();
   check_structure();
   if (splitter.members("distributedInfo") > 1)

@@ -235,6 +235,7 @@ void RankJoin::build_workload() {
   }
   result_.bucket_bytes = ranks_[0].imported.bucket_bytes;
   result_.rank_trace = trace(0);
+  result_.kernel_times = ranks_[0].imported.kernel_times;
   for (const GroupCollective& one : collectives_) {
     JoinedCollective& shown = result_.joined.emplace_back();
     shown.operation = one.operation;
@@ -254,6 +255,13 @@ Imported join_ranks(std::vector<RankImport> ranks) {
   return RankJoin(std::move(ranks)).run();
 }
 
+ImportOptions at_step_of(const Imported& first, ImportOptions options) {
+  if (!first.rank_trace) return options;
+  options.step = first.rank_trace->step;
+  options.iteration.reset();
+  return options;
+}
+
 std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths,
                                     const ImportOptions& options) {
   std::vector<RankImport> ranks;
@@ -264,10 +272,7 @@ std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths
       throw InputError({path.string(), "", "is a folder among several inputs",
                         "Give one folder alone, or the files of one job"});
     ranks.push_back({path.string(), import_file(path, same_step)});
-    const auto& trace = ranks.back().imported.rank_trace;
-    if (ranks.size() > 1 || !trace) continue;
-    same_step.step = trace->step;
-    same_step.iteration.reset();
+    if (ranks.size() == 1) same_step = at_step_of(ranks.front().imported, options);
   }
   return ranks;
 }

@@ -129,6 +129,8 @@ class FolderImport {
       : folder_(std::move(folder)), options_(options) {}
 
   Imported run();
+  /// Throws InputError where there is none, or one is damaged.
+  void find_traces();
 
  private:
   [[noreturn]] void refuse(std::string message, std::string hint) const {
@@ -138,7 +140,6 @@ class FolderImport {
     return path.lexically_relative(folder_).string();
   }
   std::vector<fs::path> files() const;
-  void find_traces();
   void require_one_job() const;
   void keep_last_cycle();
   void require_one_each();
@@ -318,6 +319,15 @@ void FolderImport::describe(Imported& imported) const {
 }
 
 }  // namespace
+
+bool holds_traces(const fs::path& folder) {
+  try {
+    FolderImport(folder, {}).find_traces();
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
 
 Imported import_folder(const fs::path& folder, const ImportOptions& options) {
   return FolderImport(folder, options).run();

@@ -15,6 +15,8 @@
 
 namespace ddpsim {
 
+/// Whether any file of it looks like one, by its head. Throws nothing.
+bool holds_traces(const std::filesystem::path& folder);
 /// Imports the trace in it, or joins those of several ranks. Throws InputError.
 Imported import_folder(const std::filesystem::path& folder, const ImportOptions& options);
 

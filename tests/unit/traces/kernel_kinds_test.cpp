@@ -6,6 +6,7 @@
 
 #include "data_files.hpp"
 #include "ddpsim/diagnose/evidence/kernel_changes.hpp"
+#include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/kernel_kinds.hpp"
 
 namespace ddpsim {
@@ -55,7 +56,7 @@ TEST_CASE("kernel kinds: of a real step their times are those of its kernels") {
     MESSAGE("skipped: no data/traces beside the checkout");
     return;
   }
-  const KernelTimes all = read_kernel_times(trace).value();
+  const KernelTimes all = import_file(trace, {.kernel_times = true}).kernel_times.value();
   Duration sum;
   for (const KernelTimes::OfKind& kind : all.kinds) sum += kind.time;
   CHECK(all.steps_known);
@@ -67,7 +68,7 @@ TEST_CASE("kernel kinds: of a real step their times are those of its kernels") {
                              return kind.time;
                            }).time;
   CHECK(all.kinds[static_cast<std::size_t>(KernelKind::convolution)].time == longest);
-  CHECK_FALSE(read_kernel_times(files::fixture_file("ddp-log-resnet18.json")));
+  CHECK_FALSE(import_file(trace, {}).kernel_times);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/progress.hpp"
 #include "ddpsim/sim/values/workload.hpp"
+#include "ddpsim/traces/kernel_kinds.hpp"
 #include "ddpsim/traces/rank_trace.hpp"
 
 namespace ddpsim {
@@ -27,6 +28,7 @@ struct ImportOptions {
   std::string gpu;    ///< when the source does not say
   std::string step;   ///< marker of the step to take, "ProfilerStep#10"; empty: as `iteration` says
   Timing timing = Timing::recorded;  ///< compacted: profiler traces only
+  bool kernel_times = false;         ///< add up a profiler trace's kernels by kind, too
   Progress* progress = nullptr;      ///< told of each file's MiB; it cannot stop them
 };
 
@@ -56,6 +58,8 @@ struct Imported {
   std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
   std::optional<RankTrace> rank_trace;  ///< of a profiler trace
   std::optional<DdpLog> ddp_log;        ///< of DDP logging data
+  std::optional<KernelTimes>
+      kernel_times;  ///< of a profiler trace that ran kernels, of several ranks' the lowest's
   std::vector<JoinedCollective>
       joined;  ///< of several ranks' step, in the first rank's order of launch
   std::optional<Duration> unprofiled_step =
@@ -67,7 +71,7 @@ struct Imported {
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options);
 /// The traces in what was collected of a job, joined, or if it has none its DDP logging data. Throws InputError.
 Imported import_archive(const Archive& archive, const ImportOptions& options);
-/// Whether a file looks, by its beginning, like one of them; a folder is read. Throws nothing.
+/// Whether a file, or some file of a folder's, looks by its beginning like one of them. Throws nothing.
 bool is_recording(const std::filesystem::path& path);
 
 /// The bundled workload of that name (`list` shows them); absent when there is none.

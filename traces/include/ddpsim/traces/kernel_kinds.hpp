@@ -8,8 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string_view>
 
 #include "ddpsim/sim/values/quantities.hpp"
@@ -44,8 +42,5 @@ struct KernelTimes {
   std::int64_t steps = 1;
   bool steps_known = false;  ///< false: no markers, all of the trace counts as one
 };
-
-/// Absent where the file is no profiler trace (JSON), or ran no kernel. Throws InputError for a damaged one.
-std::optional<KernelTimes> read_kernel_times(const std::filesystem::path& path);
 
 }  // namespace ddpsim

@@ -24,6 +24,9 @@ struct RankImport {
 /// the top level of the workload. Throws InputError where they cannot be of one step of one job.
 Imported join_ranks(std::vector<RankImport> ranks);
 
+/// What imports further ranks of a job at the step that its first was imported at.
+ImportOptions at_step_of(const Imported& first, ImportOptions options);
+
 /// Imports each file, all at the step that `options` choose in the first.
 std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths,
                                     const ImportOptions& options);
