@@ -12,7 +12,9 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
+#include "ddpsim/topologies/cluster_line.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
@@ -30,7 +32,10 @@ struct ListArguments {
 struct Row {
   std::string name;
   std::string summary;
-  std::string model = {};  ///< of a GPU
+  std::string model = {};               ///< of a GPU
+  std::string example = {};             ///< of a word's value
+  bool joins_gpus = false;              ///< of a word
+  std::vector<std::string> kinds = {};  ///< of network, of the word that names one
 };
 
 struct Section {
@@ -88,7 +93,15 @@ std::vector<Section> bundled() {
   Section torch{"torch", {}};
   for (const TorchVersion release : torch_releases())
     torch.rows.push_back({to_string(release), "NCCL " + to_string(bundled_nccl(release))});
-  return {workloads, models, clusters, gpus, torch};
+  Section words{"cluster_words", {}};
+  for (const LineWord& word : line_words())
+    words.rows.push_back(
+        {.name = std::string(word.key),
+         .summary = std::string(word.summary),
+         .example = std::string(word.example),
+         .joins_gpus = word.role == WordRole::joins_gpus,
+         .kinds = word.key == "nic" ? network_kind_words() : std::vector<std::string>()});
+  return {workloads, models, clusters, words, gpus, torch};
 }
 
 std::string json_of(const std::vector<Section>& sections) {
@@ -102,6 +115,9 @@ std::string json_of(const std::vector<Section>& sections) {
       json.key("name").string(row.name);
       json.key("summary").string(row.summary);
       if (!row.model.empty()) json.key("model").string(row.model);
+      if (!row.example.empty()) json.key("example").string(row.example);
+      if (row.joins_gpus) json.key("joins_gpus").boolean(true);
+      if (!row.kinds.empty()) json.key("kinds").strings(row.kinds);
       json.end_object();
     }
     json.end_array();
@@ -116,14 +132,17 @@ int run(bool json) {
     print(json_of(sections));
     return kOk;
   }
+  const auto shown = [](const Row& row) {
+    return row.example.empty() ? row.name : row.name + ":" + row.example;
+  };
   std::size_t width = 0;
   for (const Section& section : sections)
-    for (const Row& row : section.rows) width = std::max(width, row.name.size());
+    for (const Row& row : section.rows) width = std::max(width, shown(row).size());
   std::string text;
   for (const Section& section : sections) {
     text += section.name + "\n";
     for (const Row& row : section.rows)
-      text += fmt::format("  {:<{}}  {}\n", row.name, width, row.summary);
+      text += fmt::format("  {:<{}}  {}\n", shown(row), width, row.summary);
   }
   print(text);
   return kOk;

@@ -1,21 +1,48 @@
 // The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [root:GPUS] [domain:NODES] [nic:…]
 // [oversubscription:R[,R]] [leaf:NODES [pod:NODES]] [rail:NODES] [placement:ORDER] [latency:T]
 // [connection:BW] [switches:FILE], in any order.
+#include "ddpsim/topologies/cluster_line.hpp"
+
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 #include "cluster_words.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
 namespace {
 
+constexpr std::array kLineWords = {
+    LineWord{"node", "2", "nodes"},
+    LineWord{"gpu", "8xA100", "GPUs of a node, and which"},
+    LineWord{"nvswitch", "300GBps", "NVSwitch; rate of each GPU, one way", WordRole::joins_gpus},
+    LineWord{"nvlink", "6x25GBps", "NVLink, wired; links of each GPU and the rate of one",
+             WordRole::joins_gpus},
+    LineWord{"xgmi", "7x64GBps", "xGMI (AMD); links of each GPU and the rate of one",
+             WordRole::joins_gpus},
+    LineWord{"pcie", "25GBps", "PCIe alone; rate of each GPU's slot", WordRole::joins_gpus},
+    LineWord{"root", "4", "GPUs below one root port of the processor", WordRole::general, false},
+    LineWord{"domain", "18", "nodes whose GPUs one NVLink domain joins"},
+    LineWord{"nic", "8x200Gbps:ib", "NICs of a node, the rate of one, and the kind of network"},
+    LineWord{"oversubscription", "2", "what nodes send over what their switch's ways up carry",
+             WordRole::network},
+    LineWord{"leaf", "4", "nodes under one leaf switch", WordRole::network},
+    LineWord{"pod", "16", "nodes whose leaves share spines", WordRole::network},
+    LineWord{"rail", "32", "nodes of a pod that has a leaf for each rail", WordRole::network},
+    LineWord{"placement", "ordered", "whether ranks follow the leaves, or are scattered",
+             WordRole::network},
+    LineWord{"latency", "2us", "of the network, one way", WordRole::network},
+    LineWord{"connection", "10Gbps", "what one TCP connection carries", WordRole::network},
+    LineWord{"switches", "FILE", "which node hangs where", WordRole::network},
+};
+
 const std::vector<std::string>& keys_of_a_line() {
-  static const std::vector<std::string> keys = {
-      "node", "gpu",       "nvswitch", "nvlink",           "xgmi",    "pcie",
-      "root", "domain",    "nic",      "oversubscription", "leaf",    "pod",
-      "rail", "placement", "latency",  "connection",       "switches"};
+  static const std::vector<std::string> keys = keys_of_words([](const LineWord&) { return true; });
   return keys;
 }
 
@@ -30,7 +57,43 @@ void read_gpu(const ClusterWord& word, NodeDescription& out) {
   throw InputError({"cluster", "", fmt::format("missing {}", what), hint});
 }
 
+/// "6x25GBps"; rates with six digits.
+std::string interconnect_value(const Interconnect& links) {
+  const double rate = links.per_gpu.gigabytes_per_second();
+  if (links.kind != IntraKind::nvlink) return fmt::format("{:.6g}GBps", rate);
+  const int count = std::max(1, links.links_per_gpu);
+  return fmt::format("{}x{:.6g}GBps", count, rate / count);
+}
+
 }  // namespace
+
+std::span<const LineWord> line_words() {
+  return kLineWords;
+}
+
+std::vector<std::string> keys_of_words(bool (*test)(const LineWord& word)) {
+  std::vector<std::string> keys;
+  for (const LineWord& word : kLineWords)
+    if (test(word)) keys.emplace_back(word.key);
+  return keys;
+}
+
+std::string line_of(const Cluster& cluster) {
+  std::string line = fmt::format("node:{} gpu:{}x{}", cluster.hosts(), cluster.gpus_per_host(),
+                                 cluster.gpu.product());
+  const bool domain = cluster.hosts_per_node > 1;
+  if (cluster.gpus_per_host() > 1 || domain)
+    line += fmt::format(" {}:{}", kind_word(cluster.intra.kind, cluster.gpu.vendor),
+                        interconnect_value(cluster.intra));
+  if (domain) line += fmt::format(" domain:{}", cluster.hosts_per_node);
+  const Network& network = cluster.network;
+  if (network.kind == NetworkKind::none) return line;
+  line += fmt::format(" nic:{}x{:.6g}Gbps:{}", network.nics_per_node / cluster.hosts_per_node,
+                      8 * network.per_nic.gigabytes_per_second(), kind_word(network));
+  if (network.oversubscription > 1)
+    line += fmt::format(" oversubscription:{:.6g}", network.oversubscription);
+  return line;
+}
 
 ClusterDescription describe_line(std::string_view line) {
   ClusterDescription out;

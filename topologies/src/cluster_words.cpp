@@ -12,6 +12,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/words.hpp"
+#include "ddpsim/topologies/cluster_line.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "nccl_rates.hpp"
@@ -232,7 +233,8 @@ GpuModel read_gpu_model(const ClusterWord& word, std::string_view name) {
 
 const ClusterWord* interconnect_word(const ClusterWords& words) {
   const ClusterWord* chosen = nullptr;
-  for (const char* key : {"nvswitch", "nvlink", "xgmi", "pcie"}) {
+  for (const std::string& key :
+       keys_of_words([](const LineWord& one) { return one.role == WordRole::joins_gpus; })) {
     const ClusterWord* word = find_word(words, key);
     if (word == nullptr) continue;
     if (chosen != nullptr) {
@@ -336,8 +338,8 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
     out.network.connection = word->bandwidth(word->value);
     if (has_network && !through_sockets(out.network)) word->fail(kNoConnections);
   }
-  for (const char* key : {"oversubscription", "leaf", "pod", "rail", "placement", "latency",
-                          "connection", "switches"}) {
+  for (const std::string& key :
+       keys_of_words([](const LineWord& one) { return one.role == WordRole::network; })) {
     const ClusterWord* word = find_word(words, key);
     if (word != nullptr && !has_network) {
       word->fail("describes the network, and there is none",

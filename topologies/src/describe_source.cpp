@@ -8,6 +8,7 @@
 
 #include "cluster_words.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/cluster_line.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/pcie_rate.hpp"
@@ -29,10 +30,8 @@ namespace {
 constexpr int kFewestOnASwitch = 6;
 
 const std::vector<std::string>& keys_beside_a_file() {
-  static const std::vector<std::string> keys = {
-      "node",      "gpu",     "nvswitch",         "nvlink",  "xgmi", "pcie",
-      "domain",    "nic",     "oversubscription", "leaf",    "pod",  "rail",
-      "placement", "latency", "connection",       "switches"};
+  static const std::vector<std::string> keys =
+      keys_of_words([](const LineWord& word) { return word.beside_file; });
   return keys;
 }
 

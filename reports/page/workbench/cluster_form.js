@@ -2,7 +2,7 @@
 // command takes.
 
 import {html} from '../src/dom.js';
-import {described, kLinks, nicWord, parsed, written} from './cluster_line.js';
+import {parsed, written} from './cluster_line.js';
 import {choiceField, ratioField, textField} from './controls.js';
 
 /**
@@ -12,19 +12,22 @@ import {choiceField, ratioField, textField} from './controls.js';
  * @property {number} gpus_per_node
  * @property {string} gpu its model
  * @property {string} gpu_variant the product, "A100-40GB"
- * @property {{kind: string, per_gpu_gbps: number, links_per_gpu: number | null} | null} intra
- * @property {{kind: string, nics_per_node: number, per_nic_gbps: number, oversubscription: number} | null} network
+ * @property {string} line which describes one like it
+ * @property {{kind: string}} intra
+ * @property {{kind: string, nics_per_node: number, per_nic_gbps: number}} network
  *
  * @typedef {{name: string, summary: string}} Row of ddpsim.list/1
  * @typedef {import('../engine/engine.js').Engine} Engine
  */
 
-const kKinds = ['ib', 'roce', 'efa', 'slingshot', 'tcpx', 'tcp', 'tcp-vm'];
 const kDescribe = '?';
 const kSome = 'node:1 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib';
 
 /** @param {number} value */
 const whole = (value) => Math.max(1, Math.round(value));
+
+/** @param {number} count @param {number} gbps bits @param {string} kind */
+const nicWord = (count, gbps, kind) => `${count}x${Number(gbps.toPrecision(6))}Gbps:${kind}`;
 
 export class ClusterForm {
   /** @type {Understood | null} */ understood = null;
@@ -33,11 +36,14 @@ export class ClusterForm {
   refuses = false; // what is asked of a cluster that is none, is answered here
 
   /**
-   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[], gpus: Row[],
+   * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[],
+   *   words: import('./cluster_line.js').Word[], gpus: Row[],
    *   changed: (line: string) => void, understood: (cluster: Understood) => void, refused: () => void}} around
    */
   constructor(around) {
     this.around = around;
+    this.links = around.words.filter((word) => word.joins_gpus);
+    const kinds = around.words.flatMap((word) => word.kinds ?? []);
     this.base = choiceField('Cluster', [], (value) => this.#choose(value));
     this.nodes = ratioField(
       'Nodes', {from: 1, to: 256, perDoubling: 8, round: whole, unit: '', least: 1},
@@ -53,7 +59,7 @@ export class ClusterForm {
         unit: 'Gbit/s'
       },
       () => this.#network());
-    this.kind = choiceField('Network', kKinds.map((value) => ({value, text: value})), () => this.#network());
+    this.kind = choiceField('Network', kinds.map((value) => ({value, text: value})), () => this.#network());
     this.gpu = choiceField(
       'GPU',
       around.gpus.map(
@@ -65,16 +71,12 @@ export class ClusterForm {
         this.#edit(
           (line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu_variant ?? 'A100-80GB'}`)));
     this.link = choiceField(
-      'Between GPUs',
-      kLinks.map(
-        (value) => ({
-          value,
-          text: {nvswitch: 'NVSwitch', nvlink: 'NVLink, wired', xgmi: 'xGMI (AMD)', pcie: 'PCIe alone'}[value] ?? value
-        })),
+      'Between GPUs', this.links.map(({name, summary}) => ({value: name, text: summary.replace(/;.*/, '')})),
       (value) => this.#edit((line) => {
-        for (const one of kLinks) line.words.delete(one);
-        line.words.set(
-          value, {nvswitch: '300GBps', nvlink: '6x25GBps', xgmi: '7x64GBps', pcie: '25GBps'}[value] ?? '25GBps');
+        for (const {name, example} of this.links) {
+          line.words.delete(name);
+          if (name === value) line.words.set(name, example);
+        }
       }));
     this.linkRate = textField(
       'Its rate, of each GPU one way',
@@ -138,7 +140,7 @@ export class ClusterForm {
     if (value !== kDescribe)
       return this.set(
         value && this.understood && this.understood.nodes > 1 ? `${value}@${this.understood.nodes}` : value, true);
-    this.set(this.understood ? written(described(this.understood)) : kSome, true);
+    this.set(this.understood ? this.understood.line : kSome, true);
   }
 
   /** @param {(line: import('./cluster_line.js').ClusterLine) => void} change */
@@ -186,13 +188,13 @@ export class ClusterForm {
     const bound = bottleneck ? `, bound by ${bottleneck.kind} at ${busbw} GB/s of bus bandwidth` : '';
     this.known.textContent = `${ranks} GPUs${bound}.`;
     this.nodes.set(understood.nodes);
-    this.nics.set(understood.network?.nics_per_node ?? 1);
-    this.rate.set(Number((8 * (understood.network?.per_nic_gbps ?? 12.5)).toPrecision(6)));
-    this.kind.set(understood.network?.kind ?? 'ib');
+    this.nics.set(understood.network.nics_per_node || 1);
+    this.rate.set(Number((8 * (understood.network.per_nic_gbps || 12.5)).toPrecision(6)));
+    this.kind.set(understood.network.nics_per_node ? understood.network.kind : 'ib');
     this.gpu.set(understood.gpu_variant);
     this.perNode.set(understood.gpus_per_node);
     const line = parsed(text);
-    const link = kLinks.find((one) => line.words.has(one)) ?? understood.intra?.kind;
+    const link = this.links.find(({name}) => line.words.has(name))?.name ?? understood.intra.kind;
     if (link) this.link.set(link);
     this.linkRate.set(line.words.get(link ?? '') ?? '');
     // Of a bundled cluster or a file the nodes are what they are; how many, and the network, may be another.

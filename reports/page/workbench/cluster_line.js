@@ -1,17 +1,27 @@
-// A CLUSTER argument taken apart: a name or file, its number of nodes, and words beside it; or words alone.
+// A CLUSTER argument taken apart: a name or file, its number of nodes, and words beside it; or words alone. Which words
+// there are the program says (ddpsim.list/1).
 
 /**
  * @typedef {object} ClusterLine
  * @property {string} base a bundled name or a file, empty where words say all
  * @property {number | null} nodes
  * @property {Map<string, string>} words `nic` → "4x100Gbps:ib"
+ *
+ * @typedef {object} Word of ddpsim.list/1
+ * @property {string} name
+ * @property {string} summary
+ * @property {string} example of its value
+ * @property {boolean} [joins_gpus] of these a node has one
+ * @property {string[]} [kinds] of network
  */
 
-const kWords = [
-  'gpu', 'nvswitch', 'nvlink', 'xgmi', 'pcie', 'root', 'domain', 'nic', 'oversubscription', 'leaf', 'pod', 'rail',
-  'placement', 'latency', 'connection', 'switches'
-];
-export const kLinks = ['nvswitch', 'nvlink', 'xgmi', 'pcie'];
+/** @type {string[]} */
+let keys = [];
+
+/** Before any line is taken apart. @param {Word[]} words */
+export function knowWords(words) {
+  keys = words.map((word) => word.name);
+}
 
 /** @param {string} text @returns {ClusterLine} */
 export function parsed(text) {
@@ -22,7 +32,7 @@ export function parsed(text) {
     const key = word.slice(0, Math.max(0, colon));
     if (key === 'node')
       line.nodes = Number(word.slice(colon + 1)) || null;
-    else if (kWords.includes(key))
+    else if (keys.includes(key))
       line.words.set(key, word.slice(colon + 1));
     else if (word)
       line.base += (line.base && ' ') + word;
@@ -36,37 +46,4 @@ export function parsed(text) {
 export function written({base, nodes, words}) {
   const first = base ? [nodes === null ? base : `${base}@${nodes}`] : [`node:${nodes ?? 1}`];
   return [...first, ...[...words].map(([key, value]) => `${key}:${value}`)].join(' ');
-}
-
-/**
- * What the program understood, as words: a description to go on from.
- * @param {import('./cluster_form.js').Understood} of
- * @returns {ClusterLine}
- */
-export function described({nodes, nodes_per_domain: domain, gpus_per_node, gpu_variant: gpu, intra, network}) {
-  /** @type {ClusterLine} */
-  const line = {base: '', nodes, words: new Map([['gpu', `${gpus_per_node}x${gpu}`]])};
-  if (intra && (gpus_per_node > 1 || domain)) {
-    const {kind, per_gpu_gbps: rate, links_per_gpu: links} = intra;
-    line.words.set(
-      kind,
-      kind === 'nvlink' || kind === 'xgmi' ? `${links ?? 1}x${tidy(rate / (links || 1))}GBps` : `${tidy(rate)}GBps`);
-  }
-  if (domain) line.words.set('domain', String(domain));
-  if (network)
-    line.words.set('nic', nicWord(network.nics_per_node, 8 * network.per_nic_gbps, network.kind));
-  else if (nodes > 1)
-    line.words.set('nic', nicWord(1, 100, 'ib'));
-  if (network && network.oversubscription > 1) line.words.set('oversubscription', tidy(network.oversubscription));
-  return line;
-}
-
-/** @param {number} count @param {number} gbps bits @param {string} kind */
-export function nicWord(count, gbps, kind) {
-  return `${count}x${tidy(gbps)}Gbps:${kind}`;
-}
-
-/** @param {number} value */
-function tidy(value) {
-  return String(Number(value.toPrecision(6)));
 }

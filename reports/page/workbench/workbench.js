@@ -7,7 +7,7 @@ import {Answer} from './answer.js';
 import {byName, fromAddress, lineOf, nothingAsked, ofInputs, settled, toAddress} from './asked.js';
 import {Asking} from './asking.js';
 import {ClusterForm} from './cluster_form.js';
-import {parsed} from './cluster_line.js';
+import {knowWords, parsed} from './cluster_line.js';
 import {Intake} from './intake.js';
 import {JobForm} from './job_form.js';
 import {SettingsForm} from './settings_form.js';
@@ -25,6 +25,7 @@ import {Store} from './store.js';
  * @property {Row[]} models
  * @property {Row[]} workloads
  * @property {Row[]} clusters
+ * @property {import('./cluster_line.js').Word[]} cluster_words
  * @property {(Row & {model: string})[]} gpus
  * @property {Row[]} torch
  */
@@ -87,6 +88,7 @@ export class Workbench {
   constructor(running, lists, inputs, before) {
     this.running = running;
     this.lists = lists;
+    knowWords(lists.cluster_words);
     for (const {name, content} of inputs?.files ?? []) this.#store.put(name, new TextEncoder().encode(content));
     this.asked = firstAsked(inputs);
     this.answered = location.hash.length > 1 ? null : before;
@@ -109,6 +111,7 @@ export class Workbench {
       engine: running.quick,
       files,
       clusters: lists.clusters,
+      words: lists.cluster_words,
       gpus: lists.gpus,
       understood: ({gpu}) => this.settings.over(gpu),
       refused: () => this.job.wrong(''),
