@@ -107,132 +107,185 @@ void add_nvlink_changes(const std::vector<MachineFacts>& before,
   }
 }
 
-}  // namespace
+/// True where a value has fallen, false where it has been put right; absent where it stayed or one side lacks it.
+template <typename Number>
+std::optional<bool> has_fallen(const std::optional<Number>& before,
+                               const std::optional<Number>& after) {
+  if (!before || !after) return std::nullopt;
+  const auto was = static_cast<double>(*before);
+  const auto is = static_cast<double>(*after);
+  if (is < 0.995 * was) return true;
+  if (was < 0.995 * is) return false;
+  return std::nullopt;
+}
 
-std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
-                                     const std::vector<MachineFacts>& after) {
-  std::vector<Finding> findings;
-  if (before.empty() || after.empty()) return findings;
-  const MachinesSummary was = summary_of(before);
-  const MachinesSummary is = summary_of(after);
-  const std::string place = after.front().place.empty() ? "machines" : after.front().place;
-  const auto say = [&](CauseClass what, std::string says) {
-    const bool is_other =
-        what == CauseClass::hardware_changed || what == CauseClass::version_changed;
-    findings.push_back({.what = what,
-                        .says = std::move(says),
-                        .place = place,
-                        .effect = is_other ? FindingEffect::either : FindingEffect::costs});
-  };
-  if (!was.models.empty() && !is.models.empty() && was.models != is.models)
+/// Holds the machines of one side against those of the other; each part adds its findings behind those of the part before.
+class MachineComparison {
+ public:
+  MachineComparison(const std::vector<MachineFacts>& before, const std::vector<MachineFacts>& after)
+      : before_(before),
+        after_(after),
+        was_(summary_of(before)),
+        is_(summary_of(after)),
+        place_(after.front().place.empty() ? "machines" : after.front().place) {}
+
+  std::vector<Finding> run() {
+    add_models_and_drivers();
+    add_limits_of_gpus();
+    add_links_of_gpus();
+    add_nic_ports();
+    add_nvlink_changes(before_, after_, findings_);
+    add_interface_states();
+    add_mtu_changes();
+    return std::move(findings_);
+  }
+
+ private:
+  void say(CauseClass what, std::string says, FindingEffect effect) {
+    findings_.push_back({.what = what, .says = std::move(says), .place = place_, .effect = effect});
+  }
+  /// What is worse than before has a remedy; what is better needs none.
+  void say_change(CauseClass what, bool worse, std::string says, std::string_view remedy) {
+    say(what, worse ? fmt::format("{}: {}", says, remedy) : std::move(says),
+        worse ? FindingEffect::costs : FindingEffect::relieves);
+  }
+  /// Says that a value has fallen or was put right; false where it stayed. `says` takes what it was and is.
+  template <typename Number>
+  bool say_if_changed(CauseClass what, const std::optional<Number>& was,
+                      const std::optional<Number>& is,
+                      fmt::format_string<const Number&, const Number&> says,
+                      std::string_view remedy) {
+    const auto worse = has_fallen(was, is);
+    if (worse) say_change(what, *worse, fmt::format(says, *was, *is), remedy);
+    return worse.has_value();
+  }
+  void add_models_and_drivers();
+  void add_limits_of_gpus();
+  void add_links_of_gpus();
+  void add_nic_ports();
+  void add_interface_states();
+  void add_mtu_changes();
+
+  const std::vector<MachineFacts>& before_;
+  const std::vector<MachineFacts>& after_;
+  const MachinesSummary was_, is_;
+  const std::string place_;
+  std::vector<Finding> findings_;
+};
+
+void MachineComparison::add_models_and_drivers() {
+  if (!was_.models.empty() && !is_.models.empty() && was_.models != is_.models)
     say(CauseClass::hardware_changed,
         fmt::format(
             "GPUs were {} and are {}: compare samples per second and GPU, and kernels of one "
             "GPU alone",
-            models_of(was), models_of(is)));
-  if (!was.drivers.empty() && !is.drivers.empty() && was.drivers != is.drivers)
+            models_of(was_), models_of(is_)),
+        FindingEffect::either);
+  if (!was_.drivers.empty() && !is_.drivers.empty() && was_.drivers != is_.drivers)
     say(CauseClass::version_changed,
         fmt::format(
             "the driver was {} and is {}: compare kernels of one GPU alone, and all_reduce_perf",
-            fmt::join(was.drivers, ", "), fmt::join(is.drivers, ", ")));
-  // A value may have fallen, or have been put right.
-  const auto changed = [](const auto& old_value, const auto& new_value) -> std::optional<bool> {
-    if (!old_value || !new_value) return std::nullopt;
-    const auto was_value = static_cast<double>(*old_value);
-    const auto is_value = static_cast<double>(*new_value);
-    if (is_value < 0.995 * was_value) return true;
-    if (was_value < 0.995 * is_value) return false;
-    return std::nullopt;
-  };
-  const auto say_change = [&](CauseClass what, bool worse, std::string says,
-                              std::string_view remedy) {
-    say(what, worse ? fmt::format("{}: {}", says, remedy) : std::move(says));
-    findings.back().effect = worse ? FindingEffect::costs : FindingEffect::relieves;
-  };
-  const auto other_limit = changed(was.least_power_w, is.least_power_w);
-  if (const auto worse = other_limit; worse && was.models == is.models)
-    say_change(CauseClass::power_limit_lowered, *worse,
-               fmt::format("the lowest power limit of a GPU was {:.0f} W and is {:.0f} W",
-                           *was.least_power_w, *is.least_power_w),
-               "clocks fall under load; nvidia-smi -pl sets it");
-  if (const auto worse = changed(was.least_clock_mhz, is.least_clock_mhz);
-      worse && was.models == is.models)
-    say_change(CauseClass::clocks_held_down, *worse,
-               fmt::format("the lowest clock limit of a GPU was {:.0f} MHz and is {:.0f} MHz",
-                           *was.least_clock_mhz, *is.least_clock_mhz),
-               "kernels bound by compute are slower by as much");
+            fmt::join(was_.drivers, ", "), fmt::join(is_.drivers, ", ")),
+        FindingEffect::either);
+}
+
+/// Power limits and clocks, of the same GPUs alone.
+void MachineComparison::add_limits_of_gpus() {
+  if (was_.models != is_.models) return;
+  const bool other_limit =
+      say_if_changed(CauseClass::power_limit_lowered, was_.least_power_w, is_.least_power_w,
+                     "the lowest power limit of a GPU was {:.0f} W and is {:.0f} W",
+                     "clocks fall under load; nvidia-smi -pl sets it");
+  if (say_if_changed(CauseClass::clocks_held_down, was_.least_clock_mhz, is_.least_clock_mhz,
+                     "the lowest clock limit of a GPU was {:.0f} MHz and is {:.0f} MHz",
+                     "kernels bound by compute are slower by as much"))
+    return;
   // Clocks move with load and temperature by themselves, and with a power limit: so far they do not.
-  else if (constexpr double kFar = 0.9;
-           was.models == is.models && !other_limit && was.least_clock_at_work &&
-           is.least_clock_at_work &&
-           std::min(*was.least_clock_at_work, *is.least_clock_at_work) <
-               kFar * std::max(*was.least_clock_at_work, *is.least_clock_at_work))
-    say_change(CauseClass::clocks_held_down, *is.least_clock_at_work < *was.least_clock_at_work,
+  constexpr double kFar = 0.9;
+  const std::optional<double>& was = was_.least_clock_at_work;
+  const std::optional<double>& is = is_.least_clock_at_work;
+  if (!other_limit && was && is && std::min(*was, *is) < kFar * std::max(*was, *is))
+    say_change(CauseClass::clocks_held_down, *is < *was,
                fmt::format("the lowest SM clock of a GPU at work was {:.0f} MHz and is {:.0f} MHz",
-                           *was.least_clock_at_work, *is.least_clock_at_work),
+                           *was, *is),
                "look at locked clocks (nvidia-smi -lgc), power and temperature");
-  const auto rate = changed(was.least_best_rate, is.least_best_rate);
-  const auto width = changed(was.least_best_width, is.least_best_width);
-  if (rate || width)
+}
+
+/// What card and slot allow tells more than how the links ran when they were read.
+void MachineComparison::add_links_of_gpus() {
+  const auto rate = has_fallen(was_.least_best_rate, is_.least_best_rate);
+  const auto width = has_fallen(was_.least_best_width, is_.least_best_width);
+  if (rate || width) {
     say_change(
         CauseClass::pcie_link_below_its_best, rate.value_or(false) || width.value_or(false),
         fmt::format(
             "card and slot of a GPU allow {} GT/s and {} lanes, and allowed {} and {} before",
-            is.least_best_rate.value_or(0), is.least_best_width.value_or(0),
-            was.least_best_rate.value_or(0), was.least_best_width.value_or(0)),
+            is_.least_best_rate.value_or(0), is_.least_best_width.value_or(0),
+            was_.least_best_rate.value_or(0), was_.least_best_width.value_or(0)),
         "copies and traffic without NVLink are slower");
-  else if (const auto worse = changed(was.least_rate_at_work, is.least_rate_at_work))
-    say_change(
-        CauseClass::pcie_link_below_its_best, *worse,
-        fmt::format("the slowest PCIe link of a GPU at work ran at {} GT/s a lane and runs at "
-                    "{} now",
-                    *was.least_rate_at_work, *is.least_rate_at_work),
-        "reseat card or riser");
-  else if (const auto narrower = changed(was.least_width, is.least_width))
-    say_change(CauseClass::pcie_link_below_its_best, *narrower,
-               fmt::format("the narrowest PCIe link of a GPU had {} lanes and has {}",
-                           *was.least_width, *is.least_width),
-               "reseat card or riser");
-  if (const auto worse = changed(was.least_port_gbps, is.least_port_gbps))
-    say_change(CauseClass::nic_below_its_best, *worse,
-               fmt::format("the slowest NIC port ran at {} Gbit/s and runs at {} now",
-                           *was.least_port_gbps, *is.least_port_gbps),
-               "look at cable, switch port and firmware");
+    return;
+  }
+  if (!say_if_changed(
+          CauseClass::pcie_link_below_its_best, was_.least_rate_at_work, is_.least_rate_at_work,
+          "the slowest PCIe link of a GPU at work ran at {} GT/s a lane and runs at {} now",
+          "reseat card or riser"))
+    say_if_changed(CauseClass::pcie_link_below_its_best, was_.least_width, is_.least_width,
+                   "the narrowest PCIe link of a GPU had {} lanes and has {}",
+                   "reseat card or riser");
+}
+
+/// Speed and number of the NICs' ports.
+void MachineComparison::add_nic_ports() {
+  say_if_changed(CauseClass::nic_below_its_best, was_.least_port_gbps, is_.least_port_gbps,
+                 "the slowest NIC port ran at {} Gbit/s and runs at {} now",
+                 "look at cable, switch port and firmware");
   const auto per_node = [](int ports, const std::vector<MachineFacts>& machines) {
     return static_cast<double>(ports) / static_cast<double>(machines.size());
   };
-  const double old_ports = per_node(was.active_ports, before);
-  const double new_ports = per_node(is.active_ports, after);
-  if (was.active_ports > 0 && is.active_ports > 0 &&
+  const double old_ports = per_node(was_.active_ports, before_);
+  const double new_ports = per_node(is_.active_ports, after_);
+  if (was_.active_ports > 0 && is_.active_ports > 0 &&
       std::max(old_ports - new_ports, new_ports - old_ports) > 1e-9)
-    say_change(
-        CauseClass::fewer_nics, new_ports < old_ports,
-        fmt::format("active NIC ports: {} on {} node{} before, {} on {} now", was.active_ports,
-                    before.size(), before.size() == 1 ? "" : "s", is.active_ports, after.size()),
-        "bandwidth goes with their number");
-  add_nvlink_changes(before, after, findings);
-  for (const auto& [interface, state] : is.interfaces) {
-    const auto at = was.interfaces.find(interface);
-    if (at == was.interfaces.end() || at->second.first == state.first) continue;
+    say_change(CauseClass::fewer_nics, new_ports < old_ports,
+               fmt::format("active NIC ports: {} on {} node{} before, {} on {} now",
+                           was_.active_ports, before_.size(), before_.size() == 1 ? "" : "s",
+                           is_.active_ports, after_.size()),
+               "bandwidth goes with their number");
+}
+
+void MachineComparison::add_interface_states() {
+  for (const auto& [interface, state] : is_.interfaces) {
+    const auto at = was_.interfaces.find(interface);
+    if (at == was_.interfaces.end() || at->second.first == state.first) continue;
     const bool down = state.first == "DOWN" && at->second.first == "UP";
     if (!down && !(state.first == "UP" && at->second.first == "DOWN")) continue;
     say_change(CauseClass::nic_port_down, down,
                fmt::format("the interface {} was {} and is {}", interface,
                            down ? "up" : "down on a node", down ? "down on a node" : "up"),
                "look at cable, switch port and driver");
-    findings.back().place = state.second;
+    findings_.back().place = state.second;
   }
-  for (const auto& [interface, mtu] : is.least_mtu) {
-    const auto at = was.least_mtu.find(interface);
-    if (at == was.least_mtu.end() || at->second == mtu) continue;
+}
+
+void MachineComparison::add_mtu_changes() {
+  for (const auto& [interface, mtu] : is_.least_mtu) {
+    const auto at = was_.least_mtu.find(interface);
+    if (at == was_.least_mtu.end() || at->second == mtu) continue;
     say(CauseClass::mtu_unequal,
         fmt::format(
             "the MTU of {} was {} bytes and is {}: smaller packets cost the host time over TCP, "
             "and over RoCE bandwidth",
-            interface, at->second, mtu));
-    findings.back().effect = mtu < at->second ? FindingEffect::costs : FindingEffect::relieves;
+            interface, at->second, mtu),
+        mtu < at->second ? FindingEffect::costs : FindingEffect::relieves);
   }
-  return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
+                                     const std::vector<MachineFacts>& after) {
+  if (before.empty() || after.empty()) return {};
+  return MachineComparison(before, after).run();
 }
 
 }  // namespace ddpsim
