@@ -185,19 +185,24 @@ std::vector<Finding> find_changes(const Evidence& before, const Evidence& after)
 
 namespace {
 
+bool reads_clocks(const MachineFacts& machine) {
+  return std::ranges::any_of(machine.gpus, &GpuState::reasons_read);
+}
+
+bool reads_links(const MachineFacts& machine) {
+  return !machine.devices.empty() || std::ranges::any_of(machine.gpus, [](const GpuState& gpu) {
+    return gpu.link.rate.has_value();
+  });
+}
+
+bool tells_of_networks(const NcclFacts& nccl) {
+  return !nccl.network_names().empty() || nccl.one_node() || !nccl.gpudirect_of_nics.empty();
+}
+
 /// Whether the evidence would show such a problem, which `says` begins with where it is a variable's.
 bool would_show(const Finding& problem, const Evidence& evidence) {
   using enum CauseClass;
   const auto any_machine = [&](auto has) { return std::ranges::any_of(evidence.machines, has); };
-  const auto reads_gpus = [](const MachineFacts& machine) { return !machine.gpus.empty(); };
-  const auto reads_clocks = [](const MachineFacts& machine) {
-    return std::ranges::any_of(machine.gpus, &GpuState::reasons_read);
-  };
-  const auto reads_links = [](const MachineFacts& machine) {
-    return !machine.devices.empty() || std::ranges::any_of(machine.gpus, [](const GpuState& gpu) {
-      return gpu.link.rate.has_value();
-    });
-  };
   const bool lists = evidence.environment.listed > 0;
   // NCCL lists its own alone: NCCL_BLOCKING_WAIT is PyTorch's.
   const bool lists_its_own = lists || (problem.says.starts_with("NCCL_") &&
@@ -210,7 +215,7 @@ bool would_show(const Finding& problem, const Evidence& evidence) {
     case power_limit_lowered:
     case hardware_changed:
     case unequal_nodes:
-      return any_machine(reads_gpus);
+      return any_machine([](const MachineFacts& machine) { return !machine.gpus.empty(); });
     case pcie_link_below_its_best:
       return any_machine(reads_links);
     case nic_below_its_best:
@@ -227,8 +232,7 @@ bool would_show(const Finding& problem, const Evidence& evidence) {
     case gpudirect_one_side:
     case gpudirect_off:
     case shared_memory_off:
-      return !evidence.nccl.network_names().empty() || evidence.nccl.one_node() ||
-             !evidence.nccl.gpudirect_of_nics.empty();
+      return tells_of_networks(evidence.nccl);
     case topology_search_failed:
     case nccl_error:
     case unequal_versions:

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -29,6 +30,65 @@ const NotedWord* rdma_interface(const NcclFacts& facts) {
   return at == facts.interfaces.end() ? nullptr : &*at;
 }
 
+/// Where NCCL says that nodes send over TCP sockets; absent where it does not.
+std::optional<std::string> place_of_sockets(const NcclFacts& facts) {
+  const auto channels = facts.network_places.find("Socket");
+  if (channels != facts.network_places.end()) return channels->second;
+  const auto announced = std::ranges::find(facts.announced, "Socket", &NotedWord::word);
+  if (announced == facts.announced.end() || !facts.networks.empty() || !facts.several_nodes())
+    return std::nullopt;
+  return announced->place;
+}
+
+/// HPC-X's plugin loads wherever its container runs; one over libfabric is brought for a network.
+const NotedWord* libfabric_plugin(const NcclFacts& facts) {
+  const auto at = std::ranges::find_if(facts.plugins, [](const NotedWord& plugin) {
+    return plugin.word.find("abric") != std::string::npos ||
+           plugin.word.find("OFI") != std::string::npos;
+  });
+  return at == facts.plugins.end() ? nullptr : &*at;
+}
+
+/// The likeliest reason why nodes send over TCP sockets, and the place that tells it; no word where no line does.
+NotedWord reason_for_sockets(const NcclFacts& facts, const std::string& sockets_place) {
+  if (const NotedWord* interface = rdma_interface(facts))
+    return {
+        fmt::format(" on {}, an interface of an RDMA network, several times slower than its verbs: "
+                    "{} into the container or environment of the job",
+                    interface->word,
+                    interface->word.starts_with("hsn") ? "bring the network's plugin (aws-ofi-nccl)"
+                                                       : "bring /dev/infiniband and libibverbs"),
+        sockets_place};
+  std::set<std::string> nics;
+  for (const auto& [host, list] : facts.nics) nics.insert(list.begin(), list.end());
+  if (!nics.empty())
+    return {
+        fmt::format(" though NCCL lists the RDMA NICs {}: look for NCCL_NET, NCCL_IB_HCA or a node "
+                    "without them",
+                    some_of(nics)),
+        sockets_place};
+  if (const NotedWord* plugin = libfabric_plugin(facts))
+    return {fmt::format(" though the network plugin {} was loaded: it found no network of its own; "
+                        "bring EFA's or Slingshot's devices and provider into the container, or "
+                        "look whether these nodes have them at all",
+                        plugin->word),
+            plugin->place};
+  if (facts.ib_not_opened)
+    return {
+        fmt::format(", since NCCL cannot open its RDMA device ({}): where nodes have InfiniBand or "
+                    "RoCE, bring /dev/infiniband and libibverbs into the container, and lift its "
+                    "limit of locked memory",
+                    in_quotes(facts.ib_not_opened->word, 90)),
+        facts.ib_not_opened->place};
+  if (facts.no_ib_device)
+    return {
+        ", since NCCL found no RDMA device: where nodes have InfiniBand, RoCE or EFA, bring the "
+        "devices and the network's plugin into the container or environment of the job; where they "
+        "have none, this is all there is",
+        *facts.no_ib_device};
+  return {};
+}
+
 void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (facts.provider && goes_over_tcp(*facts.provider) && facts.several_nodes()) {
     findings.push_back(
@@ -40,65 +100,13 @@ void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
          .place = facts.provider->place});
     return;
   }
-  const auto channels = facts.network_places.find("Socket");
-  const auto announced = std::ranges::find(facts.announced, "Socket", &NotedWord::word);
-  const bool by_channel = channels != facts.network_places.end();
-  if (!by_channel &&
-      (announced == facts.announced.end() || !facts.networks.empty() || !facts.several_nodes()))
-    return;
-  std::string place = by_channel ? channels->second : announced->place;
-  const auto say = [&](std::string why) {
+  const std::optional<std::string> place = place_of_sockets(facts);
+  if (!place) return;
+  const NotedWord reason = reason_for_sockets(facts, *place);
+  if (!reason.word.empty())
     findings.push_back({.what = CauseClass::socket_instead_of_ib,
-                        .says = "nodes send to each other over TCP sockets" + std::move(why),
-                        .place = place});
-  };
-  if (const NotedWord* interface = rdma_interface(facts)) {
-    say(
-        fmt::format(" on {}, an interface of an RDMA network, several times slower than its verbs: "
-                    "{} into the container or environment of the job",
-                    interface->word,
-                    interface->word.starts_with("hsn") ? "bring the network's plugin (aws-ofi-nccl)"
-                                                       : "bring /dev/infiniband and libibverbs"));
-    return;
-  }
-  std::set<std::string> nics;
-  for (const auto& [host, list] : facts.nics) nics.insert(list.begin(), list.end());
-  if (!nics.empty()) {
-    say(
-        fmt::format(" though NCCL lists the RDMA NICs {}: look for NCCL_NET, NCCL_IB_HCA or a node "
-                    "without them",
-                    some_of(nics)));
-    return;
-  }
-  // HPC-X's plugin loads wherever its container runs; one over libfabric is brought for a network.
-  const auto libfabric = std::ranges::find_if(facts.plugins, [](const NotedWord& plugin) {
-    return plugin.word.find("abric") != std::string::npos ||
-           plugin.word.find("OFI") != std::string::npos;
-  });
-  if (libfabric != facts.plugins.end()) {
-    place = libfabric->place;
-    say(fmt::format(
-        " though the network plugin {} was loaded: it found no network of its own; bring EFA's or "
-        "Slingshot's devices and provider into the container, or look whether these nodes have "
-        "them at all",
-        libfabric->word));
-    return;
-  }
-  if (facts.ib_not_opened) {
-    place = facts.ib_not_opened->place;
-    say(
-        fmt::format(", since NCCL cannot open its RDMA device ({}): where nodes have InfiniBand or "
-                    "RoCE, bring /dev/infiniband and libibverbs into the container, and lift its "
-                    "limit of locked memory",
-                    in_quotes(facts.ib_not_opened->word, 90)));
-    return;
-  }
-  if (facts.no_ib_device) {
-    place = *facts.no_ib_device;
-    say(", since NCCL found no RDMA device: where nodes have InfiniBand, RoCE or EFA, bring the "
-        "devices and the network's plugin into the container or environment of the job; where they "
-        "have none, this is all there is");
-  }
+                        .says = "nodes send to each other over TCP sockets" + reason.word,
+                        .place = reason.place});
 }
 
 void add_plugin(const NcclFacts& facts, std::vector<Finding>& findings) {
