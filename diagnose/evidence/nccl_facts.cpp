@@ -29,25 +29,15 @@
 #include "ddpsim/formats/log_words.hpp"
 #include "ddpsim/sim/values/versions.hpp"
 #include "evidence_words.hpp"
+#include "nccl_lines.hpp"
 
 namespace ddpsim {
 namespace {
 
-// What one log may make these facts remember: about 30 MiB. A job of 10,000 GPUs stays below each.
-constexpr std::size_t kMostEnds = 50'000;  // of sends, and of receives
-constexpr std::size_t kMostHosts = 10'000;
-constexpr std::size_t kMostThreads = 30'000;
-constexpr std::size_t kMostNics = 32;  // of one host, and of one rank
 constexpr std::size_t kMostChoices = 10'000;
-constexpr int kMostRanks = 10'000'000;
 
-/// What stands in front of "NCCL INFO" or "NCCL WARN": "[1,0]<stdout>:node3:812:820 [0]", "gpu32 [0]".
-struct Head {
-  std::string host;
-  std::string thread;  ///< as printed, host included
-};
-Head head_of(std::string_view before) {
-  Head head;
+NcclLineHead head_of(std::string_view before) {
+  NcclLineHead head;
   const Words words = words_of(before);
   for (std::size_t k = words.size(); k-- > 1;) {
     if (!words[k].starts_with('[') || !words[k].ends_with(']')) continue;
@@ -60,13 +50,6 @@ Head head_of(std::string_view before) {
     break;
   }
   return head;
-}
-
-/// "8[7000]" or "8".
-std::optional<int> rank_of(std::string_view word) {
-  const auto rank = leading_number<int>(word);
-  if (!rank || *rank < 0 || *rank >= kMostRanks) return std::nullopt;
-  return rank;
 }
 
 void take_version_line(std::string_view line, const std::string& place, NcclFacts& facts) {
@@ -86,239 +69,6 @@ void take_version_line(std::string_view line, const std::string& place, NcclFact
     if (code && *code >= 1000 && *code < 1'000'000)
       facts.cuda_driver = {fmt::format("{}.{}", *code / 1000, *code % 1000 / 10), place};
   }
-}
-
-/// Names of NICs, "mlx5_0:1/IB", of "Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB …". Merged ports stand in braces.
-void take_nics(std::string_view list, const std::string& host, NcclFacts& facts) {
-  list = up_to(list, ";");
-  if (list.find("={") != std::string_view::npos || list.find('+') != std::string_view::npos)
-    facts.merged_nics = true;
-  if (facts.nics.size() >= kMostHosts || facts.nics.contains(host)) return;
-  std::vector<std::string>& nics = facts.nics[host];
-  for (std::string_view word : words_of(list)) {
-    while (!word.empty() && (word.front() == '[' || word.front() == '{' || word.front() == '=')) {
-      if (word.front() == '[') {
-        const std::size_t close = word.find(']');
-        word.remove_prefix(close == std::string_view::npos ? word.size() : close + 1);
-      } else {
-        word.remove_prefix(1);
-      }
-    }
-    while (!word.empty() && (word.back() == '}' || word.back() == ',')) word.remove_suffix(1);
-    const bool whole =
-        word.find("/IB") != std::string_view::npos || word.find("/RoCE") != std::string_view::npos;
-    if (whole && word.find(':') != std::string_view::npos && nics.size() < kMostNics)
-      nics.push_back(legible(word, 60));
-  }
-}
-
-/// "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'", "… Enabled for GPU 4[9000] / HCA 2 (distance 4 <= 4), read 1".
-void take_gpudirect_line(std::string_view said, const Head& head, const std::string& place,
-                         NcclFacts& facts) {
-  const auto behind = after_mark(said, "GPU Direct RDMA ");
-  const auto hca = behind ? after_mark(*behind, "HCA ") : std::nullopt;
-  if (!hca) return;
-  const std::string_view verb = behind->substr(0, behind->find(" for "));
-  const bool enabled = verb.ends_with("nabled");
-  if (!enabled && !verb.ends_with("isabled")) return;
-  const auto number = leading_number<int>(*hca);
-  if (!number || facts.gpudirect_of_nics.size() >= kMostHosts) return;
-  const auto [at, first] = facts.gpudirect_of_nics.try_emplace(
-      fmt::format("{} HCA {}", head.host, *number), enabled, place);
-  at->second.first = at->second.first || enabled;
-}
-
-/// "[8] name=mlx5_0+mlx5_1 speed=400000 ndevs=2", "[0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=200000 context=…".
-void take_device_line(std::string_view said, const Head& head, const std::string& place,
-                      NcclFacts& facts) {
-  if (const auto made = after_mark(said, "NET/IB : Made virtual device [")) {
-    const auto index = leading_number<int>(*made);
-    const auto name = after_mark(*made, "name=");
-    if (!index || *index < 0 || *index >= 64 || !name) return;
-    if (facts.virtual_nics.size() >= kMostHosts) return;
-    std::vector<std::string>& ports = facts.virtual_nics[{head.host, *index}];
-    ports.clear();
-    for (std::string_view rest = up_to(*name, " "); !rest.empty() && ports.size() < kMostNics;) {
-      const std::string_view one = up_to(rest, "+");
-      ports.push_back(legible(one, 60));
-      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    }
-    return;
-  }
-  const auto listed = after_mark(said, "NET/IB: [");
-  const auto speed = listed ? after_mark(*listed, " speed=") : std::nullopt;
-  const auto named = listed ? after_mark(*listed, "] ") : std::nullopt;
-  if (!speed || !named) return;
-  const auto megabits = leading_number<double>(*speed);
-  const std::string_view words = up_to(*named, "/ ");
-  const std::string port = fmt::format("{}:{}", legible(up_to(words, ":"), 40),
-                                       legible(words.substr(words.rfind(':') + 1), 8));
-  if (!megabits || *megabits <= 0 || facts.nic_gbps.size() >= kMostHosts) return;
-  const auto [at, first] = facts.nic_gbps.try_emplace(port, *megabits / 1000, place);
-  if (!first && *megabits / 1000 < at->second.first) at->second = {*megabits / 1000, place};
-}
-
-void take_network_line(std::string_view said, const Head& head, const std::string& place,
-                       NcclFacts& facts) {
-  if (const auto name = after_mark(said, "Using network "))
-    note_once(facts.announced, trimmed(*name), place);
-  if (const auto name = after_mark(said, "Assigned NET plugin "))  // since 2.27
-    note_once(facts.announced, name->substr(0, name->find(" to comm")), place);
-  take_gpudirect_line(said, head, place, facts);
-  take_device_line(said, head, place, facts);
-  if (said.find("NET/IB : No device found") != std::string_view::npos) {
-    if (!facts.no_ib_device) facts.no_ib_device = place;
-  } else if (const auto nics = after_mark(said, "NET/IB : Using ")) {
-    take_nics(*nics, head.host, facts);
-  } else if (const auto list = after_mark(said, "NET/Socket : Using ")) {
-    for (std::string_view word : words_of(*list)) {
-      const bool numbered = word.starts_with('[');
-      if (numbered) word = word.substr(std::min(word.find(']') + 1, word.size()));
-      if (!word.empty() && (numbered || word.find(':') != std::string_view::npos))
-        note_once(facts.interfaces, up_to(word, ":"), place);
-    }
-  }
-  for (const std::string_view mark : {"Selected Provider is ", "Selected provider is "})
-    if (const auto name = after_mark(said, mark); name && !facts.provider) {
-      facts.provider = {legible(up_to(*name, " ,"), 40), place};
-      if (const auto found = after_mark(*name, "(found "))
-        facts.provider_nics = leading_number<int>(*found);
-    }
-  if (!facts.ib_not_opened)
-    for (const std::string_view mark :
-         {"NET/IB : Unable to open device ", "Failed to open libibverbs"})
-      if (said.find(mark) != std::string_view::npos)
-        facts.ib_not_opened = {legible(said, 200), place};
-}
-
-/// Loaded, or asked for and not there. "Could not find: libnccl-net.so" alone is how every job without a plugin begins.
-void take_plugin_line(std::string_view said, const std::string& place, NcclFacts& facts) {
-  if (const auto name = after_mark(said, "NET/Plugin: Loaded net plugin "))
-    note_once(facts.plugins, trimmed(*name), place);
-  for (const std::string_view mark :
-       {"Successfully loaded external plugin ", "Successfully loaded external network plugin "})
-    if (const auto name = after_mark(said, mark)) note_once(facts.plugins, trimmed(*name), place);
-  for (const auto& [mark, name] :
-       {std::pair<std::string_view, std::string_view>("aws-ofi-nccl ", "aws-ofi-nccl"),
-        std::pair<std::string_view, std::string_view>("Using Libfabric version ", "libfabric"),
-        std::pair<std::string_view, std::string_view>("Libfabric version is ", "libfabric")})
-    if (const auto version = after_mark(said, mark);
-        version && said.find("NET/OFI") != std::string_view::npos)
-      note_once(facts.plugin_versions, fmt::format("{} {}", name, up_to(*version, " ,;")), place);
-  if (facts.plugin_not_found) return;
-  if (const auto name = after_mark(said, "NET/Plugin : No plugin found ("))  // 2.4 to 2.10
-    if (const std::string_view library = up_to(*name, ")");
-        library != "libnccl-net.so" && library != "librccl-net.so")
-      facts.plugin_not_found = {legible(library, 120), place};
-  if (const auto sought = after_mark(said, "NET/Plugin: Could not find:")) {
-    for (std::string_view word : words_of(*sought)) {
-      while (word.ends_with('.') || word.ends_with(',')) word.remove_suffix(1);
-      if (word == "Using") break;
-      if (word.empty() || word == "libnccl-net.so" || word == "librccl-net.so") continue;
-      facts.plugin_not_found = {legible(word, 120), place};
-      return;
-    }
-  }
-  // Its own library is there, one that it needs is not.
-  const auto failed = after_mark(said, "NET/Plugin : Plugin load returned ");
-  const auto said_by_loader = after_mark(said, "NET/Plugin : dlerror=");
-  for (const auto& text : {failed, said_by_loader}) {
-    if (!text || text->find("cannot open shared object file") == std::string_view::npos) continue;
-    const std::size_t library = text->find(".so");
-    if (library == std::string_view::npos) continue;
-    const std::size_t begin = text->find_last_of(" :=", library);
-    const std::string_view name =
-        up_to(text->substr(begin == std::string_view::npos ? 0 : begin + 1), ":");
-    if (!name.starts_with("libnccl-net") && !name.starts_with("librccl-net"))
-      facts.plugin_not_found = {legible(name, 120), place};
-  }
-}
-
-NcclRankLines* rank_lines(int rank, NcclFacts& facts) {
-  if (facts.ranks.size() >= kMostThreads && !facts.ranks.contains(rank)) return nullptr;
-  return &facts.ranks[rank];
-}
-
-struct Hop {
-  int channel = 0, from = 0, to = 0;
-  bool receives = false;
-};
-
-void take_net_end(const Hop& hop, std::string_view path, const Head& head, const std::string& place,
-                  NcclFacts& facts) {
-  const bool gpudirect = path.find("/GDRDMA") != std::string_view::npos;
-  const std::size_t slash = path.find('/');
-  std::string network = legible(path.substr(0, slash), 60);
-  auto nic =
-      slash == std::string_view::npos ? std::nullopt : leading_number<int>(path.substr(slash + 1));
-  if (nic && (*nic < 0 || *nic >= 64)) nic.reset();
-  if (NcclRankLines* rank = rank_lines(hop.receives ? hop.to : hop.from, facts)) {
-    ++(gpudirect ? rank->with_gpudirect : rank->without);
-    if (nic && rank->nics.size() < kMostNics) rank->nics.insert({head.host, *nic});
-  }
-  if (facts.networks.size() < 16 || facts.networks.contains(network)) {
-    ++facts.networks[network];
-    facts.network_places.try_emplace(std::move(network), place);
-  }
-  if (facts.hosts.size() < kMostHosts || facts.hosts.contains(head.host)) {
-    NcclHostNet& host = facts.hosts[head.host];
-    ++(hop.receives ? (gpudirect ? host.receives_with : host.receives_without)
-                    : (gpudirect ? host.sends_with : host.sends_without));
-  }
-  auto& ends = hop.receives ? facts.receives : facts.sends;
-  const std::pair key(hop.channel, std::pair(hop.from, hop.to));
-  if (ends.size() >= kMostEnds && !ends.contains(key)) return;
-  const auto [end, first] = ends.try_emplace(key);
-  if (first || (!gpudirect && end->second.without == 0)) {
-    end->second.host = head.host;
-    end->second.place = place;
-  }
-  ++(gpudirect ? end->second.with_gpudirect : end->second.without);
-  if (nic) end->second.nics |= std::uint64_t{1} << *nic;
-}
-
-void count_pair(const Hop& hop, bool peer_to_peer, NcclFacts& facts) {
-  const std::pair key(hop.from, hop.to);
-  if (facts.local_pairs.size() >= kMostEnds && !facts.local_pairs.contains(key)) return;
-  auto& [direct, through_host] = facts.local_pairs[key];
-  ++(peer_to_peer ? direct : through_host);
-}
-
-/// "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"; "Ring 00 : …" in 2.4. The rank whose end it is.
-std::optional<int> take_channel_line(std::string_view said, const Head& head,
-                                     const std::string& place, NcclFacts& facts) {
-  const std::size_t via = said.find(" via ");
-  const std::size_t arrow = said.find(" -> ");
-  if (via == std::string_view::npos || arrow == std::string_view::npos || arrow > via)
-    return std::nullopt;
-  const Words words = words_of(said.substr(0, via));
-  const auto at = find_words(words, {"->"});
-  if (!at || *at < 3 || *at + 1 >= words.size() || words[*at - 2] != ":") return std::nullopt;
-  const auto channel = leading_number<int>(words[*at - 3]);
-  const auto from = rank_of(words[*at - 1]);
-  const auto to = rank_of(words[*at + 1]);
-  if (!channel || *channel < 0 || *channel > 1024 || !from || !to) return std::nullopt;
-  const std::string_view path = trimmed(said.substr(via + 5));
-  if (path.starts_with("NET/")) {
-    const std::string_view end = *at + 2 < words.size() ? words[*at + 2] : "";
-    if (end != "[send]" && end != "[receive]") return std::nullopt;
-    const bool receives = end == "[receive]";
-    take_net_end({*channel, *from, *to, receives}, path.substr(4), head, place, facts);
-    return receives ? to : from;
-  }
-  if (path.starts_with("P2P")) {
-    ++facts.peer_to_peer;
-    count_pair({*channel, *from, *to}, true, facts);
-    if (NcclRankLines* rank = rank_lines(*from, facts)) {
-      ++rank->peer_to_peer;
-      if (path.starts_with("P2P/MNNVL")) ++rank->nvlink_between_nodes;
-    }
-  } else if (path.starts_with("SHM") || path.starts_with("direct shared memory")) {
-    if (++facts.shared_memory == 1) facts.shared_memory_place = place;
-    count_pair({*channel, *from, *to}, false, facts);
-    if (NcclRankLines* rank = rank_lines(*from, facts)) ++rank->shared_memory;
-  }
-  return from;
 }
 
 void take_peer_line(std::string_view said, const std::string& place, NcclFacts& facts) {
@@ -395,18 +145,6 @@ std::optional<std::size_t> begin_of_lone_line(std::string_view line) {
     if (const std::size_t at = line.find(mark); at != std::string_view::npos && at < 40) return 0;
   if (says(" nRanks ") && says(" nNodes ")) return 0;
   return std::nullopt;
-}
-
-/// "via NET/AWS Libfabric/3/GDRDMA" without the ranks it is between.
-void take_lone_path(std::string_view path, const std::string& place, NcclFacts& facts) {
-  if (!path.starts_with("NET/")) return;
-  path.remove_prefix(4);
-  std::string network = legible(path.substr(0, path.find('/')), 60);
-  if (facts.networks.size() >= 16 && !facts.networks.contains(network)) return;
-  ++facts.networks[network];
-  facts.network_places.try_emplace(std::move(network), place);
-  NcclHostNet& host = facts.hosts[""];
-  ++(path.find("/GDRDMA") != std::string_view::npos ? host.sends_with : host.sends_without);
 }
 
 std::optional<int> count_behind(const Words& words, std::string_view name, int most) {
@@ -569,7 +307,7 @@ bool NcclLineReader::take(std::string_view line, const std::string& place, NcclF
   ++facts.lines;
   const bool warns = headed && info == std::string_view::npos;
   const std::size_t at = lone ? *lone : warns ? warn : info;
-  const Head head = lone ? Head() : head_of(line.substr(0, at));
+  const NcclLineHead head = lone ? NcclLineHead() : head_of(line.substr(0, at));
   const std::string_view said = line.substr(lone ? at : at + 10);
   const auto says = [&](std::string_view words) {
     return said.find(words) != std::string_view::npos;
