@@ -1,0 +1,31 @@
+// Values and devices as several tools name them: rates and widths of links, ports, MTUs.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ddpsim/diagnose/evidence/machine_facts.hpp"
+
+namespace ddpsim {
+
+constexpr std::size_t kMostDevices = 10'000;
+
+/// GT/s of a lane, as of a PCIe link: "16GT/s".
+std::optional<double> rate_of_text(std::string_view text);
+/// Lanes of a link: "x16", "16".
+std::optional<int> width_of_text(std::string_view text);
+std::optional<double> positive_number(std::string_view text);
+/// In capital letters, as states are kept.
+std::string upper_word(std::string_view text);
+
+/// The device of that name, which comes to be with its first line; null where there are too many.
+PcieDevice* device_named(const std::string& name, const std::string& place, MachineFacts& facts);
+/// Likewise the port, "mlx5_0/1".
+NicPort* port_named(const std::string& name, const std::string& place, MachineFacts& facts);
+/// Keeps the MTU that an interface or port is first said to have.
+void keep_mtu(std::string_view interface, std::string_view value, const std::string& place,
+              MachineFacts& facts);
+
+}  // namespace ddpsim
