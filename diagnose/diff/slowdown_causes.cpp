@@ -5,22 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
+
+#include "row_causes.hpp"
 
 namespace ddpsim {
 namespace {
-
-constexpr StepPart kTransfer = StepPart::all_reduce_transfer;
-constexpr StepPart kKernels = StepPart::kernels;
-constexpr StepPart kLaunches = part_of(LossCause::launch_bound);
-constexpr StepPart kWaits = part_of(LossCause::slowest_gpu);
-constexpr StepPart kCopies = part_of(LossCause::copies);
-constexpr StepPart kHooks = part_of(LossCause::hooks);
-constexpr StepPart kBroadcast = part_of(LossCause::buffer_broadcast);
-constexpr StepPart kInput = part_of(LossCause::input);
-constexpr StepPart kUsedMap = part_of(LossCause::used_map);
-constexpr StepPart kSyncBatchNorm = part_of(LossCause::sync_batchnorm);
-constexpr StepPart kUnexplained = part_of(LossCause::unexplained);
 
 constexpr double kSetting = 0.9;
 constexpr double kVersion = 0.5;
@@ -32,138 +21,6 @@ constexpr double kUnknown = 0.48;    ///< behind all that is known to have chang
 constexpr double kBeside = 0.05;
 /// A row below this share of what grew names no cause by itself.
 constexpr double kLeastShare = 0.05;
-
-constexpr std::string_view kTraces =
-    "a trace of one step of both by torch.profiler (CPU and CUDA activities), or the recorder: it "
-    "splits the step into kernels, launches, all-reduces and input";
-
-/// A class that a row may mean, and what tells it from the others of that row.
-struct Possible {
-  CauseClass what;
-  std::string_view decide_by;
-};
-
-constexpr std::array<Possible, 4> kOfKernels = {{
-    {CauseClass::clocks_held_down,
-     "clocks, power limit and temperature of that GPU under load (nvidia-smi -q -d "
-     "CLOCK,POWER,PERFORMANCE), before and now: if they differ, it is the GPU; if not, other "
-     "kernels run"},
-    {CauseClass::kernels_changed,
-     "names and counts of the kernels in both traces: others run where a version, a dtype or a "
-     "layout changed"},
-    {CauseClass::interference,
-     "one step under no_sync() of both: if kernels take the same there, NCCL beside them is why"},
-    {CauseClass::host_threads,
-     "the same step with OMP_NUM_THREADS=1, and nothing else on the cores"},
-}};
-constexpr std::array<Possible, 4> kOfKernelsOnHost = {{
-    {CauseClass::host_threads,
-     "the load of each core while it trains (top, then 1), and the same step with fewer threads a "
-     "rank: if both steps then take the same, shared cores are why"},
-    {CauseClass::kernels_changed,
-     "the operators' own times of both (torch.profiler, CPU): others, or all"},
-    {CauseClass::host_overhead,
-     "py-spy, or torch.profiler's CPU side, of both: whether operators take longer, or what lies "
-     "between them"},
-    {CauseClass::clocks_held_down, "the cores' clocks under load"},
-}};
-constexpr std::array<Possible, 4> kOfLaunches = {{
-    {CauseClass::host_threads,
-     "the same step with OMP_NUM_THREADS=1 and with fewer loader workers: if both then take the "
-     "same, shared cores of the host are why"},
-    {CauseClass::host_overhead,
-     "py-spy or torch.profiler's CPU side of both: which call between two launches takes longer"},
-    {CauseClass::blocking_launches,
-     "the environment (CUDA_LAUNCH_BLOCKING), and .item() or print in the step"},
-    {CauseClass::version_changed, "the old version on the new machine"},
-}};
-constexpr std::array<Possible, 2> kOfWaits = {{
-    {CauseClass::slow_rank,
-     "the late rank's process on another GPU, or another core: lateness that goes with it is its "
-     "data's or its process's, lateness that stays the GPU's, the core's or the node's"},
-    {CauseClass::uneven_data,
-     "the same step with one batch for all ranks: without waits, the data is uneven"},
-}};
-constexpr std::string_view kOfLateInput =
-    "the late rank's batches on another rank, and that one's on it: lateness that goes with the "
-    "batches is the data's, lateness that stays its loader's or its host's";
-constexpr std::array<Possible, 5> kOfTransfer = {{
-    {CauseClass::network_slower,
-     "all_reduce_perf on the same nodes at the buckets' sizes, before against now: if its times "
-     "differ, it is the network; if not, it is the job"},
-    {CauseClass::other_algorithm, "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
-    {CauseClass::version_changed, "the old NCCL on the new machine"},
-    {CauseClass::pcie_link_below_its_best,
-     "generation and width of each GPU's and NIC's PCIe link under load (nvidia-smi -q, lspci "
-     "-vv)"},
-    {CauseClass::slow_rank,
-     "traces of all ranks: they tell the transfer from waiting for the last"},
-}};
-constexpr std::array<Possible, 3> kOfTailAlone = {{
-    {CauseClass::network_slower,
-     "traces of all ranks: they tell the transfer, which a slower network lengthens, from waiting "
-     "for the last rank"},
-    {CauseClass::slow_rank, "traces of all ranks: they tell whom the others wait for"},
-    {CauseClass::other_algorithm, "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
-}};
-constexpr std::array<Possible, 3> kOfCopies = {{
-    {CauseClass::bucket_views_off,
-     "gradient_as_bucket_view=True: without copies out, they were the views"},
-    {CauseClass::comm_hook, "the communication hook registered now and before"},
-    {CauseClass::bucket_sizes, "the buckets of both (_get_ddp_logging_data, or ddpsim buckets)"},
-}};
-constexpr std::array<Possible, 3> kOfHooks = {{
-    {CauseClass::find_unused_parameters,
-     "find_unused_parameters=False, where every parameter is used"},
-    {CauseClass::bucket_sizes, "the number of buckets of both (_get_ddp_logging_data)"},
-    {CauseClass::host_threads, "the same step with OMP_NUM_THREADS=1"},
-}};
-constexpr std::array<Possible, 2> kOfBroadcast = {{
-    {CauseClass::buffers_broadcast, "broadcast_buffers=False: whatever is left is not theirs"},
-    {CauseClass::slow_rank, "traces of all ranks: a broadcast waits for rank 0"},
-}};
-constexpr std::array<Possible, 3> kOfInput = {{
-    {CauseClass::data_loading,
-     "one batch over and over (next(iter(loader)) once) in both: if they then take the same, it is "
-     "the loader"},
-    {CauseClass::host_threads, "the same loader with fewer workers or OMP_NUM_THREADS=1"},
-    {CauseClass::host_overhead,
-     "what the script does between steps: logging, .item(), checkpoints"},
-}};
-constexpr std::array<Possible, 1> kOfUsedMap = {{
-    {CauseClass::find_unused_parameters,
-     "find_unused_parameters=False, where every parameter is used"},
-}};
-constexpr std::array<Possible, 2> kOfSyncBatchNorm = {{
-    {CauseClass::host_overhead,
-     "a trace: whether the GPU waits for the exchange, or for the host behind it"},
-    {CauseClass::slow_rank, "traces of all ranks"},
-}};
-/// Where no row is known: everything a step's length may come from.
-constexpr std::array<Possible, 8> kOfAnything = {{
-    {CauseClass::host_overhead, kTraces},
-    {CauseClass::data_loading, kTraces},
-    {CauseClass::host_threads, kTraces},
-    {CauseClass::network_slower, kTraces},
-    {CauseClass::data_parallel_changed, kTraces},
-    {CauseClass::kernels_changed, kTraces},
-    {CauseClass::clocks_held_down, kTraces},
-    {CauseClass::slow_rank, kTraces},
-}};
-
-std::span<const Possible> possible(StepPart part, bool on_cpu, bool tail_alone) {
-  if (part == kKernels) return on_cpu ? std::span<const Possible>(kOfKernelsOnHost) : kOfKernels;
-  if (part == kTransfer) return tail_alone ? std::span<const Possible>(kOfTailAlone) : kOfTransfer;
-  if (part == kLaunches) return kOfLaunches;
-  if (part == kWaits) return kOfWaits;
-  if (part == kCopies) return kOfCopies;
-  if (part == kHooks) return kOfHooks;
-  if (part == kBroadcast) return kOfBroadcast;
-  if (part == kInput) return kOfInput;
-  if (part == kUsedMap) return kOfUsedMap;
-  if (part == kSyncBatchNorm) return kOfSyncBatchNorm;
-  return kOfAnything;
-}
 
 std::string in_words(Duration time) {
   const double us = time.microseconds();
@@ -324,8 +181,8 @@ void Ranking::add_rows() {
     const double own = all_ > 0 ? grown(row) / all_ : 0;
     if (own < kLeastShare) continue;
     double strength = kFirstOfRow;
-    for (const Possible& one : possible(row.part, evidence_.on_cpu,
-                                        row.bound == Bound::upper && !evidence_.all_reduce_only)) {
+    for (const PossibleCause& one : causes_of_row(
+             row.part, evidence_.on_cpu, row.bound == Bound::upper && !evidence_.all_reduce_only)) {
       const bool waits_apart =
           one.what == CauseClass::slow_rank && row.part == kTransfer && row.bound == Bound::none;
       if (!waits_apart && !refuted(one.what, row.part))
@@ -361,10 +218,10 @@ void Ranking::add_late_rank() {
   const std::vector<StepPart> own_work(kOwnWork.begin(), kOwnWork.end());
   const bool works = rank->work && std::ranges::count(own_work, *rank->work) > 0;
   const double is_slow = evidence_.late_difference ? late_share(own_work) : works ? 1 : kFirstOfRow;
-  add(CauseClass::slow_rank, own * is_slow, says, rank->work == kInput ? kOfLateInput : "");
+  add(CauseClass::slow_rank, own * is_slow, says, rank->work == kInput ? kDecidesLateInput : "");
   const auto why = [&](StepPart part, double of_waits) {
     double strength = kFirstOfRow;
-    for (const Possible& one : possible(part, evidence_.on_cpu, false)) {
+    for (const PossibleCause& one : causes_of_row(part, evidence_.on_cpu, false)) {
       if (!refuted(one.what, part)) add(one.what, of_waits * strength, says, one.decide_by);
       strength *= kNextOfRow;
     }
@@ -424,8 +281,8 @@ void Ranking::add_unknown() {
 
 /// Of a finding or a setting: undo it, the plainest measurement there is; of a row its own.
 std::string Ranking::decides(const SlowdownCause& cause) const {
-  if (cause.what == CauseClass::slow_rank) return std::string(kOfWaits.front().decide_by);
-  if (cause.what == CauseClass::uneven_data) return std::string(kOfWaits.back().decide_by);
+  if (cause.what == CauseClass::slow_rank) return std::string(causes_of_waits().front().decide_by);
+  if (cause.what == CauseClass::uneven_data) return std::string(causes_of_waits().back().decide_by);
   if (cause.what == CauseClass::version_changed)
     return "the old version on the new machine, nothing else changed";
   return fmt::format("undo it alone and measure the step again: as {} as before, that was it",
@@ -433,59 +290,6 @@ std::string Ranking::decides(const SlowdownCause& cause) const {
 }
 
 }  // namespace
-
-std::vector<StepPart> lengthened_by(CauseClass what) {
-  using enum CauseClass;
-  switch (what) {
-    case find_unused_parameters:
-    case static_graph_possible:
-      return {kHooks, kUsedMap, kTransfer, kCopies, kKernels};
-    case buffers_broadcast:
-      return {kBroadcast};
-    case bucket_sizes:  // all-reduces behind backward are what buckets change first; the host launches each
-      return {kTransfer, kWaits, kHooks, kCopies};
-    case bucket_views_off:
-    case gradient_strides:
-      return {kCopies};
-    case tensor_cores_off:
-    case more_channels:
-      return {kKernels};
-    case comm_hook:
-      return {kCopies, kTransfer, kHooks};
-    case no_sync_misplaced:
-      return {kTransfer, kWaits, kCopies, kHooks, kBroadcast};
-    case sync_batchnorm:  // without a GPU's busy times the exchange is in what holds it
-      return {kSyncBatchNorm, kKernels, kLaunches};
-    case data_parallel_changed:
-      return {kCopies, kTransfer, kHooks, kBroadcast, kUsedMap};
-    case blocking_launches:
-    case device_connections:
-      return {kLaunches, kKernels, kHooks};
-    case blocking_wait:
-      return {kHooks, kLaunches, kTransfer};
-    case debug_level:
-      return {kHooks, kLaunches, kTransfer};
-    case allocator_uncached:
-      return {kLaunches, kKernels};
-    case host_threads:
-      return {kLaunches, kInput, kHooks, kKernels, kCopies};
-    case clocks_held_down:
-    case power_limit_lowered:
-      return {kKernels, kWaits};
-    case unequal_nodes:
-      return {kWaits, kTransfer};
-    case pcie_link_below_its_best:
-      return {kTransfer, kWaits, kInput, kCopies};
-    case environment_changed:
-    case ranks_changed:
-    case hardware_changed:
-    case version_changed:
-    case unequal_versions:
-      return {};
-    default:  // NCCL's paths, its choices, and the network
-      return {kTransfer, kWaits, kBroadcast, kSyncBatchNorm};
-  }
-}
 
 std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence) {
   std::vector<SlowdownCause> causes;

@@ -8,7 +8,7 @@
 // strength: 1 of a finding that is there now and was not before, 0.9 of another setting, 0.5 of another version (it can
 // be anything that version changed). A problem of before that is gone has the strength of one that has come, where the
 // step got shorter. Of the row alone the strength is at most 0.45, since a row has several possible causes: its list
-// stands from the most frequent on (kOfKernels and its like in slowdown_causes.cpp). Where most of the change is in no row, or all there
+// stands from the most frequent on (kOfKernels and its like in row_causes.cpp). Where most of the change is in no row, or all there
 // is are times of all-reduces, "unknown" comes before all that rests on rows or versions alone.
 //
 // What the numbers are worth: they order causes, they are no probabilities. Chosen once, before any case was looked at
