@@ -44,7 +44,7 @@ std::string verdict(const TopoReport& report) {
   return text + '.';
 }
 
-std::string price_text(const Price& price) {
+std::string price_with_source(const Price& price) {
   const char* per = price.per == Price::Per::node       ? "per node"
                     : price.per == Price::Per::gpu_hour ? "per GPU and hour"
                                                         : "per node and hour";
@@ -95,7 +95,8 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   for (const std::string& figure : implausible_figures(cluster))
     text += labelled("doubtful", figure, style);
   text += labelled("rates", "nominal, one direction", style);
-  for (const Price& price : cluster.prices) text += labelled("price", price_text(price), style);
+  for (const Price& price : cluster.prices)
+    text += labelled("price", price_with_source(price), style);
   text += labelled("evidence",
                    cluster.calibration ? calibration_of(cluster)
                    : cluster.verified  ? "an nccl-tests log was taken at this size"
