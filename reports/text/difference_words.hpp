@@ -1,0 +1,20 @@
+// Parts and changes of a difference between two steps, as people say them.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/reports/difference_report.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+
+inline constexpr int kDifferenceDigits = 3;
+
+/// "the model's kernels", "waiting for rank 3"; `after` says whom the others wait for now.
+std::string label_of(StepPart part, const StepBreakdown& after);
+
+Duration without_sign(Duration time);
+/// "+1.2 ms", "-0.3 ms".
+std::string signed_time(Duration time, TimeUnit unit);
+
+}  // namespace ddpsim

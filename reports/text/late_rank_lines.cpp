@@ -1,0 +1,185 @@
+#include "late_rank_lines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "difference_words.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Where lateness that stays with ranks comes from, by the part of their own step that is longest beside the others':
+/// of one rank, of all ranks of a node, of the same slot on each node, of other ranks. What is missing here is DDP's doing.
+struct LateWork {
+  StepPart part;
+  std::string_view of_rank;
+  std::string_view of_node;
+  std::string_view of_slot;
+  std::string_view of_several;
+};
+constexpr std::array kLateWork = {
+    LateWork{StepPart::kernels, "its node or its slot, not the data", "the node", "the slot",
+             "their nodes or their slots, not the data"},
+    LateWork{part_of(LossCause::launch_bound), "its host, not the data", "the host of that node",
+             "the cores of that slot", "their hosts, not the data"},
+    LateWork{part_of(LossCause::input), "its input: its data, its loader or its host",
+             "the input of that node: its loaders, its host or its storage",
+             "the input of that slot: its data, its loaders or their cores",
+             "their input: their data, their loaders or their hosts"},
+    LateWork{part_of(LossCause::unexplained),
+             "its node, its slot or its script; no part of its step tells which", "the node",
+             "the slot", "their nodes, their slots or their script; no part of a step tells which"},
+};
+
+/// Follows the part of its own step that is longest beside other ranks', which the table below names.
+std::string where_to_look(const LateRanks& late, const StepBreakdown& after) {
+  const std::optional<StepPart> work =
+      std::ranges::find(late.ranks, late.late.front(), &LateRank::rank)->work;
+  const auto row =
+      std::ranges::find(kLateWork, work.value_or(part_of(LossCause::unexplained)), &LateWork::part);
+  if (row == kLateWork.end())
+    return fmt::format("by {}, so not for {} own slowness", label_of(*work, after),
+                       late.pattern == LatePattern::one_rank ? "its" : "their");
+  switch (late.pattern) {
+    case LatePattern::node:
+      return std::string(row->of_node);
+    case LatePattern::slot:
+      return std::string(row->of_slot);
+    case LatePattern::several:
+      return std::string(row->of_several);
+    default:
+      return std::string(row->of_rank);
+  }
+}
+
+/// `order`: the rank that others waited for longest comes first.
+std::string who_is_late(const LateRanks& late, const std::vector<LateRank>& order,
+                        const StepBreakdown& after) {
+  std::string first;
+  const std::string ranks = fmt::to_string(fmt::join(late.late, ", "));
+  switch (late.pattern) {
+    case LatePattern::nobody:
+      first = "Who is late: nobody; ranks wait for each other less than 1 % of a step";
+      break;
+    case LatePattern::one_rank:
+      first = fmt::format("Who is late: rank {}, in nearly every step: {}", ranks,
+                          where_to_look(late, after));
+      break;
+    case LatePattern::several:
+      first = fmt::format(
+          "Who is late: ranks {}, in nearly every step: {}. They are not known to be one node of "
+          "several or one slot (--gpus-per-node tells which ranks share one)",
+          ranks, where_to_look(late, after));
+      break;
+    case LatePattern::node:
+      first = fmt::format("Who is late: ranks {}, all of one node: {}", ranks,
+                          where_to_look(late, after));
+      break;
+    case LatePattern::slot:
+      first = fmt::format("Who is late: ranks {}, the same place on each node: {}", ranks,
+                          where_to_look(late, after));
+      break;
+    case LatePattern::wandering:
+      first = "Who is late: another rank in each step: the data, or chance";
+      break;
+    case LatePattern::unknown:
+      first = fmt::format("Who is late: rank {} in what was recorded; {} tell no node from data",
+                          order.front().rank, counted(late.steps, "step"));
+      break;
+  }
+  return first + (late.complete
+                      ? "."
+                      : ". Not all ranks were recorded: the last may be one that is missing.");
+}
+
+std::string table_of_late_ranks(const LateRanks& late, const std::vector<LateRank>& order,
+                                TimeUnit unit, const TerminalStyle& style) {
+  Table table({{"rank"},
+               {"last in", Align::right},
+               {"others wait", Align::right},
+               {"it waits", Align::right},
+               {"longer than the others in", Align::left, 1}});
+  const std::size_t most =
+      style.most_lines == 0 ? order.size() : std::min<std::size_t>(order.size(), 8);
+  for (std::size_t i = 0; i < most; ++i) {
+    const LateRank& rank = order[i];
+    std::string work;
+    if (rank.work)
+      work = fmt::format("{}{}, {}", rank.phase.empty() ? "" : std::string(rank.phase) + " ",
+                         name_of(*rank.work), time_text(rank.longer, kDifferenceDigits, unit));
+    table.add_row({std::to_string(rank.rank),
+                   fmt::format("{} of {}", rank.times_last, late.collectives),
+                   time_text(rank.caused, kDifferenceDigits, unit),
+                   time_text(rank.waited, kDifferenceDigits, unit), work});
+  }
+  return table.text(style);
+}
+
+std::string waits_of_collectives(const DifferenceReport& report, const TerminalStyle& style) {
+  std::string lines;
+  for (const RankCollectiveLine& one : report.collectives) {
+    std::string waits;
+    for (const auto& [rank, wait] : one.waits)
+      waits += fmt::format("{}{}: {}", waits.empty() ? "" : ", ", rank,
+                           time_text(wait, kDifferenceDigits));
+    lines += wrapped(fmt::format("{}{}: transfer {}, rank {} last; waits {}", one.operation,
+                                 one.bytes ? fmt::format(" of {} bytes", one.bytes->count()) : "",
+                                 time_text(one.transfer, kDifferenceDigits), one.last_rank, waits),
+                     style.width, 2);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string late_rank_lines(const DifferenceReport& report, TimeUnit unit,
+                            const TerminalStyle& style) {
+  if (!report.late) return "";
+  const LateRanks& late = *report.late;
+  std::vector<LateRank> order = late.ranks;
+  std::ranges::stable_sort(
+      order, [](const LateRank& a, const LateRank& b) { return a.caused > b.caused; });
+  std::string lines =
+      '\n' + wrapped(who_is_late(late, order, report.difference.after), style.width, 0);
+  if (late.pattern == LatePattern::nobody) return lines;
+  lines += table_of_late_ranks(late, order, unit, style);
+  if (style.most_lines == 0) lines += waits_of_collectives(report, style);  // --verbose
+  return lines;
+}
+
+std::string pair_lines(const DifferenceReport& report, const TerminalStyle& style) {
+  if (!report.pairs) return "";
+  const PairVerdict verdict = judge_pairs(*report.pairs);
+  std::string line = fmt::format("Pairs of nodes: fastest {} GB/s, {} of {} below {:.0f} % of it",
+                                 significant(verdict.fastest_gbps, kDifferenceDigits),
+                                 verdict.slow.size(), report.pairs->pairs.size(), 100 * kSlowPair);
+  if (!verdict.slow_nodes.empty())
+    line += fmt::format("; slow: node{} {} (the other node of each such pair is fast with another)",
+                        verdict.slow_nodes.size() > 1 ? "s" : "",
+                        printable(fmt::to_string(fmt::join(verdict.slow_nodes, ", "))));
+  if (verdict.groups.found()) line += "; " + printable(group_words(verdict.groups));
+  const auto joined = [&](const PairBandwidth& pair) {  // the groups tell of it
+    return std::ranges::none_of(verdict.groups.groups, [&](const auto& names) {
+      return std::ranges::count(names, pair.a) > 0 && std::ranges::count(names, pair.b) > 0;
+    });
+  };
+  for (const PairBandwidth& pair : verdict.slow_paths)
+    if (!verdict.groups.found() || !joined(pair))
+      line += fmt::format("; the path between {} and {}: both are fast with another",
+                          printable(pair.a), printable(pair.b));
+  for (const PairBandwidth& pair : verdict.undecided)
+    line +=
+        fmt::format("; {} or {}: neither is fast with any{}", printable(pair.a), printable(pair.b),
+                    verdict.fast_nodes.empty()
+                        ? ""
+                        : ", measure each with " + printable(verdict.fast_nodes.front()));
+  return '\n' + wrapped(line + '.', style.width, 0);
+}
+
+}  // namespace ddpsim
