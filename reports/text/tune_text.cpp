@@ -7,51 +7,22 @@
 
 #include "advice_lines.hpp"
 #include "budget_lines.hpp"
-#include "curve_selection.hpp"
+#include "cap_words.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
+#include "tune_curve.hpp"
 
 namespace ddpsim {
 namespace {
 
-/// A cap as a user would type it, exactly.
-std::string exact(double cap_mb) {
-  return fmt::format("{}", cap_mb);
-}
-
-using CapRange = std::pair<double, double>;
-
-/// `value` with as few decimals as leave it inside the range, rounded towards its inside: what is
-/// printed must give what is printed beside it.
-std::string inside(double value, const CapRange& range, bool upwards) {
-  double power = 1;
-  for (int decimals = 0; decimals <= 7; ++decimals, power *= 10) {
-    const double rounded = (upwards ? std::ceil(value * power) : std::floor(value * power)) / power;
-    if (rounded >= range.first && rounded <= range.second && decimals >= (value < 10 ? 3 : 2))
-      return exact(rounded);
-  }
-  return exact(value);
-}
-
 /// "bucket_cap_mb=100", "bucket_cap_mb=100 and a first bucket of 5 MiB", "PyTorch's default".
 std::string setting_text(std::optional<double> cap_mb, std::optional<double> first_mb) {
   std::vector<std::string> parts;
-  if (cap_mb) parts.push_back("bucket_cap_mb=" + exact(*cap_mb));
-  if (first_mb) parts.push_back(fmt::format("a first bucket of {} MiB", exact(*first_mb)));
+  if (cap_mb) parts.push_back("bucket_cap_mb=" + exact_cap(*cap_mb));
+  if (first_mb) parts.push_back(fmt::format("a first bucket of {} MiB", exact_cap(*first_mb)));
   return parts.empty() ? "PyTorch's default" : fmt::format("{}", fmt::join(parts, " and "));
-}
-
-/// "46.8186 to 46.8187 MiB", "1680.82 MiB and more"; of another first bucket its size.
-std::string range_words(const CurvePoint& point) {
-  const CapRange& range = point.cap_range_mb;
-  if (!point.bucket_cap_mb)
-    return fmt::format("the default behind a first bucket of {} MiB",
-                       cap_text(point.first_bucket_mb.value_or(0)));
-  const std::string low = inside(range.first, range, true);
-  if (range.second == kNoLimitMb) return fmt::format("{} MiB and more", low);
-  return fmt::format("{} to {} MiB", low, inside(range.second, range, false));
 }
 
 std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& replay, int digits,
@@ -95,7 +66,7 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
   return fmt::format(
       "{}: no common cap saves {} of {}, the least that can be measured. The fastest of all caps, "
       "{}, may save {}.",
-      keep, measurable, step, range_words(result.best), time_text(gain, digits, unit));
+      keep, measurable, step, range_in_sentence(result.best), time_text(gain, digits, unit));
 }
 
 std::string set_verdict(const TuneResult& result, const Trust& trust, int digits, TimeUnit unit) {
@@ -104,11 +75,11 @@ std::string set_verdict(const TuneResult& result, const Trust& trust, int digits
   if (!recommended.bucket_cap_mb && !recommended.first_bucket_mb)
     what = "Pass no bucket_cap_mb, as by default";
   if (recommended.bucket_cap_mb) {
-    what += "bucket_cap_mb=" + exact(*recommended.bucket_cap_mb);
+    what += "bucket_cap_mb=" + exact_cap(*recommended.bucket_cap_mb);
     if (recommended.first_bucket_mb) what += " and ";
   }
   if (recommended.first_bucket_mb) {
-    what += fmt::format("the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
+    what += fmt::format("the first bucket to {} MiB", exact_cap(*recommended.first_bucket_mb));
   }
   const GainText gain = gain_text(recommended.gain, digits, unit);
   std::string text = fmt::format("{0}: saves {1} {4} of {2} (80 % interval {3} {4}; {5}).", what,
@@ -206,161 +177,6 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
   return lines;
 }
 
-std::string range_text(const CurvePoint& point) {
-  if (!point.bucket_cap_mb) return "";
-  const CapRange& range = point.cap_range_mb;
-  const std::string low = inside(range.first, range, true);
-  if (range.second == kNoLimitMb) return low + " and more";
-  const std::string high = inside(range.second, range, false);
-  if (low == high) return high;
-  return range.first == 0 ? "up to " + high : low + " to " + high;
-}
-
-std::string marks_of(const CurvePoint& point, const TuneResult& result) {
-  std::vector<std::string> marks;
-  if (first_set_apart(point, result)) {
-    marks.push_back(fmt::format("first bucket {} MiB", cap_text(*point.first_bucket_mb)));
-  }
-  if (!point.reachable) marks.emplace_back("not with this PyTorch");
-  if (is_current(point, result)) marks.emplace_back("today");
-  if (same_setting(point, result.default_setting)) marks.emplace_back("default");
-  if (same_setting(point, result.best)) marks.emplace_back("fastest");
-  if (is_recommended(point, result)) marks.emplace_back("recommended");
-  if (is_to_measure(point, result)) marks.emplace_back("measure first");
-  return fmt::format("{}", fmt::join(marks, ", "));
-}
-
-/// Against today's, if communication is what the replay of today's step misses.
-Duration change_if_communication(const CurvePoint& point, const TuneResult& result) {
-  const CurvePoint& standard = result.baseline();
-  return point.if_communication.value_or(point.iteration) -
-         standard.if_communication.value_or(standard.iteration);
-}
-
-/// By more than can be measured, for any cap.
-bool causes_differ(const TuneResult& result) {
-  return std::ranges::any_of(result.curve, [&](const CurvePoint& point) {
-    const Duration apart =
-        change_if_communication(point, result) - (point.iteration - result.baseline().iteration);
-    return std::max(apart, -apart) >= result.recommended.measurable;
-  });
-}
-
-std::vector<const CurvePoint*> shown_points(const TuneResult& result, const TerminalStyle& style) {
-  constexpr std::size_t kOnPage = 9;
-  constexpr std::size_t kWhole = 15;
-  const std::size_t rows = style.most_lines > 0 ? kOnPage : kWhole;
-  std::vector<const CurvePoint*> shown;
-  // No cap gives what was recorded, and caps asked for do not hold the default: every change is counted from it.
-  if (result.current && result.current->recorded) shown.push_back(&result.current->point);
-  if (result.only_caps_asked) shown.push_back(&result.default_setting);
-  for (const std::size_t i : representative_points(result, rows)) shown.push_back(&result.curve[i]);
-  return shown;
-}
-
-/// Of the step of the slowest: what a bar of all cells stands for.
-Duration longest_cost(const std::vector<const CurvePoint*>& shown, const TuneResult& result) {
-  Duration most;
-  for (const CurvePoint* point : shown)
-    most = std::max(most, point->iteration - result.lower_bound);
-  return most;
-}
-
-std::string curve_table(const std::vector<const CurvePoint*>& shown, const TuneResult& result,
-                        int digits, TimeUnit unit, const TerminalStyle& style) {
-  constexpr int kBarCells = 12;
-  if (shown.empty()) return "";
-  const Duration most = longest_cost(shown, result);
-  std::vector<Duration> steps;
-  for (const CurvePoint* point : shown) steps.push_back(point->iteration);
-  const int step_digits = digits_apart(steps, digits, result.recommended.measurable, unit);
-  const std::string suffix = fmt::format(" {}", name_of(unit));
-  const bool either_way = causes_differ(result);
-  std::vector<Column> columns = {{"bucket_cap_mb", Align::decimal},
-                                 {"same buckets", Align::left, 2},
-                                 {"buckets", Align::right, 3},
-                                 {"step" + suffix, Align::decimal},
-                                 {"change" + suffix, Align::decimal}};
-  if (either_way) columns.push_back({"if communication", Align::decimal});
-  columns.push_back({"blocking" + suffix, Align::decimal, 4});
-  columns.push_back({"comm. cost", Align::left, 1});
-  columns.push_back({"", Align::left});
-  Table table(std::move(columns));
-  for (const CurvePoint* shown_point : shown) {
-    const CurvePoint& point = *shown_point;
-    const Duration change = point.iteration - result.baseline().iteration;
-    const Duration above = point.iteration - result.lower_bound;
-    const std::optional<double> cap = shown_cap(point, result);
-    // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
-    const bool open = point.cap_range_mb.second == kNoLimitMb;
-    const bool recorded = result.current && &point == &result.current->point;
-    const auto signed_time = [&](Duration time) {
-      return (time > Duration() ? "+" : "") + time_number(time, digits, unit);
-    };
-    std::vector<std::string> cells = {cap        ? inside(*cap, point.cap_range_mb, open)
-                                      : recorded ? "as recorded"
-                                                 : "default",
-                                      range_text(point), std::to_string(point.buckets),
-                                      time_number(point.iteration, step_digits, unit),
-                                      signed_time(change)};
-    if (either_way) cells.push_back(signed_time(change_if_communication(point, result)));
-    cells.push_back(time_number(point.blocking_communication, digits, unit));
-    cells.push_back(most > Duration() ? bar(above / most, kBarCells) : "");
-    cells.push_back(marks_of(point, result));
-    table.add_row(std::move(cells));
-  }
-  return '\n' + table.text(style);
-}
-
-std::string curve_note(const TuneResult& result, Duration longest_bar, int digits, TimeUnit unit,
-                       const TerminalStyle& style) {
-  const auto unsettable = static_cast<std::size_t>(std::count_if(
-      result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return !p.reachable; }));
-  const std::size_t settable = result.curve.size() - unsettable + result.unsimulated;
-  const char* asked = result.left_out.empty() ? " asked for" : " tried";
-  std::string text = result.only_caps_asked
-                         ? counted(settable, "cap") + asked
-                         : fmt::format("Caps give {}", counted(settable, "bucket assignment"));
-  if (unsettable > 0)
-    text += fmt::format(", and {} that this PyTorch does not let you set", unsettable);
-  if (result.unsimulated > 0)
-    text += fmt::format("; {} were simulated: those estimated fastest, and a sample of the others",
-                        result.curve.size());
-  if (longest_bar > Duration())
-    text += fmt::format("; the longest bar is {}", time_text(longest_bar, digits, unit));
-  return dim(wrapped(text + '.', style.width, 2), style);
-}
-
-std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
-                        const TerminalStyle& style) {
-  std::string lines =
-      wrapped(fmt::format("Lower bound: {} if collectives took no time; {} of {} step is theirs.",
-                          time_text(result.lower_bound, digits, unit),
-                          time_text(result.baseline().iteration - result.lower_bound, digits, unit),
-                          result.current ? "today's" : "the default's"),
-              style.width, 2);
-  if (!result.best_partition) {
-    if (result.best_partition_absent_because.empty()) return lines;
-    return lines +
-           wrapped("Best partition: none, " + printable(result.best_partition_absent_because) + '.',
-                   style.width, 2);
-  }
-  const BestPartition& partition = *result.best_partition;
-  constexpr std::size_t kMostSizes = 8;
-  std::string sizes;
-  for (std::size_t i = 0; i < std::min(partition.buckets.size(), kMostSizes); ++i) {
-    sizes += (i == 0 ? "" : ", ") + mebibytes(partition.buckets[i].bytes);
-  }
-  if (partition.buckets.size() > kMostSizes) sizes += ", …";
-  return lines + wrapped(fmt::format("Best partition found: {} in {} ({} MiB); {}.",
-                                     time_text(partition.iteration, digits, unit),
-                                     counted(partition.buckets.size(), "bucket"), sizes,
-                                     partition.is_best_cap ? "the best cap gives it"
-                                     : partition.reachable ? "bucket_cap_mb_list can set it"
-                                                           : "no bucket cap can set it"),
-                         style.width, 2);
-}
-
 /// What makes batches come in time, in front of all caps: "Set DataLoader(num_workers=2): saves 48 ms (interval 48 to 69 ms). "
 std::string loader_first(const std::optional<AdviceRow>& setting, int digits, TimeUnit unit) {
   if (!setting || !setting->loads_data) return "";
@@ -418,9 +234,7 @@ std::string tune_text(const TuneReport& report, const TerminalStyle& style) {
   page.add(Weight::evidence, setting_line(setting_text(context), style));
   // Of caps asked for none is left out.
   const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
-  const std::vector<const CurvePoint*> shown = shown_points(result, style);
-  page.add(curve, curve_table(shown, result, digits, unit, style) +
-                      curve_note(result, longest_cost(shown, result), digits, unit, style));
+  page.add(curve, curve_lines(result, digits, unit, style));
   page.add(Weight::evidence, after_blank(bound_lines(result, digits, unit, style)));
   page.add(Weight::more, after_blank(interval_reasons(trust.confidence, style)));
   page.add(Weight::next, hint_line(report.next_command, style));
