@@ -1,12 +1,9 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
-#include <vector>
 
+#include "breakdown_table.hpp"
+#include "bucket_lines.hpp"
 #include "budget_lines.hpp"
 #include "data_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
@@ -25,20 +22,6 @@
 
 namespace ddpsim {
 namespace {
-
-double percent_of(Duration part, Duration whole) {
-  return whole == Duration() ? 0 : 100 * (part / whole);
-}
-
-/// Whether it decides anything to what the time is put down that the replay misses.
-bool differ(const Trust& trust) {
-  constexpr double kApart = 0.01;  // of the step: what can be measured
-  if (!trust.correction) return false;
-  const StepTimes& one = trust.correction->all_compute.times;
-  const StepTimes& other = trust.correction->all_communication.times;
-  return std::abs(one.blocking_communication() / one.iteration -
-                  other.blocking_communication() / other.iteration) >= kApart;
-}
 
 std::string blocking_either_way(const MeasuredCorrection& correction) {
   const auto share = [](const Explanation& explanation) {
@@ -102,7 +85,8 @@ std::string verdict(const SimulateReport& report) {
   if (part == BudgetPart::input || part == BudgetPart::host)
     return fmt::format("{}; {}.", step,
                        wait_clause(context, report.step, *part, "it", digits, unit));
-  if (differ(context.trust)) return step + ", " + blocking_either_way(*context.trust.correction);
+  if (corrections_differ(context.trust))
+    return step + ", " + blocking_either_way(*context.trust.correction);
   std::string text = step + ", " + blocking_text(times);
   // A collective blocks, too, until the last rank has come to it.
   const Duration late = times.loss[LossCause::straggler] + times.loss[LossCause::jitter];
@@ -111,89 +95,6 @@ std::string verdict(const SimulateReport& report) {
     text += fmt::format(", most of that waiting for {}",
                         waits_for_whom(context.job, BudgetPart::ranks));
   return text + largest_loss_clause(report) + '.';
-}
-
-/// Parts of a step that add up to it, and what they hold. Those that may be absent are left out where they are.
-struct Part {
-  std::string_view name;  ///< empty: as the loss is called
-  Duration StepTimes::*time;
-  bool within = false;  ///< of the part before
-  bool may_be_absent = false;
-};
-constexpr std::array kParts = {
-    Part{"forward", &StepTimes::forward},
-    Part{"  of it buffer broadcast", &StepTimes::buffer_broadcast, true, true},
-    Part{"backward", &StepTimes::backward},
-    Part{"  of it copies into buckets", &StepTimes::copies_in, true, true},
-    Part{"  of it slowed by NCCL", &StepTimes::interference, true, true},
-    Part{"SyncBatchNorm", &StepTimes::sync_batchnorm, false, true},
-    Part{"waiting for the slowest GPU", &StepTimes::slowest_gpu, false, true},
-    Part{"", &StepTimes::unexplained, false, true},
-    Part{"exposed communication", &StepTimes::exposed_communication},
-    Part{"  of it in forward", &StepTimes::exposed_in_forward, true, true},
-    Part{"  of it behind the optimizer", &StepTimes::exposed_in_optimizer, true, true},
-    Part{"finalize (copies out)", &StepTimes::finalize},
-    Part{"optimizer", &StepTimes::optimizer},
-    Part{"model averaging", &StepTimes::model_averaging, false, true},
-    Part{"stall and gaps", &StepTimes::stall, false, true},
-};
-
-/// As printed: the parts, adding up, and what is within them.
-std::vector<std::string> part_numbers(const StepTimes& times, int decimals, TimeUnit unit) {
-  std::vector<double> parts;
-  for (const Part& part : kParts)
-    if (!part.within) parts.push_back(in_unit(times.*part.time, unit));
-  const auto largest = std::ranges::max_element(parts) - parts.begin();
-  const std::vector<std::string> added =
-      adding_up(parts, in_unit(times.iteration, unit), decimals, static_cast<std::size_t>(largest));
-  std::vector<std::string> numbers;
-  std::size_t next = 0;
-  for (const Part& part : kParts)
-    numbers.push_back(part.within ? fixed(in_unit(times.*part.time, unit), decimals)
-                                  : added[next++]);
-  return numbers;
-}
-
-std::string breakdown(const StepTimes& times, const ReportContext& context,
-                      const TerminalStyle& style) {
-  constexpr int kWithoutBar = 50;
-  constexpr double kDetail = 100;  // parts a hundredth as long have two digits
-  const int bar_cells = std::clamp(style.width - kWithoutBar, 8, 30);
-  const TimeUnit unit = unit_for(times.iteration);
-  const int decimals = decimals_for(in_unit(times.iteration, unit) / kDetail);
-  // Beside it the same step, put down to collectives.
-  const StepTimes* other =
-      differ(context.trust) ? &context.trust.correction->all_communication.times : nullptr;
-  std::vector<Column> columns = {{"where the step goes"},
-                                 {std::string(name_of(unit)), Align::right},
-                                 {"share", Align::right},
-                                 {"", Align::left, 1}};
-  if (other) columns.push_back({"if collectives", Align::right, 2});
-  Table table(std::move(columns));
-  const std::vector<std::string> numbers = part_numbers(times, decimals, unit);
-  const std::vector<std::string> others = part_numbers(other ? *other : times, decimals, unit);
-  const auto add = [&](std::string_view name, const std::string& number, std::string share,
-                       std::string shown, const std::string& beside) {
-    std::vector<std::string> cells = {std::string(name), number, std::move(share),
-                                      std::move(shown)};
-    if (other) cells.push_back(beside);
-    table.add_row(std::move(cells));
-  };
-  for (std::size_t i = 0; i < kParts.size(); ++i) {
-    const Part& part = kParts[i];
-    const Duration time = times.*part.time;
-    const bool absent = time == Duration() && (!other || (*other).*part.time == Duration());
-    if (part.may_be_absent && absent) continue;
-    const double percent = percent_of(time, times.iteration);
-    const std::string_view name =
-        part.name.empty() ? label_of(LossCause::unexplained, loss_words(context, times.iteration))
-                          : part.name;
-    add(name, numbers[i], part.within ? "" : percent_text(percent),
-        part.within ? "" : bar(percent / 100, bar_cells), others[i]);
-  }
-  add("step", fixed(in_unit(times.iteration, unit), decimals), "100 %", "",
-      fixed(in_unit((other ? *other : times).iteration, unit), decimals));
-  return table.text(style);
 }
 
 std::string communication_line(const StepTimes& times, int digits, const TerminalStyle& style) {
@@ -269,91 +170,6 @@ std::string averaging_line(const StepResult& step, int digits, const TerminalSty
       style.width, 2);
 }
 
-std::string choice_text(const BucketResult& bucket, Backend backend) {
-  if (bucket.bytes == Bytes()) return "not sent";
-  const std::optional<CollectiveChoice>& choice = bucket.choice;
-  if (backend == Backend::gloo) return "ring";
-  if (!choice) return "as recorded";
-  return fmt::format("{} {} x{}", name_of(choice->algorithm), name_of(choice->protocol),
-                     choice->channels);
-}
-
-constexpr std::size_t kMostRows = 24;
-constexpr std::size_t kRowsAtStart = 12;
-
-std::string bucket_table(const StepResult& step, Backend backend, int digits,
-                         const TerminalStyle& style) {
-  const TimeUnit unit = unit_for(step.times.iteration);
-  constexpr double kApart = 0.01;  // of the step: what two instants are told apart by
-  std::vector<Duration> instants;
-  for (const BucketResult& bucket : step.buckets)
-    for (const TimePoint instant : {bucket.ready, bucket.launch, bucket.start, bucket.end})
-      instants.push_back(instant.since_start());
-  const int instant_digits =
-      digits_apart(std::move(instants), digits, step.times.iteration.scaled(kApart), unit);
-  const TimePoint backward_end = end_of_backward(step.times);
-  Table table({{"bucket", Align::right},
-               {"MiB", Align::right},
-               {"bytes", Align::right, 5},
-               {"tensors", Align::right, 6},
-               {"ready", Align::decimal, 2},
-               {"launch", Align::decimal, 4},
-               {"start", Align::decimal},
-               {"end", Align::decimal},
-               {"transfer", Align::decimal, 1},
-               {backend == Backend::gloo ? "gloo" : "NCCL", Align::left, 3},
-               {"exposed", Align::left}});
-  const auto time = [&](TimePoint t) { return time_number(t.since_start(), instant_digits, unit); };
-  const std::size_t count = step.buckets.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (count > kMostRows && i == kRowsAtStart) {
-      const std::size_t skipped = count - kMostRows + 1;
-      table.add_row({"…", "", "", "", "", "", "", "", "", "", fmt::format("{} more", skipped)});
-      i += skipped - 1;
-      continue;
-    }
-    const BucketResult& bucket = step.buckets[i];
-    const bool stopped = bucket.end <= backward_end && !bucket.exposed_because.empty();
-    const bool hidden = bucket.end <= backward_end && !stopped;
-    const TimePoint exposed_from = stopped ? bucket.start : std::max(bucket.start, backward_end);
-    table.add_row({std::to_string(i), mebibytes(bucket.bucket.bytes),
-                   std::to_string(bucket.bucket.bytes.count()),
-                   std::to_string(bucket.bucket.parameters.size()), time(bucket.ready),
-                   time(bucket.launch), time(bucket.start), time(bucket.end),
-                   time_number(bucket.end - bucket.last_arrival, digits, unit),
-                   choice_text(bucket, backend),
-                   hidden ? "hidden" : time_text(bucket.end - exposed_from, digits, unit)});
-  }
-  return wrapped(
-             fmt::format("Buckets in launch order, {} from the start of forward (launch: the host "
-                         "enqueues, ahead of the GPU; start: the collective runs there):",
-                         name_of(unit)),
-             style.width, 2) +
-         table.text(style);
-}
-
-/// Why buckets are exposed, equal reasons of neighbours told once.
-std::string exposed_lines(const std::vector<BucketResult>& buckets, const TerminalStyle& style) {
-  constexpr int kMostLines = 6;
-  std::string lines;
-  int written = 0;
-  for (std::size_t i = 0; i < buckets.size();) {
-    std::size_t last = i;
-    while (last + 1 < buckets.size() &&
-           buckets[last + 1].exposed_because == buckets[i].exposed_because) {
-      ++last;
-    }
-    if (!buckets[i].exposed_because.empty() && ++written <= kMostLines) {
-      const std::string which =
-          i == last ? fmt::format("Bucket {}", i) : fmt::format("Buckets {} to {}", i, last);
-      lines += wrapped(fmt::format("{} exposed: {}", which, printable(buckets[i].exposed_because)),
-                       style.width, 2);
-    }
-    i = last + 1;
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::string result_text(const SimulateReport& report, const TerminalStyle& style) {
@@ -391,7 +207,7 @@ std::string result_text(const SimulateReport& report, const TerminalStyle& style
   if (result.step.epoch) page.add(Weight::answer, epoch_lines(*result.step.epoch, digits, style));
   if (result.step.joined)
     page.add(Weight::answer, joined_lines(*result.step.joined, digits, style));
-  page.add(Weight::more, after_blank(breakdown(times, context, style)));
+  page.add(Weight::more, after_blank(breakdown_table(times, context, style)));
   page.add(Weight::more, communication_line(times, digits, style));
   page.add(Weight::more, averaging_line(result.step, digits, style));
   page.add(Weight::detail, host_line(times, context.job, digits, style));
