@@ -7,8 +7,9 @@
 #include "ddpsim/sim/step/compute_speed.hpp"
 #include "elastic_json.hpp"
 #include "error_source.hpp"
+#include "job_words.hpp"
 #include "json_parts.hpp"
-#include "report_lines.hpp"
+#include "recorded_lines.hpp"
 
 namespace ddpsim {
 namespace {

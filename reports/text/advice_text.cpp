@@ -7,6 +7,7 @@
 #include "advice_lines.hpp"
 #include "budget_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "recorded_lines.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 

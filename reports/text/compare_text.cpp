@@ -9,6 +9,7 @@
 #include "elastic_lines.hpp"
 #include "loss_lines.hpp"
 #include "page.hpp"
+#include "recorded_lines.hpp"
 #include "report_lines.hpp"
 #include "scheme_lines.hpp"
 #include "speedup_lines.hpp"

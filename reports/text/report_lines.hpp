@@ -22,17 +22,6 @@ std::string replay_line(const Trust& trust, const TerminalStyle& style,
 /// Whether this step is the one measured, corrected by what the replay misses.
 bool is_measured(const Trust& trust, Duration step);
 
-/// What the recorded job did beside what is predicted for it, and where the two contradict each other; `on`: of several
-/// clusters, which one that is predicted for.
-std::string recorded_line(const ReportContext& context, const TerminalStyle& style,
-                          const std::string& on = "");
-
-/// Of one more cluster that may be the recorded one: what is predicted for the recorded all-reduces.
-std::string predicted_line(const ReportContext& context, const TerminalStyle& style);
-
-/// The candidate whose predictions are laid beside the recording: the first that may be its cluster, else the first.
-std::size_t beside_recording(const std::vector<CandidateContext>& contexts);
-
 /// " (4660 samples/s, MFU 41 %, scaling efficiency 88 %)": each where it is known.
 std::string speed_clause(const StepTimes& times, const Job& job, int digits);
 

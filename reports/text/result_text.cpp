@@ -15,6 +15,7 @@
 #include "overlap_drawing.hpp"
 #include "page.hpp"
 #include "rank_lines.hpp"
+#include "recorded_lines.hpp"
 #include "report_lines.hpp"
 #include "scheme_lines.hpp"
 #include "text_layout.hpp"

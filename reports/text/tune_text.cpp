@@ -10,6 +10,7 @@
 #include "cap_words.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
+#include "recorded_lines.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 #include "tune_curve.hpp"

@@ -4,6 +4,7 @@
 #include "ddpsim/sim/values/fabric.hpp"
 #include "error_source.hpp"
 #include "mentions.hpp"
+#include "recorded_lines.hpp"
 #include "report_lines.hpp"
 #include "reports_sample.hpp"
 
