@@ -61,6 +61,112 @@ std::string not_compared_line(const NotCompared& job) {
   return fmt::format("{}{}: {}.", printable(job.label), size, printable(job.error));
 }
 
+/// A column of the table of jobs, with what stands in it of the job at a place of the report.
+struct JobColumn {
+  Column column;
+  std::function<std::string(std::size_t)> cell;
+};
+
+/// How steps are shown: in one unit, with digits that tell apart what differs by a percent.
+struct StepFormat {
+  TimeUnit unit;
+  int digits;
+};
+
+StepFormat step_format(const Comparison& comparison) {
+  constexpr double kApart = 0.01;  // of a step
+  std::vector<Duration> steps;
+  int digits = 0;
+  for (const ComparedJob& job : comparison.jobs) {
+    steps.push_back(job.times.iteration);
+    digits = std::max(digits, digits_of(job.confidence.grade));
+  }
+  const TimeUnit unit = unit_for(std::ranges::max(steps));
+  const Duration least = std::ranges::min(steps).scaled(kApart);
+  return {unit, digits_apart(std::move(steps), digits, least, unit)};
+}
+
+std::string step_interval_text(const ComparedJob& job, StepFormat format) {
+  const Duration step = job.times.iteration;
+  return time_interval(step.scaled(1 + job.confidence.low_percent / 100),
+                       step.scaled(1 + job.confidence.high_percent / 100),
+                       digits_of(job.confidence.grade), format.unit);
+}
+
+std::string samples_text(const ComparedJob& job, const CandidateContext& context) {
+  const auto speed = training_speed(step_work(context.job), job.times);
+  return significant(speed.samples_per_second.value_or(0), digits_of(job.confidence.grade));
+}
+
+std::string memory_text(const PeakMemory& memory) {
+  return (memory.activations ? "" : "> ") + rounded_size_text(memory.total());
+}
+
+bool any_scales_compute(const Contexts& contexts) {
+  return std::ranges::any_of(contexts, [](const CandidateContext& context) {
+    return context.job.options().compute_scale != 1;
+  });
+}
+
+/// `report` is referred to.
+std::vector<JobColumn> columns_of_jobs(const CompareReport& report, StepFormat format) {
+  const std::vector<ComparedJob>& jobs = report.comparison.jobs;
+  const Contexts& contexts = report.contexts;
+  // Of several schemes memory decides as much as time.
+  const bool schemes = report.several_schemes;
+  // Where money is asked for, what it costs stands in place of why it takes so long.
+  const bool priced = report.costs.has_value();
+  const int why = priced ? 7 : 0;
+
+  std::vector<JobColumn> columns;
+  const auto add = [&](Column column, std::function<std::string(std::size_t)> cell) {
+    columns.push_back({std::move(column), std::move(cell)});
+  };
+  add({schemes ? "candidate" : "cluster"}, [&contexts, schemes](std::size_t i) {
+    const std::size_t kWidth = schemes ? 40 : 28;
+    return shortened_middle(printable(cluster_name(contexts[i])), kWidth);
+  });
+  add({"GPUs", Align::right},
+      [&contexts](std::size_t i) { return std::to_string(contexts[i].job.cluster().ranks()); });
+  if (any_scales_compute(contexts))
+    add({"compute", Align::right, 3}, [&contexts](std::size_t i) {
+      return "x" + significant(contexts[i].job.options().compute_scale, 3);
+    });
+  add({fmt::format("step {}", name_of(format.unit)), Align::decimal},
+      [&jobs, format](std::size_t i) {
+        return time_number(jobs[i].times.iteration, format.digits, format.unit);
+      });
+  add({"80 % interval", Align::left, 5},
+      [&jobs, format](std::size_t i) { return step_interval_text(jobs[i], format); });
+  if (step_work(contexts.front().job).samples)
+    add({"samples/s", Align::right, 4},
+        [&jobs, &contexts](std::size_t i) { return samples_text(jobs[i], contexts[i]); });
+  add({"efficiency", Align::right, why},
+      [&jobs](std::size_t i) { return percent_text(100 * jobs[i].efficiency()); });
+  add({"blocking", Align::right, 1 + why}, [&jobs](std::size_t i) {
+    const StepTimes& times = jobs[i].times;
+    return percent_text(100 * (times.blocking_communication() / times.iteration));
+  });
+  add({"largest loss", Align::left, 2 + why},
+      [&jobs](std::size_t i) { return largest_loss_text(jobs[i].times); });
+  if (contexts.front().memory)
+    add({"memory", Align::right, schemes ? 0 : 6},
+        [&contexts](std::size_t i) { return memory_text(*contexts[i].memory); });
+  if (std::ranges::any_of(jobs, [](const ComparedJob& job) { return job.best_cap.has_value(); }))
+    add({"best cap", Align::left, 3 + why},
+        [&jobs, format](std::size_t i) { return best_cap_text(jobs[i], format.unit); });
+  add({"behind by", Align::left}, [&report](std::size_t i) {
+    const Comparison& comparison = report.comparison;
+    return i == comparison.by_speed.front() ? "" : speedup_text(comparison.jobs[i].behind);
+  });
+  if (priced) {
+    const std::vector<Column> of_costs = cost_columns();
+    for (std::size_t c = 0; c < of_costs.size(); ++c)
+      add(of_costs[c], [&report, c](std::size_t i) { return cost_cells(costed(report), i)[c]; });
+  }
+  return columns;
+}
+
 }  // namespace
 
 std::string compare_verdict(const CompareReport& report) {
@@ -99,101 +205,6 @@ std::string tornado(const CompareReport& report, const TerminalStyle& style) {
       report.comparison.jobs[second].behind,
       printable(cluster_name(report.contexts[report.comparison.by_speed.front()])),
       printable(cluster_name(report.contexts[second])), {}, style);
-}
-
-/// A column of the table of jobs, with what stands in it of the job at a place of the report.
-struct JobColumn {
-  Column column;
-  std::function<std::string(std::size_t)> cell;
-};
-
-/// How steps are shown: in one unit, with digits that tell apart what differs by a percent.
-struct StepFormat {
-  TimeUnit unit;
-  int digits;
-};
-
-StepFormat step_format(const Comparison& comparison) {
-  constexpr double kApart = 0.01;  // of a step
-  std::vector<Duration> steps;
-  int digits = 0;
-  for (const ComparedJob& job : comparison.jobs) {
-    steps.push_back(job.times.iteration);
-    digits = std::max(digits, digits_of(job.confidence.grade));
-  }
-  const TimeUnit unit = unit_for(std::ranges::max(steps));
-  const Duration least = std::ranges::min(steps).scaled(kApart);
-  return {unit, digits_apart(std::move(steps), digits, least, unit)};
-}
-
-/// `report` is referred to.
-std::vector<JobColumn> columns_of_jobs(const CompareReport& report, StepFormat format) {
-  const std::vector<ComparedJob>& jobs = report.comparison.jobs;
-  const Contexts& contexts = report.contexts;
-  // Of several schemes memory decides as much as time.
-  const bool schemes = report.several_schemes;
-  // Where money is asked for, what it costs stands in place of why it takes so long.
-  const bool priced = report.costs.has_value();
-  const int why = priced ? 7 : 0;
-  const auto digits = [&jobs](std::size_t i) { return digits_of(jobs[i].confidence.grade); };
-
-  std::vector<JobColumn> columns;
-  const auto add = [&](Column column, std::function<std::string(std::size_t)> cell) {
-    columns.push_back({std::move(column), std::move(cell)});
-  };
-  add({schemes ? "candidate" : "cluster"}, [&contexts, schemes](std::size_t i) {
-    const std::size_t kWidth = schemes ? 40 : 28;
-    return shortened_middle(printable(cluster_name(contexts[i])), kWidth);
-  });
-  add({"GPUs", Align::right},
-      [&contexts](std::size_t i) { return std::to_string(contexts[i].job.cluster().ranks()); });
-  if (std::ranges::any_of(contexts, [](const CandidateContext& context) {
-        return context.job.options().compute_scale != 1;
-      }))
-    add({"compute", Align::right, 3}, [&contexts](std::size_t i) {
-      return "x" + significant(contexts[i].job.options().compute_scale, 3);
-    });
-  add({fmt::format("step {}", name_of(format.unit)), Align::decimal},
-      [&jobs, format](std::size_t i) {
-        return time_number(jobs[i].times.iteration, format.digits, format.unit);
-      });
-  add({"80 % interval", Align::left, 5}, [&jobs, digits, format](std::size_t i) {
-    const Duration step = jobs[i].times.iteration;
-    const Confidence& confidence = jobs[i].confidence;
-    return time_interval(step.scaled(1 + confidence.low_percent / 100),
-                         step.scaled(1 + confidence.high_percent / 100), digits(i), format.unit);
-  });
-  if (step_work(contexts.front().job).samples)
-    add({"samples/s", Align::right, 4}, [&jobs, &contexts, digits](std::size_t i) {
-      const auto speed = training_speed(step_work(contexts[i].job), jobs[i].times);
-      return significant(speed.samples_per_second.value_or(0), digits(i));
-    });
-  add({"efficiency", Align::right, why},
-      [&jobs](std::size_t i) { return percent_text(100 * jobs[i].efficiency()); });
-  add({"blocking", Align::right, 1 + why}, [&jobs](std::size_t i) {
-    const StepTimes& times = jobs[i].times;
-    return percent_text(100 * (times.blocking_communication() / times.iteration));
-  });
-  add({"largest loss", Align::left, 2 + why},
-      [&jobs](std::size_t i) { return largest_loss_text(jobs[i].times); });
-  if (contexts.front().memory)
-    add({"memory", Align::right, schemes ? 0 : 6}, [&contexts](std::size_t i) {
-      const PeakMemory& memory = *contexts[i].memory;
-      return (memory.activations ? "" : "> ") + rounded_size_text(memory.total());
-    });
-  if (std::ranges::any_of(jobs, [](const ComparedJob& job) { return job.best_cap.has_value(); }))
-    add({"best cap", Align::left, 3 + why},
-        [&jobs, format](std::size_t i) { return best_cap_text(jobs[i], format.unit); });
-  add({"behind by", Align::left}, [&report](std::size_t i) {
-    const Comparison& comparison = report.comparison;
-    return i == comparison.by_speed.front() ? "" : speedup_text(comparison.jobs[i].behind);
-  });
-  if (priced) {
-    const std::vector<Column> of_costs = cost_columns();
-    for (std::size_t c = 0; c < of_costs.size(); ++c)
-      add(of_costs[c], [&report, c](std::size_t i) { return cost_cells(costed(report), i)[c]; });
-  }
-  return columns;
 }
 
 std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
