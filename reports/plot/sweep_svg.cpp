@@ -125,60 +125,79 @@ void SweepCurves::add(std::string_view text) {
     points_[known->second] = std::move(point);
 }
 
-std::string SweepCurves::svg() const {
-  std::vector<std::string> workloads;
+/// The points as they are drawn, and what the figure says of all of them.
+struct SweepCurves::Drawing {
+  explicit Drawing(const std::vector<Point>& all);
+  bool of_several_workloads() const { return workloads.size() > 1; }
+  std::string title() const;
+
+  std::vector<std::string> workloads;  ///< in the order of the sweep
   std::set<std::string> clusters;
   std::set<std::string> provenances;
-  bool in_samples = true;
-  for (const Point& point : points_) {
+  bool in_samples = true;  ///< every point tells samples a second
+  std::vector<SpeedPoint> points;
+  std::vector<std::string> workload_of;  ///< of each point
+
+ private:
+  SpeedPoint as_speed_point(const Point& point) const;
+};
+
+SweepCurves::Drawing::Drawing(const std::vector<Point>& all) {
+  for (const Point& point : all) {
     if (std::ranges::find(workloads, point.workload) == workloads.end())
       workloads.push_back(point.workload);
     clusters.insert(point.label);
     if (!point.provenance.empty()) provenances.insert(point.provenance);
     in_samples = in_samples && point.in_samples;
-  }
-  const bool several = workloads.size() > 1;
-  const auto speed = [&](const Point& point) {
-    return in_samples ? point.speed : point.ranks / point.step;
-  };
-  const std::string unit = in_samples ? "samples/s" : "batches/s, one per GPU";
-  std::vector<SpeedPoint> points;
-  std::vector<std::string> workload_of;
-  for (const Point& point : points_) {
     workload_of.push_back(point.workload);
-    const double ratio = speed(point) / point.speed;
-    const std::string of = several ? point.workload + " on " : "";
-    const int digits = digits_of(point.grade);
-    SpeedPoint drawn{.family = of + family_of(point.label),
-                     .name = of + point.label,
-                     .gpus = point.ranks,
-                     .speed = speed(point)};
-    if (point.interval)
-      drawn.interval = {point.interval->first * ratio, point.interval->second * ratio};
-    drawn.told = fmt::format(
-        "{}, {}: {} {}{}{}", printable(drawn.name),
-        counted(static_cast<std::uint64_t>(drawn.gpus), "GPU"), significant(drawn.speed, digits),
-        in_samples ? "samples/s" : "batches/s",
-        drawn.interval ? fmt::format(" ({})", interval_text(drawn.interval->first,
-                                                            drawn.interval->second, digits))
-                       : "",
-        point.setting.empty() ? "" : ", " + printable(point.setting));
-    points.push_back(std::move(drawn));
   }
+  for (const Point& point : all) points.push_back(as_speed_point(point));
+}
+
+SpeedPoint SweepCurves::Drawing::as_speed_point(const Point& point) const {
+  const std::string of = of_several_workloads() ? point.workload + " on " : "";
+  const int digits = digits_of(point.grade);
+  SpeedPoint drawn{.family = of + family_of(point.label),
+                   .name = of + point.label,
+                   .gpus = point.ranks,
+                   .speed = in_samples ? point.speed : point.ranks / point.step};
+  const double ratio = drawn.speed / point.speed;
+  if (point.interval)
+    drawn.interval = {point.interval->first * ratio, point.interval->second * ratio};
+  drawn.told = fmt::format("{}, {}: {} {}{}{}", printable(drawn.name),
+                           counted(static_cast<std::uint64_t>(drawn.gpus), "GPU"),
+                           significant(drawn.speed, digits), in_samples ? "samples/s" : "batches/s",
+                           drawn.interval
+                               ? fmt::format(" ({})", interval_text(drawn.interval->first,
+                                                                    drawn.interval->second, digits))
+                               : "",
+                           point.setting.empty() ? "" : ", " + printable(point.setting));
+  return drawn;
+}
+
+std::string SweepCurves::Drawing::title() const {
+  return fmt::format(
+      "{} on {}",
+      of_several_workloads() ? counted(workloads.size(), "workload")
+                             : printable(workloads.empty() ? "nothing" : workloads.front()),
+      clusters.size() == 1 ? printable(*clusters.begin()) : counted(clusters.size(), "cluster"));
+}
+
+std::string SweepCurves::svg() const {
+  Drawing drawing(points_);
+  std::vector<SpeedPoint>& points = drawing.points;
   plot::Chart chart{.x = {"GPUs", {plot::ScaleKind::linear, 0, 1}, {}},
                     .y = {"training speed", {plot::ScaleKind::linear, 0, 1}, {}}};
-  chart.title = fmt::format(
-      "{} on {}",
-      several ? counted(workloads.size(), "workload")
-              : printable(workloads.empty() ? "nothing" : workloads.front()),
-      clusters.size() == 1 ? printable(*clusters.begin()) : counted(clusters.size(), "cluster"));
+  chart.title = drawing.title();
   if (!header_.grid.empty())
     chart.subtitle = printable(fmt::format("of each, the fastest of what was swept over: {}",
                                            fmt::join(header_.grid, ", ")));
-  const std::size_t gone =
-      in_several_sizes(points) ? keep_fastest_curves(points, workload_of) : 0;  // rows have room
+  const std::size_t gone = in_several_sizes(points)
+                               ? keep_fastest_curves(points, drawing.workload_of)
+                               : 0;  // rows have room
   if (!points.empty())
-    draw_speeds(chart, points, unit, several ? "workload and cluster" : "cluster");
+    draw_speeds(chart, points, drawing.in_samples ? "samples/s" : "batches/s, one per GPU",
+                drawing.of_several_workloads() ? "workload and cluster" : "cluster");
   if (gone > 0)
     chart.notes.push_back(fmt::format("Not drawn: {}, slower where largest than those that are.",
                                       counted(gone, "curve")));
@@ -189,7 +208,8 @@ std::string SweepCurves::svg() const {
                                        lines ? "Band" : "Bar")
                          : std::string("Predicted; how surely was not asked (--no-intervals)."));
   if (header_.intervals)
-    for (const std::string& provenance : provenances) chart.notes.push_back(as_note(provenance));
+    for (const std::string& provenance : drawing.provenances)
+      chart.notes.push_back(as_note(provenance));
   if (without_answer_ > 0)
     chart.notes.push_back(fmt::format("{} without an answer; \"error\" of its line says why.",
                                       counted(without_answer_, "point")));

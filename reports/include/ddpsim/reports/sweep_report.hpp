@@ -63,6 +63,7 @@ class SweepCurves {
 
  private:
   struct Point;
+  struct Drawing;
   const SweepHeader header_;
   std::vector<Point> points_;
   std::map<std::pair<std::string, std::string>, std::size_t> index_;  ///< of workload and label
