@@ -15,9 +15,9 @@ struct PossibleCause {
   std::string_view decide_by;
 };
 
-/// From the most frequent on. `tail_alone`: of the all-reduces only what follows backward was measured.
+/// What the row may mean, the most frequent first. `tail_alone`: one rank was recorded, which tells no transfer from a wait.
 std::span<const PossibleCause> causes_of_row(StepPart part, bool on_cpu, bool tail_alone);
-/// A rank that is slow comes first, uneven data last.
+/// The slow rank comes first, uneven data last.
 std::span<const PossibleCause> causes_of_waits();
 
 constexpr StepPart kTransfer = StepPart::all_reduce_transfer;

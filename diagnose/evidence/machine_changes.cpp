@@ -107,7 +107,7 @@ void add_nvlink_changes(const std::vector<MachineFacts>& before,
   }
 }
 
-/// True where a value has fallen, false where it has been put right; absent where it stayed or one side lacks it.
+/// Returns true if a value has fallen, false if it has been put right, and nothing if it stayed or one side lacks it.
 template <typename Number>
 std::optional<bool> has_fallen(const std::optional<Number>& before,
                                const std::optional<Number>& after) {

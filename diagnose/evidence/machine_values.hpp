@@ -17,7 +17,7 @@ std::optional<double> rate_of_text(std::string_view text);
 /// Lanes of a link: "x16", "16".
 std::optional<int> width_of_text(std::string_view text);
 std::optional<double> positive_number(std::string_view text);
-/// In capital letters, as states are kept.
+/// The text in capital letters, as states are kept.
 std::string upper_word(std::string_view text);
 
 /// The device of that name, which comes to be with its first line; null where there are too many.

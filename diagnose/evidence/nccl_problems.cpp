@@ -30,7 +30,7 @@ const NotedWord* rdma_interface(const NcclFacts& facts) {
   return at == facts.interfaces.end() ? nullptr : &*at;
 }
 
-/// Where NCCL says that nodes send over TCP sockets; absent where it does not.
+/// Place of the line that says that nodes send over TCP sockets; absent if none does.
 std::optional<std::string> place_of_sockets(const NcclFacts& facts) {
   const auto channels = facts.network_places.find("Socket");
   if (channels != facts.network_places.end()) return channels->second;
@@ -49,7 +49,7 @@ const NotedWord* libfabric_plugin(const NcclFacts& facts) {
   return at == facts.plugins.end() ? nullptr : &*at;
 }
 
-/// The likeliest reason why nodes send over TCP sockets, and the place that tells it; no word where no line does.
+/// The likeliest reason why nodes send over TCP sockets, and the place that tells it; no word if no line does.
 NotedWord reason_for_sockets(const NcclFacts& facts, const std::string& sockets_place) {
   if (const NotedWord* interface = rdma_interface(facts))
     return {

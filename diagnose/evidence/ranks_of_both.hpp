@@ -45,10 +45,10 @@ class RanksOfBoth {
   const NcclFacts& before_;
   const NcclFacts& after_;
   std::vector<std::pair<const NcclRankLines*, const NcclRankLines*>> whole_;
-  std::set<int> fewer_channels_;  ///< those of whole_, where a side has other channels
+  std::set<int> fewer_channels_;  ///< ranks of whole_, where a side has other channels
   std::set<int> partly_;          ///< cut off on a side
-  std::set<int> same_ends_;       ///< those of partly_ of which both sides hold the same channels
-  /// Those of partly_ that use GPUDirect RDMA everywhere, or nowhere, on either side.
+  std::set<int> same_ends_;       ///< ranks of partly_ of which both sides hold the same channels
+  /// Ranks of partly_ that use GPUDirect RDMA everywhere, or nowhere, on either side.
   std::set<int> alike_ends_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// Where the step changed, part by part, and below it the model's kernels by phase. `decimals`: of all times.
+/// The parts of the step that changed, and below them the model's kernels by phase. `decimals`: of all times.
 std::string step_change_table(const DifferenceReport& report, TimeUnit unit, int decimals,
                               const TerminalStyle& style);
 

@@ -61,41 +61,29 @@ std::string where_to_look(const LateRanks& late, const StepBreakdown& after) {
 /// `order`: the rank that others waited for longest comes first.
 std::string who_is_late(const LateRanks& late, const std::vector<LateRank>& order,
                         const StepBreakdown& after) {
-  std::string first;
   const std::string ranks = fmt::to_string(fmt::join(late.late, ", "));
   switch (late.pattern) {
     case LatePattern::nobody:
-      first = "Who is late: nobody; ranks wait for each other less than 1 % of a step";
-      break;
+      return "nobody; ranks wait for each other less than 1 % of a step";
     case LatePattern::one_rank:
-      first = fmt::format("Who is late: rank {}, in nearly every step: {}", ranks,
-                          where_to_look(late, after));
-      break;
+      return fmt::format("rank {}, in nearly every step: {}", ranks, where_to_look(late, after));
     case LatePattern::several:
-      first = fmt::format(
-          "Who is late: ranks {}, in nearly every step: {}. They are not known to be one node of "
-          "several or one slot (--gpus-per-node tells which ranks share one)",
+      return fmt::format(
+          "ranks {}, in nearly every step: {}. They are not known to be one node of several or one "
+          "slot (--gpus-per-node tells which ranks share one)",
           ranks, where_to_look(late, after));
-      break;
     case LatePattern::node:
-      first = fmt::format("Who is late: ranks {}, all of one node: {}", ranks,
-                          where_to_look(late, after));
-      break;
+      return fmt::format("ranks {}, all of one node: {}", ranks, where_to_look(late, after));
     case LatePattern::slot:
-      first = fmt::format("Who is late: ranks {}, the same place on each node: {}", ranks,
-                          where_to_look(late, after));
-      break;
+      return fmt::format("ranks {}, the same place on each node: {}", ranks,
+                         where_to_look(late, after));
     case LatePattern::wandering:
-      first = "Who is late: another rank in each step: the data, or chance";
-      break;
+      return "another rank in each step: the data, or chance";
     case LatePattern::unknown:
-      first = fmt::format("Who is late: rank {} in what was recorded; {} tell no node from data",
-                          order.front().rank, counted(late.steps, "step"));
-      break;
+      return fmt::format("rank {} in what was recorded; {} tell no node from data",
+                         order.front().rank, counted(late.steps, "step"));
   }
-  return first + (late.complete
-                      ? "."
-                      : ". Not all ranks were recorded: the last may be one that is missing.");
+  return "";
 }
 
 std::string table_of_late_ranks(const LateRanks& late, const std::vector<LateRank>& order,
@@ -145,8 +133,10 @@ std::string late_rank_lines(const DifferenceReport& report, TimeUnit unit,
   std::vector<LateRank> order = late.ranks;
   std::ranges::stable_sort(
       order, [](const LateRank& a, const LateRank& b) { return a.caused > b.caused; });
-  std::string lines =
-      '\n' + wrapped(who_is_late(late, order, report.difference.after), style.width, 0);
+  const char* const rest =
+      late.complete ? "." : ". Not all ranks were recorded: the last may be one that is missing.";
+  const std::string who = who_is_late(late, order, report.difference.after);
+  std::string lines = '\n' + wrapped(fmt::format("Who is late: {}{}", who, rest), style.width, 0);
   if (late.pattern == LatePattern::nobody) return lines;
   lines += table_of_late_ranks(late, order, unit, style);
   if (style.most_lines == 0) lines += waits_of_collectives(report, style);  // --verbose

@@ -12,7 +12,7 @@ namespace ddpsim {
 std::string late_rank_lines(const DifferenceReport& report, TimeUnit unit,
                             const TerminalStyle& style);
 
-/// Of a matrix of bandwidths between nodes what its slow pairs have in common.
+/// What the slow pairs in a matrix of bandwidths between nodes have in common.
 std::string pair_lines(const DifferenceReport& report, const TerminalStyle& style);
 
 }  // namespace ddpsim
