@@ -75,6 +75,7 @@ class Results(unittest.TestCase):
             "workloads": [{"name": "a", "summary": 1}],
             "models": [],
             "clusters": [],
+            "cluster_words": [],
             "gpus": [],
             "torch": [],
             "further": 1,
