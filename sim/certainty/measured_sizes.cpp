@@ -15,7 +15,7 @@ namespace ddpsim {
 namespace {
 
 /// How far beyond its last size a log still speaks: two powers of two. By then the calibration takes
-/// three quarters of what the cost model misses by as open again (left_open of correction.cpp).
+/// three quarters of what the cost model misses by as open again (left_open of calibrated_band.cpp).
 constexpr double kReach = 4;
 /// How many times as many nodes as were measured are still alike: the cost of a ring or tree over them is extrapolated no
 /// farther than the sizes are.

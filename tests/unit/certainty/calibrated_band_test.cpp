@@ -1,5 +1,5 @@
 // What a calibration leaves open: bands at a measured size of a measured shape, between shapes and
-// sizes, and beyond both, by the formula of correction.cpp in small numbers.
+// sizes, and beyond both, by the formula of calibrated_band.cpp in small numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -32,7 +32,7 @@ inline constexpr double kFourInFive = 1.28;
 /// Prior covariance of the logarithms of measured over modelled time at two places.
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
 /// How far the correction of another machine of the same kind may lie from this one's: its variance over
-/// correction_covariance. Twice the mean of kMachines' squares (correction.cpp), 0.097, over 0.0325.
+/// correction_covariance. Twice the mean of kMachines' squares (calibrated_band.cpp), 0.097, over 0.0325.
 inline constexpr double kOtherMachine = 3;
 /// The same of what a shape keeps to itself under one release of NCCL, once all shapes together have been fitted.
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b);
