@@ -17,6 +17,9 @@ inline constexpr Bytes kSmallAllReduce{32 * 1024};
 
 /// For an all-reduce of `size` on this cluster: by its calibration, else by its kind.
 Band duration_band(const Cluster& cluster, Bytes size);
+/// The same for the fixed cost alone, and for the bytes alone; by default 1, where NCCL reduces nothing.
+Band fixed_cost_band(const Job& job);
+Band bandwidth_band(const Job& job, Bytes largest);
 /// What the band rests on, as a sentence without a full stop.
 std::string band_evidence(const Cluster& cluster);
 
