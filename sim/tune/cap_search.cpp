@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "advice.hpp"
 #include "best_partition.hpp"
 #include "bucketing_search.hpp"
 #include "candidates.hpp"
+#include "cap_choices.hpp"
 #include "cap_curve.hpp"
-#include "ddpsim/sim/engine/parallel.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"
 #include "reach.hpp"
@@ -22,10 +21,6 @@
 namespace ddpsim {
 namespace {
 
-/// What a setting gains takes some dozens of steps.
-constexpr std::size_t kGainsPerThread = 2;
-/// Of what can be measured: gains that lie closer are as good as each other.
-constexpr double kAsGood = 0.5;
 constexpr const char* kNoPartition =
     "DDPOptimizer cuts where its caps say, and buckets apart from them cannot be set";
 
@@ -40,7 +35,8 @@ class Tuner {
         tuning_(tuning),
         standard_(standard()),
         current_(current()),
-        measurable_(measurable(baseline().iteration, tuning)) {}
+        measurable_(measurable(baseline().iteration, tuning)),
+        choices_(gains_, tuning, standard_, baseline(), measurable_) {}
 
   TuneResult run() {
     BucketingSearch search = searched();
@@ -52,7 +48,7 @@ class Tuner {
     result.best = best == kNone ? baseline() : candidates[best].point;
     result.recommended = recommend(candidates, best);
     result.left_out = std::move(search.left_out);
-    result.typed_caps = typed_;
+    result.typed_caps = typed_caps(job_);
     result.only_caps_asked = !tuning_.caps.empty();
     result.lower_bound = lower_bound(job_, current_buckets_);
     partition(candidates, best, result);
@@ -116,13 +112,6 @@ class Tuner {
   /// From what every gain is counted.
   const CurvePoint& baseline() const { return current_ ? current_->point : standard_; }
 
-  /// As predicted, by whichever reading.
-  Duration mean_gain(const CurvePoint& point) const {
-    const Duration gain = baseline().iteration - point.iteration;
-    if (!point.if_communication) return gain;
-    return (gain + *baseline().if_communication - *point.if_communication).scaled(0.5);
-  }
-
   /// The first of the fastest reachable points.
   std::size_t index_of_best(const Candidates& candidates) const {
     std::size_t best = kNone;
@@ -133,18 +122,6 @@ class Tuner {
     return best;
   }
 
-  /// A cap that is passed says what the first limit is; before, the two are apart even where they
-  /// are as large.
-  bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.torch); }
-
-  /// A setting that might be recommended: a point of the curve, what to write, what it gains.
-  struct CapChoice {
-    std::size_t index = kNone;
-    std::optional<double> cap;
-    std::optional<double> first;
-    WeighedGain gain;
-  };
-
   Recommendation recommend(Candidates& candidates, std::size_t best) const {
     Recommendation verdict;
     verdict.default_as_current = !current_;
@@ -153,9 +130,9 @@ class Tuner {
       verdict.reason = "none of the caps asked for can be set with this PyTorch";
       return verdict;
     }
-    std::vector<CapChoice> gaining = gaining_settings(candidates);
+    std::vector<CapChoice> gaining = choices_.gaining(candidates);
     if (gaining.empty() || contradicted()) return keep(candidates, best, verdict);
-    const std::vector<CapChoice> preferred = in_order_of_preference(candidates, gaining);
+    const std::vector<CapChoice> preferred = choices_.in_order_of_preference(candidates, gaining);
     if (preferred.empty())
       return keep_until_measured(candidates, surest(gaining),
                                  {Doubt::loss, "it may cost more than it is expected to gain"},
@@ -173,7 +150,7 @@ class Tuner {
 
   Recommendation set(Candidates& candidates, const CapChoice& setting, std::size_t best,
                      Recommendation verdict) const {
-    const CapCurve curve(candidates.all(), cap_is_first_limit());
+    const CapCurve curve(candidates.all(), cap_holds_for_first_bucket(options_.torch));
     candidates.simulate(setting.index);
     verdict.set = true;
     verdict.bucket_cap_mb = setting.cap;
@@ -216,7 +193,7 @@ class Tuner {
   /// No setting gains what can be measured.
   Recommendation keep(const Candidates& candidates, std::size_t best,
                       Recommendation verdict) const {
-    const Gain most = gain(candidates, best).gain;
+    const Gain most = choices_.gain(candidates, best).gain;
     verdict.reason =
         contradicted() ? "today's measured step contradicts its replay: another job was recorded"
         : most.value <= Duration() ? "no other bucketing is faster"
@@ -229,7 +206,7 @@ class Tuner {
 
   Recommendation keep_until_measured(const Candidates& candidates, CapChoice setting,
                                      Doubted doubted, Recommendation verdict) const {
-    setting.cap = least_unusual(candidates, setting);
+    setting.cap = choices_.least_unusual(candidates, setting);
     verdict.measure_first = measure_first(gains_, candidates.change_to(setting.index), setting.gain,
                                           std::move(doubted), measurable_);
     verdict.measure_first->bucket_cap_mb = setting.cap;
@@ -262,140 +239,6 @@ class Tuner {
 
   bool contradicted() const { return tuning_.replay && tuning_.replay->contradicted(); }
 
-  /// Only a cap needs to be passed: the first bucket follows it or is the default's.
-  bool is_simple(const CurvePoint& point) const {
-    return is_default(point) ||
-           (point.bucket_cap_mb &&
-            (cap_is_first_limit() || point.first_bucket_mb == standard_.first_bucket_mb));
-  }
-
-  /// Nothing needs to be passed.
-  bool is_default(const CurvePoint& point) const {
-    return !point.bucket_cap_mb && point.first_bucket_mb == standard_.first_bucket_mb;
-  }
-
-  /// Settings that give this bucketing, as people type them; none where nobody would.
-  std::vector<CapChoice> typed(const Bucketing& bucketing, std::size_t index) const {
-    const CurvePoint& point = bucketing.point;
-    if (is_default(point)) return {{.index = index, .cap = {}, .first = {}, .gain = {}}};
-    std::optional<double> first;
-    if (!is_simple(point)) {
-      const std::vector<double> firsts = caps_within(typed_, bucketing.first_range_mb);
-      if (firsts.empty()) return {};
-      first = firsts[(firsts.size() - 1) / 2];
-    }
-    std::vector<CapChoice> settings;
-    if (!point.bucket_cap_mb)
-      settings.push_back({.index = index, .cap = {}, .first = first, .gain = {}});
-    else if (!tuning_.caps.empty())
-      settings.push_back({.index = index, .cap = point.bucket_cap_mb, .first = first, .gain = {}});
-    else
-      for (const double cap : caps_within(typed_, point.cap_range_mb))
-        settings.push_back({.index = index, .cap = cap, .first = first, .gain = {}});
-    return settings;
-  }
-
-  bool gains_enough(const Candidates& candidates, std::size_t i) const {
-    return candidates[i].point.reachable && mean_gain(candidates[i].point) >= measurable_;
-  }
-
-  /// What people type and gains what can be measured, weighed.
-  std::vector<CapChoice> gaining_settings(Candidates& candidates) const {
-    std::vector<CapChoice> found;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const std::vector<CapChoice> settings = typed(candidates.all()[i], i);
-      if (settings.empty()) continue;
-      candidates.simulate(i);
-      if (gains_enough(candidates, i)) found.insert(found.end(), settings.begin(), settings.end());
-    }
-    std::vector<std::size_t> weighed;
-    for (const CapChoice& setting : found)
-      if (weighed.empty() || weighed.back() != setting.index) weighed.push_back(setting.index);
-    std::vector<WeighedGain> gains(weighed.size());
-    for_each_index(weighed.size(), tuning_.threads, kGainsPerThread, tuning_.progress,
-                   [&](std::size_t k) { gains[k] = gain(candidates, weighed[k]); });
-    for (CapChoice& setting : found)
-      setting.gain = gains[static_cast<std::size_t>(
-          std::ranges::lower_bound(weighed, setting.index) - weighed.begin())];
-    return found;
-  }
-
-  static const CapChoice& surest(const std::vector<CapChoice>& settings) {
-    return *std::ranges::max_element(
-        settings, {}, [](const CapChoice& setting) { return setting.gain.gain.low; });
-  }
-
-  /// Of those that are worth it. First the caps in a row whose expected gains cannot be told from the greatest, from the middle
-  /// of the row outwards: that is far from every cliff. Then the others, the most expected first; a few of all.
-  std::vector<CapChoice> in_order_of_preference(const Candidates& candidates,
-                                                std::vector<CapChoice> settings) const {
-    constexpr std::size_t kMost = 5;
-    std::erase_if(settings, [&](const CapChoice& one) { return !is_worth(one.gain, measurable_); });
-    if (settings.empty()) return {};
-    const Duration slack = measurable_.scaled(kAsGood);
-    // One number to pass is easier to live with than two: the second must earn its place.
-    const auto rank = [&](const CapChoice& one) {
-      const bool simple = is_simple(candidates[one.index].point);
-      return one.gain.expected - (simple ? Duration() : measurable_.scaled(0.25));
-    };
-    const CapChoice most = *std::ranges::max_element(settings, {}, rank);
-    std::vector<CapChoice> row;
-    if (most.cap && !most.first) {
-      for (const CapChoice& one : settings)
-        if (one.cap && !one.first && one.gain.expected + slack >= most.gain.expected)
-          row.push_back(one);
-      std::ranges::sort(row, {}, &CapChoice::cap);
-      row = around(row, *most.cap);
-      const auto middle = static_cast<std::ptrdiff_t>((row.size() - 1) / 2);
-      std::vector<CapChoice> outwards{row[static_cast<std::size_t>(middle)]};
-      for (std::ptrdiff_t off = 1; outwards.size() < row.size(); ++off)
-        for (const std::ptrdiff_t at : {middle - off, middle + off})
-          if (at >= 0 && at < std::ssize(row))
-            outwards.push_back(row[static_cast<std::size_t>(at)]);
-      row = std::move(outwards);
-    }
-    std::ranges::stable_sort(settings, std::ranges::greater(), rank);
-    row.insert(row.end(), settings.begin(), settings.end());
-    std::vector<CapChoice> preferred;
-    for (const CapChoice& one : row) {
-      const auto same_buckets = [&](const CapChoice& other) { return other.index == one.index; };
-      if (preferred.size() == kMost) break;
-      if (std::ranges::any_of(preferred, same_buckets)) continue;
-      preferred.push_back(one);
-      preferred.back().cap = least_unusual(candidates, one);
-    }
-    return preferred;
-  }
-
-  /// Of caps that people type and that give the same buckets the one nearest to PyTorch's default.
-  std::optional<double> least_unusual(const Candidates& candidates,
-                                      const CapChoice& setting) const {
-    constexpr double kDefault = 25;
-    if (!setting.cap || !tuning_.caps.empty()) return setting.cap;
-    const std::vector<double> caps =
-        caps_within(typed_, candidates[setting.index].point.cap_range_mb);
-    return *std::ranges::min_element(
-        caps, {}, [](double cap) { return std::max(cap / kDefault, kDefault / cap); });
-  }
-
-  /// The part of an ascending row of caps around `cap` that leaves out no cap that people type.
-  static std::vector<CapChoice> around(const std::vector<CapChoice>& row, double cap) {
-    const auto place = [](const CapChoice& one) {
-      return std::ranges::upper_bound(kTypedCaps, *one.cap) - kTypedCaps.begin();
-    };
-    std::size_t low = 0;
-    while (*row[low].cap < cap) ++low;
-    std::size_t high = low;
-    while (low > 0 && place(row[low]) - place(row[low - 1]) <= 1) --low;
-    while (high + 1 < row.size() && place(row[high + 1]) - place(row[high]) <= 1) ++high;
-    return {row.begin() + static_cast<std::ptrdiff_t>(low),
-            row.begin() + static_cast<std::ptrdiff_t>(high) + 1};
-  }
-
-  WeighedGain gain(const Candidates& candidates, std::size_t i) const {
-    return gains_.of(candidates.change_to(i), kBucketsAlone);
-  }
-
   void partition(const Candidates& candidates, std::size_t best, TuneResult& result) const {
     if (const std::optional<std::string> reason =
             cap_cuts(job_) ? std::optional<std::string>(kNoPartition)
@@ -427,10 +270,10 @@ class Tuner {
   const Workload& workload_;
   const SimulationOptions& options_;
   const TuneOptions& tuning_;
-  std::span<const double> typed_ = typed_caps(job_);
   const CurvePoint standard_;
   const std::optional<CurrentBuckets> current_;
   const Duration measurable_;
+  const CapChoices choices_;
 };
 
 }  // namespace
