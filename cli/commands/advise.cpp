@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.hpp"
@@ -16,8 +17,6 @@
 #include "ddpsim/jobs/build_job.hpp"
 #include "ddpsim/jobs/job_warnings.hpp"
 #include "ddpsim/jobs/memory.hpp"
-#include "ddpsim/jobs/replay.hpp"
-#include "ddpsim/sim/simulate/simulate.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -25,8 +24,8 @@
 #include "job_report.hpp"
 #include "report_documents.hpp"
 #include "scheme_advice.hpp"
+#include "settings_search.hpp"
 #include "terminal.hpp"
-#include "terminal_progress.hpp"
 
 namespace ddpsim {
 namespace {
@@ -79,74 +78,63 @@ std::string tuner_plan(const AdviceReport& report, const AdviceRow* best, const 
   return tuner_csv(*best->job_settings.nccl, report.context, made_by);
 }
 
-int run(const AdviseArguments& arguments, const TypedLine& typed) {
-  if (arguments.setting && !arguments.output.plan)
-    throw UsageError("--lever: it says what --export writes; add --export FILE.py");
-  BuiltJob loaded = build_job(job_request(arguments.job, typed));
-  if (!uses_reducer(loaded.job.options().scheme))
-    return advise_scheme(loaded, typed, arguments.output, arguments.threads, "advise");
+/// Memory that is too small, and a recording that tells nothing of caps, hinder no other advice: both are said.
+AdviseOptions advise_options(BuiltJob& loaded, const CountedMemory& memory, TuneOptions tuning) {
   const Job& job = loaded.job;
-  require_supported(job.options().ddp(), job.options().torch);
-  if (!job.options().ddp().bucket_cap_mb_list.empty())
-    throw UsageError("--bucket-cap-mb-list: advise searches over caps; simulate takes a list");
-  require_simulatable(loaded);
-  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
-  const CountedMemory memory = count_memory(loaded);
-
-  Trust& trust = loaded.trust;
-  const Job measured = replay_current(loaded, job);
-  AdviseOptions options;
-  options.tuning.threads = arguments.threads;
-  options.tuning.replay = trust.replay;
-  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
-  options.tuning.progress = &progress;
-  options.memory = loaded.memory;
+  Warnings& warnings = loaded.trust.warnings;
+  AdviseOptions options{.tuning = std::move(tuning), .memory = loaded.memory};
   if (memory.problem) {
-    trust.warnings.overturn("memory: today's job " + memory.problem->message);
+    warnings.overturn("memory: today's job " + memory.problem->message);
     options.memory = loaded.memory.value_or(job.cluster().gpu.memory);
   }
   if (const std::string why = why_no_cap(job); !why.empty()) {
     options.caps = false;
-    trust.warnings.overturn("no cap is weighed: " + why);
+    warnings.overturn("no cap is weighed: " + why);
   }
-  Advice advice = advise(job, options);
-  const StepTimes times = simulate_times(measured);
-  trust.confidence = assess(measured, times, trust.replay, std::nullopt, arguments.threads);
-  const bool to_take_along = advice.best() != nullptr && !arguments.output.plan;
+  return options;
+}
+
+/// To take along what is advised, where there is something; else to look at the step.
+std::string next_after_advice(const Job& job, const TypedLine& typed, bool to_take_along) {
   TypedLine next = typed;
   next.set(to_take_along ? "--export" : "--timeline",
            to_take_along ? "advised.py" : "step.pftrace");
-  const AdviceReport report{
-      .context = context_of(loaded),
-      .advice = std::move(advice),
-      .step = reported_step(measured, times),
-      .does_not_fit = memory.problem ? memory.problem->message : "",
-      .would_fit = memory.remedy,
-      .next_command = next_or_measure(job, typed, "advise",
-                                      next.for_command(to_take_along ? "advise" : "simulate"))};
+  return next_or_measure(job, typed, "advise",
+                         next.for_command(to_take_along ? "advise" : "simulate"));
+}
+
+int run(const AdviseArguments& arguments, const TypedLine& typed) {
+  if (arguments.setting && !arguments.output.plan)
+    throw UsageError("--lever: it says what --export writes; add --export FILE.py");
+  BuiltJob loaded = build_job(job_request(arguments.job, typed));
+  const Job& job = loaded.job;
+  if (!uses_reducer(job.options().scheme))
+    return advise_scheme(loaded, typed, arguments.output, arguments.threads, "advise");
+  require_caps_to_search(loaded, job.options().ddp(), "advise searches over caps");
+  const CountedMemory memory = count_memory(loaded);
+
+  SettingsSearch search(loaded, arguments.threads);
+  Advice advice = advise(job, advise_options(loaded, memory, search.options()));
+  const ReportedStep step = search.assess_current();
+  const bool to_take_along = advice.best() != nullptr && !arguments.output.plan;
+  const AdviceReport report{.context = context_of(loaded),
+                            .advice = std::move(advice),
+                            .step = step,
+                            .does_not_fit = memory.problem ? memory.problem->message : "",
+                            .would_fit = memory.remedy,
+                            .next_command = next_after_advice(job, typed, to_take_along)};
   const AdviceRow* proposed = to_export(report.advice, arguments.setting);
-  std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
+  const std::string command = typed.for_command("advise");
+  std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, command);
   if (arguments.setting) made_by += fmt::format(" --lever {}", in_quotes(*arguments.setting));
 
-  deliver({.json = [&] { return advice_json(report); },
-           .text = [&](const TerminalStyle& style) { return advice_text(report, style); },
-           .csv = [&] { return advice_csv(report.advice); },
-           .plan =
-               [&](const std::string& file) {
-                 return file.ends_with(".py") ? advice_python(report, proposed, made_by)
-                                              : tuner_plan(report, proposed, file, made_by);
-               },
-           .command = typed.for_command("advise"),
-           .documents =
-               [&] {
-                 std::vector<ReportDocument> all =
-                     step_documents(step_report(loaded, memory.peak, simulate(measured)));
-                 for (ReportDocument& one : recorded_documents(loaded))
-                   all.push_back(std::move(one));
-                 all.push_back({"advice", advice_json(report)});
-                 return all;
-               }},
-          arguments.output);
+  Answer answer = advice_answer(
+      report, command, [&] { return current_steps(search.current(), loaded, memory.peak); });
+  answer.plan = [&](const std::string& file) {
+    return file.ends_with(".py") ? advice_python(report, proposed, made_by)
+                                 : tuner_plan(report, proposed, file, made_by);
+  };
+  deliver(answer, arguments.output);
   return kOk;
 }
 

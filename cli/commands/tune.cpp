@@ -4,14 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "commands.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/build_job.hpp"
 #include "ddpsim/jobs/job_warnings.hpp"
 #include "ddpsim/jobs/memory.hpp"
-#include "ddpsim/jobs/replay.hpp"
-#include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
@@ -20,8 +20,8 @@
 #include "job_report.hpp"
 #include "report_documents.hpp"
 #include "scheme_advice.hpp"
+#include "settings_search.hpp"
 #include "terminal.hpp"
-#include "terminal_progress.hpp"
 
 namespace ddpsim {
 namespace {
@@ -35,14 +35,9 @@ struct TuneArguments {
 
 /// A first bucket beside a cap may be unreachable, which the curve says point by point: caps to be tried are not checked here.
 void require_tunable(const BuiltJob& loaded, bool caps_given) {
-  const SimulationOptions& options = loaded.job.options();
-  DdpOptions ddp = options.ddp();
+  DdpOptions ddp = loaded.job.options().ddp();
   if (caps_given) ddp.bucket_cap_mb.reset();
-  require_supported(ddp, options.torch);
-  if (!ddp.bucket_cap_mb_list.empty())
-    throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
-  require_simulatable(loaded);
-  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
+  require_caps_to_search(loaded, ddp, "tune searches over single caps");
 }
 
 /// The best other setting, where it saves more than the cap. A cap that must be measured first may save as much for all that is
@@ -71,9 +66,8 @@ std::string simulate_command(TypedLine typed, const Recommendation& recommended)
 }
 
 int run(const TuneArguments& arguments, const TypedLine& typed) {
-  TuneOptions tuning;
-  if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
-  tuning.threads = arguments.threads;
+  std::vector<double> caps;
+  if (arguments.caps) caps = mib_list(*arguments.caps, "--caps");
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   BuiltJob loaded = build_job(job_request(arguments.job, typed));
   const Job& job = loaded.job;
@@ -83,28 +77,25 @@ int run(const TuneArguments& arguments, const TypedLine& typed) {
                                    name_of(job.options().scheme)));
     return advise_scheme(loaded, typed, arguments.output, arguments.threads, "tune");
   }
-  require_tunable(loaded, !tuning.caps.empty());
+  require_tunable(loaded, !caps.empty());
   const PeakMemory memory = require_memory(loaded);
 
-  Trust& trust = loaded.trust;
-  const Job measured = replay_current(loaded, job);
-  tuning.replay = trust.replay;
-  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
-  tuning.progress = &progress;
+  SettingsSearch search(loaded, arguments.threads);
+  TuneOptions tuning = search.options();
+  tuning.caps = std::move(caps);
   TuneResult result = tune(job, tuning);
   std::string no_cap_because = why_no_cap(job);
   // Then no point of the curve is marked, and no command hinted at.
   if (!no_cap_because.empty()) result.recommended = {};
-  if (!result.left_out.empty()) trust.warnings.add(result.left_out);
+  if (!result.left_out.empty()) loaded.trust.warnings.add(result.left_out);
   std::optional<AdviceRow> setting = better_setting(loaded, tuning, result.recommended);
-  const StepTimes times = simulate_times(measured);
-  trust.confidence = assess(measured, times, trust.replay, std::nullopt, arguments.threads);
+  const ReportedStep step = search.assess_current();
   std::string next = result.recommended.set && !setting
                          ? simulate_command(typed, result.recommended)
                          : next_or_measure(job, typed, "tune", typed.for_command("advise"));
   const TuneReport report{.context = context_of(loaded),
                           .result = std::move(result),
-                          .step = reported_step(measured, times),
+                          .step = step,
                           .no_cap_because = std::move(no_cap_because),
                           .better_setting = std::move(setting),
                           .next_command = std::move(next)};
@@ -116,7 +107,7 @@ int run(const TuneArguments& arguments, const TypedLine& typed) {
            .documents =
                [&] {
                  std::vector<ReportDocument> all =
-                     tuned_steps(measured, report.result.recommended, loaded, memory);
+                     tuned_steps(search.current(), report.result.recommended, loaded, memory);
                  all.push_back({"tune", tune_json(report)});
                  return all;
                },

@@ -51,11 +51,17 @@ std::vector<ReportDocument> recorded_documents(const BuiltJob& loaded) {
   return {{"recorded_timeline", timeline_json(*recorded)}};
 }
 
-std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
-                                        const BuiltJob& loaded, const PeakMemory& memory) {
+std::vector<ReportDocument> current_steps(const Job& current, const BuiltJob& loaded,
+                                          const PeakMemory& memory) {
   std::vector<ReportDocument> documents =
       step_documents(step_report(loaded, memory, simulate(current)));
   append(documents, recorded_documents(loaded));
+  return documents;
+}
+
+std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
+                                        const BuiltJob& loaded, const PeakMemory& memory) {
+  std::vector<ReportDocument> documents = current_steps(current, loaded, memory);
   if (recommended.set)
     append(documents, step_documents(step_report(loaded, memory,
                                                  simulate(as_recommended(current, recommended))),

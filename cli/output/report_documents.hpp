@@ -25,7 +25,11 @@ std::optional<Timeline> recorded_step(const BuiltJob& loaded);
 /// "recorded_timeline", of recorded_step; else nothing.
 std::vector<ReportDocument> recorded_documents(const BuiltJob& loaded);
 
-/// Of `tune`: today's step, and the one with the recommended setting where there is one.
+/// Today's step, and the recorded one of the same work where there is one.
+std::vector<ReportDocument> current_steps(const Job& current, const BuiltJob& loaded,
+                                          const PeakMemory& memory);
+
+/// Of `tune`: these, and the step with the recommended setting where there is one.
 std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
                                         const BuiltJob& loaded, const PeakMemory& memory);
 

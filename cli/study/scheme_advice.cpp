@@ -7,13 +7,11 @@
 
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/memory.hpp"
-#include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 #include "exit_code.hpp"
-#include "job_report.hpp"
 #include "report_documents.hpp"
-#include "terminal_progress.hpp"
+#include "settings_search.hpp"
 
 namespace ddpsim {
 namespace {
@@ -42,39 +40,25 @@ int advise_scheme(BuiltJob& loaded, TypedLine typed, const OutputArguments& outp
   require_simulatable(loaded);
   const CountedMemory memory = count_memory(loaded);
 
-  Trust& trust = loaded.trust;
-  const Job measured = replay_current(loaded, job);
-  AdviseOptions options;
-  options.caps = false;
-  options.tuning.threads = threads;
-  options.tuning.replay = trust.replay;
-  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
-  options.tuning.progress = &progress;
+  SettingsSearch search(loaded, threads);
+  AdviseOptions options{.tuning = search.options(), .memory = loaded.memory, .caps = false};
   // A model is sharded because it does not fit: what does not, on a GPU that is known, is no advice.
-  options.memory = loaded.memory;
   if (!options.memory && job.cluster().gpu.memory > Bytes())
     options.memory = job.cluster().gpu.memory;
   Advice advice = advise(job, options);
-  const StepTimes times = simulate_times(measured);
-  trust.confidence = assess(measured, times, trust.replay, std::nullopt, threads);
+  const ReportedStep step = search.assess_current();
   const std::string again = typed.for_command(command);
   typed.set("--timeline", "step.pftrace");
   const AdviceReport report{.context = context_of(loaded),
                             .advice = std::move(advice),
-                            .step = reported_step(measured, times),
+                            .step = step,
                             .would_fit = memory.remedy,
                             .next_command = typed.for_command("simulate")};
-  deliver({.json = [&] { return advice_json(report); },
-           .text = [&](const TerminalStyle& style) { return advice_text(report, style); },
-           .csv = [&] { return advice_csv(report.advice); },
-           .command = again,
-           .documents =
-               [&] {
-                 std::vector<ReportDocument> all =
-                     step_documents(step_report(loaded, memory.peak, simulate(measured)));
-                 all.push_back({"advice", advice_json(report)});
-                 return all;
-               }},
+  deliver(advice_answer(report, again,
+                        [&] {
+                          return step_documents(
+                              step_report(loaded, memory.peak, simulate(search.current())));
+                        }),
           output);
   return kOk;
 }
