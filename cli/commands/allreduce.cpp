@@ -139,6 +139,39 @@ std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveT
   return warnings;
 }
 
+/// Options that do not go together, or not with this NCCL.
+void require_fitting_options(const AllReduceArguments& arguments, NcclVersion nccl) {
+  if (arguments.collective == CollectiveKind::send_recv && nccl < NcclVersion{2, 7, 0})
+    throw UsageError(
+        fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",
+                    to_string(nccl)));
+  if (arguments.measured && !arguments.output.plot && !arguments.output.report)
+    throw UsageError("--measured: its points are drawn; add --plot FILE.svg or --report FILE.html");
+  if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
+    throw UsageError("--measured: logs of all_reduce_perf alone are read; leave out --collective");
+  if (arguments.side_by_side && arguments.collective != CollectiveKind::all_reduce)
+    throw UsageError("--side-by-side: ways to all-reduce; leave out --collective");
+  if (arguments.side_by_side && arguments.cluster.algorithm)
+    throw UsageError("--side-by-side: takes ring and tree in turn; leave out --algorithm");
+}
+
+Warnings allreduce_warnings(const AllReduceArguments& arguments, const Cluster& cluster,
+                            const CollectiveTuning& tuning, const std::vector<Bytes>& sizes,
+                            const AllReduceTable& table) {
+  Warnings warnings;
+  if (cluster.ranks() == 1)
+    warnings.add(
+        "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
+  for (std::string& warning : decisive_warnings(cluster, Backend::nccl))
+    warnings.overturn(std::move(warning));
+  warnings.add(cluster_warnings(cluster, tuning, sizes));
+  warnings.add(archive_warnings(arguments.cluster.text, cluster));
+  warnings.add(nccl_warnings(tuning));
+  warnings.add(collective_warnings(arguments.collective, cluster, tuning.nccl));
+  warnings.add(unheeded(table, tuning));
+  return warnings;
+}
+
 int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   const TorchInForce torch = torch_in_force(stated_torch(arguments.torch), "");
   CollectiveTuning tuning = collective_tuning(arguments.cluster);
@@ -151,18 +184,7 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
     tuning.nccl = nearest_nccl(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
                       .value_or(tuning.nccl);
   require_choice(cluster, tuning);
-  if (arguments.collective == CollectiveKind::send_recv && tuning.nccl < NcclVersion{2, 7, 0})
-    throw UsageError(
-        fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",
-                    to_string(tuning.nccl)));
-  if (arguments.measured && !arguments.output.plot && !arguments.output.report)
-    throw UsageError("--measured: its points are drawn; add --plot FILE.svg or --report FILE.html");
-  if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
-    throw UsageError("--measured: logs of all_reduce_perf alone are read; leave out --collective");
-  if (arguments.side_by_side && arguments.collective != CollectiveKind::all_reduce)
-    throw UsageError("--side-by-side: ways to all-reduce; leave out --collective");
-  if (arguments.side_by_side && arguments.cluster.algorithm)
-    throw UsageError("--side-by-side: takes ring and tree in turn; leave out --algorithm");
+  require_fitting_options(arguments, tuning.nccl);
   const std::vector<Bytes> sizes = sizes_of(arguments, cluster.ranks());
   AllReduceTable table = all_reduce_table(cluster, tuning, sizes, arguments.collective);
 
@@ -170,17 +192,7 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   std::optional<MeasuredAllReduces> measured;
   if (arguments.measured) measured = read_measured_all_reduces(*arguments.measured, table);
 
-  Warnings warnings;
-  if (cluster.ranks() == 1)
-    warnings.add(
-        "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
-  for (std::string& warning : decisive_warnings(cluster, Backend::nccl))
-    warnings.overturn(std::move(warning));
-  warnings.add(cluster_warnings(cluster, tuning, sizes));
-  warnings.add(archive_warnings(arguments.cluster.text, cluster));
-  warnings.add(nccl_warnings(tuning));
-  warnings.add(collective_warnings(arguments.collective, cluster, tuning.nccl));
-  warnings.add(unheeded(table, tuning));
+  Warnings warnings = allreduce_warnings(arguments, cluster, tuning, sizes, table);
   const AllReduceReport report{.table = std::move(table),
                                .cluster = cluster,
                                .torch = torch.version,

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "commands.hpp"
 #include "compare_outcome.hpp"
@@ -137,6 +138,28 @@ CompareArguments shown(CompareArguments arguments, const std::optional<SearchedR
   return arguments;
 }
 
+/// `report` must outlive it.
+Answer answer_of_one(const CompareReport& report, std::string command) {
+  return {.json = [&report] { return compare_json(report); },
+          .text = [&report](const TerminalStyle& style) { return compare_text(report, style); },
+          .csv = [&report] { return compare_csv(report); },
+          .plot = [&report] { return compare_svg(report); },
+          .plot_cost = [&report] { return cost_svg(report); },
+          .command = std::move(command),
+          .documents =
+              [&report] {
+                return std::vector<ReportDocument>{{"compare", compare_json(report)}};
+              }};
+}
+
+/// The same of several workloads.
+Answer answer_of_mix(const MixReport& mix) {
+  return {.json = [&mix] { return mix_json(mix); },
+          .text = [&mix](const TerminalStyle& style) { return mix_text(mix, style); },
+          .csv = [&mix] { return mix_csv(mix); },
+          .plot_cost = [&mix] { return cost_svg(mix); }};
+}
+
 int run(CompareArguments typed_arguments, const TypedLine& typed) {
   std::vector<CandidateRequest> clusters;
   std::vector<ReadWorkload> workloads;
@@ -170,35 +193,32 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
                                    : until_written_out(conditions, outcome, workloads);
   if (!arguments.no_tune) outcome.search_caps(arguments.threads, &progress);
 
-  Answer answer;
-  CompareReport report;
-  MixReport mix;
   if (outcome.several()) {
-    mix = outcome.mix_report(workloads);
+    MixReport mix = outcome.mix_report(workloads);
     mix.until = std::move(until);
-    answer = {.json = [&] { return mix_json(mix); },
-              .text = [&](const TerminalStyle& style) { return mix_text(mix, style); },
-              .csv = [&] { return mix_csv(mix); },
-              .plot_cost = [&] { return cost_svg(mix); }};
-  } else {
-    const WorkloadComparison& only = outcome.workloads().front();
-    report = only.report;
-    report.until = std::move(until);
-    report.next_command = next_command(typed, arguments, weighed.front().text,
-                                       only.jobs[report.comparison.by_speed.front()]);
-    answer = {.json = [&] { return compare_json(report); },
-              .text = [&](const TerminalStyle& style) { return compare_text(report, style); },
-              .csv = [&] { return compare_csv(report); },
-              .plot = [&] { return compare_svg(report); },
-              .plot_cost = [&] { return cost_svg(report); },
-              .command = (arguments.study ? arguments.study->typed : typed).for_command("compare"),
-              .documents =
-                  [&] {
-                    return std::vector<ReportDocument>{{"compare", compare_json(report)}};
-                  }};
+    deliver(answer_of_mix(mix), arguments.output);
+    return kOk;
   }
-  deliver(answer, arguments.output);
+  const WorkloadComparison& only = outcome.workloads().front();
+  CompareReport report = only.report;
+  report.until = std::move(until);
+  report.next_command = next_command(typed, arguments, weighed.front().text,
+                                     only.jobs[report.comparison.by_speed.front()]);
+  const TypedLine& line = arguments.study ? arguments.study->typed : typed;
+  deliver(answer_of_one(report, line.for_command("compare")), arguments.output);
   return kOk;
+}
+
+/// --samples, --steps: how much is to be trained.
+void add_amount_options(CLI::App& command, CompareArguments& arguments) {
+  const HelpGroup money(command, kMoneyGroup);
+  const auto amount = CLI::Range(1e-3, 1e18);
+  CLI::Option* samples =
+      command.add_option("--samples", arguments.samples, "to be trained: what they take and cost");
+  samples->check(amount);
+  command.add_option("--steps", arguments.steps, "the same in steps of --global-batch")
+      ->check(amount)
+      ->excludes(samples);
 }
 
 }  // namespace
@@ -233,16 +253,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   add_study_option(*command, arguments->study);
   add_money_options(*command, arguments->money);
   add_elastic_options(*command, arguments->elastic);
-  {
-    const HelpGroup money(*command, kMoneyGroup);
-    const auto amount = CLI::Range(1e-3, 1e18);
-    CLI::Option* samples = command->add_option("--samples", arguments->samples,
-                                               "to be trained: what they take and cost");
-    samples->check(amount);
-    command->add_option("--steps", arguments->steps, "the same in steps of --global-batch")
-        ->check(amount)
-        ->excludes(samples);
-  }
+  add_amount_options(*command, *arguments);
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);

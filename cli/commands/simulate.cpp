@@ -116,6 +116,34 @@ bool is_interrupted(const SimulationResult& result, int asked, Warnings& warning
   return done < asked;
 }
 
+/// What is reported of the step: the one that training settles into, but budget and speed over the iterations asked for.
+ReportedStep step_over_iterations(const Job& job, const Job& steady, const StepTimes& predicted,
+                                  const SimulationResult& result) {
+  ReportedStep step = reported_step(steady, predicted);
+  if (job.options().iterations == 0) return step;
+  step.budget = budget_of(result.times());
+  step.speed = training_speed(step_work(job), result.times());
+  return step;
+}
+
+/// The measured step beside the simulated one. Throws InputError where it is of another job; another workload is a warning.
+TimelineDifference difference_to(const Timeline& measured, const std::string& file,
+                                 const SimulationResult& result, BuiltJob& loaded) {
+  TimelineDifference difference = laid_beside(result.timeline, measured, file);
+  require_same_job(measured, file, loaded, result.step.buckets);
+  if (auto warning = another_workload(measured, loaded))
+    loaded.trust.warnings.add(*std::move(warning));
+  return difference;
+}
+
+/// To search this job's settings; of a scheme without buckets, to compare it with DDP.
+std::string next_after_simulate(const Job& job, const TypedLine& typed) {
+  const bool buckets = uses_reducer(job.options().scheme);
+  return next_or_measure(
+      job, typed, "simulate",
+      buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp");
+}
+
 int run(const SimulateArguments& arguments, TypedLine typed) {
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   const std::optional<ElasticQuestion> run_asked = run_question(arguments);
@@ -139,46 +167,37 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   const std::optional<Duration> if_alike = step_if_alike(steady, job.options().variation, result);
   const bool interrupted = is_interrupted(result, job.options().iterations, trust.warnings);
   trust.confidence = assess(steady, predicted, trust.replay, otherwise(trust), 0);
-  ReportedStep step = reported_step(steady, predicted);
-  if (arguments.job.iterations > 0) {
-    step.budget = budget_of(result.times());
-    step.speed = training_speed(step_work(job), result.times());
-  }
+  const ReportedStep step = step_over_iterations(job, steady, predicted, result);
   std::optional<ElasticAnswer> elastic;
   if (run_asked) elastic = elastic_answer(*run_asked, loaded, predicted.iteration, request, *read);
   std::optional<TimelineDifference> difference;
-  if (measured) {
-    difference = laid_beside(result.timeline, *measured, *arguments.measured);
-    require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);
-    if (auto warning = another_workload(*measured, loaded)) trust.warnings.add(*std::move(warning));
-  }
+  if (measured) difference = difference_to(*measured, *arguments.measured, result, loaded);
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
-  const bool buckets = uses_reducer(job.options().scheme);
-  const SimulateReport report{
-      .context = context_of(loaded),
-      .result = std::move(result),
-      .step = step,
-      .memory = memory,
-      .iteration_if_alike = if_alike,
-      .measured = std::move(difference),
-      .elastic = std::move(elastic),
-      .next_command = next_or_measure(
-          job, typed, "simulate",
-          buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp")};
-  deliver(
-      {.json = [&] { return result_json(report); },
-       .text = [&](const TerminalStyle& style) { return result_text(report, style); },
-       .csv = [&] { return buckets ? result_csv(report.result) : collectives_csv(report.result); },
-       .timeline =
-           [&](const std::string& file) {
-             return file.ends_with(".json")
-                        ? timeline_json(described(report.result, job))
-                        : perfetto_trace(report.result, asked, loaded, measured);
-           },
-       .command = typed.for_command("simulate"),
-       .documents = [&] { return documents(report, loaded, measured); },
-       .page = std::move(page)},
-      arguments.output);
+  const SimulateReport report{.context = context_of(loaded),
+                              .result = std::move(result),
+                              .step = step,
+                              .memory = memory,
+                              .iteration_if_alike = if_alike,
+                              .measured = std::move(difference),
+                              .elastic = std::move(elastic),
+                              .next_command = next_after_simulate(job, typed)};
+  deliver({.json = [&] { return result_json(report); },
+           .text = [&](const TerminalStyle& style) { return result_text(report, style); },
+           .csv =
+               [&] {
+                 return uses_reducer(job.options().scheme) ? result_csv(report.result)
+                                                           : collectives_csv(report.result);
+               },
+           .timeline =
+               [&](const std::string& file) {
+                 return file.ends_with(".json")
+                            ? timeline_json(described(report.result, job))
+                            : perfetto_trace(report.result, asked, loaded, measured);
+               },
+           .command = typed.for_command("simulate"),
+           .documents = [&] { return documents(report, loaded, measured); },
+           .page = std::move(page)},
+          arguments.output);
   return interrupted ? kInterrupted : kOk;
 }
 
