@@ -3,31 +3,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "calibration_logs.hpp"
 #include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/calibrate/fit/fit.hpp"
 #include "ddpsim/calibrate/fit/gloo_fit.hpp"
-#include "ddpsim/calibrate/logs/gloo_trace_log.hpp"
-#include "ddpsim/calibrate/logs/recorded_log.hpp"
-#include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/files.hpp"
-#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/usage_error.hpp"
-#include "ddpsim/jobs/archive_calibration.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/reports/gloo_calibration_report.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
-#include "ddpsim/traces/import.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -55,26 +48,6 @@ struct CalibrateArguments {
 
 NcclVersion version_of(const CalibrateArguments& arguments) {
   return stated_nccl(arguments.nccl).value_or(bundled_nccl(kAssumedTorch));
-}
-
-/// A log of machines as NCCL counts nodes: where they share an NVLink domain, it is the node.
-void count_domains(MeasuredLog& log, const Cluster& cluster) {
-  const auto shape = log.shape();
-  if (cluster.hosts_per_node == 1 || !shape) return;
-  const int domains = (shape->nodes + cluster.hosts_per_node - 1) / cluster.hosts_per_node;
-  if (shape->nodes % domains != 0) return;
-  log.gpus_per_node = shape->gpus_per_node * shape->nodes / domains;
-  log.nodes = domains;
-}
-
-/// A node can be used in part, never beyond its GPUs: such a log was taken elsewhere.
-void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
-  if (!log.gpus_per_node || *log.gpus_per_node <= cluster.gpus_per_node) return;
-  throw InputError({.file = log.source,
-                    .where = "",
-                    .message = fmt::format("is of {} GPUs per node, where {} has {}",
-                                           *log.gpus_per_node, cluster.name, cluster.gpus_per_node),
-                    .hint = "Name the cluster the log was taken on (--cluster)"});
 }
 
 std::vector<std::string> each_once(const std::vector<std::string>& names) {
@@ -130,146 +103,6 @@ std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<Measur
                                         : fmt::format("{} of {} logs", silent.size(), logs.size()),
                      silent.size() == 1 ? "does not print its" : "do not print their",
                      to_string(assumed));
-}
-
-/// How a job of so many ranks lies on the cluster: within a node, else on whole nodes.
-JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument) {
-  if (argument.stated) return *argument.stated;
-  if (ranks == 0) {
-    const std::string file = argument.path.filename().string();
-    throw InputError(
-        {.file = file,
-         .where = "",
-         .message = "of how many ranks it was recorded is not known",
-         .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
-  }
-  if (ranks <= cluster.gpus_per_node) return {1, ranks};
-  if (ranks % cluster.gpus_per_node == 0)
-    return {ranks / cluster.gpus_per_node, cluster.gpus_per_node};
-  const std::string file = argument.path.filename().string();
-  throw InputError(
-      {.file = file,
-       .where = "",
-       .message = fmt::format("was recorded on {} ranks, which nodes of {} do not make up", ranks,
-                              cluster.gpus_per_node),
-       .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
-}
-
-/// What a job noted of itself seldom says on how many nodes it ran.
-void say_shape(const LogArgument& argument, JobShape shape, MeasuredLog& log) {
-  if (argument.stated) return;
-  log.recognised.push_back(
-      fmt::format("taken to have run on {} {} of {} GPUs: @NODESxGPUS behind "
-                  "its name says otherwise",
-                  shape.nodes, shape.nodes == 1 ? "node" : "nodes", shape.gpus_per_node));
-}
-
-/// Of nccl-tests and the like, or what a job noted of its all-reduces.
-std::vector<MeasuredLog> noted_logs(const LogArgument& argument, const Cluster& cluster) {
-  std::vector<MeasuredLog> logs = read_measured_logs(argument.path, argument.stated);
-  const MeasuredLog& first = logs.front();
-  if (first.timed_by == TimedBy::all_reduce_perf || first.shape() || first.ranks < 2) return logs;
-  const JobShape shape = shape_on(cluster, first.ranks, argument);
-  logs = read_measured_logs(argument.path, shape);
-  for (MeasuredLog& log : logs) say_shape(argument, shape, log);
-  return logs;
-}
-
-/// Of nccl-tests and the like, or the all-reduces of a recorded training.
-std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& cluster) {
-  if (is_archive(argument.path)) {
-    const Archive archive = read_archive(argument.path);
-    if (std::vector<MeasuredLog> logs = logs_in(archive); !logs.empty()) return logs;
-  }
-  std::error_code none;
-  const bool folder = std::filesystem::is_directory(argument.path, none);
-  if (folder || is_recording(argument.path))
-    if (auto log = gloo_trace_log(argument.path)) {
-      const JobShape shape = shape_on(cluster, log->ranks, argument);
-      log->nodes = shape.nodes;
-      log->gpus_per_node = shape.gpus_per_node;
-      say_shape(argument, shape, *log);
-      return {std::move(*log)};
-    }
-  if (!folder && !is_recording(argument.path)) return noted_logs(argument, cluster);
-  const Workload workload = import_file(argument.path, {}).workload;
-  const int ranks = workload.recorded_with.world_size;
-  const JobShape shape = shape_on(cluster, ranks, argument);
-  if (auto log = recorded_log(workload, shape)) {
-    log->source = argument.path.string();
-    say_shape(argument, shape, *log);
-    return {std::move(*log)};
-  }
-  throw InputError(
-      {.file = argument.path.filename().string(),
-       .where = "",
-       .message = ranks != 1 ? "no all-reduce with its size is recorded in it"
-                             : "one GPU was recorded, which sends nothing to anybody",
-       .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
-}
-
-/// Of a log that does not say whose it is, --backend does.
-void take_for_gloo(MeasuredLog& log) {
-  if (is_of_gloo(log)) return;
-  const bool on_gpus = !log.gpu.empty() && !log.gpu.starts_with("CPU");
-  const std::string sign = log.nccl                 ? "prints NCCL " + to_string(*log.nccl)
-                           : !log.settings.empty()  ? "prints " + log.settings.front().first
-                           : !log.transport.empty() ? "prints NCCL's " + log.transport
-                           : on_gpus                ? "was taken on " + log.gpu
-                                                    : "";
-  if (!log.backend.empty() || !sign.empty())
-    throw InputError({.file = log.source,
-                      .where = "",
-                      .message = log.backend.empty() ? sign + ": it is no log of gloo"
-                                                     : "is of " + log.backend + ", not of gloo",
-                      .hint = "Leave --backend gloo out: it is of logs that do not say theirs"});
-  log.backend = name_of(Backend::gloo);
-  log.recognised.emplace_back("taken to be of gloo, as --backend says: nothing in it tells");
-}
-
-/// All logs given, and what reading them said.
-struct ReadLogs {
-  std::vector<MeasuredLog> logs;
-  std::vector<std::string> read;
-  std::vector<std::string> warnings;
-};
-ReadLogs read_logs(const CalibrateArguments& arguments, const Cluster& cluster) {
-  ReadLogs all;
-  for (const std::string& text : arguments.logs) {
-    const LogArgument argument = parse_log_argument(text);
-    for (MeasuredLog& log : logs_of(argument, cluster)) {
-      // A file is known by its name: where it lay is nobody's business.
-      log.source = std::filesystem::path(log.source).filename().string();
-      state_settings(argument, log);
-      if (arguments.backend == Backend::gloo) take_for_gloo(log);
-      for (const std::string& line : log.recognised)
-        if (std::string said = log.source + ": " + line;
-            std::ranges::find(all.read, said) == all.read.end())
-          all.read.push_back(std::move(said));
-      for (const std::string& line : log.warnings)
-        if (!is_of_gloo(log) || !line.ends_with(kNothingOfNccl))
-          all.warnings.push_back(log.source + ": " + line);
-      all.logs.push_back(std::move(log));
-    }
-  }
-  for (MeasuredLog& log : all.logs) {
-    count_domains(log, cluster);
-    require_nodes_as_large(log, cluster);
-  }
-  return all;
-}
-
-/// Each library has times of its own.
-bool all_of_gloo(const std::vector<MeasuredLog>& logs) {
-  const auto gloo = std::ranges::find_if(logs, is_of_gloo);
-  if (gloo == logs.end()) return false;
-  const auto other = std::ranges::find_if_not(logs, is_of_gloo);
-  if (other == logs.end()) return true;
-  throw InputError({.file = other->source,
-                    .where = "",
-                    .message = fmt::format("is not of gloo, as {} is", gloo->source),
-                    .hint = "Calibrate one library, then the other with the file that comes out as "
-                            "--cluster: it keeps both"});
 }
 
 /// The cluster as it is with so many nodes and GPUs of each.
@@ -328,7 +161,7 @@ int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLo
 int run(const CalibrateArguments& arguments, const TypedLine& typed) {
   const Cluster cluster =
       load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
-  ReadLogs read = read_logs(arguments, cluster);
+  ReadLogs read = read_logs(arguments.logs, cluster, arguments.backend);
   if (all_of_gloo(read.logs)) return run_gloo(arguments, cluster, std::move(read), typed);
   const std::vector<MeasuredLog>& logs = read.logs;
   CalibrationReport report{.cluster = cluster.name,
