@@ -49,7 +49,17 @@ PARTS = [
         ],
     ),
     ("tune", 3, ["sim/*/tune.*", "sim/*/bucketing_search.*", "sim/*/best_partition.*"]),
-    ("uncertainty", 3, ["sim/*/uncertainty.*", "sim/*/confidence.*", "sim/*/measure_next.*", "sim/*/cost_factors.*"]),
+    (
+        "uncertainty",
+        3,
+        [
+            "sim/*/uncertainty.*",
+            "sim/*/scenarios.*",
+            "sim/*/confidence.*",
+            "sim/*/measure_next.*",
+            "sim/*/cost_factors.*",
+        ],
+    ),
     # With what ranks and iterations of one job come to: percentiles, slowest step, last rank.
     ("compare", 3, ["sim/*/compare.*", "sim/*/rank_states.*", "sim/*/rank_waits.*", "sim/*/iteration_statistics.*"]),
     (
@@ -73,6 +83,9 @@ PARTS = [
             "sim/*/path_constants.*",
             "sim/*/gloo*",
             "sim/*/correction.*",
+            "sim/*/calibrated_band.*",
+            "sim/*/measured_shapes.*",
+            "sim/*/shape_distance.*",
             "sim/*/calibration.*",
         ],
     ),
