@@ -160,7 +160,7 @@ class DataParallelWriter {
   }
   /// On the streams that compute: nothing goes on beside it.
   void send(const StepCollective& collective, OperationKind behind) {
-    writer_.wait_for(writer_.launch({}, collective, {writer_.streams().record_on_compute(behind)}));
+    writer_.launch_and_wait(collective, behind);
   }
 
   const DataParallelPlan& plan_;
@@ -170,13 +170,7 @@ class DataParallelWriter {
 
 PlannedStep schedule(const StepToPlan& step, const DataParallel& scheme) {
   const DataParallelPlan plan = plan_data_parallel(step.job, scheme);
-  StepCollectives collectives;
-  return planned_step(step.job, step.states, collectives,
-                      [&](const RankClass& rank_class, const Recording& recording) {
-                        return DataParallelWriter(step.job, plan, collectives, step.kind,
-                                                  rank_class, recording)
-                            .write();
-                      });
+  return write_classes<DataParallelWriter>(step, plan);
 }
 
 std::optional<std::string> cannot_drive(const Job& job) {

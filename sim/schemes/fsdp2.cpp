@@ -413,12 +413,7 @@ class Fsdp2Writer {
 
 PlannedStep schedule_fsdp2(const StepToPlan& step, const Fsdp2& scheme) {
   const Fsdp2Plan plan = plan_fsdp2(step.job, scheme);
-  StepCollectives collectives;
-  PlannedStep planned = planned_step(
-      step.job, step.states, collectives,
-      [&](const RankClass& rank_class, const Recording& recording) {
-        return Fsdp2Writer(step.job, plan, collectives, step.kind, rank_class, recording).write();
-      });
+  PlannedStep planned = write_classes<Fsdp2Writer>(step, plan);
   planned.host_reads = scheme.offload.optimizer;
   return planned;
 }

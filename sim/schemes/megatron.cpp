@@ -198,15 +198,13 @@ class MegatronWriter {
   }
 
   void step() {
-    writer_.wait_for(
-        writer_.launch({}, plan_.norm, {streams_.record_on_compute(OperationKind::backward)}));
+    writer_.launch_and_wait(plan_.norm, OperationKind::backward);
     writer_.read_on_host();
     writer_.optimizer(plan_.stepped_share);
     writer_.pack(writer_.kernels().cast(plan_.stepped, plan_.stepped_cast));
     if (plan_.scheme.overlap_param_gather) return;  // by the next forward
     for (const MegatronBucket& bucket : plan_.planned)
-      writer_.wait_for(writer_.launch({}, bucket.gather,
-                                      {streams_.record_on_compute(OperationKind::optimizer)}));
+      writer_.launch_and_wait(bucket.gather, OperationKind::optimizer);
   }
 
   struct Gather {
@@ -225,13 +223,7 @@ class MegatronWriter {
 
 PlannedStep schedule(const StepToPlan& step, const MegatronOptimizer& scheme) {
   const MegatronPlan plan = plan_megatron(step.job, scheme);
-  StepCollectives collectives;
-  PlannedStep planned = planned_step(step.job, step.states, collectives,
-                                     [&](const RankClass& rank_class, const Recording& recording) {
-                                       return MegatronWriter(step.job, plan, collectives, step.kind,
-                                                             rank_class, recording)
-                                           .write();
-                                     });
+  PlannedStep planned = write_classes<MegatronWriter>(step, plan);
   planned.host_reads = true;
   return planned;
 }

@@ -96,12 +96,7 @@ class NaiveWriter {
 };
 
 PlannedStep schedule(const StepToPlan& step, const NaiveAllReduce& scheme) {
-  StepCollectives collectives;
-  return planned_step(
-      step.job, step.states, collectives,
-      [&](const RankClass& rank_class, const Recording& recording) {
-        return NaiveWriter(step.job, scheme, collectives, step.kind, rank_class, recording).write();
-      });
+  return write_classes<NaiveWriter>(step, scheme);
 }
 
 }  // namespace

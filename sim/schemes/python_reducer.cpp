@@ -89,14 +89,8 @@ class PythonReducerWriter {
 }  // namespace
 
 PlannedStep schedule_python_reducer(const StepToPlan& step) {
-  StepCollectives collectives;
   const std::vector<Fused> buckets = fused(step.job, step.job.workload());
-  return planned_step(step.job, step.states, collectives,
-                      [&](const RankClass& rank_class, const Recording& recording) {
-                        return PythonReducerWriter(step.job, buckets, collectives, step.kind,
-                                                   rank_class, recording)
-                            .write();
-                      });
+  return write_classes<PythonReducerWriter>(step, buckets);
 }
 
 }  // namespace ddpsim

@@ -174,6 +174,10 @@ SchemeWriter::Launched SchemeWriter::launch_async(RankStreams::Beside stream,
   return {done, index};
 }
 
+void SchemeWriter::launch_and_wait(const StepCollective& collective, OperationKind behind) {
+  wait_for(launch({}, collective, {streams_.record_on_compute(behind)}));
+}
+
 EventId SchemeWriter::call_launcher() {
   if (hooks_ > Duration()) streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
   streams_.host(OperationKind::launch, job_.options().costs.host_launch);
@@ -201,6 +205,21 @@ std::uint32_t SchemeWriter::planned(const StepCollective& collective) {
 void SchemeWriter::wait_for(const Launched& launched) {
   streams_.hold_compute_for(purpose_of(collectives_[launched.collective].scheduled.kind),
                             launched.done, launched.collective);
+}
+
+void SchemeWriter::wait_for_all(std::vector<Launched>& launched) {
+  for (const Launched& one : launched) wait_for(one);
+  launched.clear();
+}
+
+void SchemeWriter::run_on(RankStreams::Beside stream, OperationKind purpose, Duration work) {
+  streams_.hold_for_launch(stream, purpose);
+  streams_.work_on(stream, purpose, work);
+}
+
+void SchemeWriter::copy_on(RankStreams::Beside stream, std::size_t tensors, Duration copies) {
+  launch_copies(tensors);
+  run_on(stream, OperationKind::host_copy, copies);
 }
 
 /// As with DDP: a host that is ahead has time enough until the next launch.

@@ -10,6 +10,7 @@
 #include "kernel_costs.hpp"
 #include "planned_step.hpp"
 #include "rank_streams.hpp"
+#include "scheme_rules.hpp"
 #include "units.hpp"
 
 namespace ddpsim {
@@ -61,6 +62,8 @@ class SchemeWriter {
   Launched launch_async(RankStreams::Beside stream, const StepCollective& collective,
                         std::vector<EventId> ready,
                         RankStreams::Behind behind = RankStreams::Behind::event);
+  /// Compute hands over to it, behind what it has done by now, and goes on when it has ended.
+  void launch_and_wait(const StepCollective& collective, OperationKind behind);
   /// The host calls something that launches collectives by itself, without holding it up. When it is called.
   EventId call_launcher();
   /// Such a collective. It holds nobody up, whoever computes.
@@ -68,6 +71,13 @@ class SchemeWriter {
                         const StepCollective& collective, std::vector<EventId> ready);
   /// The compute stream goes on when it has ended.
   void wait_for(const Launched& launched);
+  /// … when all of them have, which are forgotten.
+  void wait_for_all(std::vector<Launched>& launched);
+
+  /// Work on a stream beside compute that waits to be launched.
+  void run_on(RankStreams::Beside stream, OperationKind purpose, Duration work);
+  /// The same of copies of so many tensors between host and GPU.
+  void copy_on(RankStreams::Beside stream, std::size_t tensors, Duration copies);
 
   /// The host is called, which takes it so long.
   void call_hook(Duration hook);
@@ -107,5 +117,16 @@ class SchemeWriter {
   double share_ = 0;           ///< … and of the work up to the next one, done
   RankStep written_;
 };
+
+/// A scheme's step: each class of ranks as `Writer(job, plan, collectives, kind, class, recording).write()` writes it.
+template <typename Writer, typename Plan>
+PlannedStep write_classes(const StepToPlan& step, const Plan& plan) {
+  StepCollectives collectives;
+  return planned_step(
+      step.job, step.states, collectives,
+      [&](const RankClass& rank_class, const Recording& recording) {
+        return Writer(step.job, plan, collectives, step.kind, rank_class, recording).write();
+      });
+}
 
 }  // namespace ddpsim

@@ -360,12 +360,7 @@ class Zero12Writer {
 
 PlannedStep schedule_zero12(const StepToPlan& step, const Zero& scheme) {
   const Zero12Plan plan = plan_zero12(step.job, scheme);
-  StepCollectives collectives;
-  PlannedStep planned = planned_step(
-      step.job, step.states, collectives,
-      [&](const RankClass& rank_class, const Recording& recording) {
-        return Zero12Writer(step.job, plan, collectives, step.kind, rank_class, recording).write();
-      });
+  PlannedStep planned = write_classes<Zero12Writer>(step, plan);
   planned.host_reads = true;
   return planned;
 }

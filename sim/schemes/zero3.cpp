@@ -416,12 +416,7 @@ class Zero3Writer {
 
 PlannedStep schedule_zero3(const StepToPlan& step, const Zero& scheme) {
   const Zero3Plan plan = plan_zero3(step.job, scheme);
-  StepCollectives collectives;
-  PlannedStep planned = planned_step(
-      step.job, step.states, collectives,
-      [&](const RankClass& rank_class, const Recording& recording) {
-        return Zero3Writer(step.job, plan, collectives, step.kind, rank_class, recording).write();
-      });
+  PlannedStep planned = write_classes<Zero3Writer>(step, plan);
   planned.host_reads = true;
   return planned;
 }
