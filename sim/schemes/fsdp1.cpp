@@ -27,130 +27,16 @@
 #include <optional>
 #include <utility>
 
+#include "fsdp1_plan.hpp"
 #include "offload_costs.hpp"
-#include "process_groups.hpp"
 #include "schedules.hpp"
 #include "scheme_writer.hpp"
 #include "shared_communicator.hpp"
-#include "unit_sizes.hpp"
-#include "units.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr std::size_t kMostInFlight = 2;  ///< all-gathers whose memory is not free yet
-
-struct PlannedUnit {
-  Dtype stored;
-  UnitSizes sizes;
-  StepCollective gather;
-  StepCollective reduce;
-  std::optional<StepCollective> between;  ///< groups
-  bool has_gradient;                      ///< some of its own parameters do
-};
-
-struct Fsdp1Plan {
-  Fsdp1 scheme;  ///< as it is in force
-  std::vector<Unit> units;
-  std::vector<PlannedUnit> planned;
-  int ranks;  ///< that shard together
-  GradientDivision division;
-  double stepped;  ///< share of the parameters a rank steps
-  Bytes steps;     ///< of those, as stored
-
-  bool frees_after_forward(std::size_t unit) const {
-    const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
-                       scheme.strategy == ShardingStrategy::hybrid_shard;
-    return frees && !units[unit].module.empty();
-  }
-  Dtype computed(const PlannedUnit& unit) const { return scheme.param_dtype.value_or(unit.stored); }
-  Dtype reduced(const PlannedUnit& unit) const {
-    return scheme.reduce_dtype.value_or(computed(unit));
-  }
-  bool shards() const { return scheme.strategy != ShardingStrategy::no_shard; }
-  bool frees_in_backward(bool sync) const {
-    const bool keeps = scheme.strategy == ShardingStrategy::shard_grad_op ||
-                       scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
-    return shards() && (sync || !keeps);
-  }
-};
-
-Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme) {
-  scheme.strategy = strategy_in_force(scheme, job.cluster().ranks());
-  const bool hybrid = is_hybrid(scheme.strategy);
-  const int all = job.cluster().ranks();
-  const ProcessGroups group(job,
-                            hybrid ? scheme.group.value_or(job.cluster().gpus_per_host()) : all);
-  Fsdp1Plan plan{.scheme = scheme,
-                 .units = units_called(job.workload(), scheme.wrap),
-                 .planned = {},
-                 .ranks = scheme.strategy == ShardingStrategy::no_shard ? 1 : group.ranks(),
-                 .division = divided_in_two(all),
-                 .stepped = 0,
-                 .steps = {}};
-  const std::vector<bool> written = gradients_written(job.workload());
-  Bytes whole;
-  for (const Unit& unit : plan.units) {
-    const UnitSizes sizes = flat_unit(
-        job.workload(), unit,
-        {.shards = plan.ranks, .group = group.ranks(), .use_orig_params = scheme.use_orig_params},
-        scheme.param_dtype, scheme.reduce_dtype);
-    const FlatLayout of_shards = {.shards = plan.ranks, .group = plan.ranks};
-    const UnitSizes steps = flat_unit(job.workload(), trained_of(job.workload(), unit), of_shards,
-                                      scheme.param_dtype, scheme.reduce_dtype);
-    const bool all_train = steps.whole == sizes.whole;
-    whole += steps.whole;
-    plan.steps += all_train ? sizes.stored : steps.stored;
-    const auto of_unit = [&](StepCollective collective, StepPhase phase) {
-      return named(std::move(collective), unit.name(), phase);
-    };
-    PlannedUnit planned{.stored = stored_type(job.workload(), unit),
-                        .sizes = sizes,
-                        .gather = {},
-                        .reduce = {},
-                        .between = {},
-                        .has_gradient = std::ranges::any_of(
-                            unit.parameters, [&](std::size_t p) { return written[p]; })};
-    planned.gather =
-        of_unit(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward);
-    planned.reduce = of_unit(
-        group.within(plan.shards() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
-                     sizes.reduced),
-        StepPhase::backward);
-    if (hybrid && group.replicas() > 1)
-      planned.between = of_unit(group.all_reduce_between(sizes.reduced_shard(group.ranks())),
-                                StepPhase::backward);
-    plan.planned.push_back(std::move(planned));
-  }
-  plan.stepped = share_of(plan.steps, whole);
-  return plan;
-}
-
-/// In forward a unit's parameters are views of its flat parameter: of one that trains in part all of them ask for a gradient, and
-/// backward comes to whatever lies behind the first of those. By that recording or estimate it did not, so it takes no time.
-std::vector<UnitSpan> reached_through_views(const Workload& workload,
-                                            const std::vector<Unit>& units,
-                                            std::vector<UnitSpan> spans,
-                                            std::size_t last_gradient) {
-  std::size_t first = workload.parameters.size();  // parameter of a flat one that trains
-  for (const Unit& unit : units)
-    if (!unit.parameters.empty() && !trained_of(workload, unit).parameters.empty())
-      first = std::min(first, unit.parameters.front());
-  std::vector<std::size_t> late;
-  for (std::size_t u = 0; u < units.size(); ++u)
-    if (!spans[u].reached && units[u].parameters.front() > first) late.push_back(u);
-  std::ranges::stable_sort(late, {}, [&](std::size_t u) { return -spans[u].forward_begin; });
-  double order = 1;
-  for (const std::size_t u : late) {
-    spans[u].reached = true;
-    spans[u].first = spans[u].last = last_gradient;
-    spans[u].first_share = ++order;
-    spans[u].last_share = ++order;
-  }
-  for (std::size_t u = 0; u < units.size(); ++u)
-    if (!late.empty() && units[u].module.empty()) spans[u].last_share = ++order;
-  return spans;
-}
 
 class Fsdp1Writer {
  public:
@@ -250,7 +136,7 @@ class Fsdp1Writer {
       gathered_[unit].is_asked_for = false;
       if (plan_.shards()) reshard(unit);
     }
-    for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
+    writer_.wait_for_all(reduced_);
     if (shard_is_there_)
       streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
   }
@@ -267,7 +153,7 @@ class Fsdp1Writer {
 
   /// Autograd puts the flat gradient together on the compute stream, and adds it to one that is there.
   void put_together(std::size_t unit) {
-    const PlannedUnit& planned = plan_.planned[unit];
+    const Fsdp1Unit& planned = plan_.planned[unit];
     if (!planned.has_gradient) return;
     writer_.pack(writer_.kernels().copy(planned.sizes.gradient));
     if (std::exchange(gathered_[unit].has_gradient, true))
@@ -309,23 +195,17 @@ class Fsdp1Writer {
   }
   /// What is to be gathered, in the type computed in, before the host waits; where that is.
   EventId prepare(std::size_t unit, bool was_there) {
-    const PlannedUnit& planned = plan_.planned[unit];
+    const Fsdp1Unit& planned = plan_.planned[unit];
     const bool copies = scheme_.offload.parameters;
     const bool casts =
-        plan_.shards() && plan_.computed(planned) != planned.stored && (copies || !was_there);
+        plan_.shards() && planned.computed != planned.stored && (copies || !was_there);
     if (!copies && !casts) return from_;
     streams_.hold_on(casts_, OperationKind::pack, from_);
-    if (copies) {
-      writer_.launch_copies(1);
-      streams_.hold_for_launch(casts_, OperationKind::host_copy);
-      streams_.work_on(casts_, OperationKind::host_copy, offload_.copies(1, planned.sizes.stored));
-    }
-    if (casts) {
-      streams_.hold_for_launch(casts_, OperationKind::pack);
-      streams_.work_on(
+    if (copies) writer_.copy_on(casts_, 1, offload_.copies(1, planned.sizes.stored));
+    if (casts)
+      writer_.run_on(
           casts_, OperationKind::pack,
           writer_.kernels().cast(planned.sizes.stored, planned.sizes.gathered_shard(plan_.ranks)));
-    }
     const EventId ready = streams_.record_on(casts_, OperationKind::pack);
     if (copies) gathered_[unit].copied = ready;
     return ready;
@@ -357,7 +237,7 @@ class Fsdp1Writer {
 
   /// On the stream behind backward: what is done to a shard there keeps the communicator from nothing.
   void reduce(std::size_t unit) {
-    const PlannedUnit& planned = plan_.planned[unit];
+    const Fsdp1Unit& planned = plan_.planned[unit];
     if (!planned.has_gradient) return;
     const KernelCosts& kernels = writer_.kernels();
     const Bytes reduced = planned.sizes.reduced;
@@ -365,15 +245,12 @@ class Fsdp1Writer {
     streams_.hold_on(reductions_, OperationKind::pack,
                      streams_.record_on_compute(OperationKind::backward));
     Duration work;
-    if (plan_.reduced(planned) != plan_.computed(planned))
+    if (planned.reduced != planned.computed)
       work += kernels.cast(planned.sizes.gradient, planned.sizes.unpadded);
     if (reduced > planned.sizes.unpadded && plan_.shards())
       work += kernels.zero_fill(reduced) + kernels.copy(planned.sizes.unpadded);
     if (plan_.division.before) work += kernels.copy(reduced);
-    if (work > Duration()) {
-      streams_.hold_for_launch(reductions_, OperationKind::pack);
-      streams_.work_on(reductions_, OperationKind::pack, work);
-    }
+    if (work > Duration()) writer_.run_on(reductions_, OperationKind::pack, work);
     const EventId ready = streams_.record_on(reductions_, OperationKind::pack);
     shared_.enter(streams_, {}, From::reductions);
     const Launched all =
@@ -387,23 +264,18 @@ class Fsdp1Writer {
 
   /// Divided, cast into the type that is stored, added to what is there.
   void finish_shard(RankStreams::Beside stream, std::size_t unit) {
-    const PlannedUnit& planned = plan_.planned[unit];
+    const Fsdp1Unit& planned = plan_.planned[unit];
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard =
         plan_.shards() ? planned.sizes.reduced_shard(plan_.ranks) : planned.sizes.reduced;
     Duration work;
     if (plan_.division.after) work += kernels.copy(shard);
-    if (plan_.reduced(planned) != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
+    if (planned.reduced != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
     if (plan_.shards() && std::exchange(gathered_[unit].has_shard, true))
       work += kernels.accumulate(planned.sizes.stored);
-    if (work > Duration()) {
-      streams_.hold_for_launch(stream, OperationKind::pack);
-      streams_.work_on(stream, OperationKind::pack, work);
-    }
+    if (work > Duration()) writer_.run_on(stream, OperationKind::pack, work);
     if (scheme_.offload.optimizer) {
-      writer_.launch_copies(1);
-      streams_.hold_for_launch(stream, OperationKind::host_copy);
-      streams_.work_on(stream, OperationKind::host_copy, offload_.copies(1, planned.sizes.stored));
+      writer_.copy_on(stream, 1, offload_.copies(1, planned.sizes.stored));
       if (!plan_.shards()) {
         writer_.hold_host(streams_.record_on(stream, OperationKind::host_copy));
         writer_.hold_for_host();

@@ -22,106 +22,14 @@
 #include <optional>
 #include <utility>
 
+#include "fsdp2_plan.hpp"
 #include "offload_costs.hpp"
-#include "process_groups.hpp"
 #include "schedules.hpp"
 #include "scheme_writer.hpp"
 #include "shared_communicator.hpp"
-#include "unit_sizes.hpp"
-#include "units.hpp"
 
 namespace ddpsim {
 namespace {
-
-struct PlannedGroup {
-  Dtype stored;
-  UnitSizes sizes;
-  StepCollective gather;
-  std::optional<StepCollective> gather_again;  ///< in backward; absent: what was gathered is there
-  StepCollective reduce;
-  std::optional<StepCollective> between;  ///< meshes
-  std::vector<Bytes> shards;              ///< of parameters with a gradient, as stored
-  std::size_t tensors;                    ///< all of them
-};
-
-struct Fsdp2Plan {
-  const Fsdp2& scheme;
-  int all;  ///< ranks
-  std::vector<Unit> units;
-  std::vector<PlannedGroup> planned;
-  int ranks;  ///< that shard together
-  int again;  ///< that gather again in backward, each a part that it kept of what forward gathered if they are fewer
-  double stepped;  ///< share of the parameters rank 0 steps
-  Bytes shards;    ///< of those, as stored
-
-  bool keeps_parts() const { return again < ranks; }
-  Dtype computed(const PlannedGroup& group) const {
-    return scheme.param_dtype.value_or(group.stored);
-  }
-  Dtype reduced(const PlannedGroup& group) const {
-    return scheme.reduce_dtype.value_or(computed(group));
-  }
-};
-
-Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
-  const ProcessGroups group(job, scheme.group.value_or(job.cluster().ranks()));
-  const ProcessGroups again(job, scheme.reshard_to.value_or(group.ranks()));
-  Fsdp2Plan plan{.scheme = scheme,
-                 .all = job.cluster().ranks(),
-                 .units = units_called(job.workload(), scheme.wrap),
-                 .planned = {},
-                 .ranks = group.ranks(),
-                 .again = again.ranks(),
-                 .stepped = 0,
-                 .shards = {}};
-  const std::vector<bool> written = gradients_written(job.workload());
-  const auto sizes_of = [&](const Unit& unit) {
-    return row_sharded_unit(job.workload(), unit, plan.ranks, scheme.param_dtype,
-                            scheme.reduce_dtype);
-  };
-  Bytes whole;
-  for (const Unit& unit : plan.units) {
-    UnitSizes sizes = sizes_of(unit);
-    const UnitSizes steps = sizes_of(trained_of(job.workload(), unit));
-    whole += steps.whole;
-    plan.shards += steps.stored;
-    // Those of its parameters that have a gradient are reduced.
-    Unit reduced = unit;
-    std::erase_if(reduced.parameters, [&](std::size_t p) { return !written[p]; });
-    sizes.gradient = sizes_of(reduced).gradient;
-    sizes.reduced = sizes_of(reduced).reduced;
-    const auto of_unit = [&](StepCollective collective, StepPhase phase) {
-      return named(std::move(collective), unit.name(), phase);
-    };
-    PlannedGroup planned{
-        .stored = stored_type(job.workload(), unit),
-        .sizes = sizes,
-        .gather =
-            of_unit(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward),
-        .gather_again = {},
-        .reduce = of_unit(group.within(CollectiveKind::reduce_scatter, sizes.reduced),
-                          StepPhase::backward),
-        .between = {},
-        .shards = {},
-        .tensors = unit.parameters.size()};
-    for (const std::size_t parameter : reduced.parameters) {
-      Unit alone = unit;
-      alone.parameters = {parameter};
-      planned.shards.push_back(sizes_of(alone).stored);
-    }
-    const bool reshards = unit.module.empty() ? scheme.reshard_root
-                                              : scheme.reshard_after_forward || scheme.reshard_to;
-    if (reshards)
-      planned.gather_again =
-          of_unit(again.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::backward);
-    if (group.replicas() > 1)
-      planned.between = of_unit(group.all_reduce_between(sizes.reduced_shard(group.ranks())),
-                                StepPhase::backward);
-    plan.planned.push_back(std::move(planned));
-  }
-  plan.stepped = share_of(plan.shards, whole);
-  return plan;
-}
 
 class Fsdp2Writer {
  public:
@@ -232,7 +140,7 @@ class Fsdp2Writer {
 
   /// On the host, too, where they go there.
   void wait_for_shards() {
-    for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
+    writer_.wait_for_all(reduced_);
     if (!shard_is_there_) return;
     if (scheme_.offload.optimizer) {
       offloaded_ = shard_is_there_;
@@ -250,7 +158,7 @@ class Fsdp2Writer {
 
   void unshard(std::size_t unit) {
     if (std::exchange(gathered_[unit].is_there, true)) return;
-    const PlannedGroup& planned = plan_.planned[unit];
+    const Fsdp2Group& planned = plan_.planned[unit];
     copy_from_host(unit);
     gather(unit, planned.gather, gathers_, copy_in(planned));
   }
@@ -258,18 +166,16 @@ class Fsdp2Writer {
   void copy_from_host(std::size_t unit) {
     if (!scheme_.offload.parameters) return;
     const std::size_t tensors = plan_.planned[unit].tensors;
-    writer_.launch_copies(tensors);
-    streams_.hold_for_launch(copies_in_, OperationKind::host_copy);
-    streams_.work_on(
-        copies_in_, OperationKind::host_copy,
+    writer_.copy_on(
+        copies_in_, tensors,
         offload_.copies(static_cast<std::int64_t>(tensors), plan_.planned[unit].sizes.stored));
   }
 
   /// A cast, where there is one, makes a copy of its own (_get_param_all_gather_inputs).
-  Duration copy_in(const PlannedGroup& planned) const {
+  Duration copy_in(const Fsdp2Group& planned) const {
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard = planned.sizes.gathered_shard(plan_.ranks);
-    const bool casts = plan_.computed(planned) != planned.stored;
+    const bool casts = planned.computed != planned.stored;
     if (casts && scheme_.offload.parameters)  // each by itself
       return kernels.copy(shard) + kernels.kernels(static_cast<std::int64_t>(planned.tensors),
                                                    planned.sizes.stored + shard);
@@ -277,7 +183,7 @@ class Fsdp2Writer {
   }
 
   void unshard_again(std::size_t unit) {
-    const PlannedGroup& planned = plan_.planned[unit];
+    const Fsdp2Group& planned = plan_.planned[unit];
     if (!planned.gather_again || std::exchange(gathered_[unit].is_there, true)) return;
     const auto kept = std::exchange(gathered_[unit].kept, std::nullopt);
     if (kept)
@@ -292,8 +198,7 @@ class Fsdp2Writer {
 
   void gather(std::size_t unit, const StepCollective& gather, RankStreams::Beside stream,
               Duration copy_in) {
-    streams_.hold_for_launch(copies_in_, OperationKind::pack);
-    streams_.work_on(copies_in_, OperationKind::pack, copy_in);
+    writer_.run_on(copies_in_, OperationKind::pack, copy_in);
     // Fewer ranks gather again over a communicator of their own.
     const bool of_fewer = scheme_.reshard_to && &gather != &plan_.planned[unit].gather;
     const bool shares = !scheme_.separate_groups && !of_fewer;
@@ -316,21 +221,18 @@ class Fsdp2Writer {
   /// The compute stream waits until the input of the reduce-scatter before is free. What is done to a shard behind its
   /// reduction keeps the communicator from nothing.
   void reduce(std::size_t unit) {
-    const PlannedGroup& planned = plan_.planned[unit];
+    const Fsdp2Group& planned = plan_.planned[unit];
     const KernelCosts& kernels = writer_.kernels();
     const Bytes reduced = planned.sizes.reduced;
     if (reduced == Bytes()) return;
     if (reducing_) writer_.wait_for(*reducing_);
     writer_.pack(kernels.cast(planned.sizes.gradient, reduced));
     EventId packed = streams_.record_on_compute(OperationKind::pack);
-    const GradientDivision division = plan_.reduced(planned) == Dtype::float16
+    const GradientDivision division = planned.reduced == Dtype::float16
                                           ? divided_in_two(plan_.all)
                                           : GradientDivision{.before = false, .after = false};
     streams_.hold_on(reductions_, OperationKind::pack, packed);
-    if (division.before) {
-      streams_.hold_for_launch(reductions_, OperationKind::pack);
-      streams_.work_on(reductions_, OperationKind::pack, kernels.copy(reduced));
-    }
+    if (division.before) writer_.run_on(reductions_, OperationKind::pack, kernels.copy(reduced));
     packed = streams_.record_on(reductions_, OperationKind::pack);
     const RankStreams::Beside communicator;
     if (!scheme_.separate_groups) shared_.enter(streams_, communicator, From::reductions);
@@ -348,30 +250,25 @@ class Fsdp2Writer {
   }
 
   /// Divided, cast into the type that is stored, added to what is there.
-  void finish_shard(RankStreams::Beside stream, const PlannedGroup& planned, bool divides) {
+  void finish_shard(RankStreams::Beside stream, const Fsdp2Group& planned, bool divides) {
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard = planned.sizes.reduced_shard(plan_.ranks);
     Duration work;
     if (divides) work += kernels.copy(shard);
-    if (plan_.reduced(planned) != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
+    if (planned.reduced != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
     if (has_shards_ && !scheme_.offload.optimizer)
       for (const Bytes parameter : planned.shards) work += kernels.accumulate(parameter);
-    if (work > Duration()) {
-      streams_.hold_for_launch(stream, OperationKind::pack);
-      streams_.work_on(stream, OperationKind::pack, work);
-    }
+    if (work > Duration()) writer_.run_on(stream, OperationKind::pack, work);
     if (scheme_.offload.optimizer) copy_to_host(stream, planned);
     if (work > Duration() || scheme_.offload.optimizer)
       shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
   /// Parameter by parameter. The host adds to a gradient that is there, before it copies the next one.
-  void copy_to_host(RankStreams::Beside stream, const PlannedGroup& planned) {
+  void copy_to_host(RankStreams::Beside stream, const Fsdp2Group& planned) {
     for (const Bytes shard : planned.shards) {
       if (shard == Bytes()) continue;
-      writer_.launch_copies(1);
-      streams_.hold_for_launch(stream, OperationKind::host_copy);
-      streams_.work_on(stream, OperationKind::host_copy, offload_.copies(1, shard));
+      writer_.copy_on(stream, 1, offload_.copies(1, shard));
       if (has_shards_)
         writer_.hold_host(streams_.record_on(stream, OperationKind::host_copy),
                           offload_.moves(3 * shard));

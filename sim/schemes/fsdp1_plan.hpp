@@ -1,0 +1,45 @@
+// What FullyShardedDataParallel sends of every unit, and where its flat parameters have backward come to units.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "sharded_unit.hpp"
+
+namespace ddpsim {
+
+struct Fsdp1Unit : ShardedUnit {
+  bool has_gradient;  ///< some of its own parameters do
+};
+
+struct Fsdp1Plan {
+  Fsdp1 scheme;  ///< as it is in force
+  std::vector<Unit> units;
+  std::vector<Fsdp1Unit> planned;
+  int ranks;  ///< that shard together
+  GradientDivision division;
+  double stepped;  ///< share of the parameters a rank steps
+  Bytes steps;     ///< of those, as stored
+
+  bool frees_after_forward(std::size_t unit) const {
+    const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
+                       scheme.strategy == ShardingStrategy::hybrid_shard;
+    return frees && !units[unit].module.empty();
+  }
+  bool shards() const { return scheme.strategy != ShardingStrategy::no_shard; }
+  bool frees_in_backward(bool sync) const {
+    const bool keeps = scheme.strategy == ShardingStrategy::shard_grad_op ||
+                       scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+    return shards() && (sync || !keeps);
+  }
+};
+
+Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme);
+
+/// In forward a unit's parameters are views of its flat parameter: of one that trains in part all of them ask for a gradient, and
+/// backward comes to whatever lies behind the first of those. By that recording or estimate it did not, so it takes no time.
+std::vector<UnitSpan> reached_through_views(const Workload& workload,
+                                            const std::vector<Unit>& units,
+                                            std::vector<UnitSpan> spans, std::size_t last_gradient);
+
+}  // namespace ddpsim
