@@ -137,14 +137,15 @@ TimelineDifference difference_to(const Timeline& measured, const std::string& fi
 }
 
 /// To search this job's settings; of a scheme without buckets, to compare it with DDP.
-std::string next_after_simulate(const Job& job, const TypedLine& typed) {
+std::string next_after_simulate(const Job& job, TypedLine typed) {
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
   const bool buckets = uses_reducer(job.options().scheme);
   return next_or_measure(
       job, typed, "simulate",
       buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp");
 }
 
-int run(const SimulateArguments& arguments, TypedLine typed) {
+int run(const SimulateArguments& arguments, const TypedLine& typed) {
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   const std::optional<ElasticQuestion> run_asked = run_question(arguments);
   const JobRequest request = job_request(arguments.job, typed);
@@ -172,7 +173,6 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   if (run_asked) elastic = elastic_answer(*run_asked, loaded, predicted.iteration, request, *read);
   std::optional<TimelineDifference> difference;
   if (measured) difference = difference_to(*measured, *arguments.measured, result, loaded);
-  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
   const SimulateReport report{.context = context_of(loaded),
                               .result = std::move(result),
                               .step = step,

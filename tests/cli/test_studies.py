@@ -154,6 +154,15 @@ class Words(InAFolder):
         self.require_nothing_was_written("page.json")
 
 
+class Again(InAFolder):
+    def test_the_command_of_a_simulated_report_keeps_its_caps(self):
+        caps = ["--torch", "2.11", "--bucket-cap-mb-list", "1,25"]
+        written = ddpsim("simulate", WORKLOAD, "dgx1v", *caps, "--report", "page.json", cwd=self.folder)
+        self.assertEqual(0, written.code, written.err)
+        command = json.loads((self.folder / "page.json").read_text())["command"]
+        self.assertIn("--bucket-cap-mb-list 1,25", command)
+
+
 class Labels(InAFolder):
     def test_a_label_is_any_text(self):
         candidates = [{"label": label, "cluster": "dgx1v", "price": "3/gpu_hour"} for label in LABELS]
