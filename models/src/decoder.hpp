@@ -1,5 +1,5 @@
 // A decoder as transformers builds it: words, perhaps positions, blocks, a last norm and a head. Each family describes its blocks
-// (config_decoders.cpp); Llama, Mistral and Qwen2 of the catalogue are described here.
+// (config_decoders.hpp); Llama, Mistral and Qwen2 of the catalogue are described here.
 //
 // Source of the structure: Touvron et al., "LLaMA" (2023): RMSNorm before each branch, rotary positions (no parameters), SwiGLU;
 // "Llama 2" (2023): several query heads share a key head. Experts: Fedus et al., "Switch Transformers" (2021); Jiang et al.,
