@@ -149,6 +149,7 @@ struct ConfigFamily {
 std::vector<ConfigFamily> decoder_families();
 std::vector<ConfigFamily> older_decoder_families();
 std::vector<ConfigFamily> encoder_families();
+std::vector<ConfigFamily> newer_encoder_families();
 std::vector<ConfigFamily> encoder_decoder_families();
 std::vector<ConfigFamily> vision_families();
 std::vector<ConfigFamily> text_image_families();

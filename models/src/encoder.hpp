@@ -1,5 +1,5 @@
 // An encoder of the kind of BERT: embeddings, blocks, and what the class puts behind them, as a list of steps. Each family
-// describes its own (config_encoders.cpp); BERT of the catalogue is described here.
+// describes its own (config_encoders.cpp, config_newer_encoders.cpp); BERT of the catalogue is described here.
 //
 // Source of the structure: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers" (2019); Liu et al.,
 // "RoBERTa" (2019); Sanh et al., "DistilBERT" (2019); Lan et al., "ALBERT" (2020), whose blocks share their parameters;

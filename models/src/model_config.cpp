@@ -17,8 +17,8 @@ namespace {
 std::vector<ConfigFamily> all_families() {
   std::vector<ConfigFamily> families;
   for (const auto& some : {decoder_families(), older_decoder_families(), encoder_families(),
-                           encoder_decoder_families(), vision_families(), speech_families(),
-                           text_image_families(), vision_language_families()})
+                           newer_encoder_families(), encoder_decoder_families(), vision_families(),
+                           speech_families(), text_image_families(), vision_language_families()})
     families.insert(families.end(), some.begin(), some.end());
   return families;
 }
