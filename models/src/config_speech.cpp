@@ -9,6 +9,8 @@
 namespace ddpsim {
 namespace {
 
+constexpr std::int64_t kMostKernel = 4096;
+
 std::vector<std::int64_t> read_convolutions(Config& config, const char* key,
                                             const std::vector<std::int64_t>& usual,
                                             std::int64_t most) {
@@ -23,14 +25,8 @@ std::vector<std::int64_t> read_convolutions(Config& config, const char* key,
   return given.value_or(usual);
 }
 
-SpeechShape read_speech(Config& config) {
-  SpeechShape shape;
-  shape.hidden = config.number("hidden_size", 768, kMostFeatures);
-  shape.layers = config.number("num_hidden_layers", 12, kMostLayers);
-  shape.heads = config.number("num_attention_heads", 12, kMostHeads);
-  config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
-  shape.feed_forward = config.number("intermediate_size", 3072, kMostFeedForward);
-  constexpr std::int64_t kMostKernel = 4096;
+/// The convolutions that make frames of sound. Returns how many samples lie between two frames.
+std::int64_t read_sound_convolutions(Config& config, SpeechShape& shape) {
   shape.features =
       read_convolutions(config, "conv_dim", std::vector<std::int64_t>(7, 512), kMostFeatures);
   shape.kernels = read_convolutions(config, "conv_kernel", {10, 3, 3, 3, 3, 2, 2}, kMostKernel);
@@ -38,7 +34,7 @@ SpeechShape read_speech(Config& config) {
   if (shape.features.size() != shape.kernels.size() || shape.kernels.size() != shape.strides.size())
     config.refuse("conv_dim",
                   "conv_dim, conv_kernel and conv_stride name different numbers of convolutions");
-  std::int64_t apart = 1;  // samples between two frames
+  std::int64_t apart = 1;
   for (const std::int64_t stride : shape.strides) {
     apart *= stride;
     if (apart > kMostTokens) config.refuse("conv_stride", "frames lie too many samples apart");
@@ -49,25 +45,20 @@ SpeechShape read_speech(Config& config) {
     if (reach > kMostEmbeddings)
       config.refuse("conv_stride", "a frame reaches over too many samples");
   }
-  config.may_repeat("num_feat_extract_layers", static_cast<std::int64_t>(shape.features.size()),
-                    "the convolutions of conv_dim");
-  shape.convolution_bias = config.flag("conv_bias", false);
-  shape.norm_every_convolution = config.word("feat_extract_norm", "group") == "layer";
-  shape.position_kernel = config.number("num_conv_pos_embeddings", 128, kMostKernel);
-  shape.position_groups = config.number("num_conv_pos_embedding_groups", 16, kMostKernel);
-  config.require_multiple("hidden_size", shape.hidden, "num_conv_pos_embedding_groups",
-                          shape.position_groups);
-  shape.norm_first = config.flag("do_stable_layer_norm", false);
-  shape.masks =
-      config.share("mask_time_prob", 0.05) > 0 || config.share("mask_feature_prob", 0) > 0;
-  shape.dropout = config.share("hidden_dropout", 0.1) > 0;
-  shape.vocabulary = config.number("vocab_size", 32, kMostEmbeddings);
-  shape.classifier_features = config.number("classifier_proj_size", 256, kMostFeatures);
+  return apart;
+}
+
+/// What would add modules that are not built here.
+void refuse_unbuilt_speech(Config& config) {
   config.require_flag("use_weighted_layer_sum", false, "weighted sums of layers are not built");
   config.require_flag("add_adapter", false, "an adapter behind the encoder is not built");
   config.require_flag("conv_pos_batch_norm", false, "positions with a batch norm are not built");
   if (const auto adapter = config.optional("adapter_attn_dim"))
     adapter->fail("adapters in the blocks are not built", "Record the job instead");
+}
+
+/// Fields of masks, of losses and of heads that are not built: none of them changes a parameter.
+void skip_unread_of_speech(Config& config) {
   for (const char* key : {"mask_time_length",
                           "mask_time_min_masks",
                           "mask_feature_length",
@@ -91,6 +82,32 @@ SpeechShape read_speech(Config& config) {
                           "mask_time_other",
                           "mask_time_selection"})
     config.optional(key);
+}
+
+SpeechShape read_speech(Config& config) {
+  SpeechShape shape;
+  shape.hidden = config.number("hidden_size", 768, kMostFeatures);
+  shape.layers = config.number("num_hidden_layers", 12, kMostLayers);
+  shape.heads = config.number("num_attention_heads", 12, kMostHeads);
+  config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
+  shape.feed_forward = config.number("intermediate_size", 3072, kMostFeedForward);
+  const std::int64_t apart = read_sound_convolutions(config, shape);
+  config.may_repeat("num_feat_extract_layers", static_cast<std::int64_t>(shape.features.size()),
+                    "the convolutions of conv_dim");
+  shape.convolution_bias = config.flag("conv_bias", false);
+  shape.norm_every_convolution = config.word("feat_extract_norm", "group") == "layer";
+  shape.position_kernel = config.number("num_conv_pos_embeddings", 128, kMostKernel);
+  shape.position_groups = config.number("num_conv_pos_embedding_groups", 16, kMostKernel);
+  config.require_multiple("hidden_size", shape.hidden, "num_conv_pos_embedding_groups",
+                          shape.position_groups);
+  shape.norm_first = config.flag("do_stable_layer_norm", false);
+  shape.masks =
+      config.share("mask_time_prob", 0.05) > 0 || config.share("mask_feature_prob", 0) > 0;
+  shape.dropout = config.share("hidden_dropout", 0.1) > 0;
+  shape.vocabulary = config.number("vocab_size", 32, kMostEmbeddings);
+  shape.classifier_features = config.number("classifier_proj_size", 256, kMostFeatures);
+  refuse_unbuilt_speech(config);
+  skip_unread_of_speech(config);
   config.note(fmt::format("sSEQ counts frames behind the convolutions, each of {} samples of sound",
                           apart));
   return shape;
