@@ -1,5 +1,7 @@
 #include "config_towers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ddpsim/formats/quote.hpp"
@@ -131,6 +133,43 @@ std::vector<std::int64_t> read_windows(Config& config, const VisionShape& shape)
   return windows;
 }
 
+struct GemmaTowerSizes {
+  std::int64_t hidden;
+  std::int64_t heads;
+  std::int64_t key_heads;
+  std::int64_t head_features;
+};
+
+/// Norms on both sides of each branch and of each head, and a gated feed-forward.
+BlockModules read_gemma4_block(Config& config, const GemmaTowerSizes& sizes) {
+  BlockModules block;
+  block.hidden = sizes.hidden;
+  block.attention = {.hidden = sizes.hidden,
+                     .heads = sizes.heads,
+                     .key_heads = sizes.key_heads,
+                     .head_features = sizes.head_features,
+                     .rotated = sizes.head_features,
+                     .query = {"self_attn.q_proj.linear"},
+                     .key = {"self_attn.k_proj.linear"},
+                     .value = {"self_attn.v_proj.linear"},
+                     .output = {"self_attn.o_proj.linear"},
+                     .query_norm = rms_of("self_attn.q_norm"),
+                     .key_norm = rms_of("self_attn.k_norm")};
+  block.around_attention = {.before = rms_of("input_layernorm"),
+                            .inside = rms_of("post_attention_layernorm")};
+  block.feed_forward = {.features = config.number("intermediate_size", 3072, kMostFeedForward),
+                        .gate = {"mlp.gate_proj.linear"},
+                        .up = {"mlp.up_proj.linear"},
+                        .down = {"mlp.down_proj.linear"}};
+  block.around_feed_forward = {.before = rms_of("pre_feedforward_layernorm"),
+                               .inside = rms_of("post_feedforward_layernorm")};
+  block.defined =
+      "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj self_attn.q_norm "
+      "self_attn.k_norm mlp input_layernorm post_attention_layernorm pre_feedforward_layernorm "
+      "post_feedforward_layernorm";
+  return block;
+}
+
 }  // namespace
 
 ReadVision read_tower_of_type(Config& config, const std::string& base,
@@ -186,31 +225,9 @@ ReadVision read_gemma4_tower(Config& config, const std::string& base, std::int64
   shape.blocks_module = "encoder.layers";
   skip_unread_of_towers(config);
   for (const char* key : {"global_head_dim", "attention_bias"}) config.optional(key);
-  BlockModules& block = shape.block;
-  block.hidden = shape.hidden;
-  block.attention = {.hidden = shape.hidden,
-                     .heads = read.heads,
-                     .key_heads = key_heads,
-                     .head_features = head,
-                     .rotated = head,
-                     .query = {"self_attn.q_proj.linear"},
-                     .key = {"self_attn.k_proj.linear"},
-                     .value = {"self_attn.v_proj.linear"},
-                     .output = {"self_attn.o_proj.linear"},
-                     .query_norm = rms_of("self_attn.q_norm"),
-                     .key_norm = rms_of("self_attn.k_norm")};
-  block.around_attention = {.before = rms_of("input_layernorm"),
-                            .inside = rms_of("post_attention_layernorm")};
-  block.feed_forward = {.features = config.number("intermediate_size", 3072, kMostFeedForward),
-                        .gate = {"mlp.gate_proj.linear"},
-                        .up = {"mlp.up_proj.linear"},
-                        .down = {"mlp.down_proj.linear"}};
-  block.around_feed_forward = {.before = rms_of("pre_feedforward_layernorm"),
-                               .inside = rms_of("post_feedforward_layernorm")};
-  block.defined =
-      "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj self_attn.q_norm "
-      "self_attn.k_norm mlp input_layernorm post_attention_layernorm pre_feedforward_layernorm "
-      "post_feedforward_layernorm";
+  shape.block = read_gemma4_block(
+      config,
+      {.hidden = shape.hidden, .heads = read.heads, .key_heads = key_heads, .head_features = head});
   shape.defined = "patch_embedder.position_embedding_table patch_embedder.input_proj encoder";
   give_frequencies(shape, head / 4);
   if (config.flag("standardize", false))  // std_bias, std_scale
