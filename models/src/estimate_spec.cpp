@@ -81,6 +81,79 @@ void require_place_for_image(std::string_view text, std::int64_t tokens,
          fmt::format("Write s{} or more", description.image_tokens + 1));
 }
 
+/// The text up to the next colon; `rest` goes on behind it.
+std::string_view take_part(std::string_view& rest) {
+  const std::size_t colon = rest.find(':');
+  const std::string_view part = rest.substr(0, colon);
+  rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+  return part;
+}
+
+/// A model as it stands before the '@': of the catalogue, a config.json, or dimensions.
+ModelDescription describe_named(std::string_view text, const std::string& model) {
+  std::optional<ModelDescription> described = describe_model(model);
+  if (!described) described = model_of_dimensions(model, text);
+  if (!described)
+    refuse(text, fmt::format("there is no model {}", in_quotes(model)),
+           did_you_mean_or_known(model, model_names()));
+  return std::move(*described);
+}
+
+/// Reads what stands behind the GPU.
+class OptionParts {
+ public:
+  OptionParts(std::string_view text, EstimateSpec& spec) : text_(text), spec_(spec) {}
+
+  void take(std::string_view part) {
+    if (const auto precision = precision_from_name(part)) {
+      require_first(part, has_precision_);
+      spec_.precision = *precision;
+      has_precision_ = true;
+    } else if (part.size() > 1 && part.front() == 'b') {
+      require_first(part, spec_.batch.has_value());
+      spec_.batch = count_after(text_, part, "batch size", kMostSamples);
+    } else if (part.size() > 1 && part.front() == 's') {
+      require_first(part, spec_.tokens.has_value());
+      require_sequences(part, "sequence length");
+      spec_.tokens = count_after(text_, part, "sequence length", spec_.description.most_tokens);
+      require_place_for_image(text_, *spec_.tokens, spec_.description);
+    } else if (part.starts_with(kAttention)) {
+      require_first(part, spec_.attention.has_value());
+      require_sequences(part, "attention");
+      spec_.attention = kernel_after(text_, part);
+    } else if (part.starts_with(kCheckpointing)) {
+      require_first(part, has_checkpointing_);
+      require_sequences(part, "blocks to checkpoint");
+      spec_.checkpointing = checkpointing_after(text_, part);
+      has_checkpointing_ = true;
+    } else if (part.starts_with(kFrozen)) {
+      require_first(part, !spec_.frozen.empty());
+      spec_.frozen = patterns_after(text_, part);
+    } else {
+      refuse(
+          text_, fmt::format("{} is not understood", in_quotes(part)),
+          "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
+          "attn=sdpa, ckpt=none, full or selective, and frozen=MODULES: "
+          "bert-large@A100:b8:s512:amp");
+    }
+  }
+
+ private:
+  void require_first(std::string_view part, bool given) const {
+    if (given) refuse(text_, fmt::format("{} says again what stands before it", in_quotes(part)));
+  }
+  void require_sequences(std::string_view part, std::string_view lacking) const {
+    if (spec_.description.sample == SampleKind::image)
+      refuse(text_, fmt::format("{} takes images: it has no {}", spec_.model, lacking),
+             "Leave out " + std::string(in_quotes(part)));
+  }
+
+  std::string_view text_;
+  EstimateSpec& spec_;
+  bool has_precision_ = false;
+  bool has_checkpointing_ = false;
+};
+
 }  // namespace
 
 std::string_view model_part(std::string_view text) {
@@ -93,68 +166,13 @@ EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescr
     refuse(text, "is no estimate", "Write MODEL@GPU, such as resnet50@V100:b32");
   EstimateSpec spec;
   spec.model = text.substr(0, at);
-  if (!described) described = describe_model(spec.model);
-  if (!described) described = model_of_dimensions(spec.model, text);
-  if (!described)
-    refuse(text, fmt::format("there is no model {}", in_quotes(spec.model)),
-           did_you_mean_or_known(spec.model, model_names()));
-  spec.description = std::move(*described);
+  spec.description = described ? std::move(*described) : describe_named(text, spec.model);
   std::string_view rest = text.substr(at + 1);
-  const auto next_part = [&] {
-    const std::size_t colon = rest.find(':');
-    const std::string_view part = rest.substr(0, colon);
-    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
-    return part;
-  };
-  const bool ends_in_colon = text.back() == ':';
-  spec.gpu = next_part();
+  spec.gpu = take_part(rest);
   if (spec.gpu.empty()) refuse(text, "names no GPU", "Write " + spec.model + "@V100");
-  bool has_precision = false;
-  bool has_checkpointing = false;
-  while (!rest.empty()) {
-    const std::string_view part = next_part();
-    const auto once = [&](bool given) {
-      if (given) refuse(text, fmt::format("{} says again what stands before it", in_quotes(part)));
-    };
-    if (const auto precision = precision_from_name(part)) {
-      once(has_precision);
-      spec.precision = *precision;
-      has_precision = true;
-    } else if (part.size() > 1 && part.front() == 'b') {
-      once(spec.batch.has_value());
-      spec.batch = count_after(text, part, "batch size", kMostSamples);
-    } else if (part.size() > 1 && part.front() == 's') {
-      once(spec.tokens.has_value());
-      if (spec.description.sample == SampleKind::image)
-        refuse(text, fmt::format("{} takes images: it has no sequence length", spec.model),
-               "Leave out " + std::string(in_quotes(part)));
-      spec.tokens = count_after(text, part, "sequence length", spec.description.most_tokens);
-      require_place_for_image(text, *spec.tokens, spec.description);
-    } else if (part.starts_with(kAttention)) {
-      once(spec.attention.has_value());
-      if (spec.description.sample == SampleKind::image)
-        refuse(text, fmt::format("{} takes images: it has no attention", spec.model),
-               "Leave out " + std::string(in_quotes(part)));
-      spec.attention = kernel_after(text, part);
-    } else if (part.starts_with(kCheckpointing)) {
-      once(has_checkpointing);
-      if (spec.description.sample == SampleKind::image)
-        refuse(text, fmt::format("{} takes images: it has no blocks to checkpoint", spec.model),
-               "Leave out " + std::string(in_quotes(part)));
-      spec.checkpointing = checkpointing_after(text, part);
-      has_checkpointing = true;
-    } else if (part.starts_with(kFrozen)) {
-      once(!spec.frozen.empty());
-      spec.frozen = patterns_after(text, part);
-    } else {
-      refuse(
-          text, fmt::format("{} is not understood", in_quotes(part)),
-          "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
-          "attn=sdpa, ckpt=none, full or selective, and frozen=MODULES: "
-          "bert-large@A100:b8:s512:amp");
-    }
-  }
-  if (ends_in_colon) refuse(text, "ends in a colon", "Leave it out, or say what follows");
+  OptionParts options(text, spec);
+  while (!rest.empty()) options.take(take_part(rest));
+  if (text.back() == ':') refuse(text, "ends in a colon", "Leave it out, or say what follows");
   return spec;
 }
 
