@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <filesystem>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +13,6 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/models/transfer.hpp"
-#include "ddpsim/sim/values/quantile.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
@@ -26,13 +22,16 @@
 #include "kernel_sums.hpp"
 #include "model_input.hpp"
 #include "other_schemes.hpp"
+#include "recorded_data_loading.hpp"
 #include "recorded_parameters.hpp"
 #include "records_import.hpp"
 #include "step_choice.hpp"
 #include "step_sample.hpp"
 #include "trace_header.hpp"
 #include "trace_limits.hpp"
+#include "trace_origin.hpp"
 #include "trace_records.hpp"
+#include "usable_trace.hpp"
 
 namespace ddpsim {
 namespace {
@@ -55,15 +54,7 @@ class TraceImport {
   [[noreturn]] void refuse(std::string message, std::string hint) const {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
-  [[noreturn]] void refuse_several(const std::string& why) const {
-    refuse(fmt::format("traces of several processes in one file: {}", why),
-           "Give each rank's own trace by itself, as it was before they were merged; several are "
-           "joined as FILE,FILE,… or as a folder");
-  }
-  void check_structure() const;
   bool only_micro_batches(const TraceHeader& header) const;
-  void take_world(TraceHeader& header);
-  void describe(const TraceHeader& header);
   void assign_parameters(const RecordedStep& step);
   void fill_gradients(const RecordedStep& step, const std::vector<std::size_t>& parameters);
   void fill_input(const RecordedStep& step, std::size_t index);
@@ -74,8 +65,6 @@ class TraceImport {
   void fill_collectives(const RecordedStep& step);
   void fill_variation(const RecordedStep& step, const std::vector<StepSample>& complete);
   void fill_host(const RecordedStep& step, std::size_t index);
-  void fill_data_loading(const ChosenStep& chosen);
-  void keep_waits_for_data(const ChosenStep& chosen);
   void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
   std::string file_;
@@ -102,9 +91,9 @@ Imported TraceImport::run(const ByteSource& source) {
   }
   result_.kernel_times = kernels.by_step();
   records_.finish();
-  check_structure();
+  require_usable(records_, file_);
   if (splitter.members("distributedInfo") > 1)
-    refuse_several("\"distributedInfo\" stands in it twice");
+    refuse_several_processes(file_, "\"distributedInfo\" stands in it twice");
   return interpret(read_trace_header(splitter, records_.first_device()), splitter.mended());
 }
 
@@ -114,7 +103,10 @@ Imported TraceImport::interpret(TraceRecords records, const TraceHeader& header)
 }
 
 Imported TraceImport::interpret(TraceHeader header, bool mended) {
-  take_world(header);
+  if (!header.world_size) {
+    header.world_size = ranks_of_largest_group(records_);
+    world_of_group_ = header.world_size.has_value();
+  }
   ChosenStep chosen = choose_step(records_, options_, file_);
   const RecordedStep& step = chosen.step;
   if (const std::string scheme = other_scheme(records_, step, header); !scheme.empty())
@@ -129,7 +121,7 @@ Imported TraceImport::interpret(TraceHeader header, bool mended) {
   result_.warnings = std::move(chosen.warnings);
   result_.workload.recorded_with.accumulate = chosen.accumulate;
   result_.workload.earlier = chosen.earlier;
-  describe(header);
+  describe_origin({records_, header, file_, options_.gpu, world_of_group_}, result_);
   if (mended) {
     result_.warnings.push_back(
         "some texts in it are not valid JSON strings (raw control characters, or not UTF-8); they "
@@ -145,7 +137,7 @@ Imported TraceImport::interpret(TraceHeader header, bool mended) {
   fill_collectives(step);
   fill_variation(step, chosen.complete);
   fill_host(step, chosen.index);
-  fill_data_loading(chosen);
+  describe_data_loading(records_, chosen, compacted(), result_);
   note_rank_trace(step, header);
   return std::move(result_);
 }
@@ -167,61 +159,6 @@ void TraceImport::note_rank_trace(const RecordedStep& step, const TraceHeader& h
   result_.rank_trace = std::move(trace);
 }
 
-void TraceImport::check_structure() const {
-  using Node = TraceRecords::Node;
-  if (records_.launches() == 0 && !records_.device_name().empty()) {
-    refuse(fmt::format("recorded on {}: ddpsim reads traces of NVIDIA and AMD GPUs",
-                       records_.device_name()),
-           "Record the model on an NVIDIA or AMD GPU, or have it estimated: MODEL@GPU");
-  }
-  if (records_.gpu_activities() == 0 && !records_.profiler_name().empty()) {
-    refuse(fmt::format("recorded by {}, not by PyTorch's profiler", records_.profiler_name()),
-           "Record with torch.profiler, which records CUDA and ROCm, and give its trace");
-  }
-  if (!records_.several_processes().empty()) refuse_several(records_.several_processes());
-  if (records_.events() == 0) {
-    refuse("there is no event of a PyTorch profiler in it",
-           "Expected events with \"ph\": \"X\" and categories such as cpu_op and kernel");
-  }
-  if (records_.events() == records_.legacy_events()) {
-    refuse(
-        "recorded by a PyTorch build without Kineto: it holds names and host times of operations, "
-        "but no GPU activities, no launches, no categories and no shapes",
-        "Record with torch.profiler of a CUDA or ROCm build");
-  }
-  if (records_.gpu_activities() == 0 && records_.launches() > 0) {
-    refuse(
-        fmt::format("the host launched {} times, but no kernel is in it: the profiler of the GPU "
-                    "(CUPTI, roctracer) recorded nothing",
-                    records_.launches()),
-        "Look for CUPTI_ERROR in the run's output: another profiler held the GPU, or permission is "
-        "lacking (NVreg_RestrictProfilingToAdminUsers)");
-  }
-  if (records_.gpu_activities() == 0) {
-    refuse("no GPU activity: the profiler recorded the host only",
-           "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
-  }
-  if (records_.activity_count() == 0) {
-    refuse("no launch belongs to any GPU activity (cuda_runtime events with correlation numbers)",
-           "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
-  }
-  if (records_.host_operations() == 0) {
-    refuse(fmt::format(
-               "cannot tell how gradients are reduced, nor when they are ready: no operator of "
-               "the host was recorded, only launches and {} GPU activities ({} NCCL kernels)",
-               records_.gpu_activities(), records_.kernels().size()),
-           "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
-  }
-  if (records_.node_count(Node::gradient) == 0) {
-    refuse(
-        "no AccumulateGrad events, so no gradient is known to be ready",
-        records_.graph_launches()
-            ? "A backward that was captured in a CUDA graph shows no gradients; record it without"
-            : "Record steps that run loss.backward() on leaf parameters, with "
-              "ProfilerActivity.CPU");
-  }
-}
-
 /// NCCL's kernels would be there, whoever called them.
 bool TraceImport::only_micro_batches(const TraceHeader& header) const {
   const auto reduces = [](const Collective& one) { return one.operation == "allreduce"; };
@@ -230,85 +167,6 @@ bool TraceImport::only_micro_batches(const TraceHeader& header) const {
          std::ranges::none_of(records_.kernels(), [&](const Collective& one) {
            return reduces(one) || records_.is_autograd_thread(one.thread);
          });
-}
-
-/// Where the trace does not state it: no group has more ranks than the job.
-void TraceImport::take_world(TraceHeader& header) {
-  if (header.world_size) return;
-  std::int64_t most = 0;
-  for (const std::deque<Collective>* list : {&records_.calls(), &records_.kernels()})
-    for (const Collective& one : *list) most = std::max(most, one.group_size);
-  if (most == 0) return;
-  header.world_size = static_cast<int>(most);
-  world_of_group_ = true;
-}
-
-void TraceImport::describe(const TraceHeader& header) {
-  Workload& workload = result_.workload;
-  const std::string base = std::filesystem::path(file_).filename().string();
-  workload.name = base.substr(0, base.find(".json"));
-  workload.provenance.emplace_back("source", base);
-  workload.provenance.emplace_back("kind", "PyTorch profiler trace");
-  workload.gpu = options_.gpu;
-  if (!header.gpu_full_name.empty()) {
-    const std::string model = gpu_model_token(header.gpu_full_name);
-    if (workload.gpu.empty()) workload.gpu = model;
-    workload.provenance.emplace_back("gpu_name", header.gpu_full_name);
-    result_.recognised.push_back(fmt::format("recorded on {}", header.gpu_full_name));
-  } else if (workload.gpu.empty()) {
-    result_.warnings.push_back("the GPU is not recorded; name it with --gpu");
-  }
-  // torch.profiler writes Kineto's traces since 1.8; NCCL's version is in them since 2.0.
-  workload.torch_at_least = header.nccl_version.empty() ? TorchVersion{1, 8} : TorchVersion{2, 0};
-  if (!header.nccl_version.empty()) {
-    workload.provenance.emplace_back("nccl", header.nccl_version);
-    workload.recorded_with.nccl = parse_nccl_version(header.nccl_version);
-  }
-  if (header.rank) workload.provenance.emplace_back("rank", std::to_string(*header.rank));
-  workload.recorded_with.ddp_hooks = records_.ddp_hooks();
-  workload.recorded_with.world_size =
-      header.world_size.value_or(records_.kernels().empty() ? 1 : 0);
-  const std::string world = header.world_size ? std::to_string(*header.world_size)
-                            : workload.recorded_with.several_ranks() ? "not known"
-                                                                     : "1 (assumed)";
-  result_.recognised.push_back(
-      records_.ddp_hooks() ? fmt::format("DDP hooks are in the recording, world size {}", world)
-                           : "no DDP hooks are in the recording");
-  if (world_of_group_)
-    result_.recognised.push_back(
-        fmt::format("distributedInfo does not state the world size: {} ranks are in the largest "
-                    "group that a collective names, so the job has at least as many",
-                    world));
-  else if (workload.recorded_with.several_ranks() && !header.world_size)
-    result_.warnings.push_back(fmt::format(
-        "how many ranks the job has is not known: the recording does not state it, and none of "
-        "{} NCCL kernels names the size of its group",
-        records_.kernels().size()));
-  if (records_.devices() > 1) {
-    result_.warnings.push_back(
-        fmt::format("activities on {} GPUs; a DDP rank uses one, so times may mix several",
-                    records_.devices()));
-  }
-  if (records_.step_source() == TraceRecords::StepSource::optimizer) {
-    result_.recognised.push_back(
-        "no ProfilerStep markers: a step goes from the end of Optimizer.step to the end of the "
-        "next");
-  } else if (records_.step_source() == TraceRecords::StepSource::whole) {
-    result_.warnings.push_back(
-        "neither ProfilerStep markers nor two optimizer steps: the whole trace is taken as one "
-        "step");
-  }
-  if (10 * records_.early() > static_cast<std::int64_t>(records_.activity_count())) {
-    result_.warnings.push_back(fmt::format(
-        "{} of {} GPU activities start before the host launched them: the two clocks do "
-        "not agree, or one of them jumped; times across host and GPU are off",
-        records_.early(), records_.activity_count()));
-  }
-  if (records_.unlaunched() > 0) {
-    result_.warnings.push_back(
-        fmt::format("{} of {} GPU activities have no recorded launch and were left out",
-                    records_.unlaunched(), records_.gpu_activities()));
-  }
 }
 
 void TraceImport::assign_parameters(const RecordedStep& step) {
@@ -494,71 +352,6 @@ void TraceImport::fill_variation(const RecordedStep& step,
                    .backward = busy(step.backward_start_ns, step.backward_end_ns),
                    .optimizer = busy(optimizer_ns, end_ns)};
   if (complete.size() > 1) workload.steps = complete;
-}
-
-/// Of one, that; else without the first.
-Duration mean_of(const std::vector<Duration>& waits) {
-  if (waits.size() == 1) return waits.front();
-  Duration sum;
-  for (std::size_t k = 1; k < waits.size(); ++k) sum += waits[k];
-  return Duration::picoseconds(sum.picoseconds() / static_cast<std::int64_t>(waits.size() - 1));
-}
-
-/// Of compacted windows: no profiler makes workers slower, so batches come as they were recorded.
-void TraceImport::keep_waits_for_data(const ChosenStep& chosen) {
-  constexpr double kNoticed = 0.01;  // of a step
-  Workload& workload = result_.workload;
-  Recorded recorded;
-  recorded.iteration = sample_of(records_, chosen.index, chosen.step).iteration;
-  if (!recorded.iteration) return;
-  recorded.steps = chosen.complete;
-  recorded.data_loading = workload.data_loading;
-  if (workload.recorded_with.accumulate == 1)
-    workload.data_loading->interval = supply_interval(recorded);
-  const Duration pause = *recorded.iteration - span(chosen.step.first_ns, chosen.step.last_ns);
-  const Duration waited =
-      std::clamp(workload.data_loading->median, Duration(), std::max(pause, Duration()));
-  if (waited < recorded.iteration->scaled(kNoticed) && !workload.data_loading->interval) return;
-  workload.iteration = Duration();
-  workload.iteration = waited - *stall(workload);
-}
-
-/// Over the whole trace: one step's says little.
-void TraceImport::fill_data_loading(const ChosenStep& chosen) {
-  if (records_.node_count(TraceRecords::Node::loading) == 0) return;
-  std::vector<Duration> waits;
-  for (const HostSpan& call :
-       records_.nodes(TraceRecords::Node::loading, std::numeric_limits<std::int64_t>::min(),
-                      std::numeric_limits<std::int64_t>::max()))
-    waits.push_back(span(call.start_ns, call.end_ns));
-  if (waits.empty()) return;
-  Workload& workload = result_.workload;
-  DataLoading loading{.median = quantile(waits, 0.5),
-                      .p90 = quantile(waits, 0.9),
-                      .mean = mean_of(waits),
-                      .count = static_cast<std::int64_t>(waits.size()),
-                      .processes = records_.loads_in_workers(),
-                      .interval = {}};
-  workload.data_loading = loading;
-  if (compacted())
-    keep_waits_for_data(chosen);
-  else if (workload.recorded_with.accumulate == 1)
-    workload.data_loading->interval = supply_interval(workload);
-  const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
-  std::string sentence = fmt::format(
-      "the trainer waited {} a batch for its DataLoader (mean of {}; median {}, 90th percentile "
-      "{})",
-      ms(loading.mean), loading.count, ms(loading.median), ms(loading.p90));
-  if (!loading.processes)
-    sentence += ", loading in its own thread (num_workers=0)";
-  else if (workload.data_loading->interval)
-    sentence += fmt::format(": workers gave one every {}, and the step waited for them",
-                            ms(*workload.data_loading->interval));
-  else if (!workload.iteration)
-    sentence += ": whether workers kept up is not known without the time between steps";
-  else
-    sentence += ": workers kept up; how much more they give is not known";
-  result_.recognised.push_back(std::move(sentence));
 }
 
 void TraceImport::fill_host(const RecordedStep& step, std::size_t index) {
