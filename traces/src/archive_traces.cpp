@@ -23,7 +23,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;  // ranks told one by one
+constexpr std::size_t kMostNamedRanks = 8;  // ranks told one by one
 
 using Members = std::vector<const ArchiveMember*>;
 
@@ -76,8 +76,8 @@ std::string ranks_without_trace(const Archive& archive, const Members& traces) {
       missing.push_back(rank);
     }
   }
-  const bool more = missing.size() > kMostNamed;
-  if (more) missing.resize(kMostNamed);
+  const bool more = missing.size() > kMostNamedRanks;
+  if (more) missing.resize(kMostNamedRanks);
   return fmt::format("{}{}", fmt::join(missing, ", "), more ? ", …" : "");
 }
 
