@@ -1,30 +1,14 @@
 #include "trace_records.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 
-#include "ddpsim/formats/quote.hpp"
 #include "other_recorders.hpp"
 #include "trace_limits.hpp"
 #include "trace_names.hpp"
 
 namespace ddpsim {
 namespace {
-
-// Above the thread of a packed activity.
-constexpr std::uint16_t kNccl = 0x8000;
-constexpr std::uint16_t kLongDuration = 0x4000;
-constexpr std::uint16_t kLongDelay = 0x2000;
-constexpr std::uint16_t kThread = 0x1fff;
-constexpr std::size_t kMostThreads = kThread;
-
-std::uint32_t short_duration(std::int64_t ns, bool& in_microseconds) {
-  in_microseconds = ns > std::int64_t{UINT32_MAX};
-  const std::int64_t value = in_microseconds ? ns / 1000 : ns;
-  return static_cast<std::uint32_t>(std::min(value, std::int64_t{UINT32_MAX}));
-}
 
 /// "AddmmBackward", "AddmmBackward0": how nodes show where evaluate_function does not.
 bool is_backward_operation(std::string_view name) {
@@ -94,52 +78,17 @@ void TraceRecords::note_name(std::string_view name) {
   }
 }
 
-/// Rows of GPUs, streams and spans have process numbers of their own; one process is labelled "CPU".
 void TraceRecords::note_process(const TraceEvent& event) {
   if (device_name_.empty())
     device_name_ = event.name == "process_labels" ? device_of_label(event.label)
                                                   : device_of_process(event.label);
   if (profiler_name_.empty()) profiler_name_ = profiler_of_process(event.label);
-  if (event.name != "process_labels" || event.label != "CPU") return;
-  if (cpu_process_.empty()) cpu_process_ = event.process;
-  if (cpu_process_ != event.process && several_processes_.empty())
-    several_processes_ = fmt::format("two processes ({} and {}) are labelled \"CPU\"",
-                                     in_quotes(cpu_process_), in_quotes(event.process));
-}
-
-/// A profiler records the operators of its own process.
-void TraceRecords::note_process_of(const TraceEvent& event) {
-  if (event.process.empty() || host_process_ == event.process) return;
-  if (host_process_.empty()) {
-    host_process_ = event.process;
-  } else if (several_processes_.empty()) {
-    several_processes_ = fmt::format("operators of two processes ({} and {}) are in it",
-                                     in_quotes(host_process_), in_quotes(event.process));
-  }
-}
-
-/// A step is marked once.
-void TraceRecords::note_repeated_step(const TraceEvent& event) {
-  if (!several_processes_.empty()) return;
-  for (const StepMarker& known : steps_)
-    if (known.name == event.name && known.span.start_ns != event.start_ns) {
-      several_processes_ = fmt::format("{} is in it twice", in_quotes(event.name));
-      return;
-    }
-}
-
-/// A rank of DDP all-reduces on one GPU.
-void TraceRecords::note_device_of(const Collective& kernel, const TraceEvent& event) {
-  if (kernel.operation != "allreduce" || !event.device) return;
-  if (!reducing_device_) reducing_device_ = event.device;
-  if (*reducing_device_ != *event.device && several_processes_.empty())
-    several_processes_ =
-        fmt::format("all-reduces run on GPUs {} and {}", *reducing_device_, *event.device);
+  processes_.note_label(event);
 }
 
 void TraceRecords::add_host_operation(const TraceEvent& event) {
   const std::string_view name = event.name;
-  if (event.kind == EventKind::cpu_op) note_process_of(event);
+  if (event.kind == EventKind::cpu_op) processes_.note_operator(event);
   host_operations_ += event.kind == EventKind::cpu_op ? 1 : 0;
   note_name(name.starts_with(kEvaluate) ? name.substr(kEvaluate.size()) : name);
   if (name.starts_with(kEvaluate)) {
@@ -147,7 +96,10 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
   } else if (name == kAccumulateGrad) {
     gradients_.push_back({pack_node(event), shapes_.index(event.dims, event.types)});
   } else if (name.starts_with(kStepMarker)) {
-    note_repeated_step(event);
+    if (processes_.found().empty() && std::ranges::any_of(steps_, [&](const StepMarker& known) {
+          return known.name == event.name && known.span.start_ns != event.start_ns;
+        }))
+      processes_.note_repeated_step(event);
     steps_.push_back(
         {std::string(name), {event.start_ns, event.end_ns(), thread_index(event.thread)}, 1});
     calling_threads_[steps_.back().span.thread] = true;
@@ -234,7 +186,7 @@ void TraceRecords::add_gpu_activity(const TraceEvent& event) {
   if (event.kind == EventKind::kernel && is_nccl_kernel(event.name)) {
     gpu.kernel = kernels_.size();
     kernels_.push_back(collective_of_kernel(event));
-    note_device_of(kernels_.back(), event);
+    processes_.note_reduction(kernels_.back(), event);
   }
   if (const auto launch = launches_.find(*event.correlation); launch != launches_.end()) {
     join(launch->second, gpu);
@@ -248,25 +200,9 @@ void TraceRecords::add_gpu_activity(const TraceEvent& event) {
 }
 
 void TraceRecords::join(const Launch& launch, const Orphan& gpu) {
-  const std::uint64_t launched = packed(launch.start_ns);
-  bool long_duration = false;
-  const std::int64_t delay_ns = gpu.start_ns - launch.start_ns;  // both lie within 39 hours
-  const bool long_delay = delay_ns > INT32_MAX || delay_ns < INT32_MIN;
-  const std::int64_t delay = long_delay ? delay_ns / 1000 : delay_ns;
-  if (delay > INT32_MAX || delay < INT32_MIN) {
-    throw TraceLimit("a GPU activity starts more than 35 minutes away from its launch");
-  }
+  activities_.push_back(pack_activity(launch, gpu));
   constexpr std::int64_t kClockError_ns = 1000;  // timestamps may be whole microseconds
-  if (delay_ns < -kClockError_ns) ++early_;
-  PackedActivity record{};
-  record.launch_low = static_cast<std::uint32_t>(launched);
-  record.launch_high = static_cast<std::uint16_t>(launched >> 32);
-  record.delay = static_cast<std::int32_t>(delay);
-  record.duration = short_duration(gpu.duration_ns, long_duration);
-  record.thread_and_flags = static_cast<std::uint16_t>(launch.thread | (gpu.kernel ? kNccl : 0) |
-                                                       (long_duration ? kLongDuration : 0) |
-                                                       (long_delay ? kLongDelay : 0));
-  activities_.push_back(record);
+  if (gpu.start_ns - launch.start_ns < -kClockError_ns) ++early_;
   if (gpu.kernel) {
     kernels_[*gpu.kernel].launch_ns = launch.start_ns;
     kernels_[*gpu.kernel].thread = launch.thread;
@@ -320,87 +256,6 @@ void TraceRecords::finish() {
   divide_steps();
 }
 
-Activity TraceRecords::activity(std::size_t index) const {
-  const PackedActivity& record = activities_[index];
-  const auto in_ns = [&](std::uint16_t flag, std::int64_t value) {
-    return (record.thread_and_flags & flag) != 0 ? value * 1000 : value;
-  };
-  Activity result;
-  result.launch_ns = unpacked(record.launch_low, record.launch_high);
-  result.start_ns = result.launch_ns + in_ns(kLongDelay, record.delay);
-  result.end_ns = result.start_ns + in_ns(kLongDuration, record.duration);
-  result.thread = record.thread_and_flags & kThread;
-  result.nccl = (record.thread_and_flags & kNccl) != 0;
-  return result;
-}
-
-template <typename Visit>
-auto TraceRecords::visit(Node kind, Visit visit_list) const {
-  switch (kind) {
-    case Node::gradient:
-      return visit_list(gradients_);
-    case Node::gradient_with_hooks:
-      return visit_list(gradients_with_hooks_);
-    case Node::compiled:
-      return visit_list(compiled_);
-    case Node::held:
-      return visit_list(held_);
-    case Node::loading:
-      return visit_list(loading_);
-    case Node::any:
-      break;
-  }
-  return visit_list(any_);
-}
-
-std::vector<HostSpan> TraceRecords::nodes(Node kind, std::int64_t from_ns,
-                                          std::int64_t to_ns) const {
-  return visit(kind, [&](const auto& list) {
-    const auto start_of = [&](const PackedNode& node) {
-      return unpacked(node.start_low, node.start_high);
-    };
-    auto at = std::partition_point(
-        list.begin(), list.end(), [&](const PackedNode& node) { return start_of(node) < from_ns; });
-    std::vector<HostSpan> found;
-    for (; at != list.end() && start_of(*at) < to_ns; ++at) found.push_back(unpack_node(*at));
-    return found;
-  });
-}
-
-std::vector<InputOperator> TraceRecords::input_operators(std::int64_t from_ns,
-                                                         std::int64_t to_ns) const {
-  const std::vector<HostSpan> loading = nodes(Node::loading, from_ns, to_ns);
-  std::vector<InputOperator> found;
-  for (auto one = std::ranges::lower_bound(inputs_, from_ns, {}, &InputOperator::start_ns);
-       one != inputs_.end() && one->start_ns < to_ns; ++one)
-    if (std::ranges::none_of(loading, [&](const HostSpan& call) {
-          return call.start_ns <= one->start_ns && one->start_ns < call.end_ns;
-        }))
-      found.push_back(*one);
-  return found;
-}
-
-std::size_t TraceRecords::first_launched_at(std::int64_t time_ns) const {
-  const auto launch_of = [&](const PackedActivity& record) {
-    return unpacked(record.launch_low, record.launch_high);
-  };
-  const auto at = std::partition_point(
-      activities_.begin(), activities_.end(),
-      [&](const PackedActivity& record) { return launch_of(record) < time_ns; });
-  return static_cast<std::size_t>(at - activities_.begin());
-}
-
-std::vector<Activity> TraceRecords::launched_within(const HostSpan& span) const {
-  std::vector<Activity> found;
-  const std::size_t end = first_launched_at(span.end_ns);
-  for (std::size_t i = first_launched_at(span.start_ns); i < end; ++i) found.push_back(activity(i));
-  return found;
-}
-
-std::size_t TraceRecords::node_count(Node kind) const {
-  return visit(kind, [](const auto& list) { return list.size(); });
-}
-
 std::optional<std::int64_t> TraceRecords::first_device() const {
   if (devices_.empty()) return std::nullopt;
   return devices_.front();
@@ -412,54 +267,13 @@ std::uint16_t TraceRecords::thread_index(std::string_view written) {
   const auto found = std::find(threads_.begin(), threads_.end(), written);
   const auto index = static_cast<std::size_t>(found - threads_.begin());
   if (found == threads_.end()) {
-    if (threads_.size() == kMostThreads) throw TraceLimit("more than 8191 host threads");
+    if (threads_.size() == kThreadBits) throw TraceLimit("more than 8191 host threads");
     threads_.emplace_back(written);
     autograd_threads_.push_back(false);
     calling_threads_.push_back(false);
   }
   last_thread_ = static_cast<std::uint16_t>(index);
   return last_thread_;
-}
-
-std::uint64_t TraceRecords::packed(std::int64_t time_ns) {
-  constexpr std::int64_t kHalfRange = std::int64_t{1} << 47;
-  if (!origin_ns_) origin_ns_ = time_ns;
-  std::int64_t offset = 0;
-  if (__builtin_sub_overflow(time_ns, *origin_ns_, &offset) || offset >= kHalfRange ||
-      offset < -kHalfRange) {
-    throw TraceLimit("its timestamps lie more than 39 hours apart");
-  }
-  return static_cast<std::uint64_t>(offset + kHalfRange);
-}
-
-std::int64_t TraceRecords::unpacked(std::uint32_t low, std::uint16_t high) const {
-  constexpr std::int64_t kHalfRange = std::int64_t{1} << 47;
-  return *origin_ns_ + (static_cast<std::int64_t>(high) << 32 | low) - kHalfRange;
-}
-
-TraceRecords::PackedNode TraceRecords::pack_node(const TraceEvent& event) {
-  const std::uint64_t start = packed(event.start_ns);
-  bool in_microseconds = false;
-  PackedNode node{};
-  node.start_low = static_cast<std::uint32_t>(start);
-  node.start_high = static_cast<std::uint16_t>(start >> 32);
-  node.duration = short_duration(event.duration_ns, in_microseconds);
-  node.thread = thread_index(event.thread);
-  if (in_microseconds) node.thread |= kNodeInMicroseconds;
-  return node;
-}
-
-HostSpan TraceRecords::unpack_node(const PackedNode& node) const {
-  const std::int64_t start = unpacked(node.start_low, node.start_high);
-  const std::int64_t unit = (node.thread & kNodeInMicroseconds) != 0 ? 1000 : 1;
-  return {start, start + unit * std::int64_t{node.duration},
-          static_cast<std::uint16_t>(node.thread & ~kNodeInMicroseconds)};
-}
-
-HostSpan TraceRecords::unpack_node(const PackedGradient& node) const {
-  HostSpan span = unpack_node(static_cast<const PackedNode&>(node));
-  span.shape = node.shape;
-  return span;
 }
 
 }  // namespace ddpsim

@@ -20,6 +20,7 @@
 #include "recorded_collective.hpp"
 #include "recorded_tensor.hpp"
 #include "scheme_names.hpp"
+#include "several_processes.hpp"
 #include "trace_event.hpp"
 
 namespace ddpsim {
@@ -107,7 +108,7 @@ class TraceRecords {
   std::int64_t devices() const { return static_cast<std::int64_t>(devices_.size()); }
   std::optional<std::int64_t> first_device() const;
   /// What shows that the trace holds several processes, in words; empty where nothing does.
-  const std::string& several_processes() const { return several_processes_; }
+  const std::string& several_processes() const { return processes_.found(); }
   /// Device and profiler that rows or categories name, where they are not PyTorch's on an NVIDIA or AMD GPU; else empty.
   std::string_view device_name() const { return device_name_; }
   std::string_view profiler_name() const { return profiler_name_; }
@@ -128,6 +129,7 @@ class TraceRecords {
     std::uint16_t launch_high;
     std::uint16_t thread_and_flags;
   };
+  static constexpr std::uint16_t kThreadBits = 0x1fff;  ///< those above are flags
   static constexpr std::uint16_t kNodeInMicroseconds = 0x8000;
   /// 12 bytes. The top bit of `thread` says that the duration is in microseconds.
   struct PackedNode {
@@ -152,9 +154,6 @@ class TraceRecords {
 
   void note_name(std::string_view name);
   void note_process(const TraceEvent& event);
-  void note_process_of(const TraceEvent& event);
-  void note_repeated_step(const TraceEvent& event);
-  void note_device_of(const Collective& kernel, const TraceEvent& event);
   void add_host_operation(const TraceEvent& event);
   void note_held(const TraceEvent& event);
   void add_launch(const TraceEvent& event);
@@ -163,6 +162,7 @@ class TraceRecords {
   std::uint16_t thread_index(std::string_view written);
   std::uint64_t packed(std::int64_t time_ns);
   std::int64_t unpacked(std::uint32_t low, std::uint16_t high) const;
+  PackedActivity pack_activity(const Launch& launch, const Orphan& gpu);
   PackedNode pack_node(const TraceEvent& event);
   HostSpan unpack_node(const PackedNode& node) const;
   HostSpan unpack_node(const PackedGradient& node) const;
@@ -212,10 +212,7 @@ class TraceRecords {
   bool evaluate_seen_ = false;
   bool graph_launched_ = false;
   bool ddp_hooks_ = false;
-  std::string several_processes_;
-  std::string host_process_;  ///< "pid" of the first operator
-  std::string cpu_process_;   ///< … and of the first process labelled "CPU"
-  std::optional<std::int64_t> reducing_device_;
+  SeveralProcesses processes_;
   std::string_view device_name_, profiler_name_;  ///< literals
 };
 
