@@ -37,6 +37,7 @@ class WorkloadReader {
  private:
   void check_schema(const Cursor& root) const;
   static SampleWork read_sample(const Cursor& cursor);
+  void read_what_ran(const Object& object);
   void read_parameters(const Cursor& list);
   void refuse_a_name_twice(std::span<const Cursor> entries) const;
   void refuse_frozen_gradients(const Cursor& backward, const Recorded& recorded) const;
@@ -63,6 +64,27 @@ SampleWork WorkloadReader::read_sample(const Cursor& cursor) {
   if (const auto part = object.optional("convolution_flops"))
     sample.convolution_flops = part->number(0, sample.flops);
   return sample;
+}
+
+/// What ran, where, on how many samples, by the fields that say it themselves.
+void WorkloadReader::read_what_ran(const Object& object) {
+  if (const auto name = object.optional("name")) workload_.name = name->string();
+  if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
+  if (const auto precision = object.optional("precision"))
+    workload_.precision = precision->string();
+  if (const auto batch = object.optional("batch_per_gpu")) {
+    workload_.batch_per_gpu = batch->integer(1, 1'000'000'000);
+  }
+  if (const auto samples = object.optional("samples_per_step")) {
+    workload_.samples_per_step = samples->number(0, 1e15);
+  }
+  if (const auto sample = object.optional("sample")) workload_.sample = read_sample(*sample);
+  if (const auto torch = object.optional("torch")) workload_.torch = torch->string();
+  if (const auto least = object.optional("torch_at_least")) {
+    workload_.torch_at_least = parse_torch_version(least->string());
+    if (!workload_.torch_at_least)
+      least->fail(fmt::format("{} is not a version such as \"2.4\"", in_quotes(least->string())));
+  }
 }
 
 Workload WorkloadReader::read(const Cursor& root) {
@@ -93,23 +115,7 @@ Workload WorkloadReader::read(const Cursor& root) {
                                      "data_loading",
                                      "threads",
                                      "earlier_micro_batches"});
-  if (const auto name = object.optional("name")) workload_.name = name->string();
-  if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
-  if (const auto precision = object.optional("precision"))
-    workload_.precision = precision->string();
-  if (const auto batch = object.optional("batch_per_gpu")) {
-    workload_.batch_per_gpu = batch->integer(1, 1'000'000'000);
-  }
-  if (const auto samples = object.optional("samples_per_step")) {
-    workload_.samples_per_step = samples->number(0, 1e15);
-  }
-  if (const auto sample = object.optional("sample")) workload_.sample = read_sample(*sample);
-  if (const auto torch = object.optional("torch")) workload_.torch = torch->string();
-  if (const auto least = object.optional("torch_at_least")) {
-    workload_.torch_at_least = parse_torch_version(least->string());
-    if (!workload_.torch_at_least)
-      least->fail(fmt::format("{} is not a version such as \"2.4\"", in_quotes(least->string())));
-  }
+  read_what_ran(object);
   if (const auto order = object.optional("parameter_order")) {
     workload_.parameter_order = order->choice({"definition", "assumed"}) == "assumed"
                                     ? ParameterOrder::assumed
