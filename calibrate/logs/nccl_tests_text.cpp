@@ -92,6 +92,7 @@ class Scanner {
   bool take_device(const Words& words, std::string_view line);
   bool take_columns(const Words& words);
   bool take_row(const Words& words);
+  void begin_table_without_header();
   void note_program(const Words& words);
   void note_settings(const Words& words);
   void note_end(const Words& words);
@@ -312,12 +313,18 @@ bool Scanner::take_columns(const Words& words) {
   return true;
 }
 
-bool Scanner::take_row(const Words& words) {
+/// Where a row's size and type stand; absent where the line is no row.
+struct RowStart {
+  std::int64_t size = 0;
+  std::size_t type = 0;  ///< which of the words
+};
+
+std::optional<RowStart> start_of_row(const Words& words) {
   std::size_t type = 2;
   while (type < words.size() &&
          !(is_type(words[type]) && parse_number<std::int64_t>(words[type - 1])))
     ++type;
-  if (type >= words.size()) return false;
+  if (type >= words.size()) return std::nullopt;
   // "[1,0]<stdout>:1048576": a prefix may stick to the size.
   std::string_view first = words[type - 2];
   if (const std::size_t digits = first.find_last_not_of("0123456789");
@@ -326,32 +333,13 @@ bool Scanner::take_row(const Words& words) {
     first.remove_prefix(digits + 1);
   }
   const auto size = parse_number<std::int64_t>(first);
-  if (!size) return false;
-  if (++rows_ > kMostRows) refuse_more_than(kMostRows, "rows");
-  const bool other =
-      run().program.empty() ? program_ != "all_reduce_perf" : program_ != run().program;
-  // Its header is missing.
-  if (!program_.empty() && (other || !pending_.empty()) && !run().rows.empty()) add_run();
-  if (!several_programs_ && run().program.empty()) run().program = program_;
-  program_ = {};
-  several_programs_ = false;
-  RawRow row;
-  row.place = place();
-  row.size = *size;
-  row.type = words[type];
-  std::size_t next = type + 1;
-  if (next < words.size() && is_redop(words[next])) row.redop = words[next++];
-  // Without a header the root shows by the count: each direction has four figures, or eight.
-  const bool has_root = columns_.empty() ? next < words.size() && (words[next] == "-1" ||
-                                                                   (words.size() - next) % 2 == 1)
-                                         : columns_.front() == "root";
-  if (has_root) row.root = integer_at(words, next++);
-  std::vector<std::string> columns = columns_;
-  if (columns.empty()) {
-    columns = {"time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"};
-  } else if (has_root) {
-    columns.erase(columns.begin());
-  }
+  if (!size) return std::nullopt;
+  return RowStart{*size, type};
+}
+
+/// Takes the figures of `columns` from `next` on; returns how many there are.
+std::size_t take_figures(const Words& words, std::size_t next,
+                         const std::vector<std::string>& columns, RawRow& row) {
   std::size_t times = 0;  // columns of them: out of place, then in place, also where one is "N/A"
   std::size_t figures = 0;
   for (std::size_t c = 0; c < columns.size() && next < words.size(); ++c, ++next) {
@@ -371,6 +359,42 @@ bool Scanner::take_row(const Words& words) {
       (in_place ? row.wrong_in_place : row.wrong) = figure->value;
     }
   }
+  return figures;
+}
+
+/// The run that the next row belongs to, which begins here where its header is missing.
+void Scanner::begin_table_without_header() {
+  const bool other =
+      run().program.empty() ? program_ != "all_reduce_perf" : program_ != run().program;
+  if (!program_.empty() && (other || !pending_.empty()) && !run().rows.empty()) add_run();
+  if (!several_programs_ && run().program.empty()) run().program = program_;
+  program_ = {};
+  several_programs_ = false;
+}
+
+bool Scanner::take_row(const Words& words) {
+  const std::optional<RowStart> start = start_of_row(words);
+  if (!start) return false;
+  if (++rows_ > kMostRows) refuse_more_than(kMostRows, "rows");
+  begin_table_without_header();
+  RawRow row;
+  row.place = place();
+  row.size = start->size;
+  row.type = words[start->type];
+  std::size_t next = start->type + 1;
+  if (next < words.size() && is_redop(words[next])) row.redop = words[next++];
+  // Without a header the root shows by the count: each direction has four figures, or eight.
+  const bool has_root = columns_.empty() ? next < words.size() && (words[next] == "-1" ||
+                                                                   (words.size() - next) % 2 == 1)
+                                         : columns_.front() == "root";
+  if (has_root) row.root = integer_at(words, next++);
+  std::vector<std::string> columns = columns_;
+  if (columns.empty()) {
+    columns = {"time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"};
+  } else if (has_root) {
+    columns.erase(columns.begin());
+  }
+  const std::size_t figures = take_figures(words, next, columns, row);
   if (!row.time_us || !row.algbw_gbps) {
     say_cut(line_);
     return true;
