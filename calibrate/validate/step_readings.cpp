@@ -113,47 +113,43 @@ StepKey* StepReadings::key(std::string_view name, const StepTimeName& meaning, b
   return &key;
 }
 
-void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
-                       std::string_view shown) {
-  if (!value.problem.empty()) {
-    if (key.problem.empty()) {
-      key.problem = value.problem;
-      key.problem_line = line;
-    }
-    return;
-  }
-  if (key.meaning.doubt && !key.asked) {
-    if (key.problem.empty()) {
-      key.problem = "it may be of one step, or of all of them together";
-      key.problem_line = line;
-    }
-    return;
-  }
-  too_many = too_many || steps_ == kMostSteps;
-  if (too_many) return;
+/// Seconds, or items a second where the key counts them; NaN without a unit. Absent where the number counts steps. A unit other
+/// than the one stated is noted.
+std::optional<double> StepReadings::take_seconds(StepKey& key, const StepValue& value) const {
   const std::optional<StepTimeUnit> asked = key.asked ? asked_.unit : std::nullopt;
-  double seconds = kNoUnit;
   if (value.suffix == Suffix::time || value.suffix == Suffix::time_per_step) {
-    seconds = value.number * value.unit_s / key.meaning.count;
     const bool named =
         asked ? asked->kind == StepTimeUnit::Kind::time && !differs(asked->unit_s, value.unit_s)
               : !key.meaning.unit_s ||
                     (!key.meaning.rate && !differs(*key.meaning.unit_s, value.unit_s));
     if (!named && key.own_units++ == 0) key.first_own_s = value.unit_s;
-  } else if (value.suffix == Suffix::steps_per_time) {
-    seconds = value.unit_s / value.number;
-  } else if (value.suffix == Suffix::items_per_time) {
-    seconds = asked ? stated_seconds(*asked, value.number / value.unit_s)
-                    : value.number / value.unit_s / key.meaning.count;
-  } else if (asked) {
-    seconds = stated_seconds(*asked, value.number);
-  } else if (key.meaning.of == Of::items) {
-    seconds = value.number / *key.meaning.unit_s / key.meaning.count;
-  } else {
-    seconds = named_seconds(key.meaning, value.number);
-    // "step: 10" counts steps.
-    if (key.meaning.of == Of::step_word) return;
+    return value.number * value.unit_s / key.meaning.count;
   }
+  if (value.suffix == Suffix::steps_per_time) return value.unit_s / value.number;
+  if (value.suffix == Suffix::items_per_time)
+    return asked ? stated_seconds(*asked, value.number / value.unit_s)
+                 : value.number / value.unit_s / key.meaning.count;
+  if (asked) return stated_seconds(*asked, value.number);
+  if (key.meaning.of == Of::items) return value.number / *key.meaning.unit_s / key.meaning.count;
+  if (key.meaning.of == Of::step_word) return std::nullopt;  // "step: 10"
+  return named_seconds(key.meaning, value.number);
+}
+
+void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
+                       std::string_view shown) {
+  const bool doubted = key.meaning.doubt && !key.asked;
+  if (!value.problem.empty() || doubted) {
+    if (!key.problem.empty()) return;
+    key.problem = !value.problem.empty() ? value.problem
+                                         : "it may be of one step, or of all of them together";
+    key.problem_line = line;
+    return;
+  }
+  too_many = too_many || steps_ == kMostSteps;
+  if (too_many) return;
+  const std::optional<double> read = take_seconds(key, value);
+  if (!read) return;
+  const double seconds = *read;
   if (seconds != seconds && key.without_unit_text.empty()) {
     key.without_unit = line;
     key.without_unit_text = shown;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,6 +98,8 @@ class StepReadings {
   void settle();
 
  private:
+  std::optional<double> take_seconds(StepKey& key, const StepValue& value) const;
+
   const StepTimesAsked& asked_;
   std::string asked_key_;  ///< in small letters
   std::size_t steps_ = 0;
