@@ -197,6 +197,57 @@ CapValidation validate_caps(const Figures& predicted, const Figures& measured) {
   return result;
 }
 
+void require_same_job(const Figures& predicted, const Figures& measured) {
+  if (predicted.ranks && measured.ranks && *predicted.ranks != *measured.ranks) {
+    throw InputError({measured.source, "",
+                      fmt::format("is of {} ranks, {} of {}", *measured.ranks, predicted.source,
+                                  *predicted.ranks),
+                      "Predict for the same number: --nodes, --gpus-per-node"});
+  }
+  if (predicted.nodes && measured.nodes && *predicted.nodes != *measured.nodes) {
+    throw InputError({measured.source, "",
+                      fmt::format("is of {}, {} of {}", nodes_of(measured), predicted.source,
+                                  nodes_of(predicted)),
+                      "Predict for the same: --nodes, --gpus-per-node"});
+  }
+}
+
+/// A row for each pair; what was measured as 0 has no error in percent.
+void compare_times(const std::vector<Pair>& pairs, Validation& validation) {
+  for (const Pair& pair : pairs) {
+    if (!(pair.measured.us > 0)) {
+      // Nothing against nothing is right.
+      if (pair.predicted.us != 0) {
+        validation.notes.push_back(
+            fmt::format("{} was measured as 0 and is left out (predicted: {:.6g} us)",
+                        pair.measured.name, pair.predicted.us));
+      }
+      continue;
+    }
+    ValidationRow row;
+    row.name = pair.measured.name;
+    row.measured = pair.measured.us;
+    row.predicted = pair.predicted.us;
+    row.error_percent = 100 * (row.predicted - row.measured) / row.measured;
+    if (pair.predicted.low_us && pair.predicted.high_us) {
+      row.within_interval =
+          row.measured >= *pair.predicted.low_us && row.measured <= *pair.predicted.high_us;
+    }
+    validation.rows.push_back(std::move(row));
+  }
+}
+
+void compare_caps(const Figures& predicted, const Figures& measured, Validation& validation) {
+  validation.caps = validate_caps(predicted, measured);
+  const std::size_t compared = static_cast<std::size_t>(
+      std::count_if(measured.caps.begin(), measured.caps.end(),
+                    [&](const CapFigure& cap) { return find(predicted.caps, cap) != nullptr; }));
+  if (compared < measured.caps.size()) {
+    validation.notes.push_back(fmt::format("{} of {} measured caps are not on the curve",
+                                           measured.caps.size() - compared, measured.caps.size()));
+  }
+}
+
 void summarise(Validation& validation) {
   std::vector<double> errors;
   for (const ValidationRow& row : validation.rows) {
@@ -218,18 +269,7 @@ void summarise(Validation& validation) {
 
 Validation validate(const Figures& predicted, const Figures& measured,
                     const std::vector<std::string>& only) {
-  if (predicted.ranks && measured.ranks && *predicted.ranks != *measured.ranks) {
-    throw InputError({measured.source, "",
-                      fmt::format("is of {} ranks, {} of {}", *measured.ranks, predicted.source,
-                                  *predicted.ranks),
-                      "Predict for the same number: --nodes, --gpus-per-node"});
-  }
-  if (predicted.nodes && measured.nodes && *predicted.nodes != *measured.nodes) {
-    throw InputError({measured.source, "",
-                      fmt::format("is of {}, {} of {}", nodes_of(measured), predicted.source,
-                                  nodes_of(predicted)),
-                      "Predict for the same: --nodes, --gpus-per-node"});
-  }
+  require_same_job(predicted, measured);
   std::vector<Pair> pairs = pairs_of(predicted, measured);
   std::erase_if(pairs, [&](const Pair& pair) { return !is_wanted(pair.measured.name, only); });
   if (pairs.empty()) nothing_in_common(predicted, measured, only);
@@ -250,27 +290,7 @@ Validation validate(const Figures& predicted, const Figures& measured,
   }
   if (const std::string note = no_iteration(predicted, measured); only.empty() && !note.empty())
     validation.notes.push_back(note);
-  for (const Pair& pair : pairs) {
-    if (!(pair.measured.us > 0)) {
-      // Nothing against nothing is right; anything else has no error in percent.
-      if (pair.predicted.us != 0) {
-        validation.notes.push_back(
-            fmt::format("{} was measured as 0 and is left out (predicted: {:.6g} us)",
-                        pair.measured.name, pair.predicted.us));
-      }
-      continue;
-    }
-    ValidationRow row;
-    row.name = pair.measured.name;
-    row.measured = pair.measured.us;
-    row.predicted = pair.predicted.us;
-    row.error_percent = 100 * (row.predicted - row.measured) / row.measured;
-    if (pair.predicted.low_us && pair.predicted.high_us) {
-      row.within_interval =
-          row.measured >= *pair.predicted.low_us && row.measured <= *pair.predicted.high_us;
-    }
-    validation.rows.push_back(std::move(row));
-  }
+  compare_times(pairs, validation);
   if (validation.rows.empty()) nothing_in_common(predicted, measured, only);
   if (only.empty())
     for (const std::string& note :
@@ -279,17 +299,8 @@ Validation validate(const Figures& predicted, const Figures& measured,
   summarise(validation);
   validation.own_calibration =
       !measured.digest.empty() && std::ranges::count(predicted.calibrated_by, measured.digest) > 0;
-  if (!predicted.caps.empty() && !measured.caps.empty()) {
-    validation.caps = validate_caps(predicted, measured);
-    const std::size_t compared = static_cast<std::size_t>(
-        std::count_if(measured.caps.begin(), measured.caps.end(),
-                      [&](const CapFigure& cap) { return find(predicted.caps, cap) != nullptr; }));
-    if (compared < measured.caps.size()) {
-      validation.notes.push_back(fmt::format("{} of {} measured caps are not on the curve",
-                                             measured.caps.size() - compared,
-                                             measured.caps.size()));
-    }
-  }
+  if (!predicted.caps.empty() && !measured.caps.empty())
+    compare_caps(predicted, measured, validation);
   return validation;
 }
 
