@@ -15,7 +15,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
-#include "step_lines.hpp"
+#include "lines_of_key.hpp"
 #include "step_series.hpp"
 
 namespace ddpsim {
