@@ -1,0 +1,40 @@
+// What must hold of a key before its numbers are taken for step times.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "step_choice.hpp"
+
+namespace ddpsim {
+
+/// Each check throws InputError where it does not hold.
+class KeyChecks {
+ public:
+  explicit KeyChecks(const StepChoice& choice) : choice_(choice) {}
+
+  /// That its numbers are understood, and have a unit. Returns what to warn of, if anything.
+  std::optional<std::string> require_understood(const StepKey& key) const;
+  void require_unit(const StepKey& key) const;
+  void require_no_clock(const StepKey& key) const;
+  /// That they are of steps, and neither of micro-batches nor a clock.
+  void require_steps(const StepKey& key) const;
+  [[noreturn]] void fail_cut_off() const;
+
+  // What messages about keys have in common.
+  [[noreturn]] void fail(const std::string& place, std::string message, std::string hint) const;
+  [[noreturn]] void fail(std::uint32_t line, std::string message, std::string hint) const;
+  /// As it is typed: FILE:KEY, in quotes where a shell needs them.
+  std::string typed(const StepKey& key, std::string_view unit = "") const;
+  std::string typed(std::string_view name, std::string_view unit) const;
+  const char* noun() const;
+  std::string names_of(const std::vector<const StepKey*>& keys) const;
+
+ private:
+  const StepChoice& choice_;
+};
+
+}  // namespace ddpsim

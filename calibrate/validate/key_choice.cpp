@@ -1,0 +1,187 @@
+#include "key_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "key_checks.hpp"
+#include "key_kinds.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Of = StepTimeName::Of;
+using Scope = StepTimeName::Scope;
+
+/// Keys whose medians lie within this factor are of the same steps.
+constexpr double kAgree = 1.25;
+
+/// The unit to propose for a key that states none.
+const char* likely_unit(std::string_view name) {
+  if (name.ends_with("it/s")) return "";
+  return name.ends_with("per_second") || name.ends_with("per_sec") ? "it/s" : "ms";
+}
+
+class KeyChooser {
+ public:
+  explicit KeyChooser(const StepChoice& choice)
+      : choice_(choice), found_(choice.found), checks_(choice) {}
+
+  const StepKey& asked_key() const {
+    std::vector<const StepKey*> keys;
+    std::vector<std::string> known = choice_.columns;
+    for (const StepKey& key : found_.keys) {
+      if (key.asked && (!key.readings.empty() || !key.problem.empty() || keys.empty()))
+        keys.push_back(&key);
+      if (choice_.form != StepForm::table) known.push_back(key.name);
+    }
+    if (choice_.form != StepForm::table)
+      known.insert(known.end(), found_.near.begin(), found_.near.end());
+    if (keys.empty())
+      checks_.fail(
+          "", fmt::format("there is no {} {}", checks_.noun(), in_quotes(choice_.asked.key)),
+          did_you_mean_or_known(
+              choice_.asked.key, known,
+              choice_.form == StepForm::table ? "Its columns" : "Its keys of times and rates"));
+    if (keys.size() > 1)
+      std::erase_if(
+          keys, [](const StepKey* key) { return key->readings.empty() && key->problem.empty(); });
+    const auto exact =
+        std::ranges::find(keys, choice_.asked.key, [](const StepKey* key) { return key->name; });
+    if (exact != keys.end()) return **exact;
+    if (keys.size() > 1) ask(keys);
+    return *keys.front();
+  }
+
+  const StepKey& found_key() {
+    std::vector<const StepKey*> usable;
+    for (const StepKey& key : found_.keys)
+      if (is_time(key) && has_unit(key) && !grows(key)) usable.push_back(&key);
+    if (usable.empty()) return other_key();
+    leave_out_inner_bars(usable);
+    std::ranges::stable_sort(usable, {}, [](const StepKey* key) { return level_of(*key); });
+    const int best = level_of(*usable.front());
+    // A plainer key whose numbers are not understood is not passed over.
+    for (const StepKey& key : found_.keys)
+      if (is_time(key) && key.readings.empty() && !key.problem.empty() &&
+          level_of(key) <= std::min(best, 1))
+        return key;
+    const double median = median_of_readings(*usable.front());
+    std::vector<const StepKey*> rivals;
+    bool agree = true;
+    for (const StepKey* key : usable) {
+      if (level_of(*key) > std::max(best, 1) || (best < 3 && is_of_run(*key))) continue;
+      rivals.push_back(key);
+      const double other = median_of_readings(*key);
+      agree = agree && other <= kAgree * median && median <= kAgree * other;
+    }
+    if (!agree && rivals.size() > 1) ask(rivals);
+    return *usable.front();
+  }
+
+ private:
+  /// The first name that looks like a step's time, with a unit where neither it nor its numbers state one.
+  std::string typed_near() const {
+    const std::string& name = found_.near.front();
+    if (std::ranges::find(found_.near_with_unit, name) != found_.near_with_unit.end())
+      return checks_.typed(name, "");
+    const std::string_view unit = likely_unit(name);
+    if (unit == "it/s" || unit.empty()) return checks_.typed(name, unit);
+    if (step_time_name(name).unit_s) return checks_.typed(name, "");
+    return checks_.typed(name, unit) + ", where ms is an example of its unit";
+  }
+
+  [[noreturn]] void ask(const std::vector<const StepKey*>& keys) const {
+    checks_.fail("",
+                 fmt::format("{} {}s are of step times: {}", keys.size(), checks_.noun(),
+                             checks_.names_of(keys)),
+                 fmt::format("Say which: {}", checks_.typed(*keys.front())));
+  }
+
+  /// Of bars without a heading the one that goes on after another began and ended is the training's; the others, an
+  /// evaluation's, begin anew.
+  static void leave_out_inner_bars(std::vector<const StepKey*>& usable) {
+    const auto is_outer = [](const StepKey* key) {
+      return key->of_bar && key->parts > 1 && !key->begins_anew;
+    };
+    if (std::ranges::count_if(usable, is_outer) != 1) return;
+    std::erase_if(usable, [&](const StepKey* key) {
+      return key->of_bar && !is_outer(key) && key->name.find(" of ") != std::string::npos;
+    });
+  }
+
+  /// Where no key is a step's time with its unit: why, or what a step's samples make of a rate.
+  const StepKey& other_key() {
+    for (const StepKey& key : found_.keys)
+      if (is_time(key)) checks_.require_no_clock(key);
+    for (const StepKey& key : found_.keys)
+      if (is_time(key) && grows(key) && has_unit(key))
+        checks_.fail(
+            key.readings.front().line,
+            fmt::format("{} grows from line to line: it is no step's time, but the time since the "
+                        "beginning",
+                        in_quotes(key.name)),
+            fmt::format("If it is a step's time all the same: {}", checks_.typed(key)));
+    const StepKey* rate = rate_key();
+    for (const StepKey& key : found_.keys)
+      if (is_time(key) && !key.problem.empty() && key.readings.empty()) return key;
+    if (rate != nullptr && choice_.asked.samples_per_gpu) return *rate;
+    for (const StepKey& key : found_.keys)
+      if (is_time(key) && !key.readings.empty()) checks_.require_unit(key);
+    if (rate != nullptr) return *rate;
+    if (found_.cut_off) checks_.fail_cut_off();
+    for (const StepKey& key : found_.keys)
+      if (is_time(key) &&
+          (key.without_number > 0 || key.of_evaluation > 0 || choice_.form == StepForm::table))
+        checks_.require_understood(key);
+    if (choice_.form == StepForm::table)
+      checks_.fail("",
+                   fmt::format("no column is named as step times are; there are {}",
+                               legible(fmt::format("{}", fmt::join(choice_.columns, ", ")), 200)),
+                   found_.near.empty()
+                       ? std::string("Say which, with its unit, as FILE:COLUMN=UNIT")
+                       : "Say which: " + typed_near());
+    if (!found_.near.empty())
+      checks_.fail("", kNoStepTime,
+                   fmt::format("{} may be of something else; if it is the step's time, say so: {}",
+                               in_quotes(found_.near.front()), typed_near()));
+    checks_.fail(
+        "", kNoStepTime,
+        "Expected a column or key of step times with its unit, such as step_time_ms, or lines "
+        "such as \"step_time=0.123 s\", \"123.4 ms/step\", \"5.67it/s\"; or a "
+        "trainer_state.json");
+  }
+
+  /// Samples before tokens, single readings before means, those of each GPU before others.
+  const StepKey* rate_key() const {
+    std::vector<const StepKey*> rates;
+    for (const StepKey& key : found_.keys)
+      if (key.meaning.of == Of::items && !key.readings.empty()) rates.push_back(&key);
+    const auto rank = [](const StepKey* key) {
+      return std::tuple(key->meaning.tokens, key->meaning.scope != Scope::each_gpu,
+                        key->meaning.mean);
+    };
+    const auto best = std::ranges::min_element(rates, {}, rank);
+    return best == rates.end() ? nullptr : *best;
+  }
+
+  const StepChoice& choice_;
+  const StepReadings& found_;
+  KeyChecks checks_;
+};
+
+}  // namespace
+
+const StepKey& choose_key(const StepChoice& choice) {
+  KeyChooser chooser(choice);
+  return choice.asked.key.empty() ? chooser.found_key() : chooser.asked_key();
+}
+
+}  // namespace ddpsim
