@@ -47,9 +47,9 @@ Vertex read_vertex(const Cursor& cursor) {
   return out;
 }
 
-using Places = std::map<std::string, std::uint32_t>;
+using PlacesByName = std::map<std::string, std::uint32_t>;
 
-std::uint32_t place_of(const Cursor& cursor, const Places& places) {
+std::uint32_t place_of(const Cursor& cursor, const PlacesByName& places) {
   const std::string name = cursor.string();
   const auto found = places.find(name);
   if (found != places.end()) return found->second;
@@ -58,7 +58,7 @@ std::uint32_t place_of(const Cursor& cursor, const Places& places) {
   cursor.fail("no vertex is called " + in_quotes(name), did_you_mean(name, names));
 }
 
-Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) {
+Wire read_link(const Cursor& cursor, const PlacesByName& places, const GpuModel& gpu) {
   Wire out;
   const Cursor written = cursor.free_object().required("kind");
   const std::string kind = written.choice({"nvlink", "xgmi", "pcie", "socket"});
@@ -110,7 +110,7 @@ void read_pods(const Object& fields, SwitchPlan& out) {
 NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
   const Object fields = cursor.object({"vertices", "links"});
   NodeGraph out;
-  Places places;
+  PlacesByName places;
   for (const Cursor& item : fields.required("vertices").array()) {
     if (out.vertices.size() == kMostVertices) item.fail("more than 1024 vertices in a node");
     const Vertex vertex = read_vertex(item);
