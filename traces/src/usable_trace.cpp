@@ -13,10 +13,8 @@ namespace {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 
-}  // namespace
-
-void require_usable(const TraceRecords& records, const std::string& file) {
-  using Node = TraceRecords::Node;
+/// That PyTorch's profiler wrote it, of one process.
+void require_profiler_of_pytorch(const TraceRecords& records, const std::string& file) {
   if (records.launches() == 0 && !records.device_name().empty()) {
     refuse_trace(file,
                  fmt::format("recorded on {}: ddpsim reads traces of NVIDIA and AMD GPUs",
@@ -41,6 +39,9 @@ void require_usable(const TraceRecords& records, const std::string& file) {
         "but no GPU activities, no launches, no categories and no shapes",
         "Record with torch.profiler of a CUDA or ROCm build");
   }
+}
+
+void require_gpu_activities(const TraceRecords& records, const std::string& file) {
   if (records.gpu_activities() == 0 && records.launches() > 0) {
     refuse_trace(
         file,
@@ -60,6 +61,9 @@ void require_usable(const TraceRecords& records, const std::string& file) {
         "no launch belongs to any GPU activity (cuda_runtime events with correlation numbers)",
         "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   }
+}
+
+void require_gradients(const TraceRecords& records, const std::string& file) {
   if (records.host_operations() == 0) {
     refuse_trace(
         file,
@@ -69,7 +73,7 @@ void require_usable(const TraceRecords& records, const std::string& file) {
             records.gpu_activities(), records.kernels().size()),
         "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   }
-  if (records.node_count(Node::gradient) == 0) {
+  if (records.node_count(TraceRecords::Node::gradient) == 0) {
     refuse_trace(
         file, "no AccumulateGrad events, so no gradient is known to be ready",
         records.graph_launches()
@@ -77,6 +81,14 @@ void require_usable(const TraceRecords& records, const std::string& file) {
             : "Record steps that run loss.backward() on leaf parameters, with "
               "ProfilerActivity.CPU");
   }
+}
+
+}  // namespace
+
+void require_usable(const TraceRecords& records, const std::string& file) {
+  require_profiler_of_pytorch(records, file);
+  require_gpu_activities(records, file);
+  require_gradients(records, file);
 }
 
 void refuse_several_processes(const std::string& file, const std::string& why) {
