@@ -32,15 +32,15 @@ std::string advice_json(const AdviceReport& report) {
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.advice/1");
-  write_setting(json, report.context);
+  described_setting().write_members(json, report.context);
   write_budget(json, report.step.budget);
-  write_speed(json, report.step.speed);
+  described_speed().write_members(json, report.step.speed);
   json.key("iteration_us").time(advice.iteration);
   json.key("measurable_us").time(advice.measurable);
   json.key("rows").begin_array();
   for (const AdviceRow& row : advice.rows) write_advice_row(json, row);
   json.end_array();
-  write_trust(json, report.context);
+  described_trust().write_members(json, report.context);
   json.end_object();
   return std::move(json).finish();
 }

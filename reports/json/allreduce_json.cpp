@@ -46,7 +46,7 @@ std::string allreduce_json(const AllReduceReport& report) {
     json.end_object();
   }
   json.end_array();
-  write_confidence(json, table.confidence);
+  described_confidence().write_members(json, table.confidence);
   json.key("warnings").strings(report.warnings.texts());
   write_calibrated_by(json, report.cluster, Backend::nccl);
   json.end_object();

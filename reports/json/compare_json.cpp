@@ -5,7 +5,6 @@
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/ddp/scheme_notes.hpp"
 #include "ddpsim/sim/step/compute_speed.hpp"
-#include "elastic_json.hpp"
 #include "error_source.hpp"
 #include "job_words.hpp"
 #include "json_parts.hpp"
@@ -55,7 +54,7 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   json.key("rank_slowdown").number(slowdown_shares(context.job).slowdown());
   json.key("iteration_us").time(times.iteration);
   json.key("alone_us").time(job.times.alone());
-  write_speed(json, training_speed(step_work(context.job), times));
+  described_speed().write_members(json, training_speed(step_work(context.job), times));
   json.key("exposed_communication_us").time(times.exposed_communication);
   json.key("exposed_share").ratio(times.exposed_communication / times.iteration);
   json.key("blocking_communication_us").time(times.blocking_communication());
@@ -69,10 +68,10 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   write_memory(json, context.memory);
   write_elastic(json, context.elastic);
   json.key("calibrated_by_recording").boolean(context.provenance.calibrated_by_recording);
-  write_confidence(json, job.confidence);
+  described_confidence().write_members(json, job.confidence);
   if (context.trust.replay) {
     json.key("replay");
-    write_replay(json, context.trust);
+    described_replay().write(json, context.trust);
   }
   if (job.corrected_by) json.key("corrected_by").string(cluster_name(contexts[*job.corrected_by]));
   json.key("behind_percent");
@@ -204,7 +203,7 @@ void write_comparison(JsonWriter& json, const CompareReport& report) {
   const std::vector<CandidateContext>& contexts = report.contexts;
   const ReportContext& shared = contexts.front();
   json.key("workload").string(workload_name(shared));
-  write_versions(json, shared);
+  described_versions().write_members(json, shared);
   json.key("bucket_setting").string(bucket_setting(shared.job));
   if (report.global_batch) json.key("global_batch").integer(*report.global_batch);
   if (report.training) json.key("samples").number(report.training->samples);

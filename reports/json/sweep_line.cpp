@@ -49,7 +49,8 @@ void write_step(JsonWriter& json, const SweepRow& row) {
     exposed = row.times->exposed_communication;
     blocking = row.times->blocking_communication();
   }
-  write_speed(json, row.times ? training_speed(row.work, *row.times) : TrainingSpeed());
+  described_speed().write_members(
+      json, row.times ? training_speed(row.work, *row.times) : TrainingSpeed());
   json.key("exposed_communication_us").time(exposed);
   json.key("blocking_communication_us").time(blocking);
   json.key("memory_bytes");

@@ -187,9 +187,9 @@ std::string tune_json(const TuneReport& report) {
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.tune/1");
-  write_setting(json, context);
+  described_setting().write_members(json, context);
   write_budget(json, report.step.budget);
-  write_speed(json, report.step.speed);
+  described_speed().write_members(json, report.step.speed);
   json.key("default");
   write_point(json, result.default_setting);
   json.key("today");
@@ -233,7 +233,7 @@ std::string tune_json(const TuneReport& report) {
     json.key("best_partition_absent_because").string(result.best_partition_absent_because);
   }
   write_recorded(json, recorded);
-  write_trust(json, context);
+  described_trust().write_members(json, context);
   json.end_object();
   return std::move(json).finish();
 }

@@ -5,29 +5,6 @@
 namespace ddpsim {
 namespace {
 
-void write_loader(JsonWriter& json, const DataLoader& loader) {
-  json.key("options").begin_object();
-  json.key("num_workers").integer(loader.num_workers);
-  json.key("prefetch_factor").integer(loader.prefetch_factor);
-  json.key("pin_memory").boolean(loader.pin_memory);
-  json.key("non_blocking").boolean(loader.non_blocking);
-  json.key("batch_us").time(loader.batch);
-  json.key("sample_us").time(loader.sample);
-  json.key("sample_bytes").integer(loader.sample_bytes.count());
-  json.key("storage_gbps");
-  loader.storage ? json.number(loader.storage->gigabytes_per_second()) : json.null();
-  json.key("storage_shared").boolean(loader.storage_shared);
-  json.key("cores");
-  loader.cores ? json.integer(*loader.cores) : json.null();
-  json.key("batch_bytes").integer(loader.batch_bytes.count());
-  json.key("pcie_gbps");
-  loader.pcie ? json.number(loader.pcie->gigabytes_per_second()) : json.null();
-  json.key("pin_gbps").number(loader.pin.gigabytes_per_second());
-  json.key("worker_start_us").time(loader.worker_start);
-  json.key("steps_ahead").integer(loader.steps_ahead.value_or(0));
-  json.end_object();
-}
-
 std::string who(const DataLoader& loader) {
   if (loader.num_workers == 0) return "The thread that trains loads";
   if (loader.num_workers == 1) return "1 worker of each rank gives";
@@ -113,41 +90,6 @@ std::string recorded_line(const DataSupply& supply, int digits) {
 }
 
 }  // namespace
-
-void write_data(JsonWriter& json, const DataSupply& supply) {
-  json.key("data_loader").begin_object();
-  json.key("from").string(supply.recorded ? "recording" : "options");
-  if (supply.recorded) {
-    json.key("recorded_median_us").time(supply.recorded->median);
-    json.key("recorded_p90_us").time(supply.recorded->p90);
-    json.key("recorded_mean_us").time(supply.recorded->mean);
-    json.key("recorded_steps").integer(supply.recorded->count);
-    json.key("recorded_in").string(supply.recorded->processes ? "workers" : "trainer");
-  } else {
-    write_loader(json, supply.loader);
-    json.key("worker_batch_us").time(supply.worker_time);
-    json.key("storage_demand_gbps");
-    supply.storage_demand ? json.number(supply.storage_demand->gigabytes_per_second())
-                          : json.null();
-  }
-  const bool known = supply.interval > Duration();
-  json.key("batches_per_step").integer(supply.batches);
-  json.key("supply_interval_us");
-  known ? json.time(supply.interval) : json.null();
-  json.key("batches_per_second");
-  known ? json.number(1 / supply.interval.seconds()) : json.null();
-  json.key("step_without_us").time(supply.step_without);
-  json.key("stall_us").time(supply.stall());
-  json.key("wait_us").time(supply.wait);
-  json.key("copy_us").time(supply.copy);
-  json.key("cause").string(name_of(supply.cause));
-  json.key("least_num_workers");
-  supply.least_workers ? json.integer(*supply.least_workers) : json.null();
-  json.key("first_wait_us").time(supply.first_wait);
-  json.key("warm_up_steps").integer(supply.warm_up_steps);
-  json.key("warm_up_extra_us").time(supply.warm_up_extra);
-  json.end_object();
-}
 
 std::string data_lines(const DataSupply& supply, int digits, const TerminalStyle& style) {
   return wrapped(supply.recorded ? recorded_line(supply, digits) : simulated_line(supply, digits),

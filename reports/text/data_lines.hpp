@@ -1,17 +1,13 @@
-// Where a step's batches come from, in JSON and for people.
+// Where a step's batches come from, for people.
 #pragma once
 
 #include <string>
 
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/data/data_supply.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
-
-/// `data_loader` of a result.
-void write_data(JsonWriter& json, const DataSupply& supply);
 
 /// Why a simulated loader is late: ", all workers being busy". Empty where it is not.
 std::string data_cause(const DataSupply& supply);

@@ -1,0 +1,285 @@
+// What an object of a JSON document holds, said once: of each member its key, type, presence and meaning. The list writes the
+// object, and tells its JSON Schema (json_schema.hpp), of which types of other languages are made.
+//
+//   const Described<RankWait>& described_rank_wait() {
+//     static const auto described =
+//         Described<RankWait>("RankWaits", JsonWriter::Layout::line)
+//             .integer("rank", &RankWait::rank, "whose waits these are")
+//             .time("wait_us", &RankWait::wait, "spent waiting for the last rank");
+//     return described;
+//   }
+//
+// A member is read by whatever std::invoke takes: a member, a member function, a lambda. What it yields may be absent: an
+// optional, or a pointer. Then the member is null, or left out.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
+
+namespace ddpsim {
+
+struct ObjectType;
+
+/// Of a value of a document.
+struct ValueType {
+  enum class Kind { text, integer, number, boolean, object, list, texts_by_key };
+  Kind kind = Kind::text;
+  bool nullable = false;
+  std::vector<std::string> words = {};         ///< of a text that is one of these; empty: any
+  const ObjectType* object = nullptr;          ///< of an object
+  std::shared_ptr<const ValueType> item = {};  ///< of a list
+};
+
+struct MemberType {
+  std::string key;  ///< ends with its unit: "wait_us", "host_bytes"
+  ValueType type;
+  bool required = true;
+  std::string says;  ///< what it means
+};
+
+struct ObjectType {
+  std::string name;  ///< "RankWaits", of its type in other languages
+  std::vector<MemberType> members;
+};
+
+template <typename Value>
+inline constexpr bool may_be_absent = std::is_pointer_v<Value> && !std::same_as<Value, const char*>;
+template <typename Value>
+inline constexpr bool may_be_absent<std::optional<Value>> = true;
+
+/// What becomes of a member whose value is absent.
+enum class Absent { null, left_out };
+
+template <typename T>
+class Described {
+ public:
+  using Kind = ValueType::Kind;
+  using Layout = JsonWriter::Layout;
+
+  explicit Described(std::string name, Layout layout = Layout::block)
+      : type_{std::move(name), {}}, layout_(layout) {}
+
+  template <typename Read>
+  Described& text(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), {Kind::text}, read, std::move(says), absent,
+               [](JsonWriter& json, const auto& value) { json.string(value); });
+  }
+  /// The name_of() a value, which is one of these.
+  template <typename Read, typename Words>
+  Described& word(std::string key, Read read, const Words& all, std::string says,
+                  Absent absent = Absent::null) {
+    ValueType type{Kind::text};
+    for (const auto& one : all) type.words.emplace_back(name_of(one));
+    return add(std::move(key), std::move(type), read, std::move(says), absent,
+               [](JsonWriter& json, const auto& value) { json.string(name_of(value)); });
+  }
+  /// A text that is one of these.
+  template <typename Read>
+  Described& one_of(std::string key, Read read, std::vector<std::string> all, std::string says,
+                    Absent absent = Absent::null) {
+    return add(std::move(key), {.kind = Kind::text, .words = std::move(all)}, read, std::move(says),
+               absent, [](JsonWriter& json, const auto& value) { json.string(value); });
+  }
+  Described& constant(std::string key, std::string text, std::string says) {
+    return add(
+        std::move(key), {.kind = Kind::text, .words = {text}},
+        [text](const T&) -> const std::string& { return text; }, std::move(says), Absent::null,
+        [](JsonWriter& json, const std::string& value) { json.string(value); });
+  }
+  /// Of a whole number, or of bytes.
+  template <typename Read>
+  Described& integer(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), {Kind::integer}, read, std::move(says), absent,
+               [](JsonWriter& json, const auto& value) { write_integer(json, value); });
+  }
+  template <typename Read>
+  Described& number(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), {Kind::number}, read, std::move(says), absent,
+               [](JsonWriter& json, double value) { json.number(value); });
+  }
+  /// Rounded to six decimals.
+  template <typename Read>
+  Described& ratio(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), {Kind::number}, read, std::move(says), absent,
+               [](JsonWriter& json, double value) { json.ratio(value); });
+  }
+  /// In microseconds, of a duration or an instant.
+  template <typename Read>
+  Described& time(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), {Kind::number}, read, std::move(says), absent,
+               [](JsonWriter& json, const auto& value) { json.time(value); });
+  }
+  template <typename Read>
+  Described& boolean(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), {Kind::boolean}, read, std::move(says), absent,
+               [](JsonWriter& json, bool value) { json.boolean(value); });
+  }
+  template <typename Read>
+  Described& texts(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), list_of({Kind::text}), read, std::move(says), absent,
+               [](JsonWriter& json, const auto& values) { json.strings(values); });
+  }
+  template <typename Read>
+  Described& integers(std::string key, Read read, std::string says, Absent absent = Absent::null,
+                      Layout layout = Layout::line) {
+    return add(std::move(key), list_of({Kind::integer}), read, std::move(says), absent,
+               [layout](JsonWriter& json, const auto& values) {
+                 json.begin_array(layout);
+                 for (const auto& value : values) write_integer(json, value);
+                 json.end_array();
+               });
+  }
+  /// Rounded to six decimals, on one line.
+  template <typename Read>
+  Described& ratios(std::string key, Read read, std::string says, Absent absent = Absent::null) {
+    return add(std::move(key), list_of({Kind::number}), read, std::move(says), absent,
+               [](JsonWriter& json, const auto& values) {
+                 json.begin_array(Layout::line);
+                 for (const double value : values) json.ratio(value);
+                 json.end_array();
+               });
+  }
+  /// Pairs of texts, whose keys no list holds.
+  template <typename Read>
+  Described& texts_by_key(std::string key, Read read, std::string says,
+                          Absent absent = Absent::null) {
+    return add(std::move(key), {Kind::texts_by_key}, read, std::move(says), absent,
+               [](JsonWriter& json, const auto& pairs) {
+                 json.begin_object();
+                 for (const auto& [name, value] : pairs) json.key(name).string(value);
+                 json.end_object();
+               });
+  }
+  /// What describes it must outlive this.
+  template <typename Read, typename Value>
+  Described& object(std::string key, Read read, const Described<Value>& described, std::string says,
+                    Absent absent = Absent::null) {
+    return add(std::move(key), object_of(described), read, std::move(says), absent,
+               [&described](JsonWriter& json, const auto& value) { described.write(json, value); });
+  }
+  /// Of objects. What describes one must outlive this.
+  template <typename Read, typename Value>
+  Described& list(std::string key, Read read, const Described<Value>& described, std::string says,
+                  Absent absent = Absent::null) {
+    return add(std::move(key), list_of(object_of(described)), read, std::move(says), absent,
+               [&described](JsonWriter& json, const auto& values) {
+                 json.begin_array();
+                 for (const auto& value : values) described.write(json, value);
+                 json.end_array();
+               });
+  }
+  /// All members of another object stand here as members of this one; where it is absent, none does.
+  template <typename Read, typename Value>
+  Described& members_of(Read read, const Described<Value>& described) {
+    constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
+    for (MemberType member : described.type().members) {
+      member.required = member.required && !kMayBeAbsent;
+      type_.members.push_back(std::move(member));
+    }
+    writers_.push_back([read, &described](JsonWriter& json, const T& of) {
+      const auto& value = std::invoke(read, of);
+      if constexpr (kMayBeAbsent) {
+        if (value) described.write_members(json, *value);
+      } else {
+        described.write_members(json, value);
+      }
+    });
+    return *this;
+  }
+
+  const ObjectType& type() const { return type_; }
+
+  void write(JsonWriter& json, const T& of) const {
+    json.begin_object(layout_);
+    write_members(json, of);
+    json.end_object();
+  }
+  void write_members(JsonWriter& json, const T& of) const {
+    for (const auto& writer : writers_) writer(json, of);
+  }
+
+ private:
+  template <typename Read>
+  using Result = std::remove_cvref_t<std::invoke_result_t<Read, const T&>>;
+
+  static ValueType list_of(ValueType item) {
+    return {.kind = Kind::list, .item = std::make_shared<const ValueType>(std::move(item))};
+  }
+  template <typename Value>
+  static ValueType object_of(const Described<Value>& described) {
+    return {.kind = Kind::object, .object = &described.type()};
+  }
+  static void write_integer(JsonWriter& json, const Bytes& bytes) { json.integer(bytes.count()); }
+  static void write_integer(JsonWriter& json, std::signed_integral auto value) {
+    json.integer(value);
+  }
+  static void write_integer(JsonWriter& json, std::unsigned_integral auto value) {
+    json.count(std::uint64_t{value});
+  }
+
+  template <typename Read, typename Write>
+  Described& add(std::string key, ValueType type, Read read, std::string says, Absent absent,
+                 Write write) {
+    constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
+    type.nullable = kMayBeAbsent && absent == Absent::null;
+    const bool required = !kMayBeAbsent || absent == Absent::null;
+    type_.members.push_back({key, std::move(type), required, std::move(says)});
+    writers_.push_back([key = std::move(key), read, absent, write](JsonWriter& json, const T& of) {
+      const auto& value = std::invoke(read, of);
+      if constexpr (kMayBeAbsent) {
+        if (value)
+          write(json.key(key), *value);
+        else if (absent == Absent::null)
+          json.key(key).null();
+      } else {
+        write(json.key(key), value);
+      }
+    });
+    return *this;
+  }
+
+  ObjectType type_;
+  Layout layout_;
+  std::vector<std::function<void(JsonWriter&, const T&)>> writers_;
+};
+
+/// Of an enumeration, all up to the last.
+template <typename Enumeration>
+std::vector<Enumeration> all_up_to(Enumeration last) {
+  std::vector<Enumeration> all;
+  for (int value = 0; value <= static_cast<int>(last); ++value)
+    all.push_back(static_cast<Enumeration>(value));
+  return all;
+}
+
+/// Reads a text that is absent where it is empty.
+template <typename Read>
+auto unless_empty(Read read) {
+  return [read](const auto& of) {
+    const auto& value = std::invoke(read, of);
+    using Value = std::remove_cvref_t<decltype(value)>;
+    return value.empty() ? std::optional<Value>() : std::optional<Value>(value);
+  };
+}
+
+/// Reads a duration or bytes that are absent where there are none.
+template <typename Read>
+auto unless_zero(Read read) {
+  return [read](const auto& of) {
+    const auto value = std::invoke(read, of);
+    using Value = std::remove_const_t<decltype(value)>;
+    return value > Value() ? std::optional(value) : std::nullopt;
+  };
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,127 @@
+#include "ddpsim/formats/json_schema.hpp"
+
+#include <map>
+
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/sim/values/assert.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+/// By name, those of a document but for itself.
+void collect(const ObjectType& object, std::map<std::string, const ObjectType*>& into) {
+  for (const MemberType& member : object.members) {
+    const ValueType* type = &member.type;
+    while (type->item) type = type->item.get();
+    if (type->object == nullptr) continue;
+    const auto [known, is_new] = into.emplace(type->object->name, type->object);
+    DDPSIM_ASSERT(known->second == type->object, "two types of a document have one name");
+    if (is_new) collect(*type->object, into);
+  }
+}
+
+const char* name_of(ValueType::Kind kind) {
+  switch (kind) {
+    case ValueType::Kind::text:
+      return "string";
+    case ValueType::Kind::integer:
+      return "integer";
+    case ValueType::Kind::number:
+      return "number";
+    case ValueType::Kind::boolean:
+      return "boolean";
+    case ValueType::Kind::list:
+      return "array";
+    case ValueType::Kind::object:
+    case ValueType::Kind::texts_by_key:
+      break;
+  }
+  return "object";
+}
+
+void write_type(JsonWriter& json, const ValueType& type);
+
+void write_value(JsonWriter& json, const ValueType& type) {
+  if (type.object != nullptr) {
+    json.key("$ref").string("#/$defs/" + type.object->name);
+    return;
+  }
+  json.key("type");
+  if (type.nullable)
+    json.strings({name_of(type.kind), "null"});
+  else
+    json.string(name_of(type.kind));
+  if (!type.words.empty()) {
+    json.key("enum").begin_array();
+    for (const std::string& word : type.words) json.string(word);
+    if (type.nullable) json.null();
+    json.end_array();
+  }
+  if (type.item) {
+    json.key("items");
+    write_type(json, *type.item);
+  }
+  if (type.kind == ValueType::Kind::texts_by_key)
+    json.key("additionalProperties").value(R"({"type": "string"})");
+}
+
+void write_type(JsonWriter& json, const ValueType& type) {
+  json.begin_object(Layout::line);
+  write_value(json, type);
+  json.end_object();
+}
+
+void write_member(JsonWriter& json, const MemberType& member) {
+  json.key(member.key).begin_object(Layout::line);
+  json.key("description").string(member.says);
+  if (member.type.object != nullptr && member.type.nullable) {
+    json.key("anyOf").begin_array();
+    ValueType there = member.type;
+    there.nullable = false;
+    write_type(json, there);
+    json.value(R"({"type": "null"})");
+    json.end_array();
+  } else {
+    write_value(json, member.type);
+  }
+  json.end_object();
+}
+
+void write_members(JsonWriter& json, const ObjectType& object) {
+  json.key("type").string("object");
+  json.key("properties").begin_object();
+  std::vector<std::string> required;
+  for (const MemberType& member : object.members) {
+    write_member(json, member);
+    if (member.required) required.push_back(member.key);
+  }
+  json.end_object();
+  json.key("required").strings(required);
+  json.key("additionalProperties").boolean(false);
+}
+
+}  // namespace
+
+std::string json_schema(const ObjectType& document) {
+  std::map<std::string, const ObjectType*> parts;
+  collect(document, parts);
+  JsonWriter json;
+  json.begin_object();
+  json.key("$schema").string("https://json-schema.org/draft/2020-12/schema");
+  json.key("$id").string(document.members.front().type.words.front());
+  json.key("title").string(document.name);
+  write_members(json, document);
+  json.key("$defs").begin_object();
+  for (const auto& [name, object] : parts) {
+    json.key(name).begin_object();
+    write_members(json, *object);
+    json.end_object();
+  }
+  json.end_object();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace ddpsim

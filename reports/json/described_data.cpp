@@ -1,0 +1,238 @@
+#include "described_data.hpp"
+
+#include <algorithm>
+
+#include "ddpsim/sim/values/workload.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+/// In GB/s.
+auto rate_of(std::optional<Bandwidth> DataLoader::*rate) {
+  return [rate](const DataLoader& loader) {
+    const auto& stated = loader.*rate;
+    return stated ? std::optional(stated->gigabytes_per_second()) : std::nullopt;
+  };
+}
+
+const Described<DataLoader>& described_loader() {
+  static const auto described =
+      Described<DataLoader>("DataLoaderOptions")
+          .integer("num_workers", &DataLoader::num_workers, "as DataLoader takes it")
+          .integer("prefetch_factor", &DataLoader::prefetch_factor, "as DataLoader takes it")
+          .boolean("pin_memory", &DataLoader::pin_memory, "as DataLoader takes it")
+          .boolean("non_blocking", &DataLoader::non_blocking,
+                   "whether the trainer copies batches to the GPU without waiting")
+          .time("batch_us", &DataLoader::batch,
+                "what a worker takes for a batch, but for its samples")
+          .time("sample_us", &DataLoader::sample, "what a worker takes for a sample")
+          .integer("sample_bytes", &DataLoader::sample_bytes, "what is read of a sample")
+          .number("storage_gbps", rate_of(&DataLoader::storage),
+                  "what storage gives, in GB/s; null: it holds nobody up")
+          .boolean("storage_shared", &DataLoader::storage_shared,
+                   "whether that is the rate of all nodes together, not of each")
+          .integer("cores", &DataLoader::cores, "cores of a node; null: enough")
+          .integer("batch_bytes", &DataLoader::batch_bytes, "what is copied to the GPU of a batch")
+          .number("pcie_gbps", rate_of(&DataLoader::pcie),
+                  "how fast it is copied, in GB/s; null: not stated")
+          .number(
+              "pin_gbps", [](const DataLoader& of) { return of.pin.gigabytes_per_second(); },
+              "how fast a batch is pinned, in GB/s")
+          .time("worker_start_us", &DataLoader::worker_start, "what starting the workers takes")
+          .integer(
+              "steps_ahead", [](const DataLoader& of) { return of.steps_ahead.value_or(0); },
+              "steps that the host may be ahead of the GPU; 0: as many as it can");
+  return described;
+}
+
+const Described<DataLoading>& described_recorded_supply() {
+  static const auto described =
+      Described<DataLoading>("RecordedSupply")
+          .time("recorded_median_us", &DataLoading::median,
+                "how long the recorded trainer waited for a batch, in the median. Only of a "
+                "recording")
+          .time("recorded_p90_us", &DataLoading::p90,
+                "how long it waited, the 90th percentile. Only of a recording")
+          .time("recorded_mean_us", &DataLoading::mean,
+                "how long it waited, on average. Only of a recording")
+          .integer("recorded_steps", &DataLoading::count,
+                   "steps of which that is known. Only of a recording")
+          .one_of(
+              "recorded_in",
+              [](const DataLoading& of) { return of.processes ? "workers" : "trainer"; },
+              {"workers", "trainer"}, "who loaded the batches. Only of a recording");
+  return described;
+}
+
+const Described<DataSupply>& described_simulated_supply() {
+  static const auto described =
+      Described<DataSupply>("SimulatedSupply")
+          .object(
+              "options", [](const DataSupply& of) -> const auto& { return of.loader; },
+              described_loader(), "every key in force. Only with --data-loader")
+          .time("worker_batch_us", &DataSupply::worker_time,
+                "what a batch takes a worker alone. Only with --data-loader")
+          .number(
+              "storage_demand_gbps",
+              [](const DataSupply& of) {
+                return of.storage_demand ? std::optional(of.storage_demand->gigabytes_per_second())
+                                         : std::nullopt;
+              },
+              "what all ranks read, in GB/s, if no step waits for a batch; null where nothing "
+              "is read. Only with --data-loader");
+  return described;
+}
+
+const Described<JoinCollective>& described_join_collective() {
+  static const auto described =
+      Described<JoinCollective>("JoinCollective", Layout::line)
+          .text(
+              "kind", [](const JoinCollective& of) { return name_of(of.kind); },
+              "which collective it is")
+          .text("what", &JoinCollective::what, "what it is for")
+          .text(
+              "dtype", [](const JoinCollective& of) { return name_of(of.dtype); },
+              "the type of its elements")
+          .integer("elements", &JoinCollective::elements, "how many")
+          .integer(
+              "bytes",
+              [](const JoinCollective& of) { return of.elements * element_size(of.dtype); },
+              "what they come to")
+          .text("op", unless_empty(&JoinCollective::op), "how they are reduced; null: they are not")
+          .boolean("of_join", &JoinCollective::of_join, "whether Join adds it")
+          .boolean("host_waits", &JoinCollective::host_waits, "whether the host waits for it");
+  return described;
+}
+
+/// A batch in so long is what the loader gives; absent where it is not known.
+std::optional<Duration> known_interval(const DataSupply& supply) {
+  return supply.interval > Duration() ? std::optional(supply.interval) : std::nullopt;
+}
+
+}  // namespace
+
+const Described<DataSupply>& described_data() {
+  static const auto described =
+      Described<DataSupply>("DataLoader")
+          .one_of(
+              "from", [](const DataSupply& of) { return of.recorded ? "recording" : "options"; },
+              {"options", "recording"}, "who says how batches come")
+          .members_of(
+              [](const DataSupply& of) -> const auto& { return of.recorded; },
+              described_recorded_supply())
+          .members_of([](const DataSupply& of) { return of.recorded ? nullptr : &of; },
+                      described_simulated_supply())
+          .integer("batches_per_step", &DataSupply::batches, "batches of a step: micro-batches")
+          .time("supply_interval_us", &known_interval,
+                "the loader gives a batch in so long, however fast steps are; null: not known")
+          .number(
+              "batches_per_second",
+              [](const DataSupply& of) {
+                const auto interval = known_interval(of);
+                return interval ? std::optional(1 / interval->seconds()) : std::nullopt;
+              },
+              "batches that the loader gives in a second; null: not known")
+          .time("step_without_us", &DataSupply::step_without, "the step with every batch there")
+          .time("stall_us", &DataSupply::stall,
+                "what the step waits for its batches and their copy; part of the step's stall")
+          .time("wait_us", &DataSupply::wait, "of it, waiting for batches")
+          .time("copy_us", &DataSupply::copy, "of it, the copy to the GPU")
+          .word("cause", &DataSupply::cause, all_up_to(SupplyCause::recorded),
+                "what holds the loader up")
+          .integer("least_num_workers", &DataSupply::least_workers,
+                   "fewest workers with which no step waits for a batch; null: none are enough")
+          .time("first_wait_us", &DataSupply::first_wait, "what the first step of an epoch waits")
+          .integer("warm_up_steps", &DataSupply::warm_up_steps, "steps until an epoch has settled")
+          .time("warm_up_extra_us", &DataSupply::warm_up_extra,
+                "what these take beyond settled ones");
+  return described;
+}
+
+const Described<Epoch>& described_epoch() {
+  static const auto described =
+      Described<Epoch>("Epoch")
+          .integer(
+              "dataset_size", [](const Epoch& of) { return of.set.size; }, "samples, as asked")
+          .boolean(
+              "sampler_drop_last", [](const Epoch& of) { return of.set.sampler_drop_last; },
+              "DistributedSampler's drop_last, as asked")
+          .boolean(
+              "loader_drop_last", [](const Epoch& of) { return of.set.loader_drop_last; },
+              "DataLoader's drop_last, as asked")
+          .integer(
+              "samples_per_rank", [](const Epoch& of) { return of.sampled.per_rank; },
+              "samples that DistributedSampler gives each rank")
+          .integer(
+              "repeated_samples", [](const Epoch& of) { return of.sampled.repeated; },
+              "samples that it gives twice")
+          .integer(
+              "dropped_samples", [](const Epoch& of) { return of.sampled.dropped; },
+              "samples that it gives nobody")
+          .integer(
+              "dropped_by_loader", [](const Epoch& of) { return of.batched.dropped; },
+              "samples of each rank that DataLoader drops")
+          .integer("batch_per_gpu", &Epoch::batch, "samples of a batch")
+          .integer(
+              "full_batches", [](const Epoch& of) { return of.batched.full; },
+              "full batches of each rank")
+          .integer(
+              "tail_batch", [](const Epoch& of) { return of.batched.tail; },
+              "samples of the last batch; 0: it is full")
+          .integer("steps", &Epoch::steps, "optimizer steps")
+          .time("step_us", &Epoch::step, "a settled step of a full batch")
+          .time("tail_step_us", &Epoch::tail_step,
+                "the step of the last batch, its compute in proportion to samples; null: none")
+          .time("warm_up_us", &Epoch::warm_up, "waits for the loader beyond those of settled steps")
+          .time("epoch_us", &Epoch::time, "the epoch");
+  return described;
+}
+
+const Described<JoinedEpoch>& described_join() {
+  const auto of_join = [](const JoinedEpoch& of) {
+    return std::ranges::count_if(of.iteration, &JoinCollective::of_join);
+  };
+  static const auto described =
+      Described<JoinedEpoch>("Join")
+          .boolean(
+              "divide_by_initial_world_size",
+              [](const JoinedEpoch& of) { return of.inputs.divide_by_initial_world_size; },
+              "as join() takes it")
+          .boolean(
+              "throw_on_early_termination",
+              [](const JoinedEpoch& of) { return of.inputs.throw_on_early_termination; },
+              "as join() takes it")
+          .integer(
+              "least_inputs", [](const JoinedEpoch& of) { return of.inputs.least; },
+              "batches of the rank with the fewest")
+          .integer(
+              "most_inputs", [](const JoinedEpoch& of) { return of.inputs.most; },
+              "batches of the rank with the most")
+          .integer(
+              "total_inputs", [](const JoinedEpoch& of) { return of.inputs.total; },
+              "batches of all ranks")
+          .integer(
+              "collectives_per_iteration",
+              [](const JoinedEpoch& of) { return of.iteration.size(); },
+              "collectives of an iteration")
+          .integer("of_join_per_iteration", of_join, "of them, those that Join adds")
+          .list("iteration", &JoinedEpoch::iteration, described_join_collective(),
+                "in order, of a rank that has inputs")
+          .list("joined_iteration", &JoinedEpoch::joined, described_join_collective(),
+                "in order, of a rank that has none left")
+          .list("end", &JoinedEpoch::end, described_join_collective(),
+                "in order, behind the last input, or when all ranks raise")
+          .time("step_us", &JoinedEpoch::step, "a step within Join")
+          .time("step_without_us", &JoinedEpoch::step_without, "a step outside of Join")
+          .integer("iterations", &JoinedEpoch::iterations, "iterations of the epoch")
+          .integer("tail_iterations", &JoinedEpoch::tail,
+                   "of them, those with ranks that have joined")
+          .integer("skipped_inputs", &JoinedEpoch::skipped,
+                   "batches that are not trained on, since all ranks raise")
+          .time("end_us", &JoinedEpoch::end_time, "what the end takes")
+          .time("epoch_us", &JoinedEpoch::time, "the epoch");
+  return described;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,52 @@
+#include "described_difference.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// An edge of what one of the timelines may not have.
+auto edge(std::optional<Extent> SpanDifference::*extent, TimePoint Extent::*which) {
+  return [extent, which](const SpanDifference& row) {
+    const auto& there = row.*extent;
+    return there ? std::optional((*there).*which) : std::nullopt;
+  };
+}
+
+const Described<SpanDifference>& described_span() {
+  static const auto described =
+      Described<SpanDifference>("MeasuredSpan", JsonWriter::Layout::line)
+          .word("track", &SpanDifference::track, all_up_to(Track::communication),
+                "the stream it is on")
+          .text("name", &SpanDifference::name, "what runs")
+          .integer("bucket", &SpanDifference::bucket, "of which bucket; null: of none")
+          .time("predicted_start_us", edge(&SpanDifference::predicted, &Extent::start),
+                "null where only the measured step has it")
+          .time("measured_start_us", edge(&SpanDifference::measured, &Extent::start),
+                "null where only the predicted step has it")
+          .time("predicted_end_us", edge(&SpanDifference::predicted, &Extent::end),
+                "null where only the measured step has it")
+          .time("measured_end_us", edge(&SpanDifference::measured, &Extent::end),
+                "null where only the predicted step has it");
+  return described;
+}
+
+}  // namespace
+
+const Described<TimelineDifference>& described_difference() {
+  static const auto described =
+      Described<TimelineDifference>("MeasuredStep")
+          .text("source", &TimelineDifference::source, "the measured timeline, as given")
+          .integer("rank", &TimelineDifference::rank, "the rank that is compared")
+          .time(
+              "predicted_us",
+              [](const TimelineDifference& of) { return of.predicted.end - of.predicted.start; },
+              "from its first span to its last, predicted")
+          .time(
+              "measured_us",
+              [](const TimelineDifference& of) { return of.measured.end - of.measured.start; },
+              "from its first span to its last, measured")
+          .list("spans", &TimelineDifference::spans, described_span(),
+                "by predicted start, then those that were only measured");
+  return described;
+}
+
+}  // namespace ddpsim

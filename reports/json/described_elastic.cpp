@@ -1,0 +1,254 @@
+#include "described_elastic.hpp"
+
+#include <fmt/format.h>
+
+namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+const char* meaning_of(RunEnd end) {
+  switch (end) {
+    case RunEnd::restarts_used_up:
+      return "jobs of an agent that had used up its restarts";
+    case RunEnd::store_lost:
+      return "jobs that lost the node of the store";
+    case RunEnd::join_timed_out:
+      break;
+  }
+  return "jobs that fewer than min_nodes joined in time";
+}
+
+const char* meaning_of(RunPart part) {
+  switch (part) {
+    case RunPart::training:
+      return "training that lasts, as if at the speed of max_nodes";
+    case RunPart::fewer_nodes:
+      return "the rest of the training that lasts, since nodes are fewer; less than nothing where "
+             "fewer are faster";
+    case RunPart::checkpoints:
+      return "writing checkpoints";
+    case RunPart::lost_work:
+      return "training that a failure undoes";
+    case RunPart::detection:
+      return "until agents have noticed and stop their workers";
+    case RunPart::stop:
+      return "stopping workers";
+    case RunPart::rendezvous:
+      return "agents meet again";
+    case RunPart::waiting:
+      return "within it, waiting for min_nodes";
+    case RunPart::start:
+      return "starting processes";
+    case RunPart::load:
+      return "loading the checkpoint";
+    case RunPart::ended:
+      break;
+  }
+  return "from the end of a job until its next begins";
+}
+
+const Described<ElasticAnswer>& described_ends() {
+  static const auto described = [] {
+    Described<ElasticAnswer> ends("RunEnds", Layout::line);
+    for (const RunEnd end : all_up_to(RunEnd::join_timed_out))
+      ends.number(
+          name_of(end),
+          [end](const ElasticAnswer& of) { return of.ended_by.at(static_cast<std::size_t>(end)); },
+          meaning_of(end));
+    return ends;
+  }();
+  return described;
+}
+
+const Described<ElasticAnswer>& described_run_parts() {
+  static const auto described = [] {
+    Described<ElasticAnswer> parts("RunParts");
+    for (const RunPart part : all_up_to(RunPart::ended))
+      parts.number(
+          name_of(part),
+          [part](const ElasticAnswer& of) { return of.parts.at(static_cast<std::size_t>(part)); },
+          meaning_of(part));
+    return parts;
+  }();
+  return described;
+}
+
+struct RunSize {
+  std::int64_t nodes;
+  Duration step;
+  double trained;
+};
+
+std::vector<RunSize> run_sizes(const ElasticAnswer& elastic) {
+  std::vector<RunSize> sizes;
+  for (std::size_t size = 0; size < elastic.trained.size(); ++size)
+    sizes.push_back({elastic.asked.options.min_nodes + static_cast<std::int64_t>(size),
+                     elastic.asked.steps[size], elastic.trained[size]});
+  return sizes;
+}
+
+const Described<RunSize>& described_size() {
+  static const auto described =
+      Described<RunSize>("RunSize", Layout::line)
+          .integer("nodes", &RunSize::nodes, "nodes")
+          .time("step_us", &RunSize::step, "a step on so many")
+          .number("trained_s", &RunSize::trained, "seconds of training on so many, that last");
+  return described;
+}
+
+const Described<ElasticAnswer>& described_interval() {
+  static const auto described =
+      Described<ElasticAnswer>("CheckpointInterval", Layout::line)
+          .number("used_s", &ElasticAnswer::interval, "seconds of training; the one in force")
+          .number("best_s", &ElasticAnswer::best_interval, "the best by simulation")
+          .number("best_low_s", &ElasticAnswer::best_low, "from here on it does as well …")
+          .number("best_high_s", &ElasticAnswer::best_high, "… up to here")
+          .ratio("best_goodput", &ElasticAnswer::best_goodput, "goodput at the best")
+          .number("young_s", &ElasticAnswer::young_interval, "by Young's formula")
+          .number("daly_s", &ElasticAnswer::daly_interval, "by Daly's formula");
+  return described;
+}
+
+const Described<ElasticAnswer>& described_at_daly() {
+  static const auto described =
+      Described<ElasticAnswer>("AtDaly", Layout::line)
+          .ratio("formula", &ElasticAnswer::daly_goodput, "goodput by Daly's formula")
+          .number("restart_s", &ElasticAnswer::pause,
+                  "what it takes for a restart: the mean interruption")
+          .ratio(
+              "simulated", [](const ElasticAnswer& of) { return of.goodput_at_daly.mean; },
+              "goodput by simulation")
+          .ratio(
+              "simulated_error",
+              [](const ElasticAnswer& of) { return of.goodput_at_daly.standard_error; },
+              "the standard error of that mean");
+  return described;
+}
+
+const Described<ElasticRestart>& described_interruption() {
+  static const auto described = [] {
+    Described<ElasticRestart> interruption("Interruption", Layout::line);
+    interruption
+        .word("after", &ElasticRestart::after, all_up_to(ElasticRestart::After::new_node),
+              "what happened: a process died, a node was lost, a new node came")
+        .boolean("ends_job", &ElasticRestart::ends_job, "whether the job ends with it");
+    for (const RunPart part : {RunPart::detection, RunPart::stop, RunPart::rendezvous,
+                               RunPart::waiting, RunPart::start, RunPart::load, RunPart::ended})
+      interruption.number(
+          fmt::format("{}_s", name_of(part)),
+          [part](const ElasticRestart& of) { return of.parts.at(static_cast<std::size_t>(part)); },
+          meaning_of(part));
+    return interruption;
+  }();
+  return described;
+}
+
+auto seconds(RunTime ElasticOptions::*time) {
+  return [time](const ElasticOptions& options) { return seconds_of(options.*time); };
+}
+
+const Described<ElasticOptions>& described_options() {
+  static const auto described =
+      Described<ElasticOptions>("ElasticOptions")
+          .integer("max_restarts", &ElasticOptions::max_restarts, "as torchrun takes it")
+          .number("monitor_interval_s", seconds(&ElasticOptions::monitor_interval),
+                  "as torchrun takes it")
+          .number("last_call_timeout_s", seconds(&ElasticOptions::last_call_timeout),
+                  "as --rdzv-conf takes it")
+          .number("join_timeout_s", seconds(&ElasticOptions::join_timeout),
+                  "as --rdzv-conf takes it")
+          .number("keep_alive_interval_s", seconds(&ElasticOptions::keep_alive_interval),
+                  "as --rdzv-conf takes it")
+          .integer("keep_alive_max_attempt", &ElasticOptions::keep_alive_max_attempt,
+                   "as --rdzv-conf takes it")
+          .number("read_timeout_s", seconds(&ElasticOptions::read_timeout),
+                  "of the store, as --rdzv-conf takes it")
+          .number("timeout_s", seconds(&ElasticOptions::timeout),
+                  "of a collective, as init_process_group takes it")
+          .one_of(
+              "store",
+              [](const ElasticOptions& of) { return of.store_on_node ? "node" : "external"; },
+              {"node", "external"}, "where the store is")
+          .number("stop_s", seconds(&ElasticOptions::stop), "stopping workers")
+          .number("start_s", seconds(&ElasticOptions::start), "starting processes")
+          .number("load_s", seconds(&ElasticOptions::load), "loading the checkpoint")
+          .number("repair_s", seconds(&ElasticOptions::repair),
+                  "mean time from a node's loss until another's agent joins")
+          .number("resubmit_s", seconds(&ElasticOptions::resubmit),
+                  "from a job's end until agents run again")
+          .number("process_share", &ElasticOptions::process_share,
+                  "the share of failures in which a process dies and its node stays")
+          .number("checkpoint_s", seconds(&ElasticOptions::checkpoint),
+                  "what writing a checkpoint stops training for");
+  return described;
+}
+
+const Described<ElasticSensitivity>& described_assumed() {
+  static const auto described =
+      Described<ElasticSensitivity>("Assumed", Layout::line)
+          .text("key", &ElasticSensitivity::key, "the option")
+          .number("value", &ElasticSensitivity::value, "what is taken for it")
+          .ratio("goodput_at_half", &ElasticSensitivity::half, "goodput at half of that")
+          .ratio("goodput_at_twice", &ElasticSensitivity::twice, "goodput at twice that");
+  return described;
+}
+
+}  // namespace
+
+const Described<ElasticAnswer>& described_elastic() {
+  const auto itself = [](const ElasticAnswer& of) -> const ElasticAnswer& { return of; };
+  static const auto described =
+      Described<ElasticAnswer>("Elastic")
+          .integer(
+              "min_nodes", [](const ElasticAnswer& of) { return of.asked.options.min_nodes; },
+              "fewest nodes, as asked")
+          .integer(
+              "max_nodes", [](const ElasticAnswer& of) { return of.asked.options.max_nodes; },
+              "most nodes, as asked")
+          .number(
+              "node_mtbf_s", [](const ElasticAnswer& of) { return of.asked.node_mtbf_seconds; },
+              "how often a node fails: seconds from one failure to the next, on average")
+          .number(
+              "length_s", [](const ElasticAnswer& of) { return seconds_of(of.length); },
+              "how long a run lasts")
+          .integer(
+              "seeds", [](const ElasticAnswer& of) { return of.asked.seeds; },
+              "runs, of which figures are means")
+          .integer(
+              "seed", [](const ElasticAnswer& of) { return of.asked.seed; },
+              "the first of their seeds")
+          .ratio(
+              "goodput", [](const ElasticAnswer& of) { return of.goodput.mean; },
+              "samples whose training lasts, over those of max_nodes without failures and "
+              "checkpoints")
+          .ratio(
+              "goodput_deviation", [](const ElasticAnswer& of) { return of.goodput.deviation; },
+              "its standard deviation from run to run")
+          .ratio(
+              "goodput_error", [](const ElasticAnswer& of) { return of.goodput.standard_error; },
+              "the standard error of its mean")
+          .number("failures", &ElasticAnswer::failures, "failures of a run")
+          .number("restarts", &ElasticAnswer::restarts, "restarts of all workers within a job")
+          .number("membership_changes", &ElasticAnswer::membership_changes,
+                  "of these, those for a node that came")
+          .number("ended", &ElasticAnswer::ended, "jobs that ended and were submitted again")
+          .object("ended_by", itself, described_ends(), "why they ended")
+          .object("parts_s", itself, described_run_parts(),
+                  "where the run goes, in seconds that add up to length_s")
+          .list("sizes", &run_sizes, described_size(), "the same by number of nodes")
+          .object("checkpoint_interval", itself, described_interval(),
+                  "how long to train from one checkpoint to the next")
+          .object("at_daly", itself, described_at_daly(),
+                  "Daly's formula beside the simulation, at his interval")
+          .list("interruptions", &ElasticAnswer::interruptions, described_interruption(),
+                "what one costs, on average")
+          .object(
+              "options", [](const ElasticAnswer& of) -> const auto& { return of.asked.options; },
+              described_options(), "in force")
+          .list("assumed", &ElasticAnswer::sensitivity, described_assumed(),
+                "options that nobody stated and no source says, and what hangs on them");
+  return described;
+}
+
+}  // namespace ddpsim

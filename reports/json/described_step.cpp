@@ -1,0 +1,374 @@
+#include "described_step.hpp"
+
+#include <fmt/format.h>
+
+#include "described_data.hpp"
+#include "error_source.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+/// Of the collectives that move a step's gradients and parameters.
+std::vector<CollectiveKind> kinds_of_a_step() {
+  return all_up_to(CollectiveKind::send_recv);
+}
+
+template <typename T>
+void add_begin(Described<T>& described) {
+  described
+      .time("ready_us", &CollectiveResult::ready,
+            "what it sends is written, and there is room for what it brings")
+      .time("launch_us", &CollectiveResult::launch, "the host has enqueued it")
+      .time("start_us", &CollectiveResult::start, "its kernel runs on this rank")
+      .time("last_arrival_us", &CollectiveResult::last_arrival,
+            "its kernel runs on the last rank: the transfer begins");
+}
+
+template <typename T>
+void add_choice(Described<T>& described) {
+  const auto chosen = [](auto CollectiveChoice::*what) {
+    return [what](const T& result) {
+      using Value = std::remove_cvref_t<decltype(std::declval<CollectiveChoice>().*what)>;
+      return result.choice ? std::optional<Value>((*result.choice).*what) : std::nullopt;
+    };
+  };
+  described
+      .word("algorithm", chosen(&CollectiveChoice::algorithm), all_up_to(Algorithm::nvls_tree),
+            "NCCL's choice; null with gloo")
+      .word("protocol", chosen(&CollectiveChoice::protocol), all_up_to(Protocol::simple),
+            "NCCL's choice; null with gloo")
+      .integer("channels", chosen(&CollectiveChoice::channels), "NCCL's choice; null with gloo");
+}
+
+/// A bucket and its place in launch order.
+struct NumberedBucket : BucketResult {
+  std::size_t index;
+};
+
+const Described<NumberedBucket>& described_bucket() {
+  static const auto described = [] {
+    Described<NumberedBucket> bucket("Bucket");
+    bucket.integer("index", &NumberedBucket::index, "place in launch order, from 0")
+        .integer(
+            "bytes", [](const NumberedBucket& of) { return of.bucket.bytes; },
+            "bytes of its gradients")
+        .integers(
+            "parameter_indices",
+            [](const NumberedBucket& of) -> const auto& { return of.bucket.parameters; },
+            "its parameters, by their place in the workload's list");
+    add_begin(bucket);
+    bucket.integer("last_rank", &NumberedBucket::last_rank, "the rank whose kernel ran last")
+        .time("end_us", &NumberedBucket::end, "the all-reduce has ended");
+    add_choice(bucket);
+    bucket
+        .word(
+            "closed_by", [](const NumberedBucket& of) { return of.bucket.closed_by; },
+            all_up_to(ClosedBy::sparse), "what ended the bucket")
+        .text("exposed_because", unless_empty(&NumberedBucket::exposed_because),
+              "why backward does not hide it; null where it does")
+        .integer(
+            "wire_bytes",
+            [](const NumberedBucket& of) {
+              return of.bytes != of.bucket.bytes ? std::optional(of.bytes) : std::nullopt;
+            },
+            "what travels, where a communication hook changes it", Absent::left_out)
+        .integers(
+            "all_reduce_bytes",
+            [](const NumberedBucket& of) {
+              return of.all_reduces.size() > 1 ? &of.all_reduces : nullptr;
+            },
+            "where powerSGD_hook runs several all-reduces: of what travels whole, of P and of Q; "
+            "the bucket starts with the first, ends with the last, and shows NCCL's choice for "
+            "the largest",
+            Absent::left_out, Layout::block);
+    return bucket;
+  }();
+  return described;
+}
+
+const Described<CollectiveResult>& described_collective() {
+  static const auto described = [] {
+    Described<CollectiveResult> collective("Collective", Layout::line);
+    collective.word("kind", &CollectiveResult::kind, kinds_of_a_step(), "which collective it is")
+        .text("unit", &CollectiveResult::unit,
+              "what it belongs to: a module's path, root, bucket 0, a parameter")
+        .integer("bytes", &CollectiveResult::bytes,
+                 "as nccl-tests counts them, padding included: of an all-gather what every rank "
+                 "ends with, of a reduce-scatter what it begins with");
+    add_begin(collective);
+    collective.time("end_us", &CollectiveResult::end, "the collective has ended")
+        .word("phase", &CollectiveResult::phase, all_up_to(StepPhase::optimizer),
+              "the part of the step that needs it");
+    add_choice(collective);
+    return collective;
+  }();
+  return described;
+}
+
+/// What only some steps have is left out where it is not.
+const Described<StepTimes>& described_times() {
+  static const auto if_host = [](auto time) {
+    return [time](const StepTimes& times) {
+      return times.host ? std::optional<Duration>(std::invoke(time, times)) : std::nullopt;
+    };
+  };
+  static const auto described =
+      Described<StepTimes>("StepTimes")
+          .time("iteration_us", &StepTimes::iteration,
+                "the step: forward, backward, SyncBatchNorm, slowest GPU, unexplained, exposed "
+                "communication, finalize, optimizer, model averaging and stall add up to it")
+          .time("forward_us", &StepTimes::forward, "forward, the buffer broadcast included")
+          .time("buffer_broadcast_us", &StepTimes::buffer_broadcast,
+                "the part of forward spent in the buffer broadcast")
+          .time("backward_us", &StepTimes::backward,
+                "backward, copies into buckets and interference included")
+          .time("backward_compute_us", &StepTimes::backward_compute, "backward without DDP")
+          .time("copies_in_us", &StepTimes::copies_in,
+                "backward's copies into buckets, and a communication hook's kernels")
+          .time("interference_us", &StepTimes::interference,
+                "how much backward is slowed while NCCL's kernels run")
+          .time("communication_us", &StepTimes::communication,
+                "time in which some collective transfers")
+          .time("wait_us", &StepTimes::wait,
+                "time in which some collective waits for the last rank")
+          .time("exposed_communication_us", &StepTimes::exposed_communication,
+                "the part of communication and waits that compute waits for: after backward, and "
+                "within it behind powerSGD_hook")
+          .time("blocking_communication_us", &StepTimes::blocking_communication,
+                "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
+                "together: the compute stream stands still for them alone")
+          .ratio("overlap", &StepTimes::overlap,
+                 "the share of communication that is hidden, 0 to 1; null without communication")
+          .time("finalize_us", &StepTimes::finalize,
+                "copies out of buckets and their host cost; under a scheme with offload, waits "
+                "for copies between host and GPU")
+          .time("optimizer_us", &StepTimes::optimizer,
+                "the optimizer; with --apply-optimizer-in-backward part of it lies within "
+                "backward or beside collectives")
+          .time("stall_us", &StepTimes::stall, "between steps, waiting for data included")
+          .time("slowest_gpu_us", &StepTimes::slowest_gpu,
+                "waiting for the slowest GPU to compute (--gpu-spread)")
+          .time("unexplained_us", &StepTimes::unexplained,
+                "what published jobs of several ranks lose and nobody explains, or what "
+                "--rank-slowdown says")
+          .time("launch_bound_us", if_host(&StepTimes::launch_bound),
+                "how long the GPU waits for the host to launch; part of forward, backward and "
+                "optimizer. Only where the workload counts its kernels",
+                Absent::left_out)
+          .time("host_us", &StepTimes::host,
+                "what the host takes to launch a step, DDP's hooks and copies included. Only "
+                "where the workload counts its kernels",
+                Absent::left_out)
+          .time("sync_batchnorm_us", unless_zero(&StepTimes::sync_batchnorm),
+                "waiting for what SyncBatchNorm's layers exchange. Only with --sync-batchnorm",
+                Absent::left_out)
+          .time("model_averaging_us", unless_zero(&StepTimes::model_averaging),
+                "a step's share of averaging the parameters, none of which is hidden. Only where "
+                "ranks train apart",
+                Absent::left_out)
+          .time("forward_ahead_us", unless_zero(&StepTimes::forward_ahead),
+                "how long before the end of the step before a forward begins. Only where steps "
+                "overlap: forward_us is the rest of it, and buckets count from its start",
+                Absent::left_out);
+  return described;
+}
+
+const Described<Scheme>& described_scheme() {
+  static const auto described =
+      Described<Scheme>("Scheme")
+          .text(
+              "name", [](const Scheme& scheme) { return name_of(scheme); }, "as --scheme takes it")
+          .texts_by_key("options", &options_of, "every option with the value in force");
+  return described;
+}
+
+/// Of a step under a scheme that was asked for.
+const Described<ShownStep>& described_scheme_step() {
+  static const auto described =
+      Described<ShownStep>("SchemeStep")
+          .object(
+              "scheme", [](const ShownStep& of) -> const Scheme& { return *of.scheme; },
+              described_scheme(), "how the job is trained data-parallel. Only with --scheme")
+          .time(
+              "exposed_forward_us",
+              [](const ShownStep& of) { return of.step.times.exposed_in_forward; },
+              "of the exposed communication, what forward waits for. Only with --scheme")
+          .time(
+              "exposed_backward_us",
+              [](const ShownStep& of) { return of.step.times.exposed_backward(); },
+              "of the exposed communication, what backward waits for, until gradients are "
+              "reduced. Only with --scheme")
+          .time(
+              "exposed_optimizer_us",
+              [](const ShownStep& of) { return of.step.times.exposed_in_optimizer; },
+              "of the exposed communication, what lies behind the optimizer. Only with --scheme")
+          .list(
+              "collectives", [](const ShownStep& of) -> const auto& { return of.step.collectives; },
+              described_collective(),
+              "in the order in which rank 0's host launches them. Only with --scheme");
+  return described;
+}
+
+const Described<Staleness>& described_staleness() {
+  static const auto described =
+      Described<Staleness>("Staleness")
+          .integer("workers", &Staleness::workers, "workers of the job")
+          .integer("updates", &Staleness::updates, "updates that were simulated, over 16 seeds")
+          .number("mean", &Staleness::mean, "updates by others, on average")
+          .integer("p50", &Staleness::p50, "updates by others, the median")
+          .integer("p95", &Staleness::p95, "updates by others, the 95th percentile")
+          .integer("max", &Staleness::max, "updates by others, at most")
+          .number("updates_per_second", &Staleness::updates_per_second,
+                  "updates of all workers together");
+  return described;
+}
+
+std::vector<NumberedBucket> numbered(const std::vector<BucketResult>& buckets) {
+  std::vector<NumberedBucket> all;
+  for (const BucketResult& bucket : buckets) all.push_back({bucket, all.size()});
+  return all;
+}
+
+}  // namespace
+
+const Described<ModelAveraging>& described_averaging() {
+  static const auto described =
+      Described<ModelAveraging>("ModelAveraging", Layout::line)
+          .integer("period", &ModelAveraging::period, "steps from one averaging to the next")
+          .integer("bytes", &ModelAveraging::bytes, "what is all-reduced over all ranks")
+          .time("whole_us", &ModelAveraging::whole, "one averaging, with flattening and dividing")
+          .text("what", unless_empty(&ModelAveraging::what), "who averages. Only of a scheme",
+                Absent::left_out)
+          .ratio(
+              "share_of_steps",
+              [](const ModelAveraging& of) {
+                return of.what.empty() ? std::nullopt : std::optional(of.share);
+              },
+              "the share of the steps in which they do. Only of a scheme", Absent::left_out);
+  return described;
+}
+
+const Described<ShownStep>& described_step() {
+  static const auto described =
+      Described<ShownStep>("Step")
+          .members_of([](const ShownStep& of) -> const StepTimes& { return of.step.times; },
+                      described_times())
+          .members_of([](const ShownStep& of) { return of.scheme != nullptr ? &of : nullptr; },
+                      described_scheme_step())
+          .list(
+              "buckets", [](const ShownStep& of) { return numbered(of.step.buckets); },
+              described_bucket(), "in launch order; none under a scheme without DDP's reducer")
+          .object(
+              "model_averaging",
+              [](const ShownStep& of) -> const auto& { return of.step.averaging; },
+              described_averaging(),
+              "how parameters are averaged. Only where ranks train apart: the step is then "
+              "the mean of a period",
+              Absent::left_out)
+          .list(
+              "further_model_averaging",
+              [](const ShownStep& of) {
+                const auto& averaging = of.step.averaging;
+                return averaging && !averaging->further.empty() ? &averaging->further : nullptr;
+              },
+              described_averaging(), "the same of other levels. Only of a hierarchy",
+              Absent::left_out)
+          .object(
+              "staleness", [](const ShownStep& of) -> const auto& { return of.step.staleness; },
+              described_staleness(),
+              "updates by other workers between what a worker pulled and its own update, "
+              "which says nothing of convergence. Only of asynchronous parameter servers",
+              Absent::left_out)
+          .object(
+              "data_loader", [](const ShownStep& of) -> const auto& { return of.step.data; },
+              described_data(),
+              "where batches come from. Only with --data-loader, or of a recording that tells",
+              Absent::left_out)
+          .object(
+              "epoch", [](const ShownStep& of) -> const auto& { return of.step.epoch; },
+              described_epoch(), "an epoch. Only with --dataset-size", Absent::left_out)
+          .object(
+              "join", [](const ShownStep& of) -> const auto& { return of.step.joined; },
+              described_join(),
+              "an epoch of ranks with different numbers of batches. Only with "
+              "--uneven-inputs",
+              Absent::left_out)
+          .integer(
+              "events", [](const ShownStep& of) { return of.step.events; },
+              "that the simulator processed");
+  return described;
+}
+
+const Described<StepBudget>& described_budget() {
+  static const auto described = [] {
+    const auto meaning = [](BudgetPart part) {
+      switch (part) {
+        case BudgetPart::busy:
+          return "the GPU computes or copies";
+        case BudgetPart::host:
+          return "it waits for the host: launches, DDP's hooks, pauses between steps";
+        case BudgetPart::input:
+          return "it waits for its batch";
+        case BudgetPart::communication:
+          return "it waits for a collective";
+        case BudgetPart::ranks:
+          return "it waits for slower GPUs";
+        case BudgetPart::overhead:
+          break;
+      }
+      return "the allowance for multi-GPU overhead, or what a measured step leaves over";
+    };
+    Described<StepBudget> budget("StepBudget", Layout::line);
+    budget.time("step_us", &StepBudget::step, "the step, which the parts add up to");
+    for (const BudgetPart part : all_budget_parts())
+      budget.time(
+          fmt::format("{}_us", name_of(part)), [part](const StepBudget& of) { return of[part]; },
+          meaning(part));
+    return budget;
+  }();
+  return described;
+}
+
+const Described<TrainingSpeed>& described_speed() {
+  static const auto described =
+      Described<TrainingSpeed>("TrainingSpeed")
+          .ratio("samples_per_second", &TrainingSpeed::samples_per_second,
+                 "samples of all ranks in a second; null where the batch is not known")
+          .ratio("tokens_per_second", &TrainingSpeed::tokens_per_second,
+                 "tokens of all ranks in a second; null where samples are no sequences")
+          .ratio("model_flops_utilization", &TrainingSpeed::model_flops_utilization,
+                 "MFU: the time that the step's model FLOPs take at the GPU's data-sheet rate, "
+                 "over the step; null where the model or its precision is not known")
+          .ratio("scaling_efficiency", &TrainingSpeed::scaling_efficiency,
+                 "the step of one of its GPUs by itself, without DDP, over the step");
+  return described;
+}
+
+std::vector<LossRow> loss_rows(const Loss& loss, const Confidence& confidence) {
+  std::vector<LossRow> rows;
+  for (const LossCause cause : all_loss_causes()) {
+    const bool may_be_absent = cause == LossCause::model_averaging || of_schemes(cause);
+    if (may_be_absent && loss[cause] == Duration()) continue;
+    rows.push_back({cause, loss[cause], loss_interval(cause, loss, confidence)});
+  }
+  return rows;
+}
+
+const Described<LossRow>& described_loss() {
+  static const auto described =
+      Described<LossRow>("Loss", Layout::line)
+          .word("cause", &LossRow::cause, all_loss_causes(),
+                "what takes time that one GPU alone would not need")
+          .time("us", &LossRow::time, "what it takes of the step; 0 where it takes no part")
+          .time(
+              "low_us", [](const LossRow& of) { return of.interval.low; },
+              "four times in five at least so much")
+          .time(
+              "high_us", [](const LossRow& of) { return of.interval.high; },
+              "four times in five at most so much");
+  return described;
+}
+
+}  // namespace ddpsim
