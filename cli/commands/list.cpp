@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/reports/schemas.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
 #include "ddpsim/topologies/cluster_line.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -27,6 +28,7 @@ namespace {
 struct ListArguments {
   bool commands = false;
   bool json = false;
+  std::string schema;  ///< empty: none is asked for
 };
 
 struct Row {
@@ -126,7 +128,7 @@ std::string json_of(const std::vector<Section>& sections) {
   return std::move(json).finish();
 }
 
-int run(bool json) {
+int list_all(bool json) {
   const std::vector<Section> sections = bundled();
   if (json) {
     print(json_of(sections));
@@ -148,8 +150,13 @@ int run(bool json) {
   return kOk;
 }
 
-int run_commands(const CLI::App& program, bool json) {
-  print(json ? commands_json(program) : commands_text(program));
+int run(const CLI::App& program, const ListArguments& arguments) {
+  if (!arguments.schema.empty())
+    print(schema_of(arguments.schema));
+  else if (arguments.commands)
+    print(arguments.json ? commands_json(program) : commands_text(program));
+  else
+    return list_all(arguments.json);
   return kOk;
 }
 
@@ -161,13 +168,15 @@ void add_list(CLI::App& app, std::function<int()>& action) {
   const auto arguments = std::make_shared<ListArguments>();
   command->add_flag("--commands", arguments->commands,
                     "instead, every command with its arguments and options");
+  command
+      ->add_option("--schema", arguments->schema,
+                   "instead, the JSON Schema of a document that --json prints")
+      ->check(CLI::IsMember(schema_names()))
+      ->type_name("NAME");
   add_json_option(*command, arguments->json);
   add_example(*command, "ddpsim list");
-  command->callback([&action, &app, arguments] {
-    action = [&app, arguments] {
-      return arguments->commands ? run_commands(app, arguments->json) : run(arguments->json);
-    };
-  });
+  command->callback(
+      [&action, &app, arguments] { action = [&app, arguments] { return run(app, *arguments); }; });
 }
 
 }  // namespace ddpsim

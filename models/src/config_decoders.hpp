@@ -6,40 +6,40 @@
 namespace ddpsim {
 
 // Without experts (config_dense_decoders.cpp).
-Described llama(Config& config);
-Described mistral(Config& config);
-Described qwen2(Config& config);
-Described qwen2_vl_text(Config& config);
-Described qwen3(Config& config);
-Described phi(Config& config);
-Described phi3(Config& config);
-Described olmo(Config& config);
-Described olmo2(Config& config);
-Described stablelm(Config& config);
-Described granite(Config& config);
-Described glm(Config& config);
-Described glm4(Config& config);
-Described cohere(Config& config);
-Described cohere2(Config& config);
-Described starcoder2(Config& config);
-Described smollm3(Config& config);
-Described nemotron(Config& config);
+DescribedModel llama(Config& config);
+DescribedModel mistral(Config& config);
+DescribedModel qwen2(Config& config);
+DescribedModel qwen2_vl_text(Config& config);
+DescribedModel qwen3(Config& config);
+DescribedModel phi(Config& config);
+DescribedModel phi3(Config& config);
+DescribedModel olmo(Config& config);
+DescribedModel olmo2(Config& config);
+DescribedModel stablelm(Config& config);
+DescribedModel granite(Config& config);
+DescribedModel glm(Config& config);
+DescribedModel glm4(Config& config);
+DescribedModel cohere(Config& config);
+DescribedModel cohere2(Config& config);
+DescribedModel starcoder2(Config& config);
+DescribedModel smollm3(Config& config);
+DescribedModel nemotron(Config& config);
 
 // With experts (config_expert_decoders.cpp).
-Described mixtral(Config& config);
-Described qwen2_moe(Config& config);
-Described qwen3_moe(Config& config);
-Described olmoe(Config& config);
-Described deepseek_v2(Config& config);
-Described deepseek_v3(Config& config);
-Described glm4_moe(Config& config);
-Described gpt_oss(Config& config);
-Described granitemoe(Config& config);
+DescribedModel mixtral(Config& config);
+DescribedModel qwen2_moe(Config& config);
+DescribedModel qwen3_moe(Config& config);
+DescribedModel olmoe(Config& config);
+DescribedModel deepseek_v2(Config& config);
+DescribedModel deepseek_v3(Config& config);
+DescribedModel glm4_moe(Config& config);
+DescribedModel gpt_oss(Config& config);
+DescribedModel granitemoe(Config& config);
 
 // Gemma, of which the fourth may have experts (config_gemma.cpp).
-Described gemma(Config& config);
-Described gemma2(Config& config);
-Described gemma3(Config& config);
-Described gemma4(Config& config);
+DescribedModel gemma(Config& config);
+DescribedModel gemma2(Config& config);
+DescribedModel gemma3(Config& config);
+DescribedModel gemma4(Config& config);
 
 }  // namespace ddpsim

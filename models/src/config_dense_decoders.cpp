@@ -43,14 +43,14 @@ ReadDecoder read_cohere(Config& config) {
 
 }  // namespace
 
-Described llama(Config& config) {
+DescribedModel llama(Config& config) {
   ReadDecoder read = read_decoder(config, {.null_head_features = true});
   read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   return spans_as_transformer(std::move(read));
 }
 
-Described mistral(Config& config) {
+DescribedModel mistral(Config& config) {
   return read_decoder(config, {.key_heads = 8,
                                .feed_forward = 14336,
                                .positions = 131072,
@@ -58,7 +58,7 @@ Described mistral(Config& config) {
       .described();
 }
 
-Described qwen2(Config& config) {
+DescribedModel qwen2(Config& config) {
   ReadDecoder read = read_decoder(config, {.key_heads = 32,
                                            .feed_forward = 22016,
                                            .vocabulary = 151936,
@@ -69,7 +69,7 @@ Described qwen2(Config& config) {
 }
 
 /// What reads text in Qwen2-VL and Qwen2.5-VL: Qwen2 with other sizes where the file says nothing.
-Described qwen2_vl_text(Config& config) {
+DescribedModel qwen2_vl_text(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 8192,
                                            .layers = 80,
                                            .heads = 64,
@@ -82,7 +82,7 @@ Described qwen2_vl_text(Config& config) {
   return read.described();
 }
 
-Described qwen3(Config& config) {
+DescribedModel qwen3(Config& config) {
   ReadDecoder read = read_decoder(config, {.key_heads = 32,
                                            .head_features = 128,
                                            .feed_forward = 22016,
@@ -95,7 +95,7 @@ Described qwen3(Config& config) {
   return spans_as_transformer(std::move(read));
 }
 
-Described phi(Config& config) {
+DescribedModel phi(Config& config) {
   ReadDecoder read = read_decoder(
       config, {.hidden = 2048, .layers = 24, .feed_forward = 8192, .vocabulary = 51200});
   take_layer_norms(read.shape, true);
@@ -124,7 +124,7 @@ Described phi(Config& config) {
   return read.described();
 }
 
-Described phi3(Config& config) {
+DescribedModel phi3(Config& config) {
   ReadDecoder read = read_decoder(
       config, {.hidden = 3072, .feed_forward = 8192, .vocabulary = 32064, .positions = 4096});
   BlockModules& block = read.block();
@@ -139,7 +139,7 @@ Described phi3(Config& config) {
   return read.described();
 }
 
-Described olmo(Config& config) {
+DescribedModel olmo(Config& config) {
   ReadDecoder read = read_decoder(config, {.vocabulary = 50304});
   read_attention_bias(config, read.block().attention);
   take_layer_norms(read.shape, false);
@@ -149,7 +149,7 @@ Described olmo(Config& config) {
   return read.described();
 }
 
-Described olmo2(Config& config) {
+DescribedModel olmo2(Config& config) {
   ReadDecoder read = read_decoder(config, {.vocabulary = 50304});
   BlockModules& block = read.block();
   read_attention_bias(config, block.attention);
@@ -161,7 +161,7 @@ Described olmo2(Config& config) {
   return read.described();
 }
 
-Described stablelm(Config& config) {
+DescribedModel stablelm(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 2560,
                                            .key_heads = 32,
                                            .feed_forward = 6912,
@@ -194,18 +194,18 @@ Described stablelm(Config& config) {
   return read.described();
 }
 
-Described granite(Config& config) {
+DescribedModel granite(Config& config) {
   ReadDecoder read = read_decoder(config, {});
   read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   return read.described();
 }
 
-Described glm(Config& config) {
+DescribedModel glm(Config& config) {
   return read_glm(config).described();
 }
 
-Described glm4(Config& config) {
+DescribedModel glm4(Config& config) {
   ReadDecoder read = read_glm(config);
   read.block().around_attention.inside = {.name = "post_self_attn_layernorm",
                                           .kind = NormKind::rms};
@@ -213,7 +213,7 @@ Described glm4(Config& config) {
   return read.described();
 }
 
-Described cohere(Config& config) {
+DescribedModel cohere(Config& config) {
   ReadDecoder read = read_cohere(config);
   if (config.flag_or_null("use_qk_norm", false)) {
     norm_heads(read.block().attention, NormKind::layer, HeadNorm::own, false);
@@ -223,11 +223,11 @@ Described cohere(Config& config) {
   return read.described();
 }
 
-Described cohere2(Config& config) {
+DescribedModel cohere2(Config& config) {
   return read_cohere(config).described();
 }
 
-Described starcoder2(Config& config) {
+DescribedModel starcoder2(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 3072,
                                            .layers = 30,
                                            .heads = 24,
@@ -249,7 +249,7 @@ Described starcoder2(Config& config) {
   return read.described();
 }
 
-Described smollm3(Config& config) {
+DescribedModel smollm3(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 2048,
                                            .layers = 36,
                                            .heads = 16,
@@ -265,7 +265,7 @@ Described smollm3(Config& config) {
   return spans_as_transformer(std::move(read));
 }
 
-Described nemotron(Config& config) {
+DescribedModel nemotron(Config& config) {
   if (!config.optional("num_key_value_heads"))
     config.refuse("num_key_value_heads", "num_key_value_heads is missing",
                   "Write it: its class takes no usual value");

@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-Described read_t5(Config& config, const T5Shape& usual, std::string_view usual_activation) {
+DescribedModel read_t5(Config& config, const T5Shape& usual, std::string_view usual_activation) {
   T5Shape shape;
   shape.hidden = config.number("d_model", usual.hidden, kMostFeatures);
   shape.head_features = config.number("d_kv", usual.head_features, kMostFeatures);
@@ -58,7 +58,7 @@ Described read_t5(Config& config, const T5Shape& usual, std::string_view usual_a
   return described_as(shape, 512, kMostTokens, AttentionKernel::eager);
 }
 
-Described t5(Config& config) {
+DescribedModel t5(Config& config) {
   return read_t5(config,
                  {.layers = 6,
                   .hidden = 512,
@@ -69,7 +69,7 @@ Described t5(Config& config) {
                  "relu");
 }
 
-Described mt5(Config& config) {
+DescribedModel mt5(Config& config) {
   return read_t5(config,
                  {.layers = 8,
                   .hidden = 512,
@@ -115,14 +115,14 @@ BartShape read_bart_shape(Config& config, std::int64_t vocabulary, std::int64_t 
   return shape;
 }
 
-Described describe_bart(const BartShape& shape, std::int64_t offset) {
+DescribedModel describe_bart(const BartShape& shape, std::int64_t offset) {
   const std::int64_t tokens = shape.decoder.positions - offset;
   return described_as(shape, std::min<std::int64_t>(tokens, 512), tokens);
 }
 
 constexpr std::int64_t kBartOffset = 2;  // rows before the first position's
 
-Described read_bart(Config& config, bool norm_first) {
+DescribedModel read_bart(Config& config, bool norm_first) {
   BartShape shape = read_bart_shape(config, 50265, kBartOffset);
   shape.embedding_norm = true;
   shape.norm_first = shape.last_norm = norm_first;
@@ -139,15 +139,15 @@ Described read_bart(Config& config, bool norm_first) {
   return describe_bart(shape, kBartOffset);
 }
 
-Described bart(Config& config) {
+DescribedModel bart(Config& config) {
   return read_bart(config, false);
 }
 
-Described mbart(Config& config) {
+DescribedModel mbart(Config& config) {
   return read_bart(config, true);
 }
 
-Described pegasus(Config& config) {
+DescribedModel pegasus(Config& config) {
   BartShape shape = read_bart_shape(config, 50265, 0);
   shape.norm_first = shape.last_norm = true;
   shape.fixed_positions = true;
@@ -158,7 +158,7 @@ Described pegasus(Config& config) {
   return describe_bart(shape, 0);
 }
 
-Described marian(Config& config) {
+DescribedModel marian(Config& config) {
   BartShape shape = read_bart_shape(config, 58101, 0);
   shape.fixed_positions = true;
   const std::string head = config.architecture("MTModel", {"MTModel", "Model"});
@@ -175,7 +175,7 @@ Described marian(Config& config) {
   return describe_bart(shape, 0);
 }
 
-Described whisper(Config& config) {
+DescribedModel whisper(Config& config) {
   BartShape shape;
   const BartStack usual = {.layers = 4, .heads = 6, .feed_forward = 1536};
   shape.hidden = config.number("d_model", 384, kMostFeatures);

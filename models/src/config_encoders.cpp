@@ -19,7 +19,7 @@ void dense_classes(Config& config, EncoderShape& shape, ActivationFunction funct
                     {.kind = Step::loss}});
 }
 
-Described bert(Config& config) {
+DescribedModel bert(Config& config) {
   BertShape bert = read_bert_shape(config, 768, 12, 12, 3072, 30522);
   bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head = config.architecture(
@@ -51,7 +51,7 @@ EncoderShape roberta_encoder(const BertShape& bert, const std::string& base) {
   return shape;
 }
 
-Described read_roberta(Config& config, std::int64_t vocabulary, bool head_first) {
+DescribedModel read_roberta(Config& config, std::int64_t vocabulary, bool head_first) {
   BertShape bert = read_bert_shape(config, 768, 12, 12, 3072, vocabulary);
   bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head = config.architecture(
@@ -85,15 +85,15 @@ Described read_roberta(Config& config, std::int64_t vocabulary, bool head_first)
   return as_described(shape, usable);
 }
 
-Described roberta(Config& config) {
+DescribedModel roberta(Config& config) {
   return read_roberta(config, 50265, false);
 }
 
-Described xlm_roberta(Config& config) {
+DescribedModel xlm_roberta(Config& config) {
   return read_roberta(config, 30522, true);
 }
 
-Described distilbert(Config& config) {
+DescribedModel distilbert(Config& config) {
   BertShape bert;
   bert.hidden = config.number("dim", 768, kMostFeatures);
   bert.layers = config.number("n_layers", 6, kMostLayers);
@@ -146,7 +146,7 @@ Described distilbert(Config& config) {
   return as_described(shape, bert.positions);
 }
 
-Described albert(Config& config) {
+DescribedModel albert(Config& config) {
   BertShape bert = read_bert_shape(config, 4096, 12, 64, 16384, 30000);
   bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head = config.architecture(
@@ -207,7 +207,7 @@ Described albert(Config& config) {
   return as_described(shape, bert.positions);
 }
 
-Described electra(Config& config) {
+DescribedModel electra(Config& config) {
   BertShape bert = read_bert_shape(config, 256, 12, 4, 1024, 30522);
   bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head =

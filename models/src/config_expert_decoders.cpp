@@ -73,7 +73,7 @@ void experts_behind_dense(Config& config, ReadDecoder& read, const DeepseekDefau
   }
 }
 
-Described read_deepseek(Config& config, const DeepseekDefaults& usual, bool version3) {
+DescribedModel read_deepseek(Config& config, const DeepseekDefaults& usual, bool version3) {
   // Heads are sized by their own fields: head_dim, where it is there, repeats one of them.
   ReadDecoder read = read_decoder(config, usual.decoder);
   BlockModules& block = read.block();
@@ -121,7 +121,7 @@ Described read_deepseek(Config& config, const DeepseekDefaults& usual, bool vers
 
 }  // namespace
 
-Described mixtral(Config& config) {
+DescribedModel mixtral(Config& config) {
   ReadDecoder read = read_decoder(
       config,
       {.key_heads = 8, .feed_forward = 14336, .positions = 131072, .null_head_features = true});
@@ -131,7 +131,7 @@ Described mixtral(Config& config) {
   return read.described();
 }
 
-Described qwen2_moe(Config& config) {
+DescribedModel qwen2_moe(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 2048,
                                            .layers = 24,
                                            .heads = 16,
@@ -151,7 +151,7 @@ Described qwen2_moe(Config& config) {
   return read.described();
 }
 
-Described qwen3_moe(Config& config) {
+DescribedModel qwen3_moe(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 2048,
                                            .layers = 24,
                                            .heads = 32,
@@ -168,7 +168,7 @@ Described qwen3_moe(Config& config) {
   return spans_as_transformer(std::move(read));
 }
 
-Described olmoe(Config& config) {
+DescribedModel olmoe(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 2048,
                                            .layers = 16,
                                            .heads = 16,
@@ -189,7 +189,7 @@ Described olmoe(Config& config) {
   return read.described();
 }
 
-Described deepseek_v2(Config& config) {
+DescribedModel deepseek_v2(Config& config) {
   return read_deepseek(
       config,
       {.decoder = {.head_features = 64, .vocabulary = 102400, .null_head_features = true},
@@ -201,7 +201,7 @@ Described deepseek_v2(Config& config) {
       false);
 }
 
-Described deepseek_v3(Config& config) {
+DescribedModel deepseek_v3(Config& config) {
   return read_deepseek(config,
                        {.decoder = {.hidden = 7168,
                                     .layers = 61,
@@ -221,7 +221,7 @@ Described deepseek_v3(Config& config) {
                        true);
 }
 
-Described glm4_moe(Config& config) {
+DescribedModel glm4_moe(Config& config) {
   const DeepseekDefaults usual = {.decoder = {.layers = 46,
                                               .heads = 96,
                                               .key_heads = 8,
@@ -246,7 +246,7 @@ Described glm4_moe(Config& config) {
   return read.described();
 }
 
-Described gpt_oss(Config& config) {
+DescribedModel gpt_oss(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 2880,
                                            .layers = 36,
                                            .heads = 64,
@@ -273,7 +273,7 @@ Described gpt_oss(Config& config) {
   return read.described();
 }
 
-Described granitemoe(Config& config) {
+DescribedModel granitemoe(Config& config) {
   ReadDecoder read = read_decoder(config, {});
   BlockModules& block = read.block();
   read_attention_bias(config, block.attention);

@@ -109,7 +109,7 @@ Config part_of(Config& whole, const char* key, std::string_view classes = "");
 /// What the part assumed, ignored and noted is the whole's, too.
 void finish_part(Config& whole, Config& part, const std::string& name);
 
-struct Described {
+struct DescribedModel {
   std::function<Model(const std::string& name, std::int64_t size, AttentionKernel attention)> build;
   std::int64_t usual_size = kUsualTokens;
   std::int64_t most_tokens = kMostTokens;  ///< fewer where positions are learned; 0: images
@@ -120,10 +120,10 @@ struct Described {
 };
 
 template <typename Shape>
-Described described_as(const Shape& shape, std::int64_t usual_size,
-                       std::int64_t most_tokens = kMostTokens,
-                       AttentionKernel attention = AttentionKernel::sdpa) {
-  Described described = {
+DescribedModel described_as(const Shape& shape, std::int64_t usual_size,
+                            std::int64_t most_tokens = kMostTokens,
+                            AttentionKernel attention = AttentionKernel::sdpa) {
+  DescribedModel described = {
       .build = [shape](const std::string& name, std::int64_t size,
                        AttentionKernel kernel) { return build_model(name, shape, size, kernel); },
       .usual_size = usual_size,
@@ -142,7 +142,7 @@ inline std::int64_t at_most_usual(std::int64_t tokens) {
 struct ConfigFamily {
   std::string_view model_type;
   std::string_view classes;  ///< how their names begin
-  Described (*read)(Config& config);
+  DescribedModel (*read)(Config& config);
   std::vector<FieldAlias> aliases = {};
 };
 

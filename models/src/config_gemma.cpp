@@ -161,7 +161,7 @@ void place_full_layers(Config& config, DecoderShape& shape) {
 
 }  // namespace
 
-Described gemma(Config& config) {
+DescribedModel gemma(Config& config) {
   return read_gemma(config, {.hidden = 3072,
                              .layers = 28,
                              .heads = 16,
@@ -174,13 +174,13 @@ Described gemma(Config& config) {
       .described();
 }
 
-Described gemma2(Config& config) {
+DescribedModel gemma2(Config& config) {
   ReadDecoder read =
       read_newer_gemma(config, {.layers = 26, .vocabulary = 256000, .positions = 8192});
   return read.described();
 }
 
-Described gemma3(Config& config) {
+DescribedModel gemma3(Config& config) {
   ReadDecoder read =
       read_newer_gemma(config, {.layers = 26, .vocabulary = 262208, .positions = 131072});
   norm_each_head(read.block().attention);
@@ -192,7 +192,7 @@ Described gemma3(Config& config) {
 }
 
 /// Each layer has heads of its own: full attention has wider ones, and may use keys for values.
-Described gemma4(Config& config) {
+DescribedModel gemma4(Config& config) {
   ReadDecoder read =
       read_newer_gemma(config, {.layers = 30, .vocabulary = 262144, .positions = 131072});
   norm_each_head(read.block().attention);

@@ -58,7 +58,7 @@ BertShape read_bert_shape(Config& config, std::int64_t hidden, std::int64_t laye
   return shape;
 }
 
-Described as_described(const EncoderShape& shape, std::int64_t positions) {
+DescribedModel as_described(const EncoderShape& shape, std::int64_t positions) {
   return described_as(shape, std::min<std::int64_t>(positions, kBertPositions), positions);
 }
 

@@ -23,6 +23,6 @@ bool token_head(Config& config, EncoderShape& shape, const std::string& head);
 
 BertShape read_bert_shape(Config& config, std::int64_t hidden, std::int64_t layers,
                           std::int64_t heads, std::int64_t feed_forward, std::int64_t vocabulary);
-Described as_described(const EncoderShape& shape, std::int64_t positions);
+DescribedModel as_described(const EncoderShape& shape, std::int64_t positions);
 
 }  // namespace ddpsim

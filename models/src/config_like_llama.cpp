@@ -118,7 +118,7 @@ std::string order_of_dense() {
   return order_of("mlp.gate_proj mlp.up_proj mlp.down_proj");
 }
 
-Described spans_as_transformer(ReadDecoder read) {
+DescribedModel spans_as_transformer(ReadDecoder read) {
   read.shape.span_base = "transformer.";
   return read.described();
 }

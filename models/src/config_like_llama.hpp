@@ -31,7 +31,7 @@ struct ReadDecoder {
   std::int64_t usual_tokens = kUsualTokens;
 
   BlockModules& block() { return shape.kinds.front(); }
-  Described described() const { return described_as(shape, usual_tokens); }
+  DescribedModel described() const { return described_as(shape, usual_tokens); }
 };
 
 ReadDecoder read_decoder(Config& config, const DecoderDefaults& usual);
@@ -65,6 +65,6 @@ std::string order_of(std::string_view feed_forward);
 std::string order_of_dense();
 
 /// Where the class names its base so for answers by their span: for the sake of older checkpoints.
-Described spans_as_transformer(ReadDecoder read);
+DescribedModel spans_as_transformer(ReadDecoder read);
 
 }  // namespace ddpsim

@@ -90,7 +90,7 @@ void read_convolution_and_pooler(Config& config, std::int64_t hidden, EncoderSha
   config.word("conv_act");
 }
 
-Described deberta_v2(Config& config) {
+DescribedModel deberta_v2(Config& config) {
   BertShape bert = read_bert_shape(config, 1536, 24, 24, 6144, 128100);
   const std::int64_t segments = config.count("type_vocab_size", 0, kMostEmbeddings);
   const std::string head =
@@ -183,7 +183,7 @@ void add_modernbert_head(Config& config, EncoderShape& shape, const std::string&
 }
 
 /// Rotary positions.
-Described modernbert(Config& config) {
+DescribedModel modernbert(Config& config) {
   BertShape bert;
   bert.hidden = config.number("hidden_size", 768, kMostFeatures);
   bert.layers = config.number("num_hidden_layers", 22, kMostLayers);

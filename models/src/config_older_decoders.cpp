@@ -6,7 +6,7 @@
 namespace ddpsim {
 namespace {
 
-Described gpt2(Config& config) {
+DescribedModel gpt2(Config& config) {
   Gpt2Shape shape;
   shape.hidden = config.number("n_embd", 768, kMostFeatures);
   shape.layers = config.number("n_layer", 12, kMostLayers);
@@ -24,7 +24,7 @@ Described gpt2(Config& config) {
   return described_as(shape, at_most_usual(shape.positions), shape.positions);
 }
 
-Described gpt_neox(Config& config) {
+DescribedModel gpt_neox(Config& config) {
   GptNeoxShape shape;
   shape.hidden = config.number("hidden_size", 6144, kMostFeatures);
   shape.layers = config.number("num_hidden_layers", 44, kMostLayers);
@@ -41,7 +41,7 @@ Described gpt_neox(Config& config) {
       shape, at_most_usual(config.number("max_position_embeddings", 2048, kMostEmbeddings)));
 }
 
-Described opt(Config& config) {
+DescribedModel opt(Config& config) {
   OptShape shape;
   shape.hidden = config.number("hidden_size", 768, kMostFeatures);
   shape.layers = config.number("num_hidden_layers", 12, kMostLayers);
@@ -65,7 +65,7 @@ Described opt(Config& config) {
   return described_as(shape, at_most_usual(shape.positions), shape.positions);
 }
 
-Described bloom(Config& config) {
+DescribedModel bloom(Config& config) {
   BloomShape shape;
   shape.hidden = config.number("hidden_size", 64, kMostFeatures);
   shape.layers = config.number("n_layer", 2, kMostLayers);
@@ -80,7 +80,7 @@ Described bloom(Config& config) {
   return described_as(shape, kUsualTokens, kMostTokens, AttentionKernel::eager);
 }
 
-Described mpt(Config& config) {
+DescribedModel mpt(Config& config) {
   MptShape shape;
   shape.hidden = config.number("d_model", 2048, kMostFeatures);
   shape.layers = config.number("n_layers", 24, kMostLayers);
@@ -99,7 +99,7 @@ Described mpt(Config& config) {
   return described_as(shape, at_most_usual(tokens), kMostTokens, AttentionKernel::eager);
 }
 
-Described gptj(Config& config) {
+DescribedModel gptj(Config& config) {
   GptjShape shape;
   shape.hidden = config.number("n_embd", 4096, kMostFeatures);
   shape.layers = config.number("n_layer", 28, kMostLayers);
@@ -119,7 +119,7 @@ Described gptj(Config& config) {
   return described_as(shape, at_most_usual(shape.positions), shape.positions);
 }
 
-Described falcon(Config& config) {
+DescribedModel falcon(Config& config) {
   FalconShape shape;
   shape.hidden = config.number("hidden_size", 4544, kMostFeatures);
   shape.layers = config.number("num_hidden_layers", 32, kMostLayers);

@@ -113,8 +113,8 @@ SpeechShape read_speech(Config& config) {
   return shape;
 }
 
-Described describe_speech(Config& config, SpeechShape shape, const std::string& base,
-                          const std::string& head) {
+DescribedModel describe_speech(Config& config, SpeechShape shape, const std::string& base,
+                               const std::string& head) {
   shape.base = head == "Model" ? "" : base;
   if (head == "ForCTC") shape.head = SpeechHead::letters;
   if (head == "ForPreTraining") shape.head = SpeechHead::pretraining;
@@ -127,7 +127,7 @@ Described describe_speech(Config& config, SpeechShape shape, const std::string& 
   return described_as(shape, kTenSeconds, kMostFrames);
 }
 
-Described wav2vec2(Config& config) {
+DescribedModel wav2vec2(Config& config) {
   SpeechShape shape = read_speech(config);
   shape.code_groups = config.number("num_codevector_groups", 2, 64);
   shape.codes = config.number("num_codevectors_per_group", 320, kMostEmbeddings);
@@ -140,7 +140,7 @@ Described wav2vec2(Config& config) {
   return describe_speech(config, shape, "wav2vec2.", head);
 }
 
-Described hubert(Config& config) {
+DescribedModel hubert(Config& config) {
   SpeechShape shape = read_speech(config);
   shape.projection_norm = config.flag("feat_proj_layer_norm", true);
   const std::string head =

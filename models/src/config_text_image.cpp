@@ -45,7 +45,7 @@ void take_image_part(Config& config, TextImageShape& shape, Config& image, const
   config.note("one image stands beside each text; sSEQ is the text's");
 }
 
-Described clip(Config& config) {
+DescribedModel clip(Config& config) {
   TextImageShape shape;
   read_text_part(config, shape, {512, 2048, 8, 49408, 77}, kClipBlock);
   Config image = part_of(config, "vision_config");
@@ -56,7 +56,7 @@ Described clip(Config& config) {
   return described_as(shape, shape.text.positions, shape.text.positions);
 }
 
-Described siglip(Config& config) {
+DescribedModel siglip(Config& config) {
   TextImageShape shape;
   read_text_part(config, shape, {768, 3072, 12, 32000, 64}, kSiglipBlock);
   Config image = part_of(config, "vision_config");

@@ -28,7 +28,7 @@ BlockModules vit_block(std::int64_t hidden, std::int64_t heads, std::int64_t fee
   return block;
 }
 
-Described describe_vision(const ReadVision& read) {
+DescribedModel describe_vision(const ReadVision& read) {
   return described_as(read.shape, read.image, 0);
 }
 
@@ -60,7 +60,7 @@ constexpr const char* kVitOrder =
     "embeddings.register_tokens embeddings.distillation_token embeddings.patch_embeddings "
     "shared_position_bias layers encoder layernorm pooler";
 
-Described read_vit(Config& config, const std::string& base, bool distilled) {
+DescribedModel read_vit(Config& config, const std::string& base, bool distilled) {
   const VitDefaults usual;
   ReadVision read = read_vision(config, base, usual);
   VisionShape& shape = read.shape;
@@ -89,15 +89,15 @@ Described read_vit(Config& config, const std::string& base, bool distilled) {
   return describe_vision(read);
 }
 
-Described vit(Config& config) {
+DescribedModel vit(Config& config) {
   return read_vit(config, "vit.", false);
 }
 
-Described deit(Config& config) {
+DescribedModel deit(Config& config) {
   return read_vit(config, "deit.", true);
 }
 
-Described beit(Config& config) {
+DescribedModel beit(Config& config) {
   const VitDefaults usual;
   ReadVision read = read_vision(config, "beit.", usual);
   VisionShape& shape = read.shape;
@@ -148,7 +148,7 @@ Described beit(Config& config) {
   return describe_vision(read);
 }
 
-Described read_dinov2(Config& config, const std::string& base, bool registers) {
+DescribedModel read_dinov2(Config& config, const std::string& base, bool registers) {
   VitDefaults usual;
   usual.patch = registers ? 16 : 14;
   ReadVision read = read_vision(config, base, usual);
@@ -198,11 +198,11 @@ Described read_dinov2(Config& config, const std::string& base, bool registers) {
   return describe_vision(read);
 }
 
-Described dinov2(Config& config) {
+DescribedModel dinov2(Config& config) {
   return read_dinov2(config, "dinov2.", false);
 }
 
-Described dinov2_with_registers(Config& config) {
+DescribedModel dinov2_with_registers(Config& config) {
   return read_dinov2(config, "dinov2_with_registers.", true);
 }
 
@@ -221,7 +221,7 @@ std::vector<std::int64_t> read_stages(Config& config, const char* key,
   return stages;
 }
 
-Described swin(Config& config) {
+DescribedModel swin(Config& config) {
   SwinShape shape;
   const std::int64_t image = read_side(config, "image_size", 224);
   shape.patch = read_side(config, "patch_size", 4);
@@ -254,7 +254,7 @@ Described swin(Config& config) {
   return described_as(shape, image, 0);
 }
 
-Described read_convnext(Config& config, bool second) {
+DescribedModel read_convnext(Config& config, bool second) {
   ConvNextShape shape;
   shape.base = second ? "convnextv2." : "convnext.";
   shape.patch = config.number("patch_size", 4, kMostPixels);
@@ -287,11 +287,11 @@ Described read_convnext(Config& config, bool second) {
   return described_as(shape, image, 0);
 }
 
-Described convnext(Config& config) {
+DescribedModel convnext(Config& config) {
   return read_convnext(config, false);
 }
 
-Described convnextv2(Config& config) {
+DescribedModel convnextv2(Config& config) {
   return read_convnext(config, true);
 }
 

@@ -23,7 +23,7 @@ struct PartTypes {
 
 struct ReadParts {
   VisionLanguageShape shape;
-  Described text;
+  DescribedModel text;
   std::string head;
 };
 
@@ -63,7 +63,7 @@ bool is_flat(const Config& config) {
          config.root().has("num_hidden_layers");
 }
 
-Described read_text(Config& config, const PartTypes& types) {
+DescribedModel read_text(Config& config, const PartTypes& types) {
   if (is_flat(config)) {
     config.becomes_part();
     for (const ConfigFamily& family : part_families())
@@ -74,7 +74,7 @@ Described read_text(Config& config, const PartTypes& types) {
   text.becomes_part();
   text.know(family.aliases);
   text.optional("num_image_tokens");  // for the processor
-  Described described = family.read(text);
+  DescribedModel described = family.read(text);
   finish_part(config, text, "text_config");
   // Some savers repeat fields of the text beside it, where no class reads them.
   for (const auto& [key, value] : text.root().items()) config.optional(key);
@@ -143,13 +143,13 @@ std::string tower_path(const ReadParts& read) {
 }
 
 /// Twice as many, until an image has a place and as many words beside it.
-std::int64_t usual_tokens(const Described& text, std::int64_t image_tokens) {
+std::int64_t usual_tokens(const DescribedModel& text, std::int64_t image_tokens) {
   std::int64_t tokens = text.usual_size;
   while (tokens < 2 * image_tokens && tokens < text.most_tokens) tokens *= 2;
   return std::min(tokens, text.most_tokens);
 }
 
-Described finish(Config& config, ReadParts& read) {
+DescribedModel finish(Config& config, ReadParts& read) {
   const VisionLanguageShape& shape = read.shape;
   const std::string path = tower_path(read);
   const std::int64_t tokens = image_tokens(shape);
@@ -163,7 +163,8 @@ Described finish(Config& config, ReadParts& read) {
         "some parameters of {} get no gradient, since nothing reads what they give: DDP needs "
         "find_unused_parameters=True where they are not frozen",
         path));
-  Described described = described_as(shape, usual_tokens(read.text, tokens), read.text.most_tokens);
+  DescribedModel described =
+      described_as(shape, usual_tokens(read.text, tokens), read.text.most_tokens);
   described.image_tokens = tokens;
   return described;
 }
@@ -211,7 +212,7 @@ ReadParts read_llava(Config& config, const PartTypes& types) {
   return read;
 }
 
-Described llava(Config& config) {
+DescribedModel llava(Config& config) {
   ReadParts read = read_llava(config, {.text = "llama", .text_ties = true});
   return finish(config, read);
 }
@@ -234,7 +235,7 @@ std::int64_t read_tiles(Config& config, std::int64_t image) {
   return tiles + 1;
 }
 
-Described llava_next(Config& config) {
+DescribedModel llava_next(Config& config) {
   ReadParts read = read_llava(config, {.text = "llama"});
   read.shape.newline = "model.image_newline";
   VisionShape& tower = read.shape.tower;
@@ -244,7 +245,7 @@ Described llava_next(Config& config) {
   return finish(config, read);
 }
 
-Described gemma3_whole(Config& config) {
+DescribedModel gemma3_whole(Config& config) {
   ReadParts read = read_parts(config, {.text = "gemma3_text", .tied = true});
   Config vision = part_of(config, "vision_config");
   const ReadVision tower = read_tower_of_type(vision, "model.vision_tower.", "siglip_vision_model");
@@ -270,7 +271,7 @@ Described gemma3_whole(Config& config) {
   return finish(config, read);
 }
 
-Described gemma4_whole(Config& config) {
+DescribedModel gemma4_whole(Config& config) {
   if (const auto audio = config.optional("audio_config"))
     audio->fail(
         "a tower for sound is not built here",
@@ -295,7 +296,7 @@ Described gemma4_whole(Config& config) {
   return finish(config, read);
 }
 
-Described paligemma(Config& config) {
+DescribedModel paligemma(Config& config) {
   ReadParts read = read_parts(config, {.text = "gemma", .tied = true});
   Config vision = part_of(config, "vision_config");
   take_tower(read.shape, read_tower_of_type(vision, "model.vision_tower.", "siglip_vision_model"));
@@ -316,7 +317,7 @@ std::int64_t read_merge(Config& config, const char* key, std::int64_t hidden) {
   return side * side;
 }
 
-Described mistral3(Config& config) {
+DescribedModel mistral3(Config& config) {
   ReadParts read = read_parts(config, {.text = "mistral", .tied = true});
   Config vision = part_of(config, "vision_config");
   take_tower(read.shape, read_tower_of_type(vision, "model.vision_tower.", "pixtral"));
@@ -338,7 +339,7 @@ Described mistral3(Config& config) {
   return finish(config, read);
 }
 
-Described smolvlm(Config& config) {
+DescribedModel smolvlm(Config& config) {
   ReadParts read = read_parts(config, {.text = "llama", .text_base = "model.text_model."});
   Config vision = part_of(config, "vision_config");
   take_tower(read.shape, read_smolvlm_tower(vision, "model.vision_model."));
@@ -355,8 +356,8 @@ Described smolvlm(Config& config) {
   return finish(config, read);
 }
 
-Described read_qwen_vl(Config& config, const PartTypes& types, NormKind norm,
-                       ReadQwenTower (*read_tower)(Config& config, const std::string& base)) {
+DescribedModel read_qwen_vl(Config& config, const PartTypes& types, NormKind norm,
+                            ReadQwenTower (*read_tower)(Config& config, const std::string& base)) {
   ReadParts read = read_parts(config, types);
   Config vision = part_of(config, "vision_config");
   const ReadQwenTower tower = read_tower(vision, "model.visual.");
@@ -376,12 +377,12 @@ Described read_qwen_vl(Config& config, const PartTypes& types, NormKind norm,
   return finish(config, read);
 }
 
-Described qwen2_vl(Config& config) {
+DescribedModel qwen2_vl(Config& config) {
   return read_qwen_vl(config, {.text = "qwen2_vl_text", .text_ties = true}, NormKind::layer,
                       read_qwen2_vl_tower);
 }
 
-Described qwen2_5_vl(Config& config) {
+DescribedModel qwen2_5_vl(Config& config) {
   return read_qwen_vl(config, {.text = "qwen2_5_vl_text", .text_ties = true}, NormKind::rms,
                       read_qwen2_5_vl_tower);
 }

@@ -128,7 +128,7 @@ ModelDescription model_of_config(std::string_view content, const std::string& fi
   }
   config.require_flag("add_cross_attention", false,
                       "attention to another model's output is not built here");
-  const Described read = family.read(config);
+  const DescribedModel read = family.read(config);
   ModelDescription description;
   description.name = file;
   description.sample = read.most_tokens > 0 ? SampleKind::sequence : SampleKind::image;

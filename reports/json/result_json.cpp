@@ -6,7 +6,7 @@
 #include "described_job.hpp"
 #include "described_step.hpp"
 #include "described_trust.hpp"
-#include "documents.hpp"
+#include "described_documents.hpp"
 #include "job_words.hpp"
 
 namespace ddpsim {

@@ -1,4 +1,4 @@
-// Every document that is described, for those who list them.
+// Every document that is described.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
