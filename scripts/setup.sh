@@ -21,7 +21,7 @@ for option; do
     --tests)
       needed+=(doctest-dev -  libbenchmark-dev -  python3 python3  protobuf-compiler protoc  libopenmpi-dev -  openmpi-bin mpirun
                ccache ccache  clang clang++  libclang-rt-dev -  clang-format clang-format  clang-tidy clang-tidy
-               zsh zsh  fish fish  groff groff) ;;
+               zsh zsh  fish fish  groff groff  python3-jsonschema -) ;;
     --torch) needed+=(python3-torch -  python3-torchvision -); newer_torch=2.13.0 ;;
     --real) real=true
             needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;

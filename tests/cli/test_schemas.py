@@ -1,0 +1,143 @@
+"""JSON Schemas of documents (`list --schema`): every document of the corpus fits its schema, and a schema is closed: without a
+key, with one key more, or with another type, a document does not fit."""
+
+import copy
+import json
+import unittest
+
+from command import ddpsim
+from golden import GOLDEN
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+OTHER_TYPE = {"string": 7, "integer": "seven", "number": "seven", "boolean": "yes", "array": {}, "object": []}
+
+
+def kept_documents():
+    """What commands of the corpus print as JSON: name of the case, document."""
+    for kept in sorted(GOLDEN.glob("*/*.txt")):
+        head, found, rest = kept.read_text(encoding="utf-8").partition("\n-- stdout\n")
+        if not found or not rest.startswith("{"):
+            continue
+        try:
+            document, _ = json.JSONDecoder().raw_decode(rest)
+        except ValueError:  # cut, or no JSON after all
+            continue
+        if isinstance(document, dict) and "schema" in document:
+            yield f"{kept.parent.name}/{kept.stem}", document
+
+
+def schema_names():
+    told = ddpsim("list", "--schema", "none of them")
+    return told.err[told.err.index("{") + 1 : told.err.index("}")].split(",")
+
+
+def pointed(schema, part):
+    """What describes a value, where a reference or a null stands in front of it."""
+    for one in part.get("anyOf", [part]):
+        if "$ref" in one:
+            return schema["$defs"][one["$ref"].rpartition("/")[2]]
+        if one.get("type") != "null":
+            part = one
+    return part
+
+
+def values(schema, part, value, place=()):
+    """Of a document every value that the schema describes: its place, what describes it, the value."""
+    yield place, part, value
+    described = pointed(schema, part)
+    if isinstance(value, dict):
+        for key, member in described.get("properties", {}).items():
+            if key in value:
+                yield from values(schema, member, value[key], (*place, key))
+    elif isinstance(value, list) and value:
+        yield from values(schema, described["items"], value[0], (*place, 0))
+
+
+def at(document, place):
+    for step in place:
+        document = document[step]
+    return document
+
+
+@unittest.skipIf(jsonschema is None, "jsonschema is not here (scripts/setup.sh --tests)")
+class Schemas(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.schemas = {name: json.loads(ddpsim("list", "--schema", name).out) for name in schema_names()}
+        cls.validators = {
+            name: jsonschema.validators.validator_for(schema)(schema) for name, schema in cls.schemas.items()
+        }
+        cls.documents = {name: [] for name in cls.schemas}
+        for case, document in kept_documents():
+            if document["schema"] in cls.schemas:
+                cls.documents[document["schema"]].append((case, document))
+
+    def test_each_is_a_schema_and_says_what_every_member_means(self):
+        for name, schema in self.schemas.items():
+            with self.subTest(schema=name):
+                self.validators[name].check_schema(schema)
+                self.assertEqual(name, schema["properties"]["schema"]["enum"][0])
+                for part in [schema, *schema["$defs"].values()]:
+                    self.assertFalse(part["additionalProperties"])
+                    for key, member in part["properties"].items():
+                        self.assertTrue(member["description"], key)
+
+    def test_every_document_of_the_corpus_fits(self):
+        for name, documents in self.documents.items():
+            self.assertGreater(len(documents), 5, name)
+            for case, document in documents:
+                with self.subTest(case=case):
+                    self.assertEqual([], [error.message for error in self.validators[name].iter_errors(document)])
+
+    def test_a_document_without_a_key_or_with_one_more_or_of_another_type_does_not_fit(self):
+        for name, schema in self.schemas.items():
+            seen = set()  # each described object and member once
+            for _, document in self.documents[name]:
+                for place, part, value in list(values(schema, schema, document)):
+                    described = pointed(schema, part)
+                    self.check_type(name, document, place, part, described, seen)
+                    if "properties" in described and isinstance(value, dict):
+                        self.check_keys(name, document, place, described, seen)
+            members = sum(len(part["properties"]) for part in [schema, *schema["$defs"].values()])
+            self.assertGreater(len(seen), members, "few members are in any document")
+
+    def refused(self, name, document, place, change):
+        broken = copy.deepcopy(document)
+        change(broken)
+        self.assertFalse(self.validators[name].is_valid(broken), f"{name}: {place}")
+
+    def check_type(self, name, document, place, part, described, seen):
+        if not place or (id(part), "type") in seen:
+            return
+        seen.add((id(part), "type"))
+        types = described["type"]
+        kind = types[0] if isinstance(types, list) else types
+
+        def other_type(broken):
+            at(broken, place[:-1])[place[-1]] = OTHER_TYPE[kind]
+
+        self.refused(name, document, place, other_type)
+
+    def check_keys(self, name, document, place, described, seen):
+        if (id(described), "keys") not in seen:
+            seen.add((id(described), "keys"))
+            self.refused(name, document, place, lambda broken: at(broken, place).update(further=1))
+        for key in described["required"]:
+            if (id(described), key) not in seen:
+                seen.add((id(described), key))
+                self.refused(name, document, (*place, key), lambda broken: at(broken, place).pop(key))
+
+
+class Names(unittest.TestCase):
+    def test_an_unknown_name_is_refused_with_those_there_are(self):
+        told = ddpsim("list", "--schema", "ddpsim.reslut/1")
+        self.assertEqual(2, told.code)
+        self.assertIn("ddpsim.result/1", told.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
