@@ -12,6 +12,7 @@ import json
 import keyword
 import pathlib
 import re
+import subprocess
 import sys
 import textwrap
 
@@ -326,35 +327,80 @@ FURTHER = [
 ]
 
 
+KINDS = {"string": "text", "integer": "integer", "number": "real", "boolean": "truth", "array": "list", "object": "object"}
+
+
 class Kind:
-    """What was seen under a key."""
+    """What was seen under a key, or is described."""
 
     def __init__(self):
         self.kinds = set()  # "object", "list", "text", "integer", "real", "truth"
         self.none = False
         self.items = None  # of a list
         self.part = None  # the class of an object
+        self.described = False  # else a whole number may be one that had no fraction
 
 
 class Class:
-    def __init__(self, name, key):
-        self.name, self.under = name, key  # the key it was first seen under
+    def __init__(self, name, says=""):
+        self.name, self.says = name, says
         self.fields, self.answer = {}, None
         self.seen = 0
         self.count = {}
 
 
+def kind_of(described):
+    """Of a member of a JSON Schema."""
+    kind = Kind()
+    kind.described = True
+    for one in described.get("anyOf", [described]):
+        if "$ref" in one:
+            kind.kinds.add("object")
+            kind.part = one["$ref"].rpartition("/")[2]
+            continue
+        for name in [one["type"]] if isinstance(one["type"], str) else one["type"]:
+            if name == "null":
+                kind.none = True
+            else:
+                kind.kinds.add(KINDS[name])
+        if "items" in one:
+            kind.items = kind_of(one["items"])
+    return kind
+
+
 class Classes:
-    def __init__(self):
-        self.named = {}
+    """Those a schema describes are of the schema; all others of what documents show."""
+
+    def __init__(self, schemas):
+        self.named, self.described = {}, set()
+        for schema in schemas:
+            for name, part in ((schema["title"], schema), *schema["$defs"].items()):
+                self.add_described(name, part)
+            self.named[schema["title"]].answer = schema["$id"]
+
+    def add_described(self, name, part):
+        self.described.add(name)
+        found = self.named.setdefault(name, Class(name))
+        for key, member in part["properties"].items():
+            kind = found.fields[key] = kind_of(member)
+            kind.none = kind.none or key not in part["required"]
+            inner = kind.items or kind
+            if inner.part:
+                described = self.named.setdefault(inner.part, Class(inner.part))
+                described.says = described.says or sentence(member["description"])
 
     def document(self, value, whole=True):
         name = ANSWERS[value["schema"]][0]
-        self.object(name, value, whole, "")
-        self.named[name].answer = value["schema"]
+        if name not in self.described:
+            self.object(name, value, whole, "")
+            self.named[name].answer = value["schema"]
 
     def object(self, name, value, whole, under):
-        found = self.named.setdefault(name, Class(name, under))
+        if name in self.described:
+            if not value.keys() <= self.named[name].fields.keys():
+                raise SystemExit(f'python_results: {name} under "{under}" has keys that its schema lacks')
+            return
+        found = self.named.setdefault(name, Class(name, f"`{under}` of a document."))
         found.seen += whole
         for key, inner in value.items():
             kind = found.fields.setdefault(key, Kind())
@@ -385,8 +431,8 @@ def part(parent, key):
     return name
 
 
-def is_real(key):
-    return key not in COUNTED and REAL.fullmatch(key) is not None
+def is_real(kind, key):
+    return not kind.described and key not in COUNTED and REAL.fullmatch(key) is not None
 
 
 def type_of(kind, key):
@@ -399,7 +445,7 @@ def type_of(kind, key):
             names.add(f"tuple[{type_of(inner, key) if inner else 'str'}, ...]")
         else:
             names.add(
-                {"text": "str", "truth": "bool", "integer": "float" if is_real(key) else "int", "real": "float"}[one]
+                {"text": "str", "truth": "bool", "integer": "float" if is_real(kind, key) else "int", "real": "float"}[one]
             )
     if "float" in names:
         names.discard("int")
@@ -415,7 +461,7 @@ def read_of(kind, key):
         return f"each({inner or 'same'})"
     if kind.kinds == {"object"}:
         return f"{kind.part}.from_document" if kind.part else None
-    if "real" in kind.kinds or (kind.kinds == {"integer"} and is_real(key)):
+    if "real" in kind.kinds or (kind.kinds == {"integer"} and is_real(kind, key)):
         if kind.kinds <= {"integer", "real"}:
             return "real"
     return None
@@ -430,7 +476,7 @@ def source(one):
     base = {"Workload": "Imported", "CalibrateResult": "File"}.get(one.name, "Answer") if schema else "Record"
     lines = ["@dataclass(frozen=True, init=False, eq=False, repr=False)", f"class {one.name}({base}):"]
     if not schema:  # where there is none, dataclass looks long for one to make
-        lines += [f'    """`{one.under}` of a document."""', ""]
+        lines += [f'    """{one.says}"""', ""]
     else:
         _, section, summary, table = ANSWERS[schema]
         lines += [f'    """{summary}. Fields: docs/formats.md, *{section}*."""', ""]
@@ -438,7 +484,7 @@ def source(one):
             lines += [f'    _table: ClassVar[str] = "{table}"', ""]
     reads = []
     for key, kind in one.fields.items():
-        kind.none = kind.none or one.count[key] < one.seen
+        kind.none = kind.none or one.count.get(key, 0) < one.seen
         lines.append(f"    {attribute(key)}: {type_of(kind, key)}")
         reads.append((key, read_of(kind, key)))
     reads = [f'        "{key}": {read},' for key, read in reads if read]
@@ -471,8 +517,16 @@ def in_order(classes):
     return ordered
 
 
+def sentence(text):
+    return text[:1].upper() + text[1:] + "."
+
+
 def module(program):
-    classes = Classes()
+    def told(*words):
+        return json.loads(subprocess.run([program, "list", *words], check=True, capture_output=True).stdout)
+
+    names = [schema["name"] for schema in told("--json")["schemas"]]
+    classes = Classes([told("--schema", name) for name in names])
     for _, document in documents.printed(program):
         classes.document(document)
     for path in ("measured.json", "measured-one-bucket.json"):  # as ddpsim-real writes timelines

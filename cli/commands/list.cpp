@@ -103,7 +103,10 @@ std::vector<Section> bundled() {
          .example = std::string(word.example),
          .joins_gpus = word.role == WordRole::joins_gpus,
          .kinds = word.key == "nic" ? network_kind_words() : std::vector<std::string>()});
-  return {workloads, models, clusters, words, gpus, torch};
+  Section schemas{"schemas", {}};
+  for (const std::string& name : schema_names())
+    schemas.rows.push_back({name, schema_summary(name)});
+  return {workloads, models, clusters, words, gpus, torch, schemas};
 }
 
 std::string json_of(const std::vector<Section>& sections) {

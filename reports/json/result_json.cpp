@@ -2,11 +2,11 @@
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/values/launch_cost.hpp"
 #include "described_difference.hpp"
+#include "described_documents.hpp"
 #include "described_elastic.hpp"
 #include "described_job.hpp"
 #include "described_step.hpp"
 #include "described_trust.hpp"
-#include "described_documents.hpp"
 #include "job_words.hpp"
 
 namespace ddpsim {
@@ -88,7 +88,8 @@ const Described<SimulateReport>& described_result() {
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
   static const auto described =
       Described<Report>("SimulateResult")
-          .constant("schema", "ddpsim.result/1", "what this document is")
+          .constant("schema", "ddpsim.result/1",
+                    "one step: its parts, its buckets, where the efficiency goes")
           .members_of(context, described_setting())
           .members_of(
               [](const Report& of) {

@@ -18,6 +18,14 @@ const std::string& name_of(const ObjectType& document) {
   return document.members.front().type.words.front();
 }
 
+const ObjectType& document_of(const std::string& name) {
+  const auto documents = described_documents();
+  const auto found = std::ranges::find_if(
+      documents, [&](const ObjectType* document) { return name_of(*document) == name; });
+  DDPSIM_ASSERT(found != documents.end(), "no document is described under this name");
+  return **found;
+}
+
 }  // namespace
 
 std::vector<std::string> schema_names() {
@@ -26,12 +34,12 @@ std::vector<std::string> schema_names() {
   return names;
 }
 
+std::string schema_summary(const std::string& name) {
+  return document_of(name).members.front().says;
+}
+
 std::string schema_of(const std::string& name) {
-  const auto documents = described_documents();
-  const auto found = std::ranges::find_if(
-      documents, [&](const ObjectType* document) { return name_of(*document) == name; });
-  DDPSIM_ASSERT(found != documents.end(), "no document is described under this name");
-  return json_schema(**found);
+  return json_schema(document_of(name));
 }
 
 }  // namespace ddpsim
