@@ -211,6 +211,8 @@ PARTS = {
     "clusters": "Bundled",
     "gpus": "Bundled",
     "ListResult.torch": "Bundled",
+    "cluster_words": "ClusterWord",
+    "schemas": "Bundled",
     "DiffResult.before": "DiffSide",
     "DiffResult.after": "DiffSide",
     "DiffSide.kernels": "KernelTimes",
@@ -342,7 +344,7 @@ class Kind:
 
 
 class Class:
-    def __init__(self, name, says=""):
+    def __init__(self, name, says):
         self.name, self.says = name, says
         self.fields, self.answer = {}, None
         self.seen = 0
@@ -380,14 +382,10 @@ class Classes:
 
     def add_described(self, name, part):
         self.described.add(name)
-        found = self.named.setdefault(name, Class(name))
+        found = self.named[name] = Class(name, part["description"][:1].upper() + part["description"][1:] + ".")
         for key, member in part["properties"].items():
             kind = found.fields[key] = kind_of(member)
             kind.none = kind.none or key not in part["required"]
-            inner = kind.items or kind
-            if inner.part:
-                described = self.named.setdefault(inner.part, Class(inner.part))
-                described.says = described.says or sentence(member["description"])
 
     def document(self, value, whole=True):
         name = ANSWERS[value["schema"]][0]
@@ -515,10 +513,6 @@ def in_order(classes):
     ):
         visit(one)
     return ordered
-
-
-def sentence(text):
-    return text[:1].upper() + text[1:] + "."
 
 
 def module(program):

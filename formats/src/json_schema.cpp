@@ -89,7 +89,8 @@ void write_member(JsonWriter& json, const MemberType& member) {
   json.end_object();
 }
 
-void write_members(JsonWriter& json, const ObjectType& object) {
+void write_object(JsonWriter& json, const ObjectType& object) {
+  json.key("description").string(object.says);
   json.key("type").string("object");
   json.key("properties").begin_object();
   std::vector<std::string> required;
@@ -112,11 +113,11 @@ std::string json_schema(const ObjectType& document) {
   json.key("$schema").string("https://json-schema.org/draft/2020-12/schema");
   json.key("$id").string(document.members.front().type.words.front());
   json.key("title").string(document.name);
-  write_members(json, document);
+  write_object(json, document);
   json.key("$defs").begin_object();
   for (const auto& [name, object] : parts) {
     json.key(name).begin_object();
-    write_members(json, *object);
+    write_object(json, *object);
     json.end_object();
   }
   json.end_object();

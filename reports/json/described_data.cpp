@@ -19,7 +19,7 @@ auto rate_of(std::optional<Bandwidth> DataLoader::*rate) {
 
 const Described<DataLoader>& described_loader() {
   static const auto described =
-      Described<DataLoader>("DataLoaderOptions")
+      Described<DataLoader>("DataLoaderOptions", "a DataLoader, as --data-loader describes it")
           .integer("num_workers", &DataLoader::num_workers, "as DataLoader takes it")
           .integer("prefetch_factor", &DataLoader::prefetch_factor, "as DataLoader takes it")
           .boolean("pin_memory", &DataLoader::pin_memory, "as DataLoader takes it")
@@ -49,7 +49,7 @@ const Described<DataLoader>& described_loader() {
 
 const Described<DataLoading>& described_recorded_supply() {
   static const auto described =
-      Described<DataLoading>("RecordedSupply")
+      Described<DataLoading>("RecordedSupply", "what a recording tells of its batches")
           .time("recorded_median_us", &DataLoading::median,
                 "how long the recorded trainer waited for a batch, in the median. Only of a "
                 "recording")
@@ -68,7 +68,7 @@ const Described<DataLoading>& described_recorded_supply() {
 
 const Described<DataSupply>& described_simulated_supply() {
   static const auto described =
-      Described<DataSupply>("SimulatedSupply")
+      Described<DataSupply>("SimulatedSupply", "what a described DataLoader gives")
           .object(
               "options", [](const DataSupply& of) -> const auto& { return of.loader; },
               described_loader(), "every key in force. Only with --data-loader")
@@ -87,7 +87,8 @@ const Described<DataSupply>& described_simulated_supply() {
 
 const Described<JoinCollective>& described_join_collective() {
   static const auto described =
-      Described<JoinCollective>("JoinCollective", Layout::line)
+      Described<JoinCollective>("JoinCollective", "a collective of an iteration within Join",
+                                Layout::line)
           .text(
               "kind", [](const JoinCollective& of) { return name_of(of.kind); },
               "which collective it is")
@@ -115,7 +116,7 @@ std::optional<Duration> known_interval(const DataSupply& supply) {
 
 const Described<DataSupply>& described_data() {
   static const auto described =
-      Described<DataSupply>("DataLoader")
+      Described<DataSupply>("DataLoader", "where batches come from")
           .one_of(
               "from", [](const DataSupply& of) { return of.recorded ? "recording" : "options"; },
               {"options", "recording"}, "who says how batches come")
@@ -152,7 +153,7 @@ const Described<DataSupply>& described_data() {
 
 const Described<Epoch>& described_epoch() {
   static const auto described =
-      Described<Epoch>("Epoch")
+      Described<Epoch>("Epoch", "an epoch")
           .integer(
               "dataset_size", [](const Epoch& of) { return of.set.size; }, "samples, as asked")
           .boolean(
@@ -194,7 +195,7 @@ const Described<JoinedEpoch>& described_join() {
     return std::ranges::count_if(of.iteration, &JoinCollective::of_join);
   };
   static const auto described =
-      Described<JoinedEpoch>("Join")
+      Described<JoinedEpoch>("Join", "an epoch of ranks with different numbers of batches")
           .boolean(
               "divide_by_initial_world_size",
               [](const JoinedEpoch& of) { return of.inputs.divide_by_initial_world_size; },

@@ -13,7 +13,8 @@ auto edge(std::optional<Extent> SpanDifference::*extent, TimePoint Extent::*whic
 
 const Described<SpanDifference>& described_span() {
   static const auto described =
-      Described<SpanDifference>("MeasuredSpan", JsonWriter::Layout::line)
+      Described<SpanDifference>("MeasuredSpan", "a span of both steps, or of one",
+                                JsonWriter::Layout::line)
           .word("track", &SpanDifference::track, all_up_to(Track::communication),
                 "the stream it is on")
           .text("name", &SpanDifference::name, "what runs")
@@ -33,7 +34,7 @@ const Described<SpanDifference>& described_span() {
 
 const Described<TimelineDifference>& described_difference() {
   static const auto described =
-      Described<TimelineDifference>("MeasuredStep")
+      Described<TimelineDifference>("MeasuredStep", "a measured step beside the simulated one")
           .text("source", &TimelineDifference::source, "the measured timeline, as given")
           .integer("rank", &TimelineDifference::rank, "the rank that is compared")
           .time(

@@ -50,7 +50,8 @@ const char* meaning_of(RunPart part) {
 
 const Described<ElasticAnswer>& described_ends() {
   static const auto described = [] {
-    Described<ElasticAnswer> ends("RunEnds", Layout::line);
+    Described<ElasticAnswer> ends("RunEnds", "why jobs of a long run end, how many of each",
+                                  Layout::line);
     for (const RunEnd end : all_up_to(RunEnd::join_timed_out))
       ends.number(
           name_of(end),
@@ -63,7 +64,7 @@ const Described<ElasticAnswer>& described_ends() {
 
 const Described<ElasticAnswer>& described_run_parts() {
   static const auto described = [] {
-    Described<ElasticAnswer> parts("RunParts");
+    Described<ElasticAnswer> parts("RunParts", "where a long run goes, in seconds");
     for (const RunPart part : all_up_to(RunPart::ended))
       parts.number(
           name_of(part),
@@ -90,7 +91,7 @@ std::vector<RunSize> run_sizes(const ElasticAnswer& elastic) {
 
 const Described<RunSize>& described_size() {
   static const auto described =
-      Described<RunSize>("RunSize", Layout::line)
+      Described<RunSize>("RunSize", "a number of nodes that a long run trains on", Layout::line)
           .integer("nodes", &RunSize::nodes, "nodes")
           .time("step_us", &RunSize::step, "a step on so many")
           .number("trained_s", &RunSize::trained, "seconds of training on so many, that last");
@@ -99,7 +100,8 @@ const Described<RunSize>& described_size() {
 
 const Described<ElasticAnswer>& described_interval() {
   static const auto described =
-      Described<ElasticAnswer>("CheckpointInterval", Layout::line)
+      Described<ElasticAnswer>("CheckpointInterval",
+                               "how long to train from one checkpoint to the next", Layout::line)
           .number("used_s", &ElasticAnswer::interval, "seconds of training; the one in force")
           .number("best_s", &ElasticAnswer::best_interval, "the best by simulation")
           .number("best_low_s", &ElasticAnswer::best_low, "from here on it does as well …")
@@ -112,7 +114,7 @@ const Described<ElasticAnswer>& described_interval() {
 
 const Described<ElasticAnswer>& described_at_daly() {
   static const auto described =
-      Described<ElasticAnswer>("AtDaly", Layout::line)
+      Described<ElasticAnswer>("AtDaly", "Daly's formula beside the simulation", Layout::line)
           .ratio("formula", &ElasticAnswer::daly_goodput, "goodput by Daly's formula")
           .number("restart_s", &ElasticAnswer::pause,
                   "what it takes for a restart: the mean interruption")
@@ -128,7 +130,8 @@ const Described<ElasticAnswer>& described_at_daly() {
 
 const Described<ElasticRestart>& described_interruption() {
   static const auto described = [] {
-    Described<ElasticRestart> interruption("Interruption", Layout::line);
+    Described<ElasticRestart> interruption(
+        "Interruption", "what an interruption of a long run costs, in seconds", Layout::line);
     interruption
         .word("after", &ElasticRestart::after, all_up_to(ElasticRestart::After::new_node),
               "what happened: a process died, a node was lost, a new node came")
@@ -150,7 +153,7 @@ auto seconds(RunTime ElasticOptions::*time) {
 
 const Described<ElasticOptions>& described_options() {
   static const auto described =
-      Described<ElasticOptions>("ElasticOptions")
+      Described<ElasticOptions>("ElasticOptions", "options of an elastic run, in force")
           .integer("max_restarts", &ElasticOptions::max_restarts, "as torchrun takes it")
           .number("monitor_interval_s", seconds(&ElasticOptions::monitor_interval),
                   "as torchrun takes it")
@@ -186,7 +189,8 @@ const Described<ElasticOptions>& described_options() {
 
 const Described<ElasticSensitivity>& described_assumed() {
   static const auto described =
-      Described<ElasticSensitivity>("Assumed", Layout::line)
+      Described<ElasticSensitivity>("Assumed", "an option that nobody stated, and what hangs on it",
+                                    Layout::line)
           .text("key", &ElasticSensitivity::key, "the option")
           .number("value", &ElasticSensitivity::value, "what is taken for it")
           .ratio("goodput_at_half", &ElasticSensitivity::half, "goodput at half of that")
@@ -199,7 +203,7 @@ const Described<ElasticSensitivity>& described_assumed() {
 const Described<ElasticAnswer>& described_elastic() {
   const auto itself = [](const ElasticAnswer& of) -> const ElasticAnswer& { return of; };
   static const auto described =
-      Described<ElasticAnswer>("Elastic")
+      Described<ElasticAnswer>("Elastic", "a long run whose nodes fail")
           .integer(
               "min_nodes", [](const ElasticAnswer& of) { return of.asked.options.min_nodes; },
               "fewest nodes, as asked")

@@ -10,7 +10,7 @@ using Layout = JsonWriter::Layout;
 
 const Described<Straggler>& described_straggler() {
   static const auto described =
-      Described<Straggler>("Straggler", Layout::line)
+      Described<Straggler>("Straggler", "a rank that was given as slower", Layout::line)
           .integer("rank", &Straggler::rank, "the rank")
           .number("slowdown", &Straggler::slowdown, "it takes so many times as long");
   return described;
@@ -18,7 +18,7 @@ const Described<Straggler>& described_straggler() {
 
 const Described<RankVariation>& described_variation() {
   static const auto described =
-      Described<RankVariation>("Variation")
+      Described<RankVariation>("Variation", "how ranks differ")
           .list("stragglers", &RankVariation::stragglers, described_straggler(),
                 "ranks that were given as slower")
           .number("jitter", &RankVariation::jitter, "the share by which ranks' compute varies")
@@ -39,7 +39,7 @@ auto of_hook(CommHook hook, Read read) {
 /// What of DDP's options is no cap and not the default.
 const Described<DdpOptions>& described_ddp() {
   static const auto described =
-      Described<DdpOptions>("DdpOptions")
+      Described<DdpOptions>("DdpOptions", "DDP's options that are not its defaults")
           .text(
               "comm_hook",
               [](const DdpOptions& of) {
@@ -91,7 +91,7 @@ const Described<PeakMemory>& described_parts() {
     };
   };
   static const auto described =
-      Described<PeakMemory>("MemoryParts")
+      Described<PeakMemory>("MemoryParts", "what memory holds, part by part")
           .integer("parameters_bytes", part(&MemoryParts::parameters), "parameters")
           .integer("buffers_bytes", part(&MemoryParts::buffers), "buffers")
           .integer("gradients_bytes", part(&MemoryParts::gradients), "gradients beside the buckets")
@@ -114,7 +114,7 @@ const Described<PeakMemory>& described_parts() {
 
 const Described<StepSpread>& described_steps() {
   static const auto described =
-      Described<StepSpread>("RecordedSteps", Layout::line)
+      Described<StepSpread>("RecordedSteps", "how recorded steps vary", Layout::line)
           .integer("steps", &StepSpread::steps, "recorded steps")
           .time("median", &StepSpread::median, "their median, in microseconds")
           .time("low", &StepSpread::low, "their low end, as low_high says, in microseconds")
@@ -136,7 +136,7 @@ const Described<StepSpread>& described_steps() {
 
 const Described<RecordedBucket>& described_durations() {
   static const auto described =
-      Described<RecordedBucket>("Durations", Layout::line)
+      Described<RecordedBucket>("Durations", "durations over recorded steps", Layout::line)
           .time("min", &RecordedBucket::least, "the shortest, in microseconds")
           .time("median", &RecordedBucket::median, "the median, in microseconds")
           .time("max", &RecordedBucket::most, "the longest, in microseconds");
@@ -159,7 +159,8 @@ std::vector<ShownRecordedBucket> shown_buckets(const RecordedJob& recorded) {
 const Described<ShownRecordedBucket>& described_recorded_bucket() {
   using Shown = ShownRecordedBucket;
   static const auto described =
-      Described<Shown>("RecordedBucket", Layout::line)
+      Described<Shown>("RecordedBucket", "a recorded all-reduce beside its prediction",
+                       Layout::line)
           .integer(
               "bytes", [](const Shown& of) { return of.bucket.bytes; }, "what travelled")
           .object(
@@ -186,7 +187,7 @@ const Described<ShownRecordedBucket>& described_recorded_bucket() {
 
 const Described<ReportContext>& described_versions() {
   static const auto described =
-      Described<ReportContext>("Versions")
+      Described<ReportContext>("Versions", "the versions in force")
           .text(
               "torch", [](const ReportContext& of) { return to_string(of.job.options().torch); },
               "the PyTorch version whose rules held")
@@ -212,7 +213,7 @@ const Described<ReportContext>& described_versions() {
 
 const Described<ReportContext>& described_setting() {
   static const auto described =
-      Described<ReportContext>("Setting")
+      Described<ReportContext>("Setting", "what was asked")
           .text("workload", &workload_name, "what was asked")
           .text("cluster", &cluster_name, "what was asked")
           .integer(
@@ -251,7 +252,7 @@ const Described<ReportContext>& described_setting() {
 
 const Described<PeakMemory>& described_memory() {
   static const auto described =
-      Described<PeakMemory>("Memory")
+      Described<PeakMemory>("Memory", "what a rank's memory holds at most")
           .integer(
               "peak_bytes",
               [](const PeakMemory& of) {
@@ -300,7 +301,7 @@ const Described<PeakMemory>& described_memory() {
 
 const Described<RecordedJob>& described_recorded() {
   static const auto described =
-      Described<RecordedJob>("Recorded")
+      Described<RecordedJob>("Recorded", "what the recorded job did, beside its prediction")
           .text("torch", unless_empty(&RecordedJob::torch),
                 "the PyTorch version it was recorded with; null where not known")
           .text(

@@ -49,7 +49,7 @@ struct NumberedBucket : BucketResult {
 
 const Described<NumberedBucket>& described_bucket() {
   static const auto described = [] {
-    Described<NumberedBucket> bucket("Bucket");
+    Described<NumberedBucket> bucket("Bucket", "a bucket of gradients and its all-reduce");
     bucket.integer("index", &NumberedBucket::index, "place in launch order, from 0")
         .integer(
             "bytes", [](const NumberedBucket& of) { return of.bucket.bytes; },
@@ -90,7 +90,8 @@ const Described<NumberedBucket>& described_bucket() {
 
 const Described<CollectiveResult>& described_collective() {
   static const auto described = [] {
-    Described<CollectiveResult> collective("Collective", Layout::line);
+    Described<CollectiveResult> collective(
+        "Collective", "a collective under a scheme that was asked for", Layout::line);
     collective.word("kind", &CollectiveResult::kind, kinds_of_a_step(), "which collective it is")
         .text("unit", &CollectiveResult::unit,
               "what it belongs to: a module's path, root, bucket 0, a parameter")
@@ -115,7 +116,7 @@ const Described<StepTimes>& described_times() {
     };
   };
   static const auto described =
-      Described<StepTimes>("StepTimes")
+      Described<StepTimes>("StepTimes", "the parts of a step")
           .time("iteration_us", &StepTimes::iteration,
                 "the step: forward, backward, SyncBatchNorm, slowest GPU, unexplained, exposed "
                 "communication, finalize, optimizer, model averaging and stall add up to it")
@@ -177,7 +178,7 @@ const Described<StepTimes>& described_times() {
 
 const Described<Scheme>& described_scheme() {
   static const auto described =
-      Described<Scheme>("Scheme")
+      Described<Scheme>("Scheme", "how a job is trained data-parallel")
           .text(
               "name", [](const Scheme& scheme) { return name_of(scheme); }, "as --scheme takes it")
           .texts_by_key("options", &options_of, "every option with the value in force");
@@ -187,7 +188,7 @@ const Described<Scheme>& described_scheme() {
 /// Of a step under a scheme that was asked for.
 const Described<ShownStep>& described_scheme_step() {
   static const auto described =
-      Described<ShownStep>("SchemeStep")
+      Described<ShownStep>("SchemeStep", "what a step tells of its scheme")
           .object(
               "scheme", [](const ShownStep& of) -> const Scheme& { return *of.scheme; },
               described_scheme(), "how the job is trained data-parallel. Only with --scheme")
@@ -213,7 +214,7 @@ const Described<ShownStep>& described_scheme_step() {
 
 const Described<Staleness>& described_staleness() {
   static const auto described =
-      Described<Staleness>("Staleness")
+      Described<Staleness>("Staleness", "how old the parameters of asynchronous workers are")
           .integer("workers", &Staleness::workers, "workers of the job")
           .integer("updates", &Staleness::updates, "updates that were simulated, over 16 seeds")
           .number("mean", &Staleness::mean, "updates by others, on average")
@@ -235,7 +236,8 @@ std::vector<NumberedBucket> numbered(const std::vector<BucketResult>& buckets) {
 
 const Described<ModelAveraging>& described_averaging() {
   static const auto described =
-      Described<ModelAveraging>("ModelAveraging", Layout::line)
+      Described<ModelAveraging>("ModelAveraging",
+                                "how ranks that train apart average their parameters", Layout::line)
           .integer("period", &ModelAveraging::period, "steps from one averaging to the next")
           .integer("bytes", &ModelAveraging::bytes, "what is all-reduced over all ranks")
           .time("whole_us", &ModelAveraging::whole, "one averaging, with flattening and dividing")
@@ -252,7 +254,7 @@ const Described<ModelAveraging>& described_averaging() {
 
 const Described<ShownStep>& described_step() {
   static const auto described =
-      Described<ShownStep>("Step")
+      Described<ShownStep>("Step", "a simulated step")
           .members_of([](const ShownStep& of) -> const StepTimes& { return of.step.times; },
                       described_times())
           .members_of([](const ShownStep& of) { return of.scheme != nullptr ? &of : nullptr; },
@@ -320,7 +322,7 @@ const Described<StepBudget>& described_budget() {
       }
       return "the allowance for multi-GPU overhead, or what a measured step leaves over";
     };
-    Described<StepBudget> budget("StepBudget", Layout::line);
+    Described<StepBudget> budget("StepBudget", "what the GPU does with a step", Layout::line);
     budget.time("step_us", &StepBudget::step, "the step, which the parts add up to");
     for (const BudgetPart part : all_budget_parts())
       budget.time(
@@ -333,7 +335,7 @@ const Described<StepBudget>& described_budget() {
 
 const Described<TrainingSpeed>& described_speed() {
   static const auto described =
-      Described<TrainingSpeed>("TrainingSpeed")
+      Described<TrainingSpeed>("TrainingSpeed", "what a job gets done")
           .ratio("samples_per_second", &TrainingSpeed::samples_per_second,
                  "samples of all ranks in a second; null where the batch is not known")
           .ratio("tokens_per_second", &TrainingSpeed::tokens_per_second,
@@ -358,7 +360,7 @@ std::vector<LossRow> loss_rows(const Loss& loss, const Confidence& confidence) {
 
 const Described<LossRow>& described_loss() {
   static const auto described =
-      Described<LossRow>("Loss", Layout::line)
+      Described<LossRow>("Loss", "a cause of lost efficiency", Layout::line)
           .word("cause", &LossRow::cause, all_loss_causes(),
                 "what takes time that one GPU alone would not need")
           .time("us", &LossRow::time, "what it takes of the step; 0 where it takes no part")

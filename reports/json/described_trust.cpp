@@ -11,7 +11,7 @@ using Layout = JsonWriter::Layout;
 
 const Described<NextMeasurement>& described_next() {
   static const auto described =
-      Described<NextMeasurement>("NextMeasurement")
+      Described<NextMeasurement>("NextMeasurement", "a measurement that would narrow the interval")
           .word("source", &NextMeasurement::source, all_error_sources(), "what is most in doubt")
           .text("command", &NextMeasurement::command, "what measures it")
           .text("then", &NextMeasurement::then, "what to do with the measurement");
@@ -20,7 +20,7 @@ const Described<NextMeasurement>& described_next() {
 
 const Described<Confidence>& described_grade() {
   static const auto described =
-      Described<Confidence>("Confidence")
+      Described<Confidence>("Confidence", "how sure a prediction is, and why")
           .word("grade", &Confidence::grade, all_up_to(Grade::c), "A is the surest")
           .text("provenance", unless_empty(&Confidence::provenance),
                 "the grade in words, as text prints it")
@@ -38,7 +38,7 @@ const Described<Confidence>& described_grade() {
 
 const Described<Sensitivity>& described_sensitivity() {
   static const auto described =
-      Described<Sensitivity>("Sensitivity", Layout::line)
+      Described<Sensitivity>("Sensitivity", "a source of error", Layout::line)
           .word("source", &Sensitivity::source, all_error_sources(), "what may err")
           .time("low_us", &Sensitivity::low, "what it may take off the step; 0 or less")
           .time("high_us", &Sensitivity::high, "what it may add to the step");
@@ -61,7 +61,7 @@ const Described<Explained>& described_explanation() {
     return [time](const Explained& of) -> decltype(auto) { return std::invoke(time, of.by.times); };
   };
   static const auto described =
-      Described<Explained>("Explanation", Layout::line)
+      Described<Explained>("Explanation", "what would give the measured step", Layout::line)
           .word("cause", &Explained::cause, all_up_to(Cause::communication),
                 "what takes longer than predicted")
           .ratio(
@@ -83,7 +83,7 @@ const Described<Explained>& described_explanation() {
 
 const Described<MeasuredSpread>& described_spread() {
   static const auto described =
-      Described<MeasuredSpread>("MeasuredSpread")
+      Described<MeasuredSpread>("MeasuredSpread", "how far measured steps lie apart")
           .integer("measured_steps", &MeasuredSpread::steps,
                    "steps that were measured. Only of several")
           .time("measured_low_us", &MeasuredSpread::low,
@@ -101,7 +101,7 @@ std::optional<std::vector<CalibratedShape>> logs_of(const ReportContext& context
 
 const Described<Confidence>& described_confidence() {
   static const auto described =
-      Described<Confidence>("TrustedConfidence")
+      Described<Confidence>("TrustedConfidence", "how sure a prediction is, and what it hangs on")
           .object(
               "confidence", [](const Confidence& of) -> const auto& { return of; },
               described_grade(), "how sure the step is, and why")
@@ -120,7 +120,7 @@ const Described<Confidence>& described_confidence() {
 
 const Described<Trust>& described_replay() {
   static const auto described =
-      Described<Trust>("Replay")
+      Described<Trust>("Replay", "a measured step beside its replay")
           .time(
               "measured_us", [](const Trust& of) { return of.replay->measured; },
               "the measured step; of several the median")
@@ -159,7 +159,7 @@ std::vector<CalibratedShape> logs_of(const Cluster& cluster, Backend backend) {
 
 const Described<CalibratedShape>& described_log() {
   static const auto described =
-      Described<CalibratedShape>("CalibratedBy", Layout::line)
+      Described<CalibratedShape>("CalibratedBy", "a log that calibrates the cluster", Layout::line)
           .text("source", &CalibratedShape::source, "where the log is from")
           .text("digest", &CalibratedShape::digest,
                 "by which validate knows a log that it is to judge");
@@ -168,7 +168,7 @@ const Described<CalibratedShape>& described_log() {
 
 const Described<ReportContext>& described_trust() {
   static const auto described =
-      Described<ReportContext>("ContextTrust")
+      Described<ReportContext>("ContextTrust", "how far an answer is to be trusted")
           .members_of(
               [](const ReportContext& of) -> const auto& { return of.trust.confidence; },
               described_confidence())

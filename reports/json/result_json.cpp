@@ -16,7 +16,8 @@ using Layout = JsonWriter::Layout;
 
 const Described<LaunchCost>& described_launch_cost() {
   static const auto described =
-      Described<LaunchCost>("LaunchCost", Layout::line)
+      Described<LaunchCost>(
+          "LaunchCost", "what the host takes to launch one of the model's kernels", Layout::line)
           .one_of(
               "from", [](const LaunchCost& of) { return word_of(of.from); },
               {"option", "recording", "default"},
@@ -40,7 +41,7 @@ std::optional<LaunchCost> launch_cost_of(const Job& job) {
 
 const Described<IterationStatistics>& described_statistics() {
   static const auto described =
-      Described<IterationStatistics>("IterationStatistics")
+      Described<IterationStatistics>("IterationStatistics", "mean and percentiles of several steps")
           .integer("first_iteration", &IterationStatistics::first, "the first that is counted")
           .integer("count", &IterationStatistics::count, "how many are")
           .time(
@@ -54,7 +55,7 @@ const Described<IterationStatistics>& described_statistics() {
 
 const Described<RankWait>& described_rank_wait() {
   static const auto described =
-      Described<RankWait>("RankWaits", Layout::line)
+      Described<RankWait>("RankWaits", "who waited for whom", Layout::line)
           .integer("rank", &RankWait::rank, "the rank")
           .time("wait_us", &RankWait::wait, "what it waited for the last rank")
           .integer("times_last", &RankWait::times_last,
@@ -66,7 +67,7 @@ const Described<RankWait>& described_rank_wait() {
 /// One of several iterations.
 const Described<ShownStep>& described_iteration() {
   static const auto described =
-      Described<ShownStep>("Iteration")
+      Described<ShownStep>("Iteration", "one of several steps")
           .integer(
               "iteration", [](const ShownStep& of) { return of.step.iteration; },
               "its number, from 1")
@@ -87,7 +88,8 @@ const Described<SimulateReport>& described_result() {
   using Report = SimulateReport;
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
   static const auto described =
-      Described<Report>("SimulateResult")
+      Described<Report>("SimulateResult",
+                        "one step: its parts, its buckets, where the efficiency goes")
           .constant("schema", "ddpsim.result/1",
                     "one step: its parts, its buckets, where the efficiency goes")
           .members_of(context, described_setting())

@@ -35,7 +35,7 @@ std::vector<std::string> schema_names() {
 }
 
 std::string schema_summary(const std::string& name) {
-  return document_of(name).members.front().says;
+  return document_of(name).says;
 }
 
 std::string schema_of(const std::string& name) {

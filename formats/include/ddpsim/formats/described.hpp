@@ -3,7 +3,7 @@
 //
 //   const Described<RankWait>& described_rank_wait() {
 //     static const auto described =
-//         Described<RankWait>("RankWaits", JsonWriter::Layout::line)
+//         Described<RankWait>("RankWaits", "who waited for whom", JsonWriter::Layout::line)
 //             .integer("rank", &RankWait::rank, "whose waits these are")
 //             .time("wait_us", &RankWait::wait, "spent waiting for the last rank");
 //     return described;
@@ -49,6 +49,7 @@ struct MemberType {
 
 struct ObjectType {
   std::string name;  ///< "RankWaits", of its type in other languages
+  std::string says;  ///< what it is
   std::vector<MemberType> members;
 };
 
@@ -66,8 +67,8 @@ class Described {
   using Kind = ValueType::Kind;
   using Layout = JsonWriter::Layout;
 
-  explicit Described(std::string name, Layout layout = Layout::block)
-      : type_{std::move(name), {}}, layout_(layout) {}
+  Described(std::string name, std::string says, Layout layout = Layout::block)
+      : type_{std::move(name), std::move(says), {}}, layout_(layout) {}
 
   template <typename Read>
   Described& text(std::string key, Read read, std::string says, Absent absent = Absent::null) {
@@ -90,6 +91,7 @@ class Described {
     return add(std::move(key), {.kind = Kind::text, .words = std::move(all)}, read, std::move(says),
                absent, [](JsonWriter& json, const auto& value) { json.string(value); });
   }
+  /// A text that is always the same.
   Described& constant(std::string key, std::string text, std::string says) {
     return add(
         std::move(key), {.kind = Kind::text, .words = {text}},
