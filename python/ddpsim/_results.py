@@ -14,8 +14,70 @@ from ._record import Read, Record, each, real, same
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class Straggler(Record):
+    """A rank that was given as slower."""
+
+    rank: int
+    slowdown: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "slowdown": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Variation(Record):
+    """How ranks differ."""
+
+    stragglers: tuple[Straggler, ...]
+    jitter: float
+    stagger_us: float
+    seed: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "stragglers": each(Straggler.from_document),
+        "jitter": real,
+        "stagger_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Scheme(Record):
+    """How a job is trained data-parallel."""
+
+    name: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Collective(Record):
+    """A collective under a scheme that was asked for."""
+
+    kind: str
+    unit: str
+    bytes: int
+    ready_us: float
+    launch_us: float
+    start_us: float
+    last_arrival_us: float
+    end_us: float
+    phase: str
+    algorithm: str | None
+    protocol: str | None
+    channels: int | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "ready_us": real,
+        "launch_us": real,
+        "start_us": real,
+        "last_arrival_us": real,
+        "end_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Bucket(Record):
-    """`buckets` of a document."""
+    """A bucket of gradients and its all-reduce."""
 
     index: int
     bytes: int
@@ -46,486 +108,8 @@ class Bucket(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class StepBudget(Record):
-    """`budget` of a document."""
-
-    step_us: float
-    busy_us: float
-    host_us: float
-    input_us: float
-    communication_us: float
-    ranks_us: float
-    unexplained_us: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "step_us": real,
-        "busy_us": real,
-        "host_us": real,
-        "input_us": real,
-        "communication_us": real,
-        "ranks_us": real,
-        "unexplained_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Loss(Record):
-    """`loss` of a document."""
-
-    cause: str
-    us: float
-    low_us: float
-    high_us: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "us": real,
-        "low_us": real,
-        "high_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class MemoryParts(Record):
-    """`parts` of a document."""
-
-    parameters_bytes: int
-    buffers_bytes: int
-    gradients_bytes: int
-    buckets_bytes: int
-    comm_hook_bytes: int
-    optimizer_bytes: int
-    temporaries_bytes: int
-    activations_bytes: int | None
-    rounding_bytes: int
-    segments_bytes: int
-    nccl_bytes: int
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Memory(Record):
-    """`memory` of a document."""
-
-    peak_bytes: int | None
-    at_least_bytes: int
-    at: str
-    allocated_bytes: int
-    parts: MemoryParts
-    activations_from: str | None
-    optimizer: str
-    optimizer_assumed: bool
-    master_weights: bool
-    host_bytes: int | None
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "parts": MemoryParts.from_document,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class RecordedSteps(Record):
-    """`iteration_us` of a document."""
-
-    steps: int
-    median: float
-    low: float
-    high: float
-    low_high: str
-    next_low: float
-    next_high: float
-    mean_error: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "median": real,
-        "low": real,
-        "high": real,
-        "next_low": real,
-        "next_high": real,
-        "mean_error": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Durations(Record):
-    """`duration_us` of a document."""
-
-    min: float
-    median: float
-    max: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "min": real,
-        "median": real,
-        "max": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class RecordedBucket(Record):
-    """`buckets` of a document."""
-
-    bytes: int
-    duration_us: Durations
-    transfer_us: float | None
-    predicted_us: float
-    inside: bool
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "duration_us": Durations.from_document,
-        "transfer_us": real,
-        "predicted_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Recorded(Record):
-    """`recorded` of a document."""
-
-    torch: str
-    nccl: str | None
-    ranks: int
-    comparable: bool
-    same_buckets: bool
-    all_reduce_us: float
-    predicted_us: float
-    steps: int
-    iteration_us: RecordedSteps | None
-    channels: int
-    predicted_channels: int
-    buckets: tuple[RecordedBucket, ...]
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "all_reduce_us": real,
-        "predicted_us": real,
-        "iteration_us": RecordedSteps.from_document,
-        "buckets": each(RecordedBucket.from_document),
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class NextMeasurement(Record):
-    """`measure_next` of a document."""
-
-    source: str
-    command: str
-    then: str
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Confidence(Record):
-    """`confidence` of a document."""
-
-    grade: str
-    provenance: str
-    interval_percent: tuple[float, ...]
-    because: tuple[str, ...]
-    measure_next: NextMeasurement | None
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "interval_percent": each(real),
-        "because": each(same),
-        "measure_next": NextMeasurement.from_document,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Sensitivity(Record):
-    """`sensitivities` of a document."""
-
-    source: str
-    low_us: float
-    high_us: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "low_us": real,
-        "high_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class CalibratedBy(Record):
-    """`calibrated_by` of a document."""
-
-    source: str
-    digest: str
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Explanation(Record):
-    """`explained_by` of a document."""
-
-    cause: str
-    compute_factor: float
-    collectives_factor: float
-    iteration_us: float
-    forward_us: float
-    backward_us: float
-    exposed_communication_us: float
-    blocking_communication_us: float
-    overlap: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "compute_factor": real,
-        "collectives_factor": real,
-        "iteration_us": real,
-        "forward_us": real,
-        "backward_us": real,
-        "exposed_communication_us": real,
-        "blocking_communication_us": real,
-        "overlap": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Replay(Record):
-    """`replay` of a document."""
-
-    measured_us: float
-    predicted_us: float
-    residual_us: float
-    residual_percent: float
-    explained_by: tuple[Explanation, ...] | None
-    measured_steps: int | None
-    measured_low_us: float | None
-    measured_high_us: float | None
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "measured_us": real,
-        "predicted_us": real,
-        "residual_us": real,
-        "residual_percent": real,
-        "explained_by": each(Explanation.from_document),
-        "measured_low_us": real,
-        "measured_high_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Straggler(Record):
-    """`stragglers` of a document."""
-
-    rank: int
-    slowdown: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "slowdown": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Variation(Record):
-    """`variation` of a document."""
-
-    stragglers: tuple[Straggler, ...]
-    jitter: float
-    stagger_us: float
-    seed: int
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "stragglers": each(Straggler.from_document),
-        "jitter": real,
-        "stagger_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class RankWaits(Record):
-    """`rank_waits` of a document."""
-
-    rank: int
-    wait_us: float
-    times_last: int
-    caused_wait_us: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "wait_us": real,
-        "caused_wait_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class MeasuredSpan(Record):
-    """`spans` of a document."""
-
-    track: str
-    name: str
-    bucket: int | None
-    predicted_start_us: float
-    measured_start_us: float | None
-    predicted_end_us: float
-    measured_end_us: float | None
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "predicted_start_us": real,
-        "measured_start_us": real,
-        "predicted_end_us": real,
-        "measured_end_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class MeasuredStep(Record):
-    """`measured` of a document."""
-
-    source: str
-    rank: int
-    predicted_us: float
-    measured_us: float
-    spans: tuple[MeasuredSpan, ...]
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "predicted_us": real,
-        "measured_us": real,
-        "spans": each(MeasuredSpan.from_document),
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class LaunchCost(Record):
-    """`launch_cost` of a document."""
-
-    from_: str
-    forward_us: float
-    backward_us: float
-    optimizer_us: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "forward_us": real,
-        "backward_us": real,
-        "optimizer_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Scheme(Record):
-    """`scheme` of a document."""
-
-    name: str
-    options: Mapping[str, Any]
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Collective(Record):
-    """`collectives` of a document."""
-
-    kind: str
-    unit: str
-    bytes: int
-    ready_us: float
-    launch_us: float
-    start_us: float
-    last_arrival_us: float
-    end_us: float
-    phase: str
-    algorithm: str | None
-    protocol: str | None
-    channels: int | None
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "ready_us": real,
-        "launch_us": real,
-        "start_us": real,
-        "last_arrival_us": real,
-        "end_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Staleness(Record):
-    """`staleness` of a document."""
-
-    workers: int
-    updates: int
-    mean: float
-    p50: int
-    p95: int
-    max: float
-    updates_per_second: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "mean": real,
-        "max": real,
-        "updates_per_second": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class DataLoaderOptions(Record):
-    """`options` of a document."""
-
-    num_workers: int
-    prefetch_factor: float
-    pin_memory: bool
-    non_blocking: bool
-    batch_us: float | None
-    sample_us: float | None
-    sample_bytes: int
-    storage_gbps: float | None
-    storage_shared: bool
-    cores: int | None
-    batch_bytes: int
-    pcie_gbps: float
-    pin_gbps: float
-    worker_start_us: float
-    steps_ahead: int
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "prefetch_factor": real,
-        "batch_us": real,
-        "sample_us": real,
-        "storage_gbps": real,
-        "pcie_gbps": real,
-        "pin_gbps": real,
-        "worker_start_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class DataLoader(Record):
-    """`data_loader` of a document."""
-
-    from_: str
-    recorded_median_us: float | None
-    recorded_p90_us: float | None
-    recorded_mean_us: float | None
-    recorded_steps: int | None
-    recorded_in: str | None
-    batches_per_step: int
-    supply_interval_us: float | None
-    batches_per_second: float | None
-    step_without_us: float
-    stall_us: float
-    wait_us: float
-    copy_us: float
-    cause: str
-    least_num_workers: int | None
-    first_wait_us: float
-    warm_up_steps: int
-    warm_up_extra_us: float
-    options: DataLoaderOptions | None
-    worker_batch_us: float | None
-    storage_demand_gbps: float | None
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "recorded_median_us": real,
-        "recorded_p90_us": real,
-        "recorded_mean_us": real,
-        "supply_interval_us": real,
-        "batches_per_second": real,
-        "step_without_us": real,
-        "stall_us": real,
-        "wait_us": real,
-        "copy_us": real,
-        "first_wait_us": real,
-        "warm_up_extra_us": real,
-        "options": DataLoaderOptions.from_document,
-        "worker_batch_us": real,
-        "storage_demand_gbps": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
 class ModelAveraging(Record):
-    """`model_averaging` of a document."""
+    """How ranks that train apart average their parameters."""
 
     period: int
     bytes: int
@@ -540,96 +124,100 @@ class ModelAveraging(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Iteration(Record):
-    """`iterations` of a document."""
+class Staleness(Record):
+    """How old the parameters of asynchronous workers are."""
 
-    iteration: int
-    iteration_us: float
-    forward_us: float
-    buffer_broadcast_us: float
-    backward_us: float
-    backward_compute_us: float
-    copies_in_us: float
-    interference_us: float
-    communication_us: float
-    wait_us: float
-    exposed_communication_us: float
-    blocking_communication_us: float
-    overlap: float
-    finalize_us: float
-    optimizer_us: float
-    stall_us: float
-    slowest_gpu_us: float
-    unexplained_us: float
-    buckets: tuple[Bucket, ...]
-    events: int
-    launch_bound_us: float | None
-    host_us: float | None
-    scheme: Scheme | None
-    exposed_forward_us: float | None
-    exposed_backward_us: float | None
-    exposed_optimizer_us: float | None
-    collectives: tuple[Collective, ...] | None
-    staleness: Staleness | None
-    data_loader: DataLoader | None
-    model_averaging_us: float | None
-    model_averaging: ModelAveraging | None
+    workers: int
+    updates: int
+    mean: float
+    p50: int
+    p95: int
+    max: int
+    updates_per_second: float
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "iteration_us": real,
-        "forward_us": real,
-        "buffer_broadcast_us": real,
-        "backward_us": real,
-        "backward_compute_us": real,
-        "copies_in_us": real,
-        "interference_us": real,
-        "communication_us": real,
-        "wait_us": real,
-        "exposed_communication_us": real,
-        "blocking_communication_us": real,
-        "overlap": real,
-        "finalize_us": real,
-        "optimizer_us": real,
-        "stall_us": real,
-        "slowest_gpu_us": real,
-        "unexplained_us": real,
-        "buckets": each(Bucket.from_document),
-        "launch_bound_us": real,
-        "host_us": real,
-        "scheme": Scheme.from_document,
-        "exposed_forward_us": real,
-        "exposed_backward_us": real,
-        "exposed_optimizer_us": real,
-        "collectives": each(Collective.from_document),
-        "staleness": Staleness.from_document,
-        "data_loader": DataLoader.from_document,
-        "model_averaging_us": real,
-        "model_averaging": ModelAveraging.from_document,
+        "mean": real,
+        "updates_per_second": real,
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class IterationStatistics(Record):
-    """`iteration_statistics` of a document."""
+class DataLoaderOptions(Record):
+    """A DataLoader, as --data-loader describes it."""
 
-    first_iteration: int
-    count: int
-    mean_us: float
-    p50_us: float
-    p95_us: float | None
-    p99_us: float | None
+    num_workers: int
+    prefetch_factor: int
+    pin_memory: bool
+    non_blocking: bool
+    batch_us: float | None
+    sample_us: float | None
+    sample_bytes: int
+    storage_gbps: float | None
+    storage_shared: bool
+    cores: int | None
+    batch_bytes: int
+    pcie_gbps: float | None
+    pin_gbps: float
+    worker_start_us: float
+    steps_ahead: int
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "mean_us": real,
-        "p50_us": real,
-        "p95_us": real,
-        "p99_us": real,
+        "batch_us": real,
+        "sample_us": real,
+        "storage_gbps": real,
+        "pcie_gbps": real,
+        "pin_gbps": real,
+        "worker_start_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class DataLoader(Record):
+    """Where batches come from."""
+
+    from_: str
+    recorded_median_us: float | None
+    recorded_p90_us: float | None
+    recorded_mean_us: float | None
+    recorded_steps: int | None
+    recorded_in: str | None
+    options: DataLoaderOptions | None
+    worker_batch_us: float | None
+    storage_demand_gbps: float | None
+    batches_per_step: int
+    supply_interval_us: float | None
+    batches_per_second: float | None
+    step_without_us: float
+    stall_us: float
+    wait_us: float
+    copy_us: float
+    cause: str
+    least_num_workers: int | None
+    first_wait_us: float
+    warm_up_steps: int
+    warm_up_extra_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "recorded_median_us": real,
+        "recorded_p90_us": real,
+        "recorded_mean_us": real,
+        "options": DataLoaderOptions.from_document,
+        "worker_batch_us": real,
+        "storage_demand_gbps": real,
+        "supply_interval_us": real,
+        "batches_per_second": real,
+        "step_without_us": real,
+        "stall_us": real,
+        "wait_us": real,
+        "copy_us": real,
+        "first_wait_us": real,
+        "warm_up_extra_us": real,
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Epoch(Record):
-    """`epoch` of a document."""
+    """An epoch."""
 
     dataset_size: int
     sampler_drop_last: bool
@@ -657,7 +245,7 @@ class Epoch(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class JoinCollective(Record):
-    """`iteration` of a document."""
+    """A collective of an iteration within Join."""
 
     kind: str
     what: str
@@ -671,7 +259,7 @@ class JoinCollective(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Join(Record):
-    """`join` of a document."""
+    """An epoch of ranks with different numbers of batches."""
 
     divide_by_initial_world_size: bool
     throw_on_early_termination: bool
@@ -703,8 +291,100 @@ class Join(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class StepBudget(Record):
+    """What the GPU does with a step."""
+
+    step_us: float
+    busy_us: float
+    host_us: float
+    input_us: float
+    communication_us: float
+    ranks_us: float
+    unexplained_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "step_us": real,
+        "busy_us": real,
+        "host_us": real,
+        "input_us": real,
+        "communication_us": real,
+        "ranks_us": real,
+        "unexplained_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Loss(Record):
+    """A cause of lost efficiency."""
+
+    cause: str
+    us: float
+    low_us: float
+    high_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "us": real,
+        "low_us": real,
+        "high_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LaunchCost(Record):
+    """What the host takes to launch one of the model's kernels."""
+
+    from_: str
+    forward_us: float
+    backward_us: float
+    optimizer_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "forward_us": real,
+        "backward_us": real,
+        "optimizer_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MemoryParts(Record):
+    """What memory holds, part by part."""
+
+    parameters_bytes: int
+    buffers_bytes: int
+    gradients_bytes: int
+    buckets_bytes: int
+    comm_hook_bytes: int
+    optimizer_bytes: int
+    temporaries_bytes: int
+    activations_bytes: int | None
+    rounding_bytes: int
+    segments_bytes: int
+    nccl_bytes: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Memory(Record):
+    """What a rank's memory holds at most."""
+
+    peak_bytes: int | None
+    at_least_bytes: int
+    at: str
+    allocated_bytes: int
+    parts: MemoryParts
+    host_bytes: int | None
+    activations_from: str | None
+    optimizer: str
+    optimizer_assumed: bool
+    master_weights: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "parts": MemoryParts.from_document,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class RunEnds(Record):
-    """`ended_by` of a document."""
+    """Why jobs of a long run end, how many of each."""
 
     restarts_used_up: float
     store_lost: float
@@ -719,7 +399,7 @@ class RunEnds(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RunParts(Record):
-    """`parts_s` of a document."""
+    """Where a long run goes, in seconds."""
 
     training: float
     fewer_nodes: float
@@ -750,7 +430,7 @@ class RunParts(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RunSize(Record):
-    """`sizes` of a document."""
+    """A number of nodes that a long run trains on."""
 
     nodes: int
     step_us: float
@@ -764,7 +444,7 @@ class RunSize(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CheckpointInterval(Record):
-    """`checkpoint_interval` of a document."""
+    """How long to train from one checkpoint to the next."""
 
     used_s: float
     best_s: float
@@ -787,7 +467,7 @@ class CheckpointInterval(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class AtDaly(Record):
-    """`at_daly` of a document."""
+    """Daly's formula beside the simulation."""
 
     formula: float
     restart_s: float
@@ -804,7 +484,7 @@ class AtDaly(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Interruption(Record):
-    """`interruptions` of a document."""
+    """What an interruption of a long run costs, in seconds."""
 
     after: str
     ends_job: bool
@@ -829,7 +509,7 @@ class Interruption(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ElasticOptions(Record):
-    """`options` of a document."""
+    """Options of an elastic run, in force."""
 
     max_restarts: int
     monitor_interval_s: float
@@ -867,7 +547,7 @@ class ElasticOptions(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Assumed(Record):
-    """`assumed` of a document."""
+    """An option that nobody stated, and what hangs on it."""
 
     key: str
     value: float
@@ -883,7 +563,7 @@ class Assumed(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Elastic(Record):
-    """`elastic` of a document."""
+    """A long run whose nodes fail."""
 
     min_nodes: int
     max_nodes: int
@@ -929,6 +609,334 @@ class Elastic(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class RecordedSteps(Record):
+    """How recorded steps vary."""
+
+    steps: int
+    median: float
+    low: float
+    high: float
+    low_high: str
+    next_low: float
+    next_high: float
+    mean_error: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "median": real,
+        "low": real,
+        "high": real,
+        "next_low": real,
+        "next_high": real,
+        "mean_error": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Durations(Record):
+    """Durations over recorded steps."""
+
+    min: float
+    median: float
+    max: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "min": real,
+        "median": real,
+        "max": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RecordedBucket(Record):
+    """A recorded all-reduce beside its prediction."""
+
+    bytes: int
+    duration_us: Durations
+    transfer_us: float | None
+    predicted_us: float
+    inside: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "duration_us": Durations.from_document,
+        "transfer_us": real,
+        "predicted_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Recorded(Record):
+    """What the recorded job did, beside its prediction."""
+
+    torch: str | None
+    nccl: str | None
+    ranks: int
+    comparable: bool
+    same_buckets: bool
+    all_reduce_us: float
+    predicted_us: float
+    steps: int
+    iteration_us: RecordedSteps | None
+    channels: int
+    predicted_channels: int
+    buckets: tuple[RecordedBucket, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "all_reduce_us": real,
+        "predicted_us": real,
+        "iteration_us": RecordedSteps.from_document,
+        "buckets": each(RecordedBucket.from_document),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class NextMeasurement(Record):
+    """A measurement that would narrow the interval."""
+
+    source: str
+    command: str
+    then: str
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Confidence(Record):
+    """How sure a prediction is, and why."""
+
+    grade: str
+    provenance: str | None
+    interval_percent: tuple[float, ...]
+    because: tuple[str, ...]
+    measure_next: NextMeasurement | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "interval_percent": each(real),
+        "because": each(same),
+        "measure_next": NextMeasurement.from_document,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Sensitivity(Record):
+    """A source of error."""
+
+    source: str
+    low_us: float
+    high_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "low_us": real,
+        "high_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CalibratedBy(Record):
+    """A log that calibrates the cluster."""
+
+    source: str
+    digest: str
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Explanation(Record):
+    """What would give the measured step."""
+
+    cause: str
+    compute_factor: float
+    collectives_factor: float
+    iteration_us: float
+    forward_us: float
+    backward_us: float
+    exposed_communication_us: float
+    blocking_communication_us: float
+    overlap: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "compute_factor": real,
+        "collectives_factor": real,
+        "iteration_us": real,
+        "forward_us": real,
+        "backward_us": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+        "overlap": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Replay(Record):
+    """A measured step beside its replay."""
+
+    measured_us: float
+    predicted_us: float
+    residual_us: float
+    residual_percent: float
+    measured_steps: int | None
+    measured_low_us: float | None
+    measured_high_us: float | None
+    explained_by: tuple[Explanation, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "measured_us": real,
+        "predicted_us": real,
+        "residual_us": real,
+        "residual_percent": real,
+        "measured_low_us": real,
+        "measured_high_us": real,
+        "explained_by": each(Explanation.from_document),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MeasuredSpan(Record):
+    """A span of both steps, or of one."""
+
+    track: str
+    name: str
+    bucket: int | None
+    predicted_start_us: float | None
+    measured_start_us: float | None
+    predicted_end_us: float | None
+    measured_end_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "predicted_start_us": real,
+        "measured_start_us": real,
+        "predicted_end_us": real,
+        "measured_end_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MeasuredStep(Record):
+    """A measured step beside the simulated one."""
+
+    source: str
+    rank: int
+    predicted_us: float
+    measured_us: float
+    spans: tuple[MeasuredSpan, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "predicted_us": real,
+        "measured_us": real,
+        "spans": each(MeasuredSpan.from_document),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class IterationStatistics(Record):
+    """Mean and percentiles of several steps."""
+
+    first_iteration: int
+    count: int
+    mean_us: float
+    p50_us: float
+    p95_us: float | None
+    p99_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "mean_us": real,
+        "p50_us": real,
+        "p95_us": real,
+        "p99_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RankWaits(Record):
+    """Who waited for whom."""
+
+    rank: int
+    wait_us: float
+    times_last: int
+    caused_wait_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "wait_us": real,
+        "caused_wait_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Iteration(Record):
+    """One of several steps."""
+
+    iteration: int
+    iteration_us: float
+    forward_us: float
+    buffer_broadcast_us: float
+    backward_us: float
+    backward_compute_us: float
+    copies_in_us: float
+    interference_us: float
+    communication_us: float
+    wait_us: float
+    exposed_communication_us: float
+    blocking_communication_us: float
+    overlap: float | None
+    finalize_us: float
+    optimizer_us: float
+    stall_us: float
+    slowest_gpu_us: float
+    unexplained_us: float
+    launch_bound_us: float | None
+    host_us: float | None
+    sync_batchnorm_us: float | None
+    model_averaging_us: float | None
+    forward_ahead_us: float | None
+    scheme: Scheme | None
+    exposed_forward_us: float | None
+    exposed_backward_us: float | None
+    exposed_optimizer_us: float | None
+    collectives: tuple[Collective, ...] | None
+    buckets: tuple[Bucket, ...]
+    model_averaging: ModelAveraging | None
+    further_model_averaging: tuple[ModelAveraging, ...] | None
+    staleness: Staleness | None
+    data_loader: DataLoader | None
+    epoch: Epoch | None
+    join: Join | None
+    events: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "iteration_us": real,
+        "forward_us": real,
+        "buffer_broadcast_us": real,
+        "backward_us": real,
+        "backward_compute_us": real,
+        "copies_in_us": real,
+        "interference_us": real,
+        "communication_us": real,
+        "wait_us": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+        "overlap": real,
+        "finalize_us": real,
+        "optimizer_us": real,
+        "stall_us": real,
+        "slowest_gpu_us": real,
+        "unexplained_us": real,
+        "launch_bound_us": real,
+        "host_us": real,
+        "sync_batchnorm_us": real,
+        "model_averaging_us": real,
+        "forward_ahead_us": real,
+        "scheme": Scheme.from_document,
+        "exposed_forward_us": real,
+        "exposed_backward_us": real,
+        "exposed_optimizer_us": real,
+        "collectives": each(Collective.from_document),
+        "buckets": each(Bucket.from_document),
+        "model_averaging": ModelAveraging.from_document,
+        "further_model_averaging": each(ModelAveraging.from_document),
+        "staleness": Staleness.from_document,
+        "data_loader": DataLoader.from_document,
+        "epoch": Epoch.from_document,
+        "join": Join.from_document,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class SimulateResult(Answer):
     """One step: its parts, its buckets, where the efficiency goes. Fields: docs/formats.md, *simulate --json*."""
 
@@ -945,6 +953,14 @@ class SimulateResult(Answer):
     network: str
     compute_scale: float
     rank_slowdown: float
+    variation: Variation | None
+    comm_hook: str | None
+    comm_hook_min_mb: float | None
+    matrix_approximation_rank: int | None
+    min_compression_rate: float | None
+    local_sgd_period: int | None
+    local_sgd_gradients: str | None
+    sync_batchnorm_group: int | None
     bucket_setting: str | None
     iteration_us: float
     forward_us: float
@@ -963,57 +979,52 @@ class SimulateResult(Answer):
     stall_us: float
     slowest_gpu_us: float
     unexplained_us: float
-    buckets: tuple[Bucket, ...]
-    events: int
-    alone_us: float
-    samples_per_second: float | None
-    tokens_per_second: float | None
-    model_flops_utilization: float | None
-    scaling_efficiency: float
-    budget: StepBudget
-    loss: tuple[Loss, ...]
-    memory: Memory
-    recorded: Recorded | None
-    confidence: Confidence
-    sensitivities: tuple[Sensitivity, ...]
-    warnings: tuple[str, ...]
-    calibrated_by: tuple[CalibratedBy, ...] | None
-    replay: Replay | None
-    variation: Variation | None
-    iteration_if_alike_us: float | None
-    rank_waits: tuple[RankWaits, ...] | None
-    measured: MeasuredStep | None
     launch_bound_us: float | None
     host_us: float | None
-    launch_cost: LaunchCost | None
-    iterations: tuple[Iteration, ...] | None
     sync_batchnorm_us: float | None
-    sync_batchnorm_group: int | None
-    comm_hook: str | None
-    comm_hook_min_mb: float | None
-    matrix_approximation_rank: int | None
-    min_compression_rate: float | None
-    local_sgd_period: int | None
-    local_sgd_gradients: str | None
     model_averaging_us: float | None
-    model_averaging: ModelAveraging | None
-    iteration_statistics: IterationStatistics | None
     forward_ahead_us: float | None
-    data_loader: DataLoader | None
     scheme: Scheme | None
     exposed_forward_us: float | None
     exposed_backward_us: float | None
     exposed_optimizer_us: float | None
     collectives: tuple[Collective, ...] | None
-    staleness: Staleness | None
+    buckets: tuple[Bucket, ...]
+    model_averaging: ModelAveraging | None
     further_model_averaging: tuple[ModelAveraging, ...] | None
+    staleness: Staleness | None
+    data_loader: DataLoader | None
     epoch: Epoch | None
     join: Join | None
+    events: int
+    alone_us: float
+    samples_per_second: float | None
+    tokens_per_second: float | None
+    model_flops_utilization: float | None
+    scaling_efficiency: float | None
+    budget: StepBudget
+    loss: tuple[Loss, ...]
+    launch_cost: LaunchCost | None
+    memory: Memory | None
     elastic: Elastic | None
+    recorded: Recorded | None
+    confidence: Confidence
+    sensitivities: tuple[Sensitivity, ...] | None
+    warnings: tuple[str, ...]
+    calibrated_by: tuple[CalibratedBy, ...] | None
+    replay: Replay | None
+    measured: MeasuredStep | None
+    iteration_if_alike_us: float | None
+    iteration_statistics: IterationStatistics | None
+    rank_waits: tuple[RankWaits, ...] | None
+    iterations: tuple[Iteration, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
         "rank_slowdown": real,
+        "variation": Variation.from_document,
+        "comm_hook_min_mb": real,
+        "min_compression_rate": real,
         "iteration_us": real,
         "forward_us": real,
         "buffer_broadcast_us": real,
@@ -1031,7 +1042,23 @@ class SimulateResult(Answer):
         "stall_us": real,
         "slowest_gpu_us": real,
         "unexplained_us": real,
+        "launch_bound_us": real,
+        "host_us": real,
+        "sync_batchnorm_us": real,
+        "model_averaging_us": real,
+        "forward_ahead_us": real,
+        "scheme": Scheme.from_document,
+        "exposed_forward_us": real,
+        "exposed_backward_us": real,
+        "exposed_optimizer_us": real,
+        "collectives": each(Collective.from_document),
         "buckets": each(Bucket.from_document),
+        "model_averaging": ModelAveraging.from_document,
+        "further_model_averaging": each(ModelAveraging.from_document),
+        "staleness": Staleness.from_document,
+        "data_loader": DataLoader.from_document,
+        "epoch": Epoch.from_document,
+        "join": Join.from_document,
         "alone_us": real,
         "samples_per_second": real,
         "tokens_per_second": real,
@@ -1039,39 +1066,20 @@ class SimulateResult(Answer):
         "scaling_efficiency": real,
         "budget": StepBudget.from_document,
         "loss": each(Loss.from_document),
+        "launch_cost": LaunchCost.from_document,
         "memory": Memory.from_document,
+        "elastic": Elastic.from_document,
         "recorded": Recorded.from_document,
         "confidence": Confidence.from_document,
         "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
         "calibrated_by": each(CalibratedBy.from_document),
         "replay": Replay.from_document,
-        "variation": Variation.from_document,
-        "iteration_if_alike_us": real,
-        "rank_waits": each(RankWaits.from_document),
         "measured": MeasuredStep.from_document,
-        "launch_bound_us": real,
-        "host_us": real,
-        "launch_cost": LaunchCost.from_document,
-        "iterations": each(Iteration.from_document),
-        "sync_batchnorm_us": real,
-        "comm_hook_min_mb": real,
-        "min_compression_rate": real,
-        "model_averaging_us": real,
-        "model_averaging": ModelAveraging.from_document,
+        "iteration_if_alike_us": real,
         "iteration_statistics": IterationStatistics.from_document,
-        "forward_ahead_us": real,
-        "data_loader": DataLoader.from_document,
-        "scheme": Scheme.from_document,
-        "exposed_forward_us": real,
-        "exposed_backward_us": real,
-        "exposed_optimizer_us": real,
-        "collectives": each(Collective.from_document),
-        "staleness": Staleness.from_document,
-        "further_model_averaging": each(ModelAveraging.from_document),
-        "epoch": Epoch.from_document,
-        "join": Join.from_document,
-        "elastic": Elastic.from_document,
+        "rank_waits": each(RankWaits.from_document),
+        "iterations": each(Iteration.from_document),
     }
 
     def timeline(self) -> Timeline:
@@ -1969,6 +1977,7 @@ class TopoCluster(Record):
 
     name: str
     summary: str
+    line: str
     nodes: int
     gpus_per_node: int
     ranks: int
@@ -3016,6 +3025,21 @@ class Bundled(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class ClusterWord(Record):
+    """`cluster_words` of a document."""
+
+    name: str
+    summary: str
+    example: str
+    joins_gpus: bool | None
+    kinds: tuple[str, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "kinds": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class ListResult(Answer):
     """What is bundled. Fields: docs/formats.md, *results*."""
 
@@ -3023,15 +3047,19 @@ class ListResult(Answer):
     workloads: tuple[Bundled, ...]
     models: tuple[Bundled, ...]
     clusters: tuple[Bundled, ...]
+    cluster_words: tuple[ClusterWord, ...]
     gpus: tuple[Bundled, ...]
     torch: tuple[Bundled, ...]
+    schemas: tuple[Bundled, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "workloads": each(Bundled.from_document),
         "models": each(Bundled.from_document),
         "clusters": each(Bundled.from_document),
+        "cluster_words": each(ClusterWord.from_document),
         "gpus": each(Bundled.from_document),
         "torch": each(Bundled.from_document),
+        "schemas": each(Bundled.from_document),
     }
 
 
