@@ -19,7 +19,7 @@ from ddpsim._arguments import Arguments, Switch, repeated
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ["DDPSIM_PROGRAM"]
-NOT_SAID = {"--help", "--json"}  # an answer always comes from --json
+NOT_SAID = {"--help", "--json", "--schema"}  # an answer always comes from --json; a schema is none
 
 
 def function(command):

@@ -78,6 +78,7 @@ class Results(unittest.TestCase):
             "cluster_words": [],
             "gpus": [],
             "torch": [],
+            "schemas": [],
             "further": 1,
         }
         self.assertEqual(

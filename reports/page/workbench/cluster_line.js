@@ -18,7 +18,10 @@
 /** @type {string[]} */
 let keys = [];
 
-/** Before any line is taken apart. @param {Word[]} words */
+/**
+ * Before any line is taken apart.
+ * @param {Word[]} words
+ */
 export function knowWords(words) {
   keys = words.map((word) => word.name);
 }
