@@ -329,7 +329,14 @@ FURTHER = [
 ]
 
 
-KINDS = {"string": "text", "integer": "integer", "number": "real", "boolean": "truth", "array": "list", "object": "object"}
+KINDS = {
+    "string": "text",
+    "integer": "integer",
+    "number": "real",
+    "boolean": "truth",
+    "array": "list",
+    "object": "object",
+}
 
 
 class Kind:
@@ -443,7 +450,9 @@ def type_of(kind, key):
             names.add(f"tuple[{type_of(inner, key) if inner else 'str'}, ...]")
         else:
             names.add(
-                {"text": "str", "truth": "bool", "integer": "float" if is_real(kind, key) else "int", "real": "float"}[one]
+                {"text": "str", "truth": "bool", "integer": "float" if is_real(kind, key) else "int", "real": "float"}[
+                    one
+                ]
             )
     if "float" in names:
         names.discard("int")

@@ -202,7 +202,9 @@ class Keys(unittest.TestCase):
         ):
             self.assertIn(name, names)
         words = {word["name"]: word for word in document["cluster_words"]}
-        self.assertEqual([name for name, word in words.items() if "joins_gpus" in word], ["nvswitch", "nvlink", "xgmi", "pcie"])
+        self.assertEqual(
+            [name for name, word in words.items() if "joins_gpus" in word], ["nvswitch", "nvlink", "xgmi", "pcie"]
+        )
         self.assertIn("roce", words["nic"]["kinds"])
 
 
