@@ -68,6 +68,82 @@ std::string ratio_token(double value) {
   return number_token(std::isfinite(rounded) ? rounded : value);
 }
 
+void JsonWriter::begin_object(Layout layout) {
+  begin('{', layout);
+}
+
+void JsonWriter::end_object() {
+  end('}');
+}
+
+void JsonWriter::begin_array(Layout layout) {
+  begin('[', layout);
+}
+
+void JsonWriter::end_array() {
+  end(']');
+}
+
+void JsonWriter::string(std::string_view text) {
+  token(string_token(text));
+}
+
+void JsonWriter::integer(std::int64_t value) {
+  token(std::to_string(value));
+}
+
+void JsonWriter::count(std::uint64_t value) {
+  token(std::to_string(value));
+}
+
+void JsonWriter::number(double value) {
+  token(number_token(value));
+}
+
+void JsonWriter::ratio(double value) {
+  token(ratio_token(value));
+}
+
+void JsonWriter::time(Duration duration) {
+  token(microseconds_token(duration));
+}
+
+void JsonWriter::time(TimePoint instant) {
+  time(instant.since_start());
+}
+
+void JsonWriter::boolean(bool value) {
+  token(value ? "true" : "false");
+}
+
+void JsonWriter::null() {
+  token("null");
+}
+
+void JsonWriter::string_or_null(std::string_view text) {
+  text.empty() ? null() : string(text);
+}
+
+void JsonWriter::count(std::optional<std::size_t> value) {
+  value ? count(*value) : null();
+}
+
+void JsonWriter::number(std::optional<double> value) {
+  value ? number(*value) : null();
+}
+
+void JsonWriter::ratio(std::optional<double> value) {
+  value ? ratio(*value) : null();
+}
+
+void JsonWriter::time(std::optional<Duration> duration) {
+  duration ? time(*duration) : null();
+}
+
+void JsonWriter::value(std::string_view json) {
+  token(json);
+}
+
 void JsonWriter::strings(const std::vector<std::string>& texts) {
   begin_array();
   for (const std::string& text : texts) string(text);

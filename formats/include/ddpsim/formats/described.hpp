@@ -61,80 +61,120 @@ inline constexpr bool may_be_absent<std::optional<Value>> = true;
 /// What becomes of a member whose value is absent.
 enum class Absent { null, left_out };
 
-template <typename T>
-class Described {
+/// What of a description does not hang on the type that is described.
+class DescribedObject {
  public:
   using Kind = ValueType::Kind;
   using Layout = JsonWriter::Layout;
 
-  Described(std::string name, std::string says, Layout layout = Layout::block)
-      : type_{std::move(name), std::move(says), {}}, layout_(layout) {}
+  const ObjectType& type() const { return type_; }
+
+ protected:
+  /// Writes what a reader yields of an object, or nothing.
+  using Write =
+      std::function<void(JsonWriter& json, std::string_view key, Absent absent, const void* of)>;
+
+  DescribedObject(std::string_view name, std::string_view says, Layout layout);
+
+  static ValueType words_of(std::vector<std::string> words);
+  static ValueType list_of(ValueType item);
+  static ValueType object_of(const ObjectType& type);
+
+  void add_member(std::string_view key, ValueType type, bool may_be_absent, Absent absent,
+                  std::string_view says, Write write);
+  void add_members(const ObjectType& type, bool may_be_absent, Write write);
+
+  void write_object(JsonWriter& json, const void* of) const;
+  void write_all(JsonWriter& json, const void* of) const;
+
+ private:
+  struct Writer {
+    std::string key;  ///< empty: of several members
+    Absent absent;
+    Write write;
+  };
+  ObjectType type_;
+  Layout layout_;
+  std::vector<Writer> writers_;
+};
+
+template <typename T>
+class Described : public DescribedObject {
+ public:
+  Described(std::string_view name, std::string_view says, Layout layout = Layout::block)
+      : DescribedObject(name, says, layout) {}
 
   template <typename Read>
-  Described& text(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), {Kind::text}, read, std::move(says), absent,
+  Described& text(std::string_view key, Read read, std::string_view says,
+                  Absent absent = Absent::null) {
+    return add(key, {Kind::text}, read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// The name_of() a value, which is one of these.
   template <typename Read, typename Words>
-  Described& word(std::string key, Read read, const Words& all, std::string says,
+  Described& word(std::string_view key, Read read, const Words& all, std::string_view says,
                   Absent absent = Absent::null) {
-    ValueType type{Kind::text};
-    for (const auto& one : all) type.words.emplace_back(name_of(one));
-    return add(std::move(key), std::move(type), read, std::move(says), absent,
+    std::vector<std::string> words;
+    for (const auto& one : all) words.emplace_back(name_of(one));
+    return add(key, words_of(std::move(words)), read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(name_of(value)); });
   }
   /// A text that is one of these.
   template <typename Read>
-  Described& one_of(std::string key, Read read, std::vector<std::string> all, std::string says,
-                    Absent absent = Absent::null) {
-    return add(std::move(key), {.kind = Kind::text, .words = std::move(all)}, read, std::move(says),
-               absent, [](JsonWriter& json, const auto& value) { json.string(value); });
+  Described& one_of(std::string_view key, Read read, std::vector<std::string> all,
+                    std::string_view says, Absent absent = Absent::null) {
+    return add(key, words_of(std::move(all)), read, says, absent,
+               [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// A text that is always the same.
-  Described& constant(std::string key, std::string text, std::string says) {
+  Described& constant(std::string_view key, std::string text, std::string_view says) {
     return add(
-        std::move(key), {.kind = Kind::text, .words = {text}},
-        [text](const T&) -> const std::string& { return text; }, std::move(says), Absent::null,
-        [](JsonWriter& json, const std::string& value) { json.string(value); });
+        key, words_of({text}), [text](const T&) -> const std::string& { return text; }, says,
+        Absent::null, [](JsonWriter& json, const std::string& value) { json.string(value); });
   }
   /// Of a whole number, or of bytes.
   template <typename Read>
-  Described& integer(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), {Kind::integer}, read, std::move(says), absent,
+  Described& integer(std::string_view key, Read read, std::string_view says,
+                     Absent absent = Absent::null) {
+    return add(key, {Kind::integer}, read, says, absent,
                [](JsonWriter& json, const auto& value) { write_integer(json, value); });
   }
   template <typename Read>
-  Described& number(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), {Kind::number}, read, std::move(says), absent,
+  Described& number(std::string_view key, Read read, std::string_view says,
+                    Absent absent = Absent::null) {
+    return add(key, {Kind::number}, read, says, absent,
                [](JsonWriter& json, double value) { json.number(value); });
   }
   /// Rounded to six decimals.
   template <typename Read>
-  Described& ratio(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), {Kind::number}, read, std::move(says), absent,
+  Described& ratio(std::string_view key, Read read, std::string_view says,
+                   Absent absent = Absent::null) {
+    return add(key, {Kind::number}, read, says, absent,
                [](JsonWriter& json, double value) { json.ratio(value); });
   }
   /// In microseconds, of a duration or an instant.
   template <typename Read>
-  Described& time(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), {Kind::number}, read, std::move(says), absent,
+  Described& time(std::string_view key, Read read, std::string_view says,
+                  Absent absent = Absent::null) {
+    return add(key, {Kind::number}, read, says, absent,
                [](JsonWriter& json, const auto& value) { json.time(value); });
   }
   template <typename Read>
-  Described& boolean(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), {Kind::boolean}, read, std::move(says), absent,
+  Described& boolean(std::string_view key, Read read, std::string_view says,
+                     Absent absent = Absent::null) {
+    return add(key, {Kind::boolean}, read, says, absent,
                [](JsonWriter& json, bool value) { json.boolean(value); });
   }
   template <typename Read>
-  Described& texts(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), list_of({Kind::text}), read, std::move(says), absent,
+  Described& texts(std::string_view key, Read read, std::string_view says,
+                   Absent absent = Absent::null) {
+    return add(key, list_of({Kind::text}), read, says, absent,
                [](JsonWriter& json, const auto& values) { json.strings(values); });
   }
   template <typename Read>
-  Described& integers(std::string key, Read read, std::string says, Absent absent = Absent::null,
-                      Layout layout = Layout::line) {
-    return add(std::move(key), list_of({Kind::integer}), read, std::move(says), absent,
+  Described& integers(std::string_view key, Read read, std::string_view says,
+                      Absent absent = Absent::null, Layout layout = Layout::line) {
+    return add(key, list_of({Kind::integer}), read, says, absent,
                [layout](JsonWriter& json, const auto& values) {
                  json.begin_array(layout);
                  for (const auto& value : values) write_integer(json, value);
@@ -143,8 +183,9 @@ class Described {
   }
   /// Rounded to six decimals, on one line.
   template <typename Read>
-  Described& ratios(std::string key, Read read, std::string says, Absent absent = Absent::null) {
-    return add(std::move(key), list_of({Kind::number}), read, std::move(says), absent,
+  Described& ratios(std::string_view key, Read read, std::string_view says,
+                    Absent absent = Absent::null) {
+    return add(key, list_of({Kind::number}), read, says, absent,
                [](JsonWriter& json, const auto& values) {
                  json.begin_array(Layout::line);
                  for (const double value : values) json.ratio(value);
@@ -153,9 +194,9 @@ class Described {
   }
   /// Pairs of texts, whose keys no list holds.
   template <typename Read>
-  Described& texts_by_key(std::string key, Read read, std::string says,
+  Described& texts_by_key(std::string_view key, Read read, std::string_view says,
                           Absent absent = Absent::null) {
-    return add(std::move(key), {Kind::texts_by_key}, read, std::move(says), absent,
+    return add(key, {Kind::texts_by_key}, read, says, absent,
                [](JsonWriter& json, const auto& pairs) {
                  json.begin_object();
                  for (const auto& [name, value] : pairs) json.key(name).string(value);
@@ -164,16 +205,16 @@ class Described {
   }
   /// What describes it must outlive this.
   template <typename Read, typename Value>
-  Described& object(std::string key, Read read, const Described<Value>& described, std::string says,
-                    Absent absent = Absent::null) {
-    return add(std::move(key), object_of(described), read, std::move(says), absent,
+  Described& object(std::string_view key, Read read, const Described<Value>& described,
+                    std::string_view says, Absent absent = Absent::null) {
+    return add(key, object_of(described.type()), read, says, absent,
                [&described](JsonWriter& json, const auto& value) { described.write(json, value); });
   }
   /// Of objects. What describes one must outlive this.
   template <typename Read, typename Value>
-  Described& list(std::string key, Read read, const Described<Value>& described, std::string says,
-                  Absent absent = Absent::null) {
-    return add(std::move(key), list_of(object_of(described)), read, std::move(says), absent,
+  Described& list(std::string_view key, Read read, const Described<Value>& described,
+                  std::string_view says, Absent absent = Absent::null) {
+    return add(key, list_of(object_of(described.type())), read, says, absent,
                [&described](JsonWriter& json, const auto& values) {
                  json.begin_array();
                  for (const auto& value : values) described.write(json, value);
@@ -184,43 +225,25 @@ class Described {
   template <typename Read, typename Value>
   Described& members_of(Read read, const Described<Value>& described) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
-    for (MemberType member : described.type().members) {
-      member.required = member.required && !kMayBeAbsent;
-      type_.members.push_back(std::move(member));
-    }
-    writers_.push_back([read, &described](JsonWriter& json, const T& of) {
-      const auto& value = std::invoke(read, of);
-      if constexpr (kMayBeAbsent) {
-        if (value) described.write_members(json, *value);
-      } else {
-        described.write_members(json, value);
-      }
-    });
+    add_members(described.type(), kMayBeAbsent,
+                [read, &described](JsonWriter& json, std::string_view, Absent, const void* of) {
+                  const auto& value = std::invoke(read, *static_cast<const T*>(of));
+                  if constexpr (kMayBeAbsent) {
+                    if (value) described.write_members(json, *value);
+                  } else {
+                    described.write_members(json, value);
+                  }
+                });
     return *this;
   }
 
-  const ObjectType& type() const { return type_; }
-
-  void write(JsonWriter& json, const T& of) const {
-    json.begin_object(layout_);
-    write_members(json, of);
-    json.end_object();
-  }
-  void write_members(JsonWriter& json, const T& of) const {
-    for (const auto& writer : writers_) writer(json, of);
-  }
+  void write(JsonWriter& json, const T& of) const { write_object(json, &of); }
+  void write_members(JsonWriter& json, const T& of) const { write_all(json, &of); }
 
  private:
   template <typename Read>
   using Result = std::remove_cvref_t<std::invoke_result_t<Read, const T&>>;
 
-  static ValueType list_of(ValueType item) {
-    return {.kind = Kind::list, .item = std::make_shared<const ValueType>(std::move(item))};
-  }
-  template <typename Value>
-  static ValueType object_of(const Described<Value>& described) {
-    return {.kind = Kind::object, .object = &described.type()};
-  }
   static void write_integer(JsonWriter& json, const Bytes& bytes) { json.integer(bytes.count()); }
   static void write_integer(JsonWriter& json, std::signed_integral auto value) {
     json.integer(value);
@@ -229,30 +252,25 @@ class Described {
     json.count(std::uint64_t{value});
   }
 
-  template <typename Read, typename Write>
-  Described& add(std::string key, ValueType type, Read read, std::string says, Absent absent,
-                 Write write) {
+  template <typename Read, typename WriteValue>
+  Described& add(std::string_view key, ValueType type, Read read, std::string_view says,
+                 Absent when_absent, WriteValue write) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
-    type.nullable = kMayBeAbsent && absent == Absent::null;
-    const bool required = !kMayBeAbsent || absent == Absent::null;
-    type_.members.push_back({key, std::move(type), required, std::move(says)});
-    writers_.push_back([key = std::move(key), read, absent, write](JsonWriter& json, const T& of) {
-      const auto& value = std::invoke(read, of);
-      if constexpr (kMayBeAbsent) {
-        if (value)
-          write(json.key(key), *value);
-        else if (absent == Absent::null)
-          json.key(key).null();
-      } else {
-        write(json.key(key), value);
-      }
-    });
+    add_member(
+        key, std::move(type), kMayBeAbsent, when_absent, says,
+        [read, write](JsonWriter& json, std::string_view key, Absent absent, const void* of) {
+          const auto& value = std::invoke(read, *static_cast<const T*>(of));
+          if constexpr (kMayBeAbsent) {
+            if (value)
+              write(json.key(key), *value);
+            else if (absent == Absent::null)
+              json.key(key).null();
+          } else {
+            write(json.key(key), value);
+          }
+        });
     return *this;
   }
-
-  ObjectType type_;
-  Layout layout_;
-  std::vector<std::function<void(JsonWriter&, const T&)>> writers_;
 };
 
 /// Of an enumeration, all up to the last.

@@ -34,28 +34,28 @@ class JsonWriter {
   /// `line` keeps a container, and all within it, on one line.
   enum class Layout { block, line };
 
-  void begin_object(Layout layout = Layout::block) { begin('{', layout); }
-  void end_object() { end('}'); }
-  void begin_array(Layout layout = Layout::block) { begin('[', layout); }
-  void end_array() { end(']'); }
+  void begin_object(Layout layout = Layout::block);
+  void end_object();
+  void begin_array(Layout layout = Layout::block);
+  void end_array();
 
   JsonWriter& key(std::string_view name);
-  void string(std::string_view text) { token(string_token(text)); }
-  void integer(std::int64_t value) { token(std::to_string(value)); }
-  void count(std::uint64_t value) { token(std::to_string(value)); }
-  void number(double value) { token(number_token(value)); }
-  void ratio(double value) { token(ratio_token(value)); }
-  void time(Duration duration) { token(microseconds_token(duration)); }
-  void time(TimePoint instant) { time(instant.since_start()); }
-  void boolean(bool value) { token(value ? "true" : "false"); }
-  void null() { token("null"); }
-  void value(std::string_view json) { token(json); }  ///< a whole value, as it stands
+  void string(std::string_view text);
+  void integer(std::int64_t value);
+  void count(std::uint64_t value);
+  void number(double value);
+  void ratio(double value);
+  void time(Duration duration);
+  void time(TimePoint instant);
+  void boolean(bool value);
+  void null();
+  void value(std::string_view json);  ///< a whole value, as it stands
   // What is absent is null.
-  void string_or_null(std::string_view text) { text.empty() ? null() : string(text); }
-  void count(std::optional<std::size_t> value) { value ? count(*value) : null(); }
-  void number(std::optional<double> value) { value ? number(*value) : null(); }
-  void ratio(std::optional<double> value) { value ? ratio(*value) : null(); }
-  void time(std::optional<Duration> duration) { duration ? time(*duration) : null(); }
+  void string_or_null(std::string_view text);
+  void count(std::optional<std::size_t> value);
+  void number(std::optional<double> value);
+  void ratio(std::optional<double> value);
+  void time(std::optional<Duration> duration);
   void strings(const std::vector<std::string>& texts);
   void indices(const std::vector<std::size_t>& values);
 

@@ -1,0 +1,46 @@
+#include "ddpsim/formats/described.hpp"
+
+namespace ddpsim {
+
+DescribedObject::DescribedObject(std::string_view name, std::string_view says, Layout layout)
+    : type_{std::string(name), std::string(says), {}}, layout_(layout) {}
+
+ValueType DescribedObject::words_of(std::vector<std::string> words) {
+  return {.kind = Kind::text, .words = std::move(words)};
+}
+
+ValueType DescribedObject::list_of(ValueType item) {
+  return {.kind = Kind::list, .item = std::make_shared<const ValueType>(std::move(item))};
+}
+
+ValueType DescribedObject::object_of(const ObjectType& type) {
+  return {.kind = Kind::object, .object = &type};
+}
+
+void DescribedObject::add_member(std::string_view key, ValueType type, bool may_be_absent,
+                                 Absent absent, std::string_view says, Write write) {
+  type.nullable = may_be_absent && absent == Absent::null;
+  const bool required = !may_be_absent || absent == Absent::null;
+  type_.members.push_back({std::string(key), std::move(type), required, std::string(says)});
+  writers_.push_back({std::string(key), absent, std::move(write)});
+}
+
+void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Write write) {
+  for (MemberType member : type.members) {
+    member.required = member.required && !may_be_absent;
+    type_.members.push_back(std::move(member));
+  }
+  writers_.push_back({"", Absent::left_out, std::move(write)});
+}
+
+void DescribedObject::write_object(JsonWriter& json, const void* of) const {
+  json.begin_object(layout_);
+  write_all(json, of);
+  json.end_object();
+}
+
+void DescribedObject::write_all(JsonWriter& json, const void* of) const {
+  for (const Writer& writer : writers_) writer.write(json, writer.key, writer.absent, of);
+}
+
+}  // namespace ddpsim
