@@ -258,15 +258,15 @@ class Described : public DescribedObject {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
     add_member(
         key, std::move(type), kMayBeAbsent, when_absent, says,
-        [read, write](JsonWriter& json, std::string_view key, Absent absent, const void* of) {
+        [read, write](JsonWriter& json, std::string_view under, Absent absent, const void* of) {
           const auto& value = std::invoke(read, *static_cast<const T*>(of));
           if constexpr (kMayBeAbsent) {
             if (value)
-              write(json.key(key), *value);
+              write(json.key(under), *value);
             else if (absent == Absent::null)
-              json.key(key).null();
+              json.key(under).null();
           } else {
-            write(json.key(key), value);
+            write(json.key(under), value);
           }
         });
     return *this;
