@@ -1,5 +1,9 @@
 #include "ddpsim/formats/described.hpp"
 
+#include <algorithm>
+
+#include "ddpsim/sim/values/assert.hpp"
+
 namespace ddpsim {
 
 DescribedObject::DescribedObject(std::string_view name, std::string_view says, Layout layout)
@@ -17,8 +21,15 @@ ValueType DescribedObject::object_of(const ObjectType& type) {
   return {.kind = Kind::object, .object = &type};
 }
 
+void DescribedObject::require_new(std::string_view key) const {
+  DDPSIM_ASSERT(std::ranges::find(type_.members, key, &MemberType::key) == type_.members.end(),
+                "two members have one key");
+}
+
 void DescribedObject::add_member(std::string_view key, ValueType type, bool may_be_absent,
                                  Absent absent, std::string_view says, Write write) {
+  DDPSIM_ASSERT(may_be_absent || absent == Absent::null, "left out, though it is always there");
+  require_new(key);
   type.nullable = may_be_absent && absent == Absent::null;
   const bool required = !may_be_absent || absent == Absent::null;
   type_.members.push_back({std::string(key), std::move(type), required, std::string(says)});
@@ -27,6 +38,7 @@ void DescribedObject::add_member(std::string_view key, ValueType type, bool may_
 
 void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Write write) {
   for (MemberType member : type.members) {
+    require_new(member.key);
     member.required = member.required && !may_be_absent;
     type_.members.push_back(std::move(member));
   }

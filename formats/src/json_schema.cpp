@@ -106,6 +106,8 @@ void write_object(JsonWriter& json, const ObjectType& object) {
 }  // namespace
 
 std::string json_schema(const ObjectType& document) {
+  DDPSIM_ASSERT(!document.members.empty() && document.members.front().key == "schema",
+                "a document's first member says which it is");
   std::map<std::string, const ObjectType*> parts;
   collect(document, parts);
   JsonWriter json;

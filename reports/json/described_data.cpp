@@ -26,8 +26,11 @@ const Described<DataLoader>& described_loader() {
           .boolean("non_blocking", &DataLoader::non_blocking,
                    "whether the trainer copies batches to the GPU without waiting")
           .time("batch_us", &DataLoader::batch,
-                "what a worker takes for a batch, but for its samples")
-          .time("sample_us", &DataLoader::sample, "what a worker takes for a sample")
+                "what a worker takes for a whole batch; null where the time of a sample is given, "
+                "or none")
+          .time(
+              "sample_us", &DataLoader::sample,
+              "what a worker takes for a sample; null where the time of a batch is given, or none")
           .integer("sample_bytes", &DataLoader::sample_bytes, "what is read of a sample")
           .number("storage_gbps", rate_of(&DataLoader::storage),
                   "what storage gives, in GB/s; null: it holds nobody up")
@@ -43,7 +46,7 @@ const Described<DataLoader>& described_loader() {
           .time("worker_start_us", &DataLoader::worker_start, "what starting the workers takes")
           .integer(
               "steps_ahead", [](const DataLoader& of) { return of.steps_ahead.value_or(0); },
-              "steps that the host may be ahead of the GPU; 0: as many as it can");
+              "steps the host may run ahead of the GPU; 0: it waits for every step");
   return described;
 }
 
@@ -56,9 +59,9 @@ const Described<DataLoading>& described_recorded_supply() {
           .time("recorded_p90_us", &DataLoading::p90,
                 "how long it waited, the 90th percentile. Only of a recording")
           .time("recorded_mean_us", &DataLoading::mean,
-                "how long it waited, on average. Only of a recording")
+                "the mean wait for a batch, the first left out. Only of a recording")
           .integer("recorded_steps", &DataLoading::count,
-                   "steps of which that is known. Only of a recording")
+                   "recorded waits for a batch. Only of a recording")
           .one_of(
               "recorded_in",
               [](const DataLoading& of) { return of.processes ? "workers" : "trainer"; },
@@ -112,6 +115,14 @@ std::optional<Duration> known_interval(const DataSupply& supply) {
   return supply.interval > Duration() ? std::optional(supply.interval) : std::nullopt;
 }
 
+/// What is known of a simulated loader alone.
+template <typename Value>
+auto simulated(Value DataSupply::*value) {
+  return [value](const DataSupply& supply) {
+    return supply.recorded ? std::nullopt : std::optional<Value>(supply.*value);
+  };
+}
+
 }  // namespace
 
 const Described<DataSupply>& described_data() {
@@ -143,11 +154,14 @@ const Described<DataSupply>& described_data() {
           .word("cause", &DataSupply::cause, all_up_to(SupplyCause::recorded),
                 "what holds the loader up")
           .integer("least_num_workers", &DataSupply::least_workers,
-                   "fewest workers with which no step waits for a batch; null: none are enough")
-          .time("first_wait_us", &DataSupply::first_wait, "what the first step of an epoch waits")
-          .integer("warm_up_steps", &DataSupply::warm_up_steps, "steps until an epoch has settled")
-          .time("warm_up_extra_us", &DataSupply::warm_up_extra,
-                "what these take beyond settled ones");
+                   "fewest workers with which no step waits for a batch; null: no number suffices, "
+                   "or the figures are of a recording")
+          .time("first_wait_us", simulated(&DataSupply::first_wait),
+                "what the first step of an epoch waits; null of a recording")
+          .integer("warm_up_steps", simulated(&DataSupply::warm_up_steps),
+                   "steps until an epoch has settled; null of a recording")
+          .time("warm_up_extra_us", simulated(&DataSupply::warm_up_extra),
+                "what these take beyond settled ones; null of a recording");
   return described;
 }
 

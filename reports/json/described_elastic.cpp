@@ -104,8 +104,10 @@ const Described<ElasticAnswer>& described_interval() {
                                "how long to train from one checkpoint to the next", Layout::line)
           .number("used_s", &ElasticAnswer::interval, "seconds of training; the one in force")
           .number("best_s", &ElasticAnswer::best_interval, "the best by simulation")
-          .number("best_low_s", &ElasticAnswer::best_low, "from here on it does as well …")
-          .number("best_high_s", &ElasticAnswer::best_high, "… up to here")
+          .number("best_low_s", &ElasticAnswer::best_low,
+                  "the shortest that was tried and is within one standard error of the best")
+          .number("best_high_s", &ElasticAnswer::best_high,
+                  "the longest that was tried and is within one standard error of the best")
           .ratio("best_goodput", &ElasticAnswer::best_goodput, "goodput at the best")
           .number("young_s", &ElasticAnswer::young_interval, "by Young's formula")
           .number("daly_s", &ElasticAnswer::daly_interval, "by Daly's formula");

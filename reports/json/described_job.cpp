@@ -130,7 +130,8 @@ const Described<StepSpread>& described_steps() {
                 "four in five further steps take from so long …, in microseconds")
           .time("next_high", &StepSpread::next_high, "… to so long, in microseconds")
           .time("mean_error", &StepSpread::mean_error,
-                "their mean is known to so much, in microseconds");
+                "half the width of the 80 % interval of the mean of their middle half, in "
+                "microseconds");
   return described;
 }
 
@@ -178,8 +179,8 @@ const Described<ShownRecordedBucket>& described_recorded_bucket() {
               "the transfer as predicted")
           .boolean(
               "inside", [](const Shown& of) { return is_inside(of.bucket, of.waits_apart); },
-              "whether that is within a tenth of the transfers, or no longer than the "
-              "shortest with its wait");
+              "whether the prediction fits: within a tenth of the shortest and longest transfer, "
+              "or where waits are not told apart at most the shortest");
   return described;
 }
 
@@ -228,8 +229,8 @@ const Described<ReportContext>& described_setting() {
           .number(
               "rank_slowdown",
               [](const ReportContext& of) { return slowdown_shares(of.job).slowdown(); },
-              "compute takes so many times as long as recorded: for the slowest GPU, and "
-              "unexplained")
+              "compute takes so many times as long as recorded, by the slowest GPU and multi-GPU "
+              "overhead")
           .object(
               "variation",
               [](const ReportContext& of) {
@@ -269,7 +270,7 @@ const Described<PeakMemory>& described_memory() {
           .object(
               "parts", [](const PeakMemory& of) -> const auto& { return of; }, described_parts(),
               "at that moment, adding up to it")
-          .integer("host_bytes", unless_zero(&PeakMemory::host),
+          .integer("host_bytes", if_positive(&PeakMemory::host),
                    "what a rank has in its host's memory, no part of the peak. Only where a "
                    "scheme keeps shards there",
                    Absent::left_out)

@@ -135,8 +135,9 @@ const Described<StepTimes>& described_times() {
           .time("wait_us", &StepTimes::wait,
                 "time in which some collective waits for the last rank")
           .time("exposed_communication_us", &StepTimes::exposed_communication,
-                "the part of communication and waits that compute waits for: after backward, and "
-                "within it behind powerSGD_hook")
+                "communication that compute waits for: after backward, within it behind "
+                "powerSGD_hook, and under a scheme that shards parameters in forward and around "
+                "the optimizer")
           .time("blocking_communication_us", &StepTimes::blocking_communication,
                 "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
                 "together: the compute stream stands still for them alone")
@@ -152,8 +153,8 @@ const Described<StepTimes>& described_times() {
           .time("slowest_gpu_us", &StepTimes::slowest_gpu,
                 "waiting for the slowest GPU to compute (--gpu-spread)")
           .time("unexplained_us", &StepTimes::unexplained,
-                "what published jobs of several ranks lose and nobody explains, or what "
-                "--rank-slowdown says")
+                "multi-GPU overhead: what published jobs of several ranks lose beyond the causes "
+                "named, or what --rank-slowdown says")
           .time("launch_bound_us", if_host(&StepTimes::launch_bound),
                 "how long the GPU waits for the host to launch; part of forward, backward and "
                 "optimizer. Only where the workload counts its kernels",
@@ -162,14 +163,14 @@ const Described<StepTimes>& described_times() {
                 "what the host takes to launch a step, DDP's hooks and copies included. Only "
                 "where the workload counts its kernels",
                 Absent::left_out)
-          .time("sync_batchnorm_us", unless_zero(&StepTimes::sync_batchnorm),
+          .time("sync_batchnorm_us", if_positive(&StepTimes::sync_batchnorm),
                 "waiting for what SyncBatchNorm's layers exchange. Only with --sync-batchnorm",
                 Absent::left_out)
-          .time("model_averaging_us", unless_zero(&StepTimes::model_averaging),
+          .time("model_averaging_us", if_positive(&StepTimes::model_averaging),
                 "a step's share of averaging the parameters, none of which is hidden. Only where "
                 "ranks train apart",
                 Absent::left_out)
-          .time("forward_ahead_us", unless_zero(&StepTimes::forward_ahead),
+          .time("forward_ahead_us", if_positive(&StepTimes::forward_ahead),
                 "how long before the end of the step before a forward begins. Only where steps "
                 "overlap: forward_us is the rest of it, and buckets count from its start",
                 Absent::left_out);
@@ -299,7 +300,7 @@ const Described<ShownStep>& described_step() {
               Absent::left_out)
           .integer(
               "events", [](const ShownStep& of) { return of.step.events; },
-              "that the simulator processed");
+              "how many events the simulator processed");
   return described;
 }
 
@@ -344,7 +345,8 @@ const Described<TrainingSpeed>& described_speed() {
                  "MFU: the time that the step's model FLOPs take at the GPU's data-sheet rate, "
                  "over the step; null where the model or its precision is not known")
           .ratio("scaling_efficiency", &TrainingSpeed::scaling_efficiency,
-                 "the step of one of its GPUs by itself, without DDP, over the step");
+                 "the step of one GPU alone, without DDP and with a DataLoader of its own, over "
+                 "the step; null where the step takes no time");
   return described;
 }
 
@@ -361,15 +363,15 @@ std::vector<LossRow> loss_rows(const Loss& loss, const Confidence& confidence) {
 const Described<LossRow>& described_loss() {
   static const auto described =
       Described<LossRow>("Loss", "a cause of lost efficiency", Layout::line)
-          .word("cause", &LossRow::cause, all_loss_causes(),
-                "what takes time that one GPU alone would not need")
-          .time("us", &LossRow::time, "what it takes of the step; 0 where it takes no part")
+          .word("cause", &LossRow::cause, all_loss_causes(), "the cause")
+          .time("us", &LossRow::time,
+                "the time it adds to the step; less than nothing where it saves time")
           .time(
               "low_us", [](const LossRow& of) { return of.interval.low; },
-              "four times in five at least so much")
+              "low end of its 80 % interval")
           .time(
               "high_us", [](const LossRow& of) { return of.interval.high; },
-              "four times in five at most so much");
+              "high end of its 80 % interval");
   return described;
 }
 

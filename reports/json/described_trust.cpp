@@ -129,7 +129,7 @@ const Described<Trust>& described_replay() {
               "the same step as predicted")
           .time(
               "residual_us", [](const Trust& of) { return of.replay->residual(); },
-              "what the prediction misses")
+              "the measured step less the predicted one")
           .ratio(
               "residual_percent",
               [](const Trust& of) { return 100 * (of.replay->residual() / of.replay->measured); },

@@ -116,7 +116,8 @@ const Described<SimulateReport>& described_result() {
                 return loss_rows(of.result.step.times.loss, of.context.trust.confidence);
               },
               described_loss(),
-              "where the efficiency goes: every cause in one order; each picosecond has one")
+              "time lost by cause, in one order: averaging and the causes of schemes only where "
+              "they take part. No picosecond has two causes")
           .object(
               "launch_cost", [](const Report& of) { return launch_cost_of(of.context.job); },
               described_launch_cost(),
@@ -141,7 +142,8 @@ const Described<SimulateReport>& described_result() {
           .object(
               "iteration_statistics",
               [](const Report& of) -> const auto& { return of.result.statistics; },
-              described_statistics(), "steps whose buckets are rebuilt. Only with --iterations",
+              described_statistics(),
+              "over the steps after DDP has rebuilt its buckets. Only with --iterations",
               Absent::left_out)
           .list(
               "rank_waits",

@@ -84,6 +84,8 @@ class DescribedObject {
                   std::string_view says, Write write);
   void add_members(const ObjectType& type, bool may_be_absent, Write write);
 
+  void require_new(std::string_view key) const;
+
   void write_object(JsonWriter& json, const void* of) const;
   void write_all(JsonWriter& json, const void* of) const;
 
@@ -163,7 +165,7 @@ class Described : public DescribedObject {
   Described& boolean(std::string_view key, Read read, std::string_view says,
                      Absent absent = Absent::null) {
     return add(key, {Kind::boolean}, read, says, absent,
-               [](JsonWriter& json, bool value) { json.boolean(value); });
+               [](JsonWriter& json, std::same_as<bool> auto value) { json.boolean(value); });
   }
   template <typename Read>
   Described& texts(std::string_view key, Read read, std::string_view says,
@@ -221,6 +223,14 @@ class Described : public DescribedObject {
                  json.end_array();
                });
   }
+  template <typename Read, typename Value>
+  Described& object(std::string_view, Read, Described<Value>&&, std::string_view,
+                    Absent = Absent::null) = delete;
+  template <typename Read, typename Value>
+  Described& list(std::string_view, Read, Described<Value>&&, std::string_view,
+                  Absent = Absent::null) = delete;
+  template <typename Read, typename Value>
+  Described& members_of(Read, Described<Value>&&) = delete;
   /// All members of another object stand here as members of this one; where it is absent, none does.
   template <typename Read, typename Value>
   Described& members_of(Read read, const Described<Value>& described) {
@@ -248,6 +258,7 @@ class Described : public DescribedObject {
   static void write_integer(JsonWriter& json, std::signed_integral auto value) {
     json.integer(value);
   }
+  static void write_integer(JsonWriter& json, bool value) = delete;
   static void write_integer(JsonWriter& json, std::unsigned_integral auto value) {
     json.count(std::uint64_t{value});
   }
@@ -292,9 +303,9 @@ auto unless_empty(Read read) {
   };
 }
 
-/// Reads a duration or bytes that are absent where there are none.
+/// Reads a duration or bytes that are absent where they are not above zero.
 template <typename Read>
-auto unless_zero(Read read) {
+auto if_positive(Read read) {
   return [read](const auto& of) {
     const auto value = std::invoke(read, of);
     using Value = std::remove_const_t<decltype(value)>;
