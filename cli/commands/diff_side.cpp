@@ -60,8 +60,9 @@ bool is_of_recorder(const Workload& workload) {
 }
 
 /// What the recorder left of each rank, in a folder; of ranks recorded without their all-reduces, which nothing joins, the
-/// first. Empty where it left none.
-std::vector<RankImport> recorded_ranks(const std::string& folder, const ImportOptions& options) {
+/// first. Empty where it left none. `unread`: why a recording beside them tells nothing.
+std::vector<RankImport> recorded_ranks(const std::string& folder, const ImportOptions& options,
+                                       std::vector<Diagnostic>& unread) {
   std::vector<RankImport> ranks, alone;
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) return ranks;
@@ -69,11 +70,10 @@ std::vector<RankImport> recorded_ranks(const std::string& folder, const ImportOp
     if (!entry.is_regular_file(error) || !is_recording(entry.path())) continue;
     try {
       Imported imported = import_file(entry.path(), options);
-      if (imported.rank_trace)
-        ranks.push_back({entry.path(), std::move(imported)});
-      else if (is_of_recorder(imported.workload))
-        alone.push_back({entry.path(), std::move(imported)});
-    } catch (const InputError&) {  // another file of the folder's
+      if (is_of_recorder(imported.workload))
+        (imported.rank_trace ? ranks : alone).push_back({entry.path(), std::move(imported)});
+    } catch (const InputError& damaged) {
+      unread.push_back(damaged.diagnostic());
     }
   }
   if (ranks.empty() && !alone.empty())
@@ -146,7 +146,13 @@ void SideReader::take_item(const std::string& item) {
     recordings_.emplace_back(item);
     return;
   }
-  std::vector<RankImport> ranks = recorded_ranks(item, options_);
+  std::vector<RankImport> ranks = recorded_ranks(item, options_, unread_);
+  std::error_code none;
+  if (ranks.empty() && std::filesystem::is_directory(item, none)) {
+    if (!unread_.empty()) throw InputError(unread_.front());
+    recordings_.emplace_back(item);  // whose import says what it lacks
+    return;
+  }
   if (ranks.empty()) return take_measured(item);
   if (ranks.size() == 1)
     side_.warnings.push_back(fmt::format(

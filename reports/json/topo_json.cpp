@@ -1,6 +1,5 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/topo_report.hpp"
-#include "ddpsim/topologies/cluster_line.hpp"
 #include "ddpsim/topologies/plausible.hpp"
 #include "topo_words.hpp"
 
@@ -32,7 +31,7 @@ void write_cluster(JsonWriter& json, const Topology& topology) {
   json.key("cluster").begin_object();
   json.key("name").string(cluster.name);
   json.key("summary").string(topology.summary);
-  json.key("line").string(line_of(cluster));
+  json.key("line").string_or_null(topology.line.value_or(""));
   json.key("nodes").integer(cluster.hosts());
   if (cluster.hosts_per_node > 1) json.key("nodes_per_domain").integer(cluster.hosts_per_node);
   json.key("gpus_per_node").integer(cluster.gpus_per_host());

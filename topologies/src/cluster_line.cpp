@@ -57,15 +57,52 @@ void read_gpu(const ClusterWord& word, NodeDescription& out) {
   throw InputError({"cluster", "", fmt::format("missing {}", what), hint});
 }
 
-/// "6x25GBps"; rates with six digits.
-std::string interconnect_value(const Interconnect& links) {
-  const double rate = links.per_gpu.gigabytes_per_second();
-  if (links.kind != IntraKind::nvlink) return fmt::format("{:.6g}GBps", rate);
-  const int count = std::max(1, links.links_per_gpu);
-  return fmt::format("{}x{:.6g}GBps", count, rate / count);
+std::string rate_value(Bandwidth rate) {
+  return fmt::format("{:.6g}GBps", rate.gigabytes_per_second());
+}
+
+/// "nvlink:6x25GBps:mesh". Of nodes that are wired link by link what their rings use.
+std::string joined_by(const NodeDescription& node, const Interconnect& used) {
+  const InterconnectDescription& links = node.interconnect;
+  const std::string_view word = kind_word(used.kind, node.gpu.vendor);
+  if (used.kind != IntraKind::nvlink) {
+    std::string text = fmt::format("{}:{}", word, rate_value(used.per_gpu));
+    if (links.peers) text += fmt::format(":{}", kind_word(*links.peers));
+    if (links.gpus_per_root > 0) text += fmt::format(" root:{}", links.gpus_per_root);
+    return text;
+  }
+  if (node.wiring) {
+    const int count = std::max(1, used.links_per_gpu);
+    return fmt::format("{}:{}x{}", word, count, rate_value(used.per_gpu / count));
+  }
+  std::string text = fmt::format("{}:{}x{}", word, links.links_per_gpu, rate_value(links.per_link));
+  if (links.layout != default_layout(node.gpus_per_node, node.gpu.vendor))
+    text += fmt::format(":{}", word_for(links.layout));
+  return text;
+}
+
+std::string nic_word(const Network& network, int hosts_per_node) {
+  std::string text = fmt::format("nic:{}x{:.6g}Gbps:{}", network.nics_per_node / hosts_per_node,
+                                 8 * network.per_nic.gigabytes_per_second(), kind_word(network));
+  const bool may_have =
+      network.kind == NetworkKind::infiniband || network.kind == NetworkKind::roce;
+  return may_have && !network.gpudirect ? text + ":no-gdr" : text;
+}
+
+bool describes_nodes(const std::string& line) {
+  try {
+    resolve(describe_line(line));
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
 }
 
 }  // namespace
+
+const char* word_for(NvlinkLayout layout) {
+  return layout == NvlinkLayout::pair ? "pair" : layout == NvlinkLayout::mesh ? "mesh" : "cube";
+}
 
 std::span<const LineWord> line_words() {
   return kLineWords;
@@ -78,21 +115,20 @@ std::vector<std::string> keys_of_words(bool (*test)(const LineWord& word)) {
   return keys;
 }
 
-std::string line_of(const Cluster& cluster) {
-  std::string line = fmt::format("node:{} gpu:{}x{}", cluster.hosts(), cluster.gpus_per_host(),
-                                 cluster.gpu.product());
-  const bool domain = cluster.hosts_per_node > 1;
-  if (cluster.gpus_per_host() > 1 || domain)
-    line += fmt::format(" {}:{}", kind_word(cluster.intra.kind, cluster.gpu.vendor),
-                        interconnect_value(cluster.intra));
-  if (domain) line += fmt::format(" domain:{}", cluster.hosts_per_node);
-  const Network& network = cluster.network;
-  if (network.kind == NetworkKind::none) return line;
-  line += fmt::format(" nic:{}x{:.6g}Gbps:{}", network.nics_per_node / cluster.hosts_per_node,
-                      8 * network.per_nic.gigabytes_per_second(), kind_word(network));
-  if (network.oversubscription > 1)
-    line += fmt::format(" oversubscription:{:.6g}", network.oversubscription);
-  return line;
+std::optional<std::string> line_of(const ClusterDescription& description, const Cluster& resolved) {
+  const NodeDescription& node = description.types.front();
+  std::string line = fmt::format("node:{} gpu:{}x{}", resolved.hosts(), resolved.gpus_per_host(),
+                                 resolved.gpu.product());
+  const bool domain = resolved.hosts_per_node > 1;
+  if (resolved.gpus_per_host() > 1 || domain) line += " " + joined_by(node, resolved.intra);
+  if (domain) line += fmt::format(" domain:{}", resolved.hosts_per_node);
+  const Network& network = resolved.network;
+  if (network.kind != NetworkKind::none) {
+    line += " " + nic_word(network, resolved.hosts_per_node);
+    if (network.oversubscription > 1)
+      line += fmt::format(" oversubscription:{:.6g}", network.oversubscription);
+  }
+  return describes_nodes(line) ? std::optional(line) : std::nullopt;
 }
 
 ClusterDescription describe_line(std::string_view line) {

@@ -251,7 +251,10 @@ std::optional<std::string> archive_named(const std::string& text) {
 }
 
 Topology load_topology(const ClusterRequest& request) {
-  return resolve(describe_request(request));
+  const ClusterDescription description = describe_request(request);
+  Topology topology = resolve(description);
+  topology.line = line_of(description, topology.cluster);
+  return topology;
 }
 
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node) {

@@ -25,10 +25,6 @@ std::string rate_text(Bandwidth rate) {
   return fmt::format("{}GBps", rate.gigabytes_per_second());
 }
 
-const char* word_for(NvlinkLayout layout) {
-  return layout == NvlinkLayout::pair ? "pair" : layout == NvlinkLayout::mesh ? "mesh" : "cube";
-}
-
 const char* word_for(CpuVendor cpu) {
   switch (cpu) {
     case CpuVendor::intel:

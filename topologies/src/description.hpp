@@ -99,6 +99,7 @@ std::string layout_problem(const InterconnectDescription& interconnect, int gpus
 /// The layout meant where none is written: two GPUs are a pair, eight a cube (of xGMI a mesh), others a
 /// mesh.
 NvlinkLayout default_layout(int gpus, GpuVendor vendor);
+const char* word_for(NvlinkLayout layout);  ///< "pair", "mesh", "cube"
 
 /// Why a GPU has no links that are called so ("nvlink", "nvswitch", "xgmi"), and what it has.
 struct ForeignLink {
@@ -140,6 +141,11 @@ void join_domains(ClusterDescription& description);
 /// What the CLUSTER argument of the command line describes, at the size it asks for. `json` receives
 /// the text where that is a cluster file, bundled or not, without words beside it. Throws InputError.
 ClusterDescription describe_request(const ClusterRequest& request, std::string* json = nullptr);
+
+/// A line that describes a cluster like this one, all of whose nodes are taken to be alike: "node:2 gpu:8xV100-32GB
+/// nvlink:6x25GBps nic:4x100Gbps:ib". How wires and switches lie is left out. Absent where no line describes such nodes, as
+/// those of which some GPUs alone take part. `resolved`: the same cluster.
+std::optional<std::string> line_of(const ClusterDescription& description, const Cluster& resolved);
 
 /// Checks what depends on the final size, wires nodes, searches channels. Throws InputError.
 Topology resolve(ClusterDescription description);

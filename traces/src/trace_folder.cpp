@@ -32,6 +32,7 @@ constexpr std::size_t kMostNamed = 8;  ///< files and jobs told one by one
 
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kPacked = ".gz";
+constexpr std::string_view kTraceName = ".pt.trace.json";  ///< of tensorboard_trace_handler
 
 /// Where the number of the rank stands in a name: "rank3", "rank_3", "Rank-3".
 struct RankInName {
@@ -70,7 +71,7 @@ struct Found {
 void read_name(std::string name, Found& found) {
   if (name.ends_with(kPacked)) name.resize(name.size() - kPacked.size());
   const std::size_t folder = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
-  const std::size_t suffix = name.find(".pt.trace.json", folder);
+  const std::size_t suffix = name.find(kTraceName, folder);
   if (suffix != std::string::npos) {
     name.resize(suffix);
     const std::size_t dot = name.rfind('.');
@@ -129,8 +130,8 @@ class FolderImport {
       : folder_(std::move(folder)), options_(options) {}
 
   Imported run();
-  /// Throws InputError where there is none, or one is damaged.
-  void find_traces();
+  /// Whether any file is one, or was one before it was damaged.
+  bool holds_trace() const;
 
  private:
   [[noreturn]] void refuse(std::string message, std::string hint) const {
@@ -140,6 +141,7 @@ class FolderImport {
     return path.lexically_relative(folder_).string();
   }
   std::vector<fs::path> files() const;
+  void find_traces();
   void require_one_job() const;
   void keep_last_cycle();
   void require_one_each();
@@ -202,6 +204,20 @@ std::vector<fs::path> FolderImport::files() const {
   return found;
 }
 
+bool FolderImport::holds_trace() const {
+  return std::ranges::any_of(files(), [&](const fs::path& path) {
+    if (path.filename().string().find(kTraceName) != std::string::npos) return true;
+    const OpenedFile opened = glance_at(path);
+    if (!is_trace(opened)) return false;
+    try {
+      return opened.recognised.kind != Recognition::Kind::profiler_trace ||
+             is_of_pytorch(opened.source);
+    } catch (const InputError&) {
+      return true;
+    }
+  });
+}
+
 void FolderImport::find_traces() {
   const std::vector<fs::path> all = files();
   for (const fs::path& path : all) {
@@ -218,7 +234,7 @@ void FolderImport::find_traces() {
                          !is_of_pytorch(opened.source);
     if (!trace || foreign) {
       // A rank whose file was cut to nothing must not go missing in silence.
-      if (name.find(".pt.trace.json") != std::string::npos)
+      if (name.find(kTraceName) != std::string::npos)
         throw InputError({path.string(), "",
                           foreign ? "there is no event of a PyTorch profiler in it"
                                   : "looks like " + opened.recognised.looks_like,
@@ -322,8 +338,7 @@ void FolderImport::describe(Imported& imported) const {
 
 bool holds_traces(const fs::path& folder) {
   try {
-    FolderImport(folder, {}).find_traces();
-    return true;
+    return FolderImport(folder, {}).holds_trace();
   } catch (const InputError&) {
     return false;
   }

@@ -12,7 +12,7 @@ import {choiceField, ratioField, textField} from './controls.js';
  * @property {number} gpus_per_node
  * @property {string} gpu its model
  * @property {string} gpu_variant the product, "A100-40GB"
- * @property {string} line which describes one like it
+ * @property {string | null} line which describes one like it
  * @property {{kind: string}} intra
  * @property {{kind: string, nics_per_node: number, per_nic_gbps: number}} network
  *
@@ -140,7 +140,7 @@ export class ClusterForm {
     if (value !== kDescribe)
       return this.set(
         value && this.understood && this.understood.nodes > 1 ? `${value}@${this.understood.nodes}` : value, true);
-    this.set(this.understood ? this.understood.line : kSome, true);
+    this.set(this.understood?.line ?? kSome, true);
   }
 
   /** @param {(line: import('./cluster_line.js').ClusterLine) => void} change */

@@ -296,7 +296,7 @@ TEST_CASE("topo document: whole") {
     "schema": "ddpsim.topo/1",
     "cluster": {
       "name": "box", "summary": "a box for tests",
-      "line": "node:4 gpu:2xV100 nvswitch:150GBps nic:1x200Gbps:ib oversubscription:1.5", "nodes": 4, "gpus_per_node": 2, "ranks": 8, "gpu": "V100", "gpu_variant": "V100",
+      "line": null, "nodes": 4, "gpus_per_node": 2, "ranks": 8, "gpu": "V100", "gpu_variant": "V100",
       "gpu_memory_bytes": 0,
       "intra": {"kind": "nvswitch", "per_gpu_gbps": 150, "links_per_gpu": 6},
       "network": {"kind": "ib", "nics_per_node": 1, "per_nic_gbps": 25, "switches": "leaf-spine",

@@ -5,26 +5,58 @@
 #include <string>
 
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/topology.hpp"
 
 using namespace ddpsim;
 
+namespace {
+
+/// The cluster that its line describes.
+Cluster by_its_line(const ClusterRequest& request) {
+  const std::string line = load_topology(request).line.value();
+  CAPTURE(line);
+  return load_cluster({line, {}, {}});
+}
+
+void check_alike(const Cluster& described, const Cluster& cluster) {
+  CHECK(described.hosts() == cluster.hosts());
+  CHECK(described.gpus_per_host() == cluster.gpus_per_host());
+  CHECK(described.hosts_per_node == cluster.hosts_per_node);
+  CHECK(described.gpu.product() == cluster.gpu.product());
+  CHECK(described.network.nics_per_node == cluster.network.nics_per_node);
+  CHECK(described.network.gpudirect == cluster.network.gpudirect);
+  CHECK(described.network.per_nic.gigabytes_per_second() ==
+        doctest::Approx(cluster.network.per_nic.gigabytes_per_second()));
+  if (cluster.gpus_per_node > 1)
+    CHECK(described.intra.per_gpu.gigabytes_per_second() ==
+          doctest::Approx(cluster.intra.per_gpu.gigabytes_per_second()).epsilon(1e-4));
+}
+
+}  // namespace
+
 TEST_CASE("cluster line: a bundled cluster as a line is a cluster of the same size and rates") {
   for (const BundledCluster& bundled : bundled_clusters()) {
-    const Cluster cluster = load_cluster({bundled.name, {}, {}});
-    const std::string line = line_of(cluster);
-    CAPTURE(line);
-    const Cluster described = load_cluster({line, {}, {}});
-    CHECK(described.hosts() == cluster.hosts());
-    CHECK(described.gpus_per_host() == cluster.gpus_per_host());
-    CHECK(described.hosts_per_node == cluster.hosts_per_node);
-    CHECK(described.gpu.product() == cluster.gpu.product());
-    CHECK(described.network.nics_per_node == cluster.network.nics_per_node);
-    CHECK(described.network.per_nic.gigabytes_per_second() ==
-          doctest::Approx(cluster.network.per_nic.gigabytes_per_second()));
-    if (cluster.gpus_per_node > 1)
-      CHECK(described.intra.per_gpu.gigabytes_per_second() ==
-            doctest::Approx(cluster.intra.per_gpu.gigabytes_per_second()).epsilon(1e-4));
+    CAPTURE(bundled.name);
+    const ClusterRequest request{bundled.name, {}, {}};
+    check_alike(by_its_line(request), load_cluster(request));
   }
+}
+
+TEST_CASE("cluster line: a line comes back as it was written, but for the order of its words") {
+  for (const std::string line :
+       {"node:1 gpu:4xV100-32GB nvlink:3x25GBps", "node:1 gpu:6xV100-32GB nvlink:5x25GBps",
+        "node:8 gpu:8xV100-32GB nvlink:7x25GBps:mesh nic:4x100Gbps:ib",
+        "node:2 gpu:4xRTX4090 pcie:31.5GBps:p2p root:4 nic:1x100Gbps:roce:no-gdr",
+        "node:2 gpu:8xMI300X xgmi:7x64GBps nic:8x400Gbps:roce",
+        "node:36 gpu:4xGB200 nvswitch:900GBps domain:18 nic:4x400Gbps:ib",
+        "node:2 gpu:1xT4 nic:1x25Gbps:tcp oversubscription:1.5"}) {
+    CAPTURE(line);
+    CHECK(load_topology({line, {}, {}}).line == line);
+  }
+}
+
+TEST_CASE("cluster line: of some GPUs of a cube no line is told") {
+  CHECK_FALSE(load_topology({"dgx1v", {}, 4}).line);
 }
 
 TEST_CASE("cluster line: every word's example is one that a line takes") {

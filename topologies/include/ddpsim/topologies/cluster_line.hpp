@@ -1,12 +1,10 @@
-// The words of a cluster in one line, and a cluster written as such a line.
+// The words of a cluster in one line.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "ddpsim/sim/values/cluster.hpp"
 
 namespace ddpsim {
 
@@ -30,9 +28,5 @@ struct LineWord {
 std::span<const LineWord> line_words();
 /// Keys of the words that such a test takes.
 std::vector<std::string> keys_of_words(bool (*test)(const LineWord& word));
-
-/// A line that describes a cluster like this one, all of whose nodes are taken to be alike: "node:2 gpu:8xV100-32GB
-/// nvlink:6x25GBps nic:4x100Gbps:ib". Leaves out what a file alone can say, and how links and switches lie.
-std::string line_of(const Cluster& cluster);
 
 }  // namespace ddpsim

@@ -121,6 +121,8 @@ struct Topology {
   std::vector<NodeType> node_types;  ///< nodes are numbered type after type
   SwitchPlan switches;
   std::vector<DegradedLink> degraded;
+  /// Words that describe a cluster like it, as a CLUSTER argument; absent where none do.
+  std::optional<std::string> line = {};
 };
 
 /// Who is how near to whom in a node, in nvidia-smi's words ("XGMI", as rocm-smi has it, between AMD's):
