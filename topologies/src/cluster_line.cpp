@@ -84,9 +84,7 @@ std::string joined_by(const NodeDescription& node, const Interconnect& used) {
 std::string nic_word(const Network& network, int hosts_per_node) {
   std::string text = fmt::format("nic:{}x{:.6g}Gbps:{}", network.nics_per_node / hosts_per_node,
                                  8 * network.per_nic.gigabytes_per_second(), kind_word(network));
-  const bool may_have =
-      network.kind == NetworkKind::infiniband || network.kind == NetworkKind::roce;
-  return may_have && !network.gpudirect ? text + ":no-gdr" : text;
+  return network.kind != NetworkKind::tcp && !network.gpudirect ? text + ":no-gdr" : text;
 }
 
 bool describes_nodes(const std::string& line) {
