@@ -325,6 +325,7 @@ FURTHER = [
             "buffers": [{"dtype": "float32", "bytes": 1, "tensors": 1}],
         },
     ),
+    ("ddpsim.topo/1", {"cluster": {"line": None}}),
     ("ddpsim.timeline/1", {"ranks": [{"spans": [{"bucket": None}]}]}),
 ]
 

@@ -193,9 +193,9 @@ class DataLoader(Record):
     copy_us: float
     cause: str
     least_num_workers: int | None
-    first_wait_us: float
-    warm_up_steps: int
-    warm_up_extra_us: float
+    first_wait_us: float | None
+    warm_up_steps: int | None
+    warm_up_extra_us: float | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "recorded_median_us": real,
@@ -1977,7 +1977,7 @@ class TopoCluster(Record):
 
     name: str
     summary: str
-    line: str
+    line: str | None
     nodes: int
     gpus_per_node: int
     ranks: int

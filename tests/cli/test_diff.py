@@ -155,6 +155,25 @@ class Sides(unittest.TestCase):
         self.assertEqual(len(answer["missing"]), 1)
         self.assertEqual(answer["causes"][0]["class"], "unknown")
 
+    def test_a_damaged_rank_goes_missing_nowhere(self):
+        with tempfile.TemporaryDirectory() as place:
+            traces = pathlib.Path(place, "traces")
+            shutil.copytree(INPUTS / "log", traces)
+            cut = sorted(traces.glob("*.pt.trace.json"))[1]
+            cut.write_text("")
+            refused = diff(traces, INPUTS / "log")
+            self.assertEqual(refused.code, 3, refused.out)
+            self.assertIn(f"{cut.name}: looks like an empty file", refused.err)
+            recorded = pathlib.Path(place, "recorded")
+            shutil.copytree(LAB / "base", recorded)
+            damaged = max(recorded.iterdir())
+            damaged.write_text(damaged.read_text()[:2000])
+            warnings = diff(recorded, "200ms").json()["warnings"]
+            self.assertTrue(any(f"{damaged.name} is not used" in warning for warning in warnings), warnings)
+            empty = pathlib.Path(place, "empty")
+            empty.mkdir()
+            self.assertIn("is a folder without a file", diff(empty, "200ms").err)
+
     def test_a_log_beside_a_step_time_says_what_went_wrong(self):
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder, "nccl.log")
