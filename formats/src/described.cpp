@@ -27,22 +27,24 @@ void DescribedObject::require_new(std::string_view key) const {
 }
 
 void DescribedObject::add_member(std::string_view key, ValueType type, bool may_be_absent,
-                                 Absent absent, std::string_view says, Write write) {
+                                 Absent absent, std::string_view says, Write write,
+                                 const Held& held) {
   DDPSIM_ASSERT(may_be_absent || absent == Absent::null, "left out, though it is always there");
   require_new(key);
   type.nullable = may_be_absent && absent == Absent::null;
   const bool required = !may_be_absent || absent == Absent::null;
   type_.members.push_back({std::string(key), std::move(type), required, std::string(says)});
-  writers_.push_back({std::string(key), absent, std::move(write)});
+  writers_.push_back({std::string(key), absent, write, held});
 }
 
-void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Write write) {
+void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Write write,
+                                  const Held& held) {
   for (MemberType member : type.members) {
     require_new(member.key);
     member.required = member.required && !may_be_absent;
     type_.members.push_back(std::move(member));
   }
-  writers_.push_back({"", Absent::left_out, std::move(write)});
+  writers_.push_back({"", Absent::left_out, write, held});
 }
 
 void DescribedObject::write_object(JsonWriter& json, const void* of) const {
@@ -52,7 +54,8 @@ void DescribedObject::write_object(JsonWriter& json, const void* of) const {
 }
 
 void DescribedObject::write_all(JsonWriter& json, const void* of) const {
-  for (const Writer& writer : writers_) writer.write(json, writer.key, writer.absent, of);
+  for (const Writer& writer : writers_)
+    writer.write(writer.held.data(), json, writer.key, writer.absent, of);
 }
 
 }  // namespace ddpsim

@@ -13,7 +13,10 @@
 // optional, or a pointer. Then the member is null, or left out.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,9 +73,11 @@ class DescribedObject {
   const ObjectType& type() const { return type_; }
 
  protected:
+  /// What a writer needs, byte by byte: trivially copyable, so that no code is made to copy it.
+  using Held = std::array<std::byte, 48>;
   /// Writes what a reader yields of an object, or nothing.
-  using Write =
-      std::function<void(JsonWriter& json, std::string_view key, Absent absent, const void* of)>;
+  using Write = void (*)(const void* held, JsonWriter& json, std::string_view key, Absent absent,
+                         const void* of);
 
   DescribedObject(std::string_view name, std::string_view says, Layout layout);
 
@@ -81,8 +86,16 @@ class DescribedObject {
   static ValueType object_of(const ObjectType& type);
 
   void add_member(std::string_view key, ValueType type, bool may_be_absent, Absent absent,
-                  std::string_view says, Write write);
-  void add_members(const ObjectType& type, bool may_be_absent, Write write);
+                  std::string_view says, Write write, const Held& held);
+  void add_members(const ObjectType& type, bool may_be_absent, Write write, const Held& held);
+
+  template <typename Needed>
+  static Held held(const Needed& needed) {
+    static_assert(std::is_trivially_copyable_v<Needed> && sizeof(Needed) <= sizeof(Held));
+    Held bytes{};
+    std::memcpy(bytes.data(), &needed, sizeof needed);
+    return bytes;
+  }
 
   void require_new(std::string_view key) const;
 
@@ -94,6 +107,7 @@ class DescribedObject {
     std::string key;  ///< empty: of several members
     Absent absent;
     Write write;
+    alignas(std::max_align_t) Held held;
   };
   ObjectType type_;
   Layout layout_;
@@ -129,10 +143,10 @@ class Described : public DescribedObject {
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// A text that is always the same.
-  Described& constant(std::string_view key, std::string text, std::string_view says) {
+  Described& constant(std::string_view key, const char* text, std::string_view says) {
     return add(
-        key, words_of({text}), [text](const T&) -> const std::string& { return text; }, says,
-        Absent::null, [](JsonWriter& json, const std::string& value) { json.string(value); });
+        key, words_of({text}), [text](const T&) { return text; }, says, Absent::null,
+        [](JsonWriter& json, const char* value) { json.string(value); });
   }
   /// Of a whole number, or of bytes.
   template <typename Read>
@@ -235,15 +249,22 @@ class Described : public DescribedObject {
   template <typename Read, typename Value>
   Described& members_of(Read read, const Described<Value>& described) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
-    add_members(described.type(), kMayBeAbsent,
-                [read, &described](JsonWriter& json, std::string_view, Absent, const void* of) {
-                  const auto& value = std::invoke(read, *static_cast<const T*>(of));
-                  if constexpr (kMayBeAbsent) {
-                    if (value) described.write_members(json, *value);
-                  } else {
-                    described.write_members(json, value);
-                  }
-                });
+    struct Needed {
+      Read read;
+      const Described<Value>* described;
+    };
+    add_members(
+        described.type(), kMayBeAbsent,
+        [](const void* held, JsonWriter& json, std::string_view, Absent, const void* of) {
+          const auto& needed = *static_cast<const Needed*>(held);
+          const auto& value = std::invoke(needed.read, *static_cast<const T*>(of));
+          if constexpr (kMayBeAbsent) {
+            if (value) needed.described->write_members(json, *value);
+          } else {
+            needed.described->write_members(json, value);
+          }
+        },
+        held(Needed{read, &described}));
     return *this;
   }
 
@@ -267,19 +288,26 @@ class Described : public DescribedObject {
   Described& add(std::string_view key, ValueType type, Read read, std::string_view says,
                  Absent when_absent, WriteValue write) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
+    struct Needed {
+      Read read;
+      WriteValue write;
+    };
     add_member(
         key, std::move(type), kMayBeAbsent, when_absent, says,
-        [read, write](JsonWriter& json, std::string_view under, Absent absent, const void* of) {
-          const auto& value = std::invoke(read, *static_cast<const T*>(of));
+        [](const void* held, JsonWriter& json, std::string_view under, Absent absent,
+           const void* of) {
+          const auto& needed = *static_cast<const Needed*>(held);
+          const auto& value = std::invoke(needed.read, *static_cast<const T*>(of));
           if constexpr (kMayBeAbsent) {
             if (value)
-              write(json.key(under), *value);
+              needed.write(json.key(under), *value);
             else if (absent == Absent::null)
               json.key(under).null();
           } else {
-            write(json.key(under), value);
+            needed.write(json.key(under), value);
           }
-        });
+        },
+        held(Needed{read, write}));
     return *this;
   }
 };
