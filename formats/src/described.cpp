@@ -37,6 +37,11 @@ void DescribedObject::add_member(std::string_view key, ValueType type, bool may_
   writers_.push_back({std::string(key), absent, write, held});
 }
 
+void DescribedObject::add_member(std::string_view key, Kind kind, bool may_be_absent, Absent absent,
+                                 std::string_view says, Write write, const Held& held) {
+  add_member(key, ValueType{.kind = kind}, may_be_absent, absent, says, write, held);
+}
+
 void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Write write,
                                   const Held& held) {
   for (MemberType member : type.members) {

@@ -87,6 +87,8 @@ class DescribedObject {
 
   void add_member(std::string_view key, ValueType type, bool may_be_absent, Absent absent,
                   std::string_view says, Write write, const Held& held);
+  void add_member(std::string_view key, Kind kind, bool may_be_absent, Absent absent,
+                  std::string_view says, Write write, const Held& held);
   void add_members(const ObjectType& type, bool may_be_absent, Write write, const Held& held);
 
   template <typename Needed>
@@ -123,7 +125,7 @@ class Described : public DescribedObject {
   template <typename Read>
   Described& text(std::string_view key, Read read, std::string_view says,
                   Absent absent = Absent::null) {
-    return add(key, {Kind::text}, read, says, absent,
+    return add(key, Kind::text, read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// The name_of() a value, which is one of these.
@@ -152,33 +154,33 @@ class Described : public DescribedObject {
   template <typename Read>
   Described& integer(std::string_view key, Read read, std::string_view says,
                      Absent absent = Absent::null) {
-    return add(key, {Kind::integer}, read, says, absent,
+    return add(key, Kind::integer, read, says, absent,
                [](JsonWriter& json, const auto& value) { write_integer(json, value); });
   }
   template <typename Read>
   Described& number(std::string_view key, Read read, std::string_view says,
                     Absent absent = Absent::null) {
-    return add(key, {Kind::number}, read, says, absent,
+    return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, double value) { json.number(value); });
   }
   /// Rounded to six decimals.
   template <typename Read>
   Described& ratio(std::string_view key, Read read, std::string_view says,
                    Absent absent = Absent::null) {
-    return add(key, {Kind::number}, read, says, absent,
+    return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, double value) { json.ratio(value); });
   }
   /// In microseconds, of a duration or an instant.
   template <typename Read>
   Described& time(std::string_view key, Read read, std::string_view says,
                   Absent absent = Absent::null) {
-    return add(key, {Kind::number}, read, says, absent,
+    return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, const auto& value) { json.time(value); });
   }
   template <typename Read>
   Described& boolean(std::string_view key, Read read, std::string_view says,
                      Absent absent = Absent::null) {
-    return add(key, {Kind::boolean}, read, says, absent,
+    return add(key, Kind::boolean, read, says, absent,
                [](JsonWriter& json, std::same_as<bool> auto value) { json.boolean(value); });
   }
   template <typename Read>
@@ -212,7 +214,7 @@ class Described : public DescribedObject {
   template <typename Read>
   Described& texts_by_key(std::string_view key, Read read, std::string_view says,
                           Absent absent = Absent::null) {
-    return add(key, {Kind::texts_by_key}, read, says, absent,
+    return add(key, Kind::texts_by_key, read, says, absent,
                [](JsonWriter& json, const auto& pairs) {
                  json.begin_object();
                  for (const auto& [name, value] : pairs) json.key(name).string(value);
@@ -284,8 +286,9 @@ class Described : public DescribedObject {
     json.count(std::uint64_t{value});
   }
 
-  template <typename Read, typename WriteValue>
-  Described& add(std::string_view key, ValueType type, Read read, std::string_view says,
+  /// `type`: a ValueType, or the Kind of one that has nothing else.
+  template <typename Type, typename Read, typename WriteValue>
+  Described& add(std::string_view key, Type type, Read read, std::string_view says,
                  Absent when_absent, WriteValue write) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
     struct Needed {
