@@ -61,6 +61,11 @@ inline constexpr bool may_be_absent = std::is_pointer_v<Value> && !std::same_as<
 template <typename Value>
 inline constexpr bool may_be_absent<std::optional<Value>> = true;
 
+/// A number as it stands in a document: objects of one kind may print theirs as times, ratios or numbers.
+struct NumberToken {
+  std::string text;  ///< microseconds_token(), ratio_token() or number_token()
+};
+
 /// What becomes of a member whose value is absent.
 enum class Absent { null, left_out };
 
@@ -161,7 +166,7 @@ class Described : public DescribedObject {
   Described& number(std::string_view key, Read read, std::string_view says,
                     Absent absent = Absent::null) {
     return add(key, Kind::number, read, says, absent,
-               [](JsonWriter& json, double value) { json.number(value); });
+               [](JsonWriter& json, const auto& value) { write_number(json, value); });
   }
   /// Rounded to six decimals.
   template <typename Read>
@@ -185,9 +190,13 @@ class Described : public DescribedObject {
   }
   template <typename Read>
   Described& texts(std::string_view key, Read read, std::string_view says,
-                   Absent absent = Absent::null) {
+                   Absent absent = Absent::null, Layout layout = Layout::block) {
     return add(key, list_of({Kind::text}), read, says, absent,
-               [](JsonWriter& json, const auto& values) { json.strings(values); });
+               [layout](JsonWriter& json, const auto& values) {
+                 json.begin_array(layout);
+                 for (const auto& value : values) json.string(value);
+                 json.end_array();
+               });
   }
   template <typename Read>
   Described& integers(std::string_view key, Read read, std::string_view says,
@@ -196,6 +205,17 @@ class Described : public DescribedObject {
                [layout](JsonWriter& json, const auto& values) {
                  json.begin_array(layout);
                  for (const auto& value : values) write_integer(json, value);
+                 json.end_array();
+               });
+  }
+  /// With all their digits, on one line.
+  template <typename Read>
+  Described& numbers(std::string_view key, Read read, std::string_view says,
+                     Absent absent = Absent::null) {
+    return add(key, list_of({Kind::number}), read, says, absent,
+               [](JsonWriter& json, const auto& values) {
+                 json.begin_array(Layout::line);
+                 for (const double value : values) json.number(value);
                  json.end_array();
                });
   }
@@ -277,6 +297,8 @@ class Described : public DescribedObject {
   template <typename Read>
   using Result = std::remove_cvref_t<std::invoke_result_t<Read, const T&>>;
 
+  static void write_number(JsonWriter& json, double value) { json.number(value); }
+  static void write_number(JsonWriter& json, const NumberToken& value) { json.value(value.text); }
   static void write_integer(JsonWriter& json, const Bytes& bytes) { json.integer(bytes.count()); }
   static void write_integer(JsonWriter& json, std::signed_integral auto value) {
     json.integer(value);
