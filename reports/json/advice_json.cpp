@@ -1,47 +1,50 @@
 #include "ddpsim/reports/reports.hpp"
-#include "json_parts.hpp"
+#include "described_advice.hpp"
+#include "described_documents.hpp"
+#include "described_job.hpp"
+#include "described_step.hpp"
+#include "described_trust.hpp"
 
 namespace ddpsim {
+namespace {
 
-void write_advice_row(JsonWriter& json, const AdviceRow& row) {
-  json.begin_object();
-  json.key("levers").begin_array(JsonWriter::Layout::line);
-  for (const std::string& setting : row.settings) json.string(setting);
-  json.end_array();
-  json.key("line").string(row.line);
-  json.key("changes_numerics").boolean(row.changes_numerics);
-  json.key("changes_batch").boolean(row.changes_batch);
-  json.key("note").string(row.note);
-  if (row.error.empty()) {
-    json.key("worth").boolean(row.worth);
-    json.key("measure_first_because").string_or_null(row.doubt);
-    json.key("gain_us");
-    write_gain(json, row.gain);
-    json.key("expected_gain_us").time(row.expected);
-    json.key("regret_us").time(row.regret);
-    json.key("iteration_us").time(row.iteration);
-    json.key("memory_bytes").integer(row.memory_bytes);
-  } else {
-    json.key("error").string(row.error);
-  }
-  json.end_object();
+const Described<AdviceReport>& described_advice() {
+  using Report = AdviceReport;
+  static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
+  static const auto described =
+      Described<Report>("AdviseResult", "every setting of DDP and NCCL, best first")
+          .constant("schema", "ddpsim.advice/1", "every setting of DDP and NCCL, best first")
+          .members_of(context, described_setting())
+          .object(
+              "budget", [](const Report& of) -> const auto& { return of.step.budget; },
+              described_budget(),
+              "what the GPU does with the current step, in parts that add up to it")
+          .members_of(
+              [](const Report& of) -> const auto& { return of.step.speed; }, described_speed())
+          .time(
+              "iteration_us", [](const Report& of) { return of.advice.iteration; },
+              "the current step")
+          .time(
+              "measurable_us", [](const Report& of) { return of.advice.measurable; },
+              "the least gain that can be told from noise")
+          .list(
+              "rows", [](const Report& of) -> const auto& { return of.advice.rows; },
+              described_advice_row(),
+              "every setting, and combinations that pay, by expected gain, the greatest first; "
+              "rows with an error last")
+          .members_of(context, described_trust());
+  return described;
+}
+
+}  // namespace
+
+const ObjectType& advice_document() {
+  return described_advice().type();
 }
 
 std::string advice_json(const AdviceReport& report) {
-  const Advice& advice = report.advice;
   JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.advice/1");
-  described_setting().write_members(json, report.context);
-  write_budget(json, report.step.budget);
-  described_speed().write_members(json, report.step.speed);
-  json.key("iteration_us").time(advice.iteration);
-  json.key("measurable_us").time(advice.measurable);
-  json.key("rows").begin_array();
-  for (const AdviceRow& row : advice.rows) write_advice_row(json, row);
-  json.end_array();
-  described_trust().write_members(json, report.context);
-  json.end_object();
+  described_advice().write(json, report);
   return std::move(json).finish();
 }
 

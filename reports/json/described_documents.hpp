@@ -5,6 +5,7 @@
 
 namespace ddpsim {
 
+const ObjectType& advice_document();
 const ObjectType& result_document();
 
 }  // namespace ddpsim

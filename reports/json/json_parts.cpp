@@ -45,12 +45,4 @@ void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backe
   if (!logs.empty()) write_list(json.key("calibrated_by"), logs, described_log());
 }
 
-void write_gain(JsonWriter& json, const Gain& gain) {
-  json.begin_object(JsonWriter::Layout::line);
-  json.key("value").time(gain.value);
-  json.key("low").time(gain.low);
-  json.key("high").time(gain.high);
-  json.end_object();
-}
-
 }  // namespace ddpsim

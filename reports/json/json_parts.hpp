@@ -1,4 +1,4 @@
-// Parts of documents that are still written member by member: described parts under their keys, and two of their own.
+// Parts of documents that are still written member by member: described parts under their keys, and one of its own.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,5 @@ void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backe
 /// `no_cap_because`: why no cap can be recommended at all; empty when one can.
 void write_recommendation(JsonWriter& json, const Recommendation& recommended,
                           const std::string& no_cap_because = "");
-
-/// A row of ddpsim.advice/1.
-void write_advice_row(JsonWriter& json, const AdviceRow& row);
-
-/// {"value", "low", "high"}, in microseconds.
-void write_gain(JsonWriter& json, const Gain& gain);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
 #include "ddpsim/reports/reports.hpp"
+#include "described_advice.hpp"
 #include "json_parts.hpp"
 
 namespace ddpsim {
@@ -11,6 +12,10 @@ void write_range(JsonWriter& json, const std::pair<double, double>& range) {
   json.number(range.first);
   json.number(range.second);
   json.end_array();
+}
+
+void write_gain(JsonWriter& json, const Gain& gain) {
+  described_interval().write(json, shown_interval(gain));
 }
 
 /// `loss_us` is the smaller of both sides' losses: what the next worse cap costs at least.
@@ -217,7 +222,7 @@ std::string tune_json(const TuneReport& report) {
   }
   json.key("better_lever");
   if (report.better_setting)
-    write_advice_row(json, *report.better_setting);
+    described_advice_row().write(json, *report.better_setting);
   else
     json.null();
   json.key("bucketings").count(result.curve.size() + result.unsimulated);
