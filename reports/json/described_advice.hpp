@@ -1,6 +1,10 @@
 // What is advised, as a part of several documents.
 #pragma once
 
+#include <array>
+#include <string_view>
+#include <utility>
+
 #include "ddpsim/formats/described.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 
@@ -17,5 +21,18 @@ ShownInterval shown_interval(const Gain& gain);
 const Described<ShownInterval>& described_interval();
 
 const Described<AdviceRow>& described_advice_row();
+
+/// What `tune` recommends.
+struct ShownRecommendation {
+  const Recommendation& recommended;
+  std::string_view no_cap_because = {};  ///< why no cap can be recommended; empty: one can
+};
+const Described<ShownRecommendation>& described_recommendation();
+
+/// Reads a range as its two ends.
+template <typename T>
+auto ends_of(std::pair<double, double> T::*range) {
+  return [range](const T& of) { return std::array{(of.*range).first, (of.*range).second}; };
+}
 
 }  // namespace ddpsim

@@ -7,5 +7,6 @@ namespace ddpsim {
 
 const ObjectType& advice_document();
 const ObjectType& result_document();
+const ObjectType& tune_document();
 
 }  // namespace ddpsim

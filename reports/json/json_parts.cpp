@@ -1,5 +1,7 @@
 #include "json_parts.hpp"
 
+#include "described_advice.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -24,10 +26,6 @@ void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence
   write_list(json.key("loss"), loss_rows(loss, confidence), described_loss());
 }
 
-void write_budget(JsonWriter& json, const StepBudget& budget) {
-  described_budget().write(json.key("budget"), budget);
-}
-
 void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory) {
   write_or_null(json.key("memory"), memory, described_memory());
 }
@@ -43,6 +41,10 @@ void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic
 void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backend) {
   const std::vector<CalibratedShape> logs = logs_of(cluster, backend);
   if (!logs.empty()) write_list(json.key("calibrated_by"), logs, described_log());
+}
+
+void write_recommendation(JsonWriter& json, const Recommendation& recommended) {
+  described_recommendation().write(json, {recommended});
 }
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Parts of documents that are still written member by member: described parts under their keys, and one of its own.
+// Parts of documents that are still written member by member: described parts under their keys.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,6 @@ namespace ddpsim {
 
 /// `loss`
 void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence);
-/// `budget`
-void write_budget(JsonWriter& json, const StepBudget& budget);
 /// `memory`; null where it was not counted.
 void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory);
 /// `recorded`; null where nothing was.
@@ -25,9 +23,7 @@ void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic
 /// `calibrated_by`; nothing where there are no logs.
 void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backend);
 
-/// What `tune` advises.
-/// `no_cap_because`: why no cap can be recommended at all; empty when one can.
-void write_recommendation(JsonWriter& json, const Recommendation& recommended,
-                          const std::string& no_cap_because = "");
+/// What `tune` recommends.
+void write_recommendation(JsonWriter& json, const Recommendation& recommended);
 
 }  // namespace ddpsim

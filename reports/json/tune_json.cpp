@@ -1,245 +1,293 @@
+#include <array>
+
+#include <array>
+
 #include "ddpsim/reports/reports.hpp"
 #include "described_advice.hpp"
-#include "json_parts.hpp"
+#include "described_documents.hpp"
+#include "described_job.hpp"
+#include "described_step.hpp"
+#include "described_trust.hpp"
 
 namespace ddpsim {
 namespace {
 
 using Layout = JsonWriter::Layout;
 
-void write_range(JsonWriter& json, const std::pair<double, double>& range) {
-  json.begin_array(Layout::line);
-  json.number(range.first);
-  json.number(range.second);
-  json.end_array();
+const Described<CurvePoint>& described_point() {
+  static const auto described =
+      Described<CurvePoint>("CurvePoint", "a bucket assignment and its step", Layout::line)
+          .number("bucket_cap_mb", &CurvePoint::bucket_cap_mb, "the cap in MiB; null: pass nothing")
+          .number("first_bucket_mb", &CurvePoint::first_bucket_mb,
+                  "the first limit in force, in MiB")
+          .numbers("cap_range_mb", ends_of(&CurvePoint::cap_range_mb),
+                   "lowest and highest cap with this bucket assignment, in MiB")
+          .time("iteration_us", &CurvePoint::iteration, "the step with this bucket assignment")
+          .time("exposed_communication_us", &CurvePoint::exposed_communication,
+                "communication that compute waits for")
+          .time(
+              "blocking_communication_us", &CurvePoint::blocking_communication,
+              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging together")
+          .integer("buckets", &CurvePoint::buckets, "how many buckets there are")
+          .boolean("reachable", &CurvePoint::reachable,
+                   "whether this PyTorch lets a user set the cap")
+          .time("if_communication_us", &CurvePoint::if_communication,
+                "the step if collectives are what the replay misses; iteration_us takes compute "
+                "for it. Only with --measured-step",
+                Absent::left_out);
+  return described;
 }
 
-void write_gain(JsonWriter& json, const Gain& gain) {
-  described_interval().write(json, shown_interval(gain));
+/// What the job runs today, and options that give its recorded buckets; null where none do.
+struct ShownCurrent {
+  const CurrentBuckets& current;
+  const BucketSetting* setting;
+};
+
+std::optional<ShownCurrent> shown_current(const TuneReport& report) {
+  const std::optional<CurrentBuckets>& current = report.result.current;
+  if (!current) return std::nullopt;
+  const std::optional<RecordedJob>& recorded = report.context.provenance.recorded;
+  return ShownCurrent{*current, recorded && recorded->setting ? &*recorded->setting : nullptr};
 }
 
-/// `loss_us` is the smaller of both sides' losses: what the next worse cap costs at least.
-void write_next_worse(JsonWriter& json, const std::optional<NextWorse>& worse) {
-  if (!worse || (!worse->below && !worse->above)) {
-    json.null();
-    return;
-  }
-  const auto cap = [&](const std::optional<Cliff>& cliff) {
-    cliff ? json.number(cliff->cap_mb) : json.null();
-  };
-  const auto loss = [&](const std::optional<Cliff>& cliff) {
-    cliff ? json.time(cliff->loss) : json.null();
-  };
-  json.begin_object(Layout::line);
-  json.key("below_mb");
-  cap(worse->below);
-  json.key("above_mb");
-  cap(worse->above);
-  json.key("loss_us");
-  loss(!worse->below || (worse->above && worse->above->loss < worse->below->loss) ? worse->above
-                                                                                  : worse->below);
-  json.key("below_loss_us");
-  loss(worse->below);
-  json.key("above_loss_us");
-  loss(worse->above);
-  json.end_object();
+const Described<ShownCurrent>& described_current() {
+  using Shown = ShownCurrent;
+  static const auto described =
+      Described<Shown>("Today", "the current bucket assignment")
+          .boolean(
+              "recorded", [](const Shown& of) { return of.current.recorded; },
+              "whether the buckets are those recorded; else they are as the options say")
+          .number(
+              "bucket_cap_mb",
+              [](const Shown& of) {
+                return of.setting ? of.setting->bucket_cap_mb : of.current.point.bucket_cap_mb;
+              },
+              "the cap that gives the current buckets, in MiB; null: the default, or none does")
+          .number(
+              "first_bucket_mb",
+              [](const Shown& of) {
+                return of.setting ? of.setting->first_bucket_mb : of.current.point.first_bucket_mb;
+              },
+              "the first limit that gives the current buckets, in MiB; null: the default, or none "
+              "does")
+          .integers(
+              "bucket_bytes",
+              [](const Shown& of) -> const auto& { return of.current.bucket_bytes; },
+              "the current buckets")
+          .time(
+              "iteration_us", [](const Shown& of) { return of.current.point.iteration; },
+              "the current step")
+          .time(
+              "exposed_communication_us",
+              [](const Shown& of) { return of.current.point.exposed_communication; },
+              "communication that compute waits for in the current step")
+          .time(
+              "blocking_communication_us",
+              [](const Shown& of) { return of.current.point.blocking_communication; },
+              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging of the "
+              "current step together");
+  return described;
 }
 
-void write_point(JsonWriter& json, const CurvePoint& point) {
-  json.begin_object(Layout::line);
-  json.key("bucket_cap_mb").number(point.bucket_cap_mb);
-  json.key("first_bucket_mb").number(point.first_bucket_mb);
-  json.key("cap_range_mb");
-  write_range(json, point.cap_range_mb);
-  json.key("iteration_us").time(point.iteration);
-  json.key("exposed_communication_us").time(point.exposed_communication);
-  json.key("blocking_communication_us").time(point.blocking_communication);
-  json.key("buckets").count(point.buckets);
-  json.key("reachable").boolean(point.reachable);
-  if (point.if_communication) json.key("if_communication_us").time(*point.if_communication);
-  json.end_object();
-}
-
-/// Of AdviceByVersion or AdviceByCause, which have begun their object.
+/// What would be advised in one of several cases.
 template <typename Advice>
-void write_setting(JsonWriter& json, const Advice& advice,
-                   const std::optional<CurrentBuckets>& current) {
-  json.key("action").string(advice.set ? "set" : current ? "keep today" : "keep default");
-  json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
-  json.key("first_bucket_mb").number(advice.first_bucket_mb);
-  json.key("gain_us");
-  write_gain(json, advice.gain);
-  json.end_object();
+struct ShownAdvice {
+  const Advice& advice;
+  bool default_as_current;  ///< what the job runs today is the default
+};
+
+/// Nothing where there are no cases, or no cap can be recommended.
+template <typename Advice>
+std::optional<std::vector<ShownAdvice<Advice>>> shown_advice(const TuneReport& report,
+                                                             const std::vector<Advice>& cases) {
+  if (cases.empty() || !report.no_cap_because.empty()) return std::nullopt;
+  std::vector<ShownAdvice<Advice>> shown;
+  for (const Advice& advice : cases) shown.push_back({advice, !report.result.current.has_value()});
+  return shown;
 }
 
-void write_advice(JsonWriter& json, const AdviceByCause& advice,
-                  const std::optional<CurrentBuckets>& current) {
-  json.begin_object(Layout::line);
-  json.key("cause").string(name_of(advice.cause));
-  write_setting(json, advice, current);
+template <typename Advice>
+void add_setting(Described<ShownAdvice<Advice>>& described) {
+  using Shown = ShownAdvice<Advice>;
+  described
+      .one_of(
+          "action",
+          [](const Shown& of) {
+            if (of.advice.set) return "set";
+            return of.default_as_current ? "keep default" : "keep today";
+          },
+          {"set", "keep default", "keep today"},
+          "what would be advised; set without a cap: pass nothing")
+      .number(
+          "bucket_cap_mb", [](const Shown& of) { return of.advice.bucket_cap_mb; },
+          "the cap that would be advised, in MiB; null: pass nothing")
+      .number(
+          "first_bucket_mb", [](const Shown& of) { return of.advice.first_bucket_mb; },
+          "the limit of the first bucket that would be advised, in MiB; null: pass nothing");
 }
 
-/// `setting`: options that give the recorded buckets.
-void write_current(JsonWriter& json, const CurrentBuckets& current,
-                   const std::optional<BucketSetting>& setting) {
-  json.begin_object();
-  json.key("recorded").boolean(current.recorded);
-  json.key("bucket_cap_mb").number(setting ? setting->bucket_cap_mb : current.point.bucket_cap_mb);
-  json.key("first_bucket_mb")
-      .number(setting ? setting->first_bucket_mb : current.point.first_bucket_mb);
-  json.key("bucket_bytes").begin_array(Layout::line);
-  for (const Bytes bytes : current.bucket_bytes) json.integer(bytes.count());
-  json.end_array();
-  json.key("iteration_us").time(current.point.iteration);
-  json.key("exposed_communication_us").time(current.point.exposed_communication);
-  json.key("blocking_communication_us").time(current.point.blocking_communication);
-  json.end_object();
+const Described<ShownAdvice<AdviceByVersion>>& described_by_version() {
+  using Shown = ShownAdvice<AdviceByVersion>;
+  static const auto described = [] {
+    Described<Shown> advice("VersionRecommendation",
+                            "what would be advised under some versions of PyTorch", Layout::line);
+    advice
+        .text(
+            "torch_from", [](const Shown& of) { return to_string(of.advice.versions.from); },
+            "the oldest PyTorch version of the set of rules")
+        .text(
+            "torch_to",
+            [](const Shown& of) {
+              const TorchVersion to = of.advice.versions.to;
+              return to == kNewestTorch ? std::nullopt : std::optional(to_string(to));
+            },
+            "the newest PyTorch version of the set of rules; null: and newer")
+        .texts(
+            "nccl",
+            [](const Shown& of) {
+              const VersionRange& versions = of.advice.versions;
+              return std::array{to_string(versions.oldest_nccl), to_string(versions.newest_nccl)};
+            },
+            "the oldest and the newest NCCL version from torch_from to torch_to");
+    add_setting(advice);
+    advice.object(
+        "gain_us", [](const Shown& of) { return shown_interval(of.advice.gain); },
+        described_interval(),
+        "the current step less the step as advised: the least under the oldest and the newest "
+        "version");
+    return advice;
+  }();
+  return described;
 }
 
-void write_advice(JsonWriter& json, const AdviceByVersion& advice,
-                  const std::optional<CurrentBuckets>& current) {
-  const VersionRange& versions = advice.versions;
-  json.begin_object(Layout::line);
-  json.key("torch_from").string(to_string(versions.from));
-  json.key("torch_to").string_or_null(versions.to == kNewestTorch ? "" : to_string(versions.to));
-  json.key("nccl").begin_array(Layout::line);
-  json.string(to_string(versions.oldest_nccl));
-  json.string(to_string(versions.newest_nccl));
-  json.end_array();
-  write_setting(json, advice, current);
+const Described<ShownAdvice<AdviceByCause>>& described_by_cause() {
+  using Shown = ShownAdvice<AdviceByCause>;
+  static const auto described = [] {
+    Described<Shown> advice("CauseRecommendation",
+                            "what would be advised if one cause is what the replay misses",
+                            Layout::line);
+    advice.word(
+        "cause", [](const Shown& of) { return of.advice.cause; }, all_up_to(Cause::communication),
+        "what takes longer than the replay of the measured step predicts");
+    add_setting(advice);
+    advice.object(
+        "gain_us", [](const Shown& of) { return shown_interval(of.advice.gain); },
+        described_interval(), "the current step less the step as advised");
+    return advice;
+  }();
+  return described;
 }
 
-void write_measure_first(JsonWriter& json, const MeasureFirst& first) {
-  json.begin_object();
-  json.key("doubt").string(name_of(first.doubt));
-  json.key("because").string(first.because);
-  json.key("bucket_cap_mb").number(first.bucket_cap_mb);
-  json.key("first_bucket_mb").number(first.first_bucket_mb);
-  json.key("gain_us");
-  write_gain(json, first.gain);
-  json.key("sizes_bytes").begin_array(Layout::line);
-  for (const Bytes size : first.sizes) json.integer(size.count());
-  json.end_array();
-  json.key("command").string(first.command);
-  json.key("then").string_or_null(first.then);
-  json.key("takes_us").time(first.takes);
-  json.key("deciding_bytes").integer(first.deciding.count());
-  json.key("predicted_us").time(first.predicted);
-  json.key("set_up_to_us");
-  if (first.set_up_to)
-    json.time(*first.set_up_to);
-  else
-    json.null();
-  json.end_object();
+std::vector<Bytes> bytes_of(const BestPartition& partition) {
+  std::vector<Bytes> bytes;
+  for (const Bucket& bucket : partition.buckets) bytes.push_back(bucket.bytes);
+  return bytes;
 }
 
-void write_partition(JsonWriter& json, const BestPartition& partition) {
-  json.begin_object();
-  json.key("bucket_bytes").begin_array(Layout::line);
-  for (const Bucket& bucket : partition.buckets) json.integer(bucket.bytes.count());
-  json.end_array();
-  json.key("iteration_us").time(partition.iteration);
-  json.key("reachable").boolean(partition.reachable);
-  json.key("buckets").count(partition.buckets.size());
-  json.end_object();
+const Described<BestPartition>& described_partition() {
+  static const auto described =
+      Described<BestPartition>("Partition", "the best contiguous partition that was found")
+          .integers("bucket_bytes", &bytes_of, "the partition's buckets")
+          .time("iteration_us", &BestPartition::iteration, "the step with the partition")
+          .boolean("reachable", &BestPartition::reachable,
+                   "whether a cap or bucket_cap_mb_list gives the partition")
+          .integer(
+              "buckets", [](const BestPartition& of) { return of.buckets.size(); },
+              "how many buckets there are");
+  return described;
+}
+
+const Described<TuneReport>& described_tune() {
+  using Report = TuneReport;
+  static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
+  static const auto described =
+      Described<Report>("TuneResult", "whether another cap is worth it, and the step by cap")
+          .constant("schema", "ddpsim.tune/1",
+                    "whether another cap is worth it, and the step by cap")
+          .members_of(context, described_setting())
+          .object(
+              "budget", [](const Report& of) -> const auto& { return of.step.budget; },
+              described_budget(),
+              "what the GPU does with the current step, in parts that add up to it")
+          .members_of(
+              [](const Report& of) -> const auto& { return of.step.speed; }, described_speed())
+          .object(
+              "default", [](const Report& of) -> const auto& { return of.result.default_setting; },
+              described_point(), "the bucket assignment where nothing is passed")
+          .object("today", &shown_current, described_current(),
+                  "the current bucket assignment, from which gains are counted; null: the default")
+          .object(
+              "best", [](const Report& of) -> const auto& { return of.result.best; },
+              described_point(), "the fastest bucket assignment that this PyTorch lets a user set")
+          .object(
+              "recommended",
+              [](const Report& of) {
+                return ShownRecommendation{of.result.recommended, of.no_cap_because};
+              },
+              described_recommendation(), "what is advised for bucket_cap_mb")
+          .list(
+              "recommended_by_version",
+              [](const Report& of) { return shown_advice(of, of.result.by_version); },
+              described_by_version(),
+              "what would be advised for each set of rules that the job's PyTorch may follow; null "
+              "where its version is known or nothing can be recommended. All are alike where a cap "
+              "is recommended, and none is slower than the current setting")
+          .list(
+              "recommended_by_cause",
+              [](const Report& of) { return shown_advice(of, of.result.by_cause); },
+              described_by_cause(),
+              "what would be advised if compute, and if communication, is what the replay misses; "
+              "both are alike where a cap is recommended. Only with --measured-step",
+              Absent::left_out)
+          .object("better_lever", &Report::better_setting, described_advice_row(),
+                  "a single setting that leaves the batch as it is and is expected to gain "
+                  "measurably more than any cap; null: there is none")
+          .integer(
+              "bucketings",
+              [](const Report& of) { return of.result.curve.size() + of.result.unsimulated; },
+              "bucket assignments there are; where the curve has fewer, it holds those simulated: "
+              "what a quick estimate takes for fastest, and a sample of the others")
+          .list(
+              "curve", [](const Report& of) -> const auto& { return of.result.curve; },
+              described_point(),
+              "every bucket assignment once, by first bucket, then by cap; with --caps, those of "
+              "the caps given")
+          .time(
+              "lower_bound_us", [](const Report& of) { return of.result.lower_bound; },
+              "the step if collectives took no time")
+          .object(
+              "best_partition",
+              [](const Report& of) -> const auto& { return of.result.best_partition; },
+              described_partition(),
+              "the best found of all contiguous partitions of the gradients; null: "
+              "best_partition_absent_because says why")
+          .text(
+              "best_partition_absent_because",
+              [](const Report& of) {
+                return of.result.best_partition ? nullptr
+                                                : &of.result.best_partition_absent_because;
+              },
+              "why no best partition is there. Only where best_partition is null", Absent::left_out)
+          .object(
+              "recorded",
+              [](const Report& of) -> const auto& { return of.context.provenance.recorded; },
+              described_recorded(),
+              "what the recorded job did beside what is predicted for it; null where no all-reduce "
+              "was recorded")
+          .members_of(context, described_trust());
+  return described;
 }
 
 }  // namespace
 
-void write_recommendation(JsonWriter& json, const Recommendation& recommended,
-                          const std::string& no_cap_because) {
-  json.begin_object();
-  if (!no_cap_because.empty()) {
-    json.key("action").string("none");
-    json.key("reason").string(no_cap_because);
-    json.end_object();
-    return;
-  }
-  json.key("action").string(recommended.set                  ? "set"
-                            : recommended.default_as_current ? "keep default"
-                                                             : "keep today");
-  json.key("bucket_cap_mb").number(recommended.bucket_cap_mb);
-  json.key("first_bucket_mb").number(recommended.first_bucket_mb);
-  json.key("cap_range_mb");
-  write_range(json, recommended.cap_range_mb);
-  json.key("gain_us");
-  write_gain(json, recommended.gain);
-  json.key("most_robust_gain_us");
-  if (recommended.most_robust) {
-    write_gain(json, *recommended.most_robust);
-  } else {
-    json.null();
-  }
-  json.key("measure_first");
-  if (recommended.measure_first)
-    write_measure_first(json, *recommended.measure_first);
-  else
-    json.null();
-  json.key("expected_gain_us").time(recommended.expected);
-  json.key("regret_us").time(recommended.regret);
-  json.key("next_worse");
-  write_next_worse(json, recommended.next_worse);
-  json.key("measurable_us").time(recommended.measurable);
-  json.key("python").string(recommended.python);
-  json.key("reason").string(recommended.reason);
-  json.end_object();
+const ObjectType& tune_document() {
+  return described_tune().type();
 }
 
 std::string tune_json(const TuneReport& report) {
-  const ReportContext& context = report.context;
-  const TuneResult& result = report.result;
-  const std::optional<RecordedJob>& recorded = context.provenance.recorded;
   JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.tune/1");
-  described_setting().write_members(json, context);
-  write_budget(json, report.step.budget);
-  described_speed().write_members(json, report.step.speed);
-  json.key("default");
-  write_point(json, result.default_setting);
-  json.key("today");
-  if (result.current)
-    write_current(json, *result.current, recorded ? recorded->setting : std::nullopt);
-  else
-    json.null();
-  json.key("best");
-  write_point(json, result.best);
-  json.key("recommended");
-  write_recommendation(json, result.recommended, report.no_cap_because);
-  json.key("recommended_by_version");
-  if (result.by_version.empty() || !report.no_cap_because.empty()) {
-    json.null();
-  } else {
-    json.begin_array();
-    for (const AdviceByVersion& advice : result.by_version)
-      write_advice(json, advice, result.current);
-    json.end_array();
-  }
-  if (!result.by_cause.empty() && report.no_cap_because.empty()) {
-    json.key("recommended_by_cause").begin_array();
-    for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice, result.current);
-    json.end_array();
-  }
-  json.key("better_lever");
-  if (report.better_setting)
-    described_advice_row().write(json, *report.better_setting);
-  else
-    json.null();
-  json.key("bucketings").count(result.curve.size() + result.unsimulated);
-  json.key("curve").begin_array();
-  for (const CurvePoint& point : result.curve) write_point(json, point);
-  json.end_array();
-  json.key("lower_bound_us").time(result.lower_bound);
-  json.key("best_partition");
-  if (result.best_partition) {
-    write_partition(json, *result.best_partition);
-  } else {
-    json.null();
-    json.key("best_partition_absent_because").string(result.best_partition_absent_because);
-  }
-  write_recorded(json, recorded);
-  described_trust().write_members(json, context);
-  json.end_object();
+  described_tune().write(json, report);
   return std::move(json).finish();
 }
 
