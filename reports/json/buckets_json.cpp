@@ -1,41 +1,112 @@
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "described_documents.hpp"
 
 namespace ddpsim {
+namespace {
+
+struct BucketsReport {
+  const std::vector<Bucket>& buckets;
+  const std::vector<std::string>& warnings;
+  TorchInForce torch;
+  const std::optional<LoggedBuckets>& logged;
+};
+
+/// A bucket and its place in launch order.
+struct AssignedBucket {
+  const Bucket& bucket;
+  std::size_t index;
+};
+
+std::vector<AssignedBucket> assigned_buckets(const BucketsReport& report) {
+  std::vector<AssignedBucket> assigned;
+  for (const Bucket& bucket : report.buckets) assigned.push_back({bucket, assigned.size()});
+  return assigned;
+}
+
+const Described<AssignedBucket>& described_assigned() {
+  using Assigned = AssignedBucket;
+  static const auto described =
+      Described<Assigned>("AssignedBucket", "a bucket and its gradients")
+          .integer("index", &Assigned::index, "place in launch order, from 0")
+          .integer(
+              "bytes", [](const Assigned& of) { return of.bucket.bytes; },
+              "bytes of the bucket's gradients")
+          .integers(
+              "parameter_indices",
+              [](const Assigned& of) -> const auto& { return of.bucket.parameters; },
+              "the bucket's parameters, by their place in the workload's list")
+          .integer(
+              "limit_bytes", [](const Assigned& of) { return of.bucket.limit; },
+              "the cap that held for the bucket; 0 for a bucket of a sparse gradient")
+          .word(
+              "closed_by", [](const Assigned& of) { return of.bucket.closed_by; },
+              all_up_to(ClosedBy::sparse), "what ended the bucket")
+          .word(
+              "dtype", [](const Assigned& of) { return of.bucket.dtype; },
+              all_up_to(Dtype::complex128), "the type of the bucket's gradients");
+  return described;
+}
+
+/// What DDP logged, and where it first differs from what is assigned here.
+struct ComparedLog {
+  const LoggedBuckets& logged;
+  std::optional<std::size_t> first_difference;
+};
+
+std::optional<ComparedLog> compared_log(const BucketsReport& report) {
+  if (!report.logged) return std::nullopt;
+  return ComparedLog{*report.logged, first_difference(report.buckets, report.logged->bytes)};
+}
+
+const Described<ComparedLog>& described_logged() {
+  static const auto described =
+      Described<ComparedLog>("LoggedBuckets", "buckets that DDP logged, beside those assigned here")
+          .boolean(
+              "match", [](const ComparedLog& of) { return !of.first_difference; },
+              "whether the logged buckets have the bytes of those assigned here")
+          .integer("first_difference", &ComparedLog::first_difference,
+                   "index of the first bucket whose logged bytes differ, or that only one of the "
+                   "two lists has. Only where they do not match",
+                   Absent::left_out)
+          .integers(
+              "bytes", [](const ComparedLog& of) -> const auto& { return of.logged.bytes; },
+              "bytes of each logged bucket, in launch order", Absent::null,
+              JsonWriter::Layout::block);
+  return described;
+}
+
+const Described<BucketsReport>& described_buckets() {
+  using Report = BucketsReport;
+  static const auto described =
+      Described<Report>("BucketsResult", "which gradients travel together")
+          .constant("schema", "ddpsim.buckets/1", "which document this is")
+          .text(
+              "torch", [](const Report& of) { return to_string(of.torch.version); },
+              "the PyTorch version whose rules held")
+          .boolean(
+              "torch_known", [](const Report& of) { return of.torch.known; },
+              "false where neither --torch nor the workload says which PyTorch it is")
+          .list("buckets", &assigned_buckets, described_assigned(), "buckets in launch order")
+          .object("logged", &compared_log, described_logged(),
+                  "what DDP itself logged, beside the buckets assigned here. Only of a DDP log",
+                  Absent::left_out)
+          .texts(
+              "warnings", [](const Report& of) -> const auto& { return of.warnings; },
+              "what a reader should know, a sentence each");
+  return described;
+}
+
+}  // namespace
+
+const ObjectType& buckets_document() {
+  return described_buckets().type();
+}
 
 std::string buckets_json(const std::vector<Bucket>& buckets,
                          const std::vector<std::string>& warnings, TorchInForce torch,
                          const std::optional<LoggedBuckets>& logged) {
   JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.buckets/1");
-  json.key("torch").string(to_string(torch.version));
-  json.key("torch_known").boolean(torch.known);
-  json.key("buckets").begin_array();
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const Bucket& bucket = buckets[i];
-    json.begin_object();
-    json.key("index").count(i);
-    json.key("bytes").integer(bucket.bytes.count());
-    json.key("parameter_indices").indices(bucket.parameters);
-    json.key("limit_bytes").integer(bucket.limit.count());
-    json.key("closed_by").string(name_of(bucket.closed_by));
-    json.key("dtype").string(name_of(bucket.dtype));
-    json.end_object();
-  }
-  json.end_array();
-  if (logged) {
-    const std::optional<std::size_t> differs = first_difference(buckets, logged->bytes);
-    json.key("logged").begin_object();
-    json.key("match").boolean(!differs);
-    if (differs) json.key("first_difference").count(*differs);
-    json.key("bytes").begin_array();
-    for (const Bytes bytes : logged->bytes) json.integer(bytes.count());
-    json.end_array();
-    json.end_object();
-  }
-  json.key("warnings").strings(warnings);
-  json.end_object();
+  described_buckets().write(json, {buckets, warnings, torch, logged});
   return std::move(json).finish();
 }
 

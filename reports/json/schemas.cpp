@@ -10,7 +10,7 @@ namespace ddpsim {
 namespace {
 
 std::vector<const ObjectType*> described_documents() {
-  return {&result_document(), &tune_document(), &advice_document()};
+  return {&advice_document(), &buckets_document(), &result_document(), &tune_document()};
 }
 
 /// Of its constant "schema".
