@@ -1,55 +1,161 @@
 #include "ddpsim/reports/html_report.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "json_parts.hpp"
+#include "described_documents.hpp"
+#include "described_trust.hpp"
 
 namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+/// A size, and the table it stands in.
+struct ShownRow {
+  const AllReduceRow& row;
+  const AllReduceTable& table;
+};
+
+std::vector<ShownRow> shown_rows(const AllReduceReport& report) {
+  std::vector<ShownRow> shown;
+  for (const AllReduceRow& row : report.table.rows) shown.push_back({row, report.table});
+  return shown;
+}
+
+const Described<OtherWays>& described_other_ways() {
+  static const auto described =
+      Described<OtherWays>("OtherWays", "an all-reduce done otherwise than NCCL chose")
+          .time("ring_us", &OtherWays::ring,
+                "an all-reduce of this size by a ring; null where NCCL has none on this cluster. "
+                "Only with --side-by-side")
+          .time("tree_us", &OtherWays::tree,
+                "an all-reduce of this size by a tree; null where NCCL has none on this cluster. "
+                "Only with --side-by-side")
+          .time("reduce_broadcast_us", &OtherWays::reduce_broadcast,
+                "a reduce to one rank and a broadcast behind it, of this size. Only with "
+                "--side-by-side");
+  return described;
+}
+
+const Described<ShownRow>& described_row() {
+  using Shown = ShownRow;
+  static const auto described =
+      Described<Shown>("AllreduceRow", "a size, and what the collective takes for it", Layout::line)
+          .integer(
+              "size_bytes", [](const Shown& of) { return of.row.size; },
+              "the size, as nccl-tests counts it")
+          .time(
+              "time_us", [](const Shown& of) { return of.row.time; },
+              "predicted time, out of place as in nccl-tests")
+          .time(
+              "low_us", [](const Shown& of) { return of.row.low; },
+              "the low end of the 80 % interval of time_us")
+          .time(
+              "high_us", [](const Shown& of) { return of.row.high; },
+              "the high end of the 80 % interval of time_us")
+          .ratio(
+              "algbw_gbps", [](const Shown& of) { return algbw_gbps(of.row.size, of.row.time); },
+              "the size over the time, in GB/s as nccl-tests prints it")
+          .ratio(
+              "busbw_gbps",
+              [](const Shown& of) {
+                return busbw_gbps(of.row.size, of.row.time, of.table.ranks, of.table.collective);
+              },
+              "bus bandwidth of this collective, in GB/s as nccl-tests prints it")
+          .word(
+              "algorithm", [](const Shown& of) { return of.row.choice.algorithm; },
+              all_up_to(Algorithm::nvls_tree), "the algorithm that NCCL chooses")
+          .word(
+              "protocol", [](const Shown& of) { return of.row.choice.protocol; },
+              all_up_to(Protocol::simple), "the protocol that NCCL chooses")
+          .integer(
+              "channels", [](const Shown& of) { return of.row.choice.channels; },
+              "channels that NCCL uses; each is one thread block")
+          .time(
+              "nccl_estimate_us", [](const Shown& of) { return of.row.choice.nccl_estimate; },
+              "the estimate by which NCCL chooses; it is no prediction")
+          .members_of(
+              [](const Shown& of) -> const auto& { return of.row.other_ways; },
+              described_other_ways());
+  return described;
+}
+
+/// Collectives that a table names; all-reduces are not named.
+std::vector<CollectiveKind> named_collectives() {
+  std::vector<CollectiveKind> named = all_up_to(CollectiveKind::send_recv);
+  std::erase(named, CollectiveKind::all_reduce);
+  return named;
+}
+
+const Described<AllReduceTable>& described_shape() {
+  using Table = AllReduceTable;
+  static const auto described =
+      Described<Table>("AllreduceShape", "the nodes and GPUs that a table is of")
+          .integer("ranks", &Table::ranks, "ranks that take part, one per GPU")
+          .integer("nodes", &Table::nodes, "nodes of the cluster")
+          .integer(
+              "nodes_per_domain",
+              [](const Table& of) {
+                return of.nodes_per_domain > 1 ? std::optional(of.nodes_per_domain) : std::nullopt;
+              },
+              "how many nodes share an NVLink domain. Only where nodes share one", Absent::left_out)
+          .integer("gpus_per_node", &Table::gpus_per_node, "GPUs of each node")
+          .text("gpu", &Table::gpu, "the model of the GPUs");
+  return described;
+}
+
+const Described<AllReduceReport>& described_allreduce() {
+  using Report = AllReduceReport;
+  static const auto described =
+      Described<Report>("AllreduceResult", "the predicted table of nccl-tests")
+          .constant("schema", "ddpsim.allreduce/1", "which document this is")
+          .word(
+              "collective",
+              [](const Report& of) {
+                const CollectiveKind kind = of.table.collective;
+                return kind != CollectiveKind::all_reduce ? std::optional(kind) : std::nullopt;
+              },
+              named_collectives(),
+              "the collective, where it is not all-reduce; sizes and busbw_gbps are as its *_perf "
+              "of nccl-tests counts them. Only with --collective",
+              Absent::left_out)
+          .text(
+              "cluster", [](const Report& of) -> const auto& { return of.cluster.name; },
+              "the cluster's name")
+          .members_of(
+              [](const Report& of) -> const auto& { return of.table; }, described_shape())
+          .text(
+              "torch", [](const Report& of) { return to_string(of.torch); },
+              "the PyTorch version whose rules held")
+          .text(
+              "nccl", [](const Report& of) { return to_string(of.nccl); },
+              "the NCCL version whose rules held")
+          .list("rows", &shown_rows, described_row(), "a row for each size, smallest first")
+          .members_of(
+              [](const Report& of) -> const auto& { return of.table.confidence; },
+              described_confidence())
+          .texts(
+              "warnings", [](const Report& of) -> const auto& { return of.warnings.texts(); },
+              "what a reader should know, a sentence each")
+          .list(
+              "calibrated_by",
+              [](const Report& of) {
+                auto logs = logs_of(of.cluster, Backend::nccl);
+                return logs.empty() ? std::nullopt : std::optional(std::move(logs));
+              },
+              described_log(),
+              "logs whose measured times the cluster gives back. Only where it is calibrated",
+              Absent::left_out);
+  return described;
+}
+
+}  // namespace
+
+const ObjectType& allreduce_document() {
+  return described_allreduce().type();
+}
 
 std::string allreduce_json(const AllReduceReport& report) {
-  const AllReduceTable& table = report.table;
   JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.allreduce/1");
-  if (table.collective != CollectiveKind::all_reduce)
-    json.key("collective").string(name_of(table.collective));
-  json.key("cluster").string(report.cluster.name);
-  json.key("ranks").integer(table.ranks);
-  json.key("nodes").integer(table.nodes);
-  if (table.nodes_per_domain > 1) json.key("nodes_per_domain").integer(table.nodes_per_domain);
-  json.key("gpus_per_node").integer(table.gpus_per_node);
-  json.key("gpu").string(table.gpu);
-  json.key("torch").string(to_string(report.torch));
-  json.key("nccl").string(to_string(report.nccl));
-  json.key("rows").begin_array();
-  for (const AllReduceRow& row : table.rows) {
-    json.begin_object(JsonWriter::Layout::line);
-    json.key("size_bytes").integer(row.size.count());
-    json.key("time_us").time(row.time);
-    json.key("low_us").time(row.low);
-    json.key("high_us").time(row.high);
-    json.key("algbw_gbps").ratio(algbw_gbps(row.size, row.time));
-    json.key("busbw_gbps").ratio(busbw_gbps(row.size, row.time, table.ranks, table.collective));
-    json.key("algorithm").string(name_of(row.choice.algorithm));
-    json.key("protocol").string(name_of(row.choice.protocol));
-    json.key("channels").integer(row.choice.channels);
-    json.key("nccl_estimate_us").time(row.choice.nccl_estimate);
-    if (const auto& ways = row.other_ways) {
-      const auto time_or_null = [&](const char* key, const std::optional<Duration>& time) {
-        if (time)
-          json.key(key).time(*time);
-        else
-          json.key(key).null();
-      };
-      time_or_null("ring_us", ways->ring);
-      time_or_null("tree_us", ways->tree);
-      json.key("reduce_broadcast_us").time(ways->reduce_broadcast);
-    }
-    json.end_object();
-  }
-  json.end_array();
-  described_confidence().write_members(json, table.confidence);
-  json.key("warnings").strings(report.warnings.texts());
-  write_calibrated_by(json, report.cluster, Backend::nccl);
-  json.end_object();
+  described_allreduce().write(json, report);
   return std::move(json).finish();
 }
 
@@ -60,7 +166,7 @@ std::string measured_all_reduces_json(const MeasuredAllReduces& measured) {
   json.key("source").string(measured.source);
   json.key("rows").begin_array();
   for (const auto& [size, time_us] : measured.time_us) {
-    json.begin_object(JsonWriter::Layout::line);
+    json.begin_object(Layout::line);
     json.key("size_bytes").integer(size.count());
     json.key("time_us").ratio(time_us);
     json.end_object();

@@ -6,6 +6,7 @@
 namespace ddpsim {
 
 const ObjectType& advice_document();
+const ObjectType& allreduce_document();
 const ObjectType& buckets_document();
 const ObjectType& result_document();
 const ObjectType& tune_document();

@@ -104,7 +104,7 @@ const Described<Confidence>& described_confidence() {
       Described<Confidence>("TrustedConfidence", "how sure a prediction is, and what it hangs on")
           .object(
               "confidence", [](const Confidence& of) -> const auto& { return of; },
-              described_grade(), "how sure the step is, and why")
+              described_grade(), "how sure the prediction is, and why")
           .list(
               "sensitivities",
               [](const Confidence& of) {

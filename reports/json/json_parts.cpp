@@ -38,11 +38,6 @@ void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic
   if (elastic) described_elastic().write(json.key("elastic"), *elastic);
 }
 
-void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backend) {
-  const std::vector<CalibratedShape> logs = logs_of(cluster, backend);
-  if (!logs.empty()) write_list(json.key("calibrated_by"), logs, described_log());
-}
-
 void write_recommendation(JsonWriter& json, const Recommendation& recommended) {
   described_recommendation().write(json, {recommended});
 }

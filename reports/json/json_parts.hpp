@@ -20,8 +20,6 @@ void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory);
 void write_recorded(JsonWriter& json, const std::optional<RecordedJob>& recorded);
 /// `elastic`; nothing where there is none.
 void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic);
-/// `calibrated_by`; nothing where there are no logs.
-void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backend);
 
 /// What `tune` recommends.
 void write_recommendation(JsonWriter& json, const Recommendation& recommended);
