@@ -1,6 +1,7 @@
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/topo_report.hpp"
 #include "ddpsim/topologies/plausible.hpp"
+#include "described_documents.hpp"
+#include "described_price.hpp"
 #include "topo_words.hpp"
 
 namespace ddpsim {
@@ -8,154 +9,342 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-void write_rate(JsonWriter& json, std::string_view key, Bandwidth rate) {
-  json.key(key).ratio(rate.gigabytes_per_second());
+template <typename T>
+auto rate(Bandwidth T::*which) {
+  return [which](const T& of) { return (of.*which).gigabytes_per_second(); };
 }
 
-void write_prices(JsonWriter& json, const std::vector<Price>& prices) {
-  json.key("prices").begin_array();
-  for (const Price& price : prices) {
-    json.begin_object(Layout::line);
-    json.key("usd").number(price.usd);
-    json.key("per").string(name_of(price.per));
-    json.key("terms").string(price.terms);
-    json.key("as_of").string(price.as_of);
-    json.key("source").string(price.source);
-    json.end_object();
-  }
-  json.end_array();
+std::vector<std::string> link_words() {
+  return {"nvlink", "xgmi", "pcie", "socket", "nic", "network"};
 }
 
-void write_cluster(JsonWriter& json, const Topology& topology) {
-  const Cluster& cluster = topology.cluster;
-  json.key("cluster").begin_object();
-  json.key("name").string(cluster.name);
-  json.key("summary").string(topology.summary);
-  json.key("line").string_or_null(topology.line.value_or(""));
-  json.key("nodes").integer(cluster.hosts());
-  if (cluster.hosts_per_node > 1) json.key("nodes_per_domain").integer(cluster.hosts_per_node);
-  json.key("gpus_per_node").integer(cluster.gpus_per_host());
-  json.key("ranks").integer(cluster.ranks());
-  json.key("gpu").string(cluster.gpu.name);
-  json.key("gpu_variant").string(cluster.gpu.product());
-  json.key("gpu_memory_bytes").integer(cluster.gpu.memory.count());
-  json.key("intra").begin_object(Layout::line);
-  json.key("kind").string(kind_word(cluster.intra.kind, cluster.gpu.vendor));
-  write_rate(json, "per_gpu_gbps", cluster.intra.per_gpu);
-  json.key("links_per_gpu").integer(cluster.intra.links_per_gpu);
-  if (cluster.intra.kind == IntraKind::pcie)
-    json.key("peers").string(kind_word(cluster.intra.peers));
-  json.end_object();
-  json.key("network").begin_object(Layout::line);
-  json.key("kind").string(kind_word(cluster.network));
-  json.key("nics_per_node").integer(cluster.network.nics_per_node / cluster.hosts_per_node);
-  write_rate(json, "per_nic_gbps", cluster.network.per_nic);
-  json.key("switches").string(kind_word(topology.switches.kind));
-  json.key("oversubscription").number(cluster.network.oversubscription);
-  json.key("gpudirect").boolean(cluster.network.gpudirect);
-  json.key("collnet").boolean(cluster.network.collnet);
-  json.end_object();
-  json.key("degraded_links").integer(cluster.degraded_links);
-  json.key("verified").boolean(cluster.verified);
-  json.key("sources").strings(cluster.sources);
-  write_prices(json, cluster.prices);
-  json.end_object();
+std::vector<std::string> network_kinds() {
+  std::vector<std::string> words = network_kind_words();
+  words.emplace_back("none");
+  return words;
 }
 
-void write_order(JsonWriter& json, const ChannelOrder& order) {
-  json.begin_object(Layout::line);
-  json.key("gpus").indices({order.gpus.begin(), order.gpus.end()});
-  if (order.nic_in) json.key("nic_in").count(*order.nic_in);
-  if (order.nic_out) json.key("nic_out").count(*order.nic_out);
-  json.end_object();
+const Described<Cluster>& described_intra() {
+  static const auto described =
+      Described<Cluster>("Intra", "how GPUs of a node reach each other", Layout::line)
+          .one_of(
+              "kind", [](const Cluster& of) { return kind_word(of.intra.kind, of.gpu.vendor); },
+              {"none", "nvswitch", "nvlink", "xgmi", "pcie"},
+              "what joins the GPUs of a node; none with one GPU per node")
+          .ratio(
+              "per_gpu_gbps",
+              [](const Cluster& of) { return of.intra.per_gpu.gigabytes_per_second(); },
+              "nominal rate of a GPU in one direction, over all its links that a ring can use, in "
+              "GB/s")
+          .integer(
+              "links_per_gpu", [](const Cluster& of) { return of.intra.links_per_gpu; },
+              "links that per_gpu_gbps counts together")
+          .one_of(
+              "peers",
+              [](const Cluster& of) {
+                return of.intra.kind == IntraKind::pcie ? std::optional(kind_word(of.intra.peers))
+                                                        : std::nullopt;
+              },
+              {"p2p", "p2p-sockets", "no-p2p"},
+              "how GPUs reach each other over PCIe: directly (p2p), directly under each root port "
+              "alone (p2p-sockets), or through host memory (no-p2p). Only with PCIe",
+              Absent::left_out);
+  return described;
 }
 
-void write_node_type(JsonWriter& json, const NodeType& type) {
-  json.begin_object();
-  json.key("name").string(type.name);
-  json.key("count").integer(type.count);
-  json.key("gpu").string(type.gpu.name);
-  json.key("gpu_variant").string(type.gpu.product());
-  json.key("pcie_assumed").boolean(type.pcie_assumed);
-  json.key("vertices").begin_array();
-  for (const Vertex& vertex : type.graph.vertices) {
-    json.begin_object(Layout::line);
-    json.key("name").string(vertex.name);
-    json.key("kind").string(kind_word(vertex.kind));
-    if (vertex.kind == VertexKind::nic) write_rate(json, "rate_gbps", vertex.port);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("links").begin_array();
-  for (const Wire& wire : type.graph.wires) {
-    json.begin_object(Layout::line);
-    json.key("between").strings(
-        {type.graph.vertices[wire.a].name, type.graph.vertices[wire.b].name});
-    json.key("kind").string(kind_word(wire.kind, type.gpu.vendor));
-    if (wire.lanes > 0) json.key("links").integer(wire.lanes);
-    write_rate(json, "rate_gbps", wire.nominal);
-    write_rate(json, "nccl_gbps", wire.nccl);
-    json.end_object();
-  }
-  json.end_array();
-  const ConnectionMatrix matrix = connection_matrix(type.graph, type.gpu.vendor);
-  json.key("matrix").begin_object();
-  json.key("devices").strings(matrix.devices);
-  json.key("cells").begin_array();
-  for (const auto& row : matrix.cells) json.strings(row);
-  json.end_array();
-  json.end_object();
-  json.key("path").string(name_of(type.path));
-  json.key("channels").begin_array();
-  for (const ChannelOrder& order : type.channels) write_order(json, order);
-  json.end_array();
-  json.end_object();
+const Described<Topology>& described_network() {
+  static const auto network = [](const Topology& of) -> const Network& {
+    return of.cluster.network;
+  };
+  static const auto described =
+      Described<Topology>("Network", "how nodes reach each other", Layout::line)
+          .one_of(
+              "kind", [](const Topology& of) { return kind_word(network(of)); }, network_kinds(),
+              "the kind of network between nodes")
+          .integer(
+              "nics_per_node",
+              [](const Topology& of) {
+                return network(of).nics_per_node / of.cluster.hosts_per_node;
+              },
+              "NICs of each node")
+          .ratio(
+              "per_nic_gbps",
+              [](const Topology& of) { return network(of).per_nic.gigabytes_per_second(); },
+              "nominal rate of a NIC in one direction, in GB/s")
+          .one_of(
+              "switches", [](const Topology& of) { return kind_word(of.switches.kind); },
+              {"one-switch", "leaf-spine", "rail", "list"},
+              "how switches join the nodes; list: switch by switch, as the cluster's file has them")
+          .number(
+              "oversubscription", [](const Topology& of) { return network(of).oversubscription; },
+              "what may enter a switch from below over what may leave it upwards")
+          .boolean(
+              "gpudirect", [](const Topology& of) { return network(of).gpudirect; },
+              "whether NICs reach GPU memory directly")
+          .boolean(
+              "collnet", [](const Topology& of) { return network(of).collnet; },
+              "whether the network's switches reduce (SHARP)");
+  return described;
 }
 
-void write_search(JsonWriter& json, std::string_view key, const SearchGraph& graph) {
-  json.key(key).begin_object(Layout::line);
-  json.key("channels").integer(graph.channels);
-  write_rate(json, "intra_gbps", graph.intra);
-  write_rate(json, "inter_gbps", graph.inter);
-  json.end_object();
+const Described<Topology>& described_cluster() {
+  static const auto cluster = [](const Topology& of) -> const Cluster& { return of.cluster; };
+  static const auto described =
+      Described<Topology>("TopoCluster", "a cluster in figures")
+          .text(
+              "name", [](const Topology& of) -> const auto& { return cluster(of).name; },
+              "the cluster's name")
+          .text("summary", &Topology::summary, "one line about the cluster; may be empty")
+          .text(
+              "line", unless_empty([](const Topology& of) { return of.line.value_or(""); }),
+              "words that describe a cluster like this one, as a CLUSTER argument; null where none "
+              "do")
+          .integer(
+              "nodes", [](const Topology& of) { return cluster(of).hosts(); },
+              "nodes of the cluster")
+          .integer(
+              "nodes_per_domain",
+              [](const Topology& of) {
+                const int nodes = cluster(of).hosts_per_node;
+                return nodes > 1 ? std::optional(nodes) : std::nullopt;
+              },
+              "how many nodes share an NVLink domain. Only where nodes share one", Absent::left_out)
+          .integer(
+              "gpus_per_node", [](const Topology& of) { return cluster(of).gpus_per_host(); },
+              "GPUs of each node")
+          .integer(
+              "ranks", [](const Topology& of) { return cluster(of).ranks(); },
+              "GPUs of the cluster, each with one rank")
+          .text(
+              "gpu", [](const Topology& of) -> const auto& { return cluster(of).gpu.name; },
+              "the GPU's model; where nodes differ, the slowest")
+          .text(
+              "gpu_variant",
+              [](const Topology& of) -> const auto& { return cluster(of).gpu.product(); },
+              "the product whose figures are used, such as V100-16GB; the model where the variant "
+              "is not known")
+          .integer(
+              "gpu_memory_bytes", [](const Topology& of) { return cluster(of).gpu.memory; },
+              "memory of each GPU")
+          .object("intra", cluster, described_intra(), "how GPUs of a node reach each other")
+          .object(
+              "network", [](const Topology& of) -> const auto& { return of; }, described_network(),
+              "how nodes reach each other")
+          .integer(
+              "degraded_links", [](const Topology& of) { return cluster(of).degraded_links; },
+              "links that run below their rate")
+          .boolean(
+              "verified", [](const Topology& of) { return cluster(of).verified; },
+              "whether a log stands behind the cluster's figures")
+          .texts(
+              "sources", [](const Topology& of) -> const auto& { return cluster(of).sources; },
+              "where the cluster's figures are from")
+          .list(
+              "prices", [](const Topology& of) -> const auto& { return cluster(of).prices; },
+              described_price(), "prices of the cluster that are known, latest first");
+  return described;
 }
 
-void write_node_trees(JsonWriter& json, int nodes) {
+const Described<SearchGraph>& described_search() {
+  static const auto described =
+      Described<SearchGraph>("Channels", "channels that NCCL finds for an algorithm", Layout::line)
+          .integer("channels", &SearchGraph::channels,
+                   "channels that NCCL finds, before it connects each twice")
+          .ratio("intra_gbps", rate(&SearchGraph::intra),
+                 "what NCCL counts on for each channel inside a node, in GB/s")
+          .ratio("inter_gbps", rate(&SearchGraph::inter),
+                 "what NCCL counts on for each channel between nodes, in GB/s");
+  return described;
+}
+
+const Described<Vertex>& described_vertex() {
+  static const auto described =
+      Described<Vertex>("Vertex", "a device of a node", Layout::line)
+          .text("name", &Vertex::name, "the device's name, once in its node")
+          .one_of(
+              "kind", [](const Vertex& of) { return kind_word(of.kind); },
+              {"gpu", "nvswitch", "pcie-switch", "cpu", "nic"}, "the kind of device")
+          .ratio(
+              "rate_gbps",
+              [](const Vertex& of) {
+                return of.kind == VertexKind::nic ? std::optional(of.port.gigabytes_per_second())
+                                                  : std::nullopt;
+              },
+              "the NIC's rate towards the network in one direction, in GB/s. Only of NICs",
+              Absent::left_out);
+  return described;
+}
+
+/// A cable, and the node it is in.
+struct ShownWire {
+  const Wire& wire;
+  const NodeType& type;
+};
+
+std::vector<ShownWire> shown_wires(const NodeType& type) {
+  std::vector<ShownWire> shown;
+  for (const Wire& wire : type.graph.wires) shown.push_back({wire, type});
+  return shown;
+}
+
+const Described<ShownWire>& described_wire() {
+  using Shown = ShownWire;
+  static const auto described =
+      Described<Shown>("Link", "a cable between two devices of a node", Layout::line)
+          .texts(
+              "between",
+              [](const Shown& of) {
+                const std::vector<Vertex>& vertices = of.type.graph.vertices;
+                return std::vector<std::string>{vertices[of.wire.a].name, vertices[of.wire.b].name};
+              },
+              "names of the two devices that the cable joins")
+          .one_of(
+              "kind", [](const Shown& of) { return kind_word(of.wire.kind, of.type.gpu.vendor); },
+              link_words(), "the kind of cable")
+          .integer(
+              "links",
+              [](const Shown& of) {
+                return of.wire.lanes > 0 ? std::optional(of.wire.lanes) : std::nullopt;
+              },
+              "NVLinks or xGMI links that are bundled here. Only of NVLink and xGMI",
+              Absent::left_out)
+          .ratio(
+              "rate_gbps", [](const Shown& of) { return of.wire.nominal.gigabytes_per_second(); },
+              "rate in one direction as the vendor states it, in GB/s")
+          .ratio(
+              "nccl_gbps", [](const Shown& of) { return of.wire.nccl.gigabytes_per_second(); },
+              "what NCCL counts on when it searches channels, in GB/s");
+  return described;
+}
+
+const Described<ConnectionMatrix>& described_matrix() {
+  static const auto described =
+      Described<ConnectionMatrix>("Matrix", "how near the GPUs and NICs of a node are")
+          .texts("devices", &ConnectionMatrix::devices, "names of the GPUs, then of the NICs")
+          .text_rows("cells", &ConnectionMatrix::cells,
+                     "a row for each device: how near it is to each device, in nvidia-smi's words; "
+                     "\"-\" where nothing joins two");
+  return described;
+}
+
+const Described<ChannelOrder>& described_order() {
+  static const auto described =
+      Described<ChannelOrder>("Channel", "a channel inside a node", Layout::line)
+          .integers("gpus", &ChannelOrder::gpus,
+                    "GPUs in the order in which the channel passes them")
+          .integer("nic_in", &ChannelOrder::nic_in,
+                   "the NIC by which the channel enters the node. Only where it enters one",
+                   Absent::left_out)
+          .integer("nic_out", &ChannelOrder::nic_out,
+                   "the NIC by which the channel leaves the node. Only where it leaves one",
+                   Absent::left_out);
+  return described;
+}
+
+const Described<NodeType>& described_node_type() {
+  static const auto described =
+      Described<NodeType>("NodeType", "nodes that are all alike")
+          .text("name", &NodeType::name, "the name of this type of node")
+          .integer("count", &NodeType::count,
+                   "nodes of this type; an NVLink domain of several nodes counts as one")
+          .text(
+              "gpu", [](const NodeType& of) -> const auto& { return of.gpu.name; },
+              "the GPU's model")
+          .text(
+              "gpu_variant", [](const NodeType& of) -> const auto& { return of.gpu.product(); },
+              "the product whose figures are used, such as V100-16GB; the model where the variant "
+              "is not known")
+          .boolean("pcie_assumed", &NodeType::pcie_assumed,
+                   "whether the layout of PCIe is assumed to be as in most servers")
+          .list(
+              "vertices", [](const NodeType& of) -> const auto& { return of.graph.vertices; },
+              described_vertex(), "devices of the node")
+          .list("links", &shown_wires, described_wire(), "cables between devices of the node")
+          .object(
+              "matrix",
+              [](const NodeType& of) { return connection_matrix(of.graph, of.gpu.vendor); },
+              described_matrix(), "how near the GPUs and NICs of the node are")
+          .word("path", &NodeType::path, all_up_to(PathClass::sys),
+                "the farthest hop inside the node that a channel takes, as NCCL calls it")
+          .list("channels", &NodeType::channels, described_order(),
+                "channels that NCCL finds in the node, before it connects each twice");
+  return described;
+}
+
+/// NCCL's two trees; none where there is one node, or where they would be too long to print.
+std::vector<NodeTree> shown_trees(const TopoReport& report) {
   constexpr int kMostNodes = 4096;
-  json.key("node_trees").begin_array();
-  for (int which = 0; which < 2 && nodes > 1 && nodes <= kMostNodes; ++which) {
-    json.begin_array(Layout::line);
-    for (const std::optional<int>& parent : node_tree(which, nodes)) {
-      parent ? json.integer(*parent) : json.null();
-    }
-    json.end_array();
-  }
-  json.end_array();
+  const int nodes = report.topology.cluster.nodes;
+  if (nodes <= 1 || nodes > kMostNodes) return {};
+  return {node_tree(0, nodes), node_tree(1, nodes)};
 }
 
-void write_bottleneck(JsonWriter& json, const std::optional<Bottleneck>& found, GpuVendor vendor) {
-  json.key("bottleneck");
-  if (!found) return json.null();
-  json.begin_object();
-  json.key("kind").string(kind_word(found->kind, vendor));
-  json.key("link").string(found->link);
-  write_rate(json, "rate_gbps", found->bandwidth);
-  json.key("traffic_share").ratio(found->crossings);
-  write_rate(json, "busbw_gbps", found->bus_bandwidth);
-  if (found->next_kind) {
-    json.key("next_kind").string(kind_word(*found->next_kind, vendor));
-    write_rate(json, "next_busbw_gbps", found->next_bus_bandwidth);
-  }
-  json.end_object();
+struct ShownBottleneck {
+  const Bottleneck& found;
+  GpuVendor vendor;
+};
+
+std::optional<ShownBottleneck> shown_bottleneck(const TopoReport& report) {
+  if (!report.bottleneck) return std::nullopt;
+  return ShownBottleneck{*report.bottleneck, report.topology.cluster.gpu.vendor};
 }
 
-void write_bounds(JsonWriter& json, const Cluster& cluster) {
-  json.key("bounds");
-  if (cluster.loads == nullptr) return json.null();
-  json.begin_object(Layout::line);
-  write_rate(json, "ring_busbw_gbps", most_busbw(ChannelShape::ring, cluster));
-  write_rate(json, "tree_busbw_gbps", most_busbw(ChannelShape::tree, cluster));
-  json.end_object();
+const Described<ShownBottleneck>& described_bottleneck() {
+  using Shown = ShownBottleneck;
+  static const auto described =
+      Described<Shown>("Bottleneck", "the link that a large ring all-reduce fills first")
+          .one_of(
+              "kind", [](const Shown& of) { return kind_word(of.found.kind, of.vendor); },
+              link_words(), "the kind of link")
+          .text(
+              "link", [](const Shown& of) -> const auto& { return of.found.link; },
+              "the link's name, from one end to the other")
+          .ratio(
+              "rate_gbps",
+              [](const Shown& of) { return of.found.bandwidth.gigabytes_per_second(); },
+              "the link's nominal rate in one direction, in GB/s")
+          .ratio(
+              "traffic_share", [](const Shown& of) { return of.found.crossings; },
+              "the link's traffic as a share of what all channels together send per hop; above 1 "
+              "where channels pass it several times")
+          .ratio(
+              "busbw_gbps",
+              [](const Shown& of) { return of.found.bus_bandwidth.gigabytes_per_second(); },
+              "the most bus bandwidth that the link allows, in GB/s as nccl-tests counts it")
+          .one_of(
+              "next_kind",
+              [](const Shown& of) {
+                return of.found.next_kind ? std::optional(kind_word(*of.found.next_kind, of.vendor))
+                                          : std::nullopt;
+              },
+              link_words(),
+              "the kind of link that binds once this one is faster. Only where channels pass "
+              "another kind",
+              Absent::left_out)
+          .ratio(
+              "next_busbw_gbps",
+              [](const Shown& of) {
+                return of.found.next_kind
+                           ? std::optional(of.found.next_bus_bandwidth.gigabytes_per_second())
+                           : std::nullopt;
+              },
+              "the most bus bandwidth that links of next_kind allow, in GB/s. Only where channels "
+              "pass another kind",
+              Absent::left_out);
+  return described;
+}
+
+const Described<Cluster>& described_bounds() {
+  const auto most = [](ChannelShape shape) {
+    return [shape](const Cluster& of) { return most_busbw(shape, of).gigabytes_per_second(); };
+  };
+  static const auto described =
+      Described<Cluster>("Bounds", "the most bus bandwidth that links allow", Layout::line)
+          .ratio("ring_busbw_gbps", most(ChannelShape::ring),
+                 "the most bus bandwidth that links allow NCCL's rings, in GB/s")
+          .ratio("tree_busbw_gbps", most(ChannelShape::tree),
+                 "the most bus bandwidth that links allow NCCL's trees, in GB/s");
+  return described;
 }
 
 /// What the text calls assumed and doubtful.
@@ -169,25 +358,56 @@ std::vector<std::string> warnings_of(const Cluster& cluster) {
   return warnings;
 }
 
+const Described<TopoReport>& described_topo() {
+  using Report = TopoReport;
+  static const auto cluster = [](const Report& of) -> const Cluster& {
+    return of.topology.cluster;
+  };
+  static const auto described =
+      Described<Report>("TopoResult", "a cluster: its links, NCCL's channels, what binds")
+          .constant("schema", "ddpsim.topo/1", "which document this is")
+          .object("cluster", &Report::topology, described_cluster(), "the cluster in figures")
+          .object(
+              "ring", [](const Report& of) -> const auto& { return cluster(of).ring; },
+              described_search(), "NCCL's rings")
+          .object(
+              "tree", [](const Report& of) -> const auto& { return cluster(of).tree; },
+              described_search(), "NCCL's trees")
+          .integer(
+              "nvls_channels", [](const Report& of) { return cluster(of).nvls_channels; },
+              "channels that reduce in the NVSwitches (NVLS); 0 where none do")
+          .list(
+              "node_types", [](const Report& of) -> const auto& { return of.topology.node_types; },
+              described_node_type(), "the nodes, type by type; nodes of a type are all alike")
+          .integer_or_null_rows(
+              "node_trees", &shown_trees,
+              "NCCL's two trees over the nodes: the parent of each node, null for the root; empty "
+              "with one node or more than 4096, where an NVLink domain counts as one node")
+          .object("bottleneck", &shown_bottleneck, described_bottleneck(),
+                  "the link that a large ring all-reduce fills first; null for one rank, and where "
+                  "ranks are too many to lay out")
+          .object(
+              "bounds",
+              [](const Report& of) {
+                return cluster(of).loads == nullptr ? nullptr : &cluster(of);
+              },
+              described_bounds(),
+              "the most bus bandwidth that links allow; null where no channels are laid out")
+          .texts(
+              "warnings", [](const Report& of) { return warnings_of(cluster(of)); },
+              "what is assumed or doubtful, a sentence each");
+  return described;
+}
+
 }  // namespace
 
+const ObjectType& topo_document() {
+  return described_topo().type();
+}
+
 std::string topo_json(const TopoReport& report) {
-  const Cluster& cluster = report.topology.cluster;
   JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.topo/1");
-  write_cluster(json, report.topology);
-  write_search(json, "ring", cluster.ring);
-  write_search(json, "tree", cluster.tree);
-  json.key("nvls_channels").integer(cluster.nvls_channels);
-  json.key("node_types").begin_array();
-  for (const NodeType& type : report.topology.node_types) write_node_type(json, type);
-  json.end_array();
-  write_node_trees(json, cluster.nodes);
-  write_bottleneck(json, report.bottleneck, cluster.gpu.vendor);
-  write_bounds(json, cluster);
-  json.key("warnings").strings(warnings_of(cluster));
-  json.end_object();
+  described_topo().write(json, report);
   return std::move(json).finish();
 }
 

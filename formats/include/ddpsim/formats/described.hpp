@@ -230,6 +230,32 @@ class Described : public DescribedObject {
                  json.end_array();
                });
   }
+  /// Lists of texts.
+  template <typename Read>
+  Described& text_rows(std::string_view key, Read read, std::string_view says,
+                       Absent absent = Absent::null) {
+    return add(key, list_of(list_of({Kind::text})), read, says, absent,
+               [](JsonWriter& json, const auto& rows) {
+                 json.begin_array();
+                 for (const auto& row : rows) json.strings(row);
+                 json.end_array();
+               });
+  }
+  /// Lists of whole numbers, each list on one line; a number that is absent is null.
+  template <typename Read>
+  Described& integer_or_null_rows(std::string_view key, Read read, std::string_view says,
+                                  Absent absent = Absent::null) {
+    return add(key, list_of(list_of({.kind = Kind::integer, .nullable = true})), read, says, absent,
+               [](JsonWriter& json, const auto& rows) {
+                 json.begin_array();
+                 for (const auto& row : rows) {
+                   json.begin_array(Layout::line);
+                   for (const auto& value : row) value ? write_integer(json, *value) : json.null();
+                   json.end_array();
+                 }
+                 json.end_array();
+               });
+  }
   /// Pairs of texts, whose keys no list holds.
   template <typename Read>
   Described& texts_by_key(std::string_view key, Read read, std::string_view says,
