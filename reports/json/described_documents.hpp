@@ -9,6 +9,7 @@ const ObjectType& advice_document();
 const ObjectType& allreduce_document();
 const ObjectType& buckets_document();
 const ObjectType& result_document();
+const ObjectType& timeline_document();
 const ObjectType& topo_document();
 const ObjectType& tune_document();
 

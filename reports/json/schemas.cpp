@@ -10,8 +10,8 @@ namespace ddpsim {
 namespace {
 
 std::vector<const ObjectType*> described_documents() {
-  return {&advice_document(), &allreduce_document(), &buckets_document(),
-          &result_document(), &topo_document(),      &tune_document()};
+  return {&advice_document(),   &allreduce_document(), &buckets_document(), &result_document(),
+          &timeline_document(), &topo_document(),      &tune_document()};
 }
 
 /// Of its constant "schema".

@@ -1,11 +1,12 @@
 #include <algorithm>
 
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "described_documents.hpp"
 
 namespace ddpsim {
 namespace {
 
+using Layout = JsonWriter::Layout;
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
 /// An object holds a key once: texts under the same key are joined, in order.
@@ -23,45 +24,67 @@ Notes merged(const Notes& notes) {
   return result;
 }
 
-void write_span(JsonWriter& json, const Span& span) {
-  json.begin_object(JsonWriter::Layout::line);
-  json.key("track").string(name_of(span.track));
-  json.key("name").string(span.name);
-  json.key("bucket").count(span.bucket);
-  json.key("start_us").time(span.start);
-  json.key("end_us").time(span.end);
-  if (span.parameters) {
-    json.key("parameters").begin_object();
-    json.key("first").string(span.parameters->first);
-    json.key("last").string(span.parameters->last);
-    json.key("count").integer(span.parameters->count);
-    json.end_object();
-  }
-  json.end_object();
+const Described<SpanParameters>& described_span_parameters() {
+  static const auto described =
+      Described<SpanParameters>("SpanParameters", "parameters whose gradients a span holds",
+                                Layout::line)
+          .text("first", &SpanParameters::first,
+                "the parameter whose gradient is written first, by name")
+          .text("last", &SpanParameters::last,
+                "the parameter whose gradient is written last, by name")
+          .integer("count", &SpanParameters::count, "how many parameters");
+  return described;
+}
+
+const Described<Span>& described_span() {
+  static const auto described =
+      Described<Span>("Span", "what runs on a stream from one instant to another", Layout::line)
+          .word("track", &Span::track, all_up_to(Track::communication), "the stream the span is on")
+          .text("name", &Span::name, "what runs, such as forward or all_reduce")
+          .integer("bucket", &Span::bucket,
+                   "index of the bucket the span belongs to; null where it belongs to none")
+          .time("start_us", &Span::start, "when the span starts; clock says what zero is")
+          .time("end_us", &Span::end, "when the span ends; clock says what zero is")
+          .object("parameters", &Span::parameters, described_span_parameters(),
+                  "parameters whose gradients the span holds. Only where they are known",
+                  Absent::left_out);
+  return described;
+}
+
+const Described<RankTimeline>& described_rank() {
+  static const auto described =
+      Described<RankTimeline>("RankTimeline", "the streams of a rank")
+          .integer("rank", &RankTimeline::rank, "the rank; each stands here once")
+          .one_of("gpu", unless_empty(&RankTimeline::gpu), {"slowest", "usual"},
+                  "which of the GPUs that differ in speed this rank has. Only where one model's "
+                  "GPUs differ in speed alone",
+                  Absent::left_out)
+          .list("spans", &RankTimeline::spans, described_span(), "spans of the rank, by start");
+  return described;
+}
+
+const Described<Timeline>& described_timeline() {
+  static const auto described =
+      Described<Timeline>("Timeline", "spans of one step, rank by rank")
+          .constant("schema", "ddpsim.timeline/1", "which document this is")
+          .list("ranks", &Timeline::ranks, described_rank(), "ranks that are drawn")
+          .text("clock", &Timeline::clock, "what time zero is; empty where nothing says it")
+          .texts_by_key(
+              "provenance", [](const Timeline& of) { return merged(of.provenance); },
+              "where the timeline is from. By workload, ranks, backend and bucket_bytes "
+              "--measured refuses a step of another job");
+  return described;
 }
 
 }  // namespace
 
+const ObjectType& timeline_document() {
+  return described_timeline().type();
+}
+
 std::string timeline_json(const Timeline& timeline) {
   JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.timeline/1");
-  json.key("ranks").begin_array();
-  for (const RankTimeline& rank : timeline.ranks) {
-    json.begin_object();
-    json.key("rank").integer(rank.rank);
-    if (!rank.gpu.empty()) json.key("gpu").string(rank.gpu);
-    json.key("spans").begin_array();
-    for (const Span& span : rank.spans) write_span(json, span);
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
-  json.key("clock").string(timeline.clock);
-  json.key("provenance").begin_object();
-  for (const auto& [key, text] : merged(timeline.provenance)) json.key(key).string(text);
-  json.end_object();
-  json.end_object();
+  described_timeline().write(json, timeline);
   return std::move(json).finish();
 }
 
