@@ -12,5 +12,6 @@ const ObjectType& result_document();
 const ObjectType& timeline_document();
 const ObjectType& topo_document();
 const ObjectType& tune_document();
+const ObjectType& validation_document();
 
 }  // namespace ddpsim

@@ -1,63 +1,156 @@
 #include <fmt/format.h>
 
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/validation_report.hpp"
+#include "described_documents.hpp"
 
 namespace ddpsim {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+const Described<ValidationRow>& described_validation_row() {
+  static const auto described =
+      Described<ValidationRow>("ValidateRow", "a figure that was predicted and measured",
+                               Layout::line)
+          .text("name", &ValidationRow::name, "what the figure is of")
+          .text("unit", &ValidationRow::unit, "the unit of what was measured and predicted")
+          .ratio("measured", &ValidationRow::measured, "the measured figure, in the row's unit")
+          .ratio("predicted", &ValidationRow::predicted, "the predicted figure, in the row's unit")
+          .ratio("error_percent", &ValidationRow::error_percent,
+                 "predicted less measured, in percent of measured; above 0: predicted too long")
+          .boolean("within_interval", &ValidationRow::within_interval,
+                   "whether the measured figure lies in the predicted interval. Only where the "
+                   "prediction states one",
+                   Absent::left_out);
+  return described;
+}
+
+const Described<Validation>& described_intervals_held() {
+  static const auto described =
+      Described<Validation>("IntervalsHeld", "how many predicted intervals hold their measurement",
+                            Layout::line)
+          .integer("given", &Validation::intervals, "rows whose prediction states an interval")
+          .integer("hold", &Validation::within_intervals,
+                   "rows whose predicted interval holds the measured figure");
+  return described;
+}
+
+const Described<CapValidation>& described_caps_validated() {
+  static const auto described =
+      Described<CapValidation>("CapsValidated",
+                               "what choosing a bucket cap by the prediction costs")
+          .text("chosen", unless_empty(&CapValidation::chosen),
+                "the cap that the prediction advises; null where it advises none")
+          .text("measured_best", &CapValidation::measured_best,
+                "the cap with the shortest measured step")
+          .ratio("regret_percent", &CapValidation::regret_percent,
+                 "how much longer the measured step is under the chosen cap than under the best "
+                 "one; null where the chosen cap was not measured, or none was chosen")
+          .integer("differing_pairs", &CapValidation::pairs,
+                   "pairs of caps whose measured steps differ by more than 2 %")
+          .integer("right_sign", &CapValidation::right_sign,
+                   "pairs among differing_pairs of which the prediction names the faster cap");
+  return described;
+}
+
+/// An error limit, and whether it is exceeded.
+struct JudgedLimit {
+  ErrorLimit limit;
+  bool exceeded;
+};
+
+const Described<JudgedLimit>& described_error_limit() {
+  static const auto described =
+      Described<JudgedLimit>("ErrorLimit", "the largest error that is allowed", Layout::line)
+          .ratio(
+              "max_error_percent", [](const JudgedLimit& of) { return of.limit.percent; },
+              "the limit, as --max-error gives it")
+          .word(
+              "statistic", [](const JudgedLimit& of) { return of.limit.statistic; },
+              all_up_to(ErrorLimit::Statistic::median),
+              "which error over all rows the limit is for")
+          .boolean("exceeded", &JudgedLimit::exceeded,
+                   "whether the error is above the limit; the exit code is then 4");
+  return described;
+}
+
+/// A validation beside the two files it is of.
+struct ShownValidation {
+  const Validation& validation;
+  const Figures& predicted;
+  const Figures& measured;
+  const std::optional<ErrorLimit>& limit;
+};
+
+std::optional<JudgedLimit> judged_limit(const ShownValidation& of) {
+  if (!of.limit) return std::nullopt;
+  return JudgedLimit{*of.limit, exceeds(of.validation, *of.limit)};
+}
+
+std::vector<std::string> validation_warnings(const ShownValidation& of) {
+  std::vector<std::string> warnings;
+  if (of.validation.own_calibration) warnings.emplace_back(kOwnCalibration);
+  for (const Figures* side : {&of.predicted, &of.measured})
+    warnings.insert(warnings.end(), side->warnings.begin(), side->warnings.end());
+  return warnings;
+}
+
+const Described<ShownValidation>& described_validation() {
+  using Shown = ShownValidation;
+  static const auto of_all = [](auto Validation::*member) {
+    return [member](const Shown& of) -> const auto& {
+      return of.validation.*member;
+    };
+  };
+  static const auto described =
+      Described<Shown>("ValidateResult", "a prediction laid over a measurement, figure by figure")
+          .constant("schema", "ddpsim.validation/1",
+                    "a prediction laid over a measurement, figure by figure")
+          .text(
+              "predicted",
+              [](const Shown& of) -> const std::string& { return of.predicted.source; },
+              "the prediction, as given")
+          .text(
+              "measured", [](const Shown& of) -> const std::string& { return of.measured.source; },
+              "the measurement, as given: a file, or a step time")
+          .list("rows", of_all(&Validation::rows), described_validation_row(),
+                "every figure that prediction and measurement both name")
+          .ratio("median_abs_error_percent", of_all(&Validation::median_abs_error_percent),
+                 "the median over all rows, whatever the sign of the error")
+          .ratio("p90_abs_error_percent", of_all(&Validation::p90_abs_error_percent),
+                 "the 90th percentile over all rows, whatever the sign of the error")
+          .ratio("worst_abs_error_percent", of_all(&Validation::worst_abs_error_percent),
+                 "the largest error of all rows, whatever its sign")
+          .text("worst_name", of_all(&Validation::worst_name),
+                "the name of the row with the largest error")
+          .boolean("own_calibration", of_all(&Validation::own_calibration),
+                   "whether the predicted cluster was calibrated by this very measurement: it "
+                   "gives the measured times back, and the errors prove nothing")
+          .object(
+              "intervals", [](const Shown& of) -> const Validation& { return of.validation; },
+              described_intervals_held(), "how many predicted intervals hold their measurement")
+          .object("caps", of_all(&Validation::caps), described_caps_validated(),
+                  "what choosing a cap by the prediction costs. Only where both files have steps "
+                  "by bucket cap",
+                  Absent::left_out)
+          .object("limit", &judged_limit, described_error_limit(),
+                  "the largest error that is allowed. Only with --max-error", Absent::left_out)
+          .texts("notes", of_all(&Validation::notes),
+                 "what was left out, or puts the comparison in doubt, a sentence each")
+          .texts("warnings", &validation_warnings, "what a reader should know, a sentence each");
+  return described;
+}
+
+}  // namespace
+
+const ObjectType& validation_document() {
+  return described_validation().type();
+}
 
 std::string validation_json(const Validation& validation, const Figures& predicted,
                             const Figures& measured, const std::optional<ErrorLimit>& limit) {
   JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.validation/1");
-  json.key("predicted").string(predicted.source);
-  json.key("measured").string(measured.source);
-  json.key("rows").begin_array();
-  for (const ValidationRow& row : validation.rows) {
-    json.begin_object(JsonWriter::Layout::line);
-    json.key("name").string(row.name);
-    json.key("unit").string(row.unit);
-    json.key("measured").ratio(row.measured);
-    json.key("predicted").ratio(row.predicted);
-    json.key("error_percent").ratio(row.error_percent);
-    if (row.within_interval) json.key("within_interval").boolean(*row.within_interval);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("median_abs_error_percent").ratio(validation.median_abs_error_percent);
-  json.key("p90_abs_error_percent").ratio(validation.p90_abs_error_percent);
-  json.key("worst_abs_error_percent").ratio(validation.worst_abs_error_percent);
-  json.key("worst_name").string(validation.worst_name);
-  json.key("own_calibration").boolean(validation.own_calibration);
-  json.key("intervals").begin_object(JsonWriter::Layout::line);
-  json.key("given").integer(validation.intervals);
-  json.key("hold").integer(validation.within_intervals);
-  json.end_object();
-  if (validation.caps) {
-    const CapValidation& caps = *validation.caps;
-    json.key("caps").begin_object();
-    json.key("chosen").string_or_null(caps.chosen);
-    json.key("measured_best").string(caps.measured_best);
-    json.key("regret_percent").ratio(caps.regret_percent);
-    json.key("differing_pairs").integer(caps.pairs);
-    json.key("right_sign").integer(caps.right_sign);
-    json.end_object();
-  }
-  if (limit) {
-    json.key("limit").begin_object(JsonWriter::Layout::line);
-    json.key("max_error_percent").ratio(limit->percent);
-    json.key("statistic").string(name_of(limit->statistic));
-    json.key("exceeded").boolean(exceeds(validation, *limit));
-    json.end_object();
-  }
-  json.key("notes").strings(validation.notes);
-  json.key("warnings").begin_array();
-  if (validation.own_calibration) json.string(kOwnCalibration);
-  for (const Figures* side : {&predicted, &measured}) {
-    for (const std::string& warning : side->warnings) json.string(warning);
-  }
-  json.end_array();
-  json.end_object();
+  described_validation().write(json, {validation, predicted, measured, limit});
   return std::move(json).finish();
 }
 
