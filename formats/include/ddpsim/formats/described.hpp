@@ -198,6 +198,17 @@ class Described : public DescribedObject {
                  json.end_array();
                });
   }
+  /// Of lists of texts.
+  template <typename Read>
+  Described& text_lists(std::string_view key, Read read, std::string_view says,
+                        Absent absent = Absent::null) {
+    return add(key, list_of(list_of({Kind::text})), read, says, absent,
+               [](JsonWriter& json, const auto& lists) {
+                 json.begin_array();
+                 for (const auto& texts : lists) json.strings(texts);
+                 json.end_array();
+               });
+  }
   template <typename Read>
   Described& integers(std::string_view key, Read read, std::string_view says,
                       Absent absent = Absent::null, Layout layout = Layout::line) {
