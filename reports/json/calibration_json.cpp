@@ -1,103 +1,363 @@
-#include "ddpsim/formats/json_writer.hpp"
+// Calibrations of NCCL and of gloo are one document: what only one of them tells is left out of the other.
 #include "ddpsim/reports/calibration_report.hpp"
+#include "ddpsim/reports/gloo_calibration_report.hpp"
+#include "described_documents.hpp"
 
 namespace ddpsim {
 namespace {
 
 using Layout = JsonWriter::Layout;
 
-void write_errors(JsonWriter& json, std::string_view key, const FitErrors& errors) {
-  json.key(key).begin_object(Layout::line);
-  json.key("median_abs_error_percent").ratio(100 * errors.median);
-  json.key("p90_abs_error_percent").ratio(100 * errors.p90);
-  json.key("sizes").count(errors.sizes);
-  json.end_object();
+/// Of NCCL, or of gloo; the other is null.
+template <typename OfNccl, typename OfGloo>
+struct EitherBackend {
+  const OfNccl* nccl = nullptr;
+  const OfGloo* gloo = nullptr;
+};
+
+/// Reads what both have.
+template <typename Read>
+auto of_either(Read read) {
+  return [read](const auto& of) -> decltype(auto) {
+    return of.gloo != nullptr ? read(*of.gloo) : read(*of.nccl);
+  };
 }
 
-void write_constants(JsonWriter& json, const Fit& fit) {
-  json.key("constants").begin_array();
-  for (const FittedConstant& fitted : fit.constants) {
-    const CostConstant& row = *fitted.constant;
-    json.begin_object(Layout::line);
-    json.key("name").string(row.name);
-    if (!row.element.empty()) json.key("element").string(row.element);
-    json.key("unit").string(row.unit);
-    json.key("before").number(fitted.before);
-    json.key("value").number(fitted.value);
-    json.key("low").number(fitted.low);
-    json.key("high").number(fitted.high);
-    json.end_object();
-  }
-  json.end_array();
+/// Reads what one of the two has alone; null: it is the other.
+template <typename T, typename Value>
+auto of_nccl_alone(Value T::*member) {
+  return [member](const auto& of) { return of.nccl ? &(of.nccl->*member) : nullptr; };
+}
+template <typename T, typename Value>
+auto of_gloo_alone(Value T::*member) {
+  return [member](const auto& of) { return of.gloo ? &(of.gloo->*member) : nullptr; };
 }
 
-void write_residuals(JsonWriter& json, const Fit& fit) {
-  json.key("residuals").begin_array();
-  for (const FitResidual& row : fit.residuals) {
-    json.begin_object(Layout::line);
-    json.key("source").string(fit.used[row.log]);
-    json.key("nodes").integer(row.shape.nodes);
-    json.key("gpus_per_node").integer(row.shape.gpus_per_node);
-    json.key("size_bytes").integer(row.size.count());
-    json.key("algorithm").string(name_of(row.choice.algorithm));
-    json.key("protocol").string(name_of(row.choice.protocol));
-    json.key("measured_us").ratio(row.measured_us);
-    json.key("modelled_us").ratio(row.modelled_us);
-    json.key("calibrated_us").ratio(row.calibrated_us);
-    json.end_object();
-  }
-  json.end_array();
+struct ShownErrors {
+  FitErrors errors;
+  bool of_gloo;
+};
+
+const Described<ShownErrors>& described_fit_errors() {
+  using Shown = ShownErrors;
+  static const auto counted = [](bool of_gloo) {
+    return [of_gloo](const Shown& of) {
+      return of.of_gloo == of_gloo ? std::optional(of.errors.sizes) : std::nullopt;
+    };
+  };
+  static const auto described =
+      Described<Shown>("Errors", "how far predicted times are from the measured ones", Layout::line)
+          .ratio(
+              "median_abs_error_percent", [](const Shown& of) { return 100 * of.errors.median; },
+              "the median error, whatever its sign")
+          .ratio(
+              "p90_abs_error_percent", [](const Shown& of) { return 100 * of.errors.p90; },
+              "the 90th percentile of the errors, whatever their sign")
+          .integer(
+              "sizes", counted(false),
+              "how many measured times were judged: those of sizes from 1 KiB on. Only of NCCL",
+              Absent::left_out)
+          .integer("times", counted(true), "how many measured times were judged. Only of gloo",
+                   Absent::left_out);
+  return described;
+}
+
+/// A job shape that was predicted without its logs.
+struct ShownShapeLeftOut {
+  JobShape shape;
+  ShownErrors errors;
+  bool by_specification;
+};
+
+const Described<ShownShapeLeftOut>& described_shape_left_out() {
+  using Shown = ShownShapeLeftOut;
+  static const auto errors = [](bool by_specification) {
+    return [by_specification](const Shown& of) {
+      return of.by_specification == by_specification ? &of.errors : nullptr;
+    };
+  };
+  static const auto described =
+      Described<Shown>("ShapeLeftOut", "a job shape, predicted without its own logs")
+          .integer(
+              "nodes", [](const Shown& of) { return of.shape.nodes; }, "nodes of the job")
+          .integer(
+              "gpus_per_node", [](const Shown& of) { return of.shape.gpus_per_node; },
+              "GPUs of each node")
+          .object("predicted_by_specification", errors(true), described_fit_errors(),
+                  "errors by the cluster's data sheet values alone. Only where no logs of other "
+                  "job shapes can be fitted",
+                  Absent::left_out)
+          .object("predicted_from_others", errors(false), described_fit_errors(),
+                  "errors by a fit to the logs of other job shapes. Only where there are such logs",
+                  Absent::left_out);
+  return described;
+}
+
+const Described<CalibratedShape>& described_fitted_log() {
+  static const auto described =
+      Described<CalibratedShape>("Log", "a log that was fitted", Layout::line)
+          .text("source", &CalibratedShape::source, "where the log is from")
+          .integer("nodes", &CalibratedShape::nodes, "nodes of the job that was timed")
+          .integer("gpus_per_node", &CalibratedShape::gpus_per_node, "GPUs of each node")
+          .text(
+              "nccl",
+              [](const CalibratedShape& of) {
+                return of.nccl ? std::optional(to_string(*of.nccl)) : std::nullopt;
+              },
+              "the log's version of NCCL, as printed or stated. Only where it is known",
+              Absent::left_out)
+          .boolean(
+              "published",
+              [](const CalibratedShape& of) {
+                return of.published ? std::optional(true) : std::nullopt;
+              },
+              "true: others took the log, on a machine of the same kind. Only of such logs",
+              Absent::left_out);
+  return described;
+}
+
+const Described<LogLeftOut>& described_log_left_out() {
+  static const auto described =
+      Described<LogLeftOut>("LogLeftOut", "a log that was not fitted", Layout::line)
+          .text("source", &LogLeftOut::source, "where the log is from")
+          .text("reason", &LogLeftOut::reason, "why the log was not fitted");
+  return described;
+}
+
+struct ShownConstant {
+  std::string_view name;
+  std::string_view element = {};
+  std::optional<std::string_view> unit = {};
+  std::optional<bool> told = {};
+  double before, value;
+  std::optional<double> low, high;
+};
+
+const Described<ShownConstant>& described_constant() {
+  using Shown = ShownConstant;
+  static const auto described =
+      Described<Shown>("Constant", "a constant of the cost model", Layout::line)
+          .text("name", &Shown::name, "the constant's name in a cluster file")
+          .text("element", unless_empty(&Shown::element),
+                "which value of an array it is. Only of arrays", Absent::left_out)
+          .text("unit", &Shown::unit, "the unit of the value. Only of NCCL", Absent::left_out)
+          .boolean("told_by_logs", &Shown::told,
+                   "whether the logs tell the value; else it is as before. Only of gloo",
+                   Absent::left_out)
+          .number("before", &Shown::before, "the value without calibration")
+          .number("value", &Shown::value, "the calibrated value")
+          .number("low", &Shown::low,
+                  "the low end of the value's 80 % interval. Only where the logs tell the value",
+                  Absent::left_out)
+          .number("high", &Shown::high,
+                  "the high end of the value's 80 % interval. Only where the logs tell the value",
+                  Absent::left_out);
+  return described;
+}
+
+struct ShownResidual : EitherBackend<FitResidual, GlooResidual> {
+  const std::string* source = nullptr;
+};
+
+const Described<GlooResidual>& described_left_out_time() {
+  static const auto described =
+      Described<GlooResidual>("TimeLeftOut", "a size, predicted without its own times")
+          .ratio(
+              "left_out_us",
+              [](const GlooResidual& of) {
+                return of.left_out_us > 0 ? std::optional(of.left_out_us) : std::nullopt;
+              },
+              "the time as predicted without times of that size; null where that leaves nothing to "
+              "fit. Only of gloo");
+  return described;
+}
+
+const Described<ShownResidual>& described_residual() {
+  using Shown = ShownResidual;
+  static const auto choice = [](auto CollectiveChoice::*what) {
+    return [what](const Shown& of) { return of.nccl ? &(of.nccl->choice.*what) : nullptr; };
+  };
+  static const auto described =
+      Described<Shown>("Residual", "a measured time, and what is predicted for it", Layout::line)
+          .text(
+              "source", [](const Shown& of) -> const auto& { return *of.source; },
+              "the log that holds the time")
+          .integer("nodes", of_either([](const auto& row) { return row.shape.nodes; }),
+                   "nodes of the job that was timed")
+          .integer("gpus_per_node",
+                   of_either([](const auto& row) { return row.shape.gpus_per_node; }),
+                   "GPUs of each node")
+          .integer("size_bytes", of_either([](const auto& row) { return row.size; }),
+                   "size of the all-reduce; of several in flight, of all together")
+          .word("algorithm", choice(&CollectiveChoice::algorithm), all_up_to(Algorithm::nvls_tree),
+                "the algorithm that NCCL is taken to have chosen. Only of NCCL", Absent::left_out)
+          .word("protocol", choice(&CollectiveChoice::protocol), all_up_to(Protocol::simple),
+                "the protocol that NCCL is taken to have chosen. Only of NCCL", Absent::left_out)
+          .integer("together", of_gloo_alone(&GlooResidual::together),
+                   "all-reduces in flight together, which are one time. Only of gloo",
+                   Absent::left_out)
+          .ratio("measured_us", of_either([](const auto& row) { return row.measured_us; }),
+                 "the measured time")
+          .ratio("uncalibrated_us", of_gloo_alone(&GlooResidual::assumed_us),
+                 "the time as predicted without calibration. Only of gloo", Absent::left_out)
+          .ratio("modelled_us", of_nccl_alone(&FitResidual::modelled_us),
+                 "the time as predicted with the fitted constants alone. Only of NCCL",
+                 Absent::left_out)
+          .ratio("calibrated_us", of_either([](const auto& row) { return row.calibrated_us; }),
+                 "the time as predicted by the calibrated cluster")
+          .members_of([](const Shown& of) { return of.gloo; }, described_left_out_time());
+  return described;
+}
+
+using ShownCalibration = EitherBackend<CalibrationReport, GlooCalibrationReport>;
+
+ShownErrors errors_calibrated(const ShownCalibration& of) {
+  if (of.gloo) return {errors_of(of.gloo->fit.residuals), true};
+  return {errors_of(of.nccl->fit.residuals, kSmallestJudged), false};
+}
+
+std::optional<ShownErrors> errors_of_model_alone(const ShownCalibration& of) {
+  if (!of.nccl) return std::nullopt;
+  return ShownErrors{errors_of(of.nccl->fit.residuals, kSmallestJudged, true), false};
+}
+
+auto gloo_errors(double GlooResidual::*predicted) {
+  return [predicted](const ShownCalibration& of) -> std::optional<ShownErrors> {
+    if (!of.gloo) return std::nullopt;
+    return ShownErrors{errors_of(of.gloo->fit.residuals, predicted), true};
+  };
+}
+
+std::vector<ShownShapeLeftOut> shown_shapes_left_out(const ShownCalibration& of) {
+  std::vector<ShownShapeLeftOut> shown;
+  if (of.gloo)
+    for (const GlooShapeLeftOut& one : of.gloo->fit.ranks_left_out)
+      shown.push_back({one.shape, {one.errors, true}, false});
+  if (of.nccl)
+    for (const ShapeLeftOut& one : of.nccl->shapes_left_out)
+      shown.push_back(
+          {one.shape, {errors_of(one.residuals, kSmallestJudged), false}, one.by_specification});
+  return shown;
+}
+
+std::vector<ShownConstant> shown_constants(const ShownCalibration& of) {
+  std::vector<ShownConstant> shown;
+  if (of.gloo)
+    for (const GlooFitted& one : of.gloo->fit.constants) {
+      const auto if_told = [&](double value) {
+        return one.told ? std::optional(value) : std::nullopt;
+      };
+      shown.push_back({.name = one.constant->name,
+                       .told = one.told,
+                       .before = one.before,
+                       .value = one.value,
+                       .low = if_told(one.low),
+                       .high = if_told(one.high)});
+    }
+  if (of.nccl)
+    for (const FittedConstant& one : of.nccl->fit.constants)
+      shown.push_back({.name = one.constant->name,
+                       .element = one.constant->element,
+                       .unit = one.constant->unit,
+                       .before = one.before,
+                       .value = one.value,
+                       .low = one.low,
+                       .high = one.high});
+  return shown;
+}
+
+std::vector<ShownResidual> shown_residuals(const ShownCalibration& of) {
+  std::vector<ShownResidual> shown;
+  if (of.gloo)
+    for (const GlooResidual& row : of.gloo->fit.residuals)
+      shown.push_back({{.nccl = nullptr, .gloo = &row}, &of.gloo->fit.used[row.log]});
+  if (of.nccl)
+    for (const FitResidual& row : of.nccl->fit.residuals)
+      shown.push_back({{.nccl = &row, .gloo = nullptr}, &of.nccl->fit.used[row.log]});
+  return shown;
+}
+
+const std::vector<CalibratedShape>* fitted_logs(const ShownCalibration& of) {
+  return of.nccl ? &of.nccl->fit.calibration.shapes : nullptr;
+}
+
+const std::vector<std::string>* told_by_fit(const ShownCalibration& of,
+                                            std::vector<std::string> Fit::*texts) {
+  return of.nccl ? &(of.nccl->fit.*texts) : nullptr;
+}
+
+const Described<ShownCalibration>& described_calibration() {
+  using Shown = ShownCalibration;
+  static const auto described =
+      Described<Shown>("CalibrateResult",
+                       "what logs of a cluster tell of it, and how well they fit")
+          .constant("schema", "ddpsim.calibration/1",
+                    "what logs of a cluster tell of it, and how well they fit")
+          .one_of(
+              "backend",
+              [](const Shown& of) {
+                return of.gloo ? std::optional<std::string_view>("gloo") : std::nullopt;
+              },
+              {"gloo"}, "the backend whose logs were fitted. Only of gloo", Absent::left_out)
+          .text("cluster", of_either([](const auto& of) -> const auto& { return of.cluster; }),
+                "the cluster, as given")
+          .text("output", of_either([](const auto& of) -> const auto& { return of.output; }),
+                "the file of the calibrated cluster")
+          .texts("read", of_either([](const auto& of) -> const auto& { return of.read; }),
+                 "what was recognised in each file, a sentence each")
+          .object("uncalibrated", gloo_errors(&GlooResidual::assumed_us), described_fit_errors(),
+                  "errors without calibration. Only of gloo", Absent::left_out)
+          .object("calibrated", &errors_calibrated, described_fit_errors(),
+                  "errors of the calibrated cluster")
+          .object("sizes_left_out", gloo_errors(&GlooResidual::left_out_us), described_fit_errors(),
+                  "errors where each size is predicted without its own times. Only of gloo",
+                  Absent::left_out)
+          .object("model_alone", &errors_of_model_alone, described_fit_errors(),
+                  "errors with the fitted constants alone, before the correction that follows the "
+                  "logs. Only of NCCL",
+                  Absent::left_out)
+          .list("shapes_left_out", &shown_shapes_left_out, described_shape_left_out(),
+                "each job shape, predicted without its own logs")
+          .list("logs", &fitted_logs, described_fitted_log(), "logs that were fitted. Only of NCCL",
+                Absent::left_out)
+          .list("left_out",
+                of_either([](const auto& of) -> const auto& { return of.fit.left_out; }),
+                described_log_left_out(), "logs that were not fitted, and why")
+          .list("constants", &shown_constants, described_constant(),
+                "constants of the cost model: of NCCL those that the logs tell, of gloo all")
+          .list("residuals", &shown_residuals, described_residual(),
+                "each measured time, and what is predicted for it")
+          .texts(
+              "model_misses", [](const Shown& of) { return told_by_fit(of, &Fit::model_misses); },
+              "where measured times differ from the cost model's by a quarter or more, a sentence "
+              "each. Only of NCCL",
+              Absent::left_out)
+          .texts(
+              "notes", [](const Shown& of) { return told_by_fit(of, &Fit::notes); },
+              "what the fit found or assumed, a sentence each. Only of NCCL", Absent::left_out)
+          .texts("warnings", of_either([](const auto& of) -> const auto& { return of.warnings; }),
+                 "what a reader should know, a sentence each");
+  return described;
+}
+
+std::string shown_as_json(const ShownCalibration& calibration) {
+  JsonWriter json;
+  described_calibration().write(json, calibration);
+  return std::move(json).finish();
 }
 
 }  // namespace
 
+const ObjectType& calibration_document() {
+  return described_calibration().type();
+}
+
 std::string calibration_report_json(const CalibrationReport& report) {
-  const Fit& fit = report.fit;
-  JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.calibration/1");
-  json.key("cluster").string(report.cluster);
-  json.key("output").string(report.output);
-  json.key("read").strings(report.read);
-  write_errors(json, "calibrated", errors_of(fit.residuals, kSmallestJudged));
-  write_errors(json, "model_alone", errors_of(fit.residuals, kSmallestJudged, true));
-  json.key("shapes_left_out").begin_array();
-  for (const ShapeLeftOut& one : report.shapes_left_out) {
-    json.begin_object();
-    json.key("nodes").integer(one.shape.nodes);
-    json.key("gpus_per_node").integer(one.shape.gpus_per_node);
-    write_errors(json,
-                 one.by_specification ? "predicted_by_specification" : "predicted_from_others",
-                 errors_of(one.residuals, kSmallestJudged));
-    json.end_object();
-  }
-  json.end_array();
-  json.key("logs").begin_array();
-  for (const CalibratedShape& log : fit.calibration.shapes) {
-    json.begin_object(Layout::line);
-    json.key("source").string(log.source);
-    json.key("nodes").integer(log.nodes);
-    json.key("gpus_per_node").integer(log.gpus_per_node);
-    if (log.nccl) json.key("nccl").string(to_string(*log.nccl));
-    if (log.published) json.key("published").boolean(true);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("left_out").begin_array();
-  for (const LogLeftOut& log : fit.left_out) {
-    json.begin_object(Layout::line);
-    json.key("source").string(log.source);
-    json.key("reason").string(log.reason);
-    json.end_object();
-  }
-  json.end_array();
-  write_constants(json, fit);
-  write_residuals(json, fit);
-  json.key("model_misses").strings(fit.model_misses);
-  json.key("notes").strings(fit.notes);
-  json.key("warnings").strings(report.warnings);
-  json.end_object();
-  return std::move(json).finish();
+  return shown_as_json({.nccl = &report, .gloo = nullptr});
+}
+
+std::string gloo_calibration_json(const GlooCalibrationReport& report) {
+  return shown_as_json({.nccl = nullptr, .gloo = &report});
 }
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@ namespace ddpsim {
 const ObjectType& advice_document();
 const ObjectType& allreduce_document();
 const ObjectType& buckets_document();
+const ObjectType& calibration_document();
 const ObjectType& difference_document();
 const ObjectType& result_document();
 const ObjectType& timeline_document();
