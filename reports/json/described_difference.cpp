@@ -11,7 +11,7 @@ auto edge(std::optional<Extent> SpanDifference::*extent, TimePoint Extent::*whic
   };
 }
 
-const Described<SpanDifference>& described_span() {
+const Described<SpanDifference>& described_measured_span() {
   static const auto described =
       Described<SpanDifference>("MeasuredSpan", "a span of both steps, or of one",
                                 JsonWriter::Layout::line)
@@ -45,7 +45,7 @@ const Described<TimelineDifference>& described_difference() {
               "measured_us",
               [](const TimelineDifference& of) { return of.measured.end - of.measured.start; },
               "from its first span to its last, measured")
-          .list("spans", &TimelineDifference::spans, described_span(),
+          .list("spans", &TimelineDifference::spans, described_measured_span(),
                 "by predicted start, then those that were only measured");
   return described;
 }

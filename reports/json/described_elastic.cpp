@@ -98,7 +98,7 @@ const Described<RunSize>& described_size() {
   return described;
 }
 
-const Described<ElasticAnswer>& described_interval() {
+const Described<ElasticAnswer>& described_checkpoint_interval() {
   static const auto described =
       Described<ElasticAnswer>("CheckpointInterval",
                                "how long to train from one checkpoint to the next", Layout::line)
@@ -243,7 +243,7 @@ const Described<ElasticAnswer>& described_elastic() {
           .object("parts_s", itself, described_run_parts(),
                   "where the run goes, in seconds that add up to length_s")
           .list("sizes", &run_sizes, described_size(), "the same by number of nodes")
-          .object("checkpoint_interval", itself, described_interval(),
+          .object("checkpoint_interval", itself, described_checkpoint_interval(),
                   "how long to train from one checkpoint to the next")
           .object("at_daly", itself, described_at_daly(),
                   "Daly's formula beside the simulation, at his interval")

@@ -389,7 +389,7 @@ const Described<JudgedPairs>& described_node_pairs() {
                 "slow pairs whose path is slow: both nodes are fast with another")
           .list("undecided", of_verdict(&PairVerdict::undecided), described_pair_bandwidth(),
                 "slow pairs of which nothing tells what is slow: neither node is fast with any")
-          .text_lists(
+          .text_rows(
               "groups", [](const Pairs& of) -> const auto& { return of.verdict.groups.groups; },
               "groups of nodes that are fast among themselves and slow with other groups; empty: "
               "there are none")

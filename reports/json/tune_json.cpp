@@ -179,7 +179,7 @@ const Described<ShownAdvice<AdviceByCause>>& described_by_cause() {
   return described;
 }
 
-std::vector<Bytes> bytes_of(const BestPartition& partition) {
+std::vector<Bytes> partition_bytes(const BestPartition& partition) {
   std::vector<Bytes> bytes;
   for (const Bucket& bucket : partition.buckets) bytes.push_back(bucket.bytes);
   return bytes;
@@ -188,7 +188,7 @@ std::vector<Bytes> bytes_of(const BestPartition& partition) {
 const Described<BestPartition>& described_partition() {
   static const auto described =
       Described<BestPartition>("Partition", "the best contiguous partition that was found")
-          .integers("bucket_bytes", &bytes_of, "the partition's buckets")
+          .integers("bucket_bytes", &partition_bytes, "the partition's buckets")
           .time("iteration_us", &BestPartition::iteration, "the step with the partition")
           .boolean("reachable", &BestPartition::reachable,
                    "whether a cap or bucket_cap_mb_list gives the partition")

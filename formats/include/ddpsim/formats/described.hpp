@@ -198,17 +198,6 @@ class Described : public DescribedObject {
                  json.end_array();
                });
   }
-  /// Of lists of texts.
-  template <typename Read>
-  Described& text_lists(std::string_view key, Read read, std::string_view says,
-                        Absent absent = Absent::null) {
-    return add(key, list_of(list_of({Kind::text})), read, says, absent,
-               [](JsonWriter& json, const auto& lists) {
-                 json.begin_array();
-                 for (const auto& texts : lists) json.strings(texts);
-                 json.end_array();
-               });
-  }
   template <typename Read>
   Described& integers(std::string_view key, Read read, std::string_view says,
                       Absent absent = Absent::null, Layout layout = Layout::line) {
@@ -241,7 +230,7 @@ class Described : public DescribedObject {
                  json.end_array();
                });
   }
-  /// Lists of texts.
+  /// Lists of lists of texts.
   template <typename Read>
   Described& text_rows(std::string_view key, Read read, std::string_view says,
                        Absent absent = Absent::null) {
@@ -252,7 +241,7 @@ class Described : public DescribedObject {
                  json.end_array();
                });
   }
-  /// Lists of whole numbers, each list on one line; a number that is absent is null.
+  /// Lists of lists of whole numbers, each inner list on one line; a number that is absent is null.
   template <typename Read>
   Described& integer_or_null_rows(std::string_view key, Read read, std::string_view says,
                                   Absent absent = Absent::null) {
