@@ -28,28 +28,31 @@ void DescribedObject::require_new(std::string_view key) const {
 
 void DescribedObject::add_member(std::string_view key, ValueType type, bool may_be_absent,
                                  Absent absent, std::string_view says, Write write,
-                                 const Held& held) {
+                                 const void* held, std::size_t size) {
   DDPSIM_ASSERT(may_be_absent || absent == Absent::null, "left out, though it is always there");
   require_new(key);
   type.nullable = may_be_absent && absent == Absent::null;
   const bool required = !may_be_absent || absent == Absent::null;
   type_.members.push_back({std::string(key), std::move(type), required, std::string(says)});
-  writers_.push_back({std::string(key), absent, write, held});
+  writers_.push_back({std::string(key), absent, write, {}});
+  std::memcpy(writers_.back().held.data(), held, size);
 }
 
 void DescribedObject::add_member(std::string_view key, Kind kind, bool may_be_absent, Absent absent,
-                                 std::string_view says, Write write, const Held& held) {
-  add_member(key, ValueType{.kind = kind}, may_be_absent, absent, says, write, held);
+                                 std::string_view says, Write write, const void* held,
+                                 std::size_t size) {
+  add_member(key, ValueType{.kind = kind}, may_be_absent, absent, says, write, held, size);
 }
 
 void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Write write,
-                                  const Held& held) {
+                                  const void* held, std::size_t size) {
   for (MemberType member : type.members) {
     require_new(member.key);
     member.required = member.required && !may_be_absent;
     type_.members.push_back(std::move(member));
   }
-  writers_.push_back({"", Absent::left_out, write, held});
+  writers_.push_back({"", Absent::left_out, write, {}});
+  std::memcpy(writers_.back().held.data(), held, size);
 }
 
 void DescribedObject::write_object(JsonWriter& json, const void* of) const {

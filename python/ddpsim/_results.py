@@ -1089,10 +1089,10 @@ class SimulateResult(Answer):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CurvePoint(Record):
-    """`default` of a document."""
+    """A bucket assignment and its step."""
 
     bucket_cap_mb: float | None
-    first_bucket_mb: float
+    first_bucket_mb: float | None
     cap_range_mb: tuple[float, ...]
     iteration_us: float
     exposed_communication_us: float
@@ -1114,11 +1114,11 @@ class CurvePoint(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Today(Record):
-    """`today` of a document."""
+    """The current bucket assignment."""
 
     recorded: bool
     bucket_cap_mb: float | None
-    first_bucket_mb: float
+    first_bucket_mb: float | None
     bucket_bytes: tuple[int, ...]
     iteration_us: float
     exposed_communication_us: float
@@ -1136,7 +1136,7 @@ class Today(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Interval(Record):
-    """`gain_us` of a document."""
+    """A predicted value and its 80 % interval."""
 
     value: float
     low: float
@@ -1151,7 +1151,7 @@ class Interval(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class MeasureFirst(Record):
-    """`measure_first` of a document."""
+    """Why a setting that is predicted to gain is not advised yet, and what would decide."""
 
     doubt: str
     because: str
@@ -1179,7 +1179,7 @@ class MeasureFirst(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class NextWorse(Record):
-    """`next_worse` of a document."""
+    """The nearest caps with a step that is measurably longer than the recommended cap's."""
 
     below_mb: float | None
     above_mb: float | None
@@ -1198,10 +1198,9 @@ class NextWorse(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Recommendation(Record):
-    """`recommended` of a document."""
+    """What is advised for bucket_cap_mb."""
 
     action: str
-    reason: str
     bucket_cap_mb: float | None
     first_bucket_mb: float | None
     cap_range_mb: tuple[float, ...] | None
@@ -1213,6 +1212,7 @@ class Recommendation(Record):
     next_worse: NextWorse | None
     measurable_us: float | None
     python: str | None
+    reason: str
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "bucket_cap_mb": real,
@@ -1230,7 +1230,7 @@ class Recommendation(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class VersionRecommendation(Record):
-    """`recommended_by_version` of a document."""
+    """What would be advised under some versions of PyTorch."""
 
     torch_from: str
     torch_to: str | None
@@ -1249,8 +1249,25 @@ class VersionRecommendation(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class CauseRecommendation(Record):
+    """What would be advised if one cause is what the replay misses."""
+
+    cause: str
+    action: str
+    bucket_cap_mb: float | None
+    first_bucket_mb: float | None
+    gain_us: Interval
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bucket_cap_mb": real,
+        "first_bucket_mb": real,
+        "gain_us": Interval.from_document,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class AdviceRow(Record):
-    """`better_lever` of a document."""
+    """A change of one setting, or of several together."""
 
     levers: tuple[str, ...]
     line: str
@@ -1277,7 +1294,7 @@ class AdviceRow(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Partition(Record):
-    """`best_partition` of a document."""
+    """The best contiguous partition that was found."""
 
     bucket_bytes: tuple[int, ...]
     iteration_us: float
@@ -1287,22 +1304,6 @@ class Partition(Record):
     _reads: ClassVar[Mapping[str, Read]] = {
         "bucket_bytes": each(same),
         "iteration_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class CauseRecommendation(Record):
-    """`recommended_by_cause` of a document."""
-
-    cause: str
-    action: str
-    bucket_cap_mb: float | None
-    first_bucket_mb: None
-    gain_us: Interval
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "bucket_cap_mb": real,
-        "gain_us": Interval.from_document,
     }
 
 
@@ -1323,20 +1324,26 @@ class TuneResult(Answer):
     network: str
     compute_scale: float
     rank_slowdown: float
+    variation: Variation | None
     comm_hook: str | None
+    comm_hook_min_mb: float | None
     matrix_approximation_rank: int | None
     min_compression_rate: float | None
-    bucket_setting: str
+    local_sgd_period: int | None
+    local_sgd_gradients: str | None
+    sync_batchnorm_group: int | None
+    bucket_setting: str | None
     budget: StepBudget
     samples_per_second: float | None
-    tokens_per_second: None
+    tokens_per_second: float | None
     model_flops_utilization: float | None
-    scaling_efficiency: float
+    scaling_efficiency: float | None
     default: CurvePoint
     today: Today | None
     best: CurvePoint
     recommended: Recommendation
     recommended_by_version: tuple[VersionRecommendation, ...] | None
+    recommended_by_cause: tuple[CauseRecommendation, ...] | None
     better_lever: AdviceRow | None
     bucketings: int
     curve: tuple[CurvePoint, ...]
@@ -1345,23 +1352,20 @@ class TuneResult(Answer):
     best_partition_absent_because: str | None
     recorded: Recorded | None
     confidence: Confidence
-    sensitivities: tuple[Sensitivity, ...]
+    sensitivities: tuple[Sensitivity, ...] | None
     warnings: tuple[str, ...]
     calibrated_by: tuple[CalibratedBy, ...] | None
-    recommended_by_cause: tuple[CauseRecommendation, ...] | None
     replay: Replay | None
-    variation: Variation | None
-    comm_hook_min_mb: float | None
-    sync_batchnorm_group: int | None
-    local_sgd_period: int | None
-    local_sgd_gradients: str | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
         "rank_slowdown": real,
+        "variation": Variation.from_document,
+        "comm_hook_min_mb": real,
         "min_compression_rate": real,
         "budget": StepBudget.from_document,
         "samples_per_second": real,
+        "tokens_per_second": real,
         "model_flops_utilization": real,
         "scaling_efficiency": real,
         "default": CurvePoint.from_document,
@@ -1369,6 +1373,7 @@ class TuneResult(Answer):
         "best": CurvePoint.from_document,
         "recommended": Recommendation.from_document,
         "recommended_by_version": each(VersionRecommendation.from_document),
+        "recommended_by_cause": each(CauseRecommendation.from_document),
         "better_lever": AdviceRow.from_document,
         "curve": each(CurvePoint.from_document),
         "lower_bound_us": real,
@@ -1378,10 +1383,7 @@ class TuneResult(Answer):
         "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
         "calibrated_by": each(CalibratedBy.from_document),
-        "recommended_by_cause": each(CauseRecommendation.from_document),
         "replay": Replay.from_document,
-        "variation": Variation.from_document,
-        "comm_hook_min_mb": real,
     }
 
 
@@ -1402,32 +1404,34 @@ class AdviseResult(Answer):
     network: str
     compute_scale: float
     rank_slowdown: float
+    variation: Variation | None
     comm_hook: str | None
+    comm_hook_min_mb: float | None
     matrix_approximation_rank: int | None
     min_compression_rate: float | None
+    local_sgd_period: int | None
+    local_sgd_gradients: str | None
+    sync_batchnorm_group: int | None
     bucket_setting: str | None
     budget: StepBudget
     samples_per_second: float | None
     tokens_per_second: float | None
     model_flops_utilization: float | None
-    scaling_efficiency: float
+    scaling_efficiency: float | None
     iteration_us: float
     measurable_us: float
     rows: tuple[AdviceRow, ...]
     confidence: Confidence
-    sensitivities: tuple[Sensitivity, ...]
+    sensitivities: tuple[Sensitivity, ...] | None
     warnings: tuple[str, ...]
     calibrated_by: tuple[CalibratedBy, ...] | None
     replay: Replay | None
-    local_sgd_period: int | None
-    local_sgd_gradients: str | None
-    sync_batchnorm_group: int | None
-    comm_hook_min_mb: float | None
-    variation: Variation | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
         "rank_slowdown": real,
+        "variation": Variation.from_document,
+        "comm_hook_min_mb": real,
         "min_compression_rate": real,
         "budget": StepBudget.from_document,
         "samples_per_second": real,
@@ -1442,8 +1446,6 @@ class AdviseResult(Answer):
         "warnings": each(same),
         "calibrated_by": each(CalibratedBy.from_document),
         "replay": Replay.from_document,
-        "comm_hook_min_mb": real,
-        "variation": Variation.from_document,
     }
 
 
@@ -1488,7 +1490,7 @@ class OtherChoice(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Price(Record):
-    """`price` of a document."""
+    """A price that somebody quoted."""
 
     usd: float
     per: str
@@ -1832,7 +1834,7 @@ class SweepResult(Answer):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class AssignedBucket(Record):
-    """`buckets` of a document."""
+    """A bucket and its gradients."""
 
     index: int
     bytes: int
@@ -1848,7 +1850,7 @@ class AssignedBucket(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class LoggedBuckets(Record):
-    """`logged` of a document."""
+    """Buckets that DDP logged, beside those assigned here."""
 
     match: bool
     first_difference: int | None
@@ -1869,19 +1871,19 @@ class BucketsResult(Answer):
     torch: str
     torch_known: bool
     buckets: tuple[AssignedBucket, ...]
-    warnings: tuple[str, ...]
     logged: LoggedBuckets | None
+    warnings: tuple[str, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "buckets": each(AssignedBucket.from_document),
-        "warnings": each(same),
         "logged": LoggedBuckets.from_document,
+        "warnings": each(same),
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class AllreduceRow(Record):
-    """`rows` of a document."""
+    """A size, and what the collective takes for it."""
 
     size_bytes: int
     time_us: float
@@ -1917,23 +1919,25 @@ class AllreduceResult(Answer):
     _table: ClassVar[str] = "rows"
 
     schema: str
+    collective: str | None
     cluster: str
     ranks: int
     nodes: int
+    nodes_per_domain: int | None
     gpus_per_node: int
     gpu: str
     torch: str
     nccl: str
     rows: tuple[AllreduceRow, ...]
     confidence: Confidence
+    sensitivities: tuple[Sensitivity, ...] | None
     warnings: tuple[str, ...]
     calibrated_by: tuple[CalibratedBy, ...] | None
-    collective: str | None
-    nodes_per_domain: int | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "rows": each(AllreduceRow.from_document),
         "confidence": Confidence.from_document,
+        "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
         "calibrated_by": each(CalibratedBy.from_document),
     }
@@ -1941,7 +1945,7 @@ class AllreduceResult(Answer):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Intra(Record):
-    """`intra` of a document."""
+    """How GPUs of a node reach each other."""
 
     kind: str
     per_gpu_gbps: float
@@ -1955,7 +1959,7 @@ class Intra(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Network(Record):
-    """`network` of a document."""
+    """How nodes reach each other."""
 
     kind: str
     nics_per_node: int
@@ -1973,12 +1977,13 @@ class Network(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class TopoCluster(Record):
-    """`cluster` of a document."""
+    """A cluster in figures."""
 
     name: str
     summary: str
     line: str | None
     nodes: int
+    nodes_per_domain: int | None
     gpus_per_node: int
     ranks: int
     gpu: str
@@ -1990,7 +1995,6 @@ class TopoCluster(Record):
     verified: bool
     sources: tuple[str, ...]
     prices: tuple[Price, ...]
-    nodes_per_domain: int | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "intra": Intra.from_document,
@@ -2002,7 +2006,7 @@ class TopoCluster(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Channels(Record):
-    """`ring` of a document."""
+    """Channels that NCCL finds for an algorithm."""
 
     channels: int
     intra_gbps: float
@@ -2016,7 +2020,7 @@ class Channels(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Vertex(Record):
-    """`vertices` of a document."""
+    """A device of a node."""
 
     name: str
     kind: str
@@ -2029,7 +2033,7 @@ class Vertex(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Link(Record):
-    """`links` of a document."""
+    """A cable between two devices of a node."""
 
     between: tuple[str, ...]
     kind: str
@@ -2046,7 +2050,7 @@ class Link(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Matrix(Record):
-    """`matrix` of a document."""
+    """How near the GPUs and NICs of a node are."""
 
     devices: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
@@ -2059,7 +2063,7 @@ class Matrix(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Channel(Record):
-    """`channels` of a document."""
+    """A channel inside a node."""
 
     gpus: tuple[int, ...]
     nic_in: int | None
@@ -2072,7 +2076,7 @@ class Channel(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class NodeType(Record):
-    """`node_types` of a document."""
+    """Nodes that are all alike."""
 
     name: str
     count: int
@@ -2095,7 +2099,7 @@ class NodeType(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Bottleneck(Record):
-    """`bottleneck` of a document."""
+    """The link that a large ring all-reduce fills first."""
 
     kind: str
     link: str
@@ -2115,7 +2119,7 @@ class Bottleneck(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Bounds(Record):
-    """`bounds` of a document."""
+    """The most bus bandwidth that links allow."""
 
     ring_busbw_gbps: float
     tree_busbw_gbps: float
@@ -2481,12 +2485,12 @@ class Workload(Imported):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Errors(Record):
-    """`uncalibrated` of a document."""
+    """How far predicted times are from the measured ones."""
 
     median_abs_error_percent: float
     p90_abs_error_percent: float
-    times: int | None
     sizes: int | None
+    times: int | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "median_abs_error_percent": real,
@@ -2496,22 +2500,33 @@ class Errors(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ShapeLeftOut(Record):
-    """`shapes_left_out` of a document."""
+    """A job shape, predicted without its own logs."""
 
     nodes: int
     gpus_per_node: int
-    predicted_from_others: Errors | None
     predicted_by_specification: Errors | None
+    predicted_from_others: Errors | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "predicted_from_others": Errors.from_document,
         "predicted_by_specification": Errors.from_document,
+        "predicted_from_others": Errors.from_document,
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class Log(Record):
+    """A log that was fitted."""
+
+    source: str
+    nodes: int
+    gpus_per_node: int
+    nccl: str | None
+    published: bool | None
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class LogLeftOut(Record):
-    """`left_out` of a document."""
+    """A log that was not fitted."""
 
     source: str
     reason: str
@@ -2519,16 +2534,16 @@ class LogLeftOut(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Constant(Record):
-    """`constants` of a document."""
+    """A constant of the cost model."""
 
     name: str
+    element: str | None
+    unit: str | None
     told_by_logs: bool | None
     before: float
     value: float
     low: float | None
     high: float | None
-    unit: str | None
-    element: str | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "before": real,
@@ -2540,39 +2555,28 @@ class Constant(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Residual(Record):
-    """`residuals` of a document."""
+    """A measured time, and what is predicted for it."""
 
     source: str
     nodes: int
     gpus_per_node: int
     size_bytes: int
+    algorithm: str | None
+    protocol: str | None
     together: int | None
     measured_us: float
     uncalibrated_us: float | None
+    modelled_us: float | None
     calibrated_us: float
     left_out_us: float | None
-    algorithm: str | None
-    protocol: str | None
-    modelled_us: float | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "measured_us": real,
         "uncalibrated_us": real,
+        "modelled_us": real,
         "calibrated_us": real,
         "left_out_us": real,
-        "modelled_us": real,
     }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Log(Record):
-    """`logs` of a document."""
-
-    source: str
-    nodes: int
-    gpus_per_node: int
-    nccl: str | None
-    published: bool | None
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -2589,36 +2593,36 @@ class CalibrateResult(File):
     uncalibrated: Errors | None
     calibrated: Errors
     sizes_left_out: Errors | None
+    model_alone: Errors | None
     shapes_left_out: tuple[ShapeLeftOut, ...]
+    logs: tuple[Log, ...] | None
     left_out: tuple[LogLeftOut, ...]
     constants: tuple[Constant, ...]
     residuals: tuple[Residual, ...]
-    warnings: tuple[str, ...]
-    model_alone: Errors | None
-    logs: tuple[Log, ...] | None
     model_misses: tuple[str, ...] | None
     notes: tuple[str, ...] | None
+    warnings: tuple[str, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "read": each(same),
         "uncalibrated": Errors.from_document,
         "calibrated": Errors.from_document,
         "sizes_left_out": Errors.from_document,
+        "model_alone": Errors.from_document,
         "shapes_left_out": each(ShapeLeftOut.from_document),
+        "logs": each(Log.from_document),
         "left_out": each(LogLeftOut.from_document),
         "constants": each(Constant.from_document),
         "residuals": each(Residual.from_document),
-        "warnings": each(same),
-        "model_alone": Errors.from_document,
-        "logs": each(Log.from_document),
         "model_misses": each(same),
         "notes": each(same),
+        "warnings": each(same),
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ValidateRow(Record):
-    """`rows` of a document."""
+    """A figure that was predicted and measured."""
 
     name: str
     unit: str
@@ -2636,7 +2640,7 @@ class ValidateRow(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class IntervalsHeld(Record):
-    """`intervals` of a document."""
+    """How many predicted intervals hold their measurement."""
 
     given: int
     hold: int
@@ -2644,18 +2648,22 @@ class IntervalsHeld(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CapsValidated(Record):
-    """`caps` of a document."""
+    """What choosing a bucket cap by the prediction costs."""
 
-    chosen: str
+    chosen: str | None
     measured_best: str
-    regret_percent: None
+    regret_percent: float | None
     differing_pairs: int
     right_sign: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "regret_percent": real,
+    }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ErrorLimit(Record):
-    """`limit` of a document."""
+    """The largest error that is allowed."""
 
     max_error_percent: float
     statistic: str
@@ -2682,10 +2690,10 @@ class ValidateResult(Answer):
     worst_name: str
     own_calibration: bool
     intervals: IntervalsHeld
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
     caps: CapsValidated | None
     limit: ErrorLimit | None
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "rows": each(ValidateRow.from_document),
@@ -2693,16 +2701,16 @@ class ValidateResult(Answer):
         "p90_abs_error_percent": real,
         "worst_abs_error_percent": real,
         "intervals": IntervalsHeld.from_document,
-        "notes": each(same),
-        "warnings": each(same),
         "caps": CapsValidated.from_document,
         "limit": ErrorLimit.from_document,
+        "notes": each(same),
+        "warnings": each(same),
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class KernelTimes(Record):
-    """`kernels` of a document."""
+    """The model's kernels of a step, by part of the step."""
 
     forward_us: float
     backward_us: float
@@ -2717,7 +2725,7 @@ class KernelTimes(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class DiffSide(Record):
-    """`before` of a document."""
+    """One of the two steps that are compared."""
 
     source: str
     kind: str
@@ -2725,22 +2733,43 @@ class DiffSide(Record):
     samples_per_s_per_gpu: float | None
     steps: int
     efficiency_percent: float | None
-    kernels: KernelTimes | None
     all_reduce_bytes: int | None
     all_reduce_us: float | None
+    kernels: KernelTimes | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "step_us": real,
         "samples_per_s_per_gpu": real,
         "efficiency_percent": real,
-        "kernels": KernelTimes.from_document,
         "all_reduce_us": real,
+        "kernels": KernelTimes.from_document,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SizeChange(Record):
+    """A size of all-reduce that two logs both have."""
+
+    bytes: int
+    before_us: float
+    after_us: float
+    before_busbw_gbps: float | None
+    after_busbw_gbps: float | None
+    change_percent: float
+    clear: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "before_us": real,
+        "after_us": real,
+        "before_busbw_gbps": real,
+        "after_busbw_gbps": real,
+        "change_percent": real,
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class DiffRow(Record):
-    """`rows` of a document."""
+    """A part of the step, and how it changed."""
 
     cause: str
     us: float
@@ -2766,7 +2795,7 @@ class DiffRow(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class SlowdownCause(Record):
-    """`causes` of a document."""
+    """A possible cause of the change."""
 
     class_: str
     evidence: tuple[str, ...]
@@ -2779,7 +2808,7 @@ class SlowdownCause(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ExcludedCause(Record):
-    """`excluded` of a document."""
+    """A cause that the evidence of both sides rules out."""
 
     class_: str
     says: str
@@ -2787,7 +2816,7 @@ class ExcludedCause(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Finding(Record):
-    """`findings` of a document."""
+    """Something that a side's evidence says."""
 
     class_: str
     says: str
@@ -2796,23 +2825,25 @@ class Finding(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class KernelKind(Record):
-    """`kernel_kinds` of a document."""
+    """Kernels of one kind, in both traces."""
 
     kind: str
     before_us: float
     after_us: float
-    before_count: int
-    after_count: int
+    before_count: float
+    after_count: float
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "before_us": real,
         "after_us": real,
+        "before_count": real,
+        "after_count": real,
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class LateRank(Record):
-    """`ranks` of a document."""
+    """How often a rank was last, and what it took longer in."""
 
     rank: int
     times_last: int
@@ -2832,7 +2863,7 @@ class LateRank(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class LateRanks(Record):
-    """`late_ranks` of a document."""
+    """Which ranks the others waited for."""
 
     pattern: str
     late: tuple[int, ...]
@@ -2851,7 +2882,7 @@ class LateRanks(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RankWaiting(Record):
-    """`waits` of a document."""
+    """What a rank waited at a collective."""
 
     rank: int
     wait_us: float
@@ -2863,10 +2894,10 @@ class RankWaiting(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class JoinedCollective(Record):
-    """`collectives` of a document."""
+    """A collective that all ranks recorded."""
 
     operation: str
-    bytes: int
+    bytes: int | None
     transfer_us: float
     last_rank: int
     waits: tuple[RankWaiting, ...]
@@ -2879,7 +2910,7 @@ class JoinedCollective(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class PairBandwidth(Record):
-    """`slow_pairs` of a document."""
+    """The bandwidth between two nodes."""
 
     nodes: tuple[str, ...]
     busbw_gbps: float
@@ -2892,7 +2923,7 @@ class PairBandwidth(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class GroupPairs(Record):
-    """`across_groups` of a document."""
+    """Pairs of nodes across groups, or within them."""
 
     pairs: int
     slow: int
@@ -2905,7 +2936,7 @@ class GroupPairs(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class NodePairs(Record):
-    """`pairs` of a document."""
+    """Bandwidths of pairs of nodes, and which are slow."""
 
     source: str
     fastest_gbps: float
@@ -2931,7 +2962,7 @@ class NodePairs(Record):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class SlowdownLimit(Record):
-    """`limit` of a document."""
+    """The largest slowdown that is allowed."""
 
     max_slowdown_percent: float
     exceeded: bool
@@ -2939,27 +2970,6 @@ class SlowdownLimit(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "max_slowdown_percent": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class SizeChange(Record):
-    """`sizes` of a document."""
-
-    bytes: int
-    before_us: float
-    after_us: float
-    before_busbw_gbps: float
-    after_busbw_gbps: float
-    change_percent: float
-    clear: bool
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "before_us": real,
-        "after_us": real,
-        "before_busbw_gbps": real,
-        "after_busbw_gbps": real,
-        "change_percent": real,
     }
 
 
@@ -2978,6 +2988,7 @@ class DiffResult(Answer):
     beyond_noise: bool | None
     expected_of: str | None
     expected_change_us: float | None
+    sizes: tuple[SizeChange, ...] | None
     rows: tuple[DiffRow, ...]
     causes: tuple[SlowdownCause, ...]
     compared: tuple[str, ...]
@@ -2987,10 +2998,9 @@ class DiffResult(Answer):
     late_ranks: LateRanks | None
     collectives: tuple[JoinedCollective, ...]
     pairs: NodePairs | None
+    limit: SlowdownLimit | None
     missing: tuple[str, ...]
     warnings: tuple[str, ...]
-    limit: SlowdownLimit | None
-    sizes: tuple[SizeChange, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "before": DiffSide.from_document,
@@ -2999,6 +3009,7 @@ class DiffResult(Answer):
         "change_percent": real,
         "noise_us": real,
         "expected_change_us": real,
+        "sizes": each(SizeChange.from_document),
         "rows": each(DiffRow.from_document),
         "causes": each(SlowdownCause.from_document),
         "compared": each(same),
@@ -3008,10 +3019,9 @@ class DiffResult(Answer):
         "late_ranks": LateRanks.from_document,
         "collectives": each(JoinedCollective.from_document),
         "pairs": NodePairs.from_document,
+        "limit": SlowdownLimit.from_document,
         "missing": each(same),
         "warnings": each(same),
-        "limit": SlowdownLimit.from_document,
-        "sizes": each(SizeChange.from_document),
     }
 
 
@@ -3123,26 +3133,38 @@ class CommandsResult(Answer):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class SpanParameters(Record):
+    """Parameters whose gradients a span holds."""
+
+    first: str
+    last: str
+    count: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Span(Record):
-    """`spans` of a document."""
+    """What runs on a stream from one instant to another."""
 
     track: str
     name: str
     bucket: int | None
     start_us: float
     end_us: float
+    parameters: SpanParameters | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "start_us": real,
         "end_us": real,
+        "parameters": SpanParameters.from_document,
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RankTimeline(Record):
-    """`ranks` of a document."""
+    """The streams of a rank."""
 
     rank: int
+    gpu: str | None
     spans: tuple[Span, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
@@ -3157,7 +3179,7 @@ class Timeline(Answer):
     schema: str
     ranks: tuple[RankTimeline, ...]
     clock: str
-    provenance: Mapping[str, Any] | None
+    provenance: Mapping[str, Any]
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "ranks": each(RankTimeline.from_document),

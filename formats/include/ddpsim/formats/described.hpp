@@ -91,17 +91,16 @@ class DescribedObject {
   static ValueType object_of(const ObjectType& type);
 
   void add_member(std::string_view key, ValueType type, bool may_be_absent, Absent absent,
-                  std::string_view says, Write write, const Held& held);
+                  std::string_view says, Write write, const void* held, std::size_t size);
   void add_member(std::string_view key, Kind kind, bool may_be_absent, Absent absent,
-                  std::string_view says, Write write, const Held& held);
-  void add_members(const ObjectType& type, bool may_be_absent, Write write, const Held& held);
+                  std::string_view says, Write write, const void* held, std::size_t size);
+  void add_members(const ObjectType& type, bool may_be_absent, Write write, const void* held,
+                   std::size_t size);
 
   template <typename Needed>
-  static Held held(const Needed& needed) {
+  static constexpr std::size_t size_held() {
     static_assert(std::is_trivially_copyable_v<Needed> && sizeof(Needed) <= sizeof(Held));
-    Held bytes{};
-    std::memcpy(bytes.data(), &needed, sizeof needed);
-    return bytes;
+    return sizeof(Needed);
   }
 
   void require_new(std::string_view key) const;
@@ -301,18 +300,19 @@ class Described : public DescribedObject {
       Read read;
       const Described<Value>* described;
     };
+    const Needed needed{read, &described};
     add_members(
         described.type(), kMayBeAbsent,
         [](const void* held, JsonWriter& json, std::string_view, Absent, const void* of) {
-          const auto& needed = *static_cast<const Needed*>(held);
-          const auto& value = std::invoke(needed.read, *static_cast<const T*>(of));
+          const auto& has = *static_cast<const Needed*>(held);
+          const auto& value = std::invoke(has.read, *static_cast<const T*>(of));
           if constexpr (kMayBeAbsent) {
-            if (value) needed.described->write_members(json, *value);
+            if (value) has.described->write_members(json, *value);
           } else {
-            needed.described->write_members(json, value);
+            has.described->write_members(json, value);
           }
         },
-        held(Needed{read, &described}));
+        &needed, size_held<Needed>());
     return *this;
   }
 
@@ -343,22 +343,23 @@ class Described : public DescribedObject {
       Read read;
       WriteValue write;
     };
+    const Needed needed{read, write};
     add_member(
         key, std::move(type), kMayBeAbsent, when_absent, says,
         [](const void* held, JsonWriter& json, std::string_view under, Absent absent,
            const void* of) {
-          const auto& needed = *static_cast<const Needed*>(held);
-          const auto& value = std::invoke(needed.read, *static_cast<const T*>(of));
+          const auto& has = *static_cast<const Needed*>(held);
+          const auto& value = std::invoke(has.read, *static_cast<const T*>(of));
           if constexpr (kMayBeAbsent) {
             if (value)
-              needed.write(json.key(under), *value);
+              has.write(json.key(under), *value);
             else if (absent == Absent::null)
               json.key(under).null();
           } else {
-            needed.write(json.key(under), value);
+            has.write(json.key(under), value);
           }
         },
-        held(Needed{read, write}));
+        &needed, size_held<Needed>());
     return *this;
   }
 };
