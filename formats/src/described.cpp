@@ -13,6 +13,10 @@ ValueType DescribedObject::words_of(std::vector<std::string> words) {
   return {.kind = Kind::text, .words = std::move(words)};
 }
 
+ValueType DescribedObject::words_of(std::initializer_list<const char*> words) {
+  return words_of(std::vector<std::string>(words.begin(), words.end()));
+}
+
 ValueType DescribedObject::list_of(ValueType item) {
   return {.kind = Kind::list, .item = std::make_shared<const ValueType>(std::move(item))};
 }

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +88,7 @@ class DescribedObject {
   DescribedObject(std::string_view name, std::string_view says, Layout layout);
 
   static ValueType words_of(std::vector<std::string> words);
+  static ValueType words_of(std::initializer_list<const char*> words);
   static ValueType list_of(ValueType item);
   static ValueType object_of(const ObjectType& type);
 
@@ -120,6 +122,8 @@ class DescribedObject {
   std::vector<Writer> writers_;
 };
 
+/// Its functions are inlined where a member is described: each would be compiled for that member alone, and hundreds of them made
+/// the page of the WebAssembly build larger.
 template <typename T>
 class Described : public DescribedObject {
  public:
@@ -127,69 +131,76 @@ class Described : public DescribedObject {
       : DescribedObject(name, says, layout) {}
 
   template <typename Read>
-  Described& text(std::string_view key, Read read, std::string_view says,
-                  Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& text(std::string_view key, Read read, std::string_view says,
+                                         Absent absent = Absent::null) {
     return add(key, Kind::text, read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// The name_of() a value, which is one of these.
   template <typename Read, typename Words>
-  Described& word(std::string_view key, Read read, const Words& all, std::string_view says,
-                  Absent absent = Absent::null) {
-    std::vector<std::string> words;
-    for (const auto& one : all) words.emplace_back(name_of(one));
-    return add(key, words_of(std::move(words)), read, says, absent,
+  [[gnu::always_inline]] Described& word(std::string_view key, Read read, const Words& all,
+                                         std::string_view says, Absent absent = Absent::null) {
+    return add(key, words_of(names_of(all)), read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(name_of(value)); });
   }
   /// A text that is one of these.
   template <typename Read>
-  Described& one_of(std::string_view key, Read read, std::vector<std::string> all,
-                    std::string_view says, Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& one_of(std::string_view key, Read read,
+                                           std::initializer_list<const char*> all,
+                                           std::string_view says, Absent absent = Absent::null) {
+    return add(key, words_of(all), read, says, absent,
+               [](JsonWriter& json, const auto& value) { json.string(value); });
+  }
+  template <typename Read>
+  [[gnu::always_inline]] Described& one_of(std::string_view key, Read read,
+                                           std::vector<std::string> all, std::string_view says,
+                                           Absent absent = Absent::null) {
     return add(key, words_of(std::move(all)), read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// A text that is always the same.
   Described& constant(std::string_view key, const char* text, std::string_view says) {
     return add(
-        key, words_of({text}), [text](const T&) { return text; }, says, Absent::null,
-        [](JsonWriter& json, const char* value) { json.string(value); });
+        key, words_of(std::initializer_list<const char*>{text}), [text](const T&) { return text; },
+        says, Absent::null, [](JsonWriter& json, const char* value) { json.string(value); });
   }
   /// Of a whole number, or of bytes.
   template <typename Read>
-  Described& integer(std::string_view key, Read read, std::string_view says,
-                     Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& integer(std::string_view key, Read read, std::string_view says,
+                                            Absent absent = Absent::null) {
     return add(key, Kind::integer, read, says, absent,
                [](JsonWriter& json, const auto& value) { write_integer(json, value); });
   }
   template <typename Read>
-  Described& number(std::string_view key, Read read, std::string_view says,
-                    Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& number(std::string_view key, Read read, std::string_view says,
+                                           Absent absent = Absent::null) {
     return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, const auto& value) { write_number(json, value); });
   }
   /// Rounded to six decimals.
   template <typename Read>
-  Described& ratio(std::string_view key, Read read, std::string_view says,
-                   Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& ratio(std::string_view key, Read read, std::string_view says,
+                                          Absent absent = Absent::null) {
     return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, double value) { json.ratio(value); });
   }
   /// In microseconds, of a duration or an instant.
   template <typename Read>
-  Described& time(std::string_view key, Read read, std::string_view says,
-                  Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& time(std::string_view key, Read read, std::string_view says,
+                                         Absent absent = Absent::null) {
     return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, const auto& value) { json.time(value); });
   }
   template <typename Read>
-  Described& boolean(std::string_view key, Read read, std::string_view says,
-                     Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& boolean(std::string_view key, Read read, std::string_view says,
+                                            Absent absent = Absent::null) {
     return add(key, Kind::boolean, read, says, absent,
                [](JsonWriter& json, std::same_as<bool> auto value) { json.boolean(value); });
   }
   template <typename Read>
-  Described& texts(std::string_view key, Read read, std::string_view says,
-                   Absent absent = Absent::null, Layout layout = Layout::block) {
+  [[gnu::always_inline]] Described& texts(std::string_view key, Read read, std::string_view says,
+                                          Absent absent = Absent::null,
+                                          Layout layout = Layout::block) {
     return add(key, list_of({Kind::text}), read, says, absent,
                [layout](JsonWriter& json, const auto& values) {
                  json.begin_array(layout);
@@ -268,15 +279,17 @@ class Described : public DescribedObject {
   }
   /// What describes it must outlive this.
   template <typename Read, typename Value>
-  Described& object(std::string_view key, Read read, const Described<Value>& described,
-                    std::string_view says, Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& object(std::string_view key, Read read,
+                                           const Described<Value>& described, std::string_view says,
+                                           Absent absent = Absent::null) {
     return add(key, object_of(described.type()), read, says, absent,
                [&described](JsonWriter& json, const auto& value) { described.write(json, value); });
   }
   /// Of objects. What describes one must outlive this.
   template <typename Read, typename Value>
-  Described& list(std::string_view key, Read read, const Described<Value>& described,
-                  std::string_view says, Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& list(std::string_view key, Read read,
+                                         const Described<Value>& described, std::string_view says,
+                                         Absent absent = Absent::null) {
     return add(key, list_of(object_of(described.type())), read, says, absent,
                [&described](JsonWriter& json, const auto& values) {
                  json.begin_array();
@@ -285,16 +298,16 @@ class Described : public DescribedObject {
                });
   }
   template <typename Read, typename Value>
-  Described& object(std::string_view, Read, Described<Value>&&, std::string_view,
-                    Absent = Absent::null) = delete;
+  [[gnu::always_inline]] Described& object(std::string_view, Read, Described<Value>&&,
+                                           std::string_view, Absent = Absent::null) = delete;
   template <typename Read, typename Value>
-  Described& list(std::string_view, Read, Described<Value>&&, std::string_view,
-                  Absent = Absent::null) = delete;
+  [[gnu::always_inline]] Described& list(std::string_view, Read, Described<Value>&&,
+                                         std::string_view, Absent = Absent::null) = delete;
   template <typename Read, typename Value>
-  Described& members_of(Read, Described<Value>&&) = delete;
+  [[gnu::always_inline]] Described& members_of(Read, Described<Value>&&) = delete;
   /// All members of another object stand here as members of this one; where it is absent, none does.
   template <typename Read, typename Value>
-  Described& members_of(Read read, const Described<Value>& described) {
+  [[gnu::always_inline]] Described& members_of(Read read, const Described<Value>& described) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
     struct Needed {
       Read read;
@@ -320,6 +333,13 @@ class Described : public DescribedObject {
   void write_members(JsonWriter& json, const T& of) const { write_all(json, &of); }
 
  private:
+  template <typename Words>
+  static std::vector<std::string> names_of(const Words& all) {
+    std::vector<std::string> names;
+    for (const auto& one : all) names.emplace_back(name_of(one));
+    return names;
+  }
+
   template <typename Read>
   using Result = std::remove_cvref_t<std::invoke_result_t<Read, const T&>>;
 
@@ -336,8 +356,9 @@ class Described : public DescribedObject {
 
   /// `type`: a ValueType, or the Kind of one that has nothing else.
   template <typename Type, typename Read, typename WriteValue>
-  Described& add(std::string_view key, Type type, Read read, std::string_view says,
-                 Absent when_absent, WriteValue write) {
+  [[gnu::always_inline]] Described& add(std::string_view key, Type type, Read read,
+                                        std::string_view says, Absent when_absent,
+                                        WriteValue write) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
     struct Needed {
       Read read;
