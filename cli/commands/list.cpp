@@ -10,6 +10,8 @@
 #include "command_list.hpp"
 #include "commands.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/reports/schemas.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
@@ -153,9 +155,16 @@ int list_all(bool json) {
   return kOk;
 }
 
+std::string schema_named(const std::string& name) {
+  const std::vector<std::string> known = schema_names();
+  if (std::ranges::find(known, name) == known.end())
+    throw UsageError("--schema: " + not_one_of(name, known));
+  return schema_of(name);
+}
+
 int run(const CLI::App& program, const ListArguments& arguments) {
   if (!arguments.schema.empty())
-    print(schema_of(arguments.schema));
+    print(schema_named(arguments.schema));
   else if (arguments.commands)
     print(arguments.json ? commands_json(program) : commands_text(program));
   else
@@ -173,8 +182,7 @@ void add_list(CLI::App& app, std::function<int()>& action) {
                     "instead, every command with its arguments and options");
   command
       ->add_option("--schema", arguments->schema,
-                   "instead, the JSON Schema of a document that --json prints")
-      ->check(CLI::IsMember(schema_names()))
+                   "instead, the JSON Schema of a document that --json prints: ddpsim.result/1")
       ->type_name("NAME");
   add_json_option(*command, arguments->json);
   add_example(*command, "ddpsim list");
