@@ -1,4 +1,6 @@
 // Models of an encoder and a decoder by their config.json: T5 and mT5; BART, mBART, Pegasus, Marian and Whisper.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "bart.hpp"

@@ -1,4 +1,6 @@
 // Decoders that also read images, by their config.json: a tower (vision_config), a projector and a text model (text_config).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
