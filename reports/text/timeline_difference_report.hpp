@@ -3,7 +3,6 @@
 
 #include <string>
 
-
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/reports/timeline_difference.hpp"
 
