@@ -12,7 +12,7 @@ namespace {
 /// "8[7000]" or "8".
 std::optional<int> rank_of(std::string_view word) {
   const auto rank = leading_number<int>(word);
-  if (!rank || *rank < 0 || *rank >= kMostRanks) return std::nullopt;
+  if (!rank || *rank < 0 || *rank >= kMostNamedRanks) return std::nullopt;
   return rank;
 }
 

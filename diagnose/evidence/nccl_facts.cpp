@@ -220,8 +220,8 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
   const Words words = words_of(line);
   if (threads_.size() >= kMostThreads && !threads_.contains(key)) return;
   Thread& thread = threads_[key];
-  std::optional<int> ranks = count_behind(words, "nRanks", kMostRanks);
-  if (!ranks) ranks = count_behind(words, "nranks", kMostRanks);
+  std::optional<int> ranks = count_behind(words, "nRanks", kMostNamedRanks);
+  if (!ranks) ranks = count_behind(words, "nranks", kMostNamedRanks);
   // Since 2.18 a communicator begins with "Init START". Before, its channels come first and its ranks behind them.
   if (line.find("Init START") != std::string_view::npos) thread = {};
   if (ranks) {
@@ -229,7 +229,7 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
     if (another && thread.taken) thread = {};
     thread.ranks = *ranks;
   }
-  if (const auto nodes = count_behind(words, "nNodes", kMostRanks)) thread.nodes = nodes;
+  if (const auto nodes = count_behind(words, "nNodes", kMostNamedRanks)) thread.nodes = nodes;
   if (const auto local = count_behind(words, "localRanks", 4096)) thread.local_ranks = local;
   if (const auto channels = count_before(words, "coll")) {
     thread.channels = channels;

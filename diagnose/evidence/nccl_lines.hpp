@@ -15,7 +15,7 @@ constexpr std::size_t kMostEnds = 50'000;  // of sends, and of receives
 constexpr std::size_t kMostHosts = 10'000;
 constexpr std::size_t kMostThreads = 30'000;
 constexpr std::size_t kMostNics = 32;  // of one host, and of one rank
-constexpr int kMostRanks = 10'000'000;
+constexpr int kMostNamedRanks = 10'000'000;
 
 /// What stands in front of "NCCL INFO" or "NCCL WARN": "[1,0]<stdout>:node3:812:820 [0]", "gpu32 [0]".
 struct NcclLineHead {
