@@ -31,7 +31,7 @@ def printed(program, one_in=1):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         for words, text in zip(lines.values(), threads.map(lambda words: output(program, words), lines.values())):
             document = parsed(text)
-            if document is not None:
+            if document is not None and "schema" in document:  # not a schema itself
                 yield words, document
 
 
