@@ -268,14 +268,14 @@ std::optional<Model> recognised_model(const Workload& workload) {
 }
 
 std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size) {
-  constexpr std::int64_t kFewestPixels = 32;
-  constexpr std::int64_t kMostPixels = 4096;  // keeps counts of elements within 63 bits
+  constexpr std::int64_t kFewestPixelsASide = 32;
+  constexpr std::int64_t kMostPixelsASide = 4096;  // keeps counts of elements within 63 bits
   const std::optional<Model> usual = recognised_model(workload);
   if (!usual) return std::nullopt;
   const ModelDescription description = describe_model(usual->name).value();
   const bool possible = description.sample == SampleKind::sequence
                             ? sample_size >= 1 && sample_size <= description.most_tokens
-                            : sample_size >= kFewestPixels && sample_size <= kMostPixels;
+                            : sample_size >= kFewestPixelsASide && sample_size <= kMostPixelsASide;
   if (!possible) return std::nullopt;
   Model model = trained_as(build_model(description, sample_size, std::nullopt), workload);
   const bool shrinks_to_nothing = std::ranges::any_of(model.layers, [](const Layer& layer) {
