@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -30,7 +31,7 @@ namespace {
 struct ListArguments {
   bool commands = false;
   bool json = false;
-  std::string schema;  ///< empty: none is asked for
+  std::optional<std::string> schema;
 };
 
 struct Row {
@@ -163,8 +164,8 @@ std::string schema_named(const std::string& name) {
 }
 
 int run(const CLI::App& program, const ListArguments& arguments) {
-  if (!arguments.schema.empty())
-    print(schema_named(arguments.schema));
+  if (arguments.schema)
+    print(schema_named(*arguments.schema));
   else if (arguments.commands)
     print(arguments.json ? commands_json(program) : commands_text(program));
   else
@@ -183,7 +184,8 @@ void add_list(CLI::App& app, std::function<int()>& action) {
   command
       ->add_option("--schema", arguments->schema,
                    "instead, the JSON Schema of a document that --json prints: ddpsim.result/1")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->excludes("--commands");
   add_json_option(*command, arguments->json);
   add_example(*command, "ddpsim list");
   command->callback(

@@ -59,6 +59,12 @@ void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Wr
   std::memcpy(writers_.back().held.data(), held, size);
 }
 
+std::string DescribedObject::object_text(const void* of) const {
+  JsonWriter json;
+  write_object(json, of);
+  return std::move(json).finish();
+}
+
 void DescribedObject::write_object(JsonWriter& json, const void* of) const {
   json.begin_object(layout_);
   write_all(json, of);

@@ -43,9 +43,7 @@ const ObjectType& advice_document() {
 }
 
 std::string advice_json(const AdviceReport& report) {
-  JsonWriter json;
-  described_advice().write(json, report);
-  return std::move(json).finish();
+  return described_advice().text_of(report);
 }
 
 }  // namespace ddpsim

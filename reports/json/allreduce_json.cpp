@@ -154,9 +154,7 @@ const ObjectType& allreduce_document() {
 }
 
 std::string allreduce_json(const AllReduceReport& report) {
-  JsonWriter json;
-  described_allreduce().write(json, report);
-  return std::move(json).finish();
+  return described_allreduce().text_of(report);
 }
 
 std::string measured_all_reduces_json(const MeasuredAllReduces& measured) {

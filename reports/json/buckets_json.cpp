@@ -105,9 +105,7 @@ const ObjectType& buckets_document() {
 std::string buckets_json(const std::vector<Bucket>& buckets,
                          const std::vector<std::string>& warnings, TorchInForce torch,
                          const std::optional<LoggedBuckets>& logged) {
-  JsonWriter json;
-  described_buckets().write(json, {buckets, warnings, torch, logged});
-  return std::move(json).finish();
+  return described_buckets().text_of({buckets, warnings, torch, logged});
 }
 
 }  // namespace ddpsim

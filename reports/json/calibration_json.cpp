@@ -341,9 +341,7 @@ const Described<ShownCalibration>& described_calibration() {
 }
 
 std::string shown_as_json(const ShownCalibration& calibration) {
-  JsonWriter json;
-  described_calibration().write(json, calibration);
-  return std::move(json).finish();
+  return described_calibration().text_of(calibration);
 }
 
 }  // namespace

@@ -508,9 +508,7 @@ const ObjectType& difference_document() {
 }
 
 std::string difference_json(const DifferenceReport& report) {
-  JsonWriter json;
-  described_diff().write(json, report);
-  return std::move(json).finish();
+  return described_diff().text_of(report);
 }
 
 std::string difference_csv(const DifferenceReport& report) {

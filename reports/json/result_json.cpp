@@ -162,9 +162,7 @@ const ObjectType& result_document() {
 }
 
 std::string result_json(const SimulateReport& report) {
-  JsonWriter json;
-  described_result().write(json, report);
-  return std::move(json).finish();
+  return described_result().text_of(report);
 }
 
 }  // namespace ddpsim

@@ -83,9 +83,7 @@ const ObjectType& timeline_document() {
 }
 
 std::string timeline_json(const Timeline& timeline) {
-  JsonWriter json;
-  described_timeline().write(json, timeline);
-  return std::move(json).finish();
+  return described_timeline().text_of(timeline);
 }
 
 }  // namespace ddpsim

@@ -406,9 +406,7 @@ const ObjectType& topo_document() {
 }
 
 std::string topo_json(const TopoReport& report) {
-  JsonWriter json;
-  described_topo().write(json, report);
-  return std::move(json).finish();
+  return described_topo().text_of(report);
 }
 
 }  // namespace ddpsim

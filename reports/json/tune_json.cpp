@@ -286,9 +286,7 @@ const ObjectType& tune_document() {
 }
 
 std::string tune_json(const TuneReport& report) {
-  JsonWriter json;
-  described_tune().write(json, report);
-  return std::move(json).finish();
+  return described_tune().text_of(report);
 }
 
 }  // namespace ddpsim

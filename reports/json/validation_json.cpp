@@ -149,9 +149,7 @@ const ObjectType& validation_document() {
 
 std::string validation_json(const Validation& validation, const Figures& predicted,
                             const Figures& measured, const std::optional<ErrorLimit>& limit) {
-  JsonWriter json;
-  described_validation().write(json, {validation, predicted, measured, limit});
-  return std::move(json).finish();
+  return described_validation().text_of({validation, predicted, measured, limit});
 }
 
 std::string validation_csv(const Validation& validation) {

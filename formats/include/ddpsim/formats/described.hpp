@@ -107,6 +107,7 @@ class DescribedObject {
 
   void require_new(std::string_view key) const;
 
+  std::string object_text(const void* of) const;
   void write_object(JsonWriter& json, const void* of) const;
   void write_all(JsonWriter& json, const void* of) const;
 
@@ -202,54 +203,36 @@ class Described : public DescribedObject {
                                           Absent absent = Absent::null,
                                           Layout layout = Layout::block) {
     return add(key, list_of({Kind::text}), read, says, absent,
-               [layout](JsonWriter& json, const auto& values) {
-                 json.begin_array(layout);
-                 for (const auto& value : values) json.string(value);
-                 json.end_array();
-               });
+               each_of(layout, [](JsonWriter& json, const auto& value) { json.string(value); }));
   }
   template <typename Read>
   Described& integers(std::string_view key, Read read, std::string_view says,
                       Absent absent = Absent::null, Layout layout = Layout::line) {
-    return add(key, list_of({Kind::integer}), read, says, absent,
-               [layout](JsonWriter& json, const auto& values) {
-                 json.begin_array(layout);
-                 for (const auto& value : values) write_integer(json, value);
-                 json.end_array();
-               });
+    return add(
+        key, list_of({Kind::integer}), read, says, absent,
+        each_of(layout, [](JsonWriter& json, const auto& value) { write_integer(json, value); }));
   }
   /// With all their digits, on one line.
   template <typename Read>
   Described& numbers(std::string_view key, Read read, std::string_view says,
                      Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
-               [](JsonWriter& json, const auto& values) {
-                 json.begin_array(Layout::line);
-                 for (const double value : values) json.number(value);
-                 json.end_array();
-               });
+               each_of(Layout::line, [](JsonWriter& json, double value) { json.number(value); }));
   }
   /// Rounded to six decimals, on one line.
   template <typename Read>
   Described& ratios(std::string_view key, Read read, std::string_view says,
                     Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
-               [](JsonWriter& json, const auto& values) {
-                 json.begin_array(Layout::line);
-                 for (const double value : values) json.ratio(value);
-                 json.end_array();
-               });
+               each_of(Layout::line, [](JsonWriter& json, double value) { json.ratio(value); }));
   }
   /// Lists of lists of texts.
   template <typename Read>
   Described& text_rows(std::string_view key, Read read, std::string_view says,
                        Absent absent = Absent::null) {
-    return add(key, list_of(list_of({Kind::text})), read, says, absent,
-               [](JsonWriter& json, const auto& rows) {
-                 json.begin_array();
-                 for (const auto& row : rows) json.strings(row);
-                 json.end_array();
-               });
+    return add(
+        key, list_of(list_of({Kind::text})), read, says, absent,
+        each_of(Layout::block, [](JsonWriter& json, const auto& row) { json.strings(row); }));
   }
   /// Lists of lists of whole numbers, each inner list on one line; a number that is absent is null.
   template <typename Read>
@@ -329,10 +312,22 @@ class Described : public DescribedObject {
     return *this;
   }
 
+  /// As a document by itself.
+  std::string text_of(const T& of) const { return object_text(&of); }
   void write(JsonWriter& json, const T& of) const { write_object(json, &of); }
   void write_members(JsonWriter& json, const T& of) const { write_all(json, &of); }
 
  private:
+  /// Writes a list, each value as `write` does.
+  template <typename WriteValue>
+  static auto each_of(Layout layout, WriteValue write) {
+    return [layout, write](JsonWriter& json, const auto& values) {
+      json.begin_array(layout);
+      for (const auto& value : values) write(json, value);
+      json.end_array();
+    };
+  }
+
   template <typename Words>
   static std::vector<std::string> names_of(const Words& all) {
     std::vector<std::string> names;
