@@ -137,6 +137,8 @@ class Names(unittest.TestCase):
         told = ddpsim("list", "--schema", "ddpsim.reslut/1")
         self.assertEqual(2, told.code)
         self.assertIn("ddpsim.result/1", told.err)
+        for words in (["--schema", ""], ["--schema", "ddpsim.topo/1", "--commands"]):
+            self.assertEqual(2, ddpsim("list", *words).code, words)
 
 
 if __name__ == "__main__":
