@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
@@ -206,16 +207,32 @@ Object Cursor::object(std::initializer_list<std::string_view> known) const {
   return object(std::span(known.begin(), known.size()));
 }
 
-Object Cursor::object(std::span<const std::string_view> known) const {
+template <typename IsKnown, typename Known>
+Object Cursor::object_with(IsKnown is_known, Known known) const {
   Object result = free_object();
   for (std::uint32_t at = place_ + 1; at < value().behind; at = tree_->values[at].behind) {
     const std::string& key = tree_->name_of(tree_->values[at]);
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::vector<std::string> words(known.begin(), known.end());
+    if (is_known(key)) continue;
     Cursor(tree_, at).fail("unknown key " + in_quotes(key),
-                           did_you_mean_or_known(key, words, "Known keys here"));
+                           did_you_mean_or_known(key, known(), "Known keys here"));
   }
   return result;
+}
+
+Object Cursor::object(std::span<const std::string_view> known) const {
+  return object_with(
+      [&](std::string_view key) { return std::ranges::find(known, key) != known.end(); },
+      [&] { return std::vector<std::string>(known.begin(), known.end()); });
+}
+
+Object Cursor::object(const ObjectType& described) const {
+  return object_with([&](std::string_view key) { return described.find(key) != nullptr; },
+                     [&] {
+                       std::vector<std::string> keys;
+                       for (const MemberType& member : described.members)
+                         keys.push_back(member.key);
+                       return keys;
+                     });
 }
 
 Object Cursor::free_object() const {

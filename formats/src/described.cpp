@@ -1,43 +1,19 @@
 #include "ddpsim/formats/described.hpp"
 
-#include <algorithm>
-
 #include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
 
 DescribedObject::DescribedObject(std::string_view name, std::string_view says, Layout layout)
-    : type_{std::string(name), std::string(says), {}}, layout_(layout) {}
-
-ValueType DescribedObject::words_of(std::vector<std::string> words) {
-  return {.kind = Kind::text, .words = std::move(words)};
-}
-
-ValueType DescribedObject::words_of(std::initializer_list<const char*> words) {
-  return words_of(std::vector<std::string>(words.begin(), words.end()));
-}
-
-ValueType DescribedObject::list_of(ValueType item) {
-  return {.kind = Kind::list, .item = std::make_shared<const ValueType>(std::move(item))};
-}
-
-ValueType DescribedObject::object_of(const ObjectType& type) {
-  return {.kind = Kind::object, .object = &type};
-}
-
-void DescribedObject::require_new(std::string_view key) const {
-  DDPSIM_ASSERT(std::ranges::find(type_.members, key, &MemberType::key) == type_.members.end(),
-                "two members have one key");
-}
+    : type_(name, says), layout_(layout) {}
 
 void DescribedObject::add_member(std::string_view key, ValueType type, bool may_be_absent,
                                  Absent absent, std::string_view says, Write write,
                                  const void* held, std::size_t size) {
   DDPSIM_ASSERT(may_be_absent || absent == Absent::null, "left out, though it is always there");
-  require_new(key);
   type.nullable = may_be_absent && absent == Absent::null;
   const bool required = !may_be_absent || absent == Absent::null;
-  type_.members.push_back({std::string(key), std::move(type), required, std::string(says)});
+  type_.add({std::string(key), std::move(type), required, std::string(says)});
   writers_.push_back({std::string(key), absent, write, {}});
   std::memcpy(writers_.back().held.data(), held, size);
 }
@@ -51,9 +27,8 @@ void DescribedObject::add_member(std::string_view key, Kind kind, bool may_be_ab
 void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Write write,
                                   const void* held, std::size_t size) {
   for (MemberType member : type.members) {
-    require_new(member.key);
     member.required = member.required && !may_be_absent;
-    type_.members.push_back(std::move(member));
+    type_.add(std::move(member));
   }
   writers_.push_back({"", Absent::left_out, write, {}});
   std::memcpy(writers_.back().held.data(), held, size);

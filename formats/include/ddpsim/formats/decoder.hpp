@@ -30,6 +30,7 @@ namespace ddpsim {
 class Object;
 struct JsonTree;
 struct JsonValue;
+struct ObjectType;
 
 class Cursor {
  public:
@@ -55,6 +56,7 @@ class Cursor {
   /// Keys outside `known` are an error with a suggestion.
   Object object(std::span<const std::string_view> known) const;
   Object object(std::initializer_list<std::string_view> known) const;
+  Object object(const ObjectType& described) const;
   /// Keys of any name (provenance).
   Object free_object() const;
   [[noreturn]] void fail(std::string message, std::string hint = "") const;
@@ -63,6 +65,9 @@ class Cursor {
   friend class Document;
   friend class Object;
   Cursor(const JsonTree* tree, std::uint32_t place) : tree_(tree), place_(place) {}
+  /// Keys that are not known are an error; `known` names those that are.
+  template <typename IsKnown, typename Known>
+  Object object_with(IsKnown is_known, Known known) const;
   const JsonValue& value() const;
   std::string_view text() const;
   double real() const;  ///< of a number

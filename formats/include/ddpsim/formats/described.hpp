@@ -19,7 +19,6 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,34 +27,10 @@
 #include <vector>
 
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
-
-struct ObjectType;
-
-/// Of a value of a document.
-struct ValueType {
-  enum class Kind { text, integer, number, boolean, object, list, texts_by_key };
-  Kind kind = Kind::text;
-  bool nullable = false;
-  std::vector<std::string> words = {};         ///< of a text that is one of these; empty: any
-  const ObjectType* object = nullptr;          ///< of an object
-  std::shared_ptr<const ValueType> item = {};  ///< of a list
-};
-
-struct MemberType {
-  std::string key;  ///< ends with its unit: "wait_us", "host_bytes"
-  ValueType type;
-  bool required = true;
-  std::string says;  ///< what it means
-};
-
-struct ObjectType {
-  std::string name;  ///< "RankWaits", of its type in other languages
-  std::string says;  ///< what it is
-  std::vector<MemberType> members;
-};
 
 template <typename Value>
 inline constexpr bool may_be_absent = std::is_pointer_v<Value> && !std::same_as<Value, const char*>;
@@ -87,11 +62,6 @@ class DescribedObject {
 
   DescribedObject(std::string_view name, std::string_view says, Layout layout);
 
-  static ValueType words_of(std::vector<std::string> words);
-  static ValueType words_of(std::initializer_list<const char*> words);
-  static ValueType list_of(ValueType item);
-  static ValueType object_of(const ObjectType& type);
-
   void add_member(std::string_view key, ValueType type, bool may_be_absent, Absent absent,
                   std::string_view says, Write write, const void* held, std::size_t size);
   void add_member(std::string_view key, Kind kind, bool may_be_absent, Absent absent,
@@ -104,8 +74,6 @@ class DescribedObject {
     static_assert(std::is_trivially_copyable_v<Needed> && sizeof(Needed) <= sizeof(Held));
     return sizeof(Needed);
   }
-
-  void require_new(std::string_view key) const;
 
   std::string object_text(const void* of) const;
   void write_object(JsonWriter& json, const void* of) const;
@@ -141,7 +109,7 @@ class Described : public DescribedObject {
   template <typename Read, typename Words>
   [[gnu::always_inline]] Described& word(std::string_view key, Read read, const Words& all,
                                          std::string_view says, Absent absent = Absent::null) {
-    return add(key, words_of(names_of(all)), read, says, absent,
+    return add(key, word_of(names_of(all)), read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(name_of(value)); });
   }
   /// A text that is one of these.
@@ -149,20 +117,20 @@ class Described : public DescribedObject {
   [[gnu::always_inline]] Described& one_of(std::string_view key, Read read,
                                            std::initializer_list<const char*> all,
                                            std::string_view says, Absent absent = Absent::null) {
-    return add(key, words_of(all), read, says, absent,
+    return add(key, word_of(all), read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   template <typename Read>
   [[gnu::always_inline]] Described& one_of(std::string_view key, Read read,
                                            std::vector<std::string> all, std::string_view says,
                                            Absent absent = Absent::null) {
-    return add(key, words_of(std::move(all)), read, says, absent,
+    return add(key, word_of(std::move(all)), read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// A text that is always the same.
   Described& constant(std::string_view key, const char* text, std::string_view says) {
     return add(
-        key, words_of(std::initializer_list<const char*>{text}), [text](const T&) { return text; },
+        key, word_of(std::initializer_list<const char*>{text}), [text](const T&) { return text; },
         says, Absent::null, [](JsonWriter& json, const char* value) { json.string(value); });
   }
   /// Of a whole number, or of bytes.
