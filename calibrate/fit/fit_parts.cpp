@@ -23,7 +23,7 @@ constexpr std::size_t kFewestSizes = 4;  ///< of one log: a latency, a rate and 
 constexpr std::size_t kMostPoints = 2'000;  ///< the fit takes their cube
 constexpr double kContradiction = 2;        ///< median ratio of two logs of one shape
 
-[[noreturn]] void fail(const std::string& file, std::string message, std::string hint) {
+[[noreturn]] void fail(const std::string& file, std::string message, Hint hint) {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 

@@ -36,7 +36,7 @@ std::vector<GlooTrace> gloo_traces_in(const fs::path& path) {
   return traces;
 }
 
-[[noreturn]] void fail_traces(const fs::path& path, std::string message, std::string hint) {
+[[noreturn]] void fail_traces(const fs::path& path, std::string message, Hint hint) {
   throw InputError({path.filename().string(), "", std::move(message), std::move(hint)});
 }
 

@@ -33,7 +33,7 @@ class Assembly {
   std::vector<MeasuredLog> run();
 
  private:
-  [[noreturn]] void fail(const std::string& place, std::string message, std::string hint) const {
+  [[noreturn]] void fail(const std::string& place, std::string message, Hint hint) const {
     throw InputError({raw_.file, place, std::move(message), std::move(hint)});
   }
   bool is_all_reduce(const RawRun& run);

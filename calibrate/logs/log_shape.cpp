@@ -48,7 +48,7 @@ class ShapeFinder {
   void find();
 
  private:
-  [[noreturn]] void fail(const std::string& place, std::string message, std::string hint) const {
+  [[noreturn]] void fail(const std::string& place, std::string message, Hint hint) const {
     throw InputError({raw_.file, place, std::move(message), std::move(hint)});
   }
   void require_fitting(int ranks, const std::string& who) const;

@@ -110,7 +110,7 @@ class Reader {
   RawLog read(std::string_view text);
 
  private:
-  [[noreturn]] void fail(std::string message, std::string hint) const {
+  [[noreturn]] void fail(std::string message, Hint hint) const {
     throw InputError(
         {log_.file, fmt::format("line {}", line_), std::move(message), std::move(hint)});
   }

@@ -19,8 +19,7 @@ namespace {
 
 constexpr double kSpanHalfUnit = 0.5e-6;  // written to a picosecond
 
-[[noreturn]] void fail(const std::string& file, const char* where, std::string message,
-                       std::string hint) {
+[[noreturn]] void fail(const std::string& file, const char* where, std::string message, Hint hint) {
   throw InputError({file, where, std::move(message), std::move(hint)});
 }
 

@@ -18,7 +18,7 @@ constexpr double kCoarsest = 0.02;
 struct Refusal {
   const std::string& file;
   const std::string& place;
-  [[noreturn]] void operator()(std::string message, std::string hint) const {
+  [[noreturn]] void operator()(std::string message, Hint hint) const {
     throw InputError({file, place, std::move(message), std::move(hint)});
   }
 };

@@ -138,7 +138,7 @@ class CapTable {
  private:
   using Cells = std::vector<std::string_view>;
 
-  [[noreturn]] void fail(std::string message, std::string hint) const {
+  [[noreturn]] void fail(std::string message, Hint hint) const {
     throw InputError({file_, place(), std::move(message), std::move(hint)});
   }
   std::string place() const { return fmt::format("line {}", number_); }

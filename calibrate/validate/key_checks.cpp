@@ -106,11 +106,11 @@ void KeyChecks::fail_cut_off() const {
        "End the last line with a newline if it is whole");
 }
 
-void KeyChecks::fail(const std::string& place, std::string message, std::string hint) const {
+void KeyChecks::fail(const std::string& place, std::string message, Hint hint) const {
   throw InputError({choice_.file, place, std::move(message), std::move(hint)});
 }
 
-void KeyChecks::fail(std::uint32_t line, std::string message, std::string hint) const {
+void KeyChecks::fail(std::uint32_t line, std::string message, Hint hint) const {
   fail(line == 0 ? std::string() : fmt::format("line {}", line), std::move(message),
        std::move(hint));
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/formats/hint.hpp"
 #include "step_choice.hpp"
 
 namespace ddpsim {
@@ -25,8 +26,8 @@ class KeyChecks {
   [[noreturn]] void fail_cut_off() const;
 
   // What messages about keys have in common.
-  [[noreturn]] void fail(const std::string& place, std::string message, std::string hint) const;
-  [[noreturn]] void fail(std::uint32_t line, std::string message, std::string hint) const;
+  [[noreturn]] void fail(const std::string& place, std::string message, Hint hint) const;
+  [[noreturn]] void fail(std::uint32_t line, std::string message, Hint hint) const;
   /// As it is typed: FILE:KEY, in quotes where a shell needs them.
   std::string typed(const StepKey& key, std::string_view unit = "") const;
   std::string typed(std::string_view name, std::string_view unit) const;

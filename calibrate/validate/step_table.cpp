@@ -74,7 +74,7 @@ class TableReader {
     bool asked;
   };
 
-  [[noreturn]] void fail(std::string message, std::string hint) const {
+  [[noreturn]] void fail(std::string message, Hint hint) const {
     throw InputError({file_, fmt::format("line {}", number_), std::move(message), std::move(hint)});
   }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kLargestStepTimes = 256LL << 20;
 
-[[noreturn]] void fail_reading(const std::string& file, std::string message, std::string hint) {
+[[noreturn]] void fail_reading(const std::string& file, std::string message, Hint hint) {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 

@@ -40,7 +40,7 @@ Set parse_list(std::string_view text, const std::string& option,
     if (!named) {
       std::vector<std::string> names;
       for (const Enum value : every) names.emplace_back(name_of(value));
-      throw UsageError(option + ": " + not_one_of(word, names));
+      throw UsageError(option, not_one_of(word, names));
     }
     if (except) {
       set.remove(*named);
@@ -48,7 +48,7 @@ Set parse_list(std::string_view text, const std::string& option,
       set.add(*named);
     }
   }
-  if (set.empty()) throw UsageError(option + ": nothing is left to choose from");
+  if (set.empty()) throw UsageError(option, "nothing is left to choose from");
   return set;
 }
 
@@ -56,11 +56,11 @@ Bytes parse_buffer(const std::string& text) {
   constexpr Bytes kLeast{8 * 1024};
   constexpr Bytes kMost{1024 * 1'048'576};
   const Parsed<Bytes> parsed = parse_bytes(text);
-  if (!parsed.value) throw UsageError("--buffer-size: " + parsed.problem);
+  if (!parsed.value) throw UsageError("--buffer-size", parsed.problem);
   if (*parsed.value < kLeast || *parsed.value > kMost)
     throw UsageError(
-        fmt::format("--buffer-size: \"{}\" is out of range; expected 8KiB to 1GiB (NCCL "
-                    "takes 4MiB by default)",
+        "--buffer-size",
+        fmt::format("\"{}\" is out of range; expected 8KiB to 1GiB (NCCL takes 4MiB by default)",
                     text));
   return *parsed.value;
 }
@@ -120,9 +120,10 @@ ClusterRequest cluster_request(const ClusterArguments& arguments) {
 std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const std::optional<NcclVersion> nccl = parse_nccl_version(*text);
-  if (!nccl) throw UsageError(fmt::format("--nccl: \"{}\" is not a version such as 2.27.3", *text));
+  if (!nccl)
+    throw UsageError("--nccl", fmt::format("\"{}\" is not a version such as 2.27.3", *text));
   if (const std::string problem = never_released_nccl(*text); !problem.empty())
-    throw UsageError(fmt::format("--nccl: {}", problem));
+    throw UsageError("--nccl", problem);
   return nccl;
 }
 

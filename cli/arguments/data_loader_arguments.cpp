@@ -77,9 +77,7 @@ void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_
 
 DataLoader parse_data_loader(const std::string& text) {
   const LoaderKeys given = take_loader(text);
-  const auto fail = [](const std::string& message) {
-    throw UsageError(fmt::format("{}: {}", kOption, message));
-  };
+  const auto fail = [](const std::string& message) { throw UsageError(kOption, message); };
   const DataLoader& loader = given.loader;
   if (loader.batch && loader.sample)
     fail("batch is a worker's time for all samples of a batch, sample for one; leave one out");

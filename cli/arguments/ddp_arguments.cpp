@@ -18,8 +18,9 @@ namespace {
 double mib_number(std::string_view text, const std::string& option) {
   const auto value = parse_number<double>(text);
   if (!value || !std::isfinite(*value) || *value < 0)
-    throw UsageError(fmt::format(
-        "{}: \"{}\" is not a number of MiB (0 or more, as PyTorch's bucket_cap_mb)", option, text));
+    throw UsageError(
+        option,
+        fmt::format("\"{}\" is not a number of MiB (0 or more, as PyTorch's bucket_cap_mb)", text));
   return *value;
 }
 
@@ -34,7 +35,7 @@ PowerSgd power_sgd(const DdpArguments& arguments) {
         "--matrix-approximation-rank and --min-compression-rate are powerSGD_hook's: add "
         "--comm-hook powersgd");
   if (arguments.min_compression_rate && !std::isfinite(*arguments.min_compression_rate))
-    throw UsageError("--min-compression-rate: a finite number is needed, 2 by default");
+    throw UsageError("--min-compression-rate", "a finite number is needed, 2 by default");
   const PowerSgd standard;
   return {.matrix_approximation_rank =
               arguments.matrix_approximation_rank.value_or(standard.matrix_approximation_rank),
@@ -145,9 +146,10 @@ std::vector<double> mib_list(const std::string& text, const std::string& option)
 std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const std::optional<TorchVersion> torch = parse_torch_version(*text);
-  if (!torch) throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", *text));
+  if (!torch)
+    throw UsageError("--torch", fmt::format("\"{}\" is not a version such as 2.8", *text));
   if (const std::string problem = never_released_torch(*text); !problem.empty())
-    throw UsageError(fmt::format("--torch: {}", problem));
+    throw UsageError("--torch", problem);
   return torch;
 }
 

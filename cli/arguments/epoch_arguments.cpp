@@ -61,9 +61,8 @@ UnevenRequest parse_uneven(const std::string& text) {
        flag_key("throw_on_early_termination", parsed.throw_on_early_termination)});
   if (std::ranges::find(given, "inputs") == given.end())
     throw UsageError(
-        fmt::format("{}: inputs is missing: how many batches ranks have, as in inputs=10+9+10+8 or "
-                    "inputs=90..100",
-                    kUneven));
+        kUneven,
+        "inputs is missing: how many batches ranks have, as in inputs=10+9+10+8 or inputs=90..100");
   return parsed;
 }
 
@@ -93,7 +92,7 @@ void add_epoch_options(CLI::App& command, EpochArguments& arguments) {
 void set_epoch(const EpochArguments& arguments, DataRequest& request) {
   const DropLast drop = arguments.drop_last;
   if (drop != DropLast::none && !arguments.dataset_size)
-    throw UsageError("--drop-last: it is of a data set; add --dataset-size");
+    throw UsageError("--drop-last", "it is of a data set", "Add --dataset-size");
   if (arguments.dataset_size)
     request.set = DataSet{.size = *arguments.dataset_size,
                           .sampler_drop_last = drop == DropLast::sampler || drop == DropLast::both,

@@ -15,9 +15,9 @@ constexpr Duration kMostLaunchCost = Duration::microseconds(1000);
 
 Duration parse_launch_cost(const std::string& text) {
   const Parsed<Duration> parsed = parse_duration(text);
-  if (!parsed.value) throw UsageError("--launch-cost: " + parsed.problem);
+  if (!parsed.value) throw UsageError("--launch-cost", parsed.problem);
   if (*parsed.value < Duration() || *parsed.value > kMostLaunchCost)
-    throw UsageError(fmt::format("--launch-cost: \"{}\" is not a time from 0us to 1ms", text));
+    throw UsageError("--launch-cost", fmt::format("\"{}\" is not a time from 0us to 1ms", text));
   return *parsed.value;
 }
 

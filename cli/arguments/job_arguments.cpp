@@ -57,7 +57,7 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
 CollectivesRequest collectives_request(const JobArguments& arguments, const TypedLine& typed) {
   const Backend backend = arguments.backend.backend;
   if (const auto option = typed.first_of(kNcclGroup); option && backend == Backend::gloo)
-    throw UsageError(fmt::format("{}: it sets NCCL, which --backend gloo does not use", *option));
+    throw UsageError(*option, "it sets NCCL, which --backend gloo does not use");
   return {.backend = backend,
           .gloo = stated_gloo(arguments.backend),
           .tuning = collective_tuning(arguments.cluster),
@@ -97,10 +97,10 @@ JobRequest job_request(const JobArguments& arguments, const TypedLine& typed) {
 
 ComputeScale parse_compute_scale(const std::string& text) {
   const auto fail = [&] {
-    return UsageError(
-        fmt::format("--compute-scale: \"{}\" is not a ratio such as 2.3 or 2.3±0.2 (2 means twice "
-                    "as fast as the recording's GPU)",
-                    text));
+    return UsageError("--compute-scale",
+                      fmt::format("\"{}\" is not a ratio such as 2.3 or 2.3±0.2 (2 means twice as "
+                                  "fast as the recording's GPU)",
+                                  text));
   };
   std::string_view rest = text;
   const auto number = [&]() {
@@ -129,12 +129,12 @@ MeasuredStepRequest parse_measured_step(const std::string& text) {
   const StepArgument argument = parse_step_argument(text);
   if (argument.file) return *argument.file;
   if (!argument.time)
-    throw UsageError(
-        fmt::format("--measured-step: {}; or a file of step times, FILE, FILE:KEY or FILE:KEY=UNIT",
-                    argument.problem));
-  if (*argument.time <= Duration()) throw UsageError("--measured-step: must be longer than zero");
+    throw UsageError("--measured-step",
+                     fmt::format("{}; or a file of step times, FILE, FILE:KEY or FILE:KEY=UNIT",
+                                 argument.problem));
+  if (*argument.time <= Duration()) throw UsageError("--measured-step", "must be longer than zero");
   if (*argument.time > kLongestStep)
-    throw UsageError("--measured-step: a step of more than a day; check the unit");
+    throw UsageError("--measured-step", "a step of more than a day", "Check the unit");
   return *argument.time;
 }
 

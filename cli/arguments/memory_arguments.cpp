@@ -32,7 +32,7 @@ MemoryRequest memory_request(const MemoryArguments& arguments) {
       .optimizer = arguments.optimizer, .master_weights = arguments.master_weights, .limit = {}};
   if (!arguments.limit) return request;
   const Parsed<Bytes> parsed = parse_bytes(*arguments.limit);
-  if (!parsed.value) throw UsageError("--memory: " + parsed.problem);
+  if (!parsed.value) throw UsageError("--memory", parsed.problem);
   request.limit = parsed.value;
   return request;
 }

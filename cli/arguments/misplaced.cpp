@@ -96,14 +96,15 @@ std::optional<Misplaced> find_misplaced(const CLI::App& command, std::span<char*
     for (const Misfit& b : misfits)
       if (a.expected == b.is && a.is == b.expected)
         return Misplaced{
-            fmt::format("{} is {} and {} {}: these two are the other way round. Meant: {}",
-                        in_quotes(a.text), word_for(a.is), in_quotes(b.text), word_for(b.is),
-                        exchanged(line, a.text, b.text)),
+            {fmt::format("{} is {} and {} {}: these two are the other way round", in_quotes(a.text),
+                         word_for(a.is), in_quotes(b.text), word_for(b.is)),
+             "Meant: " + exchanged(line, a.text, b.text)},
             true};
   for (const Misfit& misfit : misfits)
     if (complaint.find(misfit.text) != complaint.npos)
-      return Misplaced{fmt::format("{} is {}, where {} is expected. {}", in_quotes(misfit.text),
-                                   word_for(misfit.is), word_for(misfit.expected), remedy(misfit))};
+      return Misplaced{{fmt::format("{} is {}, where {} is expected", in_quotes(misfit.text),
+                                    word_for(misfit.is), word_for(misfit.expected)),
+                        remedy(misfit)}};
   return std::nullopt;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "ddpsim/formats/hint.hpp"
+
 namespace CLI {
 class App;
 }
@@ -14,7 +16,7 @@ class App;
 namespace ddpsim {
 
 struct Misplaced {
-  std::string sentence;  ///< what stands where, and the command as it was meant
+  Complaint complaint;   ///< what stands where, and the command as it was meant
   bool swapped = false;  ///< two of them, the other way round: a usage error
 };
 

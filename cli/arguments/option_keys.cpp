@@ -70,8 +70,8 @@ OptionKey bandwidth_key(const std::string& name, std::function<void(Bandwidth)> 
 std::vector<std::string> take_keys(const std::string& option, std::string_view text,
                                    const std::vector<OptionKey>& keys, KeyStyle style,
                                    const std::string& of) {
-  const auto fail = [&](std::string_view message) {
-    throw UsageError(fmt::format("{}: {}", option, message));
+  const auto fail = [&](std::string message, Hint hint = {}) {
+    throw UsageError(option, std::move(message), std::move(hint));
   };
   std::vector<std::string> names;
   for (const OptionKey& key : keys) names.push_back(key.name);
@@ -88,14 +88,17 @@ std::vector<std::string> take_keys(const std::string& option, std::string_view t
       fail(fmt::format("{}a KEY{}VALUE is missing: nothing stands between two commas or at an end",
                        of.empty() ? "" : of + ": ", sign));
     const auto known = std::ranges::find(keys, name, &OptionKey::name);
-    if (known == keys.end()) fail((of.empty() ? "" : of + ": ") + not_one_of(name, names));
+    if (known == keys.end()) {
+      Complaint unknown = not_one_of(name, names);
+      fail((of.empty() ? "" : of + ": ") + unknown.message, std::move(unknown.hint));
+    }
     if (end == std::string_view::npos || end + 1 == word.size())
       fail(fmt::format("{}: a value is missing, as in {}{}…", name, name, sign));
     if (std::ranges::find(given, name) != given.end()) fail(fmt::format("{} is given twice", name));
     try {
       known->take(std::string(word.substr(end + 1)));
     } catch (const WrongValue& problem) {
-      fail(fmt::format("{}: {}", name, problem.what()));
+      fail(fmt::format("{}: {}", name, problem.complaint().message), problem.complaint().hint);
     }
     given.push_back(name);
   }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,9 +17,15 @@
 namespace ddpsim {
 
 /// What is wrong with the value of a key; take_keys says of which key and option.
-class WrongValue : public std::runtime_error {
+class WrongValue : public std::exception {
  public:
-  using runtime_error::runtime_error;
+  explicit WrongValue(Complaint complaint) : complaint_(std::move(complaint)) {}
+  explicit WrongValue(std::string message) : complaint_{std::move(message)} {}
+  const char* what() const noexcept override { return complaint_.message.c_str(); }
+  const Complaint& complaint() const { return complaint_; }
+
+ private:
+  Complaint complaint_;
 };
 
 /// The value, else WrongValue.

@@ -52,14 +52,16 @@ void require_own_outputs(const std::vector<NamedOutput>& outputs) {
   const std::vector<KnownOutput> known = known_outputs(outputs);
   for (const KnownOutput& output : known)
     if (const auto input = input_named(output.file))
-      throw UsageError(
-          fmt::format("{}: this is the input {}, which would be lost. Name another file",
-                      output.words, legible(*input)));
+      throw UsageError(output.words,
+                       fmt::format("this is the input {}, which would be lost", legible(*input)),
+                       "Name another file");
   for (std::size_t later = 0; later < known.size(); ++later)
     for (std::size_t earlier = 0; earlier < later; ++earlier)
       if (known[later].file == known[earlier].file && !known[later].standard)
-        throw UsageError(fmt::format("{} and {} are the same file. Name a file for each",
-                                     known[earlier].words, known[later].words));
+        throw UsageError(
+            "",
+            fmt::format("{} and {} are the same file", known[earlier].words, known[later].words),
+            "Name a file for each");
 }
 
 void require_own_outputs(const CLI::App& command) {

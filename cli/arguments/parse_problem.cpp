@@ -7,31 +7,51 @@
 #include <vector>
 
 #include "ddpsim/formats/suggest.hpp"
+#include "word_option.hpp"
 
 namespace ddpsim {
+namespace {
 
-std::string parse_problem(const CLI::ParseError& error, const CLI::App& command,
-                          std::span<char* const> words, const std::string& called) {
+/// What CLI11 says of an option begins with its name.
+Diagnostic parted(const std::string& text, const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string head = option->get_name() + ": ";
+    if (text.starts_with(head))
+      return {.file = "", .where = option->get_name(), .message = text.substr(head.size())};
+  }
+  return {.file = "", .where = "", .message = text};
+}
+
+}  // namespace
+
+Diagnostic parse_problem(const CLI::ParseError& error, const CLI::App& command,
+                         std::span<char* const> words, const std::string& called) {
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   for (std::string word : words) {
     word = word.substr(0, word.find('='));
     if (!word.starts_with("--") || std::ranges::find(known, word) != known.end()) continue;
-    return fmt::format("\"{}\" is not an option of {}. {}", word, called,
-                       did_you_mean(word, known, fmt::format("`{} --help` lists them", called)));
+    return {.file = "",
+            .where = "",
+            .message = fmt::format("\"{}\" is not an option of {}", word, called),
+            .hint = did_you_mean(word, known, fmt::format("`{} --help` lists them", called))};
   }
   if (error.get_name() == "ArgumentMismatch")
     for (const CLI::Option* option : command.get_options())
       if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw &&
           option->get_expected_max() == 1 && option->count() > 1)
-        return fmt::format("{}: given {} times; it holds once", option->get_name(),
-                           option->count());
-  const std::string text = error.what();
-  const bool wants_cluster = text.starts_with("CLUSTER") || text.starts_with("--cluster");
+        return {.file = "",
+                .where = option->get_name(),
+                .message = fmt::format("given {} times; it holds once", option->count())};
+  Diagnostic problem = parted(error.what(), command);
+  if (const auto* unknown = dynamic_cast<const UnknownWord*>(&error))
+    problem.hint = unknown->complaint().hint;
+  const bool wants_cluster =
+      problem.message.starts_with("CLUSTER") || problem.message.starts_with("--cluster");
   if (error.get_name() == "RequiredError" && wants_cluster)
-    return text + ": a bundled name (`ddpsim list` shows them), a file, or one line";
-  return text;
+    problem.message += ": a bundled name (`ddpsim list` shows them), a file, or one line";
+  return problem;
 }
 
 }  // namespace ddpsim

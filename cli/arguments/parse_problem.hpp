@@ -4,6 +4,8 @@
 #include <span>
 #include <string>
 
+#include "ddpsim/formats/input_error.hpp"
+
 namespace CLI {
 class App;
 class ParseError;
@@ -12,7 +14,7 @@ class ParseError;
 namespace ddpsim {
 
 /// `words`: those after the name of the program or the command, `called` so for the user.
-std::string parse_problem(const CLI::ParseError& error, const CLI::App& command,
-                          std::span<char* const> words, const std::string& called);
+Diagnostic parse_problem(const CLI::ParseError& error, const CLI::App& command,
+                         std::span<char* const> words, const std::string& called);
 
 }  // namespace ddpsim

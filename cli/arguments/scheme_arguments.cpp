@@ -36,7 +36,7 @@ std::string help() {
 }
 
 [[noreturn]] void fail(std::string_view message) {
-  throw UsageError(fmt::format("--scheme: {}", message));
+  throw UsageError("--scheme", std::string(message));
 }
 
 using Words = SchemeOption::Words;
@@ -128,7 +128,7 @@ Scheme named(const std::string& name) {
   try {
     return one_of(name, known);
   } catch (const WrongValue& problem) {
-    fail(fmt::format("name: {}", problem.what()));
+    throw UsageError("--scheme", "name: " + problem.complaint().message, problem.complaint().hint);
   }
 }
 

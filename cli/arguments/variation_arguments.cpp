@@ -25,10 +25,9 @@ Straggler parse_straggler(const std::string& text) {
                             ? std::nullopt
                             : parse_number<double>(std::string_view(text).substr(colon + 1));
   if (!rank || !slowdown || *rank < 0 || !(*slowdown >= kLeast && *slowdown <= kMost))
-    throw UsageError(
-        fmt::format("--straggler: \"{}\" is not RANK:FACTOR such as 3:1.2 (rank 3 takes 1.2 times "
-                    "as long; factors from {} to {})",
-                    text, kLeast, kMost));
+    throw UsageError("--straggler", fmt::format("\"{}\" is not RANK:FACTOR such as 3:1.2 (rank 3 "
+                                                "takes 1.2 times as long; factors from {} to {})",
+                                                text, kLeast, kMost));
   return {*rank, *slowdown};
 }
 
@@ -39,15 +38,15 @@ double parse_share(const char* option, const std::string& text) {
                          ? parse_number<double>(std::string_view(text).substr(0, text.size() - 1))
                          : std::nullopt;
   if (!value || !(*value >= 0 && *value < 100))
-    throw UsageError(
-        fmt::format("{}: \"{}\" is not a share of the compute time such as 2%", option, text));
+    throw UsageError(option,
+                     fmt::format("\"{}\" is not a share of the compute time such as 2%", text));
   return *value / 100;
 }
 
 Duration parse_stagger(const std::string& text) {
   const Parsed<Duration> parsed = parse_duration(text);
-  if (!parsed.value) throw UsageError("--stagger: " + parsed.problem);
-  if (*parsed.value < Duration()) throw UsageError("--stagger: must not be negative");
+  if (!parsed.value) throw UsageError("--stagger", parsed.problem);
+  if (*parsed.value < Duration()) throw UsageError("--stagger", "must not be negative");
   return *parsed.value;
 }
 
@@ -94,7 +93,7 @@ VariationRequest variation_request(const VariationArguments& arguments) {
     const Straggler straggler = parse_straggler(text);
     for (const Straggler& other : ranks.stragglers)
       if (other.rank == straggler.rank)
-        throw UsageError(fmt::format("--straggler: rank {} is given twice", other.rank));
+        throw UsageError("--straggler", fmt::format("rank {} is given twice", other.rank));
     ranks.stragglers.push_back(straggler);
   }
   if (arguments.jitter) ranks.jitter = parse_share("--jitter", *arguments.jitter);

@@ -27,6 +27,17 @@ inline bool same_letters(std::string_view a, std::string_view b) {
   return letters(a) == letters(b);
 }
 
+/// As CLI11 has to be told of it; what was meant is kept.
+class UnknownWord : public CLI::ValidationError {
+ public:
+  UnknownWord(const std::string& option, Complaint complaint)
+      : CLI::ValidationError(option, complaint.message), complaint_(std::move(complaint)) {}
+  const Complaint& complaint() const { return complaint_; }
+
+ private:
+  Complaint complaint_;
+};
+
 /// An unknown word is a usage error that names the nearest one.
 template <typename Enum>
 CLI::Option* add_word_option(CLI::App& command, const std::string& name, Enum& value,
@@ -40,7 +51,7 @@ CLI::Option* add_word_option(CLI::App& command, const std::string& name, Enum& v
       value = choice.second;
       return;
     }
-    throw CLI::ValidationError(name, not_one_of(given, words));
+    throw UnknownWord(name, not_one_of(given, words));
   };
   return command.add_option_function<std::string>(name, set, help)
       ->option_text(fmt::format("{}", fmt::join(words, "|")));

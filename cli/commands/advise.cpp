@@ -57,10 +57,10 @@ const AdviceRow* to_export(const Advice& advice, const std::optional<std::string
     std::vector<std::string> names;
     for (const AdviceRow& one : advice.rows)
       names.push_back(fmt::format("{}", fmt::join(one.settings, " + ")));
-    throw UsageError(fmt::format("--lever: no row of this advice is {}. {}", in_quotes(*setting),
-                                 did_you_mean(*setting, names, "--verbose shows all of them")));
+    throw UsageError("--lever", "no row of this advice is " + in_quotes(*setting),
+                     did_you_mean(*setting, names, "--verbose shows all of them"));
   }
-  if (!row->error.empty()) throw UsageError(fmt::format("--lever {}: {}", *setting, row->error));
+  if (!row->error.empty()) throw UsageError(fmt::format("--lever {}", *setting), row->error);
   return row;
 }
 
@@ -68,13 +68,14 @@ const AdviceRow* to_export(const Advice& advice, const std::optional<std::string
 std::string tuner_plan(const AdviceReport& report, const AdviceRow* best, const std::string& file,
                        const std::string& made_by) {
   if (best == nullptr)
-    throw UsageError(fmt::format("--export {}: there is nothing to change", file));
+    throw UsageError(fmt::format("--export {}", file), "there is nothing to change");
   if (!best->job_settings.nccl ||
       chooses_alike(*best->job_settings.nccl, *report.advice.current.nccl))
     throw UsageError(
-        fmt::format("--export {}: what is advised ({}) sets neither NCCL's algorithm nor its "
-                    "channels; write it as Python: --export {}.py",
-                    file, fmt::join(best->settings, " + "), file.substr(0, file.rfind('.'))));
+        fmt::format("--export {}", file),
+        fmt::format("what is advised ({}) sets neither NCCL's algorithm nor its channels",
+                    fmt::join(best->settings, " + ")),
+        fmt::format("Write it as Python: --export {}.py", file.substr(0, file.rfind('.'))));
   return tuner_csv(*best->job_settings.nccl, report.context, made_by);
 }
 
@@ -105,7 +106,7 @@ std::string next_after_advice(const Job& job, const TypedLine& typed, bool to_ta
 
 int run(const AdviseArguments& arguments, const TypedLine& typed) {
   if (arguments.setting && !arguments.output.plan)
-    throw UsageError("--lever: it says what --export writes; add --export FILE.py");
+    throw UsageError("--lever", "it says what --export writes", "Add --export FILE.py");
   BuiltJob loaded = build_job(job_request(arguments.job, typed));
   const Job& job = loaded.job;
   if (!uses_reducer(job.options().scheme))

@@ -53,15 +53,16 @@ Bytes parse_size(const std::string& option, const std::string& text) {
   if (!number || unit == 0) {
     const Parsed<Bytes> parsed = parse_bytes(text);
     if (!parsed.value)
-      throw UsageError(fmt::format(
-          "{}: \"{}\" is not a size such as 8, 64K, 25M or 1G (binary, as in nccl-tests)", option,
-          text));
+      throw UsageError(
+          option,
+          fmt::format("\"{}\" is not a size such as 8, 64K, 25M or 1G (binary, as in nccl-tests)",
+                      text));
     number = static_cast<double>(parsed.value->count());
     unit = 1;
   }
   const double bytes = *number * unit;
   if (!(bytes >= 0 && bytes <= kMost))
-    throw UsageError(fmt::format("{}: \"{}\" is out of range; expected 0 to 1 PiB", option, text));
+    throw UsageError(option, fmt::format("\"{}\" is out of range; expected 0 to 1 PiB", text));
   return Bytes(static_cast<std::int64_t>(bytes));
 }
 
@@ -78,7 +79,7 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
     throw UsageError(fmt::format("-e {} is less than -b {}", arguments.end, arguments.begin));
   std::optional<Bytes> step;
   if (arguments.step) step = parse_size("-i", *arguments.step);
-  if (step && step->count() < kFp32) throw UsageError("-i: a step has at least 4 bytes");
+  if (step && step->count() < kFp32) throw UsageError("-i", "a step has at least 4 bytes");
   const double factor = arguments.factor.value_or(2);
   std::vector<Bytes> sizes;
   double size = static_cast<double>(first.count());
@@ -87,7 +88,7 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
     const bool nothing = in_parts && whole == Bytes();
     if (!nothing && (sizes.empty() || sizes.back() < whole)) sizes.push_back(whole);
     if (sizes.size() > kMostRows)
-      throw UsageError(fmt::format("more than {} sizes; take a larger -i or -f", kMostRows));
+      throw UsageError("", fmt::format("more than {} sizes", kMostRows), "Take a larger -i or -f");
     if (step) {
       size += static_cast<double>(step->count());
     } else {
@@ -95,8 +96,9 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
     }
   }
   if (sizes.empty())
-    throw UsageError(fmt::format("-e {}: {} {} of 16 bytes each are {} bytes at least",
-                                 arguments.end, ranks, ranks == 1 ? "part" : "parts", unit));
+    throw UsageError(fmt::format("-e {}", arguments.end),
+                     fmt::format("{} {} of 16 bytes each are {} bytes at least", ranks,
+                                 ranks == 1 ? "part" : "parts", unit));
   return sizes;
 }
 
@@ -143,16 +145,18 @@ std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveT
 void require_fitting_options(const AllReduceArguments& arguments, NcclVersion nccl) {
   if (arguments.collective == CollectiveKind::send_recv && nccl < NcclVersion{2, 7, 0})
     throw UsageError(
-        fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",
-                    to_string(nccl)));
+        "--collective send-recv",
+        fmt::format("NCCL {} has no ncclSend; 2.7 is the first that has", to_string(nccl)));
   if (arguments.measured && !arguments.output.plot && !arguments.output.report)
-    throw UsageError("--measured: its points are drawn; add --plot FILE.svg or --report FILE.html");
+    throw UsageError("--measured", "its points are drawn",
+                     "Add --plot FILE.svg or --report FILE.html");
   if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
-    throw UsageError("--measured: logs of all_reduce_perf alone are read; leave out --collective");
+    throw UsageError("--measured", "logs of all_reduce_perf alone are read",
+                     "Leave out --collective");
   if (arguments.side_by_side && arguments.collective != CollectiveKind::all_reduce)
-    throw UsageError("--side-by-side: ways to all-reduce; leave out --collective");
+    throw UsageError("--side-by-side", "ways to all-reduce", "Leave out --collective");
   if (arguments.side_by_side && arguments.cluster.algorithm)
-    throw UsageError("--side-by-side: takes ring and tree in turn; leave out --algorithm");
+    throw UsageError("--side-by-side", "takes ring and tree in turn", "Leave out --algorithm");
 }
 
 Warnings allreduce_warnings(const AllReduceArguments& arguments, const Cluster& cluster,

@@ -53,8 +53,9 @@ std::vector<Bytes> parse_limits(const std::string& text) {
   for (const std::string_view item : split(text, ',')) {
     const auto value = parse_number<std::int64_t>(item);
     if (!value || *value < 0)
-      throw UsageError(fmt::format(
-          "--bucket-limits: \"{}\" is not a whole number of bytes from 0 to 2^63 - 1", item));
+      throw UsageError(
+          "--bucket-limits",
+          fmt::format("\"{}\" is not a whole number of bytes from 0 to 2^63 - 1", item));
     limits.emplace_back(*value);
   }
   return limits;

@@ -133,10 +133,10 @@ void deliver_calibration(const CalibrateArguments& arguments, TypedLine typed, A
 int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs,
              const TypedLine& typed) {
   if (arguments.nccl || arguments.keep_unhealthy || arguments.published)
-    throw UsageError(fmt::format("{}: it is of NCCL's logs; these are of gloo",
-                                 arguments.nccl             ? "--nccl"
-                                 : arguments.keep_unhealthy ? "--keep-unhealthy"
-                                                            : "--published"));
+    throw UsageError(arguments.nccl             ? "--nccl"
+                     : arguments.keep_unhealthy ? "--keep-unhealthy"
+                                                : "--published",
+                     "it is of NCCL's logs; these are of gloo");
   GlooCalibrationReport report{.cluster = cluster.name,
                                .output = arguments.output,
                                .read = std::move(logs.read),

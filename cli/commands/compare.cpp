@@ -60,9 +60,9 @@ void require_taken(const MeasuredTexts& measured, const std::vector<ReadWorkload
       }
     if (failed) continue;
     throw UsageError(
-        fmt::format("--measured-step {}: say whose step it is, as in --measured-step \"{}=104ms\"; "
-                    "compared are {}",
-                    measured.texts[k], names.front(), fmt::join(names, ", ")));
+        fmt::format("--measured-step {}", measured.texts[k]),
+        fmt::format("say whose step it is, as in --measured-step \"{}=104ms\"; compared are {}",
+                    names.front(), fmt::join(names, ", ")));
   }
 }
 
@@ -75,16 +75,17 @@ void require_one_workload(const CompareArguments& arguments,
           "\"WORKLOAD:LABEL=104ms\"",
           in_quotes(request.label.value_or(request.cluster))));
   if (arguments.samples || arguments.steps)
-    throw UsageError(
-        "--samples, --steps: of one workload; of several the shares say how much of each, and "
-        "costs "
-        "are told of what the first candidate does in an hour");
+    throw UsageError("--samples, --steps",
+                     "of one workload; of several the shares say how much of each, and costs are "
+                     "told of what the first candidate does in an hour");
   if (arguments.output.plot)
-    throw UsageError("--plot: draws the speed of one workload; --plot-cost draws what a mix costs");
+    throw UsageError("--plot",
+                     "draws the speed of one workload; --plot-cost draws what a mix costs");
   if (arguments.elastic.nnodes)
-    throw UsageError("--nnodes: simulates runs of one workload; compare the workloads one by one");
+    throw UsageError("--nnodes", "simulates runs of one workload",
+                     "Compare the workloads one by one");
   if (arguments.output.report)
-    throw UsageError("--report: draws one workload; give each of them a page of its own");
+    throw UsageError("--report", "draws one workload", "Give each of them a page of its own");
 }
 
 /// Options by themselves, before anything is read.
@@ -94,10 +95,9 @@ std::vector<Condition> checked_conditions(const CompareArguments& arguments,
   std::vector<Condition> conditions;
   for (const std::string& text : arguments.until) conditions.push_back(parse_condition(text));
   if (range && conditions.empty())
-    throw UsageError(fmt::format(
-        "{}: searched for what? Add --until, such as --until \"efficiency<90%\" or --until \"A "
-        "faster than B\"; {{…}} writes a range out",
-        range->text));
+    throw UsageError(range->text,
+                     "searched for what? Add --until, such as --until \"efficiency<90%\" or "
+                     "--until \"A faster than B\"; {…} writes a range out");
   return conditions;
 }
 
@@ -118,9 +118,9 @@ void require_sound(const CompareArguments& arguments, const std::vector<Candidat
   const MoneyArguments& money = arguments.money;
   const bool counted = arguments.samples || arguments.steps || !money.mtbf.empty();
   if (counted && money.prices.empty() && !arguments.elastic.nnodes)
-    throw UsageError(
-        "--samples, --steps, --mtbf: what they take is counted where there is a price; add --price "
-        "list, or --price LABEL=USD/node_hour");
+    throw UsageError("--samples, --steps, --mtbf",
+                     "what they take is counted where there is a price",
+                     "Add --price list, or --price LABEL=USD/node_hour");
   require_sound_money(arguments.money, all);
   for (const Candidate& candidate : all)
     elastic_question(arguments.elastic, arguments.money, &candidate);
@@ -187,7 +187,7 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
   if (outcome.all_compared()) gpus.require_all_used();
   const std::optional<Costs>& costs = outcome.costs();
   if (arguments.output.plot_cost && !costs)
-    throw UsageError("--plot-cost: nothing has a price; add --price LABEL=USD/node_hour");
+    throw UsageError("--plot-cost", "nothing has a price", "Add --price LABEL=USD/node_hour");
   std::vector<Until> until = range ? until_searched(conditions, *range, typed_arguments, request,
                                                     workloads, typed_clusters)
                                    : until_written_out(conditions, outcome, workloads);

@@ -34,6 +34,7 @@ struct ImportArguments {
   std::optional<std::string> model;
   std::optional<std::string> gpu;
   Timing timing = Timing::recorded;
+  bool json = false;
 };
 
 /// A file; or an estimate or a bundled workload, to be kept as a file.
@@ -41,7 +42,8 @@ Imported import_any(const std::string& input, const ImportOptions& options) {
   std::error_code error;
   if (std::filesystem::exists(input, error)) return import_file(input, options);
   LoadedWorkload loaded = load_workload({.source = input});
-  if (options.iteration) throw UsageError("--iteration: only a trace has iterations; leave it out");
+  if (options.iteration)
+    throw UsageError("--iteration", "only a trace has iterations", "Leave it out");
   Imported imported;
   imported.recognised.push_back(fmt::format(
       "{}: {}", is_estimate(loaded.workload) ? "an estimate" : "bundled", loaded.workload.name));
@@ -57,7 +59,7 @@ int run(const ImportArguments& arguments) {
   options.gpu = arguments.gpu.value_or("");
   options.timing = arguments.timing;
   if (arguments.inputs.size() > 1 && options.timing == Timing::compacted)
-    throw UsageError("--timing compacted: several ranks are joined on the clock they recorded");
+    throw UsageError("--timing compacted", "several ranks are joined on the clock they recorded");
   TerminalProgress progress("MiB", TerminalProgress::Interrupt::ends);
   options.progress = &progress;
   const std::vector<std::filesystem::path> paths(arguments.inputs.begin(), arguments.inputs.end());
@@ -66,7 +68,7 @@ int run(const ImportArguments& arguments) {
   if (arguments.output) require_own_outputs({{"--output", *arguments.output}});
   const bool to_file = arguments.output && *arguments.output != "-";
   const std::string document = format_workload(imported.workload);
-  if (!to_file) print(document);  // first: on a terminal the words behind it stay in sight
+  if (!to_file || arguments.json) print(document);  // first: on a terminal the words behind it stay in sight
   if (const std::optional<StepBudget> budget = budget_of(imported.workload))
     print_error(budget_text(*budget));
   for (const std::string& sentence : imported.recognised) print_error(sentence);
@@ -107,6 +109,7 @@ void add_import(CLI::App& app, std::function<int()>& action) {
   command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)")
       ->type_name("FILE")
       ->check(names_a_file);
+  add_json_option(*command, arguments->json);
   add_example(*command, "ddpsim import trace.json.gz -o workload.json");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

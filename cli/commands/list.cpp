@@ -159,7 +159,7 @@ int list_all(bool json) {
 std::string schema_named(const std::string& name) {
   const std::vector<std::string> known = schema_names();
   if (std::ranges::find(known, name) == known.end())
-    throw UsageError("--schema: " + not_one_of(name, known));
+    throw UsageError("--schema", not_one_of(name, known));
   return schema_of(name);
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/reports/error_report.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "misplaced.hpp"
@@ -33,9 +35,13 @@ namespace ddpsim {
 namespace {
 
 /// The word that was not understood and the nearest one that would have been.
-std::string what_was_meant(const CLI::ParseError& error, const CLI::App& app, int argc,
-                           char** argv) {
-  if (argc < 2) return "which command? `ddpsim --help` lists them";
+Diagnostic what_was_meant(const CLI::ParseError& error, const CLI::App& app, int argc,
+                          char** argv) {
+  const auto of_command = [](std::string message, Hint hint) {
+    return Diagnostic{
+        .file = "", .where = "", .message = std::move(message), .hint = std::move(hint)};
+  };
+  if (argc < 2) return of_command("which command? `ddpsim --help` lists them", {});
   const std::string first = argv[1];
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -46,10 +52,45 @@ std::string what_was_meant(const CLI::ParseError& error, const CLI::App& app, in
     known.push_back(command->get_name());
   }
   if (first.starts_with('-'))
-    return fmt::format("\"{}\" is no option before a command. `ddpsim --help` lists commands",
-                       first);
-  return fmt::format("\"{}\" is not a command. {}", first,
-                     did_you_mean(first, known, "`ddpsim --help` lists them"));
+    return of_command(fmt::format("\"{}\" is no option before a command", first),
+                      "`ddpsim --help` lists commands");
+  return of_command(fmt::format("\"{}\" is not a command", first),
+                    did_you_mean(first, known, "`ddpsim --help` lists them"));
+}
+
+/// The program's exit code. `words`: the whole command line, of which --json is known even where it could not be parsed.
+int report(const ErrorReport& error, std::span<char* const> words) {
+  print_error("ddpsim: " + to_string(error.diagnostic));
+  const bool json = std::ranges::any_of(
+      words, [](std::string_view word) { return word == "--json" || word == "--json=true"; });
+  if (json) {
+    try {
+      print(error_json(error));
+    } catch (const std::runtime_error&) {  // nobody reads standard output; standard error has it
+    }
+  }
+  switch (error.code) {
+    case ErrorCode::usage:
+      return kUsage;
+    case ErrorCode::bad_input:
+      return kBadInput;
+    case ErrorCode::failure:
+      break;
+  }
+  return kFailure;
+}
+
+/// A mistake of the command line may show as bad input.
+ErrorReport report_of(const InputError& error, const CLI::App& app, std::span<char* const> words) {
+  const auto parsed = app.get_subcommands();  // none, where a study could not be read
+  std::optional<Misplaced> misplaced;
+  if (!parsed.empty()) misplaced = find_misplaced(*parsed.front(), words, error.what());
+  if (!misplaced) return {ErrorCode::bad_input, error.diagnostic()};
+  return {misplaced->swapped ? ErrorCode::usage : ErrorCode::bad_input,
+          {.file = "",
+           .where = "",
+           .message = misplaced->complaint.message,
+           .hint = misplaced->complaint.hint}};
 }
 
 int run(int argc, char** argv) {
@@ -59,6 +100,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "ddpsim " DDPSIM_VERSION);
   app.require_subcommand(1);
   add_example(app, "ddpsim tune resnet50-v100-b32 2xv100-nvlink");
+  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
   std::function<int()> action;
   add_simulate(app, action);
   add_tune(app, action);
@@ -74,9 +116,7 @@ int run(int argc, char** argv) {
   add_validate(app, action);
   add_list(app, action);
   try {
-    std::vector<std::string> words(argv + 1, argv + argc);
-    std::ranges::reverse(words);  // as CLI11 takes them
-    app.parse(words);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // last word first
     require_own_outputs(*app.get_subcommands().front());
     return action();
   } catch (const CLI::Success& request) {  // --help, --version
@@ -85,18 +125,16 @@ int run(int argc, char** argv) {
     print(told.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    print_error("ddpsim: " + what_was_meant(error, app, argc, argv));
-    return kUsage;
+    return report({ErrorCode::usage, what_was_meant(error, app, argc, argv)}, words);
   } catch (const UsageError& error) {
-    print_error(fmt::format("ddpsim: {}", error.what()));
-    return kUsage;
+    return report({ErrorCode::usage, error.diagnostic()}, words);
   } catch (const InputError& error) {
-    const std::span line(argv, static_cast<std::size_t>(argc));
-    const auto parsed = app.get_subcommands();  // none, where a study could not be read
-    const std::optional<Misplaced> misplaced =
-        parsed.empty() ? std::nullopt : find_misplaced(*parsed.front(), line, error.what());
-    print_error(fmt::format("ddpsim: {}", misplaced ? misplaced->sentence : error.what()));
-    return misplaced && misplaced->swapped ? kUsage : kBadInput;
+    return report(report_of(error, app, words), words);
+  } catch (const std::exception& error) {
+    const Complaint failed = what_failed(error);
+    return report({ErrorCode::failure,
+                   {.file = "", .where = "", .message = failed.message, .hint = failed.hint}},
+                  words);
   }
 }
 
@@ -120,8 +158,8 @@ int main(int argc, char** argv) {
       SIG_IGN);  // a file that may not grow: the write says so, and what was begun is removed
   try {
     return ddpsim::run(argc, argv);
-  } catch (const std::exception& error) {
-    ddpsim::print_error("ddpsim: " + ddpsim::what_failed(error));
+  } catch (const std::exception& error) {  // in what tells of another error, too
+    ddpsim::print_error(std::string("ddpsim: ") + error.what());
     return ddpsim::kFailure;
   }
 }

@@ -54,7 +54,7 @@ std::optional<Shard> parse_shard(const std::optional<std::string>& text) {
     if (index && of && *index >= 1 && *index <= *of && *of <= kMostShards)
       return Shard{.index = *index, .of = *of};
   }
-  throw UsageError(fmt::format("--shard {}: expected I/N, I from 1 to N, such as 2/8", *text));
+  throw UsageError(fmt::format("--shard {}", *text), "expected I/N, I from 1 to N, such as 2/8");
 }
 
 void say_what_is_there(const SweepArguments& arguments, const SweepOutput& output,
@@ -229,6 +229,8 @@ void add_sweep(CLI::App& app, std::function<int()>& action) {
     command->add_option("--csv", arguments->files.csv, "write a table to this file")
         ->type_name("FILE")
         ->check(names_a_file);
+    command->add_flag("--json", arguments->files.json,
+                      "an error, too, as a JSON document on stdout; points are JSON always");
   }
   add_plot_option(*command, arguments->files);
   add_threads_option(*command, arguments->threads);

@@ -73,7 +73,8 @@ int run(const TuneArguments& arguments, const TypedLine& typed) {
   const Job& job = loaded.job;
   if (!uses_reducer(job.options().scheme)) {
     if (arguments.caps)
-      throw UsageError(fmt::format("--caps: --scheme {} has no buckets of DistributedDataParallel",
+      throw UsageError("--caps",
+                       fmt::format("--scheme {} has no buckets of DistributedDataParallel",
                                    name_of(job.options().scheme)));
     return advise_scheme(loaded, typed, arguments.output, arguments.threads, "tune");
   }

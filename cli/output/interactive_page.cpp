@@ -125,10 +125,10 @@ std::string inputs_json(const JobArguments& arguments, const TypedLine& typed) {
             files));
       } else if (given.name == "CLUSTER" && archive_named(value)) {
         throw UsageError(
-            fmt::format("--interactive: the page reads no archives; make a cluster file of it: "
-                        "ddpsim calibrate {} "
-                        "--cluster {} -o cluster.json",
-                        value, value));
+            "--interactive", "the page reads no archives",
+            fmt::format(
+                "Make a cluster file of it: ddpsim calibrate {} --cluster {} -o cluster.json",
+                value, value));
       } else {
         json.string(given.name == "WORKLOAD" ? value : without_folders(value, files));
       }
@@ -155,7 +155,8 @@ std::optional<InteractivePage> interactive_page(const OutputArguments& output,
                                                 const TypedLine& typed) {
   if (!output.interactive) return std::nullopt;
   if (!output.report || output.report->ends_with(".json"))
-    throw UsageError("--interactive: it is of the page that --report FILE.html writes; name one");
+    throw UsageError("--interactive", "it is of the page that --report FILE.html writes",
+                     "Name one");
   std::string page = read_page();
   return InteractivePage{.html = std::move(page), .inputs = inputs_json(arguments, typed)};
 }

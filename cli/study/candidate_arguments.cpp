@@ -16,8 +16,8 @@ namespace {
 /// The batch of each GPU that makes up the global one.
 std::int64_t batch_of_each(std::int64_t global_batch, int ranks) {
   if (global_batch % ranks != 0)
-    throw UsageError(
-        fmt::format("--global-batch {}: {} GPUs cannot share it evenly", global_batch, ranks));
+    throw UsageError(fmt::format("--global-batch {}", global_batch),
+                     fmt::format("{} GPUs cannot share it evenly", ranks));
   return global_batch / ranks;
 }
 

@@ -61,8 +61,7 @@ void require_own_labels(const std::vector<Candidate>& candidates) {
   for (const Candidate& candidate : candidates) {
     const auto [first, is_new] = labelled.emplace(candidate.label, &candidate);
     if (!is_new && (candidate.given || first->second->given))
-      throw UsageError(
-          fmt::format("{}: two candidates have this label; give each its own", candidate.label));
+      throw UsageError(candidate.label, "two candidates have this label", "Give each its own");
   }
 }
 
@@ -70,7 +69,7 @@ std::vector<Candidate> under_schemes(const std::vector<Candidate>& clusters,
                                      const std::vector<std::string>& schemes) {
   const std::set<std::string> different(schemes.begin(), schemes.end());
   if (different.size() < schemes.size())
-    throw UsageError("--scheme: one is given twice; each is compared once");
+    throw UsageError("--scheme", "one is given twice; each is compared once");
   std::vector<Candidate> all;
   for (const Candidate& cluster : clusters)
     for (const std::string& scheme : schemes) {

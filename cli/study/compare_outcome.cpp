@@ -24,14 +24,13 @@ std::optional<Training> training(const CompareArguments& arguments,
   for (const LoadedCandidate& job : jobs) {
     const std::optional<double> own = step_work(job.loaded.job).samples;
     if (!own)
-      throw UsageError("--samples, --steps: the workload does not say its batch; add --batch");
+      throw UsageError("--samples, --steps", "the workload does not say its batch", "Add --batch");
     samples.push_back(*own);
   }
   if (arguments.samples) return Training{.samples = *arguments.samples};
   if (std::ranges::adjacent_find(samples, std::ranges::not_equal_to()) != samples.end())
-    throw UsageError(
-        "--steps: a step is not as many samples on every candidate; add --global-batch, or count "
-        "--samples");
+    throw UsageError("--steps", "a step is not as many samples on every candidate",
+                     "Add --global-batch, or count --samples");
   return Training{.samples = *arguments.steps * samples.front(), .of_steps = true};
 }
 
@@ -99,10 +98,9 @@ void CompareOutcome::mix_all(const std::vector<ReadWorkload>& read) {
     for (const std::size_t candidate : mixed_) {
       own.push_back(*workloads_[k].report.comparison.jobs[*workloads_[k].job_of(candidate)].work);
       if (own.back().expected <= 0)
-        throw UsageError(
-            fmt::format("--workload {}: a step of it takes no time, so none of the "
-                        "time is spent on it; leave it out",
-                        read[k].weighed.text));
+        throw UsageError(fmt::format("--workload {}", read[k].weighed.text),
+                         "a step of it takes no time, so none of the time is spent on it",
+                         "Leave it out");
     }
   }
   mix_.mix = ddpsim::mix(works, shares, mix_.reference);
@@ -143,11 +141,12 @@ void CompareOutcome::simulate_runs(const CompareArguments& arguments, const Read
     ElasticQuestion question =
         *elastic_question(arguments.elastic, arguments.money, &job.candidate);
     if (question.options.max_nodes < nodes || question.options.min_nodes > nodes)
-      throw UsageError(fmt::format(
-          "--nnodes {}: {} has {}, and a candidate trains on all of its nodes where none has "
-          "failed; MIN:MAX must hold that number (of MAX more than that is left out)",
-          *arguments.elastic.nnodes, job.candidate.label,
-          nodes == 1 ? "one node" : fmt::format("{} nodes", nodes)));
+      throw UsageError(
+          fmt::format("--nnodes {}", *arguments.elastic.nnodes),
+          fmt::format("{} has {}, and a candidate trains on all of its nodes where none has "
+                      "failed; MIN:MAX must hold that number (of MAX more than that is left out)",
+                      job.candidate.label,
+                      nodes == 1 ? "one node" : fmt::format("{} nodes", nodes)));
     question.options.max_nodes = nodes;
     only.report.contexts[i].elastic =
         elastic_answer(question, job.loaded, only.report.comparison.jobs[i].times.iteration,

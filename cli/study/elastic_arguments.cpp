@@ -31,7 +31,7 @@ constexpr double kMostRunSeconds = 100 * kSecondsOfYear;
 constexpr double kLeastSeconds = 1e-3;  // of times that must not be zero
 
 [[noreturn]] void refuse(std::string_view message) {
-  throw UsageError(fmt::format("--elastic: {}", message));
+  throw UsageError("--elastic", std::string(message));
 }
 
 OptionKey time_key(const std::string& name, std::function<void(RunTime)> into, bool positive,
@@ -123,14 +123,14 @@ std::pair<int, int> nodes_of(const std::string& text) {
   const auto max =
       colon == text.npos ? min : parse_number<int>(std::string_view(text).substr(colon + 1));
   if (!min || !max || *min < 1 || *max < *min)
-    throw UsageError(fmt::format(
-        "--nnodes {}: expected MIN:MAX, whole numbers of nodes with 1 <= MIN <= MAX, such as 2:4",
-        text));
+    throw UsageError(fmt::format("--nnodes {}", text),
+                     "expected MIN:MAX, whole numbers of nodes with 1 <= MIN <= MAX, such as 2:4");
   if (*max - *min >= kMostSizes)
     throw UsageError(
-        fmt::format("--nnodes {}: a step on each of {} numbers of nodes would be simulated, {} at "
-                    "most; raise MIN",
-                    text, *max - *min + 1, kMostSizes));
+        fmt::format("--nnodes {}", text),
+        fmt::format("a step on each of {} numbers of nodes would be simulated, {} at most",
+                    *max - *min + 1, kMostSizes),
+        "Raise MIN");
   return {*min, *max};
 }
 
@@ -172,7 +172,7 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
                                                 const MoneyArguments& money,
                                                 const Candidate* candidate) {
   if (!arguments.nnodes) {
-    if (arguments.elastic) throw UsageError("--elastic: on how many nodes? Add --nnodes MIN:MAX");
+    if (arguments.elastic) throw UsageError("--elastic", "on how many nodes? Add --nnodes MIN:MAX");
     return std::nullopt;
   }
   ElasticQuestion question;
@@ -180,14 +180,15 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
   const std::optional<Failures> failing = failures(money, candidate);
   if (!failing)
     throw UsageError(
-        fmt::format("--nnodes: how often does a node{} fail? Add --mtbf, such as --mtbf 5000h (of "
-                    "one node)",
+        "--nnodes",
+        fmt::format("how often does a node{} fail? Add --mtbf, such as --mtbf 5000h (of one node)",
                     candidate != nullptr ? " of " + candidate->label : ""));
   question.node_mtbf_seconds = failing->node_mtbf_hours * kSecondsOfHour;
   for (const double seconds : {failing->checkpoint_seconds, failing->restart_seconds})
     if (seconds > kMostSeconds)
-      throw UsageError(fmt::format("--checkpoint, --restart: {:.0f} years at most beside --nnodes",
-                                   kMostSeconds / kSecondsOfYear));
+      throw UsageError(
+          "--checkpoint, --restart",
+          fmt::format("{:.0f} years at most beside --nnodes", kMostSeconds / kSecondsOfYear));
   question.options.checkpoint = RunTime(std::llround(failing->checkpoint_seconds * 1e9));
   std::vector<std::string> given;
   if (arguments.elastic) given = take_keys("--elastic", *arguments.elastic, keys_of(question));
@@ -195,9 +196,10 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
   if (restart) {
     for (const char* key : {"start", "load"})
       if (holds(given, key))
-        throw UsageError(fmt::format(
-            "--restart: it is start and load together, and --elastic {}= is given; leave one out",
-            key));
+        throw UsageError(
+            "--restart",
+            fmt::format("it is start and load together, and --elastic {}= is given", key),
+            "Leave one out");
     question.options.start = RunTime(std::llround(failing->restart_seconds * 1e9));
     question.options.load = RunTime();
   }
@@ -216,10 +218,10 @@ ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, D
   const int own_nodes = loaded.job.cluster().hosts();
   ElasticOptions& options = question.options;
   if (options.max_nodes > own_nodes)
-    throw UsageError(
-        fmt::format("--nnodes {}:{}: {} has {}; give it as many as MAX (NAME@NODES or --nodes)",
-                    options.min_nodes, options.max_nodes, loaded.job.cluster().name,
-                    own_nodes == 1 ? "one node" : fmt::format("{} nodes", own_nodes)));
+    throw UsageError(fmt::format("--nnodes {}:{}", options.min_nodes, options.max_nodes),
+                     fmt::format("{} has {}", loaded.job.cluster().name,
+                                 own_nodes == 1 ? "one node" : fmt::format("{} nodes", own_nodes)),
+                     "Give it as many as MAX (NAME@NODES or --nodes)");
   // Gloo's connections break with the process at their other end.
   if (!question.stated_timeout && request.collectives.backend == Backend::gloo)
     options.timeout = RunTime();
@@ -241,9 +243,10 @@ ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, D
   }
   for (const Duration step : question.steps)
     if (step <= Duration())
-      throw UsageError("--nnodes: a step of this workload takes no time, so no run is made of it");
+      throw UsageError("--nnodes",
+                       "a step of this workload takes no time, so no run is made of it");
   if (const std::string why = why_not_elastic(question); !why.empty())
-    throw UsageError("--nnodes: " + why);
+    throw UsageError("--nnodes", why);
   TerminalProgress progress("checkpoint intervals", TerminalProgress::Interrupt::ends);
   return simulate_elastic(question, &progress);
 }

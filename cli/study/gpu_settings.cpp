@@ -19,10 +19,11 @@ GpuSettings::GpuSettings(const std::vector<std::string>& compute_scales,
     if (colon != std::string::npos) require_gpu_name("--compute-scale", text.substr(0, colon));
     const std::string ratio = colon == std::string::npos ? text : text.substr(colon + 1);
     if (!scales_.emplace(gpu, Scale{ratio}).second)
-      throw UsageError(gpu.empty()
-                           ? "--compute-scale: given twice; say which GPU each is for, as in "
-                             "--compute-scale A100:2.3±0.2"
-                           : fmt::format("--compute-scale: {} is given twice", gpu));
+      throw UsageError(
+          "--compute-scale",
+          gpu.empty() ? Complaint{"given twice",
+                                  "Say which GPU each is for, as in --compute-scale A100:2.3±0.2"}
+                      : Complaint{gpu + " is given twice"});
   }
   for (const std::string& text : gpus) {
     require_gpu_name("--gpu", text);
@@ -41,9 +42,9 @@ void GpuSettings::apply(const Workload& workload, const Cluster& cluster, Comput
   } else if (const auto any = scales_.find(""); any != scales_.end() && differs) {
     if (!any->second.gpu.empty() && any->second.gpu != gpu)
       throw UsageError(
-          fmt::format("--compute-scale {}: the clusters have {} and {}; give each its own, as in "
-                      "--compute-scale {}:{}",
-                      any->second.ratio, any->second.gpu, gpu, gpu, any->second.ratio));
+          fmt::format("--compute-scale {}", any->second.ratio),
+          fmt::format("the clusters have {} and {}", any->second.gpu, gpu),
+          fmt::format("Give each its own, as in --compute-scale {}:{}", gpu, any->second.ratio));
     use(any->second, gpu, compute);
   }
   if (const auto accepted = accepted_.find(gpu); accepted != accepted_.end()) {
@@ -55,15 +56,14 @@ void GpuSettings::apply(const Workload& workload, const Cluster& cluster, Comput
 void GpuSettings::require_all_used() const {
   for (const auto& [gpu, scale] : scales_)
     if (scale.gpu.empty())
-      throw UsageError(gpu.empty()
-                           ? "--compute-scale: every cluster has the GPU recorded on"
-                           : fmt::format("--compute-scale {}: no cluster has that GPU", gpu));
+      throw gpu.empty() ? UsageError("--compute-scale", "every cluster has the GPU recorded on")
+                        : UsageError("--compute-scale " + gpu, "no cluster has that GPU");
   for (const auto& [gpu, used] : accepted_)
     if (!used)
-      throw UsageError(
-          fmt::format("--gpu {}: no cluster has that GPU, only {}; --gpu names a cluster's GPU, "
-                      "to accept that it is not the recording's",
-                      gpu, fmt::join(of_clusters_, ", ")));
+      throw UsageError(fmt::format("--gpu {}", gpu),
+                       fmt::format("no cluster has that GPU, only {}; --gpu names a cluster's GPU, "
+                                   "to accept that it is not the recording's",
+                                   fmt::join(of_clusters_, ", ")));
 }
 
 void GpuSettings::use(Scale& scale, const std::string& gpu, ComputeRequest& compute) {

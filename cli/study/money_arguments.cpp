@@ -39,15 +39,17 @@ double quantity(const char* option, const std::string& text, std::span<const Uni
   }
   std::vector<std::string_view> names;
   for (const Unit& unit : units) names.push_back(unit.name);
-  throw UsageError(fmt::format("{} {}: expected a number above 0 and a unit ({}), such as 3{}",
-                               option, text, fmt::join(names, ", "), names.front()));
+  throw UsageError(fmt::format("{} {}", option, text),
+                   fmt::format("expected a number above 0 and a unit ({}), such as 3{}",
+                               fmt::join(names, ", "), names.front()));
 }
 
 double hours(const char* option, const std::string& text) {
   const double hours = parse_long_time(text).value_or(0) / kSecondsOfHour;
   if (hours > 0 && hours <= kLongestHours) return hours;
-  throw UsageError(fmt::format("{} {}: expected a time above 0 and its unit ({}), such as 3h",
-                               option, text, kLongTimeUnits));
+  throw UsageError(
+      fmt::format("{} {}", option, text),
+      fmt::format("expected a time above 0 and its unit ({}), such as 3h", kLongTimeUnits));
 }
 
 /// "31.2/node_hour", "31.2USD/node_hour"
@@ -92,12 +94,13 @@ std::optional<std::string> value_for(const OfCandidates& texts, const Candidate*
                                  const std::vector<Candidate>& candidates) {
   std::vector<std::string> labels;
   for (const Candidate& candidate : candidates) labels.push_back(candidate.label);
-  throw UsageError(fmt::format("{} {}: no candidate is called {}, only {}", option, text,
-                               in_quotes(name), fmt::join(labels, ", ")));
+  throw UsageError(
+      fmt::format("{} {}", option, text),
+      fmt::format("no candidate is called {}, only {}", in_quotes(name), fmt::join(labels, ", ")));
 }
 
 [[noreturn]] void fail_twice(const char* option, const std::string& whose) {
-  throw UsageError(fmt::format("{}: {} is given twice", option, whose));
+  throw UsageError(option, fmt::format("{} is given twice", whose));
 }
 
 void require_of_candidates(const char* option, const OfCandidates& texts,
@@ -106,16 +109,15 @@ void require_of_candidates(const char* option, const OfCandidates& texts,
   bool of_all = false;
   for (const std::string& text : texts) {
     if (text.starts_with('=') || text.ends_with('='))
-      throw UsageError(fmt::format(
-          "{} {}: expected one value for all candidates, or LABEL=VALUE for one of them", option,
-          text));
+      throw UsageError(fmt::format("{} {}", option, text),
+                       "expected one value for all candidates, or LABEL=VALUE for one of them");
     const NamedValue named = named_value(text);
     if (named.name.empty()) {
       if (of_all)
         throw UsageError(
-            fmt::format("{}: a value for all candidates is given twice; LABEL={} says "
-                        "whose it is",
-                        option, text));
+            option,
+            fmt::format("a value for all candidates is given twice; LABEL={} says whose it is",
+                        text));
       of_all = true;
       continue;
     }
@@ -133,18 +135,17 @@ void require_of_candidates(const char* option, const OfCandidates& texts,
 Price price_of(const std::string& text, std::string_view price) {
   const std::optional<Price> parsed = parse_price(price);
   if (!parsed)
-    throw UsageError(fmt::format(
-        "--price {}: expected LABEL=USD/node_hour, /gpu_hour or, bought, /node, such as "
-        "dgxa100@4=31.2/node_hour; or list, for the prices that clusters' files have",
-        text));
+    throw UsageError(fmt::format("--price {}", text),
+                     "expected LABEL=USD/node_hour, /gpu_hour or, bought, /node, such as "
+                     "dgxa100@4=31.2/node_hour; or list, for the prices that clusters' files have");
   return *parsed;
 }
 
 void require_life(const std::string& text, const Price& price, const MoneyArguments& arguments,
                   const Candidate& candidate) {
   if (price.per == Price::Per::node && !value_for(arguments.life, &candidate))
-    throw UsageError(
-        fmt::format("--price {}: bought; --life says over how long, such as 4y", text));
+    throw UsageError(fmt::format("--price {}", text),
+                     "bought; --life says over how long, such as 4y");
 }
 
 struct NamedPrice {
@@ -222,12 +223,12 @@ Ownership ownership(const MoneyArguments& arguments, const Candidate& candidate)
 
 std::optional<Failures> failures(const MoneyArguments& arguments, const Candidate* candidate) {
   if (arguments.mtbf.empty() && !(arguments.restart.empty() && arguments.checkpoint.empty()))
-    throw UsageError("--restart, --checkpoint: how often is something lost? Add --mtbf");
+    throw UsageError("--restart, --checkpoint", "how often is something lost? Add --mtbf");
   const auto mtbf = value_for(arguments.mtbf, candidate);
   if (!mtbf) return std::nullopt;
   Failures found{.node_mtbf_hours = hours("--mtbf", *mtbf)};
   if (found.node_mtbf_hours * kSecondsOfHour < 1)
-    throw UsageError(fmt::format("--mtbf {}: expected 1s or more", *mtbf));
+    throw UsageError(fmt::format("--mtbf {}", *mtbf), "expected 1s or more");
   if (const auto restart = value_for(arguments.restart, candidate))
     found.restart_seconds = kSecondsOfHour * hours("--restart", *restart);
   if (const auto checkpoint = value_for(arguments.checkpoint, candidate))
@@ -244,10 +245,10 @@ void require_sound_money(const MoneyArguments& arguments,
         std::pair("--checkpoint", &arguments.checkpoint)})
     require_of_candidates(option, *texts, candidates);
   if (const auto& usd = arguments.energy_price; usd && !(*usd >= 0 && *usd <= kDearest))
-    throw UsageError("--energy-price: expected USD for a kWh, 0 or more, such as 0.12");
+    throw UsageError("--energy-price", "expected USD for a kWh, 0 or more, such as 0.12");
   if (arguments.node_power.empty() == arguments.energy_price.has_value())
-    throw UsageError(
-        "--node-power and --energy-price: one is nothing without the other; give both");
+    throw UsageError("--node-power and --energy-price", "one is nothing without the other",
+                     "Give both");
   for (const Candidate& candidate : candidates) {
     ownership(arguments, candidate);
     failures(arguments, &candidate);

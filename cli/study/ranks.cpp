@@ -27,10 +27,8 @@ Ranks* load_ranks() {
   void* const module = dlopen(DDPSIM_MPI_MODULE, RTLD_NOW | RTLD_GLOBAL);
   void* const found = module == nullptr ? nullptr : dlsym(module, "ddpsim_join_ranks");
   if (found == nullptr)
-    throw UsageError(
-        fmt::format("MPI cannot be loaded: {}. Install the MPI that this ddpsim was "
-                    "built with, {}",
-                    dlerror(), kShards));
+    throw UsageError("", fmt::format("MPI cannot be loaded: {}", dlerror()),
+                     fmt::format("Install the MPI that this ddpsim was built with, {}", kShards));
   using Join = Ranks* (*)();
   return reinterpret_cast<Join>(found)();
 }
@@ -51,16 +49,18 @@ std::unique_ptr<Ranks> join_ranks(const Launch& launch) {
 #ifdef DDPSIM_MPI_MODULE
   std::unique_ptr<Ranks> ranks(load_ranks());
   if (ranks->size() == launch.ranks) return ranks;
-  throw UsageError(
-      fmt::format("a launcher started {} processes, and MPI knows of {}. Use the launcher of the "
-                  "MPI that this ddpsim was built with (of srun: --mpi=pmix, or what `srun "
-                  "--mpi=list` has), {}",
-                  launch.ranks, ranks->size(), kShards));
+  throw UsageError("",
+                   fmt::format("a launcher started {} processes, and MPI knows of {}", launch.ranks,
+                               ranks->size()),
+                   fmt::format("Use the launcher of the MPI that this ddpsim was built with (of "
+                               "srun: --mpi=pmix, or what `srun --mpi=list` has), {}",
+                               kShards));
 #else
   throw UsageError(
-      fmt::format("a launcher started {} processes, and this ddpsim was built without MPI. Build "
-                  "it where MPI is (Debian: libopenmpi-dev), {}",
-                  launch.ranks, kShards));
+      "",
+      fmt::format("a launcher started {} processes, and this ddpsim was built without MPI",
+                  launch.ranks),
+      fmt::format("Build it where MPI is (Debian: libopenmpi-dev), {}", kShards));
 #endif
 }
 

@@ -19,10 +19,10 @@ namespace {
 void require_settings_of(const OutputArguments& output, const Scheme& scheme) {
   const char* asked = output.plan ? "--export" : output.plot ? "--plot" : nullptr;
   if (asked != nullptr)
-    throw UsageError(
-        fmt::format("{}: of DistributedDataParallel's buckets and hooks, and --scheme {} "
-                    "has none; what to write is in the answer itself",
-                    asked, name_of(scheme)));
+    throw UsageError(asked,
+                     fmt::format("of DistributedDataParallel's buckets and hooks, and --scheme {} "
+                                 "has none; what to write is in the answer itself",
+                                 name_of(scheme)));
 }
 
 }  // namespace
@@ -33,10 +33,11 @@ int advise_scheme(BuiltJob& loaded, TypedLine typed, const OutputArguments& outp
   const Scheme& scheme = job.options().scheme;
   require_settings_of(output, scheme);
   if (!facts_of(scheme).has_settings)
-    throw UsageError(fmt::format(
-        "--scheme {}: {} knows no lever of it; ask `ddpsim compare WORKLOAD CLUSTER --scheme ddp "
-        "--scheme {}`, with each setting one --scheme",
-        name_of(scheme), command, name_of(scheme)));
+    throw UsageError(fmt::format("--scheme {}", name_of(scheme)),
+                     fmt::format("{} knows no lever of it", command),
+                     fmt::format("Ask `ddpsim compare WORKLOAD CLUSTER --scheme ddp --scheme {}`, "
+                                 "with each setting one --scheme",
+                                 name_of(scheme)));
   require_simulatable(loaded);
   const CountedMemory memory = count_memory(loaded);
 

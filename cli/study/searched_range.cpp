@@ -40,13 +40,12 @@ std::optional<SearchedRange> range_of(std::string_view inside) {
   const double unit = elementary::pow(10, range.decimals);
   constexpr double kMost = 1e12;
   if (*low >= *high || *high * unit > kMost)
-    throw UsageError(fmt::format("{}: expected two numbers, the larger one behind, such as [1..64]",
-                                 range.text));
+    throw UsageError(range.text, "expected two numbers, the larger one behind, such as [1..64]");
   range.low = std::llround(*low * unit);
   range.high = std::llround(*high * unit);
   if (range.places() > kMostPlaces)
-    throw UsageError(fmt::format("{}: more than {} values; type fewer decimals, or a shorter range",
-                                 range.text, kMostPlaces));
+    throw UsageError(range.text, fmt::format("more than {} values", kMostPlaces),
+                     "Type fewer decimals, or a shorter range");
   return range;
 }
 
@@ -115,9 +114,8 @@ std::optional<SearchedRange> searched_range(const std::vector<std::string>& word
       if (!range) continue;
       if (found && found->text != range->text)
         throw UsageError(
-            fmt::format("{} and {}: one range is searched at a time; write out the "
-                        "other, as in {{1,2,4}}",
-                        found->text, range->text));
+            "", fmt::format("{} and {}: one range is searched at a time", found->text, range->text),
+            "Write out the other, as in {1,2,4}");
       found = range;
     }
   }

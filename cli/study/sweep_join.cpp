@@ -15,7 +15,7 @@ struct Read {
   SweepFile sweep;
 };
 
-[[noreturn]] void fail(const SweepPart& part, std::string message, std::string hint) {
+[[noreturn]] void fail(const SweepPart& part, std::string message, Hint hint) {
   throw InputError(
       {.file = part.file, .where = "", .message = std::move(message), .hint = std::move(hint)});
 }

@@ -161,7 +161,7 @@ class SweepPoints::Shared {
           if (const auto step = own_step(text, study.candidates[k]))
             anchors_.push_back(anchor(study, k, *step));
         if (anchors_.size() == before)
-          throw UsageError(fmt::format("--measured-step {}: no candidate is called so", text));
+          throw UsageError(fmt::format("--measured-step {}", text), "no candidate is called so");
       }
       for (std::size_t k = 0; k < study.candidates.size(); ++k)
         if (const auto& step = study.candidates[k].measured_step)
@@ -203,7 +203,7 @@ class SweepPoints::Shared {
     const Candidate& candidate = study.candidates[k];
     for (const Anchor& other : anchors_)
       if (other.candidate == k)
-        throw UsageError(fmt::format("--measured-step: {} is given twice", candidate.label));
+        throw UsageError("--measured-step", fmt::format("{} is given twice", candidate.label));
     const PointSettings& settings = *settings_.measured();
     JobRequest request = settings.request;
     request.workload.source = study.workloads.front();

@@ -112,7 +112,7 @@ std::string text_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
-    return what_failed(error);
+    return to_string(what_failed(error));
   }
 }
 
@@ -186,7 +186,7 @@ void answer_for_rank_0(Ranks& ranks, int threads, const std::function<SweepAnswe
       answer_until_the_end(ranks, voice, threads, own);
     }
   } catch (const std::exception& error) {
-    voice.say(fmt::format("problem {} {}", ranks.host(), what_failed(error)));
+    voice.say(fmt::format("problem {} {}", ranks.host(), to_string(what_failed(error))));
     wait_for_the_end(ranks, voice);
   }
   if (answers.valid()) answers.wait();

@@ -26,10 +26,9 @@ constexpr Name kNames[] = {{"efficiency", CandidateFigure::efficiency},
                            {"usd", CandidateFigure::usd}};
 
 [[noreturn]] void fail(const std::string& text) {
-  throw UsageError(fmt::format(
-      "--until {}: expected one of efficiency<90%, speed>20000 (samples/s), step>120ms, usd>1.5, A "
-      "faster than B, A cheaper than B",
-      text));
+  throw UsageError(fmt::format("--until {}", text),
+                   "expected one of efficiency<90%, speed>20000 (samples/s), step>120ms, usd>1.5, "
+                   "A faster than B, A cheaper than B");
 }
 
 /// In the figure's own unit: shares, seconds.
@@ -80,9 +79,9 @@ AlongRange pairs(const Condition& condition, const std::vector<Candidate>& candi
   const auto behind = called(condition.order->behind, candidates, condition.text);
   const std::size_t most = std::max(ahead.size(), behind.size());
   if (std::min(ahead.size(), behind.size()) != 1 && ahead.size() != behind.size())
-    throw UsageError(
-        fmt::format("--until {}: {} candidates against {}: type as many of each, or one",
-                    condition.text, ahead.size(), behind.size()));
+    throw UsageError(fmt::format("--until {}", condition.text),
+                     fmt::format("{} candidates against {}: type as many of each, or one",
+                                 ahead.size(), behind.size()));
   AlongRange range;
   for (std::size_t k = 0; k < most; ++k)
     range.push_back({ahead[ahead.size() == 1 ? 0 : k], behind[behind.size() == 1 ? 0 : k]});
@@ -106,8 +105,8 @@ Until along(const Condition& condition, const CompareOutcome& outcome, std::size
     const auto found = holds(condition, outcome, workload, range[k]);
     if (!row) continue;  // it could not be compared, and says why
     if (!found)
-      throw UsageError(fmt::format("--until {}: not known of {}", condition.text,
-                                   candidates[range[k].candidate].label));
+      throw UsageError(fmt::format("--until {}", condition.text),
+                       fmt::format("not known of {}", candidates[range[k].candidate].label));
     known.push_back(*found);
     rows.push_back(*row);
     names.push_back(candidates[varied(range, k)].label);
@@ -170,8 +169,9 @@ std::vector<std::size_t> called(const std::string& name, const std::vector<Candi
     labels.push_back(candidates[i].label);
   }
   if (found.empty())
-    throw UsageError(fmt::format("--until {}: no candidate is called {}, only {}", condition,
-                                 in_quotes(name), fmt::join(labels, ", ")));
+    throw UsageError(fmt::format("--until {}", condition),
+                     fmt::format("no candidate is called {}, only {}", in_quotes(name),
+                                 fmt::join(labels, ", ")));
   return found;
 }
 
@@ -184,10 +184,9 @@ std::vector<Until> until_written_out(const std::vector<Condition>& conditions,
     std::vector<AlongRange> own = ranges;
     if (condition.order) own = {pairs(condition, outcome.candidates())};
     if (own.empty() || own.front().size() < 2)
-      throw UsageError(
-          fmt::format("--until {}: along what? Type a range: dgxa100@1..64 or "
-                      "\"nic:{{1,2,4,8}}x200Gbps:ib\" compares each, \"dgxa100@[1..64]\" searches",
-                      condition.text));
+      throw UsageError(fmt::format("--until {}", condition.text),
+                       "along what? Type a range: dgxa100@1..64 or \"nic:{1,2,4,8}x200Gbps:ib\" "
+                       "compares each, \"dgxa100@[1..64]\" searches");
     for (const AlongRange& range : own) {
       if (condition.asks_mix()) {
         all.push_back(along(condition, outcome, 0, range));

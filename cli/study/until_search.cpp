@@ -59,8 +59,9 @@ class UntilSearch {
     const auto found = search_tipping_point(first, ask);
     const Condition& condition = *question.condition;
     if (!found)
-      throw UsageError(fmt::format("--until {}: no value of {} has an answer{}", condition.text,
-                                   range_.text, problem.empty() ? "" : ": " + problem));
+      throw UsageError(fmt::format("--until {}", condition.text),
+                       fmt::format("no value of {} has an answer{}", range_.text,
+                                   problem.empty() ? "" : ": " + problem));
     const std::string word = word_of(question);
     const bool names_candidate = !condition.order && candidates_asked(condition) > 1;
     const bool names_workload = workloads_.size() > 1 && !condition.asks_mix();
@@ -84,8 +85,8 @@ class UntilSearch {
       const auto behind = called(condition.order->behind, named_, condition.text);
       if (ahead.size() != 1 || behind.size() != 1)
         throw UsageError(
-            fmt::format("--until {}: {} is searched, so that each name is one candidate's",
-                        condition.text, range_.text));
+            fmt::format("--until {}", condition.text),
+            fmt::format("{} is searched, so that each name is one candidate's", range_.text));
       return {{ahead.front(), behind.front()}};
     }
     const bool of_candidates = std::ranges::any_of(

@@ -84,12 +84,11 @@ std::vector<WeighedWorkload> weighed_workloads(const CompareArguments& arguments
     const bool study_names = arguments.workloads.empty();
     if (is_workload(first) && !is_cluster(first))
       throw UsageError(
-          study_names
-              ? fmt::format("{} is a workload, and the study names one: leave one of them out",
-                            in_quotes(first))
-              : fmt::format("{} is a workload, and --workload names them all: add --workload {}, "
-                            "or leave --workload out",
-                            in_quotes(first), first));
+          "", study_names
+                  ? Complaint{in_quotes(first) + " is a workload, and the study names one",
+                              "Leave one of them out"}
+                  : Complaint{in_quotes(first) + " is a workload, and --workload names them all",
+                              fmt::format("Add --workload {}, or leave --workload out", first)});
     clusters.push_back(typed_candidate(first));
   }
   for (const std::string& text : arguments.clusters) clusters.push_back(typed_candidate(text));

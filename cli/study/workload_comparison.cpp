@@ -56,7 +56,8 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
   std::vector<std::optional<MeasuredStep>> measured(jobs.size());
   const auto take = [&](std::size_t i, const std::string& step) {
     if (measured[i])
-      throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
+      throw UsageError("--measured-step",
+                       fmt::format("{} is given twice", jobs[i].candidate.label));
     BuiltJob& loaded = jobs[i].loaded;
     measured[i] = read_measured_step(parse_measured_step(step), samples_of_step(loaded.job),
                                      loaded.trust.warnings);

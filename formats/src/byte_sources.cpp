@@ -91,7 +91,7 @@ class Inflater {
     return true;
   }
 
-  [[noreturn]] void fail(std::string message, std::string hint) const {
+  [[noreturn]] void fail(std::string message, Hint hint) const {
     throw InputError({file_, fmt::format("byte {}", consumed_ - stream_.avail_in),
                       std::move(message), std::move(hint)});
   }

@@ -72,7 +72,7 @@ std::optional<TarHeader> tar_header(std::string_view block) {
 CheckedTar::CheckedTar(ByteSource tar, std::string file)
     : tar_(std::move(tar)), file_(std::move(file)) {}
 
-void CheckedTar::refuse(const std::string& where, std::string message, std::string hint) const {
+void CheckedTar::refuse(const std::string& where, std::string message, Hint hint) const {
   throw InputError({file_, where, std::move(message), std::move(hint)});
 }
 

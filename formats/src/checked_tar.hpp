@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "ddpsim/formats/byte_sources.hpp"
+#include "ddpsim/formats/hint.hpp"
 
 namespace ddpsim {
 
@@ -42,7 +43,7 @@ class CheckedTar {
   std::uint64_t member_size() const { return member_size_; }
 
  private:
-  [[noreturn]] void refuse(const std::string& where, std::string message, std::string hint) const;
+  [[noreturn]] void refuse(const std::string& where, std::string message, Hint hint) const;
   std::string_view read(std::size_t count);
   void check_first(std::string_view block) const;
   void take_extension(const TarHeader& header);

@@ -98,7 +98,7 @@ std::string Cursor::shown() const {
   return "an object";
 }
 
-void Cursor::fail(std::string message, std::string hint) const {
+void Cursor::fail(std::string message, Hint hint) const {
   throw InputError({tree_->file, where(), std::move(message), std::move(hint)});
 }
 

@@ -22,7 +22,7 @@ std::string reason_of_errno() {
 }
 
 [[noreturn]] void unreadable(const std::filesystem::path& path, std::string message,
-                             std::string hint = "") {
+                             Hint hint = {}) {
   throw InputError({path.string(), "", std::move(message), std::move(hint)});
 }
 

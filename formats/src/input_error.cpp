@@ -4,13 +4,16 @@
 
 namespace ddpsim {
 
+std::string to_string(const Complaint& complaint) {
+  const std::string& hint = complaint.hint.text;
+  return hint.empty() ? complaint.message : complaint.message + ". " + hint;
+}
+
 std::string to_string(const Diagnostic& diagnostic) {
   std::string text = diagnostic.file;
   if (!diagnostic.where.empty()) text += (text.empty() ? "" : ":") + diagnostic.where;
   if (!text.empty()) text += ": ";
-  text += diagnostic.message;
-  if (!diagnostic.hint.empty()) text += ". " + diagnostic.hint;
-  return printable(text);
+  return printable(text + to_string(Complaint{diagnostic.message, diagnostic.hint}));
 }
 
 }  // namespace ddpsim

@@ -125,12 +125,12 @@ class Reader {
     return true;
   }
 
-  [[noreturn]] void fail(std::string message, std::string hint = "") {
+  [[noreturn]] void fail(std::string message, Hint hint = {}) {
     fail(std::move(message), std::move(hint),
          text_.substr(0, static_cast<std::size_t>(reached_ - text_.data())));
   }
 
-  [[noreturn]] void fail(std::string message, std::string hint, std::string_view read) {
+  [[noreturn]] void fail(std::string message, Hint hint, std::string_view read) {
     throw InputError({builder_.file(), line_and_column(read), std::move(message), std::move(hint)});
   }
 

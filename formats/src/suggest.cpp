@@ -81,8 +81,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return best;
 }
 
-std::string did_you_mean(std::string_view word, std::span<const std::string> known,
-                         std::string otherwise) {
+Hint did_you_mean(std::string_view word, std::span<const std::string> known,
+                  std::string otherwise) {
   // A word left unfinished is more likely than one with a letter too many.
   std::vector<std::string> meant = begun_by(word, known);
   if (meant.empty())
@@ -91,11 +91,11 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> kno
   std::string text = fmt::format("Did you mean \"{}\"", meant.front());
   for (std::size_t i = 1; i < meant.size(); ++i)
     text += fmt::format("{} \"{}\"", i + 1 == meant.size() ? " or" : ",", meant[i]);
-  return text + '?';
+  return {text + '?', std::move(meant)};
 }
 
-std::string did_you_mean_or_known(std::string_view word, std::span<const std::string> known,
-                                  std::string_view known_are) {
+Hint did_you_mean_or_known(std::string_view word, std::span<const std::string> known,
+                           std::string_view known_are) {
   return did_you_mean(word, known, fmt::format("{}: {}", known_are, fmt::join(known, ", ")));
 }
 
@@ -123,10 +123,9 @@ std::vector<std::string> spelt_alike(std::string_view word, std::span<const std:
   return words;
 }
 
-std::string not_one_of(std::string_view word, std::span<const std::string> known) {
-  const std::string hint = did_you_mean(word, known);
-  return fmt::format("{} is not one of {}{}{}", in_quotes(word), fmt::join(known, ", "),
-                     hint.empty() ? "" : ". ", hint);
+Complaint not_one_of(std::string_view word, std::span<const std::string> known) {
+  return {fmt::format("{} is not one of {}", in_quotes(word), fmt::join(known, ", ")),
+          did_you_mean(word, known)};
 }
 
 }  // namespace ddpsim

@@ -29,7 +29,7 @@ std::string problem_of(::archive* reader) {
 using TarReader = std::unique_ptr<::archive, decltype(&archive_read_free)>;
 
 [[noreturn]] void refuse(const std::string& file, const std::string& where, std::string message,
-                         std::string hint) {
+                         Hint hint) {
   throw InputError({file, where, std::move(message), std::move(hint)});
 }
 

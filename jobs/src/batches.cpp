@@ -46,9 +46,10 @@ DataLoader data_loader(DataLoader loader, const JobRequest& request, const Workl
   const double seconds = seconds_of_a_batch(
       loader, static_cast<double>(workload.batch_per_gpu.value_or(1)), topology.cluster);
   if (seconds > kLongestBatchSeconds)
-    throw UsageError(fmt::format(
-        "--data-loader: a batch of {} samples takes {:.3g} s, and {:g} s at most are simulated",
-        workload.batch_per_gpu.value_or(1), seconds, kLongestBatchSeconds));
+    throw UsageError(
+        "--data-loader",
+        fmt::format("a batch of {} samples takes {:.3g} s, and {:g} s at most are simulated",
+                    workload.batch_per_gpu.value_or(1), seconds, kLongestBatchSeconds));
   if (loader.batch_bytes > Bytes() && !loader.pcie)
     loader.pcie = host_copy_rate(topology).value_or(kHostCopy);
   return loader;
@@ -63,8 +64,8 @@ UnevenInputs uneven_inputs(const UnevenRequest& request, int ranks) {
       range != nullptr ? spread_over(*range, ranks)
                        : std::get<std::vector<std::int64_t>>(request.inputs);
   if (inputs.size() != static_cast<std::size_t>(ranks))
-    throw UsageError(fmt::format("--uneven-inputs: inputs names {} ranks, and the cluster has {}",
-                                 inputs.size(), ranks));
+    throw UsageError("--uneven-inputs", fmt::format("inputs names {} ranks, and the cluster has {}",
+                                                    inputs.size(), ranks));
   UnevenInputs uneven{.least = *std::ranges::min_element(inputs),
                       .most = *std::ranges::max_element(inputs),
                       .total = 0,

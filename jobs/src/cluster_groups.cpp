@@ -14,10 +14,10 @@ namespace {
 void add_batchnorm_group(int ranks, const Cluster& cluster, std::vector<GroupSize>& groups) {
   const int of_node = cluster.gpus_per_node;
   if (ranks % of_node != 0 || cluster.ranks() % ranks != 0)
-    throw UsageError(fmt::format(
-        "--sync-batchnorm-group {}: groups hold whole nodes, and {} has {} of {} GPUs: a multiple "
-        "of {} that divides {} is needed",
-        ranks, cluster.name, cluster.nodes, of_node, of_node, cluster.ranks()));
+    throw UsageError(fmt::format("--sync-batchnorm-group {}", ranks),
+                     fmt::format("groups hold whole nodes, and {} has {} of {} GPUs: a multiple of "
+                                 "{} that divides {} is needed",
+                                 cluster.name, cluster.nodes, of_node, of_node, cluster.ranks()));
   if (ranks != of_node) groups.push_back({ranks / of_node});
 }
 

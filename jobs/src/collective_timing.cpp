@@ -14,10 +14,9 @@ namespace {
 
 void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Workload& workload) {
   if (cluster.hosts() > 1 && cluster.network.kind == NetworkKind::none)
-    throw UsageError(
-        "--backend gloo: gloo sends by NICs from node to node, and the cluster states none; add "
-        "some, "
-        "such as nic:1x100Gbps:ib");
+    throw UsageError("--backend gloo",
+                     "gloo sends by NICs from node to node, and the cluster states none",
+                     "Add some, such as nic:1x100Gbps:ib");
   double bytes = 0;
   for (const Parameter& parameter : workload.parameters)
     bytes += static_cast<double>(gradient_bytes(parameter).value_or(Bytes()).count());
@@ -34,8 +33,9 @@ void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Wo
                        (links.step + links.start).seconds();
   if (!(kPasses * bytes / slowest + steps < kLongestStepSeconds))
     throw UsageError(
-        fmt::format("--gloo: a step would take longer than {:.0f} days; check the units of rates",
-                    kLongestStepSeconds / 86400));
+        "--gloo",
+        fmt::format("a step would take longer than {:.0f} days", kLongestStepSeconds / 86400),
+        "Check the units of rates");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Question {
 };
 
 [[noreturn]] void refuse(const Question& request, const char* where, std::string message,
-                         std::string hint) {
+                         Hint hint) {
   throw InputError({.file = request.workload,
                     .where = where,
                     .message = std::move(message),
@@ -49,10 +49,10 @@ void require_gpu_of_cluster(const Question& request, const Cluster& cluster) {
   require_gpu_name("--gpu", *request.asked.gpu);
   const std::optional<GpuModel> named = find_gpu(*request.asked.gpu);
   if (!named || named->is_another(cluster.gpu))
-    throw UsageError(
-        fmt::format("--gpu {}: the cluster has {}; --gpu names the cluster's GPU, to accept that "
-                    "it is not the recording's",
-                    *request.asked.gpu, cluster.gpu.stated()));
+    throw UsageError(fmt::format("--gpu {}", *request.asked.gpu),
+                     fmt::format("the cluster has {}; --gpu names the cluster's GPU, to accept "
+                                 "that it is not the recording's",
+                                 cluster.gpu.stated()));
 }
 
 /// Returns what follows the GPU: ":b32:s512:bf16" for "bert-large@A100:b32:s512:bf16".
@@ -174,7 +174,8 @@ std::string variant_sentence(const Workload& workload, const Cluster& cluster) {
 
 void require_gpu_name(const char* option, const std::string& name) {
   if (const std::string problem = gpu_name_problem(name); !problem.empty() && find_gpu(name))
-    throw UsageError(fmt::format("{} {}: {}. {}", option, name, problem, gpus_instead_of(name)));
+    throw UsageError(fmt::format("{} {}", option, name),
+                     fmt::format("{}. {}", problem, gpus_instead_of(name)));
 }
 
 ComputeTransfer transfer_compute(Workload recorded_workload, const std::string& source,

@@ -11,8 +11,8 @@
 namespace ddpsim {
 namespace {
 
-void require(bool sound, const char* otherwise) {
-  if (!sound) throw UsageError(otherwise);
+void require(bool sound, const char* option, const char* problem, const char* remedy) {
+  if (!sound) throw UsageError(option, problem, remedy);
 }
 
 /// "compiled:optimize_ddp=python_reducer", of others the name.
@@ -23,13 +23,13 @@ std::string words_of(const Scheme& scheme) {
 }
 
 void require_data(const JobRequest& request) {
-  require(!request.data.loader || !request.measured_step,
-          "--data-loader: what a replay misses of --measured-step is put down to compute and "
-          "communication, and of a step that waits for data to neither; leave one out");
+  require(!request.data.loader || !request.measured_step, "--data-loader",
+          "what a replay misses of --measured-step is put down to compute and communication, and "
+          "of a step that waits for data to neither",
+          "Leave one out");
   if (!request.data.uneven) return;
-  require(!request.data.set,
-          "--uneven-inputs: of --dataset-size DistributedSampler gives every rank as many; leave "
-          "one out");
+  require(!request.data.set, "--uneven-inputs",
+          "of --dataset-size DistributedSampler gives every rank as many", "Leave one out");
   const DdpOptions& ddp = request.ddp;
   const std::array<std::pair<const char*, bool>, 5> not_joined = {{
       {"--sync-batchnorm", ddp.sync_batchnorm},
@@ -40,81 +40,79 @@ void require_data(const JobRequest& request) {
   }};
   for (const auto& [option, given] : not_joined)
     if (given)
-      throw UsageError(fmt::format(
-          "--uneven-inputs: a rank without inputs does not shadow what {} sends; leave one out",
-          option));
+      throw UsageError("--uneven-inputs",
+                       fmt::format("a rank without inputs does not shadow what {} sends", option),
+                       "Leave one out");
   if (request.scheme && !std::holds_alternative<Ddp>(*request.scheme))
     throw UsageError(
-        fmt::format("--uneven-inputs: it is DistributedDataParallel's join(), and --scheme {} is "
-                    "not simulated with it; leave one out",
-                    name_of(*request.scheme)));
+        "--uneven-inputs",
+        fmt::format(
+            "it is DistributedDataParallel's join(), and --scheme {} is not simulated with it",
+            name_of(*request.scheme)),
+        "Leave one out");
 }
 
 void require_backend(const JobRequest& request) {
   const CollectivesRequest& collectives = request.collectives;
   const bool flow = collectives.network == NetworkModel::flow;
-  require(!collectives.background || flow,
-          "--background: only --network flow knows of other traffic; add it");
+  require(!collectives.background || flow, "--background",
+          "only --network flow knows of other traffic", "Add it");
   if (collectives.backend == Backend::nccl) {
-    require(collectives.gloo.empty(), "--gloo: only with --backend gloo; add it");
+    require(collectives.gloo.empty(), "--gloo", "only with --backend gloo", "Add it");
     return;
   }
-  require(!flow, "--network flow: it knows NCCL's collectives only; leave it out");
-  require(
-      !request.interference,
-      "--interference: compute is slowed by NCCL's kernels, and --backend gloo has none; leave it "
-      "out");
-  require(!request.host.cuda_graph,
-          "--cuda-graph: a graph cannot hold collectives of --backend gloo; leave one out");
-  require(!request.ddp.sync_batchnorm,
-          "--sync-batchnorm: its layers exchange over NCCL, which --backend gloo does not use; "
-          "leave one out");
+  require(!flow, "--network flow", "it knows NCCL's collectives only", "Leave it out");
+  require(!request.interference, "--interference",
+          "compute is slowed by NCCL's kernels, and --backend gloo has none", "Leave it out");
+  require(!request.host.cuda_graph, "--cuda-graph",
+          "a graph cannot hold collectives of --backend gloo", "Leave one out");
+  require(!request.ddp.sync_batchnorm, "--sync-batchnorm",
+          "its layers exchange over NCCL, which --backend gloo does not use", "Leave one out");
   GlooLinks links;
   for (const StatedGloo& stated : collectives.gloo) stated.set(links);
   require(!request.ddp.optimizer_in_backward || !links.host_tensors,
-          "--apply-optimizer-in-backward: DDP's hook takes streams of an accelerator and fails on "
-          "tensors of the host (tried with PyTorch 2.13); leave one out");
+          "--apply-optimizer-in-backward",
+          "DDP's hook takes streams of an accelerator and fails on tensors of the host (tried with "
+          "PyTorch 2.13)",
+          "Leave one out");
 }
 
 void require_flow(const JobRequest& request) {
   if (request.collectives.network != NetworkModel::flow) return;
   const DdpOptions& ddp = request.ddp;
-  require(ddp.process_groups <= 1,
-          "--process-groups: --network flow runs one collective at a time; leave one out");
-  require(ddp.comm_hook != CommHook::post_local_sgd,
-          "--comm-hook post_localSGD: it reduces within nodes, and --network flow knows "
-          "collectives of all ranks alone; leave one out");
-  require(!ddp.sync_batchnorm_group,
-          "--sync-batchnorm-group: --network flow knows collectives of all ranks alone; leave one "
-          "out");
+  require(ddp.process_groups <= 1, "--process-groups",
+          "--network flow runs one collective at a time", "Leave one out");
+  require(ddp.comm_hook != CommHook::post_local_sgd, "--comm-hook post_localSGD",
+          "it reduces within nodes, and --network flow knows collectives of all ranks alone",
+          "Leave one out");
+  require(!ddp.sync_batchnorm_group, "--sync-batchnorm-group",
+          "--network flow knows collectives of all ranks alone", "Leave one out");
 }
 
 void require_host(const JobRequest& request) {
   if (!request.host.cuda_graph) return;
   const DdpOptions& ddp = request.ddp;
-  require(!request.host.launch_cost,
-          "--launch-cost: a --cuda-graph launches no kernel by itself; leave one out");
-  require(!stops_backward(ddp.comm_hook),
-          "--cuda-graph: a graph cannot hold what --comm-hook powersgd waits for on the host; "
-          "leave one out");
-  require(ddp.comm_hook != CommHook::post_local_sgd,
-          "--cuda-graph: a graph holds the addresses of parameters, which --comm-hook "
-          "post_localSGD moves when it averages them; leave one out");
-  require(!ddp.find_unused_parameters,
-          "--cuda-graph: a graph cannot hold what --find-unused-parameters reads on the host; "
-          "leave one out");
+  require(!request.host.launch_cost, "--launch-cost", "a --cuda-graph launches no kernel by itself",
+          "Leave one out");
+  require(!stops_backward(ddp.comm_hook), "--cuda-graph",
+          "a graph cannot hold what --comm-hook powersgd waits for on the host", "Leave one out");
+  require(ddp.comm_hook != CommHook::post_local_sgd, "--cuda-graph",
+          "a graph holds the addresses of parameters, which --comm-hook post_localSGD moves when "
+          "it averages them",
+          "Leave one out");
+  require(!ddp.find_unused_parameters, "--cuda-graph",
+          "a graph cannot hold what --find-unused-parameters reads on the host", "Leave one out");
 }
 
 void require_variation(const JobRequest& request) {
   const VariationRequest& variation = request.variation;
-  require(!variation.rank_slowdown || !variation.gpu_spread,
-          "--rank-slowdown stands for the slowest GPU as well: leave out --gpu-spread");
+  require(!variation.rank_slowdown || !variation.gpu_spread, "--rank-slowdown",
+          "stands for the slowest GPU as well", "Leave out --gpu-spread");
   if (request.iterations > 0) return;
-  require(variation.ranks.jitter == 0,
-          "--jitter draws steps that differ: say how many, with `simulate --iterations 200`");
-  require(variation.ranks.stagger <= Duration(),
-          "--stagger shows in the first steps of a run: ask for them with `simulate --iterations "
-          "10`");
+  require(variation.ranks.jitter == 0, "--jitter", "draws steps that differ",
+          "Say how many, with `simulate --iterations 200`");
+  require(variation.ranks.stagger <= Duration(), "--stagger", "shows in the first steps of a run",
+          "Ask for them with `simulate --iterations 10`");
 }
 
 /// Options of DDP's reducer beside a scheme that has none.
@@ -138,17 +136,18 @@ void require_reducer(const Scheme& scheme, const DdpOptions& ddp) {
   for (const auto& [option, given] : reducers) {
     const bool caps_fusion = compiled != nullptr && option == reducers.front().first;
     if (given && !caps_fusion)
-      throw UsageError(
-          fmt::format("{}: it is an option of DistributedDataParallel{}, and --scheme "
-                      "{} is not simulated with it; leave one out",
-                      option, compiled != nullptr ? "'s own reducer" : "", words_of(scheme)));
+      throw UsageError(option,
+                       fmt::format("it is an option of DistributedDataParallel{}, and --scheme {} "
+                                   "is not simulated with it",
+                                   compiled != nullptr ? "'s own reducer" : "", words_of(scheme)),
+                       "Leave one out");
   }
 }
 
 void require_since(const char* option, bool used, NcclVersion nccl, NcclVersion since) {
   if (used && nccl < since)
-    throw UsageError(fmt::format("{}: NCCL {} does not have it yet; it came with {}", option,
-                                 to_string(nccl), to_string(since)));
+    throw UsageError(option, fmt::format("NCCL {} does not have it yet; it came with {}",
+                                         to_string(nccl), to_string(since)));
 }
 
 }  // namespace

@@ -280,7 +280,7 @@ void Config::assume(std::string_view key, std::string_view value) {
   assumed_.push_back(fmt::format("{}={}", key, value));
 }
 
-void Config::refuse(std::string_view key, std::string message, std::string hint) const {
+void Config::refuse(std::string_view key, std::string message, Hint hint) const {
   find(key).value_or(root_.cursor()).fail(std::move(message), std::move(hint));
 }
 

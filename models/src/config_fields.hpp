@@ -64,7 +64,7 @@ class Config {
   void ignore(std::string key) { ignored_.push_back(std::move(key)); }
   void note(std::string text) { notes_.push_back(std::move(text)); }
   /// What the two fields say together cannot be.
-  [[noreturn]] void refuse(std::string_view key, std::string message, std::string hint = "") const;
+  [[noreturn]] void refuse(std::string_view key, std::string message, Hint hint = {}) const;
   void require_multiple(std::string_view key, std::int64_t whole, std::string_view of,
                         std::int64_t parts) const;
   /// The class does not read the field: it must say what is built all the same.

@@ -223,7 +223,7 @@ std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpe
 
 Model model_of(const EstimateSpec& spec) {
   Model model = build_model(spec.description, spec.tokens, spec.attention);
-  const auto refuse = [&](std::string message, std::string hint) {
+  const auto refuse = [&](std::string message, Hint hint) {
     throw InputError({.file = in_quotes(spec.model + "@" + spec.gpu),
                       .where = "",
                       .message = std::move(message),

@@ -20,7 +20,7 @@ constexpr std::string_view kAttention = "attn=";
 constexpr std::string_view kCheckpointing = "ckpt=";
 constexpr std::string_view kFrozen = "frozen=";
 
-[[noreturn]] void refuse(std::string_view spec, std::string message, std::string hint = "") {
+[[noreturn]] void refuse(std::string_view spec, std::string message, Hint hint = {}) {
   throw InputError({.file = in_quotes(spec),
                     .where = "",
                     .message = std::move(message),

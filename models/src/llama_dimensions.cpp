@@ -19,7 +19,7 @@ constexpr std::string_view kFamily = "llama";
 constexpr const char* kExample = "llama:layers=32,hidden=4096,heads=32,kv_heads=8";
 
 [[noreturn]] void refuse_dimensions(std::string_view complete, std::string message,
-                                    std::string hint = "") {
+                                    Hint hint = {}) {
   throw InputError({.file = in_quotes(complete),
                     .where = "",
                     .message = std::move(message),

@@ -39,7 +39,7 @@ std::string what_to_do(std::string_view type, const std::string& text) {
 
 /// Files of a like name that describe no model.
 void refuse_other_files(const Object& root) {
-  const auto refuse = [&](std::string_view key, std::string message, std::string hint) {
+  const auto refuse = [&](std::string_view key, std::string message, Hint hint) {
     if (const auto found = root.optional(key)) found->fail(std::move(message), std::move(hint));
   };
   if (root.has("model_type")) return;

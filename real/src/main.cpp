@@ -73,8 +73,8 @@ std::vector<World> join(const SweepArguments& arguments) {
   }
   const int ranks = arguments.ranks.value_or(each);
   if (ranks % each != 0)
-    throw UsageError(
-        fmt::format("--ranks-per-process: {} ranks are no multiple of {}", ranks, each));
+    throw UsageError("--ranks-per-process",
+                     fmt::format("{} ranks are no multiple of {}", ranks, each));
   check_apart([&] { require_machine(arguments.backend, {.local_rank = ranks - 1}); });
   make_folder(arguments.output);
   return ranks_of_process(fork_processes(ranks / each, each), each);
@@ -150,7 +150,7 @@ int run(const SweepArguments& arguments, std::string command) {
     return kFailure;
   } catch (const std::exception& error) {
     say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::own,
-               what_failed(error).c_str());
+               to_string(what_failed(error)).c_str());
     return kFailure;
   }
 }
@@ -179,7 +179,8 @@ int main(int argc, char** argv) {
       return deliver(told.str());
     }
     const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
-    print_error("ddpsim-real: " + parse_problem(error, app, words.subspan(1), "ddpsim-real"));
+    print_error("ddpsim-real: " +
+                to_string(parse_problem(error, app, words.subspan(1), "ddpsim-real")));
     return kUsage;
   } catch (const UsageError& error) {
     print_error(std::string("ddpsim-real: ") + error.what());
@@ -188,7 +189,7 @@ int main(int argc, char** argv) {
     print_error(std::string("ddpsim-real: ") + error.what());
     return kBadInput;
   } catch (const std::exception& error) {
-    print_error("ddpsim-real: " + what_failed(error));
+    print_error("ddpsim-real: " + to_string(what_failed(error)));
     return kFailure;
   }
 }

@@ -42,7 +42,7 @@ struct SweepOfThreads {
       cause = JobMessage::Cause::lost;
       reason = lost.what();
     } catch (const std::exception& error) {
-      reason = what_failed(error);
+      reason = to_string(what_failed(error));
     } catch (...) {
     }
     const std::scoped_lock lock(mutex);

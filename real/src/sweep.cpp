@@ -302,7 +302,7 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
   } catch (const SaidElsewhere&) {
     throw;
   } catch (const std::exception& error) {
-    end_job(store, world, what_failed(error));
+    end_job(store, world, to_string(what_failed(error)));
     throw;
   }
 }

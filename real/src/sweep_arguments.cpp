@@ -44,7 +44,7 @@ void add_output_options(CLI::App& app, SweepArguments& arguments) {
 
 /// What is measured twice would be told apart by nothing.
 void refuse_repeated(const char* option, std::string_view text, bool repeated) {
-  if (repeated) throw UsageError(fmt::format("{}: {} is there twice", option, text));
+  if (repeated) throw UsageError(option, fmt::format("{} is there twice", text));
 }
 
 std::vector<Configuration> configurations(const SweepArguments& arguments,
@@ -74,12 +74,12 @@ std::vector<Configuration> configurations(const SweepArguments& arguments,
       require_supported(configuration.options, configuration.options.torch);
       const CommHook hook = configuration.options.comm_hook;
       if (hook == CommHook::power_sgd || hook == CommHook::post_local_sgd)
-        throw UsageError(
-            fmt::format("--comm-hook {}: ddpsim-real runs none, fp16 and bf16", word_of(hook)));
+        throw UsageError(fmt::format("--comm-hook {}", word_of(hook)),
+                         "ddpsim-real runs none, fp16 and bf16");
       if (configuration.options.comm_hook_min_mb > 0)
-        throw UsageError("--comm-hook-min-mb: ddpsim-real casts every bucket; leave it out");
+        throw UsageError("--comm-hook-min-mb", "ddpsim-real casts every bucket", "Leave it out");
       if (configuration.options.optimizer_in_backward)
-        throw UsageError("--apply-optimizer-in-backward: ddpsim-real steps after backward");
+        throw UsageError("--apply-optimizer-in-backward", "ddpsim-real steps after backward");
       result.push_back(std::move(configuration));
     }
   }
@@ -91,12 +91,12 @@ std::vector<Bytes> sizes(const SweepArguments& arguments) {
   if (!arguments.all_reduce) return result;
   for (const std::string_view item : split(*arguments.all_reduce, ',')) {
     const Parsed<Bytes> size = parse_bytes(item);
-    if (!size.value) throw UsageError("--all-reduce: " + size.problem);
+    if (!size.value) throw UsageError("--all-reduce", size.problem);
     const std::int64_t element =
         element_size(wire_dtype({.comm_hook = arguments.ddp.comm_hook}, Dtype::float32));
     if (size.value->count() <= 0 || size.value->count() % element != 0)
-      throw UsageError(fmt::format("--all-reduce: {} is no whole number of elements of {} bytes",
-                                   item, element));
+      throw UsageError("--all-reduce",
+                       fmt::format("{} is no whole number of elements of {} bytes", item, element));
     refuse_repeated("--all-reduce", item, std::ranges::count(result, *size.value) > 0);
     result.push_back(*size.value);
   }
@@ -172,7 +172,7 @@ void require_backend(const std::string& name) {
       throw Unavailable(fmt::format("backend {} is not in this build: {}", name, kind.missing));
     return;
   }
-  throw UsageError("--backend: " + not_one_of(name, known));
+  throw UsageError("--backend", not_one_of(name, known));
 }
 
 Sweep sweep_of(const SweepArguments& arguments, std::string command) {
@@ -194,9 +194,10 @@ Sweep sweep_of(const SweepArguments& arguments, std::string command) {
 
 void require_possible(const Sweep& sweep) {
   if (sweep.busy_compute && sweep.backend == "c10d-gloo")
-    throw UsageError("--busy: c10d-gloo's compute is a wait; pass --backend cpu-gloo or cuda-nccl");
+    throw UsageError("--busy", "c10d-gloo's compute is a wait",
+                     "Pass --backend cpu-gloo or cuda-nccl");
   if (sweep.ranks_per_process > 1 && sweep.backend == "c10d-gloo")
-    throw UsageError("--ranks-per-process: c10d-gloo runs as PyTorch does, a process per rank");
+    throw UsageError("--ranks-per-process", "c10d-gloo runs as PyTorch does, a process per rank");
   for (const Configuration& configuration : sweep.configurations) {
     const std::string problem =
         backend_refuses(sweep.backend, sweep.workload, configuration.options);
@@ -208,11 +209,12 @@ void require_possible(const Sweep& sweep) {
   std::error_code error;
   const std::filesystem::file_status folder = std::filesystem::status(sweep.output, error);
   if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder))
-    throw UsageError(fmt::format("-o: {} is a file; name a folder", sweep.output.string()));
+    throw UsageError("-o", fmt::format("{} is a file", sweep.output.string()), "Name a folder");
   if (!std::filesystem::exists(folder) &&
       std::filesystem::is_symlink(std::filesystem::symlink_status(sweep.output, error)))
-    throw UsageError(fmt::format("-o: {} is a symbolic link that leads to no folder; name a folder",
-                                 sweep.output.string()));
+    throw UsageError(
+        "-o", fmt::format("{} is a symbolic link that leads to no folder", sweep.output.string()),
+        "Name a folder");
 }
 
 }  // namespace ddpsim

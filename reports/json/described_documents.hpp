@@ -10,6 +10,7 @@ const ObjectType& allreduce_document();
 const ObjectType& buckets_document();
 const ObjectType& calibration_document();
 const ObjectType& difference_document();
+const ObjectType& error_document();
 const ObjectType& result_document();
 const ObjectType& timeline_document();
 const ObjectType& topo_document();

@@ -22,7 +22,7 @@
 namespace ddpsim {
 namespace {
 
-[[noreturn]] void fail(const std::string& file, std::string message, std::string hint) {
+[[noreturn]] void fail(const std::string& file, std::string message, Hint hint) {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 

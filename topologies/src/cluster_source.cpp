@@ -32,7 +32,7 @@ namespace {
 constexpr std::string_view kSpecification = ":spec";
 constexpr std::int64_t kLargestFile = 64 << 20;  // room for measured curves and graphs
 
-[[noreturn]] void fail(std::string message, std::string hint) {
+[[noreturn]] void fail(std::string message, Hint hint) {
   throw InputError({"command line", "", std::move(message), std::move(hint)});
 }
 

@@ -160,7 +160,7 @@ void read_root(const ClusterWord& word, int gpus, InterconnectDescription& out) 
               "Leave one of the two out");
 }
 
-void ClusterWord::fail(std::string message, std::string hint) const {
+void ClusterWord::fail(std::string message, Hint hint) const {
   throw InputError({"cluster", legible(text), std::move(message), std::move(hint)});
 }
 

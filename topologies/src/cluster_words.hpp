@@ -20,7 +20,7 @@ struct ClusterWord {
   std::string key;
   std::string value;
 
-  [[noreturn]] void fail(std::string message, std::string hint = "") const;
+  [[noreturn]] void fail(std::string message, Hint hint = {}) const;
   std::int64_t integer(std::string_view digits, const char* what, std::int64_t high) const;
   Bandwidth bandwidth(std::string_view written) const;
   /// "8x200Gbps" -> {"8", "200Gbps"}; `form` says what was expected.

@@ -98,7 +98,7 @@ class MatrixReader {
   }
 
  private:
-  [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const {
+  [[noreturn]] void fail(std::string where, std::string message, Hint hint = {}) const {
     throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
   }
 

@@ -11,8 +11,7 @@
 namespace ddpsim {
 namespace {
 
-[[noreturn]] void no_domain(const ClusterDescription& cluster, std::string message,
-                            std::string hint) {
+[[noreturn]] void no_domain(const ClusterDescription& cluster, std::string message, Hint hint) {
   throw InputError({cluster.file, cluster.from_line ? "domain" : "/nodes_per_domain",
                     std::move(message), std::move(hint)});
 }

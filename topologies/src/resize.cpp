@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-[[noreturn]] void misfit(std::string where, std::string message, std::string hint) {
+[[noreturn]] void misfit(std::string where, std::string message, Hint hint) {
   throw InputError({"command line", std::move(where), std::move(message), std::move(hint)});
 }
 

@@ -52,7 +52,7 @@ class RocmText {
   }
 
  private:
-  [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const {
+  [[noreturn]] void fail(std::string where, std::string message, Hint hint = {}) const {
     throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
   }
 
@@ -163,7 +163,7 @@ class RocmNode {
   }
 
  private:
-  [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const {
+  [[noreturn]] void fail(std::string where, std::string message, Hint hint = {}) const {
     throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
   }
 

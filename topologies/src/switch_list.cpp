@@ -43,10 +43,10 @@ class SwitchListReader {
   }
 
  private:
-  [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const {
+  [[noreturn]] void fail(std::string where, std::string message, Hint hint = {}) const {
     throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
   }
-  [[noreturn]] void fail_here(std::string message, std::string hint = "") const {
+  [[noreturn]] void fail_here(std::string message, Hint hint = {}) const {
     fail(fmt::format("line {}", line_), std::move(message), std::move(hint));
   }
 

@@ -35,11 +35,11 @@ pugi::xml_node XmlText::load(pugi::xml_document& document) const {
   return system;
 }
 
-void XmlText::fail(std::string where, std::string message, std::string hint) const {
+void XmlText::fail(std::string where, std::string message, Hint hint) const {
   throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
 }
 
-void XmlText::fail_at(const pugi::xml_node& node, std::string message, std::string hint) const {
+void XmlText::fail_at(const pugi::xml_node& node, std::string message, Hint hint) const {
   fail(line_of(node.offset_debug()), std::move(message), std::move(hint));
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "ddpsim/formats/hint.hpp"
+
 namespace ddpsim {
 
 class XmlText {
@@ -19,9 +21,8 @@ class XmlText {
   std::int64_t number(const pugi::xml_node& node, const char* name, std::int64_t otherwise,
                       std::int64_t high) const;
 
-  [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const;
-  [[noreturn]] void fail_at(const pugi::xml_node& node, std::string message,
-                            std::string hint = "") const;
+  [[noreturn]] void fail(std::string where, std::string message, Hint hint = {}) const;
+  [[noreturn]] void fail_at(const pugi::xml_node& node, std::string message, Hint hint = {}) const;
   const std::string& file() const { return file_; }
 
  private:

@@ -69,7 +69,7 @@ class LogReader {
     if (value == 0) return std::nullopt;
     return Duration::picoseconds(value * 1000);
   }
-  [[noreturn]] void fail(std::string_view key, std::string message, std::string hint = "") const {
+  [[noreturn]] void fail(std::string_view key, std::string message, Hint hint = {}) const {
     object_.required(key).fail(std::move(message), std::move(hint));
   }
 

@@ -147,8 +147,7 @@ struct Printout {
   std::size_t line = 1;
 };
 
-[[noreturn]] void fail(const std::string& file, std::size_t line, std::string message,
-                       std::string hint) {
+[[noreturn]] void fail(const std::string& file, std::size_t line, std::string message, Hint hint) {
   throw InputError({file, fmt::format("line {}", line), std::move(message), std::move(hint)});
 }
 

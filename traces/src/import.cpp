@@ -27,8 +27,7 @@ namespace {
 
 constexpr std::size_t kMostText = std::size_t{256} << 20;  // workload files and tables
 
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string message,
-                         std::string hint = "") {
+[[noreturn]] void refuse(const std::filesystem::path& path, std::string message, Hint hint = {}) {
   throw InputError({path.string(), "", std::move(message), std::move(hint)});
 }
 

@@ -34,7 +34,7 @@ bool is_space(char c) {
 JsonSplitter::JsonSplitter(const ByteSource& source, std::string file)
     : source_(source), file_(std::move(file)), window_(kFirst + kFirstWindow + kPadding) {}
 
-void JsonSplitter::fail(std::uint64_t offset, std::string message, std::string hint) const {
+void JsonSplitter::fail(std::uint64_t offset, std::string message, Hint hint) const {
   throw InputError({file_, fmt::format("byte {}", offset), std::move(message), std::move(hint)});
 }
 

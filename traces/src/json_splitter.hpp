@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "brace_scanner.hpp"
+#include "ddpsim/formats/hint.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
 
 namespace ddpsim {
@@ -45,7 +46,7 @@ class JsonSplitter {
   /// How often it stands there.
   std::size_t members(std::string_view name) const;
 
-  [[noreturn]] void fail(std::uint64_t offset, std::string message, std::string hint = "") const;
+  [[noreturn]] void fail(std::uint64_t offset, std::string message, Hint hint = {}) const;
 
  private:
   enum class State { begin, members, events, end };

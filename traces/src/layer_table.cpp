@@ -38,7 +38,7 @@ class TableReader {
   std::vector<TimedLayer> read();
 
  private:
-  [[noreturn]] void fail(std::string message, std::string hint = "") const {
+  [[noreturn]] void fail(std::string message, Hint hint = {}) const {
     throw InputError({file_, fmt::format("line {}", line_), std::move(message), std::move(hint)});
   }
   TimedLayer read_layer(std::string_view line) const;

@@ -51,7 +51,7 @@ class NsysImport {
   Imported run();
 
  private:
-  [[noreturn]] void refuse(std::string message, std::string hint) const {
+  [[noreturn]] void refuse(std::string message, Hint hint) const {
     throw InputError({database_.file(), "", std::move(message), std::move(hint)});
   }
   bool has(const char* table) const { return !database_.columns(table).empty(); }

@@ -51,7 +51,7 @@ class TraceImport {
     return compacted() ? span(0, step.busy.between(from_ns, to_ns)) : span(from_ns, to_ns);
   }
   Imported interpret(TraceHeader header, bool mended);
-  [[noreturn]] void refuse(std::string message, std::string hint) const {
+  [[noreturn]] void refuse(std::string message, Hint hint) const {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
   bool only_micro_batches(const TraceHeader& header) const;

@@ -25,7 +25,7 @@ class RankChecks {
 
  private:
   [[noreturn]] void fail(std::size_t k, std::string_view field, std::string message,
-                         std::string hint) const {
+                         Hint hint) const {
     const Object entry = entries_[k].free_object();
     const Cursor place = entry.has(field) ? entry.required(field) : entries_[k];
     place.fail(std::move(message), std::move(hint));

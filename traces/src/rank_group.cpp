@@ -63,7 +63,7 @@ class RankJoin {
   }
 
  private:
-  [[noreturn]] void refuse(std::size_t position, std::string message, std::string hint) const {
+  [[noreturn]] void refuse(std::size_t position, std::string message, Hint hint) const {
     throw InputError({ranks_[position].file, "", std::move(message), std::move(hint)});
   }
   const RankTrace& trace(std::size_t position) const {

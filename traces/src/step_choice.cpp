@@ -27,7 +27,7 @@ struct Candidate {
   StepSample sample = {};
 };
 
-[[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
+[[noreturn]] void refuse(const std::string& file, std::string message, Hint hint) {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 

@@ -134,7 +134,7 @@ class FolderImport {
   bool holds_trace() const;
 
  private:
-  [[noreturn]] void refuse(std::string message, std::string hint) const {
+  [[noreturn]] void refuse(std::string message, Hint hint) const {
     throw InputError({folder_.string(), "", std::move(message), std::move(hint)});
   }
   std::string below(const fs::path& path) const {

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-[[noreturn]] void refuse_trace(const std::string& file, std::string message, std::string hint) {
+[[noreturn]] void refuse_trace(const std::string& file, std::string message, Hint hint) {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 

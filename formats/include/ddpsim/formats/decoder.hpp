@@ -59,7 +59,7 @@ class Cursor {
   Object object(const ObjectType& described) const;
   /// Keys of any name (provenance).
   Object free_object() const;
-  [[noreturn]] void fail(std::string message, std::string hint = "") const;
+  [[noreturn]] void fail(std::string message, Hint hint = {}) const;
 
  private:
   friend class Document;

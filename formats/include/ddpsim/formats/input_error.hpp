@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "ddpsim/formats/hint.hpp"
+
 namespace ddpsim {
 
 struct Diagnostic {
@@ -11,7 +13,7 @@ struct Diagnostic {
   std::string
       where;  ///< JSON pointer "/backward/ready/3/at_us", "line 7", "byte 812"; may be empty
   std::string message;  ///< what is wrong
-  std::string hint;     ///< what would be right; may be empty
+  Hint hint = {};       ///< what would be right
 };
 
 /// "file:where: message. hint", on one line: what cannot be shown (quote.hpp) is replaced.

@@ -2,16 +2,30 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
-#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/input_error.hpp"
 
 namespace ddpsim {
 
 /// The command line does not make sense; exit code 2.
 class UsageError : public std::runtime_error {
  public:
-  /// Whatever cannot be shown (quote.hpp) is replaced: what() ends at a NUL.
-  explicit UsageError(const std::string& message) : std::runtime_error(printable(message)) {}
+  explicit UsageError(std::string message) : UsageError("", std::move(message)) {}
+  /// `option`: as it is typed, "--nodes"; "" where it is of none.
+  UsageError(std::string option, std::string message, Hint hint = {})
+      : UsageError(Diagnostic{.file = "",
+                              .where = std::move(option),
+                              .message = std::move(message),
+                              .hint = std::move(hint)}) {}
+  UsageError(std::string option, Complaint complaint)
+      : UsageError(std::move(option), std::move(complaint.message), std::move(complaint.hint)) {}
+  explicit UsageError(Diagnostic diagnostic)
+      : std::runtime_error(to_string(diagnostic)), diagnostic_(std::move(diagnostic)) {}
+  const Diagnostic& diagnostic() const { return diagnostic_; }
+
+ private:
+  Diagnostic diagnostic_;
 };
 
 }  // namespace ddpsim

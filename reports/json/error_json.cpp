@@ -1,0 +1,63 @@
+#include "ddpsim/formats/described.hpp"
+#include "ddpsim/reports/error_report.hpp"
+#include "described_documents.hpp"
+
+namespace ddpsim {
+namespace {
+
+const Described<ErrorReport>& described_error() {
+  static const auto described =
+      Described<ErrorReport>("ErrorDocument", "why a command has no answer")
+          .constant("schema", "ddpsim.error/1", "which document this is")
+          .word(
+              "code", &ErrorReport::code, all_up_to(ErrorCode::bad_input),
+              "exit code 1: the program or the machine failed; 2: the command line makes no sense; "
+              "3: a file or description is wrong")
+          .text(
+              "file", unless_empty([](const ErrorReport& report) -> const std::string& {
+                return report.diagnostic.file;
+              }),
+              "the file as it was given, or \"command line\" for what stands there in place of one")
+          .text("where", unless_empty([](const ErrorReport& report) -> const std::string& {
+                  return report.diagnostic.where;
+                }),
+                "the place in the file (\"/backward/ready/3/at_us\", \"line 7\"), or the option")
+          .text(
+              "message", [](const ErrorReport& report) { return report.diagnostic.message; },
+              "what is wrong")
+          .text("hint", unless_empty([](const ErrorReport& report) -> const std::string& {
+                  return report.diagnostic.hint.text;
+                }),
+                "what would be right")
+          .texts(
+              "did_you_mean",
+              [](const ErrorReport& report) -> const std::vector<std::string>& {
+                return report.diagnostic.hint.meant;
+              },
+              "known words that were probably meant, of a word that is unknown");
+  return described;
+}
+
+}  // namespace
+
+const char* name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::failure:
+      return "failure";
+    case ErrorCode::usage:
+      return "usage";
+    case ErrorCode::bad_input:
+      return "bad_input";
+  }
+  return "";
+}
+
+const ObjectType& error_document() {
+  return described_error().type();
+}
+
+std::string error_json(const ErrorReport& report) {
+  return described_error().text_of(report);
+}
+
+}  // namespace ddpsim
