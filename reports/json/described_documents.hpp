@@ -9,6 +9,7 @@ const ObjectType& advice_document();
 const ObjectType& allreduce_document();
 const ObjectType& buckets_document();
 const ObjectType& calibration_document();
+const ObjectType& compare_document();
 const ObjectType& difference_document();
 const ObjectType& error_document();
 const ObjectType& result_document();

@@ -6,6 +6,6 @@
 
 namespace ddpsim {
 
-const Described<Price>& described_price();
+const Described<Price>& described_price(JsonWriter::Layout layout);
 
 }  // namespace ddpsim

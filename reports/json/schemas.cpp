@@ -10,10 +10,10 @@ namespace ddpsim {
 namespace {
 
 std::vector<const ObjectType*> described_documents() {
-  return {&advice_document(),      &allreduce_document(),  &buckets_document(),
-          &calibration_document(), &difference_document(), &error_document(),
-          &result_document(),      &timeline_document(),   &topo_document(),
-          &tune_document(),        &validation_document()};
+  return {&advice_document(),      &allreduce_document(), &buckets_document(),
+          &calibration_document(), &compare_document(),   &difference_document(),
+          &error_document(),       &result_document(),    &timeline_document(),
+          &topo_document(),        &tune_document(),      &validation_document()};
 }
 
 /// Of its constant "schema".

@@ -1,7 +1,7 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
-#include "json_parts.hpp"
+#include "described_step.hpp"
 
 namespace ddpsim {
 namespace {

@@ -141,7 +141,7 @@ const Described<Topology>& described_cluster() {
               "where the cluster's figures are from")
           .list(
               "prices", [](const Topology& of) -> const auto& { return cluster(of).prices; },
-              described_price(), "prices of the cluster that are known, latest first");
+              described_price(Layout::line), "prices of the cluster that are known, latest first");
   return described;
 }
 

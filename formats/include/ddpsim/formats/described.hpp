@@ -240,20 +240,20 @@ class Described : public DescribedObject {
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& list(std::string_view key, Read read,
                                          const Described<Value>& described, std::string_view says,
-                                         Absent absent = Absent::null) {
+                                         Absent absent = Absent::null,
+                                         Layout layout = Layout::block) {
     return add(key, list_of(object_of(described.type())), read, says, absent,
-               [&described](JsonWriter& json, const auto& values) {
-                 json.begin_array();
-                 for (const auto& value : values) described.write(json, value);
-                 json.end_array();
-               });
+               each_of(layout, [&described](JsonWriter& json, const auto& value) {
+                 described.write(json, value);
+               }));
   }
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& object(std::string_view, Read, Described<Value>&&,
                                            std::string_view, Absent = Absent::null) = delete;
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& list(std::string_view, Read, Described<Value>&&,
-                                         std::string_view, Absent = Absent::null) = delete;
+                                         std::string_view, Absent = Absent::null,
+                                         Layout = Layout::block) = delete;
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& members_of(Read, Described<Value>&&) = delete;
   /// All members of another object stand here as members of this one; where it is absent, none does.

@@ -1,0 +1,277 @@
+#include "described_comparison.hpp"
+
+#include "cost_lines.hpp"
+#include "ddpsim/models/model_flops.hpp"
+#include "ddpsim/sim/ddp/scheme_notes.hpp"
+#include "ddpsim/sim/step/compute_speed.hpp"
+#include "described_candidates.hpp"
+#include "described_elastic.hpp"
+#include "described_job.hpp"
+#include "described_step.hpp"
+#include "described_trust.hpp"
+#include "job_words.hpp"
+#include "recorded_lines.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Row = CandidateRow<CompareReport>;
+
+// Precondition, here and of what is described of a compared row: it was compared.
+const ComparedJob& compared(const Row& row) {
+  return row.report.comparison.jobs[row.index];
+}
+
+const CandidateContext& context_of(const Row& row) {
+  return row.report.contexts[row.index];
+}
+
+/// Of a row that was compared, in front of its memory.
+const Described<Row>& described_step_of_row() {
+  static const auto described =
+      Described<Row>("ComparedStep", "the step of a candidate that was compared")
+          .text("changed_numerics",
+                unless_empty([](const Row& of) { return changed_numerics(context_of(of).job); }),
+                "why a step of the candidate does not teach what a step of DDP does, so that equal "
+                "speed is not equal training; null: it does. Not in a row with an error")
+          .number(
+              "compute_scale",
+              [](const Row& of) { return context_of(of).job.options().compute_scale; },
+              "compute is so many times as fast as recorded. Not in a row with an error")
+          .number(
+              "rank_slowdown",
+              [](const Row& of) { return slowdown_shares(context_of(of).job).slowdown(); },
+              "compute takes so many times as long as recorded, by the slowest GPU and multi-GPU "
+              "overhead. Not in a row with an error")
+          .time(
+              "iteration_us", [](const Row& of) { return compared(of).times.iteration; },
+              "the step. Not in a row with an error")
+          .time(
+              "alone_us", [](const Row& of) { return compared(of).times.alone(); },
+              "the step of one of the candidate's GPUs working alone, without DDP. Not in a row "
+              "with an error")
+          .members_of(
+              [](const Row& of) {
+                return training_speed(step_work(context_of(of).job), compared(of).times);
+              },
+              described_speed())
+          .time(
+              "exposed_communication_us",
+              [](const Row& of) { return compared(of).times.exposed_communication; },
+              "communication that compute waits for. Not in a row with an error")
+          .ratio(
+              "exposed_share",
+              [](const Row& of) {
+                const StepTimes& times = compared(of).times;
+                return times.exposed_communication / times.iteration;
+              },
+              "the share of the step that is exposed communication. Not in a row with an error")
+          .time(
+              "blocking_communication_us",
+              [](const Row& of) { return compared(of).times.blocking_communication(); },
+              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
+              "together. Not in a row with an error")
+          .ratio(
+              "blocking_share",
+              [](const Row& of) {
+                const StepTimes& times = compared(of).times;
+                return times.blocking_communication() / times.iteration;
+              },
+              "the share of the step that is blocking communication. Not in a row with an error")
+          .list(
+              "loss",
+              [](const Row& of) {
+                return loss_rows(compared(of).times.loss, compared(of).confidence);
+              },
+              described_loss(),
+              "time lost by cause, in one order: averaging and the causes of schemes only where "
+              "they take part. Not in a row with an error")
+          .object(
+              "best_cap",
+              [](const Row& of) {
+                const std::optional<Recommendation>& best = compared(of).best_cap;
+                return best ? std::optional(ShownRecommendation{*best}) : std::nullopt;
+              },
+              described_recommendation(),
+              "what is advised for bucket_cap_mb; null where it was not searched: of candidates "
+              "that cannot be the fastest, with --no-tune and with --bucket-cap-mb-list. Not in a "
+              "row with an error");
+  return described;
+}
+
+std::optional<PricedCandidate> priced(const Row& row) {
+  const CompareReport& report = row.report;
+  if (!report.costs) return std::nullopt;
+  const std::optional<CandidateCost>& cost = report.costs->candidates[row.index];
+  if (!cost) return PricedCandidate{nullptr, {}};
+  constexpr double kThousand = 1000;
+  constexpr double kMillion = 1e6;
+  const FigureRange& usd = cost->usd_per_work;
+  const double work_of_step =
+      compared(row).times.iteration.seconds() / compared(row).work->expected;
+  CostAmounts amounts{.usd_per_1000_steps = usd.times(kThousand * work_of_step)};
+  if (counts_samples(report)) amounts.usd_per_million_samples = usd.times(kMillion);
+  if (const auto tokens = tokens_of_sample(report))
+    amounts.usd_per_million_tokens = usd.times(kMillion / *tokens);
+  if (report.training) {
+    amounts.usd = usd.times(report.training->samples);
+    amounts.seconds = cost->seconds_per_work.times(report.training->samples);
+  }
+  return PricedCandidate{&*cost, amounts};
+}
+
+/// Of a row that was compared, behind its memory.
+const Described<Row>& described_certainty_of_row() {
+  static const auto described =
+      Described<Row>("ComparedCertainty",
+                     "how sure the step of a candidate is, and what it is worth")
+          .object(
+              "elastic", [](const Row& of) -> const auto& { return context_of(of).elastic; },
+              described_elastic(), "a long run whose nodes fail. Only with --nnodes",
+              Absent::left_out)
+          .boolean(
+              "calibrated_by_recording",
+              [](const Row& of) { return context_of(of).provenance.calibrated_by_recording; },
+              "whether the recording's own all-reduces moved the candidate's cost model. Not in a "
+              "row with an error")
+          .members_of(
+              [](const Row& of) -> const auto& { return compared(of).confidence; },
+              described_confidence())
+          .object(
+              "replay",
+              [](const Row& of) {
+                const Trust& trust = context_of(of).trust;
+                return trust.replay ? &trust : nullptr;
+              },
+              described_replay(),
+              "the measured step beside its replay. Only with --measured-step, of the cluster "
+              "measured",
+              Absent::left_out)
+          .text(
+              "corrected_by",
+              [](const Row& of) {
+                const std::optional<std::size_t>& by = compared(of).corrected_by;
+                return by ? &cluster_name(of.report.contexts[*by]) : nullptr;
+              },
+              "the candidate whose measured step corrects this one's compute, too. Only with "
+              "--measured-step, of clusters that were not measured",
+              Absent::left_out)
+          .members_of(
+              [](const Row& of) -> const auto& { return compared(of).behind; }, described_behind())
+          .members_of(&priced, described_priced());
+  return described;
+}
+
+const Described<Row>& described_row() {
+  static const auto if_compared = [](const Row& of) {
+    return of.not_compared == nullptr ? &of : nullptr;
+  };
+  static const auto described =
+      Described<Row>("CompareRow", "a candidate, or why it could not be compared")
+          .text(
+              "label",
+              [](const Row& of) -> const std::string& {
+                return of.not_compared ? of.not_compared->label : cluster_name(context_of(of));
+              },
+              "what the candidate is called")
+          .text(
+              "cluster",
+              [](const Row& of) -> const std::string& {
+                return of.not_compared ? of.not_compared->cluster_text
+                                       : context_of(of).provenance.cluster_source;
+              },
+              "the cluster as typed")
+          .integer(
+              "ranks",
+              [](const Row& of) {
+                return of.not_compared ? of.not_compared->ranks
+                                       : std::optional(context_of(of).job.cluster().ranks());
+              },
+              "GPUs of the candidate; null where its cluster could not be read")
+          .members_of(if_compared, described_step_of_row())
+          .text(
+              "error",
+              [](const Row& of) { return of.not_compared ? &of.not_compared->error : nullptr; },
+              "why the candidate could not be compared. Only in a row without figures",
+              Absent::left_out)
+          .object(
+              "memory", [](const Row& of) -> const auto& {
+                return of.not_compared ? of.not_compared->memory : context_of(of).memory;
+              },
+              described_memory(),
+              "what a rank's memory holds at most; null where it was not counted")
+          .members_of(if_compared, described_certainty_of_row());
+  return described;
+}
+
+/// Whether the fastest is so in every world that may be the true one.
+bool fastest_is_certain(const CompareReport& report) {
+  const Comparison& comparison = report.comparison;
+  bool certain = true;
+  for (std::size_t k = 1; k < comparison.by_speed.size(); ++k)
+    certain = certain && comparison.jobs[comparison.by_speed[k]].behind.certain();
+  return certain;
+}
+
+const std::optional<RecordedJob>& recorded(const CompareReport& report) {
+  return report.contexts[beside_recording(report.contexts)].provenance.recorded;
+}
+
+}  // namespace
+
+const Described<CompareReport>& described_comparison() {
+  using Report = CompareReport;
+  static const auto described =
+      Described<Report>("WorkloadComparison", "one workload on several candidates")
+          .text(
+              "workload",
+              [](const Report& of) -> const auto& { return workload_name(of.contexts.front()); },
+              "the workload that all candidates train")
+          .members_of([](const Report& of) -> const ReportContext& { return of.contexts.front(); },
+                      described_versions())
+          .text(
+              "bucket_setting",
+              [](const Report& of) { return bucket_setting(of.contexts.front().job); },
+              "the caps in force")
+          .integer("global_batch", &Report::global_batch,
+                   "samples of all ranks in a step, alike on every candidate. Only with "
+                   "--global-batch",
+                   Absent::left_out)
+          .number(
+              "samples",
+              [](const Report& of) {
+                return of.training ? std::optional(of.training->samples) : std::nullopt;
+              },
+              "samples that are to be trained. Only with --samples or --steps", Absent::left_out)
+          .list(
+              "rows",
+              [](const Report& of) { return candidate_rows(of, of.comparison.jobs.size()); },
+              described_row(),
+              "candidates as given; those that could not be compared stand behind all others")
+          .integers(
+              "by_speed", [](const Report& of) -> const auto& { return of.comparison.by_speed; },
+              "candidates by their place in rows, fastest first")
+          .integers(
+              "by_cost", [](const Report& of) { return by_cost_of(of.costs); },
+              "candidates with a price by their place in rows, cheapest first. Only with prices",
+              Absent::left_out)
+          .list(
+              "until", [](const Report& of) { return until_of(of.until); }, described_until(),
+              "where along ranges conditions hold. Only with --until", Absent::left_out)
+          .boolean("fastest_is_certain", &fastest_is_certain,
+                   "whether the fastest candidate is so in every scenario, each source of error at "
+                   "its bounds")
+          .object("recorded", &recorded, described_recorded(),
+                  "what the recorded job did beside what is predicted for it; null where no "
+                  "all-reduce was recorded")
+          .integer(
+              "recorded_row",
+              [](const Report& of) {
+                return recorded(of) ? std::optional(beside_recording(of.contexts)) : std::nullopt;
+              },
+              "the place in rows of the candidate that recorded predicts for: the first that may "
+              "be the recorded cluster, else the first; null without recorded");
+  return described;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,118 @@
+#include "described_mix.hpp"
+
+#include "described_candidates.hpp"
+#include "described_job.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Row = CandidateRow<MixReport>;
+
+std::optional<PricedCandidate> priced(const Row& row) {
+  if (!row.report.costs) return std::nullopt;
+  const std::optional<CandidateCost>& cost = row.report.costs->candidates[row.index];
+  if (!cost) return PricedCandidate{nullptr, {}};
+  constexpr double kHour = 3600;
+  return PricedCandidate{&*cost, {.usd_per_hour_of_reference = cost->usd_per_work.times(kHour)}};
+}
+
+/// Precondition of its readers, here and below: the row was compared.
+const MixLabel& label_of(const Row& row) {
+  return row.report.labels[row.index];
+}
+
+const MixedCandidate& compared(const Row& row) {
+  return row.report.mix.candidates[row.index];
+}
+
+const Described<Row>& described_compared() {
+  static const auto described =
+      Described<Row>("MixedCandidate", "a candidate on which all workloads run")
+          .word(
+              "grade", [](const Row& of) { return label_of(of).grade; }, all_up_to(Grade::c),
+              "the least sure grade of the candidate's workloads; A is the surest. Not in a row "
+              "with an error")
+          .text("changed_numerics",
+                unless_empty([](const Row& of) { return label_of(of).changed_numerics; }),
+                "why a step of the candidate does not teach what a step of DDP does, so that equal "
+                "speed is not equal training; null: it does. Not in a row with an error")
+          .object(
+              "time", [](const Row& of) { return shown_interval(compared(of).time); },
+              described_interval(),
+              "the time for all that the reference does in a unit of time: 1 of the reference. Not "
+              "in a row with an error")
+          .members_of(
+              [](const Row& of) -> const auto& { return compared(of).behind; }, described_behind())
+          .members_of(&priced, described_priced());
+  return described;
+}
+
+const Described<NotCompared>& described_not_compared() {
+  static const auto described =
+      Described<NotCompared>("NotCompared", "why a candidate could not be compared")
+          .text("error", &NotCompared::error,
+                "which workloads do not run on the candidate, and why. Only in a row without "
+                "figures")
+          .object("memory", &NotCompared::memory, described_memory(),
+                  "what a rank's memory holds at most; null where it was not counted. Only in a "
+                  "row without figures");
+  return described;
+}
+
+const Described<Row>& described_row() {
+  static const auto described =
+      Described<Row>("MixRow", "a candidate on all workloads, or why not all run on it")
+          .text(
+              "label", [](const Row& of) -> const auto& {
+                return of.not_compared ? of.not_compared->label : label_of(of).label;
+              },
+              "what the candidate is called")
+          .text(
+              "cluster", [](const Row& of) -> const auto& {
+                return of.not_compared ? of.not_compared->cluster_text : label_of(of).cluster_text;
+              },
+              "the cluster as typed")
+          .integer(
+              "ranks",
+              [](const Row& of) {
+                return of.not_compared ? of.not_compared->ranks : std::optional(label_of(of).ranks);
+              },
+              "GPUs of the candidate; null where its cluster could not be read")
+          .members_of([](const Row& of) { return of.not_compared == nullptr ? &of : nullptr; },
+                      described_compared())
+          .members_of([](const Row& of) { return of.not_compared; }, described_not_compared());
+  return described;
+}
+
+}  // namespace
+
+const Described<MixReport>& described_mix() {
+  using Report = MixReport;
+  static const auto described =
+      Described<Report>("Mix", "several workloads together, each with its share")
+          .text(
+              "reference",
+              [](const Report& of) -> const auto& { return of.labels[of.reference].label; },
+              "the candidate whose time the shares are of")
+          .list(
+              "rows", [](const Report& of) { return candidate_rows(of, of.mix.candidates.size()); },
+              described_row(),
+              "candidates on which all workloads run, then those on which not all do")
+          .integers(
+              "by_speed", [](const Report& of) -> const auto& { return of.mix.by_speed; },
+              "candidates by their place in rows, fastest first")
+          .integers(
+              "by_cost", [](const Report& of) { return by_cost_of(of.costs); },
+              "candidates with a price by their place in rows, cheapest first. Only with prices",
+              Absent::left_out)
+          .list(
+              "until", [](const Report& of) { return until_of(of.until); }, described_until(),
+              "where along ranges conditions hold. Only with --until", Absent::left_out)
+          .boolean(
+              "fastest_is_certain", [](const Report& of) { return contenders(of.mix).size() == 1; },
+              "whether the fastest candidate is so in every scenario, each source of error at its "
+              "bounds");
+  return described;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,11 @@
+// Several workloads together on several candidates, as a part of ddpsim.compare/1.
+#pragma once
+
+#include "ddpsim/formats/described.hpp"
+#include "ddpsim/reports/mix_report.hpp"
+
+namespace ddpsim {
+
+const Described<MixReport>& described_mix();
+
+}  // namespace ddpsim
