@@ -36,6 +36,7 @@ const char* name_of(ValueType::Kind kind) {
       return "array";
     case ValueType::Kind::object:
     case ValueType::Kind::texts_by_key:
+    case ValueType::Kind::values_by_key:
       break;
   }
   return "object";
@@ -105,17 +106,21 @@ void write_object(JsonWriter& json, const ObjectType& object) {
 
 }  // namespace
 
-std::string json_schema(const ObjectType& document) {
-  DDPSIM_ASSERT(!document.members.empty() && document.members.front().key == "schema",
+DocumentType document_type(const ObjectType& type) {
+  DDPSIM_ASSERT(!type.members.empty() && type.members.front().key == "schema",
                 "a document's first member says which it is");
+  return {type.members.front().type.words.front(), &type};
+}
+
+std::string json_schema(const DocumentType& document) {
   std::map<std::string, const ObjectType*> parts;
-  collect(document, parts);
+  collect(*document.type, parts);
   JsonWriter json;
   json.begin_object();
   json.key("$schema").string("https://json-schema.org/draft/2020-12/schema");
-  json.key("$id").string(document.members.front().type.words.front());
-  json.key("title").string(document.name);
-  write_object(json, document);
+  json.key("$id").string(document.name);
+  json.key("title").string(document.type->name);
+  write_object(json, *document.type);
   json.key("$defs").begin_object();
   for (const auto& [name, object] : parts) {
     json.key(name).begin_object();

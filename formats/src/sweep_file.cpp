@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ddpsim/formats/decoder.hpp"
-#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/described.hpp"
 
 namespace ddpsim {
 namespace {
@@ -70,6 +70,34 @@ SweepLine read_line(std::string_view text, const std::string& file, std::size_t 
   return line;
 }
 
+const Described<Shard>& described_shard() {
+  static const auto described =
+      Described<Shard>("Shard", "a part of a sweep: every N-th point from one on")
+          .integer("index", &Shard::index, "the first point of the part, counted from 1")
+          .integer("of", &Shard::of,
+                   "how many parts the sweep has: how far points of one lie apart");
+  return described;
+}
+
+const Described<SweepHeader>& described_header() {
+  static const auto described =
+      Described<SweepHeader>("SweepResult", "the first line of a sweep: which sweep it is",
+                             JsonWriter::Layout::line)
+          .constant("schema", "ddpsim.sweep/1", "which document this is")
+          .text("ddpsim", &SweepHeader::ddpsim, "the version of the program")
+          .text("study", &SweepHeader::study,
+                "a digest of the points, the options and the files that they name: lines of two "
+                "sweeps are never mixed")
+          .integer("points", &SweepHeader::points,
+                   "how many points the whole study has, whatever the shard")
+          .texts("grid", &SweepHeader::grid, "the options that vary, slowest first")
+          .boolean("intervals", &SweepHeader::intervals,
+                   "whether points have intervals and grades: false with --no-intervals")
+          .object("shard", &SweepHeader::shard, described_shard(),
+                  "the part of the sweep that the lines are; null: all of it");
+  return described;
+}
+
 }  // namespace
 
 bool SweepHeader::same_sweep(const SweepHeader& other) const {
@@ -84,26 +112,12 @@ bool begins_as_sweep(std::string_view text) {
   return text.substr(0, compared) == kBeginning.substr(0, compared);
 }
 
+const ObjectType& sweep_document() {
+  return described_header().type();
+}
+
 std::string sweep_header_line(const SweepHeader& header) {
-  JsonWriter json;
-  json.begin_object(JsonWriter::Layout::line);
-  json.key("schema").string("ddpsim.sweep/1");
-  json.key("ddpsim").string(header.ddpsim);
-  json.key("study").string(header.study);
-  json.key("points").count(header.points);
-  json.key("grid").strings(header.grid);
-  json.key("intervals").boolean(header.intervals);
-  json.key("shard");
-  if (header.shard) {
-    json.begin_object();
-    json.key("index").count(header.shard->index);
-    json.key("of").count(header.shard->of);
-    json.end_object();
-  } else {
-    json.null();
-  }
-  json.end_object();
-  return std::move(json).finish();
+  return described_header().text_of(header);
 }
 
 std::optional<SweepFile> read_sweep(std::string_view text, const std::string& file) {

@@ -36,8 +36,7 @@ const Described<ShownCompare>& described_compare() {
   using Shown = ShownCompare;
   static const auto described =
       Described<Shown>("CompareResult", "candidates side by side, on one workload or on several")
-          .constant("schema", "ddpsim.compare/1",
-                    "candidates side by side, on one workload or on several")
+          .constant("schema", "ddpsim.compare/1", "which document this is")
           .members_of(&Shown::one, described_comparison())
           .list(
               "workloads",

@@ -13,6 +13,8 @@ const ObjectType& compare_document();
 const ObjectType& difference_document();
 const ObjectType& error_document();
 const ObjectType& result_document();
+/// A line of a sweep, which does not say which document it is.
+const ObjectType& sweep_point_document();
 const ObjectType& timeline_document();
 const ObjectType& topo_document();
 const ObjectType& tune_document();

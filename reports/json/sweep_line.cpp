@@ -1,92 +1,195 @@
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "described_documents.hpp"
 #include "described_step.hpp"
 
 namespace ddpsim {
 namespace {
 
-void write_cluster(JsonWriter& json, const std::optional<Cluster>& cluster) {
-  const auto integer = [&](const char* key, int (Cluster::*count)() const) {
-    json.key(key);
-    cluster ? json.integer(((*cluster).*count)()) : json.null();
+using Row = SweepRow;
+using Layout = JsonWriter::Layout;
+
+/// Reads a value of the point's cluster, which is absent where the cluster cannot be read.
+template <typename Read>
+auto of_cluster(Read read) {
+  return [read](const Row& of) {
+    using Value = std::remove_cvref_t<std::invoke_result_t<Read, const Cluster&>>;
+    return of.cluster ? std::optional<Value>(std::invoke(read, *of.cluster)) : std::nullopt;
   };
-  integer("nodes", &Cluster::hosts);
-  integer("gpus_per_node", &Cluster::gpus_per_host);
-  integer("ranks", &Cluster::ranks);
-  json.key("gpu").string_or_null(cluster ? cluster->gpu.name : "");
-  const bool network = cluster && cluster->network.kind != NetworkKind::none;
-  json.key("nics_per_node");
-  network ? json.integer(cluster->network.nics_per_node / cluster->hosts_per_node) : json.null();
-  json.key("per_nic_gbps");
-  constexpr double kBitsInAGbit = 1e9 / 8;
-  network ? json.ratio(cluster->network.per_nic.bytes_per_second() / kBitsInAGbit) : json.null();
-  json.key("network").string_or_null(network ? kind_word(cluster->network) : "");
-  json.key("oversubscription");
-  network ? json.number(cluster->network.oversubscription) : json.null();
 }
 
-/// "iteration_us", and how low and how high it may be.
-void write_step(JsonWriter& json, const SweepRow& row) {
-  std::optional<Duration> step;
-  std::optional<Duration> low;
-  std::optional<Duration> high;
-  if (row.times) step = row.times->iteration;
-  if (step && row.confidence) {
-    constexpr double kPercent = 100;
-    low = step->scaled(1 + row.confidence->low_percent / kPercent);
-    high = step->scaled(1 + row.confidence->high_percent / kPercent);
-  }
-  json.key("iteration_us").time(step);
-  json.key("iteration_low_us").time(low);
-  json.key("iteration_high_us").time(high);
-  json.key("grade").string_or_null(row.confidence ? name_of(row.confidence->grade) : "");
-  json.key("provenance").string_or_null(row.confidence ? row.confidence->provenance : "");
-  json.key("corrected_by").string_or_null(row.corrected_by);
-  std::optional<Duration> exposed;
-  std::optional<Duration> blocking;
-  if (row.times) {
-    exposed = row.times->exposed_communication;
-    blocking = row.times->blocking_communication();
-  }
-  described_speed().write_members(
-      json, row.times ? training_speed(row.work, *row.times) : TrainingSpeed());
-  json.key("exposed_communication_us").time(exposed);
-  json.key("blocking_communication_us").time(blocking);
-  json.key("memory_bytes");
-  row.memory&& row.memory->activations ? json.integer(row.memory->total().count()) : json.null();
-  std::optional<double> usd_per_hour;
-  const auto of_steps = [&](std::optional<Duration> one) -> std::optional<double> {
-    if (!one || !row.cost) return std::nullopt;
+/// Reads a value of the point's cluster, where that has a network.
+template <typename Read>
+auto of_network(Read read) {
+  return [read](const Row& of) {
+    using Value = std::remove_cvref_t<std::invoke_result_t<Read, const Cluster&>>;
+    return of.cluster && of.cluster->network.kind != NetworkKind::none
+               ? std::optional<Value>(std::invoke(read, *of.cluster))
+               : std::nullopt;
+  };
+}
+
+/// Reads a time of the point's step, which is absent where there is no answer.
+template <typename Read>
+auto of_times(Read read) {
+  return [read](const Row& of) {
+    return of.times ? std::optional<Duration>(std::invoke(read, *of.times)) : std::nullopt;
+  };
+}
+
+std::optional<Duration> step_of(const Row& row) {
+  return row.times ? std::optional(row.times->iteration) : std::nullopt;
+}
+
+/// The step moved by so many percent, where intervals are known.
+std::optional<Duration> moved_step(const Row& row, double Confidence::*percent) {
+  constexpr double kPercent = 100;
+  if (!row.times || !row.confidence) return std::nullopt;
+  return row.times->iteration.scaled(1 + (*row.confidence).*percent / kPercent);
+}
+
+std::optional<Duration> low_step(const Row& row) {
+  return moved_step(row, &Confidence::low_percent);
+}
+
+std::optional<Duration> high_step(const Row& row) {
+  return moved_step(row, &Confidence::high_percent);
+}
+
+/// Reads what 1000 steps cost in US dollars, each as long as `step` says.
+auto usd_of(std::optional<Duration> (*step)(const Row& row)) {
+  return [step](const Row& of) -> std::optional<double> {
+    const std::optional<Duration> one = step(of);
+    if (!one || !of.cost) return std::nullopt;
     constexpr double kSteps = 1000;
     constexpr double kSecondsPerHour = 3600;
-    return row.cost->usd_per_hour / kSecondsPerHour * one->seconds() * kSteps / row.cost->goodput;
+    return of.cost->usd_per_hour / kSecondsPerHour * one->seconds() * kSteps / of.cost->goodput;
   };
-  if (row.cost) usd_per_hour = row.cost->usd_per_hour;
-  json.key("usd_per_hour").number(usd_per_hour);
-  json.key("usd_per_1000_steps").ratio(of_steps(step));
-  json.key("usd_per_1000_steps_low").ratio(of_steps(low));
-  json.key("usd_per_1000_steps_high").ratio(of_steps(high));
+}
+
+const Described<Row>& described_cluster() {
+  static const auto described =
+      Described<Row>("SweptCluster", "the cluster of a point")
+          .integer("nodes", of_cluster(&Cluster::hosts),
+                   "nodes of the cluster; null where it cannot be read")
+          .integer("gpus_per_node", of_cluster(&Cluster::gpus_per_host),
+                   "GPUs of a node; null where the cluster cannot be read")
+          .integer("ranks", of_cluster(&Cluster::ranks),
+                   "GPUs of the cluster; null where it cannot be read")
+          .text(
+              "gpu",
+              [](const Row& of) {
+                return of.cluster && !of.cluster->gpu.name.empty() ? &of.cluster->gpu.name
+                                                                   : nullptr;
+              },
+              "the model of the cluster's GPUs; null where the cluster cannot be read")
+          .integer("nics_per_node", of_network([](const Cluster& of) {
+                     return of.network.nics_per_node / of.hosts_per_node;
+                   }),
+                   "NICs of a node; null without a network")
+          .ratio("per_nic_gbps", of_network([](const Cluster& of) {
+                   constexpr double kBitsInAGbit = 1e9 / 8;
+                   return of.network.per_nic.bytes_per_second() / kBitsInAGbit;
+                 }),
+                 "the rate of a NIC in one direction, in Gbit/s; null without a network")
+          .one_of("network", of_network([](const Cluster& of) { return kind_word(of.network); }),
+                  network_kind_words(), "the kind of network between nodes; null without one")
+          .number("oversubscription",
+                  of_network([](const Cluster& of) { return of.network.oversubscription; }),
+                  "the network's oversubscription, as in a cluster's line; null without a network");
+  return described;
+}
+
+/// Nulls where there is no answer.
+const Described<Row>& described_answer() {
+  static const auto described =
+      Described<Row>("SweptStep", "the step of a point")
+          .time("iteration_us", &step_of, "the step; null where there is no answer")
+          .time(
+              "iteration_low_us", &low_step,
+              "low end of the step's 80 % interval; null without an answer or with --no-intervals")
+          .time(
+              "iteration_high_us", &high_step,
+              "high end of the step's 80 % interval; null without an answer or with --no-intervals")
+          .word(
+              "grade",
+              [](const Row& of) {
+                return of.confidence ? std::optional(of.confidence->grade) : std::nullopt;
+              },
+              all_up_to(Grade::c),
+              "how sure the step is, A the surest; null without an answer or with --no-intervals")
+          .text(
+              "provenance",
+              [](const Row& of) {
+                return of.confidence && !of.confidence->provenance.empty()
+                           ? &of.confidence->provenance
+                           : nullptr;
+              },
+              "the grade in words, as text prints it; null without an answer or with "
+              "--no-intervals")
+          .text("corrected_by", unless_empty(&Row::corrected_by),
+                "the candidate whose measured step corrects the point, the point's own included; "
+                "null: none does")
+          .members_of(
+              [](const Row& of) {
+                return of.times ? training_speed(of.work, *of.times) : TrainingSpeed();
+              },
+              described_speed())
+          .time("exposed_communication_us", of_times(&StepTimes::exposed_communication),
+                "communication that compute waits for; null where there is no answer")
+          .time("blocking_communication_us", of_times(&StepTimes::blocking_communication),
+                "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
+                "together; null where there is no answer")
+          .integer(
+              "memory_bytes",
+              [](const Row& of) {
+                return of.memory && of.memory->activations ? std::optional(of.memory->total())
+                                                           : std::nullopt;
+              },
+              "what a rank's memory holds at most; null where activations are not known")
+          .number(
+              "usd_per_hour",
+              [](const Row& of) {
+                return of.cost ? std::optional(of.cost->usd_per_hour) : std::nullopt;
+              },
+              "an hour of the whole cluster, in US dollars; null without a price")
+          .ratio("usd_per_1000_steps", usd_of(&step_of),
+                 "1000 steps in US dollars, goodput included; null without a price. With grade C "
+                 "believe only the interval")
+          .ratio("usd_per_1000_steps_low", usd_of(&low_step),
+                 "low end of the 80 % interval of usd_per_1000_steps; null without a price or with "
+                 "--no-intervals")
+          .ratio("usd_per_1000_steps_high", usd_of(&high_step),
+                 "high end of the 80 % interval of usd_per_1000_steps; null without a price or "
+                 "with --no-intervals");
+  return described;
+}
+
+const Described<Row>& described_point() {
+  static const auto whole = [](const Row& of) -> const Row& { return of; };
+  static const auto described =
+      Described<Row>("SweepPoint", "a line of a sweep: a point of the study's grid", Layout::line)
+          .integer("point", &Row::point, "the number of the point, from 0")
+          .text("workload", &Row::workload, "the workload as the study names it")
+          .text("label", &Row::label, "what the candidate is called")
+          .text("cluster", &Row::cluster_text,
+                "the cluster as the study has it, ranges written out")
+          .members_of(whole, described_cluster())
+          .values_by_key("grid", &Row::grid, "what the options of the study's grid are here")
+          .members_of(whole, described_answer())
+          .texts("warnings", &Row::warnings, "what a reader should know, a sentence each")
+          .text("error", unless_empty(&Row::error), "why the point has no figures; null: it has");
+  return described;
 }
 
 }  // namespace
 
+const ObjectType& sweep_point_document() {
+  return described_point().type();
+}
+
 std::string sweep_line(const SweepRow& row) {
-  JsonWriter json;
-  json.begin_object(JsonWriter::Layout::line);
-  json.key("point").count(row.point);
-  json.key("workload").string(row.workload);
-  json.key("label").string(row.label);
-  json.key("cluster").string(row.cluster_text);
-  write_cluster(json, row.cluster);
-  json.key("grid").begin_object();
-  for (const auto& [option, value] : row.grid) json.key(option).value(value);
-  json.end_object();
-  write_step(json, row);
-  json.key("warnings").strings(row.warnings);
-  json.key("error").string_or_null(row.error);
-  json.end_object();
-  return std::move(json).finish();
+  return described_point().text_of(row);
 }
 
 }  // namespace ddpsim

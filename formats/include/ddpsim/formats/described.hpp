@@ -228,6 +228,17 @@ class Described : public DescribedObject {
                  json.end_object();
                });
   }
+  /// Pairs of texts, whose keys no list holds; the second of each is a value in JSON.
+  template <typename Read>
+  Described& values_by_key(std::string_view key, Read read, std::string_view says,
+                           Absent absent = Absent::null) {
+    return add(key, Kind::values_by_key, read, says, absent,
+               [](JsonWriter& json, const auto& pairs) {
+                 json.begin_object();
+                 for (const auto& [name, value] : pairs) json.key(name).value(value);
+                 json.end_object();
+               });
+  }
   /// What describes it must outlive this.
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& object(std::string_view key, Read read,

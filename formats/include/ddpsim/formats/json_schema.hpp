@@ -7,7 +7,15 @@
 
 namespace ddpsim {
 
-/// Of a document whose first member is the constant "schema". Closed: an object has no members but those described.
-std::string json_schema(const ObjectType& document);
+/// A document that is described.
+struct DocumentType {
+  std::string name;  ///< "ddpsim.result/1"
+  const ObjectType* type;
+};
+/// A document that says its name: its first member is the constant "schema".
+DocumentType document_type(const ObjectType& type);
+
+/// Closed: an object has no members but those described.
+std::string json_schema(const DocumentType& document);
 
 }  // namespace ddpsim

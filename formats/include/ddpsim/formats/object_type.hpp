@@ -23,7 +23,7 @@ struct ObjectType;
 
 /// Of a value of a document.
 struct ValueType {
-  enum class Kind { text, integer, number, boolean, object, list, texts_by_key };
+  enum class Kind { text, integer, number, boolean, object, list, texts_by_key, values_by_key };
   Kind kind = Kind::text;
   bool nullable = false;
   std::vector<std::string> words = {};         ///< of a text that is one of these; empty: any

@@ -11,6 +11,8 @@
 
 namespace ddpsim {
 
+struct ObjectType;
+
 /// Every OF-th point, from the INDEX-th on; indices count from 1.
 struct Shard {
   std::size_t index = 1;
@@ -43,6 +45,8 @@ bool begins_as_sweep(std::string_view text);
 
 /// With a newline at its end.
 std::string sweep_header_line(const SweepHeader& header);
+/// Of that line.
+const ObjectType& sweep_document();
 
 struct SweepLine {
   std::size_t point = 0;
