@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "ddpsim/formats/described.hpp"
 #include "ddpsim/formats/display_width.hpp"
-#include "ddpsim/formats/json_writer.hpp"
+#include "documents.hpp"
 #include "help_group.hpp"
 
 namespace ddpsim {
@@ -80,29 +81,107 @@ std::string usage_of(const CLI::Option& option) {
   return usage + (is_repeated(option) ? " ..." : "");
 }
 
-void write_positional(JsonWriter& json, const CLI::Option& positional) {
-  json.begin_object(JsonWriter::Layout::line);
-  json.key("name").string(positional.get_name());
-  json.key("summary").string(positional.get_description());
-  json.key("required").boolean(positional.get_required());
-  json.key("repeated").boolean(is_repeated(positional));
-  json.end_object();
+struct ShownOption {
+  const CLI::Option& option;
+};
+
+std::vector<ShownOption> shown(const std::vector<const CLI::Option*>& options) {
+  std::vector<ShownOption> all;
+  for (const CLI::Option* one : options) all.push_back({*one});
+  return all;
 }
 
-void write_option(JsonWriter& json, const CLI::Option& option) {
-  const bool takes_none = is_switch(option);
-  const std::vector<std::string> choices = choices_of(option);
-  json.begin_object(JsonWriter::Layout::line);
-  json.key("name").string(long_name(option));
-  json.key("short").string_or_null(short_name(option));
-  json.key("group").string(group_of(option));
-  json.key("summary").string(option.get_description());
-  json.key("value").string_or_null(takes_none ? "" : value_of(option));
-  json.key("choices");
-  choices.empty() ? json.null() : json.strings(choices);
-  json.key("required").boolean(option.get_required());
-  json.key("repeated").boolean(!takes_none && is_repeated(option));
-  json.end_object();
+const Described<ShownOption>& described_positional() {
+  using Shown = ShownOption;
+  static const auto described =
+      Described<Shown>("Positional", "an argument of a command", JsonWriter::Layout::line)
+          .text(
+              "name", [](const Shown& of) { return of.option.get_name(); },
+              "what --help calls the argument")
+          .text(
+              "summary", [](const Shown& of) { return of.option.get_description(); },
+              "what the argument is")
+          .boolean(
+              "required", [](const Shown& of) { return of.option.get_required(); },
+              "whether the argument cannot be left out")
+          .boolean(
+              "repeated", [](const Shown& of) { return is_repeated(of.option); },
+              "whether several values may be given");
+  return described;
+}
+
+const Described<ShownOption>& described_option() {
+  using Shown = ShownOption;
+  static const auto described =
+      Described<Shown>("Option", "an option of a command", JsonWriter::Layout::line)
+          .text(
+              "name", [](const Shown& of) { return long_name(of.option); },
+              "the option with its two hyphens")
+          .text("short", unless_empty([](const Shown& of) { return short_name(of.option); }),
+                "the option's short spelling; null: none")
+          .text(
+              "group", [](const Shown& of) { return group_of(of.option); },
+              "the heading of --help that the option stands under")
+          .text(
+              "summary", [](const Shown& of) { return of.option.get_description(); },
+              "what the option does")
+          .text("value", unless_empty([](const Shown& of) {
+                  return is_switch(of.option) ? std::string() : value_of(of.option);
+                }),
+                "the kind of value, such as TEXT, INT, UINT, FLOAT, FILE or a name; null: a "
+                "switch, which takes none")
+          .texts("choices", unless_empty([](const Shown& of) { return choices_of(of.option); }),
+                 "the words of which the value is one; null: any value")
+          .boolean(
+              "required", [](const Shown& of) { return of.option.get_required(); },
+              "whether the option cannot be left out")
+          .boolean(
+              "repeated",
+              [](const Shown& of) { return !is_switch(of.option) && is_repeated(of.option); },
+              "whether the option may be given, or hold a value, more than once");
+  return described;
+}
+
+struct ShownCommand {
+  const CLI::App& command;
+};
+
+const Described<ShownCommand>& described_command() {
+  using Shown = ShownCommand;
+  static const auto described =
+      Described<Shown>("Command", "a command of the program")
+          .text(
+              "name", [](const Shown& of) { return of.command.get_name(); }, "the command's name")
+          .text(
+              "summary", [](const Shown& of) { return of.command.get_description(); },
+              "what the command does, in a line")
+          .text(
+              "example", [](const Shown& of) { return example_of(of.command); },
+              "a line that one may type")
+          .list(
+              "positionals", [](const Shown& of) { return shown(positionals_of(of.command)); },
+              described_positional(), "arguments in their order")
+          .list(
+              "options", [](const Shown& of) { return shown(options_by_heading(of.command)); },
+              described_option(), "options as --help lists them, heading by heading");
+  return described;
+}
+
+std::vector<ShownCommand> commands_of(const CLI::App& program) {
+  std::vector<ShownCommand> all;
+  for (const CLI::App* command : program.get_subcommands({})) all.push_back({*command});
+  return all;
+}
+
+const Described<CLI::App>& described_commands() {
+  static const auto described =
+      Described<CLI::App>("CommandsResult", "what the program offers: commands, arguments, options")
+          .constant("schema", "ddpsim.commands/1", "which document this is")
+          .text(
+              "version", [](const CLI::App&) { return DDPSIM_VERSION; },
+              "the version of the program")
+          .list("commands", &commands_of, described_command(), "commands as --help lists them");
+  return described;
 }
 
 }  // namespace
@@ -126,28 +205,12 @@ std::string commands_text(const CLI::App& program) {
   return text;
 }
 
+const ObjectType& commands_document() {
+  return described_commands().type();
+}
+
 std::string commands_json(const CLI::App& program) {
-  JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.commands/1");
-  json.key("version").string(DDPSIM_VERSION);
-  json.key("commands").begin_array();
-  for (const CLI::App* command : program.get_subcommands({})) {
-    json.begin_object();
-    json.key("name").string(command->get_name());
-    json.key("summary").string(command->get_description());
-    json.key("example").string(example_of(*command));
-    json.key("positionals").begin_array();
-    for (const CLI::Option* one : positionals_of(*command)) write_positional(json, *one);
-    json.end_array();
-    json.key("options").begin_array();
-    for (const CLI::Option* one : options_by_heading(*command)) write_option(json, *one);
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-  return std::move(json).finish();
+  return described_commands().text_of(program);
 }
 
 }  // namespace ddpsim

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,16 +11,16 @@
 
 #include "command_list.hpp"
 #include "commands.hpp"
-#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/described.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/models/catalogue.hpp"
-#include "ddpsim/reports/schemas.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
 #include "ddpsim/topologies/cluster_line.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "documents.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "printing.hpp"
@@ -43,9 +44,15 @@ struct Row {
   std::vector<std::string> kinds = {};  ///< of network, of the word that names one
 };
 
-struct Section {
-  std::string name;
-  std::vector<Row> rows;
+/// What is bundled, and the schemas there are.
+struct Bundle {
+  std::vector<Row> workloads;
+  std::vector<Row> models;
+  std::vector<Row> clusters;
+  std::vector<Row> words;
+  std::vector<Row> gpus;
+  std::vector<Row> torch;
+  std::vector<Row> schemas;
 };
 
 std::string summary_of(const Model& model) {
@@ -78,78 +85,106 @@ std::string summary_of(const BundledCluster& cluster) {
                      fmt::join(cluster.calibrated_nodes, ", "), one ? "" : "s");
 }
 
-std::vector<Section> bundled() {
-  Section workloads{"workloads", {}};
+Bundle bundled() {
+  Bundle all;
   for (const BundledWorkload& workload : bundled_workloads())
-    workloads.rows.push_back({workload.name, workload.summary});
-  Section models{"models", {}};
-  for (const Model& model : bundled_models())
-    models.rows.push_back({model.name, summary_of(model)});
-  Section clusters{"clusters", {}};
+    all.workloads.push_back({workload.name, workload.summary});
+  for (const Model& model : bundled_models()) all.models.push_back({model.name, summary_of(model)});
   for (const BundledCluster& cluster : bundled_clusters())
-    clusters.rows.push_back({cluster.name, summary_of(cluster)});
-  Section gpus{"gpus", {}};
+    all.clusters.push_back({cluster.name, summary_of(cluster)});
   std::set<std::string> logged;  // some cluster's published logs were taken on it
   for (const BundledCluster& cluster : bundled_clusters())
     if (!cluster.calibrated_nodes.empty()) logged.insert(cluster.gpu);
   for (const GpuFamily& family : gpu_families())
     for (const GpuModel& gpu : family.gpus)
-      gpus.rows.push_back({gpu.product(), summary_of(gpu, family, logged), gpu.name});
-  Section torch{"torch", {}};
+      all.gpus.push_back({gpu.product(), summary_of(gpu, family, logged), gpu.name});
   for (const TorchVersion release : torch_releases())
-    torch.rows.push_back({to_string(release), "NCCL " + to_string(bundled_nccl(release))});
-  Section words{"cluster_words", {}};
+    all.torch.push_back({to_string(release), "NCCL " + to_string(bundled_nccl(release))});
   for (const LineWord& word : line_words())
-    words.rows.push_back(
+    all.words.push_back(
         {.name = std::string(word.key),
          .summary = std::string(word.summary),
          .example = std::string(word.example),
          .joins_gpus = word.role == WordRole::joins_gpus,
          .kinds = word.key == "nic" ? network_kind_words() : std::vector<std::string>()});
-  Section schemas{"schemas", {}};
-  for (const std::string& name : schema_names())
-    schemas.rows.push_back({name, schema_summary(name)});
-  return {workloads, models, clusters, words, gpus, torch, schemas};
+  for (const DocumentType& document : all_documents())
+    all.schemas.push_back({document.name, document.type->says});
+  return all;
 }
 
-std::string json_of(const std::vector<Section>& sections) {
-  JsonWriter json;
-  json.begin_object();
-  json.key("schema").string("ddpsim.list/1");
-  for (const Section& section : sections) {
-    json.key(section.name).begin_array();
-    for (const Row& row : section.rows) {
-      json.begin_object();
-      json.key("name").string(row.name);
-      json.key("summary").string(row.summary);
-      if (!row.model.empty()) json.key("model").string(row.model);
-      if (!row.example.empty()) json.key("example").string(row.example);
-      if (row.joins_gpus) json.key("joins_gpus").boolean(true);
-      if (!row.kinds.empty()) json.key("kinds").strings(row.kinds);
-      json.end_object();
-    }
-    json.end_array();
-  }
-  json.end_object();
-  return std::move(json).finish();
+const Described<Row>& described_bundled() {
+  static const auto described =
+      Described<Row>("Bundled", "something that is known by a name")
+          .text("name", &Row::name, "the name, as options and arguments take it")
+          .text("summary", &Row::summary, "what the name stands for, in a line")
+          .text("model", unless_empty(&Row::model),
+                "the GPU's model, without its variant. Only of GPUs", Absent::left_out);
+  return described;
+}
+
+const Described<Row>& described_word() {
+  static const auto described =
+      Described<Row>("ClusterWord", "a word of a cluster in one line")
+          .text("name", &Row::name, "the word in front of the colon")
+          .text("summary", &Row::summary, "what the word says")
+          .text("example", &Row::example, "a value that may stand behind the colon")
+          .boolean(
+              "joins_gpus",
+              [](const Row& of) { return of.joins_gpus ? std::optional(true) : std::nullopt; },
+              "that the word says how GPUs of a node are joined. Only of words that do",
+              Absent::left_out)
+          .texts("kinds", unless_empty(&Row::kinds),
+                 "kinds of network that the value may name. Only of the word that names one",
+                 Absent::left_out);
+  return described;
+}
+
+struct Section {
+  const char* name;
+  std::vector<Row> Bundle::*rows;
+  const Described<Row>& (*described)();
+  const char* says;
+};
+
+constexpr std::array kSections = {
+    Section{"workloads", &Bundle::workloads, &described_bundled, "bundled workloads"},
+    Section{"models", &Bundle::models, &described_bundled, "models whose steps can be estimated"},
+    Section{"clusters", &Bundle::clusters, &described_bundled, "bundled clusters"},
+    Section{"cluster_words", &Bundle::words, &described_word, "words of a cluster in one line"},
+    Section{"gpus", &Bundle::gpus, &described_bundled, "GPUs whose data sheets are known"},
+    Section{"torch", &Bundle::torch, &described_bundled,
+            "versions of PyTorch, and the NCCL that each brings"},
+    Section{"schemas", &Bundle::schemas, &described_bundled,
+            "documents that have a JSON Schema: list --schema NAME prints it"},
+};
+
+const Described<Bundle>& described_list() {
+  static const auto described = [] {
+    Described<Bundle> list("ListResult", "what is bundled, and which schemas there are");
+    list.constant("schema", "ddpsim.list/1", "which document this is");
+    for (const Section& section : kSections)
+      list.list(section.name, section.rows, section.described(), section.says);
+    return list;
+  }();
+  return described;
 }
 
 int list_all(bool json) {
-  const std::vector<Section> sections = bundled();
+  const Bundle all = bundled();
   if (json) {
-    print(json_of(sections));
+    print(described_list().text_of(all));
     return kOk;
   }
   const auto shown = [](const Row& row) {
     return row.example.empty() ? row.name : row.name + ":" + row.example;
   };
   std::size_t width = 0;
-  for (const Section& section : sections)
-    for (const Row& row : section.rows) width = std::max(width, shown(row).size());
+  for (const Section& section : kSections)
+    for (const Row& row : all.*section.rows) width = std::max(width, shown(row).size());
   std::string text;
-  for (const Section& section : sections) {
-    text += section.name + "\n";
-    for (const Row& row : section.rows)
+  for (const Section& section : kSections) {
+    text += section.name + std::string("\n");
+    for (const Row& row : all.*section.rows)
       text += fmt::format("  {:<{}}  {}\n", shown(row), width, row.summary);
   }
   print(text);
@@ -157,10 +192,13 @@ int list_all(bool json) {
 }
 
 std::string schema_named(const std::string& name) {
-  const std::vector<std::string> known = schema_names();
-  if (std::ranges::find(known, name) == known.end())
-    throw UsageError("--schema", not_one_of(name, known));
-  return schema_of(name);
+  const std::vector<DocumentType> documents = all_documents();
+  std::vector<std::string> known;
+  for (const DocumentType& document : documents) {
+    if (document.name == name) return json_schema(document);
+    known.push_back(document.name);
+  }
+  throw UsageError("--schema", not_one_of(name, known));
 }
 
 int run(const CLI::App& program, const ListArguments& arguments) {
@@ -174,6 +212,10 @@ int run(const CLI::App& program, const ListArguments& arguments) {
 }
 
 }  // namespace
+
+const ObjectType& list_document() {
+  return described_list().type();
+}
 
 void add_list(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =

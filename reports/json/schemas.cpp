@@ -1,14 +1,9 @@
 #include "ddpsim/reports/schemas.hpp"
 
-#include <algorithm>
-
-#include "ddpsim/formats/json_schema.hpp"
 #include "ddpsim/formats/sweep_file.hpp"
-#include "ddpsim/sim/values/assert.hpp"
 #include "described_documents.hpp"
 
 namespace ddpsim {
-namespace {
 
 std::vector<DocumentType> described_documents() {
   return {
@@ -27,29 +22,6 @@ std::vector<DocumentType> described_documents() {
       document_type(tune_document()),
       document_type(validation_document()),
   };
-}
-
-DocumentType document_of(const std::string& name) {
-  const auto documents = described_documents();
-  const auto found = std::ranges::find(documents, name, &DocumentType::name);
-  DDPSIM_ASSERT(found != documents.end(), "no document is described under this name");
-  return *found;
-}
-
-}  // namespace
-
-std::vector<std::string> schema_names() {
-  std::vector<std::string> names;
-  for (const DocumentType& document : described_documents()) names.push_back(document.name);
-  return names;
-}
-
-std::string schema_summary(const std::string& name) {
-  return document_of(name).type->says;
-}
-
-std::string schema_of(const std::string& name) {
-  return json_schema(document_of(name));
 }
 
 }  // namespace ddpsim

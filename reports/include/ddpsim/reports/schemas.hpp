@@ -1,15 +1,13 @@
-// JSON Schemas of the documents that the program prints.
+// Documents of reports that are described, of which JSON Schemas are made.
 #pragma once
 
-#include <string>
 #include <vector>
+
+#include "ddpsim/formats/json_schema.hpp"
 
 namespace ddpsim {
 
-/// "ddpsim.result/1": those that are described (described.hpp).
-std::vector<std::string> schema_names();
-/// What the document is, in a line. Precondition, here and below: one of these.
-std::string schema_summary(const std::string& name);
-std::string schema_of(const std::string& name);
+/// By name.
+std::vector<DocumentType> described_documents();
 
 }  // namespace ddpsim

@@ -1,0 +1,17 @@
+#include "documents.hpp"
+
+#include <algorithm>
+
+#include "ddpsim/reports/schemas.hpp"
+
+namespace ddpsim {
+
+std::vector<DocumentType> all_documents() {
+  std::vector<DocumentType> all = described_documents();
+  all.push_back(document_type(list_document()));
+  all.push_back(document_type(commands_document()));
+  std::ranges::sort(all, {}, &DocumentType::name);
+  return all;
+}
+
+}  // namespace ddpsim
