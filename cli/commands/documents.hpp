@@ -1,4 +1,4 @@
-// Documents that the program prints and that are described, each with its JSON Schema.
+// All documents that the program prints or reads and that are described, each with its JSON Schema.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace ddpsim {
 const ObjectType& list_document();
 const ObjectType& commands_document();
 
-/// These and those of reports, by name.
+/// By name.
 std::vector<DocumentType> all_documents();
 
 }  // namespace ddpsim

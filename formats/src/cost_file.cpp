@@ -15,10 +15,4 @@ StatedCosts read_costs(const Cursor& cursor, std::span<const CostField> fields) 
   return costs;
 }
 
-void write_costs(JsonWriter& json, std::string_view key, const StatedCosts& costs) {
-  json.key(key).begin_object(JsonWriter::Layout::line);
-  for (const auto& [field, value] : costs) json.key(field->name).number(value);
-  json.end_object();
-}
-
 }  // namespace ddpsim

@@ -1,5 +1,7 @@
 #include "ddpsim/formats/described.hpp"
 
+#include <algorithm>
+
 #include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
@@ -34,6 +36,15 @@ void DescribedObject::add_members(const ObjectType& type, bool may_be_absent, Wr
   std::memcpy(writers_.back().held.data(), held, size);
 }
 
+void DescribedObject::set_required(std::initializer_list<std::string_view> keys, bool required) {
+  for (const std::string_view key : keys) {
+    const auto member = std::ranges::find(type_.members, key, &MemberType::key);
+    DDPSIM_ASSERT(member != type_.members.end() && member->required != required,
+                  "this is said of another member, or without need");
+    member->required = required;
+  }
+}
+
 std::string DescribedObject::object_text(const void* of) const {
   JsonWriter json;
   write_object(json, of);
@@ -41,7 +52,7 @@ std::string DescribedObject::object_text(const void* of) const {
 }
 
 void DescribedObject::write_object(JsonWriter& json, const void* of) const {
-  json.begin_object(layout_);
+  json.begin_object(is_short_ != nullptr && is_short_(of) ? Layout::line : layout_);
   write_all(json, of);
   json.end_object();
 }

@@ -4,14 +4,29 @@ namespace ddpsim {
 namespace {
 
 constexpr CostField kHostCosts[] = {
-    {.name = "hook_us", .time = &DdpCosts::host_hook},
-    {.name = "collective_us", .time = &DdpCosts::host_launch},
-    {.name = "comm_hook_us", .time = &DdpCosts::host_comm_hook},
-    {.name = "hook_kernel_us", .time = &DdpCosts::host_hook_kernel},
-    {.name = "copy_us", .time = &DdpCosts::host_copy_kernel},
-    {.name = "search_us", .time = &DdpCosts::host_search_per_parameter},
-    {.name = "step_us", .time = &DdpCosts::host_step},
-    {.name = "step_kernel_us", .time = &DdpCosts::host_step_kernel},
+    {.name = "hook_us", .time = &DdpCosts::host_hook, .says = "host time of a gradient's hook"},
+    {.name = "collective_us",
+     .time = &DdpCosts::host_launch,
+     .says =
+         "host time of launching a collective; a blocking read takes this and the latency, too"},
+    {.name = "comm_hook_us",
+     .time = &DdpCosts::host_comm_hook,
+     .says = "further host time of a launch where a communication hook runs"},
+    {.name = "hook_kernel_us",
+     .time = &DdpCosts::host_hook_kernel,
+     .says = "host time of a kernel that powerSGD_hook launches"},
+    {.name = "copy_us",
+     .time = &DdpCosts::host_copy_kernel,
+     .says = "host time of launching one of the reducer's copies"},
+    {.name = "search_us",
+     .time = &DdpCosts::host_search_per_parameter,
+     .says = "host time of the search for unused parameters, for each parameter"},
+    {.name = "step_us",
+     .time = &DdpCosts::host_step,
+     .says = "host time of an optimizer's step() within backward, beside its kernels"},
+    {.name = "step_kernel_us",
+     .time = &DdpCosts::host_step_kernel,
+     .says = "host time of each kernel of an optimizer that steps in backward"},
 };
 constexpr CostField kGpuCosts[] = {
     {.name = "copy_us", .time = &DdpCosts::copy_kernel},

@@ -12,6 +12,7 @@
 #include "ddpsim/formats/cost_file.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/values/versions.hpp"
+#include "described_recording.hpp"
 
 namespace ddpsim {
 namespace {
@@ -80,8 +81,7 @@ void RecordingReader::read(const Object& object, Recorded& recorded) {
 }
 
 std::optional<DataLoading> RecordingReader::read_data_loading(const Cursor& cursor) {
-  const Object object =
-      cursor.object({"median_us", "p90_us", "mean_us", "count", "loads", "interval_us"});
+  const Object object = cursor.object(described_data_loading().type());
   const auto median = fields_.need(object, "median_us");
   const auto p90 = fields_.need(object, "p90_us");
   if (!median || !p90) return std::nullopt;
@@ -103,8 +103,7 @@ std::optional<DataLoading> RecordingReader::read_data_loading(const Cursor& curs
 }
 
 HostThreads RecordingReader::read_threads(const Cursor& cursor) {
-  const Object object =
-      cursor.object({"cores", "running_us", "waiting_us", "all_running_us", "all_waiting_us"});
+  const Object object = cursor.object(described_threads().type());
   HostThreads threads;
   if (const auto cores = object.optional("cores"))
     threads.cores = static_cast<int>(cores->integer(1, 1'000'000));
@@ -119,7 +118,7 @@ HostThreads RecordingReader::read_threads(const Cursor& cursor) {
 }
 
 EarlierMicroBatches RecordingReader::read_earlier(const Cursor& cursor, const RecordedWith& with) {
-  const Object object = cursor.object({"count", "all_reduced", "compute_us", "exposed_us"});
+  const Object object = cursor.object(described_earlier().type());
   EarlierMicroBatches earlier;
   if (const auto count = fields_.need(object, "count")) {
     earlier.count = static_cast<int>(count->integer(1, kMostMicroBatches));
@@ -149,7 +148,7 @@ void RecordingReader::check_iteration(const Cursor& steps, const Recorded& recor
 }
 
 Backward RecordingReader::read_backward(const Cursor& cursor) {
-  const Object object = cursor.object({"duration_us", "ready"});
+  const Object object = cursor.object(described_backward().type());
   Backward backward;
   const auto duration = fields_.need(object, "duration_us");
   if (duration) backward.duration = fields_.time(*duration);
@@ -164,7 +163,7 @@ Backward RecordingReader::read_backward(const Cursor& cursor) {
 bool RecordingReader::read_ready(const Cursor& list, Backward& backward) {
   bool whole = true;
   for (const Cursor& entry : list.array()) {
-    const Object object = entry.object({"parameter", "at_us", "copied_at_us"});
+    const Object object = entry.object(described_ready().type());
     ReadyEvent event;
     event.copied_at = fields_.optional_time(object, "copied_at_us");
     const auto parameter = fields_.need(object, "parameter");
@@ -221,8 +220,7 @@ void RecordingReader::check_ready(const Cursor& list, const Backward& backward) 
 }
 
 void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) {
-  const Object object = cursor.object(
-      {"ready_us", "held_us", "launch_waits", "launches", "launch_cost", "steps_ahead", "costs"});
+  const Object object = cursor.object(described_host().type());
   const std::size_t expected = recorded.backward ? recorded.backward->ready.size() : 0;
   const auto require_one_each = [&](const Cursor& list, std::string_view what, std::size_t count) {
     if (count != expected)
@@ -275,7 +273,7 @@ PartTimes RecordingReader::read_launch_cost(const Cursor& cursor) {
 }
 
 Launches RecordingReader::read_launches(const Cursor& cursor) const {
-  const Object object = cursor.object({"forward", "backward", "optimizer"});
+  const Object object = cursor.object(described_launches().type());
   const auto count = [](const Cursor& entry) { return entry.integer(0, kMostLaunches); };
   Launches launches;
   if (const auto forward = object.optional("forward")) launches.forward = count(*forward);
@@ -286,7 +284,7 @@ Launches RecordingReader::read_launches(const Cursor& cursor) const {
 }
 
 PartTimes RecordingReader::read_parts(const Cursor& cursor) {
-  const Object object = cursor.object({"forward_us", "backward_us", "optimizer_us"});
+  const Object object = cursor.object(described_host_times().type());
   PartTimes times;
   const auto read = [&](std::string_view key, Duration& time) {
     if (const auto field = fields_.need(object, key)) time = fields_.time(*field);
@@ -321,8 +319,7 @@ void RecordingReader::read_steps(const Cursor& list, Recorded& recorded) {
     list.fail(fmt::format("{} steps", entries.size()),
               fmt::format("At most {} are read", kMostSteps));
   for (const Cursor& entry : entries) {
-    const Object object =
-        entry.object({"name", "forward_us", "backward_us", "iteration_us", "collectives"});
+    const Object object = entry.object(described_recorded_step().type());
     StepSample step;
     if (const auto name = object.optional("name")) step.name = name->string();
     step.forward = fields_.optional_time(object, "forward_us");
@@ -336,10 +333,7 @@ void RecordingReader::read_steps(const Cursor& list, Recorded& recorded) {
 }
 
 void RecordingReader::read_recorded_with(const Cursor& cursor, RecordedWith& recorded) {
-  const Object object =
-      cursor.object({"ddp_hooks", "world_size", "nccl", "nccl_kernels", "exposed_us", "finalize_us",
-                     "buffer_broadcast_us", "compiled_gradients", "wire_dtype", "reduced_by",
-                     "sync_batchnorm", "accumulate", "collectives"});
+  const Object object = cursor.object(described_recorded_with().type());
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
     recorded.world_size = static_cast<int>(world->integer(0, 1'000'000'000));
@@ -379,8 +373,7 @@ std::vector<RecordedCollective> RecordingReader::read_collectives(const Cursor& 
   for (const Cursor& entry : list.array()) {
     if (collectives.size() == kMostCollectives)
       entry.fail(fmt::format("more than {} collectives in a step", kMostCollectives));
-    const Object object =
-        entry.object({"bytes", "launch_us", "start_us", "duration_us", "channels"});
+    const Object object = entry.object(described_collective().type());
     RecordedCollective collective;
     if (const auto bytes = fields_.need(object, "bytes")) {
       collective.bytes = Bytes(bytes->integer(0, kMostCollectiveBytes));

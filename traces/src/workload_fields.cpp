@@ -1,5 +1,7 @@
 #include "workload_fields.hpp"
 
+#include "described_recording.hpp"
+
 namespace ddpsim {
 
 std::optional<Cursor> WorkloadFields::need(const Object& object, std::string_view key) {
@@ -29,7 +31,7 @@ std::optional<Duration> WorkloadFields::optional_time(const Object& object,
 std::optional<Duration> WorkloadFields::phase(const Object& root, std::string_view key) {
   const auto cursor = root.optional(key);
   if (!cursor) return std::nullopt;
-  const auto duration = need(cursor->object({"duration_us"}), "duration_us");
+  const auto duration = need(cursor->object(described_work().type()), "duration_us");
   if (!duration) return std::nullopt;
   return time(*duration);
 }

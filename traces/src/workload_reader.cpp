@@ -19,6 +19,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/values/versions.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "described_workload.hpp"
 #include "rank_checks.hpp"
 #include "recording_reader.hpp"
 #include "workload_fields.hpp"
@@ -26,7 +27,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::string_view kSchema = "ddpsim.workload/1";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // a file is read whole
 constexpr std::size_t kMostParameters = 1'000'000;
 
@@ -56,7 +56,7 @@ class WorkloadReader {
 
 SampleWork WorkloadReader::read_sample(const Cursor& cursor) {
   constexpr double kMostFlops = 1e24;
-  const Object object = cursor.object({"tokens", "model_flops", "convolution_flops"});
+  const Object object = cursor.object(described_sample().type());
   SampleWork sample;
   if (const auto tokens = object.optional("tokens")) sample.tokens = tokens->integer(1, INT32_MAX);
   if (const auto flops = object.optional("model_flops"))
@@ -89,32 +89,7 @@ void WorkloadReader::read_what_ran(const Object& object) {
 
 Workload WorkloadReader::read(const Cursor& root) {
   check_schema(root);
-  const Object object = root.object({"schema",
-                                     "name",
-                                     "gpu",
-                                     "precision",
-                                     "batch_per_gpu",
-                                     "samples_per_step",
-                                     "sample",
-                                     "torch",
-                                     "torch_at_least",
-                                     "parameter_order",
-                                     "parameters",
-                                     "forward",
-                                     "backward",
-                                     "optimizer",
-                                     "iteration",
-                                     "host",
-                                     "gpu_busy",
-                                     "buffers",
-                                     "activations",
-                                     "recorded_with",
-                                     "steps",
-                                     "ranks",
-                                     "provenance",
-                                     "data_loading",
-                                     "threads",
-                                     "earlier_micro_batches"});
+  const Object object = root.object(workload_document());
   read_what_ran(object);
   if (const auto order = object.optional("parameter_order")) {
     workload_.parameter_order = order->choice({"definition", "assumed"}) == "assumed"
@@ -137,8 +112,8 @@ void WorkloadReader::check_schema(const Cursor& root) const {
   const auto schema = root.free_object().optional("schema");
   if (!schema) return;
   const std::string text = schema->string();
-  if (text == kSchema) return;
-  const std::string hint = fmt::format("This version reads \"{}\"", kSchema);
+  if (text == kWorkloadSchema) return;
+  const std::string hint = fmt::format("This version reads \"{}\"", kWorkloadSchema);
   if (text.rfind("ddpsim.workload/", 0) == 0) {
     schema->fail(fmt::format("{} is another version of the workload file", in_quotes(text)),
                  hint + "; import the source again, or use the ddpsim that wrote it");
@@ -202,8 +177,7 @@ void WorkloadReader::refuse_frozen_gradients(const Cursor& backward,
 }
 
 Parameter WorkloadReader::read_parameter(const Cursor& entry) {
-  const Object object = entry.object({"name", "shape", "dtype", "sparse_gradient", "device",
-                                      "ignored", "batch_norm", "frozen", "forward", "backward"});
+  const Object object = entry.object(described_parameter().type());
   Parameter parameter;
   if (const auto name = fields_.need(object, "name")) {
     parameter.name = name->string();
@@ -265,7 +239,7 @@ std::optional<std::vector<std::int64_t>> WorkloadReader::read_shape(const Cursor
 void WorkloadReader::read_buffers(const Cursor& list) {
   std::int64_t total = 0;
   for (const Cursor& entry : list.array()) {
-    const Object object = entry.object({"dtype", "bytes", "tensors"});
+    const Object object = entry.object(described_buffer().type());
     BufferGroup group;
     if (const auto tensors = object.optional("tensors")) {
       group.tensors = tensors->integer(0, 1'000'000'000);
@@ -290,7 +264,7 @@ void WorkloadReader::read_buffers(const Cursor& list) {
 
 void WorkloadReader::read_activations(const Cursor& cursor) {
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
-  const Object object = cursor.object({"bytes", "from", "held_bytes"});
+  const Object object = cursor.object(described_activations().type());
   Activations activations;
   if (const auto bytes = fields_.need(object, "bytes"))
     activations.bytes = Bytes(bytes->integer(0, kMost));
@@ -318,9 +292,7 @@ void WorkloadReader::read_ranks(const Cursor& list) {
   }
   bool whole = true;
   for (const Cursor& entry : entries) {
-    const Object object = entry.object({"rank", "offset_us", "forward", "backward", "optimizer",
-                                        "iteration", "host", "gpu_busy", "recorded_with", "steps",
-                                        "data_loading", "threads", "earlier_micro_batches"});
+    const Object object = entry.object(described_rank().type());
     RankRecording recording;
     const auto rank = fields_.need(object, "rank");
     if (rank) recording.rank = static_cast<int>(rank->integer(0, 1'000'000'000));

@@ -68,6 +68,10 @@ class DescribedObject {
                   std::string_view says, Write write, const void* held, std::size_t size);
   void add_members(const ObjectType& type, bool may_be_absent, Write write, const void* held,
                    std::size_t size);
+  void set_required(std::initializer_list<std::string_view> keys, bool required);
+  /// Decides of an object whether it stands on one line.
+  using IsShort = bool (*)(const void* of);
+  void set_short(IsShort is_short) { is_short_ = is_short; }
 
   template <typename Needed>
   static constexpr std::size_t size_held() {
@@ -88,6 +92,7 @@ class DescribedObject {
   };
   ObjectType type_;
   Layout layout_;
+  IsShort is_short_ = nullptr;  ///< null: `layout_` holds for every object
   std::vector<Writer> writers_;
 };
 
@@ -194,6 +199,13 @@ class Described : public DescribedObject {
     return add(key, list_of({Kind::number}), read, says, absent,
                each_of(Layout::line, [](JsonWriter& json, double value) { json.ratio(value); }));
   }
+  /// Lists of durations or instants, in microseconds.
+  template <typename Read>
+  Described& times(std::string_view key, Read read, std::string_view says,
+                   Absent absent = Absent::null) {
+    return add(key, list_of({Kind::number}), read, says, absent,
+               each_of(Layout::block, [](JsonWriter& json, const auto& time) { json.time(time); }));
+  }
   /// Lists of lists of texts.
   template <typename Read>
   Described& text_rows(std::string_view key, Read read, std::string_view says,
@@ -291,6 +303,24 @@ class Described : public DescribedObject {
     return *this;
   }
 
+  /// These members are always written, and a document without them can be read. Said behind all members.
+  Described& optional_when_read(std::initializer_list<std::string_view> keys) {
+    set_required(keys, false);
+    return *this;
+  }
+  /// These members may be left out where they are written, and a document without them cannot be read.
+  Described& required_when_read(std::initializer_list<std::string_view> keys) {
+    set_required(keys, true);
+    return *this;
+  }
+  /// An object of which this holds stands on one line; `is_short` captures nothing.
+  template <typename IsShortObject>
+  Described& on_one_line_if(IsShortObject) {
+    static_assert(std::is_empty_v<IsShortObject>);
+    set_short([](const void* of) { return IsShortObject{}(*static_cast<const T*>(of)); });
+    return *this;
+  }
+
   /// As a document by itself.
   std::string text_of(const T& of) const { return object_text(&of); }
   void write(JsonWriter& json, const T& of) const { write_object(json, &of); }
@@ -368,17 +398,27 @@ std::vector<Enumeration> all_up_to(Enumeration last) {
   return all;
 }
 
-/// Reads a text that is absent where it is empty.
+/// Reads a text or a list that is absent where it is empty. What `read` refers to is not copied.
 template <typename Read>
 auto unless_empty(Read read) {
   return [read](const auto& of) {
     const auto& value = std::invoke(read, of);
     using Value = std::remove_cvref_t<decltype(value)>;
-    return value.empty() ? std::optional<Value>() : std::optional<Value>(value);
+    if constexpr (std::is_lvalue_reference_v<std::invoke_result_t<const Read&, decltype(of)>>)
+      return value.empty() ? nullptr : &value;
+    else
+      return value.empty() ? std::optional<Value>() : std::optional<Value>(value);
   };
 }
 
-/// Reads a duration or bytes that are absent where they are not above zero.
+/// Reads a bool that is absent where it is false.
+template <typename Read>
+auto if_true(Read read) {
+  return
+      [read](const auto& of) { return std::invoke(read, of) ? std::optional(true) : std::nullopt; };
+}
+
+/// Reads a number, duration or bytes that are absent where they are not above zero.
 template <typename Read>
 auto if_positive(Read read) {
   return [read](const auto& of) {

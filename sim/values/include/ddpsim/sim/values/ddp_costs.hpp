@@ -83,6 +83,7 @@ struct CostField {
   std::optional<Bandwidth> DdpCosts::*rate = nullptr;  ///< in place of `time`
   double least = 0;
   double most = 1e6;
+  std::string_view says = {};  ///< what it is, as schemas of documents tell it
 };
 /// Of a host: `host/costs` of a workload file.
 std::span<const CostField> host_costs();
