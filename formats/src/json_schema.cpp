@@ -1,6 +1,7 @@
 #include "ddpsim/formats/json_schema.hpp"
 
 #include <map>
+#include <span>
 
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/sim/values/assert.hpp"
@@ -10,16 +11,17 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// By name, those of a document but for itself.
-void collect(const ObjectType& object, std::map<std::string, const ObjectType*>& into) {
-  for (const MemberType& member : object.members) {
-    const ValueType* type = &member.type;
-    while (type->item) type = type->item.get();
-    if (type->object == nullptr) continue;
-    const auto [known, is_new] = into.emplace(type->object->name, type->object);
-    DDPSIM_ASSERT(known->second == type->object, "two types of a document have one name");
-    if (is_new) collect(*type->object, into);
-  }
+/// Those that a document is made of.
+using PartsByName = std::map<std::string, const ObjectType*>;
+
+void collect(const ValueType& type, PartsByName& into) {
+  if (type.item) collect(*type.item, into);
+  for (const ValueType& one : type.any_of) collect(one, into);
+  if (type.object == nullptr) return;
+  const auto [known, is_new] = into.emplace(type.object->name, type.object);
+  DDPSIM_ASSERT(known->second == type.object, "two types of a document have one name");
+  if (!is_new) return;
+  for (const MemberType& member : type.object->members) collect(member.type, into);
 }
 
 const char* name_of(ValueType::Kind kind) {
@@ -37,6 +39,7 @@ const char* name_of(ValueType::Kind kind) {
     case ValueType::Kind::object:
     case ValueType::Kind::texts_by_key:
     case ValueType::Kind::values_by_key:
+    case ValueType::Kind::any:
       break;
   }
   return "object";
@@ -44,8 +47,24 @@ const char* name_of(ValueType::Kind kind) {
 
 void write_type(JsonWriter& json, const ValueType& type);
 
+void write_any_of(JsonWriter& json, std::span<const ValueType> types, bool or_null) {
+  json.key("anyOf").begin_array();
+  for (const ValueType& one : types) write_type(json, one);
+  if (or_null) json.value(R"({"type": "null"})");
+  json.end_array();
+}
+
 void write_value(JsonWriter& json, const ValueType& type) {
+  if (!type.any_of.empty()) {
+    write_any_of(json, type.any_of, type.nullable);
+    return;
+  }
   if (type.object != nullptr) {
+    if (type.nullable) {
+      const ValueType there = object_of(*type.object);
+      write_any_of(json, {&there, 1}, true);
+      return;
+    }
     json.key("$ref").string("#/$defs/" + type.object->name);
     return;
   }
@@ -61,7 +80,7 @@ void write_value(JsonWriter& json, const ValueType& type) {
     json.end_array();
   }
   if (type.item) {
-    json.key("items");
+    json.key(type.kind == ValueType::Kind::list ? "items" : "additionalProperties");
     write_type(json, *type.item);
   }
   if (type.kind == ValueType::Kind::texts_by_key)
@@ -77,16 +96,7 @@ void write_type(JsonWriter& json, const ValueType& type) {
 void write_member(JsonWriter& json, const MemberType& member) {
   json.key(member.key).begin_object(Layout::line);
   json.key("description").string(member.says);
-  if (member.type.object != nullptr && member.type.nullable) {
-    json.key("anyOf").begin_array();
-    ValueType there = member.type;
-    there.nullable = false;
-    write_type(json, there);
-    json.value(R"({"type": "null"})");
-    json.end_array();
-  } else {
-    write_value(json, member.type);
-  }
+  write_value(json, member.type);
   json.end_object();
 }
 
@@ -114,7 +124,7 @@ DocumentType document_type(const ObjectType& type) {
 
 std::string json_schema(const DocumentType& document) {
   std::map<std::string, const ObjectType*> parts;
-  collect(*document.type, parts);
+  for (const MemberType& member : document.type->members) collect(member.type, parts);
   JsonWriter json;
   json.begin_object();
   json.key("$schema").string("https://json-schema.org/draft/2020-12/schema");

@@ -20,6 +20,16 @@ ValueType list_of(ValueType item) {
           .item = std::make_shared<const ValueType>(std::move(item))};
 }
 
+ValueType values_by_key(ValueType value) {
+  return {.kind = ValueType::Kind::values_by_key,
+          .item = std::make_shared<const ValueType>(std::move(value))};
+}
+
+ValueType any_of(std::vector<ValueType> types) {
+  DDPSIM_ASSERT(!types.empty(), "a value has no type");
+  return {.kind = ValueType::Kind::any, .any_of = std::move(types)};
+}
+
 ValueType object_of(const ObjectType& type) {
   return {.kind = ValueType::Kind::object, .object = &type};
 }

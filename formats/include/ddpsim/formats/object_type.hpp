@@ -23,17 +23,32 @@ struct ObjectType;
 
 /// Of a value of a document.
 struct ValueType {
-  enum class Kind { text, integer, number, boolean, object, list, texts_by_key, values_by_key };
+  enum class Kind {
+    text,
+    integer,
+    number,
+    boolean,
+    object,
+    list,
+    texts_by_key,
+    values_by_key,
+    any
+  };
   Kind kind = Kind::text;
   bool nullable = false;
   std::vector<std::string> words = {};         ///< of a text that is one of these; empty: any
   const ObjectType* object = nullptr;          ///< of an object
-  std::shared_ptr<const ValueType> item = {};  ///< of a list
+  std::shared_ptr<const ValueType> item = {};  ///< of a list, or of values by key
+  std::vector<ValueType> any_of = {};          ///< of a value that fits one of these
 };
 
 ValueType word_of(std::vector<std::string> words);
 ValueType word_of(std::initializer_list<const char*> words);
 ValueType list_of(ValueType item);
+/// An object whose keys the user chooses.
+ValueType values_by_key(ValueType value);
+/// A value that fits one of `types`: a text or a number, an object of one kind or another.
+ValueType any_of(std::vector<ValueType> types);
 /// `type` must outlive the value's type.
 ValueType object_of(const ObjectType& type);
 ValueType object_of(ObjectType&& type) = delete;
