@@ -3,10 +3,11 @@ key, with one key more, or with another type, a document does not fit."""
 
 import copy
 import json
+import re
 import unittest
 
 from command import answer, ddpsim
-from golden import GOLDEN
+from golden import GOLDEN, ROOT
 
 try:
     import jsonschema
@@ -38,30 +39,57 @@ def kept_documents():
                         yield case, "ddpsim.sweep.point/1", json.loads(line)
 
 
+def with_schema(name, document):
+    return name, document.get("schema"), document
+
+
+def read_documents():
+    """What the program reads: the examples of docs/formats.md and the bundled clusters."""
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    for name, example in re.findall(r"^```json (\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield with_schema(name, json.loads(example))
+    for file in sorted((ROOT / "topologies" / "data").glob("*.json")):
+        yield with_schema(file.name, json.loads(file.read_text(encoding="utf-8")))
+
+
 def schema_names():
     return [schema["name"] for schema in answer("list")["schemas"]]
 
 
-def pointed(schema, part):
-    """What describes a value, where a reference or a null stands in front of it."""
+def alternatives(schema, part):
+    """The types a value may have but for null, references followed."""
     for one in part.get("anyOf", [part]):
         if "$ref" in one:
-            return schema["$defs"][one["$ref"].rpartition("/")[2]]
-        if one.get("type") != "null":
-            part = one
-    return part
+            yield schema["$defs"][one["$ref"].rpartition("/")[2]]
+        elif one.get("type") != "null":
+            yield one
+
+
+def kind_of(described):
+    types = described["type"]
+    return types[0] if isinstance(types, list) else types
+
+
+def pointed(schema, part, value):
+    """The one of those types that a value has."""
+    types = list(alternatives(schema, part))
+    if len(types) == 1:
+        return types[0]
+    validator = jsonschema.validators.validator_for(schema)
+    return next((one for one in types if validator({**one, "$defs": schema["$defs"]}).is_valid(value)), types[0])
 
 
 def values(schema, part, value, place=()):
     """Of a document every value that the schema describes: its place, what describes it, the value."""
     yield place, part, value
-    described = pointed(schema, part)
+    described = pointed(schema, part, value)
     if isinstance(value, dict):
         for key, member in described.get("properties", {}).items():
             if key in value:
                 yield from values(schema, member, value[key], (*place, key))
-    elif isinstance(value, list) and value:
-        yield from values(schema, described["items"], value[0], (*place, 0))
+    elif isinstance(value, list):
+        for k, item in enumerate(value[:8]):
+            yield from values(schema, described["items"], item, (*place, k))
 
 
 def at(document, place):
@@ -79,7 +107,7 @@ class Schemas(unittest.TestCase):
             name: jsonschema.validators.validator_for(schema)(schema) for name, schema in cls.schemas.items()
         }
         cls.documents = {name: [] for name in cls.schemas}
-        for case, name, document in kept_documents():
+        for case, name, document in [*kept_documents(), *read_documents()]:
             if name in cls.schemas:
                 cls.documents[name].append((case, document))
 
@@ -107,8 +135,10 @@ class Schemas(unittest.TestCase):
             seen = set()  # each described object and member once
             for _, document in self.documents[name]:
                 for place, part, value in list(values(schema, schema, document)):
-                    described = pointed(schema, part)
-                    self.check_type(name, document, place, part, described, seen)
+                    described = pointed(schema, part, value)
+                    types = list(alternatives(schema, part))
+                    other = {"further": 1} if len(types) > 1 else OTHER_TYPE[kind_of(described)]
+                    self.check_type(name, document, place, part, other, seen)
                     if "properties" in described and isinstance(value, dict):
                         self.check_keys(name, document, place, described, seen)
             members = sum(len(part["properties"]) for part in [schema, *schema["$defs"].values()])
@@ -119,15 +149,13 @@ class Schemas(unittest.TestCase):
         change(broken)
         self.assertFalse(self.validators[name].is_valid(broken), f"{name}: {place}")
 
-    def check_type(self, name, document, place, part, described, seen):
+    def check_type(self, name, document, place, part, other, seen):
         if not place or (id(part), "type") in seen:
             return
         seen.add((id(part), "type"))
-        types = described["type"]
-        kind = types[0] if isinstance(types, list) else types
 
         def other_type(broken):
-            at(broken, place[:-1])[place[-1]] = OTHER_TYPE[kind]
+            at(broken, place[:-1])[place[-1]] = other
 
         self.refused(name, document, place, other_type)
 

@@ -10,6 +10,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/values/limits.hpp"
@@ -17,6 +18,8 @@
 
 namespace ddpsim {
 namespace {
+
+using Kind = ValueType::Kind;
 
 constexpr std::string_view kBackgroundSchema = "ddpsim.background/1";
 constexpr std::int64_t kLargestBackground = 4 << 20;
@@ -26,6 +29,34 @@ constexpr Bytes kLargest = Bytes(std::int64_t{1} << 44);
 constexpr Duration kLongestPeriod = Duration::seconds(1e5);
 /// Shorter repetitions would be simulated for ever.
 constexpr Duration kShortestPeriod = Duration::microseconds(10);
+
+constexpr const char* kFirst = "when it starts first, from the start of the step: \"5ms\"";
+constexpr const char* kEvery =
+    "time from one start to the next: \"100ms\"; it runs once without it";
+
+const ObjectType& job_type() {
+  static const auto type =
+      ObjectType("BackgroundJob", "another job, whose all-reduces share the network")
+          .needs("nodes", list_of({.kind = Kind::integer}),
+                 "numbers of its nodes, at least two, in the order of its rings")
+          .needs("all_reduce", {.kind = Kind::text}, "size of each of its all-reduces: \"64MiB\"")
+          .may_have("first", {.kind = Kind::text}, kFirst)
+          .may_have("every", {.kind = Kind::text}, kEvery);
+  return type;
+}
+
+const ObjectType& transfer_type() {
+  static const auto type =
+      ObjectType("BackgroundTransfer", "bytes that others send over links of the cluster")
+          .needs("links", list_of({.kind = Kind::text}),
+                 "names of the links it passes, as `ddpsim topo` shows them")
+          .needs("size", {.kind = Kind::text}, "how much is sent: \"1GiB\"")
+          .may_have("rate", {.kind = Kind::text},
+                    "the rate it is limited to: \"5GBps\"; by default the links alone limit it")
+          .may_have("first", {.kind = Kind::text}, kFirst)
+          .may_have("every", {.kind = Kind::text}, kEvery);
+  return type;
+}
 
 struct JobEntry {
   std::vector<std::uint32_t> nodes;
@@ -63,7 +94,7 @@ Repetition read_when(const Object& entry) {
 }
 
 JobEntry read_job(const Cursor& cursor) {
-  const Object entry = cursor.object({"nodes", "all_reduce", "first", "every"});
+  const Object entry = cursor.object(job_type());
   JobEntry job;
   job.when = read_when(entry);
   if (const auto size = entry.optional("all_reduce")) job.size = read_size(*size);
@@ -81,7 +112,7 @@ JobEntry read_job(const Cursor& cursor) {
 }
 
 TransferEntry read_transfer(const Cursor& cursor) {
-  const Object entry = cursor.object({"links", "size", "rate", "first", "every"});
+  const Object entry = cursor.object(transfer_type());
   const auto rate = entry.optional("rate");
   const Repetition when = read_when(entry);
   if (const auto size = entry.optional("size")) read_size(*size);
@@ -164,6 +195,16 @@ std::vector<RingChannel> add_rings(const Topology& topology, const JobEntry& job
 
 }  // namespace
 
+const ObjectType& background_document() {
+  static const auto type =
+      ObjectType("Background", "what others send over the links of a cluster while the job runs")
+          .needs("schema", word_of({std::string(kBackgroundSchema)}), "which document this is")
+          .may_have("jobs", list_of(object_of(job_type())), "other jobs on the cluster's network")
+          .may_have("transfers", list_of(object_of(transfer_type())),
+                    "single transfers over named links");
+  return type;
+}
+
 SharedFabric parse_background(std::string_view text, const std::string& file,
                               const ClusterRequest& request) {
   const Document document = Document::parse(text, file);
@@ -174,7 +215,7 @@ SharedFabric parse_background(std::string_view text, const std::string& file,
   if (schema->string() != kBackgroundSchema)
     schema->fail(fmt::format("{} is not background traffic; expected \"{}\"",
                              in_quotes(schema->string()), kBackgroundSchema));
-  const Object fields = root.object({"schema", "jobs", "transfers"});
+  const Object fields = root.object(background_document());
   std::vector<JobEntry> jobs;
   std::vector<TransferEntry> transfers;
   if (const auto list = fields.optional("jobs"))

@@ -10,6 +10,11 @@
 
 namespace ddpsim {
 
+struct ObjectType;
+
+/// What a file may hold.
+const ObjectType& background_document();
+
 /// The job's fabric, and the background on its links.
 struct SharedFabric {
   Fabric fabric;
