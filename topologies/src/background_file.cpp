@@ -37,24 +37,24 @@ constexpr const char* kEvery =
 const ObjectType& job_type() {
   static const auto type =
       ObjectType("BackgroundJob", "another job, whose all-reduces share the network")
-          .needs("nodes", list_of({.kind = Kind::integer}),
+          .needs("nodes", list_of({Kind::integer}),
                  "numbers of its nodes, at least two, in the order of its rings")
-          .needs("all_reduce", {.kind = Kind::text}, "size of each of its all-reduces: \"64MiB\"")
-          .may_have("first", {.kind = Kind::text}, kFirst)
-          .may_have("every", {.kind = Kind::text}, kEvery);
+          .needs("all_reduce", {Kind::text}, "size of each of its all-reduces: \"64MiB\"")
+          .may_have("first", {Kind::text}, kFirst)
+          .may_have("every", {Kind::text}, kEvery);
   return type;
 }
 
 const ObjectType& transfer_type() {
   static const auto type =
       ObjectType("BackgroundTransfer", "bytes that others send over links of the cluster")
-          .needs("links", list_of({.kind = Kind::text}),
+          .needs("links", list_of({Kind::text}),
                  "names of the links it passes, as `ddpsim topo` shows them")
-          .needs("size", {.kind = Kind::text}, "how much is sent: \"1GiB\"")
-          .may_have("rate", {.kind = Kind::text},
+          .needs("size", {Kind::text}, "how much is sent: \"1GiB\"")
+          .may_have("rate", {Kind::text},
                     "the rate it is limited to: \"5GBps\"; by default the links alone limit it")
-          .may_have("first", {.kind = Kind::text}, kFirst)
-          .may_have("every", {.kind = Kind::text}, kEvery);
+          .may_have("first", {Kind::text}, kFirst)
+          .may_have("every", {Kind::text}, kEvery);
   return type;
 }
 

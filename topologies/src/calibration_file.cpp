@@ -18,6 +18,7 @@ namespace ddpsim {
 namespace {
 
 using Layout = JsonWriter::Layout;
+using Kind = ValueType::Kind;
 
 constexpr std::string_view kJoinedRanks = "joined ranks of a training";
 constexpr std::string_view kOneRank = "one rank of a training";
@@ -26,6 +27,61 @@ constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
 constexpr double kMostErrorPercent = 1e6;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+
+/// Every constant of cost_constants(); a list has an element for each of its rows.
+const ObjectType& constants_type() {
+  static const auto type =
+      ObjectType("CalibrationConstants",
+                 "constants of the pipeline cost model; a list is for LL, LL128 and Simple")
+          .needs("launch_us", {Kind::number}, "time to launch the kernel and for ranks to meet")
+          .needs("start_us", list_of({Kind::number}), "first round of buffer handshakes")
+          .needs("local_us", list_of({Kind::number}), "one hop between GPUs of a node")
+          .needs("hop_us", list_of({Kind::number}), "one hop between nodes")
+          .needs("rendezvous_us", {Kind::number},
+                 "extra time of a hop between nodes for messages from 64 KiB on")
+          .needs("channel_us", {Kind::number},
+                 "extra time of a hop between nodes for each further channel")
+          .needs("local_share", {Kind::number}, "share of the rate between GPUs that is data")
+          .needs("nic_share", {Kind::number}, "share of a NIC's rate that is data")
+          .needs("single_gpu_per_node", {Kind::number},
+                 "factor on nic_share where one GPU feeds all NICs of its node")
+          .needs("ll_gbps", {Kind::number}, "what one thread block moves with LL, in GB/s")
+          .needs("ll128_gbps", {Kind::number}, "what one thread block moves with LL128, in GB/s")
+          .needs("nvls_start_us", {Kind::number}, "first round of handshakes with NVLS")
+          .needs("nvls_wave_us", {Kind::number}, "one wave of chunks through the NVSwitch")
+          .needs("nvls_share", {Kind::number}, "share of the NVSwitch's rate that is data")
+          .needs("overlap", {Kind::number},
+                 "exponent that says how much latency is hidden by transfer; 1: none")
+          .may_have("per_channel_start_us", {Kind::number},
+                    "extra time to start for each further thread block")
+          .may_have("ring_ends", {Kind::number}, "share of a ring's last copy that is seen")
+          .may_have("tree_share", {Kind::number},
+                    "share of a ring's network rate that trees over three nodes or more reach")
+          .may_have("ll_share", {Kind::number}, "share of ll_gbps that is seen between nodes")
+          .may_have("hop_growth", list_of({Kind::number}),
+                    "logarithm of the growth of hop_us from 1, 4 and 16 KiB to 4 times that size");
+  return type;
+}
+
+const ObjectType& selection_type() {
+  static const auto type =
+      ObjectType("CalibrationSelection", "where NCCL chooses otherwise than by its table")
+          .needs("tree_factor", {Kind::number}, "factor on NCCL's time estimates of trees")
+          .needs("ll128_between_nodes", {Kind::boolean}, "whether NCCL takes LL128 between nodes");
+  return type;
+}
+
+const ObjectType& correction_type() {
+  static const auto type =
+      ObjectType("CalibrationCorrection", "correction of the cost model learned from one job shape")
+          .needs("nodes", {Kind::integer}, "number of nodes as NCCL counts them")
+          .needs("gpus_per_node", {Kind::integer}, "GPUs of each node as NCCL counts them")
+          .may_have("nccl", {Kind::text}, "version of NCCL, where versions differ: \"2.21.5\"")
+          .needs("points", list_of(list_of(any_of({{Kind::number}, {Kind::text}}))),
+                 "lists of size in bytes, algorithm, protocol, weight for all job shapes, weight "
+                 "for this job shape");
+  return type;
+}
 
 double read_constant(const Cursor& cursor, const CostConstant& constant) {
   const auto [least, most, positive] = constant.range;
@@ -44,10 +100,7 @@ std::span<const CostConstant> elements(std::span<const CostConstant> rest) {
 }
 
 PathConstants read_constants(const Cursor& cursor) {
-  std::vector<std::string_view> names;
-  for (const CostConstant& constant : cost_constants())
-    if (names.empty() || names.back() != constant.name) names.push_back(constant.name);
-  const Object fields = cursor.object(names);
+  const Object fields = cursor.object(constants_type());
   PathConstants out;
   for (auto rest = cost_constants(); !rest.empty();) {
     const std::span<const CostConstant> rows = elements(rest);
@@ -74,7 +127,7 @@ PathConstants read_constants(const Cursor& cursor) {
 }
 
 FittedSelection read_selection(const Cursor& cursor) {
-  const Object fields = cursor.object({"tree_factor", "ll128_between_nodes"});
+  const Object fields = cursor.object(selection_type());
   constexpr double kMostFactor = 100;
   FittedSelection out;
   out.tree_factor = fields.required("tree_factor").number(1 / kMostFactor, kMostFactor);
@@ -84,8 +137,56 @@ FittedSelection read_selection(const Cursor& cursor) {
 
 }  // namespace
 
+const ObjectType& spread_type() {
+  static const auto type =
+      ObjectType("SizeSpread", "one standard deviation of the logarithm of a time, by size")
+          .needs("small", {Kind::number}, "below 64 KiB")
+          .needs("middle", {Kind::number}, "from 64 KiB to below 1 MiB")
+          .needs("large", {Kind::number}, "from 1 MiB on");
+  return type;
+}
+
+const ObjectType& calibrated_log_type() {
+  static const auto type =
+      ObjectType("CalibrationLog", "a log that a calibration was fitted to")
+          .needs("source", {Kind::text}, "name of its file")
+          .needs("nodes", {Kind::integer}, "number of nodes as NCCL counts them")
+          .needs("gpus_per_node", {Kind::integer}, "GPUs of each node as NCCL counts them")
+          .may_have("nccl", {Kind::text}, "version of NCCL: \"2.21.5\"")
+          .may_have("timed_by", word_of({std::string(kJoinedRanks), std::string(kOneRank)}),
+                    "whose all-reduces were timed, where it was a training")
+          .needs("smallest_bytes", {Kind::integer}, "smallest size that was measured")
+          .needs("largest_bytes", {Kind::integer}, "largest size that was measured")
+          .may_have("fault", {Kind::text}, "why the log is distrusted, although it was fitted")
+          .may_have("left_out_error_percent", {Kind::number},
+                    "median error from 1 KiB on if logs of its job shape are left out")
+          .may_have("published", {Kind::boolean},
+                    "whether it is from another machine of the same kind")
+          .may_have("digest", {Kind::text},
+                    "digest of its sizes and times, by which `validate` knows it");
+  return type;
+}
+
+const ObjectType& calibration_type() {
+  static const auto type =
+      ObjectType("ClusterCalibration", "what `ddpsim calibrate` fitted to logs of NCCL")
+          .may_have("published", {Kind::boolean},
+                    "whether all logs are from other machines of the same kind")
+          .needs("constants", object_of(constants_type()), "constants of the pipeline cost model")
+          .may_have("selection", object_of(selection_type()),
+                    "where NCCL chooses otherwise than by its table")
+          .needs("residual_deviation", object_of(spread_type()),
+                 "how far the cost model alone misses measured times")
+          .may_have("repeatability", object_of(spread_type()),
+                    "how far measurements of one job shape differ")
+          .needs("logs", list_of(object_of(calibrated_log_type())), "the logs it rests on")
+          .may_have("correction", list_of(object_of(correction_type())),
+                    "corrections where cost model and measurement differ, by job shape");
+  return type;
+}
+
 SizeSpread read_spread(const Cursor& cursor) {
-  const Object fields = cursor.object({"small", "middle", "large"});
+  const Object fields = cursor.object(spread_type());
   constexpr double kMost = 10;  // e to the tenth
   SizeSpread out;
   out.small = fields.required("small").number(0, kMost);
@@ -112,9 +213,7 @@ void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
 }  // namespace
 
 CalibratedShape read_calibrated_log(const Cursor& cursor) {
-  const Object fields =
-      cursor.object({"source", "nodes", "gpus_per_node", "nccl", "timed_by", "smallest_bytes",
-                     "largest_bytes", "fault", "left_out_error_percent", "published", "digest"});
+  const Object fields = cursor.object(calibrated_log_type());
   CalibratedShape out;
   out.nccl = read_version(fields);
   out.source = fields.required("source").string();
@@ -168,7 +267,7 @@ CorrectionPoint read_point(const Cursor& cursor, const OperatingPoint& shape) {
 }
 
 void read_correction(const Cursor& cursor, std::vector<CorrectionPoint>& out) {
-  const Object fields = cursor.object({"nodes", "gpus_per_node", "nccl", "points"});
+  const Object fields = cursor.object(correction_type());
   OperatingPoint shape;
   shape.nccl = read_version(fields);
   shape.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
@@ -255,8 +354,7 @@ void write_shape(JsonWriter& json, std::span<const CorrectionPoint> points) {
 }  // namespace
 
 Calibration read_calibration(const Cursor& cursor) {
-  const Object fields = cursor.object({"published", "constants", "selection", "residual_deviation",
-                                       "repeatability", "logs", "correction"});
+  const Object fields = cursor.object(calibration_type());
   Calibration out;
   const auto published = fields.optional("published");
   if (const auto correction = fields.optional("correction"))

@@ -6,9 +6,14 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/sim/values/calibration.hpp"
 
 namespace ddpsim {
+
+const ObjectType& calibration_type();
+const ObjectType& calibrated_log_type();
+const ObjectType& spread_type();
 
 Calibration read_calibration(const Cursor& cursor);
 

@@ -1,5 +1,6 @@
-// ddpsim.cluster/1, the cluster file: docs/formats.md says what its fields mean. `wiring`, `switches`
-// and `degraded` are read by wiring_file, `calibration` by calibration_file, `gloo` by gloo_file.
+// ddpsim.cluster/1, the cluster file: docs/formats.md says what its fields mean. `node` is read by
+// node_file, `wiring`, `switches` and `degraded` by wiring_file, `calibration` by calibration_file,
+// `gloo` by gloo_file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,18 +8,88 @@
 #include "calibration_file.hpp"
 #include "ddpsim/formats/cost_file.hpp"
 #include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 #include "gloo_file.hpp"
+#include "node_file.hpp"
 #include "node_graph.hpp"
 #include "wiring_file.hpp"
 
 namespace ddpsim {
 namespace {
 
+using Kind = ValueType::Kind;
+
 constexpr std::string_view kSchema = "ddpsim.cluster/1";
+
+const ObjectType& network_type() {
+  static const auto type =
+      ObjectType("ClusterNetwork", "the network between nodes")
+          .needs("kind", word_of({"ib", "roce", "tcp", "tcp-vm", "tcpx", "efa", "slingshot"}),
+                 "what kind of network it is")
+          .may_have("nics_per_node", {Kind::integer},
+                    "how many NICs each node has; needed unless all nodes state theirs")
+          .may_have("per_nic", {Kind::text},
+                    "rate of one NIC: \"100Gbps\"; needed unless all nodes state theirs")
+          .may_have("latency", {Kind::text}, "time one way: \"1.5us\"")
+          .may_have("connection", {Kind::text},
+                    "what one TCP connection reaches: \"5Gbps\"; of networks through sockets")
+          .may_have("oversubscription", {Kind::number},
+                    "what the ports below a full switch send over what its trunks carry")
+          .may_have("gpudirect", {Kind::boolean}, "whether NICs reach GPU memory themselves")
+          .may_have("collnet", {Kind::boolean},
+                    "whether its switches reduce (SHARP); false by default");
+  return type;
+}
+
+const ObjectType& stated_type() {
+  static const auto type =
+      ObjectType("StatedChannels", "channels that a log of NCCL shows, in place of the search")
+          .needs("search_channels", {Kind::integer}, "how many, before NCCL doubles them")
+          .needs("per_channel", {Kind::text}, "rate of one channel: \"20GBps\"");
+  return type;
+}
+
+const ObjectType& price_type() {
+  static const auto type =
+      ObjectType("ClusterPrice", "what the cluster costs")
+          .needs("usd", {Kind::number}, "US dollars")
+          .may_have("per", word_of({"node_hour", "gpu_hour", "node"}),
+                    "what is paid for; node_hour by default")
+          .may_have("terms", {Kind::text}, "terms of the offer: \"on-demand\"")
+          .may_have("as_of", {Kind::text}, "when it was looked up: \"2026-11\"")
+          .may_have("source", {Kind::text}, "who says so");
+  return type;
+}
+
+const ObjectType& listed_type() {
+  static const auto type =
+      ObjectType("ClusterNodeType", "nodes that are alike, in a cluster of several types")
+          .needs("name", {Kind::text}, "what they are called; no other type has this name")
+          .needs("count", {Kind::integer}, "how many there are")
+          .needs("node", object_of(cluster_node_type()), "one of them")
+          .may_have("nics_per_node", {Kind::integer},
+                    "how many NICs each of them has; by default as the network says")
+          .may_have("per_nic", {Kind::text},
+                    "rate of one NIC: \"100Gbps\"; by default as the network says");
+  return type;
+}
+
+/// Every field of gpu_costs().
+const ObjectType& gpu_costs_type() {
+  static const auto type =
+      ObjectType("GpuCosts", "what DDP takes of this GPU, as measured")
+          .may_have("copy_us", {Kind::number}, "one of the reducer's copies, of no bytes")
+          .may_have("gap_us", {Kind::number}, "time from one copy to the next")
+          .may_have("copy_gbps", {Kind::number}, "what copies read and write together, in GB/s")
+          .may_have("launch_latency_us", {Kind::number},
+                    "time from a launch to the kernel's start on an idle stream")
+          .may_have("event_latency_us", {Kind::number}, "time from an event to what waits for it");
+  return type;
+}
 
 void check_schema(const Cursor& root) {
   const auto schema = root.free_object().optional("schema");
@@ -34,113 +105,6 @@ void check_schema(const Cursor& root) {
                    : "");
 }
 
-GpuModel read_gpu(const Cursor& cursor) {
-  const std::string name = cursor.string();
-  const std::string problem = gpu_name_problem(name);
-  if (problem.empty()) return *find_gpu(name);
-  const bool count = find_gpu(name) && name.find('@') != name.npos;
-  cursor.fail(problem, (count ? "Nodes are counted by \"nodes\"; " : "") + gpus_instead_of(name));
-}
-
-CpuVendor read_cpu(const Cursor& cursor) {
-  const std::string word = cursor.choice({"intel", "amd", "arm", "power"});
-  if (word == "intel") return CpuVendor::intel;
-  if (word == "amd") return CpuVendor::amd;
-  return word == "arm" ? CpuVendor::arm : CpuVendor::power;
-}
-
-NvlinkLayout read_layout(const Cursor& cursor, bool xgmi) {
-  const std::string word =
-      xgmi ? cursor.choice({"pair", "mesh"}) : cursor.choice({"pair", "mesh", "cube"});
-  if (word == "pair") return NvlinkLayout::pair;
-  return word == "mesh" ? NvlinkLayout::mesh : NvlinkLayout::cube;
-}
-
-std::optional<PeerAccess> read_peers(const Object& fields) {
-  const auto access = fields.optional("peer_to_peer");
-  const bool direct = access && access->boolean();
-  if (const auto across = fields.optional("across_sockets")) {
-    if (!direct)
-      across->fail("is said of peers that reach each other", R"(Add "peer_to_peer": true)");
-    return across->boolean() ? PeerAccess::sockets : PeerAccess::one_root;
-  }
-  if (!access) return std::nullopt;
-  return direct ? PeerAccess::one_root : PeerAccess::host;
-}
-
-InterconnectDescription read_interconnect(const Cursor& cursor, int gpus,
-                                          const std::optional<GpuModel>& gpu) {
-  InterconnectDescription out;
-  const Cursor written = cursor.free_object().required("kind");
-  const std::string kind = written.choice({"nvswitch", "nvlink", "xgmi", "pcie", "none"});
-  if (gpu)
-    if (const auto foreign = foreign_link(kind, *gpu))
-      written.fail(foreign->message, foreign->hint);
-  if (kind == "nvlink" || kind == "xgmi") {
-    const bool xgmi = kind == "xgmi";
-    const Object fields = cursor.object({"kind", "links_per_gpu", "per_link", "layout"});
-    out.kind = IntraKind::nvlink;
-    const auto layout = fields.optional("layout");
-    out.layout = layout ? read_layout(*layout, xgmi)
-                        : default_layout(gpus, xgmi ? GpuVendor::amd : GpuVendor::nvidia);
-    // What is there before what is missing.
-    if (const auto rate = fields.optional("per_link")) out.per_link = rate->bandwidth();
-    out.links_per_gpu =
-        static_cast<int>(fields.required("links_per_gpu").integer(1, kMostLinksPerGpu));
-    out.per_link = fields.required("per_link").bandwidth();
-  } else if (kind == "none") {
-    cursor.object({"kind"});
-  } else if (kind == "pcie") {
-    const Object fields =
-        cursor.object({"kind", "per_gpu", "peer_to_peer", "across_sockets", "gpus_per_root"});
-    out.kind = IntraKind::pcie;
-    out.peers = read_peers(fields);
-    if (const auto below = fields.optional("gpus_per_root"))
-      out.gpus_per_root = static_cast<int>(below->integer(1, gpus));
-    out.per_gpu = fields.required("per_gpu").bandwidth();
-  } else {
-    const Object fields = cursor.object({"kind", "per_gpu"});
-    out.kind = IntraKind::nvswitch;
-    out.per_gpu = fields.required("per_gpu").bandwidth();
-  }
-  const std::string problem = layout_problem(out, gpus);
-  if (!problem.empty()) cursor.fail(problem);
-  return out;
-}
-
-void read_wired_node(const Object& node, const Cursor& wiring, NodeDescription& out) {
-  for (const char* key : {"gpus", "interconnect"}) {
-    if (const auto other = node.optional(key)) {
-      other->fail("is given as well as \"wiring\"", "The wiring says it already: keep one of them");
-    }
-  }
-  if (const auto cpu = node.optional("cpu")) out.cpu = read_cpu(*cpu);
-  out.gpu = read_gpu(node.required("gpu"));
-  out.wiring = read_wiring(wiring, out.gpu);
-  const auto gpus = out.wiring->all(VertexKind::gpu).size();
-  if (gpus == 0) wiring.fail("no GPU among the vertices");
-  if (gpus > kMostGpusPerNode) wiring.fail(fmt::format("more than {} GPUs", kMostGpusPerNode));
-  out.gpus_per_node = out.gpus_in_layout = static_cast<int>(gpus);
-}
-
-void read_node(const Cursor& cursor, NodeDescription& out) {
-  const Object node = cursor.object({"gpus", "gpu", "cpu", "interconnect", "wiring"});
-  if (const auto wiring = node.optional("wiring")) return read_wired_node(node, *wiring, out);
-  const auto gpus = node.optional("gpus");
-  if (gpus) out.gpus_per_node = static_cast<int>(gpus->integer(1, kMostGpusPerNode));
-  out.gpus_in_layout = out.gpus_per_node;
-  const auto model = node.optional("gpu");
-  if (model) out.gpu = read_gpu(*model);
-  if (const auto cpu = node.optional("cpu")) out.cpu = read_cpu(*cpu);
-  const auto interconnect = node.optional("interconnect");
-  if (interconnect && gpus)
-    out.interconnect = read_interconnect(*interconnect, out.gpus_per_node,
-                                         model ? std::optional(out.gpu) : std::nullopt);
-  node.required("gpus");
-  read_gpu(node.required("gpu"));
-  if (out.gpus_per_node > 1) node.required("interconnect");
-}
-
 /// NICs of nodes that do not state their own.
 struct Nics {
   int count = 0;
@@ -150,8 +114,7 @@ struct Nics {
 Nics read_network(const Cursor& cursor, ClusterDescription& description, bool nics_needed) {
   Network& out = description.network;
   Nics nics;
-  const Object network = cursor.object({"kind", "nics_per_node", "per_nic", "latency", "connection",
-                                        "oversubscription", "gpudirect", "collnet"});
+  const Object network = cursor.object(network_type());
   if (const auto direct = network.optional("gpudirect")) {
     out.gpudirect = direct->boolean();
     description.gpudirect_stated = true;
@@ -185,7 +148,7 @@ Nics read_network(const Cursor& cursor, ClusterDescription& description, bool ni
 }
 
 StatedChannels read_stated(const Cursor& cursor) {
-  const Object fields = cursor.object({"search_channels", "per_channel"});
+  const Object fields = cursor.object(stated_type());
   StatedChannels out;
   if (const auto rate = fields.optional("per_channel")) out.per_channel = rate->bandwidth();
   out.channels = static_cast<int>(fields.required("search_channels").integer(1, kMostChannels / 2));
@@ -195,7 +158,7 @@ StatedChannels read_stated(const Cursor& cursor) {
 
 Price read_price(const Cursor& cursor) {
   constexpr double kDearest = 1e9;
-  const Object fields = cursor.object({"usd", "per", "terms", "as_of", "source"});
+  const Object fields = cursor.object(price_type());
   Price out;
   if (const auto per = fields.optional("per")) {
     const std::string unit = per->choice({"node_hour", "gpu_hour", "node"});
@@ -243,7 +206,7 @@ void read_node_types(const Object& root, const Cursor& cursor, ClusterDescriptio
   std::int64_t nodes = 0;
   for (const Cursor& item : cursor.array()) {
     if (out.types.size() == kMostTypes) item.fail("more than 64 types of nodes");
-    const Object fields = item.object({"name", "count", "node", "nics_per_node", "per_nic"});
+    const Object fields = item.object(listed_type());
     NodeDescription node;
     if (const auto nics = fields.optional("nics_per_node")) {
       node.nics = static_cast<int>(nics->integer(1, kMostNicsPerNode));
@@ -278,14 +241,46 @@ void give_nics(const Cursor& network, const Nics& nics, ClusterDescription& out)
 
 }  // namespace
 
+const ObjectType& cluster_document() {
+  static const auto type =
+      ObjectType("ClusterFile", "a cluster: its nodes, its network, what calibrates it")
+          .needs("schema", word_of({std::string(kSchema)}), "which document this is")
+          .needs("name", {Kind::text}, "what it is called")
+          .may_have("summary", {Kind::text}, "one line about it")
+          .may_have("nodes", {Kind::integer}, "how many nodes it has; 1 by default")
+          .may_have("node", object_of(cluster_node_type()),
+                    "one of its nodes; needed without node_types")
+          .may_have("network", object_of(network_type()),
+                    "the network between nodes; needed for several nodes")
+          .may_have("nodes_per_domain", {Kind::integer},
+                    "how many nodes one NVLink domain joins; 1 by default")
+          .may_have("nccl", object_of(stated_type()),
+                    "channels that a log of NCCL shows at this size, in place of the search")
+          .may_have("sources", list_of({Kind::text}), "where the figures come from")
+          .may_have(
+              "verified", any_of({{Kind::boolean}, list_of({Kind::integer})}),
+              "sizes at which a log confirms this file: numbers of nodes, or true for its own")
+          .may_have("prices", list_of(object_of(price_type())), "what it costs, latest first")
+          .may_have("node_types", list_of(object_of(listed_type())),
+                    "types of nodes that differ, in place of nodes and node")
+          .may_have("switches", any_of(switches_types()),
+                    "how switches are wired; one switch by default")
+          .may_have("degraded", list_of(object_of(degraded_link_type())),
+                    "links that are slower than they should be")
+          .may_have("calibration", object_of(calibration_type()),
+                    "what `ddpsim calibrate` fitted to logs of NCCL")
+          .may_have("gloo", object_of(gloo_type()),
+                    "what `ddpsim calibrate` fitted to logs of gloo")
+          .may_have("gpu_costs", object_of(gpu_costs_type()),
+                    "what DDP takes of this GPU, as measured");
+  return type;
+}
+
 ClusterDescription describe_file(std::string_view text, const std::string& file) {
   const Document document = Document::parse(text, file);
   const Cursor cursor = document.root();
   check_schema(cursor);
-  const Object root =
-      cursor.object({"schema", "name", "summary", "nodes", "node", "network", "nodes_per_domain",
-                     "nccl", "sources", "verified", "prices", "node_types", "switches", "degraded",
-                     "calibration", "gloo", "gpu_costs"});
+  const Object root = cursor.object(cluster_document());
   ClusterDescription out;
   out.file = file;
   if (const auto name = root.optional("name")) out.name = name->string();
@@ -317,8 +312,10 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
     out.calibration = read_calibration(*calibration);
   }
   if (const auto gloo = root.optional("gloo")) out.gloo = read_gloo(*gloo);
-  if (const auto costs = root.optional("gpu_costs"))
+  if (const auto costs = root.optional("gpu_costs")) {
+    costs->object(gpu_costs_type());
     out.gpu_costs = read_costs(*costs, gpu_costs());
+  }
   root.required("name");
   if (!root.has("node_types")) root.required("node");
   return out;

@@ -83,7 +83,7 @@ std::optional<InterconnectDescription> usual_links(const NodeDescription& node) 
 }
 
 /// "nvswitch:300GBps"
-std::string word_of(const InterconnectDescription& links, GpuVendor vendor) {
+std::string link_word(const InterconnectDescription& links, GpuVendor vendor) {
   if (links.kind == IntraKind::nvswitch)
     return fmt::format("nvswitch:{:g}GBps", links.per_gpu.gigabytes_per_second());
   return fmt::format("{}:{}x{:g}GBps", kind_word(links.kind, vendor), links.links_per_gpu,
@@ -115,7 +115,7 @@ void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription
           "{} has {}, and the file shows none: its GPUs are taken to be joined by PCIe alone{}",
           node.gpu.name, name,
           usual ? fmt::format(" ({} beside the file says otherwise)",
-                              word_of(*usual, node.gpu.vendor))
+                              link_word(*usual, node.gpu.vendor))
                 : ""));
     return;
   }
@@ -125,7 +125,7 @@ void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription
     out.doubts.push_back(fmt::format(
         "a file for NCCL_TOPO_FILE does not say how GPUs are joined, as NCCL adds {} when it runs: "
         "{} is taken, as is usual for {} {} ({} beside the file where there is none)",
-        name, word_of(*usual, node.gpu.vendor), node.gpus_per_node, node.gpu.name, pcie));
+        name, link_word(*usual, node.gpu.vendor), node.gpus_per_node, node.gpu.name, pcie));
     return;
   }
   throw InputError(
@@ -134,10 +134,10 @@ void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription
            "this is a file for NCCL_TOPO_FILE: it does not say how its {} {} are joined, as "
            "{} is added by NCCL when it runs",
            node.gpus_per_node, node.gpu.name, name),
-       fmt::format(
-           "Say it beside the file: \"{} gpu:{} {}\"{}", out.file, node.gpu.name, pcie,
-           usual ? fmt::format("; or {}, where bridges join them", word_of(*usual, node.gpu.vendor))
-                 : "")});
+       fmt::format("Say it beside the file: \"{} gpu:{} {}\"{}", out.file, node.gpu.name, pcie,
+                   usual ? fmt::format("; or {}, where bridges join them",
+                                       link_word(*usual, node.gpu.vendor))
+                         : "")});
 }
 
 ClusterDescription describe_xml(std::string_view text, const std::string& file,

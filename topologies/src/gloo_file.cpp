@@ -7,17 +7,46 @@
 namespace ddpsim {
 namespace {
 
+using Kind = ValueType::Kind;
+
 constexpr std::size_t kMostGlooLogs = 10'000;
+
+/// Every constant of gloo_constants().
+const ObjectType& gloo_constants_type() {
+  static const auto type =
+      ObjectType("GlooConstants", "constants of gloo's all-reduces, those that the logs tell")
+          .may_have("process_gbps", {Kind::number},
+                    "what one all-reduce of a process sends at most, in GB/s")
+          .may_have("fill", {Kind::number},
+                    "factor on process_gbps that two all-reduces in flight reach together")
+          .may_have("host_gbps", {Kind::number},
+                    "what all processes of a host send at most, in GB/s")
+          .may_have("cache_mb", {Kind::number}, "last-level cache of a host")
+          .may_have("step_us", {Kind::number}, "one step of the ring, however few bytes")
+          .may_have("start_us", {Kind::number}, "time before the first step of the ring")
+          .may_have("copy_gbps", {Kind::number}, "copies between GPU and host, in GB/s");
+  return type;
+}
 
 }  // namespace
 
+const ObjectType& gloo_type() {
+  static const auto type =
+      ObjectType("GlooCalibration", "what `ddpsim calibrate` fitted to logs of gloo")
+          .needs("constants", object_of(gloo_constants_type()), "constants of gloo's all-reduces")
+          .needs("deviation", object_of(spread_type()),
+                 "how far times of a size differ from what the other sizes predict")
+          .may_have("other_ranks_deviation", object_of(spread_type()),
+                    "how far times of a job shape differ from what the other job shapes predict")
+          .needs("logs", list_of(object_of(calibrated_log_type())), "the logs it rests on");
+  return type;
+}
+
 GlooCalibration read_gloo(const Cursor& cursor) {
-  const Object fields = cursor.object({"constants", "deviation", "other_ranks_deviation", "logs"});
+  const Object fields = cursor.object(gloo_type());
   GlooCalibration out;
   if (const auto constants = fields.optional("constants")) {
-    std::vector<std::string_view> names;
-    for (const GlooConstant& constant : gloo_constants()) names.push_back(constant.name);
-    const Object values = constants->object(names);
+    const Object values = constants->object(gloo_constants_type());
     for (const GlooConstant& constant : gloo_constants())
       if (const auto value = values.optional(constant.name)) {
         constant.set(out.links, value->number(constant.least, constant.most));

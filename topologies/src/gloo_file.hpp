@@ -3,9 +3,12 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/sim/values/gloo_calibration.hpp"
 
 namespace ddpsim {
+
+const ObjectType& gloo_type();
 
 GlooCalibration read_gloo(const Cursor& cursor);
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "nccl_rates.hpp"
@@ -17,7 +18,82 @@
 namespace ddpsim {
 namespace {
 
+using Kind = ValueType::Kind;
+
 constexpr std::size_t kMostWires = 65'536;
+constexpr const char* kEnds = "names of the two vertices that it joins";
+constexpr const char* kPlacement =
+    "whether the job's nodes stand in order or scattered; without it both are considered";
+
+const ObjectType& vertex_type() {
+  static const auto type =
+      ObjectType("WiringVertex", "a device of a node")
+          .needs("name", {Kind::text}, "its name: letters, digits, '_', '-' and '.'")
+          .needs("kind", word_of({"gpu", "nvswitch", "pcie-switch", "cpu", "nic"}), "what it is")
+          .may_have("rate", {Kind::text},
+                    "rate of a NIC towards the network: \"100Gbps\"; by default per_nic");
+  return type;
+}
+
+const ObjectType& nvlinks_type() {
+  static const auto type =
+      ObjectType("WiringNvlinks", "NVLinks, or xGMI links, between two devices of a node")
+          .needs("between", list_of({Kind::text}), kEnds)
+          .needs("kind", word_of({"nvlink", "xgmi"}), "nvlink, or xgmi between GPUs of AMD")
+          .may_have("links", {Kind::integer}, "how many links are bundled; 1 by default")
+          .needs("per_link", {Kind::text}, "rate of one of the links, one way: \"25GBps\"");
+  return type;
+}
+
+const ObjectType& host_link_type() {
+  static const auto type =
+      ObjectType("WiringHostLink", "a PCIe or socket link between two devices of a node")
+          .needs("between", list_of({Kind::text}), kEnds)
+          .needs("kind", word_of({"pcie", "socket"}), "pcie, or socket between two CPUs")
+          .needs("rate", {Kind::text}, "its rate, one way: \"15.75GBps\"")
+          .may_have("nccl_rate", {Kind::text},
+                    "the rate that NCCL counts on, of a socket link; by default rate");
+  return type;
+}
+
+const ObjectType& switch_list_type() {
+  static const auto type =
+      ObjectType("SwitchList", "switches that a file lists")
+          .needs("list", {Kind::text},
+                 "file beside the cluster file: lines of HOST SWITCH, or Slurm's topology.conf")
+          .may_have("placement", word_of({"ordered", "scattered"}), kPlacement);
+  return type;
+}
+
+const ObjectType& one_switch_type() {
+  static const auto type = ObjectType("OneSwitch", "one switch that never blocks")
+                               .needs("kind", word_of({"one-switch"}), "how switches are wired");
+  return type;
+}
+
+const ObjectType& leaf_spine_type() {
+  static const auto type =
+      ObjectType("LeafSpine", "nodes on leaves, and every leaf on every spine")
+          .needs("kind", word_of({"leaf-spine"}), "how switches are wired")
+          .needs("nodes_per_leaf", {Kind::integer}, "how many nodes hang on one leaf")
+          .may_have("spines", {Kind::integer}, "how many spines there are; 1 by default")
+          .may_have("placement", word_of({"ordered", "scattered"}), kPlacement)
+          .may_have("nodes_per_pod", {Kind::integer},
+                    "how many nodes make a pod, whose leaves have spines of their own")
+          .may_have("pod_oversubscription", {Kind::number},
+                    "oversubscription of the core that joins the pods; 1 by default");
+  return type;
+}
+
+const ObjectType& rails_type() {
+  static const auto type =
+      ObjectType("Rails", "NIC i of all nodes of a pod on the pod's leaf i, and leaves on spines")
+          .needs("kind", word_of({"rail"}), "how switches are wired")
+          .needs("nodes_per_leaf", {Kind::integer}, "how many nodes make a pod")
+          .may_have("spines", {Kind::integer}, "how many spines there are; 1 by default")
+          .may_have("placement", word_of({"ordered", "scattered"}), kPlacement);
+  return type;
+}
 
 VertexKind read_kind(const Cursor& cursor) {
   const std::string word = cursor.choice({"gpu", "nvswitch", "pcie-switch", "cpu", "nic"});
@@ -28,7 +104,7 @@ VertexKind read_kind(const Cursor& cursor) {
 }
 
 Vertex read_vertex(const Cursor& cursor) {
-  const Object fields = cursor.object({"name", "kind", "rate"});
+  const Object fields = cursor.object(vertex_type());
   Vertex out;
   if (const auto kind = fields.optional("kind")) out.kind = read_kind(*kind);
   if (const auto rate = fields.optional("rate")) {
@@ -64,8 +140,7 @@ Wire read_link(const Cursor& cursor, const PlacesByName& places, const GpuModel&
   const std::string kind = written.choice({"nvlink", "xgmi", "pcie", "socket"});
   if (const auto foreign = foreign_link(kind, gpu)) written.fail(foreign->message, foreign->hint);
   const bool nvlink = kind == "nvlink" || kind == "xgmi";
-  const Object fields = nvlink ? cursor.object({"between", "kind", "links", "per_link"})
-                               : cursor.object({"between", "kind", "rate", "nccl_rate"});
+  const Object fields = cursor.object(nvlink ? nvlinks_type() : host_link_type());
   if (nvlink) {
     out.kind = LinkKind::nvlink;
     const auto links = fields.optional("links");
@@ -107,8 +182,34 @@ void read_pods(const Object& fields, SwitchPlan& out) {
 
 }  // namespace
 
+const ObjectType& wiring_type() {
+  static const auto type =
+      ObjectType("ClusterWiring", "how the devices of a node are wired, link by link")
+          .needs("vertices", list_of(object_of(vertex_type())),
+                 "its devices; GPUs and NICs are numbered in this order")
+          .needs("links", list_of(any_of({object_of(nvlinks_type()), object_of(host_link_type())})),
+                 "links between its devices, one for each pair that is joined");
+  return type;
+}
+
+const std::vector<ValueType>& switches_types() {
+  static const std::vector<ValueType> types = {
+      object_of(one_switch_type()), object_of(leaf_spine_type()), object_of(rails_type()),
+      object_of(switch_list_type())};
+  return types;
+}
+
+const ObjectType& degraded_link_type() {
+  static const auto type =
+      ObjectType("DegradedLink", "a link that is slower than it should be")
+          .needs("link", {Kind::text},
+                 "its name as `ddpsim topo` shows it: \"A > B\" one way, \"A - B\" both ways")
+          .needs("rate", {Kind::text}, "the rate it runs at: \"50Gbps\"");
+  return type;
+}
+
 NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
-  const Object fields = cursor.object({"vertices", "links"});
+  const Object fields = cursor.object(wiring_type());
   NodeGraph out;
   PlacesByName places;
   for (const Cursor& item : fields.required("vertices").array()) {
@@ -139,7 +240,7 @@ NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
 SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
   constexpr std::int64_t kMostSpines = 1'024;
   if (cursor.free_object().has("list")) {
-    const Object fields = cursor.object({"list", "placement"});
+    const Object fields = cursor.object(switch_list_type());
     const std::string name = fields.required("list").string();
     const auto path = std::filesystem::path(file).parent_path() / name;
     SwitchPlan listed = parse_switch_list(read_file(path, kLargestSwitchList), path.string());
@@ -151,14 +252,12 @@ SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
   const std::string kind =
       cursor.free_object().required("kind").choice({"one-switch", "leaf-spine", "rail"});
   if (kind == "one-switch") {
-    cursor.object({"kind"});
+    cursor.object(one_switch_type());
     return out;
   }
   out.kind = kind == "rail" ? SwitchPlan::Kind::rail : SwitchPlan::Kind::leaf_spine;
   const bool leaves = out.kind == SwitchPlan::Kind::leaf_spine;
-  const Object fields = leaves ? cursor.object({"kind", "nodes_per_leaf", "spines", "placement",
-                                                "nodes_per_pod", "pod_oversubscription"})
-                               : cursor.object({"kind", "nodes_per_leaf", "spines", "placement"});
+  const Object fields = cursor.object(leaves ? leaf_spine_type() : rails_type());
   if (const auto placement = fields.optional("placement"))
     out.placement = placement_of(placement->choice({"ordered", "scattered"}));
   if (const auto spines = fields.optional("spines")) {
@@ -173,7 +272,7 @@ SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
 std::vector<DegradedLink> read_degraded(const Cursor& cursor) {
   std::vector<DegradedLink> out;
   for (const Cursor& item : cursor.array()) {
-    const Object fields = item.object({"link", "rate"});
+    const Object fields = item.object(degraded_link_type());
     DegradedLink link;
     if (const auto rate = fields.optional("rate")) link.bandwidth = rate->bandwidth();
     link.link = fields.required("link").string();

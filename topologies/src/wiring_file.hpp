@@ -3,9 +3,15 @@
 #pragma once
 
 #include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "description.hpp"
 
 namespace ddpsim {
+
+const ObjectType& wiring_type();
+/// Objects that `switches` may be.
+const std::vector<ValueType>& switches_types();
+const ObjectType& degraded_link_type();
 
 /// NVLinks, or xGMI, get NCCL's figures for `gpu`.
 NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu);

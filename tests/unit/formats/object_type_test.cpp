@@ -16,8 +16,7 @@ namespace {
 using Kind = ValueType::Kind;
 
 const ObjectType& part_type() {
-  static const auto type =
-      ObjectType("Part", "a part").needs("size", {.kind = Kind::integer}, "its size");
+  static const auto type = ObjectType("Part", "a part").needs("size", {Kind::integer}, "its size");
   return type;
 }
 
@@ -25,10 +24,10 @@ const ObjectType& document_type() {
   static const auto type =
       ObjectType("Whole", "a whole")
           .needs("schema", word_of({"ddpsim.whole/1"}), "which document this is")
-          .may_have("share", any_of({{.kind = Kind::number}, {.kind = Kind::text}}), "how much")
-          .may_have("parts", list_of(any_of({{.kind = Kind::text}, object_of(part_type())})),
+          .may_have("share", any_of({{Kind::number}, {Kind::text}}), "how much")
+          .may_have("parts", list_of(any_of({{Kind::text}, object_of(part_type())})),
                     "what it is made of")
-          .may_have("settings", values_by_key({.kind = Kind::number}), "settings by their names");
+          .may_have("settings", values_by_key({Kind::number}), "settings by their names");
   return type;
 }
 

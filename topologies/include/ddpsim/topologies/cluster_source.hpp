@@ -13,6 +13,8 @@
 
 namespace ddpsim {
 
+struct ObjectType;
+
 /// Of a process group: so many GPUs of so many nodes, as NCCL counts nodes (Cluster::nodes).
 struct GroupSize {
   /// However many the cluster has, or its neighbours with other numbers of nodes (Cluster::near).
@@ -59,7 +61,8 @@ std::string calibrated_cluster_file(const std::string& text, const Calibration& 
 std::string gloo_calibrated_cluster_file(const std::string& text,
                                          const GlooCalibration& calibration);
 
-/// ddpsim.cluster/1 document.
+/// What a cluster file, ddpsim.cluster/1, may hold.
+const ObjectType& cluster_document();
 Cluster parse_cluster(std::string_view text, const std::string& file);
 
 /// `node:COUNT gpu:PER_NODExMODEL` then one of `nvswitch:BW | nvlink:LINKSxBW[:pair|mesh|cube] |
