@@ -6,6 +6,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "help_group.hpp"
 
@@ -15,6 +16,39 @@ namespace {
 constexpr const char* kStudy = "--study";
 constexpr std::string_view kDashes = "--";
 constexpr double kAnyNumber = 1e300;
+
+using Kind = ValueType::Kind;
+
+const ObjectType& workload_type() {
+  static const auto type =
+      ObjectType("StudyWorkload", "one of several workloads")
+          .needs("workload", {Kind::text}, "a workload, named as on the command line")
+          .may_have("share", any_of({{Kind::number}, {Kind::text}}),
+                    "its share of the time, as of --workload: 2, or \"70%\"");
+  return type;
+}
+
+const ObjectType& candidate_type() {
+  static const auto type =
+      ObjectType("StudyCandidate", "a cluster, or a range of clusters, to compare")
+          .may_have("label", {Kind::text}, "what it is called; by default as the cluster is typed")
+          .needs("cluster", {Kind::text},
+                 "a cluster, or a range of them, named as on the command line")
+          .may_have("price", {Kind::text}, "its price, as of --price: \"31.2/node_hour\"")
+          .may_have("measured_step", {Kind::text},
+                    "its step as measured, as of --measured-step: \"16ms\"");
+  return type;
+}
+
+/// Of an option that varies null is a value, too: it is not given.
+ValueType option_type(bool varies) {
+  ValueType type = any_of({{Kind::text},
+                           {Kind::number},
+                           {Kind::boolean},
+                           list_of(any_of({{Kind::text}, {Kind::number}}))});
+  type.nullable = varies;
+  return type;
+}
 
 bool is_repeatable(const CLI::Option& option) {
   return option.get_expected_max() > 1;
@@ -50,7 +84,7 @@ void require_of_the_job(const CLI::Option& option, const std::string& key, const
 
 CandidateRequest read_candidate(const Cursor& cursor) {
   if (cursor.is_string()) return typed_candidate(cursor.string());
-  const Object fields = cursor.object({"label", "cluster", "price", "measured_step"});
+  const Object fields = cursor.object(candidate_type());
   const auto text = [&](const char* key) {
     const auto field = fields.optional(key);
     return field ? std::optional(field->string()) : std::nullopt;
@@ -70,7 +104,7 @@ std::vector<StudyWorkload> read_several(const Cursor& several) {
       workloads.push_back({one.string()});
       continue;
     }
-    const Object fields = one.object({"workload", "share"});
+    const Object fields = one.object(workload_type());
     const auto share = fields.optional("share");
     constexpr double kMost = 1e9;
     workloads.push_back({fields.required("workload").string(),
@@ -101,6 +135,26 @@ StudyBeside take_study(CLI::App& command, const std::string& file) {
 }
 
 }  // namespace
+
+const ObjectType& study_document() {
+  static const auto type =
+      ObjectType("Study", "what `compare` and `sweep` are asked: workloads, clusters, options")
+          .needs("schema", word_of({"ddpsim.study/1"}), "which document this is")
+          .may_have("about", {Kind::text}, "a note for people")
+          .may_have("workload", {Kind::text}, "a workload, named as on the command line")
+          .may_have("workloads", list_of(any_of({{Kind::text}, object_of(workload_type())})),
+                    "several workloads, in place of workload")
+          .may_have("candidates", list_of(any_of({{Kind::text}, object_of(candidate_type())})),
+                    "the clusters; a text is CLUSTER or LABEL=CLUSTER. `sweep` needs one at least")
+          .may_have("options", values_by_key(option_type(false)),
+                    "options of the job, without --; a list where an option may be repeated")
+          .may_have("grid", values_by_key(list_of(option_type(true))),
+                    "options that vary, without --, each with its values. Only for `sweep`")
+          .may_have("measured_with", values_by_key(option_type(true)),
+                    "the value that each option of grid had when a step was measured. Only for "
+                    "`sweep`");
+  return type;
+}
 
 const CLI::Option& option_of_study(const CLI::App& command, const std::string& key,
                                    const Cursor& value) {
@@ -195,8 +249,7 @@ void require_right_study(const StudyBeside& beside, std::string_view complaint) 
 
 Study read_study(const CLI::App& command, std::string_view text, const std::string& file) {
   const Document document = Document::parse(text, file);
-  const Object root = document.root().object({"schema", "about", "workload", "candidates",
-                                              "options", "workloads", "grid", "measured_with"});
+  const Object root = document.root().object(study_document());
   for (const char* key : {"grid", "measured_with"})
     if (const auto several = root.optional(key))
       several->fail(fmt::format("is of a sweep, `ddpsim {}` takes none", command.get_name()),

@@ -22,6 +22,10 @@ namespace ddpsim {
 
 class Cursor;
 class Object;
+struct ObjectType;
+
+/// What a file may hold. `compare` refuses what only `sweep` takes.
+const ObjectType& study_document();
 
 /// An option that a study gives.
 struct StudyOption {

@@ -176,8 +176,7 @@ std::vector<StudyOption> SweepStudy::options_of(std::size_t combination) const {
 
 SweepStudy read_sweep_study(std::string_view text, const std::string& file, const CLI::App& point) {
   const Document document = Document::parse(text, file);
-  const Object root = document.root().object({"schema", "about", "workload", "workloads",
-                                              "candidates", "options", "grid", "measured_with"});
+  const Object root = document.root().object(study_document());
   root.required("schema").choice({"ddpsim.study/1"});
   if (const auto about = root.optional("about")) about->string();
   SweepStudy study{.file = file,
