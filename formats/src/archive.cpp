@@ -13,6 +13,7 @@
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/object_type.hpp"
 #include "tar_members.hpp"
 
 namespace ddpsim {
@@ -67,6 +68,31 @@ bool is_description(ArchiveKind kind) {
   }
 }
 
+const ObjectType& collected_file_type() {
+  static const auto type =
+      ObjectType("CollectedFile", "a file of a collected job")
+          .needs("path", {ValueType::Kind::text}, "its path below the folder of the manifest")
+          .needs("kind", {ValueType::Kind::text},
+                 "what it holds: \"trace\", \"nccl_log\"; a file of an unknown kind is left out")
+          .may_have("rank", {ValueType::Kind::integer},
+                    "the rank it is from; none where it is from all")
+          .may_have("node", {ValueType::Kind::integer},
+                    "the node it is from; none where it is from all")
+          .may_have("key", {ValueType::Kind::text},
+                    "which column step times stand in: KEY or KEY=UNIT");
+  return type;
+}
+
+const ObjectType& not_collected_type() {
+  static const auto type =
+      ObjectType("NotCollected", "what was looked for and not found")
+          .needs("kind", {ValueType::Kind::text}, "what it would have held: \"all_reduce_log\"")
+          .may_have("rank", {ValueType::Kind::integer}, "the rank it would have been from")
+          .may_have("node", {ValueType::Kind::integer}, "the node it would have been from")
+          .needs("why", {ValueType::Kind::text}, "why it is missing");
+  return type;
+}
+
 /// Bytes of a member by its path below the archive's folder; nullopt where it is not there.
 using FetchMember = std::function<std::optional<std::string>(const std::string& path)>;
 
@@ -91,7 +117,7 @@ void require_version(const Object& root, const std::string& file) {
 
 void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
                  std::set<std::string>& paths) {
-  const Object object = at.object({"path", "kind", "rank", "node", "key"});
+  const Object object = at.object(collected_file_type());
   ArchiveMember member;
   member.path = object.required("path").string();
   require_inside(member.path, archive.file);
@@ -132,8 +158,7 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
 Archive read_manifest(std::string_view text, std::string file, const FetchMember& fetch) {
   const Document document = Document::parse(text, file + ":" + std::string(kManifest));
   require_version(document.root().free_object(), file);
-  const Object root = document.root().object(
-      {"schema", "ranks", "nodes", "step_us", "batch_size", "members", "missing"});
+  const Object root = document.root().object(collect_document());
   Archive archive;
   archive.file = std::move(file);
   archive.ranks = static_cast<int>(root.required("ranks").integer(1, kMostRanks));
@@ -146,7 +171,7 @@ Archive read_manifest(std::string_view text, std::string file, const FetchMember
     archive.batch_size = static_cast<int>(batch->integer(1, 1 << 30));
   if (const auto missing = root.optional("missing"))
     for (const Cursor& at : missing->array()) {
-      const Object object = at.object({"kind", "rank", "node", "why"});
+      const Object object = at.object(not_collected_type());
       archive.missing.push_back(
           {kind_named(object.required("kind").string()).value_or(ArchiveKind::note),
            number_at(object, "rank"), number_at(object, "node"), object.required("why").string()});
@@ -215,6 +240,22 @@ Archive archive_in(const fs::path& folder) {
 }
 
 }  // namespace
+
+const ObjectType& collect_document() {
+  static const auto type =
+      ObjectType("CollectedJob", "the manifest of what scripts/collect.sh packs of a job")
+          .needs("schema", word_of({std::string(kSchema)}), "which document this is")
+          .needs("ranks", {ValueType::Kind::integer},
+                 "ranks of the job, whether or not each left something")
+          .needs("nodes", {ValueType::Kind::integer}, "nodes of the job")
+          .may_have("step_us", {ValueType::Kind::number}, "a step of the job without a profiler")
+          .may_have("batch_size", {ValueType::Kind::integer},
+                    "samples per GPU and step, of all its micro-batches")
+          .needs("members", list_of(object_of(collected_file_type())), "the files")
+          .may_have("missing", list_of(object_of(not_collected_type())),
+                    "what was looked for and not found");
+  return type;
+}
 
 std::string_view name_of(ArchiveKind kind) {
   return std::ranges::find(kKinds, kind, &std::pair<ArchiveKind, std::string_view>::first)->second;

@@ -16,6 +16,11 @@
 
 namespace ddpsim {
 
+struct ObjectType;
+
+/// What the manifest may hold.
+const ObjectType& collect_document();
+
 enum class ArchiveKind {
   trace,        ///< of one rank: torch.profiler's, or what the recorder wrote; may be gzip
   ddp_log,      ///< DDP logging data of one rank, JSON
