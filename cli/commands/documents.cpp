@@ -2,16 +2,21 @@
 
 #include <algorithm>
 
+#include "ddpsim/formats/archive.hpp"
 #include "ddpsim/reports/schemas.hpp"
+#include "ddpsim/topologies/background_file.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "study.hpp"
 
 namespace ddpsim {
 
 std::vector<DocumentType> all_documents() {
   std::vector<DocumentType> all = described_documents();
-  all.push_back(document_type(list_document()));
-  all.push_back(document_type(commands_document()));
-  all.push_back(document_type(workload_document()));
+  for (const ObjectType* type :
+       {&background_document(), &cluster_document(), &collect_document(), &commands_document(),
+        &list_document(), &study_document(), &workload_document()})
+    all.push_back(document_type(*type));
   std::ranges::sort(all, {}, &DocumentType::name);
   return all;
 }

@@ -40,7 +40,7 @@ const ObjectType& candidate_type() {
   return type;
 }
 
-/// Of an option that varies null is a value, too: it is not given.
+/// An option that varies may also be null: it is not given then.
 ValueType option_type(bool varies) {
   ValueType type = any_of({{Kind::text},
                            {Kind::number},

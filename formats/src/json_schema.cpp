@@ -11,7 +11,7 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Those that a document is made of.
+/// Objects inside a document by their names.
 using PartsByName = std::map<std::string, const ObjectType*>;
 
 void collect(const ValueType& type, PartsByName& into) {
