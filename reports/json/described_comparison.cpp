@@ -15,72 +15,73 @@
 namespace ddpsim {
 namespace {
 
-using Row = CandidateRow<CompareReport>;
+using ComparedRow = CandidateRow<CompareReport>;
 
 // Precondition, here and of what is described of a compared row: it was compared.
-const ComparedJob& compared(const Row& row) {
+const ComparedJob& compared(const ComparedRow& row) {
   return row.report.comparison.jobs[row.index];
 }
 
-const CandidateContext& context_of(const Row& row) {
+const CandidateContext& context_of(const ComparedRow& row) {
   return row.report.contexts[row.index];
 }
 
 /// Of a row that was compared, in front of its memory.
-const Described<Row>& described_step_of_row() {
+const Described<ComparedRow>& described_step_of_row() {
   static const auto described =
-      Described<Row>("ComparedStep", "the step of a candidate that was compared")
-          .text("changed_numerics",
-                unless_empty([](const Row& of) { return changed_numerics(context_of(of).job); }),
+      Described<ComparedRow>("ComparedStep", "the step of a candidate that was compared")
+          .text("changed_numerics", unless_empty([](const ComparedRow& of) {
+                  return changed_numerics(context_of(of).job);
+                }),
                 "why a step of the candidate does not teach what a step of DDP does, so that equal "
                 "speed is not equal training; null: it does. Not in a row with an error")
           .number(
               "compute_scale",
-              [](const Row& of) { return context_of(of).job.options().compute_scale; },
+              [](const ComparedRow& of) { return context_of(of).job.options().compute_scale; },
               "compute is so many times as fast as recorded. Not in a row with an error")
           .number(
               "rank_slowdown",
-              [](const Row& of) { return slowdown_shares(context_of(of).job).slowdown(); },
+              [](const ComparedRow& of) { return slowdown_shares(context_of(of).job).slowdown(); },
               "compute takes so many times as long as recorded, by the slowest GPU and multi-GPU "
               "overhead. Not in a row with an error")
           .time(
-              "iteration_us", [](const Row& of) { return compared(of).times.iteration; },
+              "iteration_us", [](const ComparedRow& of) { return compared(of).times.iteration; },
               "the step. Not in a row with an error")
           .time(
-              "alone_us", [](const Row& of) { return compared(of).times.alone(); },
+              "alone_us", [](const ComparedRow& of) { return compared(of).times.alone(); },
               "the step of one of the candidate's GPUs working alone, without DDP. Not in a row "
               "with an error")
           .members_of(
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 return training_speed(step_work(context_of(of).job), compared(of).times);
               },
               described_speed())
           .time(
               "exposed_communication_us",
-              [](const Row& of) { return compared(of).times.exposed_communication; },
+              [](const ComparedRow& of) { return compared(of).times.exposed_communication; },
               "communication that compute waits for. Not in a row with an error")
           .ratio(
               "exposed_share",
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 const StepTimes& times = compared(of).times;
                 return times.exposed_communication / times.iteration;
               },
               "the share of the step that is exposed communication. Not in a row with an error")
           .time(
               "blocking_communication_us",
-              [](const Row& of) { return compared(of).times.blocking_communication(); },
+              [](const ComparedRow& of) { return compared(of).times.blocking_communication(); },
               "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
               "together. Not in a row with an error")
           .ratio(
               "blocking_share",
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 const StepTimes& times = compared(of).times;
                 return times.blocking_communication() / times.iteration;
               },
               "the share of the step that is blocking communication. Not in a row with an error")
           .list(
               "loss",
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 return loss_rows(compared(of).times.loss, compared(of).confidence);
               },
               described_loss(),
@@ -88,7 +89,7 @@ const Described<Row>& described_step_of_row() {
               "they take part. Not in a row with an error")
           .object(
               "best_cap",
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 const std::optional<Recommendation>& best = compared(of).best_cap;
                 return best ? std::optional(ShownRecommendation{*best}) : std::nullopt;
               },
@@ -99,7 +100,7 @@ const Described<Row>& described_step_of_row() {
   return described;
 }
 
-std::optional<PricedCandidate> priced(const Row& row) {
+std::optional<PricedCandidate> priced(const ComparedRow& row) {
   const CompareReport& report = row.report;
   if (!report.costs) return std::nullopt;
   const std::optional<CandidateCost>& cost = report.costs->candidates[row.index];
@@ -121,25 +122,28 @@ std::optional<PricedCandidate> priced(const Row& row) {
 }
 
 /// Of a row that was compared, behind its memory.
-const Described<Row>& described_certainty_of_row() {
+const Described<ComparedRow>& described_certainty_of_row() {
   static const auto described =
-      Described<Row>("ComparedCertainty",
-                     "how sure the step of a candidate is, and what it is worth")
+      Described<ComparedRow>("ComparedCertainty",
+                             "how sure the step of a candidate is, and what it is worth")
           .object(
-              "elastic", [](const Row& of) -> const auto& { return context_of(of).elastic; },
+              "elastic",
+              [](const ComparedRow& of) -> const auto& { return context_of(of).elastic; },
               described_elastic(), "a long run whose nodes fail. Only with --nnodes",
               Absent::left_out)
           .boolean(
               "calibrated_by_recording",
-              [](const Row& of) { return context_of(of).provenance.calibrated_by_recording; },
+              [](const ComparedRow& of) {
+                return context_of(of).provenance.calibrated_by_recording;
+              },
               "whether the recording's own all-reduces moved the candidate's cost model. Not in a "
               "row with an error")
           .members_of(
-              [](const Row& of) -> const auto& { return compared(of).confidence; },
+              [](const ComparedRow& of) -> const auto& { return compared(of).confidence; },
               described_confidence())
           .object(
               "replay",
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 const Trust& trust = context_of(of).trust;
                 return trust.replay ? &trust : nullptr;
               },
@@ -149,7 +153,7 @@ const Described<Row>& described_certainty_of_row() {
               Absent::left_out)
           .text(
               "corrected_by",
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 const std::optional<std::size_t>& by = compared(of).corrected_by;
                 return by ? &cluster_name(of.report.contexts[*by]) : nullptr;
               },
@@ -157,33 +161,34 @@ const Described<Row>& described_certainty_of_row() {
               "--measured-step, of clusters that were not measured",
               Absent::left_out)
           .members_of(
-              [](const Row& of) -> const auto& { return compared(of).behind; }, described_behind())
+              [](const ComparedRow& of) -> const auto& { return compared(of).behind; },
+              described_behind())
           .members_of(&priced, described_priced());
   return described;
 }
 
-const Described<Row>& described_row() {
-  static const auto if_compared = [](const Row& of) {
+const Described<ComparedRow>& described_compared_row() {
+  static const auto if_compared = [](const ComparedRow& of) {
     return of.not_compared == nullptr ? &of : nullptr;
   };
   static const auto described =
-      Described<Row>("CompareRow", "a candidate, or why it could not be compared")
+      Described<ComparedRow>("CompareRow", "a candidate, or why it could not be compared")
           .text(
               "label",
-              [](const Row& of) -> const std::string& {
+              [](const ComparedRow& of) -> const std::string& {
                 return of.not_compared ? of.not_compared->label : cluster_name(context_of(of));
               },
               "what the candidate is called")
           .text(
               "cluster",
-              [](const Row& of) -> const std::string& {
+              [](const ComparedRow& of) -> const std::string& {
                 return of.not_compared ? of.not_compared->cluster_text
                                        : context_of(of).provenance.cluster_source;
               },
               "the cluster as typed")
           .integer(
               "ranks",
-              [](const Row& of) {
+              [](const ComparedRow& of) {
                 return of.not_compared ? of.not_compared->ranks
                                        : std::optional(context_of(of).job.cluster().ranks());
               },
@@ -191,11 +196,13 @@ const Described<Row>& described_row() {
           .members_of(if_compared, described_step_of_row())
           .text(
               "error",
-              [](const Row& of) { return of.not_compared ? &of.not_compared->error : nullptr; },
+              [](const ComparedRow& of) {
+                return of.not_compared ? &of.not_compared->error : nullptr;
+              },
               "why the candidate could not be compared. Only in a row without figures",
               Absent::left_out)
           .object(
-              "memory", [](const Row& of) -> const auto& {
+              "memory", [](const ComparedRow& of) -> const auto& {
                 return of.not_compared ? of.not_compared->memory : context_of(of).memory;
               },
               described_memory(),
@@ -246,7 +253,7 @@ const Described<CompareReport>& described_comparison() {
           .list(
               "rows",
               [](const Report& of) { return candidate_rows(of, of.comparison.jobs.size()); },
-              described_row(),
+              described_compared_row(),
               "candidates as given; those that could not be compared stand behind all others")
           .integers(
               "by_speed", [](const Report& of) -> const auto& { return of.comparison.by_speed; },

@@ -6,9 +6,9 @@
 namespace ddpsim {
 namespace {
 
-using Row = CandidateRow<MixReport>;
+using MixedRow = CandidateRow<MixReport>;
 
-std::optional<PricedCandidate> priced(const Row& row) {
+std::optional<PricedCandidate> priced_in_mix(const MixedRow& row) {
   if (!row.report.costs) return std::nullopt;
   const std::optional<CandidateCost>& cost = row.report.costs->candidates[row.index];
   if (!cost) return PricedCandidate{nullptr, {}};
@@ -16,40 +16,41 @@ std::optional<PricedCandidate> priced(const Row& row) {
   return PricedCandidate{&*cost, {.usd_per_hour_of_reference = cost->usd_per_work.times(kHour)}};
 }
 
-/// Precondition of its readers, here and below: the row was compared.
-const MixLabel& label_of(const Row& row) {
+/// Precondition of its readers, here and below: the row was mixed.
+const MixLabel& label_of(const MixedRow& row) {
   return row.report.labels[row.index];
 }
 
-const MixedCandidate& compared(const Row& row) {
+const MixedCandidate& mixed(const MixedRow& row) {
   return row.report.mix.candidates[row.index];
 }
 
-const Described<Row>& described_compared() {
+const Described<MixedRow>& described_mixed() {
   static const auto described =
-      Described<Row>("MixedCandidate", "a candidate on which all workloads run")
+      Described<MixedRow>("MixedCandidate", "a candidate on which all workloads run")
           .word(
-              "grade", [](const Row& of) { return label_of(of).grade; }, all_up_to(Grade::c),
+              "grade", [](const MixedRow& of) { return label_of(of).grade; }, all_up_to(Grade::c),
               "the least sure grade of the candidate's workloads; A is the surest. Not in a row "
               "with an error")
           .text("changed_numerics",
-                unless_empty([](const Row& of) { return label_of(of).changed_numerics; }),
+                unless_empty([](const MixedRow& of) { return label_of(of).changed_numerics; }),
                 "why a step of the candidate does not teach what a step of DDP does, so that equal "
                 "speed is not equal training; null: it does. Not in a row with an error")
           .object(
-              "time", [](const Row& of) { return shown_interval(compared(of).time); },
+              "time", [](const MixedRow& of) { return shown_interval(mixed(of).time); },
               described_interval(),
               "the time for all that the reference does in a unit of time: 1 of the reference. Not "
               "in a row with an error")
           .members_of(
-              [](const Row& of) -> const auto& { return compared(of).behind; }, described_behind())
-          .members_of(&priced, described_priced());
+              [](const MixedRow& of) -> const auto& { return mixed(of).behind; },
+              described_behind())
+          .members_of(&priced_in_mix, described_priced());
   return described;
 }
 
-const Described<NotCompared>& described_not_compared() {
+const Described<NotCompared>& described_not_mixed() {
   static const auto described =
-      Described<NotCompared>("NotCompared", "why a candidate could not be compared")
+      Described<NotCompared>("NotCompared", "why a candidate could not be mixed")
           .text("error", &NotCompared::error,
                 "which workloads do not run on the candidate, and why. Only in a row without "
                 "figures")
@@ -59,28 +60,28 @@ const Described<NotCompared>& described_not_compared() {
   return described;
 }
 
-const Described<Row>& described_row() {
+const Described<MixedRow>& described_mixed_row() {
   static const auto described =
-      Described<Row>("MixRow", "a candidate on all workloads, or why not all run on it")
+      Described<MixedRow>("MixRow", "a candidate on all workloads, or why not all run on it")
           .text(
-              "label", [](const Row& of) -> const auto& {
+              "label", [](const MixedRow& of) -> const auto& {
                 return of.not_compared ? of.not_compared->label : label_of(of).label;
               },
               "what the candidate is called")
           .text(
-              "cluster", [](const Row& of) -> const auto& {
+              "cluster", [](const MixedRow& of) -> const auto& {
                 return of.not_compared ? of.not_compared->cluster_text : label_of(of).cluster_text;
               },
               "the cluster as typed")
           .integer(
               "ranks",
-              [](const Row& of) {
+              [](const MixedRow& of) {
                 return of.not_compared ? of.not_compared->ranks : std::optional(label_of(of).ranks);
               },
               "GPUs of the candidate; null where its cluster could not be read")
-          .members_of([](const Row& of) { return of.not_compared == nullptr ? &of : nullptr; },
-                      described_compared())
-          .members_of([](const Row& of) { return of.not_compared; }, described_not_compared());
+          .members_of([](const MixedRow& of) { return of.not_compared == nullptr ? &of : nullptr; },
+                      described_mixed())
+          .members_of([](const MixedRow& of) { return of.not_compared; }, described_not_mixed());
   return described;
 }
 
@@ -96,7 +97,7 @@ const Described<MixReport>& described_mix() {
               "the candidate whose time the shares are of")
           .list(
               "rows", [](const Report& of) { return candidate_rows(of, of.mix.candidates.size()); },
-              described_row(),
+              described_mixed_row(),
               "candidates on which all workloads run, then those on which not all do")
           .integers(
               "by_speed", [](const Report& of) -> const auto& { return of.mix.by_speed; },

@@ -6,13 +6,12 @@
 namespace ddpsim {
 namespace {
 
-using Row = SweepRow;
 using Layout = JsonWriter::Layout;
 
 /// Reads a value of the point's cluster, which is absent where the cluster cannot be read.
 template <typename Read>
 auto of_cluster(Read read) {
-  return [read](const Row& of) {
+  return [read](const SweepRow& of) {
     using Value = std::remove_cvref_t<std::invoke_result_t<Read, const Cluster&>>;
     return of.cluster ? std::optional<Value>(std::invoke(read, *of.cluster)) : std::nullopt;
   };
@@ -21,7 +20,7 @@ auto of_cluster(Read read) {
 /// Reads a value of the point's cluster, where that has a network.
 template <typename Read>
 auto of_network(Read read) {
-  return [read](const Row& of) {
+  return [read](const SweepRow& of) {
     using Value = std::remove_cvref_t<std::invoke_result_t<Read, const Cluster&>>;
     return of.cluster && of.cluster->network.kind != NetworkKind::none
                ? std::optional<Value>(std::invoke(read, *of.cluster))
@@ -32,33 +31,33 @@ auto of_network(Read read) {
 /// Reads a time of the point's step, which is absent where there is no answer.
 template <typename Read>
 auto of_times(Read read) {
-  return [read](const Row& of) {
+  return [read](const SweepRow& of) {
     return of.times ? std::optional<Duration>(std::invoke(read, *of.times)) : std::nullopt;
   };
 }
 
-std::optional<Duration> step_of(const Row& row) {
+std::optional<Duration> step_of(const SweepRow& row) {
   return row.times ? std::optional(row.times->iteration) : std::nullopt;
 }
 
 /// The step moved by so many percent, where intervals are known.
-std::optional<Duration> moved_step(const Row& row, double Confidence::*percent) {
+std::optional<Duration> moved_step(const SweepRow& row, double Confidence::*percent) {
   constexpr double kPercent = 100;
   if (!row.times || !row.confidence) return std::nullopt;
   return row.times->iteration.scaled(1 + (*row.confidence).*percent / kPercent);
 }
 
-std::optional<Duration> low_step(const Row& row) {
+std::optional<Duration> low_step(const SweepRow& row) {
   return moved_step(row, &Confidence::low_percent);
 }
 
-std::optional<Duration> high_step(const Row& row) {
+std::optional<Duration> high_step(const SweepRow& row) {
   return moved_step(row, &Confidence::high_percent);
 }
 
 /// Reads what 1000 steps cost in US dollars, each as long as `step` says.
-auto usd_of(std::optional<Duration> (*step)(const Row& row)) {
-  return [step](const Row& of) -> std::optional<double> {
+auto usd_of(std::optional<Duration> (*step)(const SweepRow& row)) {
+  return [step](const SweepRow& of) -> std::optional<double> {
     const std::optional<Duration> one = step(of);
     if (!one || !of.cost) return std::nullopt;
     constexpr double kSteps = 1000;
@@ -67,9 +66,9 @@ auto usd_of(std::optional<Duration> (*step)(const Row& row)) {
   };
 }
 
-const Described<Row>& described_cluster() {
+const Described<SweepRow>& described_sweep_cluster() {
   static const auto described =
-      Described<Row>("SweptCluster", "the cluster of a point")
+      Described<SweepRow>("SweptCluster", "the cluster of a point")
           .integer("nodes", of_cluster(&Cluster::hosts),
                    "nodes of the cluster; null where it cannot be read")
           .integer("gpus_per_node", of_cluster(&Cluster::gpus_per_host),
@@ -78,7 +77,7 @@ const Described<Row>& described_cluster() {
                    "GPUs of the cluster; null where it cannot be read")
           .text(
               "gpu",
-              [](const Row& of) {
+              [](const SweepRow& of) {
                 return of.cluster && !of.cluster->gpu.name.empty() ? &of.cluster->gpu.name
                                                                    : nullptr;
               },
@@ -101,9 +100,9 @@ const Described<Row>& described_cluster() {
 }
 
 /// Nulls where there is no answer.
-const Described<Row>& described_answer() {
+const Described<SweepRow>& described_answer() {
   static const auto described =
-      Described<Row>("SweptStep", "the step of a point")
+      Described<SweepRow>("SweptStep", "the step of a point")
           .time("iteration_us", &step_of, "the step; null where there is no answer")
           .time(
               "iteration_low_us", &low_step,
@@ -113,25 +112,25 @@ const Described<Row>& described_answer() {
               "high end of the step's 80 % interval; null without an answer or with --no-intervals")
           .word(
               "grade",
-              [](const Row& of) {
+              [](const SweepRow& of) {
                 return of.confidence ? std::optional(of.confidence->grade) : std::nullopt;
               },
               all_up_to(Grade::c),
               "how sure the step is, A the surest; null without an answer or with --no-intervals")
           .text(
               "provenance",
-              [](const Row& of) {
+              [](const SweepRow& of) {
                 return of.confidence && !of.confidence->provenance.empty()
                            ? &of.confidence->provenance
                            : nullptr;
               },
               "the grade in words, as text prints it; null without an answer or with "
               "--no-intervals")
-          .text("corrected_by", unless_empty(&Row::corrected_by),
+          .text("corrected_by", unless_empty(&SweepRow::corrected_by),
                 "the candidate whose measured step corrects the point, the point's own included; "
                 "null: none does")
           .members_of(
-              [](const Row& of) {
+              [](const SweepRow& of) {
                 return of.times ? training_speed(of.work, *of.times) : TrainingSpeed();
               },
               described_speed())
@@ -142,14 +141,14 @@ const Described<Row>& described_answer() {
                 "together; null where there is no answer")
           .integer(
               "memory_bytes",
-              [](const Row& of) {
+              [](const SweepRow& of) {
                 return of.memory && of.memory->activations ? std::optional(of.memory->total())
                                                            : std::nullopt;
               },
               "what a rank's memory holds at most; null where activations are not known")
           .number(
               "usd_per_hour",
-              [](const Row& of) {
+              [](const SweepRow& of) {
                 return of.cost ? std::optional(of.cost->usd_per_hour) : std::nullopt;
               },
               "an hour of the whole cluster, in US dollars; null without a price")
@@ -165,31 +164,33 @@ const Described<Row>& described_answer() {
   return described;
 }
 
-const Described<Row>& described_point() {
-  static const auto whole = [](const Row& of) -> const Row& { return of; };
+const Described<SweepRow>& described_sweep_point() {
+  static const auto whole = [](const SweepRow& of) -> const SweepRow& { return of; };
   static const auto described =
-      Described<Row>("SweepPoint", "a line of a sweep: a point of the study's grid", Layout::line)
-          .integer("point", &Row::point, "the number of the point, from 0")
-          .text("workload", &Row::workload, "the workload as the study names it")
-          .text("label", &Row::label, "what the candidate is called")
-          .text("cluster", &Row::cluster_text,
+      Described<SweepRow>("SweepPoint", "a line of a sweep: a point of the study's grid",
+                          Layout::line)
+          .integer("point", &SweepRow::point, "the number of the point, from 0")
+          .text("workload", &SweepRow::workload, "the workload as the study names it")
+          .text("label", &SweepRow::label, "what the candidate is called")
+          .text("cluster", &SweepRow::cluster_text,
                 "the cluster as the study has it, ranges written out")
-          .members_of(whole, described_cluster())
-          .values_by_key("grid", &Row::grid, "what the options of the study's grid are here")
+          .members_of(whole, described_sweep_cluster())
+          .values_by_key("grid", &SweepRow::grid, "what the options of the study's grid are here")
           .members_of(whole, described_answer())
-          .texts("warnings", &Row::warnings, "what a reader should know, a sentence each")
-          .text("error", unless_empty(&Row::error), "why the point has no figures; null: it has");
+          .texts("warnings", &SweepRow::warnings, "what a reader should know, a sentence each")
+          .text("error", unless_empty(&SweepRow::error),
+                "why the point has no figures; null: it has");
   return described;
 }
 
 }  // namespace
 
 const ObjectType& sweep_point_document() {
-  return described_point().type();
+  return described_sweep_point().type();
 }
 
 std::string sweep_line(const SweepRow& row) {
-  return described_point().text_of(row);
+  return described_sweep_point().text_of(row);
 }
 
 }  // namespace ddpsim

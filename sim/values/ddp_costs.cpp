@@ -29,11 +29,20 @@ constexpr CostField kHostCosts[] = {
      .says = "host time of each kernel of an optimizer that steps in backward"},
 };
 constexpr CostField kGpuCosts[] = {
-    {.name = "copy_us", .time = &DdpCosts::copy_kernel},
-    {.name = "gap_us", .time = &DdpCosts::kernel_gap},
-    {.name = "copy_gbps", .rate = &DdpCosts::copy_rate, .least = 1e-3},
-    {.name = "launch_latency_us", .time = &DdpCosts::launch_latency},
-    {.name = "event_latency_us", .time = &DdpCosts::event_latency},
+    {.name = "copy_us",
+     .time = &DdpCosts::copy_kernel,
+     .says = "one of the reducer's copies, of no bytes"},
+    {.name = "gap_us", .time = &DdpCosts::kernel_gap, .says = "time from one copy to the next"},
+    {.name = "copy_gbps",
+     .rate = &DdpCosts::copy_rate,
+     .least = 1e-3,
+     .says = "what copies read and write together, in GB/s"},
+    {.name = "launch_latency_us",
+     .time = &DdpCosts::launch_latency,
+     .says = "time from a launch to the kernel's start on an idle stream"},
+    {.name = "event_latency_us",
+     .time = &DdpCosts::event_latency,
+     .says = "time from an event to what waits for it"},
 };
 
 }  // namespace

@@ -28,38 +28,40 @@ constexpr std::size_t kMostPoints = 100'000;
 constexpr double kMostErrorPercent = 1e6;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-/// Every constant of cost_constants(); a list has an element for each of its rows.
+/// The rows of `rest` that begin it and are elements of one constant.
+std::span<const CostConstant> elements(std::span<const CostConstant> rest) {
+  const auto end = std::ranges::find_if_not(
+      rest, [&](const CostConstant& row) { return row.name == rest.front().name; });
+  return rest.first(static_cast<std::size_t>(end - rest.begin()));
+}
+
+std::string elements_of(std::span<const CostConstant> rows) {
+  std::string names;
+  for (const CostConstant& row : rows)
+    names += (names.empty() ? "" : ", ") + std::string(row.element);
+  return names;
+}
+
+ObjectType type_of_constants() {
+  ObjectType type("CalibrationConstants", "constants of the pipeline cost model");
+  for (auto rest = cost_constants(); !rest.empty();) {
+    const std::span<const CostConstant> rows = elements(rest);
+    rest = rest.subspan(rows.size());
+    const CostConstant& first = rows.front();
+    std::string says = said_of_constant(first.unit, first.meaning);
+    ValueType value{Kind::number};
+    if (!first.element.empty()) {
+      says += "; one value each for " + elements_of(rows);
+      value = list_of(std::move(value));
+    }
+    first.required ? type.needs(first.name, std::move(value), says)
+                   : type.may_have(first.name, std::move(value), says);
+  }
+  return type;
+}
+
 const ObjectType& constants_type() {
-  static const auto type =
-      ObjectType("CalibrationConstants",
-                 "constants of the pipeline cost model; a list is for LL, LL128 and Simple")
-          .needs("launch_us", {Kind::number}, "time to launch the kernel and for ranks to meet")
-          .needs("start_us", list_of({Kind::number}), "first round of buffer handshakes")
-          .needs("local_us", list_of({Kind::number}), "one hop between GPUs of a node")
-          .needs("hop_us", list_of({Kind::number}), "one hop between nodes")
-          .needs("rendezvous_us", {Kind::number},
-                 "extra time of a hop between nodes for messages from 64 KiB on")
-          .needs("channel_us", {Kind::number},
-                 "extra time of a hop between nodes for each further channel")
-          .needs("local_share", {Kind::number}, "share of the rate between GPUs that is data")
-          .needs("nic_share", {Kind::number}, "share of a NIC's rate that is data")
-          .needs("single_gpu_per_node", {Kind::number},
-                 "factor on nic_share where one GPU feeds all NICs of its node")
-          .needs("ll_gbps", {Kind::number}, "what one thread block moves with LL, in GB/s")
-          .needs("ll128_gbps", {Kind::number}, "what one thread block moves with LL128, in GB/s")
-          .needs("nvls_start_us", {Kind::number}, "first round of handshakes with NVLS")
-          .needs("nvls_wave_us", {Kind::number}, "one wave of chunks through the NVSwitch")
-          .needs("nvls_share", {Kind::number}, "share of the NVSwitch's rate that is data")
-          .needs("overlap", {Kind::number},
-                 "exponent that says how much latency is hidden by transfer; 1: none")
-          .may_have("per_channel_start_us", {Kind::number},
-                    "extra time to start for each further thread block")
-          .may_have("ring_ends", {Kind::number}, "share of a ring's last copy that is seen")
-          .may_have("tree_share", {Kind::number},
-                    "share of a ring's network rate that trees over three nodes or more reach")
-          .may_have("ll_share", {Kind::number}, "share of ll_gbps that is seen between nodes")
-          .may_have("hop_growth", list_of({Kind::number}),
-                    "logarithm of the growth of hop_us from 1, 4 and 16 KiB to 4 times that size");
+  static const ObjectType type = type_of_constants();
   return type;
 }
 
@@ -92,13 +94,6 @@ double read_constant(const Cursor& cursor, const CostConstant& constant) {
   return value;
 }
 
-/// The rows of `rest` that begin it and are elements of one constant.
-std::span<const CostConstant> elements(std::span<const CostConstant> rest) {
-  const auto end = std::ranges::find_if_not(
-      rest, [&](const CostConstant& row) { return row.name == rest.front().name; });
-  return rest.first(static_cast<std::size_t>(end - rest.begin()));
-}
-
 PathConstants read_constants(const Cursor& cursor) {
   const Object fields = cursor.object(constants_type());
   PathConstants out;
@@ -115,10 +110,8 @@ PathConstants read_constants(const Cursor& cursor) {
     }
     const std::vector<Cursor> values = stated->array();
     if (values.size() != rows.size()) {
-      std::string wanted;
-      for (const CostConstant& row : rows)
-        wanted += (wanted.empty() ? "" : ", ") + std::string(row.element);
-      stated->fail(fmt::format("has {} values", values.size()), "Expected one each for " + wanted);
+      stated->fail(fmt::format("has {} values", values.size()),
+                   "Expected one each for " + elements_of(rows));
     }
     for (std::size_t i = 0; i < rows.size(); ++i)
       rows[i].of(out) = read_constant(values[i], rows[i]);
@@ -136,6 +129,12 @@ FittedSelection read_selection(const Cursor& cursor) {
 }
 
 }  // namespace
+
+std::string said_of_constant(std::string_view unit, std::string_view meaning) {
+  if (unit == "us" || unit == "MB") return std::string(meaning);
+  if (unit == "GB/s") return fmt::format("{}, in GB/s", meaning);
+  return fmt::format("{} {}", unit == "log" ? "logarithm of the" : unit, meaning);
+}
 
 const ObjectType& spread_type() {
   static const auto type =

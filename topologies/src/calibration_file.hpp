@@ -2,6 +2,7 @@
 // values mean what sim/calibration.hpp says.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "ddpsim/formats/decoder.hpp"
@@ -10,6 +11,9 @@
 #include "ddpsim/sim/values/calibration.hpp"
 
 namespace ddpsim {
+
+/// What a fitted constant means, where its unit does not stand in its key.
+std::string said_of_constant(std::string_view unit, std::string_view meaning);
 
 const ObjectType& calibration_type();
 const ObjectType& calibrated_log_type();

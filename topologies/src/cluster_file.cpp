@@ -78,16 +78,9 @@ const ObjectType& listed_type() {
   return type;
 }
 
-/// Every field of gpu_costs().
 const ObjectType& gpu_costs_type() {
-  static const auto type =
-      ObjectType("GpuCosts", "what DDP takes of this GPU, as measured")
-          .may_have("copy_us", {Kind::number}, "one of the reducer's copies, of no bytes")
-          .may_have("gap_us", {Kind::number}, "time from one copy to the next")
-          .may_have("copy_gbps", {Kind::number}, "what copies read and write together, in GB/s")
-          .may_have("launch_latency_us", {Kind::number},
-                    "time from a launch to the kernel's start on an idle stream")
-          .may_have("event_latency_us", {Kind::number}, "time from an event to what waits for it");
+  static const ObjectType type =
+      costs_type("GpuCosts", "what DDP takes of this GPU, as measured", gpu_costs());
   return type;
 }
 

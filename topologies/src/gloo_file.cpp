@@ -11,20 +11,15 @@ using Kind = ValueType::Kind;
 
 constexpr std::size_t kMostGlooLogs = 10'000;
 
-/// Every constant of gloo_constants().
+ObjectType type_of_gloo_constants() {
+  ObjectType type("GlooConstants", "constants of gloo's all-reduces, those that the logs tell");
+  for (const GlooConstant& constant : gloo_constants())
+    type.may_have(constant.name, {Kind::number}, said_of_constant(constant.unit, constant.meaning));
+  return type;
+}
+
 const ObjectType& gloo_constants_type() {
-  static const auto type =
-      ObjectType("GlooConstants", "constants of gloo's all-reduces, those that the logs tell")
-          .may_have("process_gbps", {Kind::number},
-                    "what one all-reduce of a process sends at most, in GB/s")
-          .may_have("fill", {Kind::number},
-                    "factor on process_gbps that two all-reduces in flight reach together")
-          .may_have("host_gbps", {Kind::number},
-                    "what all processes of a host send at most, in GB/s")
-          .may_have("cache_mb", {Kind::number}, "last-level cache of a host")
-          .may_have("step_us", {Kind::number}, "one step of the ring, however few bytes")
-          .may_have("start_us", {Kind::number}, "time before the first step of the ring")
-          .may_have("copy_gbps", {Kind::number}, "copies between GPU and host, in GB/s");
+  static const ObjectType type = type_of_gloo_constants();
   return type;
 }
 
