@@ -121,7 +121,7 @@ TEST_CASE("bad log: every one gets a message with file and remedy") {
       parse_nccl_tests_log(bad.text, "log.txt", bad.stated);
     } catch (const InputError& error) {
       message = error.what();
-      hint = error.diagnostic().hint;
+      hint = error.diagnostic().hint.text;
     }
     CAPTURE(message);
     CHECK(message.find("log.txt") == 0);

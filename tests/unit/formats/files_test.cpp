@@ -109,17 +109,20 @@ TEST_CASE("suggest: a slip is recognised, a different word is not") {
   CHECK_FALSE(nearest(std::string(1'000'000, 'a'), known));
 }
 
-TEST_CASE("suggest: one sentence of what was meant") {
+TEST_CASE("suggest: one sentence of what was meant, and the words by themselves") {
   const std::vector<std::string> known = {"abci-a100", "abci-v100", "alps-gh200", "p3", "p3dn"};
-  CHECK(did_you_mean("alps", known) == "Did you mean \"alps-gh200\"?");
-  CHECK(did_you_mean("ABCI", known) == "Did you mean \"abci-a100\" or \"abci-v100\"?");
-  CHECK(did_you_mean("p3d", known) == "Did you mean \"p3dn\"?");  // begun, though "p3" is as near
-  CHECK(did_you_mean("cap", std::vector<std::string>{"cap-mb-list", "cap-mb"}) ==
+  CHECK(did_you_mean("alps", known).text == "Did you mean \"alps-gh200\"?");
+  CHECK(did_you_mean("ABCI", known).text == "Did you mean \"abci-a100\" or \"abci-v100\"?");
+  CHECK(did_you_mean("ABCI", known).meant == std::vector<std::string>{"abci-a100", "abci-v100"});
+  CHECK(did_you_mean("al", known, "`ddpsim list` shows all").meant.empty());
+  CHECK(did_you_mean("p3d", known).text ==
+        "Did you mean \"p3dn\"?");  // begun, though "p3" is as near
+  CHECK(did_you_mean("cap", std::vector<std::string>{"cap-mb-list", "cap-mb"}).text ==
         "Did you mean \"cap-mb\"?");
-  CHECK(did_you_mean("al", known, "`ddpsim list` shows all").starts_with("`ddpsim"));
-  CHECK(did_you_mean("selene", known) == "");
+  CHECK(did_you_mean("al", known, "`ddpsim list` shows all").text.starts_with("`ddpsim"));
+  CHECK(did_you_mean("selene", known).empty());
   CHECK(
-      not_one_of("p3dm", known) ==
+      to_string(not_one_of("p3dm", known)) ==
       "\"p3dm\" is not one of abci-a100, abci-v100, alps-gh200, p3, p3dn. Did you mean \"p3dn\"?");
 }
 

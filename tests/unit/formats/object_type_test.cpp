@@ -20,7 +20,7 @@ const ObjectType& part_type() {
   return type;
 }
 
-const ObjectType& document_type() {
+const ObjectType& whole_type() {
   static const auto type =
       ObjectType("Whole", "a whole")
           .needs("schema", word_of({"ddpsim.whole/1"}), "which document this is")
@@ -34,7 +34,7 @@ const ObjectType& document_type() {
 std::string complaint(const std::string& text) {
   return complaint_of([&] {
     const Document document = Document::parse(text, "f.json");
-    document.root().object(document_type());
+    document.root().object(whole_type());
   });
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("decoder: an object with a type has the keys of that type and no other
 
 TEST_CASE(
     "JSON Schema: a value that fits one of several types, and values under keys of the user") {
-  const auto schema = nlohmann::json::parse(json_schema(document_type()));
+  const auto schema = nlohmann::json::parse(json_schema(document_type(whole_type())));
   const auto& members = schema.at("properties");
   CHECK(members.at("share").at("anyOf") ==
         nlohmann::json::parse(R"([{"type": "number"}, {"type": "string"}, {"type": "null"}])"));

@@ -124,14 +124,15 @@ TEST_CASE("suggest: names spelt alike, half of the letters the same, nearest fir
 
 TEST_CASE("suggest: words begun by three letters, four of them at most") {
   const std::vector<std::string> four = {"abcd", "abce", "abcf", "abcg"};
-  CHECK(did_you_mean("abc", four) == "Did you mean \"abcd\", \"abce\", \"abcf\" or \"abcg\"?");
-  CHECK(did_you_mean("ab", four, "none") == "none");
+  CHECK(did_you_mean("abc", four).text == "Did you mean \"abcd\", \"abce\", \"abcf\" or \"abcg\"?");
+  CHECK(did_you_mean("ab", four, "none").text == "none");
   std::vector<std::string> five = four;
   five.emplace_back("abch");
-  CHECK(did_you_mean("abc", five) == "Did you mean \"abcd\"?");  // too many: the nearest
-  CHECK(did_you_mean("xyz", four, "none") == "none");
-  CHECK(did_you_mean_or_known("xyz", four, "Known caps") == "Known caps: abcd, abce, abcf, abcg");
-  CHECK(not_one_of("xyz", four) == "\"xyz\" is not one of abcd, abce, abcf, abcg");
+  CHECK(did_you_mean("abc", five).text == "Did you mean \"abcd\"?");  // too many: the nearest
+  CHECK(did_you_mean("xyz", four, "none").text == "none");
+  CHECK(did_you_mean_or_known("xyz", four, "Known caps").text ==
+        "Known caps: abcd, abce, abcf, abcg");
+  CHECK(to_string(not_one_of("xyz", four)) == "\"xyz\" is not one of abcd, abce, abcf, abcg");
 }
 
 TEST_CASE("decoder: bounds include their ends") {

@@ -28,7 +28,7 @@ std::string complaint_about(const std::string& text) {
   try {
     domains_of(text);
   } catch (const InputError& error) {
-    return error.diagnostic().message + " | " + error.diagnostic().hint;
+    return error.diagnostic().message + " | " + error.diagnostic().hint.text;
   }
   return "";
 }
