@@ -83,7 +83,7 @@ constexpr CostConstant kConstants[] = {
      DDPSIM_MEMBER(per_channel_start_us), kTime, {kPerChannel, kAny, kPerChannelUs}, false},
     {"ring_ends", "", "share", "of a ring's last copy that is seen",
      DDPSIM_MEMBER(ring_ends), kPart, {kEnds, 1, kRingEnds}, false},
-    {"tree_share", "", "share", "of a ring's network rate that trees of three nodes and more reach",
+    {"tree_share", "", "share", "of a ring's rate that trees over three nodes reach",
      DDPSIM_MEMBER(tree_share), kShare, {kTrees, 1}, false},
     {"ll_share", "", "share", "of ll_gbps that is seen between nodes",
      DDPSIM_MEMBER(ll_share), kShare, {kFlags, 1, kFlagsShare}, false},

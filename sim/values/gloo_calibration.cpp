@@ -18,8 +18,8 @@ constexpr std::array kGlooConstants{
                    links.process = Bandwidth::gigabytes_per_second(value);
                  },
                  kSlowestRate, kFastestRate},
-    GlooConstant{"fill", "fill", "factor",
-                 "on process_gbps that two all-reduces in flight reach together",
+    GlooConstant{"fill", "fill", "",
+                 "factor on process_gbps that two all-reduces in flight reach together",
                  [](const GlooLinks& links) { return links.to_fill; },
                  [](GlooLinks& links, double value) { links.to_fill = value; }, 1, 64},
     GlooConstant{

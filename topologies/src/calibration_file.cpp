@@ -131,7 +131,7 @@ FittedSelection read_selection(const Cursor& cursor) {
 }  // namespace
 
 std::string said_of_constant(std::string_view unit, std::string_view meaning) {
-  if (unit == "us" || unit == "MB") return std::string(meaning);
+  if (unit.empty() || unit == "us" || unit == "MB") return std::string(meaning);
   if (unit == "GB/s") return fmt::format("{}, in GB/s", meaning);
   return fmt::format("{} {}", unit == "log" ? "logarithm of the" : unit, meaning);
 }
