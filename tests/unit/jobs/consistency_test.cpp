@@ -84,12 +84,12 @@ TEST_CASE("requests: options of DDP's reducer stand beside DDP alone") {
   CHECK(refused(Compiled(), views) == "");
   CHECK(refused(python, views) ==
         "--gradient-as-bucket-view: it is an option of DistributedDataParallel's own reducer, and "
-        "--scheme compiled:optimize_ddp=python_reducer is not simulated with it; leave one out");
+        "--scheme compiled:optimize_ddp=python_reducer is not simulated with it. Leave one out");
   CHECK(refused(PeriodicAveraging(), cap) != "");
   CHECK(refused(Fsdp1(), [](JobRequest&) {}) == "");
   CHECK(refused(Fsdp1(), cap) ==
         "--bucket-cap-mb: it is an option of DistributedDataParallel, and --scheme fsdp1 is not "
-        "simulated with it; leave one out");
+        "simulated with it. Leave one out");
   CHECK(refused(Fsdp2(), [](JobRequest& request) { request.accumulate = 4; }) == "");
 }
 
@@ -215,8 +215,8 @@ TEST_CASE("requests: what differs from step to step needs several steps") {
   const auto stagger = [](VariationRequest& variation) {
     variation.ranks.stagger = Duration::milliseconds(5);
   };
-  CHECK(over(0, jitter).starts_with("--jitter draws"));
-  CHECK(over(0, stagger).starts_with("--stagger shows"));
+  CHECK(over(0, jitter).starts_with("--jitter: draws"));
+  CHECK(over(0, stagger).starts_with("--stagger: shows"));
   CHECK(over(1, jitter) == "");
   CHECK(over(1, stagger) == "");
   const auto slowdown = [](VariationRequest& variation) { variation.rank_slowdown = 0; };
@@ -224,7 +224,7 @@ TEST_CASE("requests: what differs from step to step needs several steps") {
   CHECK(over(0, [&](VariationRequest& variation) {
           slowdown(variation);
           variation.gpu_spread = 0;
-        }).starts_with("--rank-slowdown stands for"));
+        }).starts_with("--rank-slowdown: stands for"));
 }
 
 TEST_CASE(
