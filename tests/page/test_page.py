@@ -172,6 +172,33 @@ class Content(unittest.TestCase):
                     toggle.click()
                     self.assertFalse(table.is_visible())
 
+    def test_no_figure_is_shown_that_is_not_there(self):
+        for name, path in pages.items():
+            with self.subTest(name), opened(path) as page:
+                self.assertNotRegex(page.locator("main").inner_text(), r"\b(undefined|null|NaN)\b")
+
+    def test_recorded_all_reduces_of_joined_ranks_have_their_range(self):
+        bucket = {
+            "bytes": 2**20,
+            "duration_us": {"min": 10, "median": 14, "max": 20},
+            "transfer_us": 14,
+            "predicted_us": 12,
+            "inside": True,
+        }
+
+        def record(whole):
+            whole["documents"]["result"]["recorded"] = {
+                "ranks": 2,
+                "comparable": True,
+                "all_reduce_us": 14,
+                "predicted_us": 12,
+                "buckets": [bucket],
+            }
+
+        with opened(changed("simulate", record)) as page:
+            table = rows(page, "Recorded all-reduces beside those predicted")
+        self.assertEqual(table[1], ["0", "1", "0.01", "0.014", "0.02", "0.012", "yes"])
+
     def test_curve_of_caps_tells_where_the_cursor_is(self):
         whole = envelope(pages["tune"].read_text())
         with opened(pages["tune"]) as page:

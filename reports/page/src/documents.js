@@ -64,8 +64,8 @@
  * @property {boolean} same_buckets
  * @property {number} all_reduce_us
  * @property {number} predicted_us
- * @property {{bytes: number, duration_us: {min: number, median: number, max: number}, transfer_us: {min: number,
- *   median: number, max: number} | null, predicted_us: number, inside: boolean}[]} buckets
+ * @property {{bytes: number, duration_us: {min: number, median: number, max: number}, transfer_us:
+ *   number | null, predicted_us: number, inside: boolean}[]} buckets
  *
  * @typedef {Asked & ResultFields} Result ddpsim.result/1
  * @typedef {object} ResultFields

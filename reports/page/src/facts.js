@@ -109,7 +109,8 @@ function calibrationFacts({calibrated, model_alone: alone}) {
   ];
   if (alone)
     list.push({figure: percent(alone.median_abs_error_percent), label: 'median error of the cost model alone'});
-  list.push({figure: String(calibrated.sizes), label: 'sizes judged'});
+  if (calibrated.sizes !== undefined) list.push({figure: String(calibrated.sizes), label: 'sizes judged'});
+  if (calibrated.times !== undefined) list.push({figure: String(calibrated.times), label: 'times judged'});
   return list;
 }
 

@@ -23,14 +23,14 @@ export function recordedCard(recorded) {
         domain: [0, most * 1.02],
         label: 'Predicted time of each all-reduce, with what was recorded as a whisker',
         bars: recorded.buckets.map((bucket, i) => {
-          const range = bucket.transfer_us ?? bucket.duration_us;
+          const {min, max} = bucket.duration_us;
           return {
             label: `bucket ${i}`,
             note: bytes(bucket.bytes),
             from: 0,
             to: bucket.predicted_us,
-            low: range.min,
-            high: range.max,
+            low: min,
+            high: max,
             tone: bucket.inside || !recorded.comparable ? 'reduce' : 'exposed',
             text: `${time(bucket.predicted_us)}`
           };
@@ -49,10 +49,10 @@ export function recordedCard(recorded) {
         {title: 'inside', text: true},
       ],
       rows: recorded.buckets.map((bucket, i) => {
-        const range = bucket.transfer_us ?? bucket.duration_us;
+        const {min, median, max} = bucket.duration_us;
         return [
-          i, bucket.bytes / 2 ** 20, milliseconds.of(range.min), milliseconds.of(range.median),
-          milliseconds.of(range.max), milliseconds.of(bucket.predicted_us), bucket.inside ? 'yes' : 'no'
+          i, bucket.bytes / 2 ** 20, milliseconds.of(min), milliseconds.of(median), milliseconds.of(max),
+          milliseconds.of(bucket.predicted_us), bucket.inside ? 'yes' : 'no'
         ];
       }),
     },
