@@ -2,13 +2,15 @@
 """Makes reports/page/page.html, into which --report puts its documents, of what lies in reports/page/src; and ddpsim.html, which is
 the same page with the simulator inside, of these, of reports/page/workbench and of what preset wasm built.
 
-    scripts/page.py            checks types (tsc), bundles (esbuild), writes
-    scripts/page.py --check    writes nothing: is what is committed what the sources give?
+    scripts/page.py --program build/release/cli/ddpsim            checks types (tsc), bundles (esbuild), writes
+    scripts/page.py --program build/release/cli/ddpsim --check    writes no page: is the committed one what the sources give?
     scripts/page.py --engine build/wasm/engine -o build/wasm/ddpsim.html
 
-The first is committed, so that a build needs neither tool. Debian has both: esbuild, node-typescript. Another version of esbuild
-may give other bytes: --check then says so and ends with 77, as where a tool is missing. The second is not: two megabytes that
-change with every source of the program; a build that has Emscripten has the tools, too."""
+The first two write the types of the program's documents (page_types.py) to build/page, where tsc and editors find them.
+
+The first page is committed, so that a build needs neither tool. Debian has both: esbuild, node-typescript. Another version of esbuild
+may give other bytes: --check then says so and ends with 77, as where a tool is missing. The second page is not: two megabytes that
+change with every source of the program. It is bundled alone: whoever checks the first page checks the types of both."""
 
 import argparse
 import base64
@@ -19,9 +21,13 @@ import shutil
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parents[1] / "reports" / "page"
+import page_types
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGE = ROOT / "reports" / "page"
 SOURCES = PAGE / "src"
 MADE = PAGE / "page.html"
+TYPES = ROOT / "build" / "page" / "documents.d.ts"  # as reports/page/tsconfig.json has it
 ESBUILD = "0.17.0"  # Debian 12's
 MOST_BYTES = 300_000
 SKIPPED = 77
@@ -90,8 +96,15 @@ def page(folder="src", engine=None):
     return made
 
 
-def missing():
-    absent = [tool for tool in ("esbuild", "tsc") if not shutil.which(tool)]
+def types_fit(program):
+    """Whether the sources use the documents as the program's schemas describe them."""
+    TYPES.parent.mkdir(parents=True, exist_ok=True)
+    TYPES.write_text(page_types.declarations(program))
+    return subprocess.run(["tsc", "-p", PAGE]).returncode == 0
+
+
+def missing(tools):
+    absent = [tool for tool in tools if not shutil.which(tool)]
     if absent:
         return f"{' and '.join(absent)} not found: install esbuild and node-typescript (scripts/setup.sh --page)"
     version = subprocess.run(["esbuild", "--version"], capture_output=True, text=True).stdout.strip()
@@ -101,19 +114,21 @@ def missing():
 def main():
     parser = argparse.ArgumentParser(description="makes the page of --report, and ddpsim.html")
     parser.add_argument(
-        "--check", action="store_true", help="writes nothing: is the committed page what its sources give?"
+        "--check", action="store_true", help="writes no page: is the committed page what its sources give?"
     )
-    parser.add_argument(
+    inputs = parser.add_mutually_exclusive_group(required=True)
+    inputs.add_argument("--program", help="the program whose documents the page draws")
+    inputs.add_argument(
         "--engine",
         type=pathlib.Path,
         help="folder of ddpsim-worker.js and ddpsim.wasm: makes the page with them inside",
     )
     parser.add_argument("-o", dest="out", type=pathlib.Path, default=MADE)
     given = parser.parse_args()
-    if reason := missing():
+    if reason := missing(["esbuild", "tsc"] if given.program else ["esbuild"]):
         print(f"page: {reason}", file=sys.stderr)
         sys.exit(SKIPPED if given.check else 1)
-    if subprocess.run(["tsc", "-p", PAGE]).returncode:
+    if given.program and not types_fit(given.program):
         sys.exit(1)
     made = page("workbench", given.engine.resolve()) if given.engine else page()
     if not given.engine and len(made.encode()) > MOST_BYTES:

@@ -3,13 +3,20 @@
 import {barChart} from './bars.js';
 import {cardElement, copyButton} from './card.js';
 import {html} from './dom.js';
+import {having} from './having.js';
 import {name} from './names.js';
 import {bytes, decimals, fixed, milliseconds, signed, time, timeUnit} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Advice} Advice
- * @typedef {import('./documents.js').AdviceRow} AdviceRow
+ * @typedef {import('documents').AdviseResult} AdviseResult
+ * @typedef {import('documents').AdviceRow} AdviceRow
+ * @typedef {ReturnType<typeof weighed>[number]} WeighedRow
  */
+
+/** @param {AdviseResult} advice */
+function weighed(advice) {
+  return having(advice.rows, 'gain_us', 'expected_gain_us');
+}
 
 /** @param {AdviceRow} row */
 function takes(row) {
@@ -20,7 +27,7 @@ function takes(row) {
     .join(', ');
 }
 
-/** @param {Advice} advice @param {AdviceRow[]} rows */
+/** @param {AdviseResult} advice @param {WeighedRow[]} rows */
 function gainChart(advice, rows) {
   const edges = rows.flatMap((row) => [row.gain_us.low, row.gain_us.high, row.gain_us.value, 0]);
   const widest = Math.max(...edges.map(Math.abs), advice.measurable_us);
@@ -68,7 +75,7 @@ function refusals(rows) {
   return html('details', {}, html('summary', {}, `${rows.length} cannot be had`), html('ul', {}, ...items));
 }
 
-/** @param {AdviceRow[]} rows @returns {import('./table.js').Table} */
+/** @param {WeighedRow[]} rows @returns {import('./table.js').Table} */
 function leverTable(rows) {
   const {of, show} = milliseconds;
   return {
@@ -90,9 +97,9 @@ function leverTable(rows) {
   };
 }
 
-/** @param {Advice} advice */
+/** @param {AdviseResult} advice */
 export function adviceCard(advice) {
-  const rows = advice.rows.filter((row) => !row.error);
+  const rows = weighed(advice);
   const failed = advice.rows.filter((row) => row.error);
   const worth = rows.filter((row) => row.worth);
   /** @type {HTMLElement[]} */

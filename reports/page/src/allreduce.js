@@ -8,8 +8,8 @@ import {linear, logarithmic, placesOf} from './scale.js';
 import {counted, digits, fixed} from './units.js';
 
 /**
- * @typedef {import('./documents.js').AllReduce} AllReduce
- * @typedef {import('./documents.js').Documents} Documents
+ * @typedef {import('documents').AllreduceResult} AllreduceResult
+ * @typedef {import('./envelope.js').Documents} Documents
  */
 
 /**
@@ -29,7 +29,7 @@ export function sizeTick(count) {
 /**
  * What is drawn: rows of the prediction, points of a log, and what makes bus bandwidth of a time.
  * @typedef {object} Sweep
- * @property {AllReduce['rows']} rows
+ * @property {AllreduceResult['rows']} rows
  * @property {{size: number, value: number}[]} points within the sizes of `rows`
  * @property {(size: number, us: number) => number} busbw
  * @property {number} most
@@ -37,7 +37,7 @@ export function sizeTick(count) {
  */
 
 /**
- * @param {AllReduce} table
+ * @param {AllreduceResult} table
  * @param {Documents['measured_all_reduces']} measured
  * @returns {Sweep}
  */
@@ -82,7 +82,7 @@ function plotSweep({rows, points, busbw, most}, width) {
 /**
  * Above the curve, the algorithm and protocol from the size on at which NCCL chooses them.
  * @param {SVGSVGElement} into
- * @param {AllReduce['rows']} rows
+ * @param {AllreduceResult['rows']} rows
  * @param {import('./scale.js').Scale} x
  * @param {import('./plot.js').Box} box
  */
@@ -103,7 +103,7 @@ function drawChoices(into, rows, x, box) {
 }
 
 /**
- * @param {AllReduce} table
+ * @param {AllreduceResult} table
  * @param {Documents['measured_all_reduces']} measured
  * @returns {import('./table.js').Table}
  */
@@ -138,7 +138,7 @@ function sweepTable(table, measured) {
   };
 }
 
-/** @param {AllReduce} table @param {Documents['measured_all_reduces']} measured */
+/** @param {AllreduceResult} table @param {Documents['measured_all_reduces']} measured */
 export function allReduceCard(table, measured) {
   const sweep = sweepOf(table, measured);
   /** @type {[string, string][]} */

@@ -4,9 +4,9 @@ import {cardElement} from './card.js';
 import {html} from './dom.js';
 import {digits, milliseconds} from './units.js';
 
-/** @typedef {import('./documents.js').Result} Result */
+/** @typedef {import('documents').SimulateResult} SimulateResult */
 
-/** @param {Result} result @param {string} title @param {(index: number) => void} [select] shows one in the timeline */
+/** @param {SimulateResult} result @param {string} title @param {(index: number) => void} [select] shows one in the timeline */
 export function bucketCard(result, title, select) {
   if (!result.buckets.length) return null;
   const {show} = milliseconds;

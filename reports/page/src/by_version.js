@@ -3,7 +3,7 @@
 import {cardElement} from './card.js';
 import {milliseconds} from './units.js';
 
-/** @typedef {import('./documents.js').Tune} Tune */
+/** @typedef {import('documents').TuneResult} TuneResult */
 
 /** @param {string} action @param {number | null} cap */
 function advised(action, cap) {
@@ -18,9 +18,9 @@ function versions(from, to) {
 
 const {of, show} = milliseconds;
 
-/** @param {import('./documents.js').Gain | null} gain */
-function figures(gain) {
-  return gain ? [of(gain.value), of(gain.low), of(gain.high)] : [null, null, null];
+/** @param {import('documents').Interval} gain */
+function figures({value, low, high}) {
+  return [of(value), of(low), of(high)];
 }
 
 /**
@@ -41,7 +41,7 @@ function casesCard(title, {file, kind, rows}) {
   return cardElement({title, half: true, tableShown: true, body: [], table: {file, columns, rows}});
 }
 
-/** @param {Tune} tune */
+/** @param {TuneResult} tune */
 export function casesCards(tune) {
   return [
     casesCard('By PyTorch’s version, which nothing tells', {

@@ -10,8 +10,8 @@ import {linear, logarithmic} from './scale.js';
 import {digits, percent} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Calibration} Calibration
- * @typedef {NonNullable<Calibration['residuals']>[number]} Residual
+ * @typedef {import('documents').CalibrateResult} CalibrateResult
+ * @typedef {import('documents').Residual} Residual
  */
 
 const kShapes = 6; // told apart by colour and by shape
@@ -79,9 +79,8 @@ function shapeLegend(shapes) {
   return list;
 }
 
-/** @param {Calibration} calibration */
+/** @param {CalibrateResult} calibration */
 function summaryOf({calibrated, model_alone: alone}) {
-  if (!calibrated) return undefined;
   const before = alone
     ? `; the cost model alone: ${percent(alone.median_abs_error_percent)}, ${percent(alone.p90_abs_error_percent)}`
     : '';
@@ -113,9 +112,9 @@ function residualTable(rows) {
   };
 }
 
-/** @param {Calibration} calibration */
+/** @param {CalibrateResult} calibration */
 export function residualCard(calibration) {
-  const rows = calibration.residuals ?? [];
+  const rows = calibration.residuals;
   if (!rows.length) return null;
   const shapes = [...new Set(rows.map(shapeOf))];
   const points = rows.filter((row) => row.size_bytes > 0 && row.measured_us > 0).map((row) => {
@@ -139,12 +138,14 @@ export function residualCard(calibration) {
   });
 }
 
-/** @param {Calibration} calibration */
+/** @param {CalibrateResult} calibration */
 export function leftOutCard(calibration) {
-  const shapes = calibration.shapes_left_out ?? [];
+  const shapes = calibration.shapes_left_out.flatMap((shape) => {
+    const errors = shape.predicted_from_others ?? shape.predicted_by_specification;
+    return errors ? [{...shape, errors}] : [];
+  });
   if (!shapes.length) return null;
-  const of = (/** @type {any} */ shape) => shape.predicted_from_others ?? shape.predicted_by_specification;
-  const most = Math.max(...shapes.map((shape) => of(shape).p90_abs_error_percent));
+  const most = Math.max(...shapes.map(({errors}) => errors.p90_abs_error_percent));
   return cardElement({
     title: 'Each job shape predicted without its logs',
     about: 'What to expect of a shape nobody measured: bars are the median error, whiskers reach to p90.',
@@ -158,11 +159,11 @@ export function leftOutCard(calibration) {
             label: `${shape.nodes} × ${shape.gpus_per_node} GPUs`,
             note: shape.predicted_from_others ? '' : 'by specification: no other log',
             from: 0,
-            to: of(shape).median_abs_error_percent,
-            low: of(shape).median_abs_error_percent,
-            high: of(shape).p90_abs_error_percent,
+            to: shape.errors.median_abs_error_percent,
+            low: shape.errors.median_abs_error_percent,
+            high: shape.errors.p90_abs_error_percent,
             tone: 'backward',
-            text: percent(of(shape).median_abs_error_percent)
+            text: percent(shape.errors.median_abs_error_percent)
           })),
       }),
     ],
@@ -174,16 +175,15 @@ export function leftOutCard(calibration) {
         {title: 'p90', unit: '%', show: (value) => digits(Number(value), 2)}, {title: 'sizes'}
       ],
       rows: shapes.map(
-        (shape) =>
-          [shape.nodes, shape.gpus_per_node, of(shape).median_abs_error_percent, of(shape).p90_abs_error_percent,
-           of(shape).sizes]),
+        ({nodes, gpus_per_node: gpus, errors}) =>
+          [nodes, gpus, errors.median_abs_error_percent, errors.p90_abs_error_percent, errors.sizes ?? null]),
     },
   });
 }
 
-/** @param {Calibration} calibration */
+/** @param {CalibrateResult} calibration */
 export function constantsCard(calibration) {
-  const rows = calibration.constants ?? [];
+  const rows = calibration.constants;
   if (!rows.length) return null;
   const show = (/** @type {any} */ value) => digits(Number(value), 3);
   return cardElement({
@@ -197,16 +197,18 @@ export function constantsCard(calibration) {
         {title: 'constant', text: true}, {title: 'of', text: true}, {title: 'before', show}, {title: 'fitted', show},
         {title: 'low', show}, {title: 'high', show}, {title: 'unit', text: true}
       ],
-      rows: rows.map((row) => [row.name, row.element ?? null, row.before, row.value, row.low, row.high, row.unit]),
+      rows: rows.map(
+        (row) =>
+          [row.name, row.element ?? null, row.before, row.value, row.low ?? null, row.high ?? null, row.unit ?? null]),
     },
   });
 }
 
-/** @param {Calibration} calibration */
+/** @param {CalibrateResult} calibration */
 export function notesCard(calibration) {
   const notes = [
-    ...(calibration.read ?? []), ...(calibration.model_misses ?? []), ...(calibration.notes ?? []),
-    ...(calibration.left_out ?? []).map((log) => `${log.source} was left out: ${log.reason}`)
+    ...calibration.read, ...(calibration.model_misses ?? []), ...(calibration.notes ?? []),
+    ...calibration.left_out.map((log) => `${log.source} was left out: ${log.reason}`)
   ];
   if (!notes.length) return null;
   return cardElement({

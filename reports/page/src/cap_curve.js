@@ -10,11 +10,11 @@ import {chart} from './plot.js';
 import {counted, milliseconds, time} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Tune} Tune
- * @typedef {import('./documents.js').CurvePoint} CurvePoint
+ * @typedef {import('documents').TuneResult} TuneResult
+ * @typedef {import('documents').CurvePoint} CurvePoint
  */
 
-/** @param {Tune} tune */
+/** @param {TuneResult} tune */
 export function capCurveCard(tune) {
   const title = 'Step time by bucket cap';
   const points = shownPoints(tune);
@@ -34,7 +34,7 @@ export function capCurveCard(tune) {
 
 /**
  * The picture, and a cursor on it that goes from cap to cap by pointer and by keys.
- * @param {Tune} tune
+ * @param {TuneResult} tune
  * @param {CurvePoint[]} points
  */
 function interactiveCurve(tune, points) {
@@ -87,16 +87,16 @@ function interactiveCurve(tune, points) {
 
 /**
  * Where the cursor begins: at the recommended cap, else at the smallest one.
- * @param {Tune} tune
+ * @param {TuneResult} tune
  * @param {CurvePoint[]} points
  */
-function firstShown({recommended: {bucket_cap_mb: cap}}, points) {
+function firstShown({recommended: {bucket_cap_mb: cap = null}}, points) {
   const holds = (/** @type {CurvePoint} */ {cap_range_mb: [least, most]}) =>
     cap !== null && least <= cap && cap <= most;
   return Math.max(0, points.findIndex(holds));
 }
 
-/** @param {Tune} tune @param {CurvePoint[]} points */
+/** @param {TuneResult} tune @param {CurvePoint[]} points */
 function curveLegend({recommended}, points) {
   /** @type {[string, string][]} */
   const entries = [];
@@ -129,7 +129,7 @@ function describe(point, today) {
     `${counted(point.buckets, 'bucket')}, ${time(point.blocking_communication_us)} blocked by communication.`;
 }
 
-/** @param {Tune} tune @returns {import('./table.js').Table} */
+/** @param {TuneResult} tune @returns {import('./table.js').Table} */
 function curveTable(tune) {
   const cap = (/** @type {any} */ value) => capText(Number(value));
   return {

@@ -6,8 +6,8 @@ import {linear, logarithmic, placesOf} from './scale.js';
 import {fixed, time, timeUnit} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Tune} Tune
- * @typedef {import('./documents.js').CurvePoint} CurvePoint
+ * @typedef {import('documents').TuneResult} TuneResult
+ * @typedef {import('documents').CurvePoint} CurvePoint
  * @typedef {import('./cap_curve_range.js').CurveRange} CurveRange
  *
  * @typedef {object} Plot what the parts of one picture share
@@ -27,7 +27,7 @@ export function capText(mb) {
 }
 
 /**
- * @param {Tune} tune
+ * @param {TuneResult} tune
  * @param {CurvePoint[]} points
  * @param {CurveRange} range
  * @param {number} width
@@ -66,7 +66,7 @@ export function plotCurve(tune, points, range, width) {
 /**
  * Gains too small to be measured, and caps as good as the recommended one.
  * @param {Plot} plot
- * @param {Tune} tune
+ * @param {TuneResult} tune
  */
 function drawAreas({box, range, across, up, marks}, {recommended}) {
   if (recommended.measurable_us) {
@@ -114,7 +114,7 @@ function stepLine({box, across, up}, points, of) {
 /**
  * Lines across the picture: what no cap can beat, the best partition, the current step.
  * @param {Plot} plot
- * @param {Tune} tune
+ * @param {TuneResult} tune
  */
 function drawLevels({box, range, up, marks, labels}, {best_partition: partition}) {
   /** @type {number[]} */
@@ -142,12 +142,13 @@ function drawLevels({box, range, up, marks, labels}, {best_partition: partition}
 /**
  * The recommended cap, and the interval of its step.
  * @param {Plot} plot
- * @param {Tune} tune
+ * @param {TuneResult} tune
  */
 function drawRecommended({box, range, across, up, marks}, {recommended}) {
-  if (recommended.action !== 'set' || recommended.bucket_cap_mb === null) return;
-  const x = across(recommended.bucket_cap_mb);
-  const {value, low, high} = recommended.gain_us;
+  const {action, bucket_cap_mb: cap, gain_us: gain} = recommended;
+  if (action !== 'set' || !cap || !gain) return;
+  const x = across(cap);
+  const {value, low, high} = gain;
   const [bottom, top] = [up(range.today - low), up(range.today - high)];
   let anchor = 'middle';
   if (x > box.right - 40)
@@ -157,10 +158,10 @@ function drawRecommended({box, range, across, up, marks}, {recommended}) {
   marks.append(
     path('whisker', `M${x} ${bottom}V${top}M${x - 4} ${bottom}h8M${x - 4} ${top}h8`),
     svg('circle', {class: 'advised', cx: x, cy: up(range.today - value), r: 5.5}),
-    label(`${capText(recommended.bucket_cap_mb)} MiB`, x, box.top - 7, {anchor, kind: 'advised-label'}));
+    label(`${capText(cap)} MiB`, x, box.top - 7, {anchor, kind: 'advised-label'}));
 }
 
-/** @param {Plot} plot @param {Tune} tune */
+/** @param {Plot} plot @param {TuneResult} tune */
 function drawNextWorse({box, range, across, marks}, {recommended: {next_worse: next}}) {
   if (!next) return;
   for (const [mb, loss] of [[next.below_mb, next.below_loss_us], [next.above_mb, next.above_loss_us]]) {

@@ -4,8 +4,8 @@
 import {greatest, smallest} from './scale.js';
 
 /**
- * @typedef {import('./documents.js').Tune} Tune
- * @typedef {import('./documents.js').CurvePoint} CurvePoint
+ * @typedef {import('documents').TuneResult} TuneResult
+ * @typedef {import('documents').CurvePoint} CurvePoint
  *
  * @typedef {object} CurveRange caps in MiB, steps in microseconds
  * @property {number} from least cap
@@ -21,7 +21,7 @@ const kLeastCap = 0.25; // MiB: below, kernels alone are launched
 
 /**
  * Points of the curve that one cap reaches, by cap: the first bucket is as large as the others, or as it is by default.
- * @param {Tune} tune
+ * @param {TuneResult} tune
  * @returns {CurvePoint[]}
  */
 export function shownPoints(tune) {
@@ -35,12 +35,13 @@ export function shownPoints(tune) {
 }
 
 /**
- * @param {Tune} tune
+ * @param {TuneResult} tune
  * @param {CurvePoint[]} points two or more
  * @returns {CurveRange}
  */
 export function curveRange(tune, points) {
   const {recommended} = tune;
+  const measurable = recommended.measurable_us ?? 0;
   const today = tune.today?.iteration_us ?? tune.default.iteration_us;
   const from = Math.max(kLeastCap, smallest(Infinity, points.map((point) => point.cap_range_mb[0])));
   const to = greatest(from * 1.5, points.map(({cap_range_mb: [least, most]}) => Math.min(most, 4 * least + 1)));
@@ -51,8 +52,8 @@ export function curveRange(tune, points) {
   // Caps below 1 MiB count only where they are no slower: their steps would flatten the rest.
   const seen = points.filter((point) => point.cap_range_mb[1] >= 1 || point.iteration_us <= today);
   const slowest = greatest(today, seen.length ? seen.map((point) => point.iteration_us) : steps);
-  const most = Math.min(slowest, today + Math.max(2.5 * (today - least), 3 * recommended.measurable_us));
-  const range = Math.max(most - least, recommended.measurable_us * 2, today * 1e-4);
+  const most = Math.min(slowest, today + Math.max(2.5 * (today - least), 3 * measurable));
+  const range = Math.max(most - least, measurable * 2, today * 1e-4);
   const bound = tune.lower_bound_us >= least - range * 0.6 ? tune.lower_bound_us : null;
   const low = Math.min(least, bound ?? least) - range * 0.06;
   return {from, to, low, high: most + range * 0.06, today, bound, cut: slowest > most};

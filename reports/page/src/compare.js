@@ -4,14 +4,26 @@ import {barChart} from './bars.js';
 import {cardElement} from './card.js';
 import {toneOf} from './efficiency.js';
 import {html} from './dom.js';
+import {having} from './having.js';
 import {legendList} from './legend.js';
 import {name} from './names.js';
 import {digits, milliseconds, percent, time} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Compare} Compare
- * @typedef {import('./documents.js').CompareRow} CompareRow
+ * @typedef {import('./envelope.js').CompareResult} CompareResult
+ * @typedef {import('documents').CompareRow} CompareRow
+ * @typedef {ReturnType<typeof ranked>[number]} RankedRow
  */
+
+/**
+ * The candidates that were compared, the fastest first.
+ * @param {CompareResult} compare
+ */
+export function ranked(compare) {
+  return having(
+    compare.by_speed.map((i) => compare.rows[i]), 'iteration_us', 'samples_per_second', 'scaling_efficiency',
+    'blocking_share', 'loss', 'confidence', 'behind_percent');
+}
 
 /**
  * Training speed where the fastest is 100; it trains `percent` faster.
@@ -34,14 +46,18 @@ function noteOf(row) {
 /** @param {CompareRow} row */
 function bestCap({best_cap: best}) {
   if (!best) return null;
-  return best.action === 'set' && best.bucket_cap_mb !== null
-    ? `${best.bucket_cap_mb} MiB, saves ${time(best.gain_us.value, 2)}`
-    : best.action;
+  const {action, bucket_cap_mb: cap, gain_us: gain} = best;
+  return action === 'set' && cap && gain ? `${cap} MiB, saves ${time(gain.value, 2)}` : action;
 }
 
-/** @param {Compare} compare */
+/** @param {RankedRow} row percent; null where the step takes no time */
+function efficiencyOf({scaling_efficiency: share}) {
+  return share === null ? null : 100 * share;
+}
+
+/** @param {CompareResult} compare */
 export function speedCard(compare) {
-  const rows = compare.by_speed.map((i) => compare.rows[i]);
+  const rows = ranked(compare);
   const failed = compare.rows.filter((row) => row.error);
   const bars = rows.map((row, i) => {
     const {value, low, high} = row.behind_percent;
@@ -91,19 +107,19 @@ export function speedCard(compare) {
       rows: rows.map(
         (row) =>
           [row.label, row.ranks, milliseconds.of(row.iteration_us), row.samples_per_second, row.behind_percent.value,
-           row.behind_percent.low, row.behind_percent.high, 100 * row.scaling_efficiency, 100 * row.blocking_share,
-           bestCap(row), row.confidence.grade]),
+           row.behind_percent.low, row.behind_percent.high, efficiencyOf(row), 100 * row.blocking_share, bestCap(row),
+           row.confidence.grade]),
     },
   });
 }
 
-/** @param {Compare} compare @param {Record<string, string>} causes */
+/** @param {CompareResult} compare @param {Record<string, string>} causes */
 export function lossesCard(compare, causes) {
-  const rows = compare.by_speed.map((i) => compare.rows[i]);
+  const rows = ranked(compare);
   const there = Object.keys(causes).filter(
     (cause) =>
       rows.some((row) => row.loss.some((loss) => loss.cause === cause && Math.abs(loss.us) > row.iteration_us * 1e-6)));
-  const share = (/** @type {CompareRow} */ row, /** @type {string} */ cause) =>
+  const share = (/** @type {RankedRow} */ row, /** @type {string} */ cause) =>
     (100 * (row.loss.find((loss) => loss.cause === cause)?.us ?? 0)) / row.iteration_us;
   const tones = ['exposed', 'copies', 'optimizer'];
   const byTone = [...there].sort((a, b) => tones.indexOf(toneOf(a)) - tones.indexOf(toneOf(b)));
@@ -127,9 +143,9 @@ export function lossesCard(compare, causes) {
             from: 0,
             to: 100,
             tone: '',
-            text: `${percent(100 * row.scaling_efficiency, 3)} efficient`,
+            text: `${percent(efficiencyOf(row) ?? 0, 3)} efficient`,
             parts: [
-              {size: 100 * row.scaling_efficiency, tone: 'backward'},
+              {size: efficiencyOf(row) ?? 0, tone: 'backward'},
               ...byTone.map((cause) => ({size: Math.max(0, share(row, cause)), tone: toneOf(cause)}))
             ],
           })),
@@ -143,41 +159,43 @@ export function lossesCard(compare, causes) {
         ...there.map(
           (cause) => ({title: causes[cause], unit: '%', show: (/** @type {any} */ value) => digits(Number(value), 2)}))
       ],
-      rows: rows.map((row) => [row.label, 100 * row.scaling_efficiency, ...there.map((cause) => share(row, cause))]),
+      rows: rows.map((row) => [row.label, efficiencyOf(row), ...there.map((cause) => share(row, cause))]),
     },
   });
 }
 
-/** @param {Compare} compare */
+/** @param {CompareResult} compare */
 export function costCard(compare) {
-  const rows = compare.by_speed.map((i) => compare.rows[i]).filter((row) => row.cost);
+  const rows = ranked(compare).flatMap(({label, cost}) => {
+    const amount =
+      cost?.usd ?? cost?.usd_per_million_tokens ?? cost?.usd_per_million_samples ?? cost?.usd_per_1000_steps;
+    return cost && amount ? [{label, cost, amount}] : [];
+  });
   if (!rows.length) return null;
-  const of = (/** @type {CompareRow} */ row) =>
-    row.cost.usd ?? row.cost.usd_per_million_tokens ?? row.cost.usd_per_million_samples ?? row.cost.usd_per_1000_steps;
   const what = rows[0].cost.usd           ? 'USD for all that is trained'
     : rows[0].cost.usd_per_million_tokens ? 'USD per million tokens'
     : rows[0].cost.usd_per_million_samples
     ? 'USD per million samples'
     : 'USD per thousand steps';
-  const sorted = [...rows].sort((a, b) => of(a).value - of(b).value);
+  const sorted = [...rows].sort((a, b) => a.amount.value - b.amount.value);
   return cardElement({
     title: 'What it costs',
     about: `${what}, the cheapest first; whiskers by the step's interval. Strong: none is both cheaper and faster.`,
     body: [
       barChart({
-        domain: [0, Math.max(...sorted.map((row) => of(row).high)) * 1.02],
+        domain: [0, Math.max(...sorted.map((row) => row.amount.high)) * 1.02],
         label: what,
         bars: sorted.map(
           (row) => ({
             label: row.label,
-            note: row.cost.price ? `${row.cost.price.usd} USD per ${row.cost.price.per.replace('_', ' ')}` : '',
+            note: `${row.cost.price.usd} USD per ${row.cost.price.per.replace('_', ' ')}`,
             from: 0,
-            to: of(row).value,
-            low: of(row).low,
-            high: of(row).high,
+            to: row.amount.value,
+            low: row.amount.low,
+            high: row.amount.high,
             tone: row.cost.frontier ? 'good' : 'dull',
             strong: row.cost.frontier,
-            text: `${digits(of(row).value, 3)} USD`
+            text: `${digits(row.amount.value, 3)} USD`
           })),
       }),
     ],
@@ -190,7 +208,7 @@ export function costCard(compare) {
         {title: 'high', unit: 'USD', show: (value) => digits(Number(value), 4)},
         {title: 'cluster per hour', unit: 'USD', show: (value) => digits(Number(value), 4)},
       ],
-      rows: sorted.map((row) => [row.label, of(row).value, of(row).low, of(row).high, row.cost.usd_per_hour]),
+      rows: sorted.map((row) => [row.label, row.amount.value, row.amount.low, row.amount.high, row.cost.usd_per_hour]),
     },
   });
 }

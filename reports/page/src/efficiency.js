@@ -5,8 +5,8 @@ import {cardElement} from './card.js';
 import {counted, decimals, digits, fixed, milliseconds, percent, signed, time, timeUnit} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Result} Result
- * @typedef {Result['loss'][number]} Loss
+ * @typedef {import('documents').SimulateResult} SimulateResult
+ * @typedef {import('documents').Loss} Loss
  */
 
 const kCommunication = [
@@ -29,7 +29,7 @@ export function toneOf(cause) {
 
 /**
  * The step as one bar: a GPU's own work, then what is lost.
- * @param {Result} result
+ * @param {SimulateResult} result
  * @param {Loss[]} losses
  */
 function wholeStep(result, losses) {
@@ -53,7 +53,7 @@ function wholeStep(result, losses) {
 
 /**
  * Cause after cause, from one GPU's step to this one.
- * @param {Result} result
+ * @param {SimulateResult} result
  * @param {Loss[]} losses
  * @param {Record<string, string>} causes
  */
@@ -91,7 +91,7 @@ function lossByLoss(result, losses, causes) {
 }
 
 /**
- * @param {Result} result
+ * @param {SimulateResult} result
  * @param {Loss[]} losses
  * @param {Record<string, string>} causes
  * @returns {import('./table.js').Table}
@@ -117,7 +117,7 @@ function lossTable(result, losses, causes) {
   };
 }
 
-/** @param {Result} result @param {Record<string, string>} causes */
+/** @param {SimulateResult} result @param {Record<string, string>} causes */
 export function efficiencyCard(result, causes) {
   const seen = (/** @type {Loss} */ loss) => Math.abs(loss.us) > result.iteration_us * 1e-6;
   const losses = result.loss.filter(seen).sort((a, b) => b.us - a.us);

@@ -1,11 +1,12 @@
 // Which figures stand in front of a page, by the documents it has.
 
+import {ranked} from './compare.js';
 import {visible} from './names.js';
 import {digits, percent, signed, time, timeWithInterval} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Documents} Documents
- * @typedef {import('./documents.js').Asked} Asked
+ * @typedef {import('./envelope.js').Documents} Documents
+ * @typedef {import('./envelope.js').JobAnswer} JobAnswer
  * @typedef {{figure: string, label: string, strong?: boolean}} Fact
  */
 
@@ -24,21 +25,21 @@ export function facts(documents) {
   ];
 }
 
-/** @param {[number, number]} interval percent */
+/** @param {number[]} interval percent */
 function intervalText([low, high]) {
   const text = (/** @type {number} */ value) => digits(value, 2);
   return `${signed(low, text)} to ${signed(high, text)} %`;
 }
 
-/** @param {import('./documents.js').Tune} tune @returns {Fact[]} */
+/** @param {import('documents').TuneResult} tune @returns {Fact[]} */
 function savedFacts({recommended}) {
-  if (recommended.action !== 'set') return [];
+  if (recommended.action !== 'set' || !recommended.gain_us) return [];
   const {figure, interval} = timeWithInterval(recommended.gain_us);
   return [{figure, label: `saved a step, ${interval}`, strong: true}];
 }
 
 /**
- * @param {import('./documents.js').Result} result
+ * @param {import('documents').SimulateResult} result
  * @param {boolean} tuned whether another figure is the first
  * @param {boolean} today whether other steps are spoken of
  * @returns {Fact[]}
@@ -56,8 +57,8 @@ function stepFacts(result, tuned, today) {
 
 /**
  * What a job gets done in a second, as far as it is known.
- * @param {{samples_per_second: number | null, tokens_per_second: number | null, model_flops_utilization: number | null,
- *   scaling_efficiency: number}} job
+ * @param {Pick<import('documents').CompareRow, 'samples_per_second' | 'tokens_per_second' | 'model_flops_utilization' |
+ *   'scaling_efficiency'>} job
  * @returns {Fact[]}
  */
 function speedFacts({samples_per_second, tokens_per_second, model_flops_utilization, scaling_efficiency}) {
@@ -67,11 +68,11 @@ function speedFacts({samples_per_second, tokens_per_second, model_flops_utilizat
   if (tokens_per_second) list.push({figure: `${digits(tokens_per_second, 4)} tokens/s`, label: 'all GPUs together'});
   if (model_flops_utilization)
     list.push({figure: percent(100 * model_flops_utilization, 3), label: 'model FLOPs utilization (MFU)'});
-  list.push({figure: percent(100 * scaling_efficiency, 3), label: 'scaling efficiency'});
+  if (scaling_efficiency) list.push({figure: percent(100 * scaling_efficiency, 3), label: 'scaling efficiency'});
   return list;
 }
 
-/** @param {Asked} asked @returns {Fact[]} */
+/** @param {JobAnswer} asked @returns {Fact[]} */
 function certaintyFacts({confidence, replay}) {
   const list = [{figure: intervalText(confidence.interval_percent), label: 'of the step, 80 % interval'}];
   if (!replay) return list;
@@ -79,10 +80,10 @@ function certaintyFacts({confidence, replay}) {
   return [...list, {figure: time(replay.measured_us, 4), label}];
 }
 
-/** @param {import('./documents.js').Compare} compare @returns {Fact[]} */
-function fastestFacts({rows, by_speed, fastest_is_certain}) {
-  const fastest = rows[by_speed[0]];
-  const label = fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly';
+/** @param {import('./envelope.js').CompareResult} compare @returns {Fact[]} */
+function fastestFacts(compare) {
+  const [fastest] = ranked(compare);
+  const label = compare.fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly';
   return [
     {figure: visible(fastest.label, 40), label, strong: true},
     {figure: time(fastest.iteration_us, 4), label: 'its step'},
@@ -90,7 +91,7 @@ function fastestFacts({rows, by_speed, fastest_is_certain}) {
   ];
 }
 
-/** @param {import('./documents.js').AllReduce} allreduce @returns {Fact[]} */
+/** @param {import('documents').AllreduceResult} allreduce @returns {Fact[]} */
 function allReduceFacts({rows, confidence}) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   return [
@@ -100,9 +101,8 @@ function allReduceFacts({rows, confidence}) {
   ];
 }
 
-/** @param {import('./documents.js').Calibration} calibration @returns {Fact[]} */
+/** @param {import('documents').CalibrateResult} calibration @returns {Fact[]} */
 function calibrationFacts({calibrated, model_alone: alone}) {
-  if (!calibrated) return [];
   const list = [
     {figure: percent(calibrated.median_abs_error_percent), label: 'median error, calibrated', strong: true},
     {figure: percent(calibrated.p90_abs_error_percent), label: 'p90'},
@@ -114,7 +114,7 @@ function calibrationFacts({calibrated, model_alone: alone}) {
   return list;
 }
 
-/** @param {import('./documents.js').Validation} validation @returns {Fact[]} */
+/** @param {import('documents').ValidateResult} validation @returns {Fact[]} */
 function validationFacts(validation) {
   const {median_abs_error_percent: median, p90_abs_error_percent: p90, worst_abs_error_percent: worst} = validation;
   const list = [
@@ -123,7 +123,7 @@ function validationFacts(validation) {
     {figure: percent(worst), label: `worst: ${visible(validation.worst_name, 60)}`},
   ];
   const {intervals} = validation;
-  if (intervals?.given)
+  if (intervals.given)
     list.push({figure: `${intervals.hold} of ${intervals.given}`, label: 'measured inside the interval stated'});
   return list;
 }

@@ -5,12 +5,13 @@ import {html} from './dom.js';
 import {name} from './names.js';
 
 /**
- * @typedef {import('./documents.js').Asked} Asked
- * @typedef {import('./documents.js').Confidence} Confidence
+ * @typedef {Pick<import('documents').SimulateResult, 'workload' | 'cluster' | 'ranks' | 'torch' | 'torch_known' | 'nccl' |
+ *   'backend' | 'network' | 'scheme' | 'bucket_setting'>} Job
+ * @typedef {import('documents').Confidence} Confidence
  * @typedef {import('./facts.js').Fact} Fact
  */
 
-/** @param {Asked} asked */
+/** @param {Job} asked */
 export function jobLine(asked) {
   const parts = [
     html('span', {}, name(asked.workload), ' on ', name(asked.cluster)),

@@ -4,7 +4,7 @@ import {barChart} from './bars.js';
 import {cardElement} from './card.js';
 import {bytes} from './units.js';
 
-/** @typedef {import('./documents.js').Memory} Memory */
+/** @typedef {import('documents').Memory} Memory */
 
 /** @param {string} at */
 function when(at) {

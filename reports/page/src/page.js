@@ -7,7 +7,7 @@ import {casesCards} from './by_version.js';
 import {constantsCard, leftOutCard, notesCard, residualCard} from './calibration.js';
 import {capCurveCard} from './cap_curve.js';
 import {cardElement} from './card.js';
-import {costCard, lossesCard, speedCard} from './compare.js';
+import {costCard, lossesCard, ranked, speedCard} from './compare.js';
 import {html} from './dom.js';
 import {efficiencyCard} from './efficiency.js';
 import {facts} from './facts.js';
@@ -21,8 +21,8 @@ import {bytes, time} from './units.js';
 import {validationCard} from './validation.js';
 
 /**
- * @typedef {import('./documents.js').Envelope} Envelope
- * @typedef {import('./documents.js').Documents} Documents
+ * @typedef {import('./envelope.js').Envelope} Envelope
+ * @typedef {import('./envelope.js').Documents} Documents
  */
 
 /** @param {Documents} documents */
@@ -30,7 +30,7 @@ function jobOf({tune, advice, result, compare, allreduce, calibration, validatio
   const asked = tune ?? advice ?? result;
   if (asked) return jobLine(asked);
   if (compare)
-    return jobLine(/** @type {any} */ ({...compare, cluster: `${compare.rows.length} candidates`, ranks: 0}))
+    return jobLine({...compare, cluster: `${compare.rows.length} candidates`, ranks: 0})
       .filter((part) => part !== '0 GPUs');
   if (allreduce)
     return [
@@ -73,12 +73,13 @@ export function header(envelope) {
           `(${time(first.predicted_us, 2)} predicted), set ${settingOf(first)}. ` +
           'If it is longer, keep what runs today.'));
   }
-  if (tune?.better_lever)
+  const other = tune?.better_lever;
+  if (other?.gain_us)
     block.append(
       html(
-        'p', {class: 'why'}, html('strong', {}, 'Another setting saves more: '),
-        name(tune.better_lever.levers.join(' + ')), `, ${time(tune.better_lever.gain_us.value)} a step.`),
-      codeLine(tune.better_lever.line, 'Copy what gains more'));
+        'p', {class: 'why'}, html('strong', {}, 'Another setting saves more: '), name(other.levers.join(' + ')),
+        `, ${time(other.gain_us.value)} a step.`),
+      codeLine(other.line, 'Copy what gains more'));
   block.append(factList(facts(documents)));
   const shown = trusted ?? compare ?? documents.calibration ?? documents.validation;
   const warned = warningList(shown?.warnings ?? []);
@@ -86,7 +87,7 @@ export function header(envelope) {
   if (trusted)
     block.append(trust(trusted.confidence, words.sources));
   else if (compare)
-    block.append(trust(compare.rows[compare.by_speed[0]].confidence, words.sources));
+    block.append(trust(ranked(compare)[0].confidence, words.sources));
   return block;
 }
 

@@ -4,7 +4,7 @@ import {barChart} from './bars.js';
 import {cardElement} from './card.js';
 import {bytes, digits, milliseconds, time} from './units.js';
 
-/** @typedef {import('./documents.js').Recorded} Recorded */
+/** @typedef {import('documents').Recorded} Recorded */
 
 /** @param {Recorded | null | undefined} recorded */
 export function recordedCard(recorded) {

@@ -15,7 +15,7 @@ import {TimelineView} from './timeline_view.js';
 import {time} from './units.js';
 
 /**
- * @typedef {import('./documents.js').Documents} Documents
+ * @typedef {import('./envelope.js').Documents} Documents
  * @typedef {import('./timeline_model.js').Steps} Steps
  * @typedef {import('./timeline_paint.js').Selection} Selection
  *

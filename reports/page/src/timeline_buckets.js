@@ -3,7 +3,7 @@
 import {kLife} from './timeline_layout.js';
 
 /**
- * @typedef {import('./documents.js').Bucket} Bucket
+ * @typedef {import('documents').Bucket} Bucket
  * @typedef {import('./timeline_model.js').Group} Group
  * @typedef {import('./timeline_layout.js').Row} Row
  * @typedef {import('./timeline_paint.js').Drawing} Drawing

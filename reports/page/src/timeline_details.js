@@ -7,7 +7,7 @@ import {bytes, time} from './units.js';
 /**
  * @typedef {import('./timeline_model.js').Mark} Mark
  * @typedef {import('./timeline_model.js').Group} Group
- * @typedef {import('./documents.js').Bucket} Bucket
+ * @typedef {import('documents').Bucket} Bucket
  */
 
 /** @param {Mark} mark @param {Group} group */

@@ -3,10 +3,10 @@
 import {greatest, smallest} from './scale.js';
 
 /**
- * @typedef {import('./documents.js').Documents} Documents
- * @typedef {import('./documents.js').Span} Span
- * @typedef {import('./documents.js').Bucket} Bucket
- * @typedef {import('./documents.js').Timeline} Timeline
+ * @typedef {import('./envelope.js').Documents} Documents
+ * @typedef {import('documents').Span} Span
+ * @typedef {import('documents').Bucket} Bucket
+ * @typedef {import('documents').Timeline} Timeline
  *
  * @typedef {'forward' | 'backward' | 'copies' | 'optimizer' | 'reduce' | 'host' | 'waits' | 'exposed' | 'other'} Kind
  *

@@ -4,10 +4,10 @@ import {barChart} from './bars.js';
 import {cardElement} from './card.js';
 import {decimals, fixed, milliseconds, percent, signed, timeUnit} from './units.js';
 
-/** @typedef {import('./documents.js').Asked} Asked */
+/** @typedef {import('./envelope.js').JobAnswer} JobAnswer */
 
-/** @param {Asked & {iteration_us?: number}} asked @param {Record<string, string>} sources */
-export function tornadoCard({sensitivities, confidence}, sources) {
+/** @param {JobAnswer} asked @param {Record<string, string>} sources */
+export function tornadoCard({sensitivities = [], confidence}, sources) {
   const rows = sensitivities.filter((one) => one.low_us < 0 || one.high_us > 0);
   if (!rows.length) return null;
   const widest = Math.max(...rows.flatMap((one) => [-one.low_us, one.high_us]));

@@ -1,6 +1,6 @@
 // Documents as they lie in the page: JSON, gzip, base64.
 
-/** @typedef {import('./documents.js').Envelope} Envelope */
+/** @typedef {import('./envelope.js').Envelope} Envelope */
 
 /** What the browser lacks, empty where it lacks nothing. */
 export function lacking() {

@@ -6,7 +6,7 @@ import {html} from './dom.js';
 import {name} from './names.js';
 import {decimals, digits, fixed, signed} from './units.js';
 
-/** @typedef {import('./documents.js').Validation} Validation */
+/** @typedef {import('documents').ValidateResult} ValidateResult */
 
 const kMost = 60; // bars
 
@@ -16,7 +16,7 @@ function inside(within) {
   return within ? 'yes' : 'no';
 }
 
-/** @param {Validation} validation */
+/** @param {ValidateResult} validation */
 export function validationCard(validation) {
   const {rows} = validation;
   const worst = Math.max(1, ...rows.map((row) => Math.abs(row.error_percent)));

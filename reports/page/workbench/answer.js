@@ -4,7 +4,7 @@ import {html} from '../src/dom.js';
 import {body, header} from '../src/page.js';
 
 /**
- * @typedef {import('../src/documents.js').Envelope} Envelope
+ * @typedef {import('../src/envelope.js').Envelope} Envelope
  * @typedef {import('./asked.js').Asked} Asked
  */
 

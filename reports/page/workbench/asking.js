@@ -6,7 +6,7 @@ import {Store} from './store.js';
 
 /**
  * @typedef {import('./asked.js').Asked} Asked
- * @typedef {import('../src/documents.js').Envelope} Envelope
+ * @typedef {import('../src/envelope.js').Envelope} Envelope
  * @typedef {import('../engine/engine.js').Engine} Engine
  * @typedef {import('../engine/engine.js').InputFile} InputFile
  *

@@ -15,7 +15,7 @@ import {Store} from './store.js';
 
 /**
  * @typedef {import('../engine/engine.js').Engine} Engine
- * @typedef {import('../src/documents.js').Envelope} Envelope
+ * @typedef {import('../src/envelope.js').Envelope} Envelope
  * @typedef {import('./asked.js').Asked} Asked
  * @typedef {import('./asked.js').Inputs} Inputs
  * @typedef {import('./intake.js').Taken} Taken

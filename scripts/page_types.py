@@ -1,0 +1,62 @@
+"""Writes the program's JSON Schemas (`ddpsim list --schema NAME`) as TypeScript, by which tsc checks how the page reads documents."""
+
+import json
+import subprocess
+import textwrap
+
+TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+
+
+def word_type(word):
+    return "null" if word is None else f"'{word}'"
+
+
+def array_type(item):
+    return f"({item})[]" if " " in item else f"{item}[]"
+
+
+def keyed_type(schema):
+    value = schema.get("additionalProperties")
+    return f"Record<string, {type_of(value) if value else 'unknown'}>"
+
+
+def type_of(schema):
+    """What TypeScript calls the values that fit a schema."""
+    if "anyOf" in schema:
+        return " | ".join(type_of(one) for one in schema["anyOf"])
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    if "enum" in schema:
+        return " | ".join(word_type(word) for word in schema["enum"])
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    composed = {"array": lambda: array_type(type_of(schema["items"])), "object": lambda: keyed_type(schema)}
+    return " | ".join(TYPES[kind] if kind in TYPES else composed[kind]() for kind in kinds)
+
+
+def member(key, schema, required):
+    return f"/** {schema['description']} */\n{key}{'' if required else '?'}: {type_of(schema)};\n"
+
+
+def interface(name, schema):
+    members = [member(key, one, key in schema["required"]) for key, one in schema["properties"].items()]
+    return f"/** {schema['description']} */\nexport interface {name} {{\n{textwrap.indent(''.join(members), '  ')}}}\n"
+
+
+def objects(schema):
+    """(name, schema) of a document and of every object inside."""
+    return [(schema["title"], schema), *schema["$defs"].items()]
+
+
+def declarations(program):
+    """Each object once, under the name that its schema gives it, of every document that the program lists."""
+
+    def listed(*words):
+        return json.loads(subprocess.run([program, "list", *words], check=True, capture_output=True).stdout)
+
+    declared = {}
+    for document in listed("--json")["schemas"]:
+        for name, schema in objects(listed("--schema", document["name"])):
+            text = interface(name, schema)
+            if declared.setdefault(name, text) != text:
+                raise SystemExit(f"page: documents have different objects of the name {name}")
+    return "\n".join(declared.values())
