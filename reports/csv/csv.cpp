@@ -6,8 +6,10 @@
 #include <optional>
 
 #include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/csv_table.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "described_collectives.hpp"
 
 namespace ddpsim {
 namespace {
@@ -22,9 +24,6 @@ std::string text(std::int64_t value) {
 std::string text(std::size_t value) {
   return std::to_string(value);
 }
-std::string text(TimePoint instant) {
-  return microseconds_token(instant.since_start());
-}
 std::string text(const std::optional<double>& value) {
   return value ? number_token(*value) : "";
 }
@@ -32,38 +31,25 @@ std::string text(const std::optional<double>& value) {
 }  // namespace
 
 std::string result_csv(const SimulationResult& result) {
-  std::string csv =
-      "bucket,bytes,tensors,ready_us,launch_us,start_us,last_arrival_us,last_rank,end_us,"
-      "algorithm,protocol,channels,closed_by,exposed_because\n";
-  for (std::size_t i = 0; i < result.step.buckets.size(); ++i) {
-    const BucketResult& bucket = result.step.buckets[i];
-    const auto& choice = bucket.choice;
-    add_row(csv, {text(i), text(bucket.bucket.bytes.count()), text(bucket.bucket.parameters.size()),
-                  text(bucket.ready), text(bucket.launch), text(bucket.start),
-                  text(bucket.last_arrival), std::to_string(bucket.last_rank), text(bucket.end),
-                  choice ? std::string(name_of(choice->algorithm)) : "",
-                  choice ? std::string(name_of(choice->protocol)) : "",
-                  choice ? std::to_string(choice->channels) : "",
-                  std::string(name_of(bucket.bucket.closed_by)), bucket.exposed_because});
-  }
-  return csv;
+  return csv_of(described_step_bucket(), numbered(result.step.buckets),
+                {{"bucket", "index"},
+                 "bytes",
+                 {"tensors", "parameter_indices/length"},
+                 "ready_us",
+                 "launch_us",
+                 "start_us",
+                 "last_arrival_us",
+                 "last_rank",
+                 "end_us",
+                 "algorithm",
+                 "protocol",
+                 "channels",
+                 "closed_by",
+                 "exposed_because"});
 }
 
 std::string collectives_csv(const SimulationResult& result) {
-  std::string csv =
-      "kind,unit,bytes,ready_us,launch_us,start_us,last_arrival_us,end_us,phase,algorithm,"
-      "protocol,channels\n";
-  for (const CollectiveResult& collective : result.step.collectives) {
-    const auto& choice = collective.choice;
-    add_row(csv, {std::string(name_of(collective.kind)), collective.unit,
-                  text(collective.bytes.count()), text(collective.ready), text(collective.launch),
-                  text(collective.start), text(collective.last_arrival), text(collective.end),
-                  std::string(name_of(collective.phase)),
-                  choice ? std::string(name_of(choice->algorithm)) : "",
-                  choice ? std::string(name_of(choice->protocol)) : "",
-                  choice ? std::to_string(choice->channels) : ""});
-  }
-  return csv;
+  return csv_of(described_step_collective(), result.step.collectives);
 }
 
 std::string tune_csv(const TuneResult& result) {

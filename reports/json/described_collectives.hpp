@@ -1,0 +1,21 @@
+// What ddpsim.result/1 says of a step's collectives: a bucket's all-reduce, and what other schemes run.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ddpsim/formats/described.hpp"
+#include "ddpsim/sim/step/result.hpp"
+
+namespace ddpsim {
+
+/// A bucket and its place in launch order.
+struct NumberedBucket : BucketResult {
+  std::size_t index;
+};
+std::vector<NumberedBucket> numbered(const std::vector<BucketResult>& buckets);
+const Described<NumberedBucket>& described_step_bucket();
+
+const Described<CollectiveResult>& described_step_collective();
+
+}  // namespace ddpsim
