@@ -10,6 +10,7 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "described_collectives.hpp"
+#include "described_curve.hpp"
 
 namespace ddpsim {
 namespace {
@@ -23,9 +24,6 @@ std::string text(std::int64_t value) {
 }
 std::string text(std::size_t value) {
   return std::to_string(value);
-}
-std::string text(const std::optional<double>& value) {
-  return value ? number_token(*value) : "";
 }
 
 }  // namespace
@@ -53,18 +51,16 @@ std::string collectives_csv(const SimulationResult& result) {
 }
 
 std::string tune_csv(const TuneResult& result) {
-  std::string csv =
-      "bucket_cap_mb,first_bucket_mb,cap_low_mb,cap_high_mb,iteration_us,"
-      "exposed_communication_us,blocking_communication_us,buckets,reachable\n";
-  for (const CurvePoint& point : result.curve) {
-    add_row(csv,
-            {text(point.bucket_cap_mb), text(point.first_bucket_mb),
-             number_token(point.cap_range_mb.first), number_token(point.cap_range_mb.second),
-             microseconds_token(point.iteration), microseconds_token(point.exposed_communication),
-             microseconds_token(point.blocking_communication), text(point.buckets),
-             point.reachable ? "true" : "false"});
-  }
-  return csv;
+  return csv_of(described_curve_point(), result.curve,
+                {"bucket_cap_mb",
+                 "first_bucket_mb",
+                 {"cap_low_mb", "cap_range_mb/0"},
+                 {"cap_high_mb", "cap_range_mb/1"},
+                 "iteration_us",
+                 "exposed_communication_us",
+                 "blocking_communication_us",
+                 "buckets",
+                 "reachable"});
 }
 
 std::string advice_csv(const Advice& advice) {

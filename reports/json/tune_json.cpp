@@ -1,9 +1,8 @@
 #include <array>
 
-#include <array>
-
 #include "ddpsim/reports/reports.hpp"
 #include "described_advice.hpp"
+#include "described_curve.hpp"
 #include "described_documents.hpp"
 #include "described_job.hpp"
 #include "described_step.hpp"
@@ -13,30 +12,6 @@ namespace ddpsim {
 namespace {
 
 using Layout = JsonWriter::Layout;
-
-const Described<CurvePoint>& described_point() {
-  static const auto described =
-      Described<CurvePoint>("CurvePoint", "a bucket assignment and its step", Layout::line)
-          .number("bucket_cap_mb", &CurvePoint::bucket_cap_mb, "the cap in MiB; null: pass nothing")
-          .number("first_bucket_mb", &CurvePoint::first_bucket_mb,
-                  "the first limit in force, in MiB")
-          .numbers("cap_range_mb", ends_of(&CurvePoint::cap_range_mb),
-                   "lowest and highest cap with this bucket assignment, in MiB")
-          .time("iteration_us", &CurvePoint::iteration, "the step with this bucket assignment")
-          .time("exposed_communication_us", &CurvePoint::exposed_communication,
-                "communication that compute waits for")
-          .time(
-              "blocking_communication_us", &CurvePoint::blocking_communication,
-              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging together")
-          .integer("buckets", &CurvePoint::buckets, "how many buckets there are")
-          .boolean("reachable", &CurvePoint::reachable,
-                   "whether this PyTorch lets a user set the cap")
-          .time("if_communication_us", &CurvePoint::if_communication,
-                "the step if collectives are what the replay misses; iteration_us takes compute "
-                "for it. Only with --measured-step",
-                Absent::left_out);
-  return described;
-}
 
 /// What the job runs today, and options that give its recorded buckets; null where none do.
 struct ShownCurrent {
@@ -214,12 +189,13 @@ const Described<TuneReport>& described_tune() {
               [](const Report& of) -> const auto& { return of.step.speed; }, described_speed())
           .object(
               "default", [](const Report& of) -> const auto& { return of.result.default_setting; },
-              described_point(), "the bucket assignment where nothing is passed")
+              described_curve_point(), "the bucket assignment where nothing is passed")
           .object("today", &shown_current, described_current(),
                   "the current bucket assignment, from which gains are counted; null: the default")
           .object(
               "best", [](const Report& of) -> const auto& { return of.result.best; },
-              described_point(), "the fastest bucket assignment that this PyTorch lets a user set")
+              described_curve_point(),
+              "the fastest bucket assignment that this PyTorch lets a user set")
           .object(
               "recommended",
               [](const Report& of) {
@@ -250,7 +226,7 @@ const Described<TuneReport>& described_tune() {
               "what a quick estimate takes for fastest, and a sample of the others")
           .list(
               "curve", [](const Report& of) -> const auto& { return of.result.curve; },
-              described_point(),
+              described_curve_point(),
               "every bucket assignment once, by first bucket, then by cap; with --caps, those of "
               "the caps given")
           .time(
@@ -280,6 +256,30 @@ const Described<TuneReport>& described_tune() {
 }
 
 }  // namespace
+
+const Described<CurvePoint>& described_curve_point() {
+  static const auto described =
+      Described<CurvePoint>("CurvePoint", "a bucket assignment and its step", Layout::line)
+          .number("bucket_cap_mb", &CurvePoint::bucket_cap_mb, "the cap in MiB; null: pass nothing")
+          .number("first_bucket_mb", &CurvePoint::first_bucket_mb,
+                  "the first limit in force, in MiB")
+          .numbers("cap_range_mb", ends_of(&CurvePoint::cap_range_mb),
+                   "lowest and highest cap with this bucket assignment, in MiB")
+          .time("iteration_us", &CurvePoint::iteration, "the step with this bucket assignment")
+          .time("exposed_communication_us", &CurvePoint::exposed_communication,
+                "communication that compute waits for")
+          .time(
+              "blocking_communication_us", &CurvePoint::blocking_communication,
+              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging together")
+          .integer("buckets", &CurvePoint::buckets, "how many buckets there are")
+          .boolean("reachable", &CurvePoint::reachable,
+                   "whether this PyTorch lets a user set the cap")
+          .time("if_communication_us", &CurvePoint::if_communication,
+                "the step if collectives are what the replay misses; iteration_us takes compute "
+                "for it. Only with --measured-step",
+                Absent::left_out);
+  return described;
+}
 
 const ObjectType& tune_document() {
   return described_tune().type();
