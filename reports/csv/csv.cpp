@@ -9,6 +9,7 @@
 #include "ddpsim/formats/csv_table.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "described_advice.hpp"
 #include "described_collectives.hpp"
 #include "described_curve.hpp"
 
@@ -64,20 +65,21 @@ std::string tune_csv(const TuneResult& result) {
 }
 
 std::string advice_csv(const Advice& advice) {
-  std::string csv =
-      "levers,line,gain_us,low_us,high_us,expected_gain_us,regret_us,iteration_us,memory_bytes,"
-      "changes_numerics,changes_batch,worth,error,measure_first_because\n";
-  for (const AdviceRow& row : advice.rows) {
-    const auto time = [&](Duration duration) {
-      return row.error.empty() ? microseconds_token(duration) : "";
-    };
-    add_row(csv, {fmt::format("{}", fmt::join(row.settings, " + ")), row.line, time(row.gain.value),
-                  time(row.gain.low), time(row.gain.high), time(row.expected), time(row.regret),
-                  time(row.iteration), row.error.empty() ? text(row.memory_bytes) : "",
-                  row.changes_numerics ? "true" : "false", row.changes_batch ? "true" : "false",
-                  row.worth ? "true" : "false", row.error, row.doubt});
-  }
-  return csv;
+  return csv_of(described_advice_row(), advice.rows,
+                {{"levers", "levers", " + "},
+                 "line",
+                 {"gain_us", "gain_us/value"},
+                 {"low_us", "gain_us/low"},
+                 {"high_us", "gain_us/high"},
+                 "expected_gain_us",
+                 "regret_us",
+                 "iteration_us",
+                 "memory_bytes",
+                 "changes_numerics",
+                 "changes_batch",
+                 "worth",
+                 "error",
+                 "measure_first_because"});
 }
 
 std::string buckets_csv(const std::vector<Bucket>& buckets) {

@@ -171,7 +171,7 @@ TEST_CASE("advice document: rows under their names, an error in place of times")
   CHECK(document.contains("confidence"));
 }
 
-TEST_CASE("advice table: a row each, times empty where there is none") {
+TEST_CASE("advice table: a row each, what it is worth empty where that is not known") {
   const std::string csv = advice_csv(advice());
   CHECK(csv.starts_with(
       "levers,line,gain_us,low_us,high_us,expected_gain_us,regret_us,iteration_us,memory_bytes,"
@@ -181,7 +181,7 @@ TEST_CASE("advice table: a row each, times empty where there is none") {
       "\nbroadcast_buffers=False + bucket_cap_mb=8,\"NCCL_ALGO=Tree; "
       "DistributedDataParallel(model, bucket_cap_mb=8)\",20000,-1000,30000,18000,1000,300000,"
       "-97517568,false,false,true,,\n"));
-  CHECK(csv.ends_with("gradient_as_bucket_view=True,b,,,,,,,,false,false,false,needs 9 GiB,\n"));
+  CHECK(csv.ends_with("gradient_as_bucket_view=True,b,,,,,,,,false,false,,needs 9 GiB,\n"));
 }
 
 TEST_CASE("advice page: a job that does not fit says so first, and waits for nothing") {
