@@ -1,8 +1,6 @@
 // Comma-separated tables: units in the column names.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <initializer_list>
 #include <optional>
 
 #include "ddpsim/formats/csv.hpp"
@@ -10,20 +8,14 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "described_advice.hpp"
+#include "described_assignment.hpp"
 #include "described_collectives.hpp"
 #include "described_curve.hpp"
 
 namespace ddpsim {
 namespace {
 
-void add_row(std::string& csv, std::initializer_list<std::string> fields) {
-  csv += csv_row(std::span(fields.begin(), fields.size()));
-}
-
 std::string text(std::int64_t value) {
-  return std::to_string(value);
-}
-std::string text(std::size_t value) {
   return std::to_string(value);
 }
 
@@ -83,15 +75,14 @@ std::string advice_csv(const Advice& advice) {
 }
 
 std::string buckets_csv(const std::vector<Bucket>& buckets) {
-  std::string csv = "bucket,bytes,tensors,limit_bytes,closed_by,dtype,parameter_indices\n";
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const Bucket& bucket = buckets[i];
-    add_row(csv, {text(i), text(bucket.bytes.count()), text(bucket.parameters.size()),
-                  text(bucket.limit.count()), std::string(name_of(bucket.closed_by)),
-                  std::string(name_of(bucket.dtype)),
-                  fmt::format("{}", fmt::join(bucket.parameters, " "))});
-  }
-  return csv;
+  return csv_of(described_assigned_bucket(), assigned_buckets(buckets),
+                {{"bucket", "index"},
+                 "bytes",
+                 {"tensors", "parameter_indices/length"},
+                 "limit_bytes",
+                 "closed_by",
+                 "dtype",
+                 "parameter_indices"});
 }
 
 std::string allreduce_csv(const AllReduceTable& table) {

@@ -1,4 +1,5 @@
 #include "ddpsim/reports/reports.hpp"
+#include "described_assignment.hpp"
 #include "described_documents.hpp"
 
 namespace ddpsim {
@@ -10,42 +11,6 @@ struct BucketsReport {
   TorchInForce torch;
   const std::optional<LoggedBuckets>& logged;
 };
-
-/// A bucket and its place in launch order.
-struct AssignedBucket {
-  const Bucket& bucket;
-  std::size_t index;
-};
-
-std::vector<AssignedBucket> assigned_buckets(const BucketsReport& report) {
-  std::vector<AssignedBucket> assigned;
-  for (const Bucket& bucket : report.buckets) assigned.push_back({bucket, assigned.size()});
-  return assigned;
-}
-
-const Described<AssignedBucket>& described_assigned() {
-  using Assigned = AssignedBucket;
-  static const auto described =
-      Described<Assigned>("AssignedBucket", "a bucket and its gradients")
-          .integer("index", &Assigned::index, "place in launch order, from 0")
-          .integer(
-              "bytes", [](const Assigned& of) { return of.bucket.bytes; },
-              "bytes of the bucket's gradients")
-          .integers(
-              "parameter_indices",
-              [](const Assigned& of) -> const auto& { return of.bucket.parameters; },
-              "the bucket's parameters, by their place in the workload's list")
-          .integer(
-              "limit_bytes", [](const Assigned& of) { return of.bucket.limit; },
-              "the cap that held for the bucket; 0 for a bucket of a sparse gradient")
-          .word(
-              "closed_by", [](const Assigned& of) { return of.bucket.closed_by; },
-              all_up_to(ClosedBy::sparse), "what ended the bucket")
-          .word(
-              "dtype", [](const Assigned& of) { return of.bucket.dtype; },
-              all_up_to(Dtype::complex128), "the type of the bucket's gradients");
-  return described;
-}
 
 /// What DDP logged, and where it first differs from what is assigned here.
 struct ComparedLog {
@@ -86,7 +51,9 @@ const Described<BucketsReport>& described_buckets() {
           .boolean(
               "torch_known", [](const Report& of) { return of.torch.known; },
               "false where neither --torch nor the workload says which PyTorch it is")
-          .list("buckets", &assigned_buckets, described_assigned(), "buckets in launch order")
+          .list(
+              "buckets", [](const Report& of) { return assigned_buckets(of.buckets); },
+              described_assigned_bucket(), "buckets in launch order")
           .object("logged", &compared_log, described_logged(),
                   "what DDP itself logged, beside the buckets assigned here. Only of a DDP log",
                   Absent::left_out)
@@ -97,6 +64,36 @@ const Described<BucketsReport>& described_buckets() {
 }
 
 }  // namespace
+
+std::vector<AssignedBucket> assigned_buckets(const std::vector<Bucket>& buckets) {
+  std::vector<AssignedBucket> assigned;
+  for (const Bucket& bucket : buckets) assigned.push_back({bucket, assigned.size()});
+  return assigned;
+}
+
+const Described<AssignedBucket>& described_assigned_bucket() {
+  using Assigned = AssignedBucket;
+  static const auto described =
+      Described<Assigned>("AssignedBucket", "a bucket and its gradients")
+          .integer("index", &Assigned::index, "place in launch order, from 0")
+          .integer(
+              "bytes", [](const Assigned& of) { return of.bucket.bytes; },
+              "bytes of the bucket's gradients")
+          .integers(
+              "parameter_indices",
+              [](const Assigned& of) -> const auto& { return of.bucket.parameters; },
+              "the bucket's parameters, by their place in the workload's list")
+          .integer(
+              "limit_bytes", [](const Assigned& of) { return of.bucket.limit; },
+              "the cap that held for the bucket; 0 for a bucket of a sparse gradient")
+          .word(
+              "closed_by", [](const Assigned& of) { return of.bucket.closed_by; },
+              all_up_to(ClosedBy::sparse), "what ended the bucket")
+          .word(
+              "dtype", [](const Assigned& of) { return of.bucket.dtype; },
+              all_up_to(Dtype::complex128), "the type of the bucket's gradients");
+  return described;
+}
 
 const ObjectType& buckets_document() {
   return described_buckets().type();
