@@ -1,25 +1,13 @@
-// Comma-separated tables: units in the column names.
-#include <fmt/format.h>
-
-#include <optional>
-
-#include "ddpsim/formats/csv.hpp"
+// The tables of most commands: which columns each has, in which order. What a cell holds, the description of its row says.
 #include "ddpsim/formats/csv_table.hpp"
-#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "described_advice.hpp"
+#include "described_allreduce.hpp"
 #include "described_assignment.hpp"
 #include "described_collectives.hpp"
 #include "described_curve.hpp"
 
 namespace ddpsim {
-namespace {
-
-std::string text(std::int64_t value) {
-  return std::to_string(value);
-}
-
-}  // namespace
 
 std::string result_csv(const SimulationResult& result) {
   return csv_of(described_step_bucket(), numbered(result.step.buckets),
@@ -86,36 +74,7 @@ std::string buckets_csv(const std::vector<Bucket>& buckets) {
 }
 
 std::string allreduce_csv(const AllReduceTable& table) {
-  // As in JSON: all-reduces are what the table is of where nothing is said.
-  const bool other = table.collective != CollectiveKind::all_reduce;
-  const std::string collective = other ? std::string(name_of(table.collective)) + "," : "";
-  std::string csv = other ? "collective," : "";
-  csv +=
-      "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
-      "nccl_estimate_us";
-  const bool beside = !table.rows.empty() && table.rows.front().other_ways;
-  csv += beside ? ",ring_us,tree_us,reduce_broadcast_us\n" : "\n";
-  for (const AllReduceRow& row : table.rows) {
-    csv += collective;
-    std::vector<std::string> cells = {
-        text(row.size.count()),
-        microseconds_token(row.time),
-        microseconds_token(row.low),
-        microseconds_token(row.high),
-        fmt::format("{:.4f}", algbw_gbps(row.size, row.time)),
-        fmt::format("{:.4f}", busbw_gbps(row.size, row.time, table.ranks, table.collective)),
-        std::string(name_of(row.choice.algorithm)),
-        std::string(name_of(row.choice.protocol)),
-        std::to_string(row.choice.channels),
-        microseconds_token(row.choice.nccl_estimate)};
-    if (const auto& ways = row.other_ways) {
-      for (const std::optional<Duration>& time : {ways->ring, ways->tree})
-        cells.push_back(time ? microseconds_token(*time) : "");
-      cells.push_back(microseconds_token(ways->reduce_broadcast));
-    }
-    csv += csv_row(cells);
-  }
-  return csv;
+  return csv_of(described_allreduce_size(), allreduce_sizes(table));
 }
 
 }  // namespace ddpsim

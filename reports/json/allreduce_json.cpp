@@ -1,5 +1,6 @@
 #include "ddpsim/reports/html_report.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "described_allreduce.hpp"
 #include "described_documents.hpp"
 #include "described_trust.hpp"
 
@@ -7,18 +8,6 @@ namespace ddpsim {
 namespace {
 
 using Layout = JsonWriter::Layout;
-
-/// A size, and the table it stands in.
-struct ShownRow {
-  const AllReduceRow& row;
-  const AllReduceTable& table;
-};
-
-std::vector<ShownRow> shown_rows(const AllReduceReport& report) {
-  std::vector<ShownRow> shown;
-  for (const AllReduceRow& row : report.table.rows) shown.push_back({row, report.table});
-  return shown;
-}
 
 const Described<OtherWays>& described_other_ways() {
   static const auto described =
@@ -35,8 +24,8 @@ const Described<OtherWays>& described_other_ways() {
   return described;
 }
 
-const Described<ShownRow>& described_row() {
-  using Shown = ShownRow;
+const Described<AllReduceSize>& described_row() {
+  using Shown = AllReduceSize;
   static const auto described =
       Described<Shown>("AllreduceRow", "a size, and what the collective takes for it", Layout::line)
           .integer(
@@ -85,6 +74,22 @@ std::vector<CollectiveKind> named_collectives() {
   return named;
 }
 
+const Described<AllReduceTable>& described_other_collective() {
+  static const auto described =
+      Described<AllReduceTable>("OtherCollective", "a collective that is no all-reduce")
+          .word(
+              "collective",
+              [](const AllReduceTable& of) {
+                return of.collective != CollectiveKind::all_reduce ? std::optional(of.collective)
+                                                                   : std::nullopt;
+              },
+              named_collectives(),
+              "the collective, where it is not all-reduce; sizes and busbw_gbps are as its *_perf "
+              "of nccl-tests counts them. Only with --collective",
+              Absent::left_out);
+  return described;
+}
+
 const Described<AllReduceTable>& described_shape() {
   using Table = AllReduceTable;
   static const auto described =
@@ -104,31 +109,24 @@ const Described<AllReduceTable>& described_shape() {
 
 const Described<AllReduceReport>& described_allreduce() {
   using Report = AllReduceReport;
+  static const auto table = [](const Report& of) -> const AllReduceTable& { return of.table; };
   static const auto described =
       Described<Report>("AllreduceResult", "the predicted table of nccl-tests")
           .constant("schema", "ddpsim.allreduce/1", "which document this is")
-          .word(
-              "collective",
-              [](const Report& of) {
-                const CollectiveKind kind = of.table.collective;
-                return kind != CollectiveKind::all_reduce ? std::optional(kind) : std::nullopt;
-              },
-              named_collectives(),
-              "the collective, where it is not all-reduce; sizes and busbw_gbps are as its *_perf "
-              "of nccl-tests counts them. Only with --collective",
-              Absent::left_out)
+          .members_of(table, described_other_collective())
           .text(
               "cluster", [](const Report& of) -> const auto& { return of.cluster.name; },
               "the cluster's name")
-          .members_of(
-              [](const Report& of) -> const auto& { return of.table; }, described_shape())
+          .members_of(table, described_shape())
           .text(
               "torch", [](const Report& of) { return to_string(of.torch); },
               "the PyTorch version whose rules held")
           .text(
               "nccl", [](const Report& of) { return to_string(of.nccl); },
               "the NCCL version whose rules held")
-          .list("rows", &shown_rows, described_row(), "a row for each size, smallest first")
+          .list(
+              "rows", [](const Report& of) { return allreduce_sizes(of.table); }, described_row(),
+              "a row for each size, smallest first")
           .members_of(
               [](const Report& of) -> const auto& { return of.table.confidence; },
               described_confidence())
@@ -148,6 +146,23 @@ const Described<AllReduceReport>& described_allreduce() {
 }
 
 }  // namespace
+
+std::vector<AllReduceSize> allreduce_sizes(const AllReduceTable& table) {
+  std::vector<AllReduceSize> sizes;
+  for (const AllReduceRow& row : table.rows) sizes.push_back({row, table});
+  return sizes;
+}
+
+const Described<AllReduceSize>& described_allreduce_size() {
+  static const auto described =
+      Described<AllReduceSize>("AllreduceSize", "a size, and what a collective takes for it")
+          .members_of(
+              [](const AllReduceSize& of) -> const auto& { return of.table; },
+              described_other_collective())
+          .members_of(
+              [](const AllReduceSize& of) -> const auto& { return of; }, described_row());
+  return described;
+}
 
 const ObjectType& allreduce_document() {
   return described_allreduce().type();

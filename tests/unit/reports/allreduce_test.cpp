@@ -86,7 +86,7 @@ TEST_CASE("allreduce of another collective: its name, its count, its busbw, its 
   // 32 Mi elements from each of eight ranks.
   CHECK(text.find("\n  1073741824      33554432   float   none     -1    4000.0  268.44  234.88") !=
         std::string::npos);
-  CHECK(allreduce_csv(gather).find(",268.4355,234.8810,") != std::string::npos);
+  CHECK(allreduce_csv(gather).find(",268.435456,234.881024,") != std::string::npos);
   CHECK(allreduce_csv(gather).starts_with("collective,size_bytes,time_us,"));
   CHECK(allreduce_csv(gather).find("\nall-gather,1073741824,4000,") != std::string::npos);
   const auto row = [](CollectiveKind kind) {
@@ -106,7 +106,7 @@ TEST_CASE("allreduce CSV: one line per size") {
         "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
         "nccl_estimate_us\n"
         "8,10,6,20,0.0008,0.0014,ring,LL,1,5\n"
-        "1073741824,4000,3000,5000,268.4355,469.7620,nvls,Simple,16,7000\n");
+        "1073741824,4000,3000,5000,268.435456,469.762048,nvls,Simple,16,7000\n");
 }
 
 TEST_CASE("allreduce bandwidths: no time and no bytes give no bandwidth") {
