@@ -71,13 +71,14 @@ JoinedSweep join_sweeps(const std::vector<SweepPart>& parts) {
       lines[line.point] = line.text;
     }
   header.shard.reset();
-  JoinedSweep joined{.lines = sweep_header_line(header), .table = sweep_csv_header(header.grid)};
+  const CsvTable table = sweep_table(header.grid);
+  JoinedSweep joined{.lines = sweep_header_line(header), .table = table.header()};
   SweepCurves curves(header);
   for (std::size_t point = 0; point < lines.size(); ++point) {
     if (holders[point] == nullptr) fail_missing(read, point);
     joined.lines += with_escapes(std::string(lines[point]));
     joined.lines += '\n';
-    joined.table += sweep_csv_row(lines[point], header.grid);
+    joined.table += table.row(lines[point]);
     curves.add(lines[point]);
   }
   joined.figure = curves.svg();

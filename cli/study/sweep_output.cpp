@@ -92,7 +92,7 @@ void AppendedFile::cut(std::size_t bytes) const {
 
 SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::string>& file,
                          const std::optional<std::string>& csv, SweepCurves* curves)
-    : header_(header), curves_(curves) {
+    : columns_(sweep_table(header.grid)), curves_(curves) {
   lines_ = std::make_unique<AppendedFile>(file);
   const std::string first = sweep_header_line(header);
   const std::string content = file ? lines_->take_over() : "";
@@ -104,7 +104,7 @@ SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::str
   if (!before && !first.starts_with(content)) refuse(*file, "is there already, and no sweep");
   if (csv) {
     table_ = std::make_unique<OutputFile>(*csv);
-    table_->write(sweep_csv_header(header.grid));
+    table_->write(columns_.header());
   }
   if (!before) {
     if (file) lines_->cut(0);
@@ -126,7 +126,7 @@ void SweepOutput::finish() {
 }
 
 void SweepOutput::derive(std::string_view line) const {
-  if (table_) table_->write(sweep_csv_row(line, header_.grid));
+  if (table_) table_->write(columns_.row(line));
   if (curves_ != nullptr) curves_->add(line);
 }
 

@@ -58,7 +58,7 @@ class SweepOutput {
   /// What is derived from lines.
   void derive(std::string_view line) const;
 
-  const SweepHeader header_;
+  const CsvTable columns_;
   SweepCurves* const curves_;
   std::unique_ptr<AppendedFile> lines_;
   std::unique_ptr<OutputFile> table_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/csv_table.hpp"
 #include "ddpsim/formats/sweep_file.hpp"
 #include "ddpsim/sim/attribution/training_speed.hpp"
 #include "ddpsim/sim/certainty/confidence.hpp"
@@ -45,9 +46,8 @@ struct SweepRow {
 /// One line, with a newline at its end.
 std::string sweep_line(const SweepRow& row);
 
-/// The first line of the table, and the row of a line. `grid`: the options that vary, a column "--OPTION" each.
-std::string sweep_csv_header(const std::vector<std::string>& grid);
-std::string sweep_csv_row(std::string_view line, const std::vector<std::string>& grid);
+/// A table whose rows are made from lines. `grid`: the options that vary, a column "--OPTION" each.
+CsvTable sweep_table(const std::vector<std::string>& grid);
 
 /// Training speed by number of GPUs: a curve for each workload on each cluster that is there in several sizes, through the
 /// fastest points of the grid. Holds no more than it draws.
