@@ -102,7 +102,7 @@ int run(const TuneArguments& arguments, const TypedLine& typed) {
                           .next_command = std::move(next)};
   deliver({.json = [&] { return tune_json(report); },
            .text = [&](const TerminalStyle& style) { return tune_text(report, style); },
-           .csv = [&] { return tune_csv(report.result); },
+           .csv = [&] { return tune_csv(report); },
            .plot = [&] { return tune_svg(report); },
            .command = typed.for_command("tune"),
            .documents =

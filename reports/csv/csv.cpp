@@ -31,8 +31,8 @@ std::string collectives_csv(const SimulationResult& result) {
   return csv_of(described_step_collective(), result.step.collectives);
 }
 
-std::string tune_csv(const TuneResult& result) {
-  return csv_of(described_curve_point(), result.curve,
+std::string tune_csv(const TuneReport& report) {
+  return csv_of(described_curve_point(), report.result.curve,
                 {"bucket_cap_mb",
                  "first_bucket_mb",
                  {"cap_low_mb", "cap_range_mb/0"},

@@ -210,8 +210,9 @@ TEST_CASE("tune CSV: a cell for every column of the curve") {
   tune.curve[1].blocking_communication = 2500_us;
   tune.curve[1].first_bucket_mb = 12.5;
   tune.curve[1].reachable = false;
-  CHECK(tune_csv(tune).ends_with(
-      "reachable\n,1,0,0,320000,3000,3400,5,true\n60,12.5,60,64.5,279000,2000,2500,2,false\n"));
+  CHECK(tune_csv(sample::tuned(tune))
+            .ends_with("reachable\n,1,0,0,320000,3000,3400,5,true\n60,12.5,60,64.5,279000,2000,"
+                       "2500,2,false\n"));
 }
 
 TEST_CASE("CSV: fields with commas or quotes are quoted, and a field is one line") {

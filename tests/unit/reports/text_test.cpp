@@ -420,7 +420,7 @@ TEST_CASE("CSV: units in the heads, one row per bucket, fields quoted where they
 }
 
 TEST_CASE("CSV: curve and bucket assignment") {
-  CHECK(tune_csv(sample::set()) ==
+  CHECK(tune_csv(sample::tuned(sample::set())) ==
         "bucket_cap_mb,first_bucket_mb,cap_low_mb,cap_high_mb,iteration_us,"
         "exposed_communication_us,blocking_communication_us,buckets,reachable\n"
         ",1,0,0,320000,3000,3400,5,true\n"

@@ -202,7 +202,7 @@ std::string allreduce_text(const AllReduceReport& report, const TerminalStyle& s
 std::string result_csv(const SimulationResult& result);
 /// Of a step under a scheme without buckets: a row a collective.
 std::string collectives_csv(const SimulationResult& result);
-std::string tune_csv(const TuneResult& result);
+std::string tune_csv(const TuneReport& report);
 std::string advice_csv(const Advice& advice);
 std::string compare_csv(const CompareReport& report);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
