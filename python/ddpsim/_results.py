@@ -1095,6 +1095,7 @@ class CurvePoint(Record):
     first_bucket_mb: float | None
     cap_range_mb: tuple[float, ...]
     iteration_us: float
+    samples_per_second: float | None
     exposed_communication_us: float
     blocking_communication_us: float
     buckets: int
@@ -1106,6 +1107,7 @@ class CurvePoint(Record):
         "first_bucket_mb": real,
         "cap_range_mb": each(real),
         "iteration_us": real,
+        "samples_per_second": real,
         "exposed_communication_us": real,
         "blocking_communication_us": real,
         "if_communication_us": real,

@@ -32,7 +32,7 @@ std::string collectives_csv(const SimulationResult& result) {
 }
 
 std::string tune_csv(const TuneReport& report) {
-  return csv_of(described_curve_point(), report.result.curve,
+  return csv_of(described_curve_step(), curve_steps(report),
                 {"bucket_cap_mb",
                  "first_bucket_mb",
                  {"cap_low_mb", "cap_range_mb/0"},
@@ -41,7 +41,8 @@ std::string tune_csv(const TuneReport& report) {
                  "exposed_communication_us",
                  "blocking_communication_us",
                  "buckets",
-                 "reachable"});
+                 "reachable",
+                 "samples_per_second"});
 }
 
 std::string advice_csv(const Advice& advice) {

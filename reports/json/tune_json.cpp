@@ -1,5 +1,6 @@
 #include <array>
 
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "described_advice.hpp"
 #include "described_curve.hpp"
@@ -173,6 +174,13 @@ const Described<BestPartition>& described_partition() {
   return described;
 }
 
+/// Reads a point of the result.
+auto step_at(CurvePoint TuneResult::*point) {
+  return [point](const TuneReport& of) {
+    return CurveStep{of.result.*point, step_work(of.context.job)};
+  };
+}
+
 const Described<TuneReport>& described_tune() {
   using Report = TuneReport;
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
@@ -187,15 +195,12 @@ const Described<TuneReport>& described_tune() {
               "what the GPU does with the current step, in parts that add up to it")
           .members_of(
               [](const Report& of) -> const auto& { return of.step.speed; }, described_speed())
-          .object(
-              "default", [](const Report& of) -> const auto& { return of.result.default_setting; },
-              described_curve_point(), "the bucket assignment where nothing is passed")
+          .object("default", step_at(&TuneResult::default_setting), described_curve_step(),
+                  "the bucket assignment where nothing is passed")
           .object("today", &shown_current, described_current(),
                   "the current bucket assignment, from which gains are counted; null: the default")
-          .object(
-              "best", [](const Report& of) -> const auto& { return of.result.best; },
-              described_curve_point(),
-              "the fastest bucket assignment that this PyTorch lets a user set")
+          .object("best", step_at(&TuneResult::best), described_curve_step(),
+                  "the fastest bucket assignment that this PyTorch lets a user set")
           .object(
               "recommended",
               [](const Report& of) {
@@ -224,11 +229,9 @@ const Described<TuneReport>& described_tune() {
               [](const Report& of) { return of.result.curve.size() + of.result.unsimulated; },
               "bucket assignments there are; where the curve has fewer, it holds those simulated: "
               "what a quick estimate takes for fastest, and a sample of the others")
-          .list(
-              "curve", [](const Report& of) -> const auto& { return of.result.curve; },
-              described_curve_point(),
-              "every bucket assignment once, by first bucket, then by cap; with --caps, those of "
-              "the caps given")
+          .list("curve", &curve_steps, described_curve_step(),
+                "every bucket assignment once, by first bucket, then by cap; with --caps, those of "
+                "the caps given")
           .time(
               "lower_bound_us", [](const Report& of) { return of.result.lower_bound; },
               "the step if collectives took no time")
@@ -257,15 +260,29 @@ const Described<TuneReport>& described_tune() {
 
 }  // namespace
 
-const Described<CurvePoint>& described_curve_point() {
+std::vector<CurveStep> curve_steps(const TuneReport& report) {
+  const StepWork work = step_work(report.context.job);
+  std::vector<CurveStep> steps;
+  for (const CurvePoint& point : report.result.curve) steps.push_back({point, work});
+  return steps;
+}
+
+const Described<CurveStep>& described_curve_step() {
   static const auto described =
-      Described<CurvePoint>("CurvePoint", "a bucket assignment and its step", Layout::line)
+      Described<CurveStep>("CurvePoint", "a bucket assignment and its step", Layout::line)
           .number("bucket_cap_mb", &CurvePoint::bucket_cap_mb, "the cap in MiB; null: pass nothing")
           .number("first_bucket_mb", &CurvePoint::first_bucket_mb,
                   "the first limit in force, in MiB")
           .numbers("cap_range_mb", ends_of(&CurvePoint::cap_range_mb),
                    "lowest and highest cap with this bucket assignment, in MiB")
           .time("iteration_us", &CurvePoint::iteration, "the step with this bucket assignment")
+          .ratio(
+              "samples_per_second",
+              [](const CurveStep& of) {
+                return training_speed(of.work, {.iteration = of.iteration}).samples_per_second;
+              },
+              "samples of all ranks in a second with this bucket assignment; null where the batch "
+              "is not known")
           .time("exposed_communication_us", &CurvePoint::exposed_communication,
                 "communication that compute waits for")
           .time(

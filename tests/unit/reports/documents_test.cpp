@@ -171,9 +171,9 @@ TEST_CASE("tune document: whole") {
                "ranks_us": 4000, "unexplained_us": 5000},
     "samples_per_second": 2560, "tokens_per_second": 1310720, "model_flops_utilization": 0.41,
     "scaling_efficiency": 0.88,
-    "default": {"bucket_cap_mb": null, "first_bucket_mb": 1, "cap_range_mb": [0, 0], "iteration_us": 320000,
+    "default": {"bucket_cap_mb": null, "first_bucket_mb": 1, "cap_range_mb": [0, 0], "iteration_us": 320000, "samples_per_second": null,
                 "exposed_communication_us": 3000, "blocking_communication_us": 3400, "buckets": 5, "reachable": true},
-    "best": {"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
+    "best": {"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000, "samples_per_second": null,
              "exposed_communication_us": 2000, "blocking_communication_us": 2500, "buckets": 2, "reachable": true},
     "today": null, "recorded": null, "recommended": {"action": "set", "bucket_cap_mb": 60, "first_bucket_mb": 12.5, "cap_range_mb": [54, 80],
                     "gain_us": {"value": 41000, "low": 30000, "high": 52000},
@@ -185,7 +185,7 @@ TEST_CASE("tune document: whole") {
                     "python": "DistributedDataParallel(model, bucket_cap_mb=60)",
                     "reason": "the last bucket shrinks"},
     "recommended_by_version": null, "better_lever": null, "bucketings": 46876,
-    "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
+    "curve": [{"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000, "samples_per_second": null,
                "exposed_communication_us": 2000, "blocking_communication_us": 2500, "buckets": 2, "reachable": false}],
     "lower_bound_us": 96000,
     "best_partition": {"bucket_bytes": [1048576, 2097152], "iteration_us": 275000, "reachable": false,
@@ -194,6 +194,18 @@ TEST_CASE("tune document: whole") {
                    "measure_next": null},
     "warnings": []
 })json"));
+}
+
+TEST_CASE("tune: training speed of each bucket assignment, where the batch is known") {
+  TuneReport report = sample::tuned(sample::set(), sample::candidate("tiny", 8, 32));
+  report.result.curve = {sample::point(60, 320_ms, 2)};
+  report.result.best = sample::point(60, 160_ms, 2);
+  const Json doc = Json::parse(tune_json(report));
+  CHECK(doc["curve"][0]["samples_per_second"] == 800);
+  CHECK(doc["best"]["samples_per_second"] == 1600);
+  CHECK(tune_csv(report).ends_with(",2,true,800\n"));
+  report.result.curve[0].iteration = Duration();
+  CHECK(Json::parse(tune_json(report))["curve"][0]["samples_per_second"].is_null());
 }
 
 TEST_CASE("tune document: no cap can be recommended, and why") {
@@ -211,8 +223,9 @@ TEST_CASE("tune CSV: a cell for every column of the curve") {
   tune.curve[1].first_bucket_mb = 12.5;
   tune.curve[1].reachable = false;
   CHECK(tune_csv(sample::tuned(tune))
-            .ends_with("reachable\n,1,0,0,320000,3000,3400,5,true\n60,12.5,60,64.5,279000,2000,"
-                       "2500,2,false\n"));
+            .ends_with(
+                "samples_per_second\n,1,0,0,320000,3000,3400,5,true,\n60,12.5,60,64.5,279000,2000,"
+                "2500,2,false,\n"));
 }
 
 TEST_CASE("CSV: fields with commas or quotes are quoted, and a field is one line") {

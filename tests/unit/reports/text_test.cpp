@@ -422,9 +422,9 @@ TEST_CASE("CSV: units in the heads, one row per bucket, fields quoted where they
 TEST_CASE("CSV: curve and bucket assignment") {
   CHECK(tune_csv(sample::tuned(sample::set())) ==
         "bucket_cap_mb,first_bucket_mb,cap_low_mb,cap_high_mb,iteration_us,"
-        "exposed_communication_us,blocking_communication_us,buckets,reachable\n"
-        ",1,0,0,320000,3000,3400,5,true\n"
-        "60,60,60,64.5,279000,3000,3400,2,true\n");
+        "exposed_communication_us,blocking_communication_us,buckets,reachable,samples_per_second\n"
+        ",1,0,0,320000,3000,3400,5,true,\n"
+        "60,60,60,64.5,279000,3000,3400,2,true,\n");
   CHECK(buckets_csv({sample::step().buckets[1].bucket}) ==
         "bucket,bytes,tensors,limit_bytes,closed_by,dtype,parameter_indices\n"
         "0,2097152,2,26214400,end,float32,1 0\n");
