@@ -1,5 +1,4 @@
-#include <fmt/format.h>
-
+#include "ddpsim/formats/csv_table.hpp"
 #include "ddpsim/reports/difference_report.hpp"
 #include "described_documents.hpp"
 
@@ -512,14 +511,9 @@ std::string difference_json(const DifferenceReport& report) {
 }
 
 std::string difference_csv(const DifferenceReport& report) {
-  std::string csv = "cause,before_us,after_us,us,low_us,high_us,expected_us,bound,points\n";
-  for (const DifferenceRow& row : report.difference.rows)
-    csv += fmt::format(
-        "{},{},{},{},{},{},{},{},{}\n", name_of(row.part), microseconds_token(row.before),
-        microseconds_token(row.after), microseconds_token(row.change), microseconds_token(row.low),
-        microseconds_token(row.high), row.expected ? microseconds_token(*row.expected) : "",
-        word_of(row.bound), ratio_token(row.points));
-  return csv;
+  return csv_of(described_diff_row(), shown_difference_rows(report),
+                {"cause", "before_us", "after_us", "us", "low_us", "high_us", "expected_us",
+                 "bound", "points"});
 }
 
 }  // namespace ddpsim

@@ -1,5 +1,4 @@
-#include <fmt/format.h>
-
+#include "ddpsim/formats/csv_table.hpp"
 #include "ddpsim/reports/validation_report.hpp"
 #include "described_documents.hpp"
 
@@ -153,12 +152,8 @@ std::string validation_json(const Validation& validation, const Figures& predict
 }
 
 std::string validation_csv(const Validation& validation) {
-  std::string csv = "name,unit,measured,predicted,error_percent\n";
-  for (const ValidationRow& row : validation.rows) {
-    csv += fmt::format("{},{},{},{},{}\n", row.name, row.unit, ratio_token(row.measured),
-                       ratio_token(row.predicted), ratio_token(row.error_percent));
-  }
-  return csv;
+  return csv_of(described_validation_row(), validation.rows,
+                {"name", "unit", "measured", "predicted", "error_percent"});
 }
 
 }  // namespace ddpsim
