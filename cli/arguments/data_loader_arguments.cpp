@@ -77,10 +77,12 @@ void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_
 
 DataLoader parse_data_loader(const std::string& text) {
   const LoaderKeys given = take_loader(text);
-  const auto fail = [](const std::string& message) { throw UsageError(kOption, message); };
+  const auto fail = [](const char* message, Hint hint = {}) {
+    throw UsageError(kOption, message, std::move(hint));
+  };
   const DataLoader& loader = given.loader;
   if (loader.batch && loader.sample)
-    fail("batch is a worker's time for all samples of a batch, sample for one; leave one out");
+    fail("batch is a worker's time for all samples of a batch, sample for one", "Leave one out");
   if (!loader.batch && !loader.sample && !loader.storage)
     fail(
         "what a batch takes is missing: batch=120ms, or sample=4ms, or storage=2GBps with "
@@ -96,11 +98,11 @@ DataLoader parse_data_loader(const std::string& text) {
   if (loader.cores && loader.num_workers == 0)
     fail("cores: workers share them, and num_workers=0 has none");
   if (loader.non_blocking && !loader.pin_memory)
-    fail("non_blocking: a copy of memory that is not pinned blocks; add pin_memory=true");
+    fail("non_blocking: a copy of memory that is not pinned blocks", "Add pin_memory=true");
   if (given.has("pcie") && loader.batch_bytes == Bytes())
     fail("pcie: nothing is copied without batch_bytes=SIZE");
   if (loader.pin_memory && loader.batch_bytes == Bytes())
-    fail("pin_memory: how long pinning takes depends on batch_bytes=SIZE; add it");
+    fail("pin_memory: how long pinning takes depends on batch_bytes=SIZE", "Add it");
   return loader;
 }
 

@@ -160,7 +160,7 @@ Scheme parse_scheme(const std::string& text) {
     return std::ranges::find(given, key) != given.end();
   };
   if (is_given("hierarchy") && is_given("period"))
-    fail("local_sgd: hierarchy has periods of its own; leave out period");
+    throw UsageError("--scheme", "local_sgd: hierarchy has periods of its own", "Leave out period");
   const CpuOffload* offload = offload_of(scheme);
   const Zero* zero = std::get_if<Zero>(&scheme);
   const char* steps_there = zero != nullptr ? "offload_optimizer=cpu" : "cpu_offload=true";

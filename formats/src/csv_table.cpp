@@ -13,8 +13,6 @@
 namespace ddpsim {
 namespace {
 
-using Kind = ValueType::Kind;
-
 constexpr std::string_view kLength = "length";
 
 /// Takes the first name from the front of a path.
@@ -26,18 +24,22 @@ std::string_view take_name(std::string_view& path) {
 
 bool fits_a_cell(const ValueType& type, std::string_view path) {
   if (path.empty())
-    return type.kind == Kind::list ? type.item->kind != Kind::list && fits_a_cell(*type.item, "")
-                                   : type.kind != Kind::object && type.kind != Kind::texts_by_key &&
-                                         type.kind != Kind::values_by_key;
+    return type.kind == ValueType::Kind::list
+               ? type.item->kind != ValueType::Kind::list && fits_a_cell(*type.item, "")
+               : type.kind != ValueType::Kind::object &&
+                     type.kind != ValueType::Kind::texts_by_key &&
+                     type.kind != ValueType::Kind::values_by_key;
   const std::string_view name = take_name(path);
-  if (type.kind == Kind::object) {
+  if (type.kind == ValueType::Kind::object) {
     const MemberType* member = type.object->find(name);
     return member != nullptr && fits_a_cell(member->type, path);
   }
-  if (type.kind == Kind::list)
+  if (type.kind == ValueType::Kind::list)
     return name == kLength ? path.empty()
                            : parse_number<std::size_t>(name) && fits_a_cell(*type.item, path);
-  return (type.kind == Kind::texts_by_key || type.kind == Kind::values_by_key) && path.empty();
+  return (type.kind == ValueType::Kind::texts_by_key ||
+          type.kind == ValueType::Kind::values_by_key) &&
+         path.empty();
 }
 
 /// What a JSON text holds, by paths as columns have them: "gain_us/low", "cap_range_mb/0", "cap_range_mb/length". Null is empty.

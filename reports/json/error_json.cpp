@@ -7,7 +7,8 @@ namespace {
 
 const Described<ErrorReport>& described_error() {
   static const auto described =
-      Described<ErrorReport>("ErrorDocument", "why a command has no answer")
+      Described<ErrorReport>("ErrorDocument", "why a command has no answer",
+                             JsonWriter::Layout::line)
           .constant("schema", "ddpsim.error/1", "which document this is")
           .word(
               "code", &ErrorReport::code, all_up_to(ErrorCode::bad_input),
@@ -34,7 +35,8 @@ const Described<ErrorReport>& described_error() {
               [](const ErrorReport& report) -> const std::vector<std::string>& {
                 return report.diagnostic.hint.meant;
               },
-              "known words that were probably meant, of a word that is unknown");
+              "known words that were probably meant, of a word that is unknown", Absent::null,
+              JsonWriter::Layout::line);
   return described;
 }
 

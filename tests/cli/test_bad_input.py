@@ -147,7 +147,7 @@ USAGE_ERRORS = [
     *(
         ([*SIMULATE, "--data-loader", keys], ["--data-loader: ", says])
         for keys, says in [
-            ("batch=9ms,sample=1ms", "sample for one; leave one out"),
+            ("batch=9ms,sample=1ms", "sample for one. Leave one out"),
             ("num_workers=2", "what a batch takes is missing"),
             ("batch=9ms,storage=2GBps", "sample_bytes=SIZE belong together"),
             ("batch=9ms,sample_bytes=110KB", "sample_bytes=SIZE belong together"),
@@ -156,14 +156,14 @@ USAGE_ERRORS = [
             ("batch=9ms,cores=4", "num_workers=0 has none"),
             ("batch=9ms,non_blocking=true", "add pin_memory=true"),
             ("batch=9ms,pcie=12GBps", "nothing is copied without batch_bytes=SIZE"),
-            ("batch=9ms,pin_memory=true", "depends on batch_bytes=SIZE; add it"),
+            ("batch=9ms,pin_memory=true", "depends on batch_bytes=SIZE. Add it"),
         ]
     ),
     # Inputs that are uneven.
     *(
         ([*SIMULATE, "--uneven-inputs", "inputs=10+9", *more], ["--uneven-inputs: ", says])
         for more, says in [
-            (["--dataset-size", "1000"], "gives every rank as many; leave one out"),
+            (["--dataset-size", "1000"], "gives every rank as many. Leave one out"),
             (["--sync-batchnorm"], "does not shadow what --sync-batchnorm sends"),
             (["--static-graph"], "does not shadow what --static-graph sends"),
             (["--process-groups", "2", "--torch", "1.13"], "does not shadow what --process-groups sends"),
@@ -173,7 +173,7 @@ USAGE_ERRORS = [
         ]
     ),
     ([*SIMULATE, "--uneven-inputs", "throw_on_early_termination=true"], ["--uneven-inputs: inputs is missing"]),
-    ([*SIMULATE, "--drop-last", "loader"], ["--drop-last", "add --dataset-size"]),
+    ([*SIMULATE, "--drop-last", "loader"], ["--drop-last", "Add --dataset-size"]),
     # What is told of one workload alone.
     *(
         ([*MIX, *more], [says])
@@ -195,14 +195,14 @@ USAGE_ERRORS = [
     ([*COMPARE, "--compute-scale", "A100:2"], ["--compute-scale A100: no cluster has that GPU"]),
     ([*COMPARE, "--gpu", "A100"], ["--gpu A100: no cluster has that GPU, only V100"]),
     ([*COMPARE, "dgxa100", "dgxh100", "--compute-scale", "2"], ["--compute-scale 2: the clusters have A100 and H100"]),
-    ([*COMPARE, "--node-power", "3kW"], ["--node-power and --energy-price", "give both"]),
-    ([*COMPARE, "--energy-price", "0.2"], ["--node-power and --energy-price", "give both"]),
+    ([*COMPARE, "--node-power", "3kW"], ["--node-power and --energy-price", "Give both"]),
+    ([*COMPARE, "--energy-price", "0.2"], ["--node-power and --energy-price", "Give both"]),
     ([*COMPARE, "--energy-price=-1", "--node-power", "3kW"], ["--energy-price: expected USD for a kWh"]),
     ([*COMPARE, "--scheme", "ddp", "--scheme", "ddp"], ["--scheme", "given twice"]),
     ([*COMPARE, "dgx1v@[8..2]", "--until", "efficiency<90%"], ["[8..2]: expected two numbers, the larger one behind"]),
     (
         [*COMPARE, "dgx1v@[1..2000000]", "--until", "efficiency<90%"],
-        ["values; type fewer decimals, or a shorter range"],
+        ["values. Type fewer decimals, or a shorter range"],
     ),
     (["import", "resnet50-v100-b32", "--iteration", "1"], ["--iteration: only a trace has iterations"]),
     (["import", "a.json", "b.json", "--timing", "compacted"], ["--timing compacted: several ranks"]),
@@ -214,7 +214,7 @@ USAGE_ERRORS = [
     (["allreduce", "dgx1v", "-b", "1M", "-e", "8"], ["-e 8 is less than -b 1M"]),
     (["allreduce", "dgx1v", "-b", "many"], ['"many" is not a size such as']),
     (["allreduce", "dgx1v", "-i", "3"], ["-i: a step has at least 4 bytes"]),
-    (["allreduce", "dgx1v", "-b", "8", "-e", "1G", "-i", "8"], ["sizes; take a larger -i or -f"]),
+    (["allreduce", "dgx1v", "-b", "8", "-e", "1G", "-i", "8"], ["sizes. Take a larger -i or -f"]),
     (["diff", "104ms", "105ms", "--max-slowdown", "x"], ["--max-slowdown", '"x"']),
     # The recording's GPU is the cluster's: a GPU that neither has is refused all the same.
     *(
@@ -584,7 +584,7 @@ STUDIES = [
     (
         ["sweep"],
         {"candidates": ["a=dgx1v", "a=p3dn"], "grid": {"bucket-cap-mb": [5]}},
-        "/candidates: a: two candidates have this label; give each its own",
+        "/candidates: a: two candidates have this label. Give each its own",
     ),
 ]
 

@@ -557,7 +557,7 @@ class Errors(unittest.TestCase):
         self.check(3, "recorded on V100", A100)
 
     def test_one_ratio_for_two_gpus(self):
-        self.check(2, "give each its own", "dgx1v@2", A100, H100, "--compute-scale", "2.1")
+        self.check(2, "Give each its own", "dgx1v@2", A100, H100, "--compute-scale", "2.1")
 
     def test_a_ratio_for_a_gpu_that_no_cluster_has(self):
         self.check(2, "no cluster has that GPU", "dgx1v", "--compute-scale", "H100:3")

@@ -145,7 +145,7 @@ class Lines(Sweep):
         rows = [json.loads(line) for line in self.sweep(study="meet.json").splitlines()[1:]]
         self.assertEqual(
             [row["error"] for row in rows],
-            [None, "--background: only --network flow knows of other traffic; add it", None, "no such file"],
+            [None, "--background: only --network flow knows of other traffic. Add it", None, "no such file"],
         )
 
     def test_the_table_has_a_row_a_line(self):
@@ -497,7 +497,7 @@ class Studies(Sweep):
         write_json(self.folder / "scale.json", study)
         rows = [json.loads(line) for line in self.sweep(study="scale.json").splitlines()[1:]]
         self.assertEqual([row["error"] is None for row in rows], [True, True, False])
-        self.assertIn("--compute-scale 2: the clusters have A100 and H100; give each its own", rows[2]["error"])
+        self.assertIn("--compute-scale 2: the clusters have A100 and H100. Give each its own", rows[2]["error"])
 
     def test_words_that_make_no_sense_together(self):
         for files in (

@@ -306,7 +306,6 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   }
   if (const auto gloo = root.optional("gloo")) out.gloo = read_gloo(*gloo);
   if (const auto costs = root.optional("gpu_costs")) {
-    costs->object(gpu_costs_type());
     out.gpu_costs = read_costs(*costs, gpu_costs());
   }
   root.required("name");

@@ -258,7 +258,7 @@ TEST_CASE("--scheme: values that a key does not take") {
         "--scheme: hierarchy: expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, "
         "not \"4\"");
   CHECK(scheme_complaint("local_sgd:hierarchy=2:4,period=4") ==
-        "--scheme: local_sgd: hierarchy has periods of its own; leave out period");
+        "--scheme: local_sgd: hierarchy has periods of its own. Leave out period");
   CHECK(scheme_complaint("slowmo:slowmo_frequency=0") != "");
 }
 
