@@ -22,7 +22,7 @@ def printed(program, one_in=1):
     lines, texts = {}, 0
     for case in cases():
         words = [word for word in case.command if word != "--json"]
-        if words[0] not in WITHOUT_JSON:
+        if not words or words[0] not in WITHOUT_JSON:
             words.append("--json")
             texts += "--json" not in case.command
             if "--json" not in case.command and texts % one_in:
