@@ -101,14 +101,18 @@ END
 
 wheel() {  # wheel TARGET PROGRAM
   "$python" -m pip wheel -q --no-build-isolation --no-deps --no-index -w "$output" . -C "build-dir=$stage/wheel-$1" \
-    -C "cmake.define.DDPSIM_PREBUILT=$2" -C "cmake.define.DDPSIM_NOTICES=$stage/notices" \
+    -C "cmake.define.DDPSIM_PREBUILT=$2" -C "cmake.define.DDPSIM_GENERATED=$stage/package" \
+    -C "cmake.define.DDPSIM_NOTICES=$stage/notices" \
     -C "wheel.tags=py3-none-manylinux_2_17_$1;py3-none-manylinux2014_$1"
 }
 
 python3 scripts/bill_of_materials.py "$version" -o "$stage/notices"
 for target in "${targets[@]}"; do
   program=$(program_of "$target")
-  if [[ ! -d $stage/pages ]]; then python3 scripts/command_pages.py -o "$stage/pages" $(runs "$target" "$program"); fi
+  if [[ ! -d $stage/pages ]]; then  # the programs of all targets say the same
+    python3 scripts/command_pages.py -o "$stage/pages" $(runs "$target" "$program")
+    python3 scripts/python_package.py -o "$stage/package" $(runs "$target" "$program")
+  fi
   prefix_of "$target" "$program"
   tarball "$target"
   deb "$target"

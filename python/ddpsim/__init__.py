@@ -14,26 +14,35 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
-from ._commands import VERSION as __version__
-from ._commands import (
-    advise,
-    allreduce,
-    buckets,
-    calibrate,
-    compare,
-    diff,
-    import_trace,
-    list,
-    simulate,
-    sweep,
-    topo,
-    tune,
-    validate,
-)
+try:
+    from ._commands import VERSION as __version__
+    from ._commands import (
+        advise,
+        allreduce,
+        buckets,
+        calibrate,
+        compare,
+        diff,
+        import_trace,
+        list,
+        simulate,
+        sweep,
+        topo,
+        tune,
+        validate,
+    )
+except ModuleNotFoundError as error:
+    if error.name != f"{__name__}._commands":
+        raise
+    raise ImportError(
+        "ddpsim is here in source only: a build makes _commands.py and _results.py. Install it (pip install .), or build it "
+        "(cmake --preset release && cmake --build --preset release) and let PYTHONPATH name build/release/python"
+    ) from None
 from ._errors import Error, Failure, InputError, Regression, UsageError
 
 if TYPE_CHECKING:
     from ._program import program as program
+    from ._schemas import schema as schema
     from ._results import AdviseResult as AdviseResult
     from ._results import AllreduceResult as AllreduceResult
     from ._results import BucketsResult as BucketsResult
@@ -54,7 +63,13 @@ if TYPE_CHECKING:
     from .ddpsim_recorder import Recorder as Recorder
 
 # Loaded when first asked for: recorder and autotune need torch, results take longer to define than the rest to import.
-_LATER = {"Autotuner": "_autotune", "Recorder": "ddpsim_recorder", "autotune": "_autotune", "program": "_program"}
+_LATER = {
+    "Autotuner": "_autotune",
+    "Recorder": "ddpsim_recorder",
+    "autotune": "_autotune",
+    "program": "_program",
+    "schema": "_schemas",
+}
 _NEED_TORCH = ("Autotuner", "Recorder", "autotune")  # not of `import *`
 _RESULTS = (
     "AdviseResult",
@@ -131,6 +146,7 @@ __all__ = [
     "import_trace",
     "list",
     "program",
+    "schema",
     "simulate",
     "sweep",
     "topo",

@@ -12,6 +12,7 @@ import zipfile
 from command import BINARY, ROOT
 
 TOOLS = [ROOT / "build" / name / "bin" / "python" for name in ("python-tools", "portable-tools")]
+GENERATED = pathlib.Path(BINARY).parents[1] / "generated"  # of the same build
 THREE_LINES = """\
 import ddpsim
 answer = ddpsim.tune("resnet50-v100-b32", "2xv100-nvlink")
@@ -67,6 +68,8 @@ class Wheel(unittest.TestCase):
             f"build-dir={cls.folder}/build",
             "-C",
             f"cmake.define.DDPSIM_PREBUILT={BINARY}",
+            "-C",
+            f"cmake.define.DDPSIM_GENERATED={GENERATED}",
         )
         [cls.wheel] = cls.folder.glob("*.whl")
 
@@ -78,6 +81,7 @@ class Wheel(unittest.TestCase):
             self.assertIn("Requires-Python: >=3.9\n", wheel.read(metadata).decode())
         self.assertIn("ddpsim/ddpsim_recorder.py", names)
         self.assertIn("ddpsim/py.typed", names)
+        self.assertLessEqual({f"ddpsim/{path}" for path in files(GENERATED)}, set(names))
         self.assertEqual(
             [name for name in names if name.split("/")[0].endswith(".data") and "/share/" not in name],
             [f"{self.wheel.name.rsplit('-', 3)[0]}.data/scripts/ddpsim"],

@@ -1,47 +1,52 @@
 """Every key of every document is an attribute, of the type it says."""
 
+import collections.abc
 import dataclasses
+import functools
 import os
 import re
+import sys
+import types
+import typing
 import unittest
 
 import documents
-from thorough import cases
+import ddpsim
+from ddpsim import _results
 from ddpsim._record import Record
-from ddpsim._results import BY_SCHEMA
-
-SIMPLE = {"str": str, "int": int, "float": float, "bool": bool, "None": type(None)}
-PARTS = {
-    name: value
-    for name, value in vars(__import__("ddpsim._results", fromlist=["_"])).items()
-    if isinstance(value, type)
-}
+from thorough import cases
 
 
-def is_of(value, said):
-    """Whether `value` is of the type an annotation says."""
-    for one in re.split(r" \| (?![^\[]*\])", said):
-        inner = re.fullmatch(r"tuple\[(.*), \.\.\.\]", one)
-        if inner:
-            if isinstance(value, tuple) and all(is_of(item, inner[1]) for item in value):
-                return True
-        elif one.startswith("Mapping["):
-            if isinstance(value, dict):
-                return True
-        elif type(value) is (SIMPLE.get(one) or PARTS[one]):
-            return True
-    return False
+def read(kind, document):
+    return kind.from_document(document, **{name: None for name in kind._beside if name != "document"})
+
+
+types_of = functools.lru_cache(maxsize=None)(typing.get_type_hints)
+
+
+def fits(value, kind):
+    """Whether `value` is of the type that an annotation says."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Literal:
+        return value in inner
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, one) for one in inner)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(fits(item, inner[0]) for item in value)
+    if origin is collections.abc.Mapping:
+        return isinstance(value, dict) and all(fits(item, inner[1]) for item in value.values())
+    return kind is typing.Any or type(value) is kind
 
 
 def problems(record, place=""):
     """Keys that are no attribute, attributes of another type or value."""
-    said = {one.name: one.type for one in dataclasses.fields(record) if one.name not in record._beside}
+    said = {name: types_of(type(record))[name] for name in record._keys()}
     found = [
         f"{place}/{key}: no attribute" for key in record.document if key not in {name.rstrip("_") for name in said}
     ]
     for name, kind in said.items():
         value, key = getattr(record, name), name.rstrip("_")
-        if not is_of(value, kind):
+        if not fits(value, kind):
             found.append(f"{place}/{key}: {value!r} is no {kind}")
         found += differing(value, record.document.get(key), f"{place}/{key}")
     return found
@@ -58,46 +63,48 @@ def differing(value, printed, place):
 
 
 class Results(unittest.TestCase):
+    @unittest.skipIf(sys.version_info < (3, 10), "Python 3.9 cannot tell what X | Y in an annotation means")
     def test_every_key_of_the_corpus_is_an_attribute_of_the_type_it_says(self):
+        names = [schema.name for schema in ddpsim.list().schemas]
+        kinds = {name: getattr(_results, ddpsim.schema(name)["title"], None) for name in names}
         seen, wrong = set(), {}
         for words, document in documents.printed(os.environ["DDPSIM_PROGRAM"], one_in=cases(1, every_change=3)):
-            schema = document["schema"]
-            seen.add(schema)
-            for problem in problems(BY_SCHEMA[schema].from_document(document, arguments=None, messages=())):
+            kind = kinds[document["schema"]]
+            seen.add(kind.__name__)
+            for problem in problems(read(kind, document)):
                 wrong.setdefault(re.sub(r"/\d+", "", problem), " ".join(words))
-        self.assertEqual(wrong, {}, "scripts/python_results.py --program PROGRAM makes it anew")
-        self.assertEqual(seen, set(BY_SCHEMA) - {"ddpsim.timeline/1"})
+        self.assertEqual(wrong, {})
+        self.assertEqual(seen, {*_results.__all__, "ErrorDocument"} - {"Timeline"})
 
-    def test_a_missing_key_a_wrong_type_and_a_wrong_value_are_found(self):
-        part = BY_SCHEMA["ddpsim.list/1"]
-        document = {
-            "schema": "ddpsim.list/1",
-            "workloads": [{"name": "a", "summary": 1}],
-            "models": [],
-            "clusters": [],
-            "cluster_words": [],
-            "gpus": [],
-            "torch": [],
-            "schemas": [],
-            "further": 1,
-        }
+    @unittest.skipIf(sys.version_info < (3, 10), "Python 3.9 cannot tell what X | Y in an annotation means")
+    def test_a_missing_key_and_a_wrong_type_are_found(self):
+        document = {key: [] for key in _results.ListResult._keys()}
+        document |= {"schema": "ddpsim.list/1", "workloads": [{"name": "a", "summary": 1}], "further": 1}
         self.assertEqual(
-            problems(part.from_document(document, arguments=None, messages=())),
-            ["/further: no attribute", "/workloads/0/summary: 1 is no str"],
+            problems(read(_results.ListResult, document)),
+            ["/further: no attribute", "/workloads/0/summary: 1 is no <class 'str'>"],
         )
 
+    def test_no_key_hides_what_every_answer_has(self):
+        for name in _results.__all__:
+            kind = getattr(_results, name)
+            inherited = {*dir(kind.__base__), *(one.name for one in dataclasses.fields(kind.__base__))}
+            self.assertEqual(inherited & set(kind.__annotations__) - {"_reads", "_table"}, set(), name)
+
     def test_what_a_later_program_adds_stays_in_the_document(self):
-        document = {"schema": "ddpsim.list/1", "colours": ["blue"]}
-        record = BY_SCHEMA["ddpsim.list/1"].from_document(document, arguments=None, messages=())
+        record = read(_results.ListResult, {"schema": "ddpsim.list/1", "colours": ["blue"]})
         self.assertEqual(record.document["colours"], ["blue"])
         self.assertIsNone(record.workloads)
 
     def test_are_frozen_and_equal_by_document(self):
-        read = BY_SCHEMA["ddpsim.list/1"].from_document
-        one, same = (read({"schema": "ddpsim.list/1", "gpus": []}, arguments=n, messages=()) for n in (1, 2))
+        def listed(gpus, messages):
+            document = {"schema": "ddpsim.list/1", "gpus": gpus}
+            return _results.ListResult.from_document(document, arguments=None, messages=messages)
+
+        one, same = listed([], ("a",)), listed([], ("b",))
         self.assertEqual(one, same)
         self.assertEqual(hash(one), hash(same))
-        self.assertNotEqual(one, read({"schema": "ddpsim.list/1", "gpus": None}, arguments=1, messages=()))
+        self.assertNotEqual(one, listed(None, ("a",)))
         with self.assertRaises(dataclasses.FrozenInstanceError):
             one.gpus = ()
 

@@ -7,7 +7,9 @@ import sys
 import tempfile
 import unittest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python"
+import ddpsim
+
+PACKAGE = pathlib.Path(ddpsim.__file__).parents[1]  # with the checkers' settings beside it
 TOOLS = pathlib.Path(sys.executable).parent
 
 CALLER = """\

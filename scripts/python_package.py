@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Generates what the Python package takes from the program: its functions, the classes of answers, and JSON Schemas.
+
+    scripts/python_package.py -o FOLDER PROGRAM...
+
+FOLDER then holds _commands.py, _results.py and schemas/*.json, a schema for each document. All programs of one commit give the
+same bytes. PROGRAM may be several words, as where an emulator runs it.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+
+import python_commands
+import python_results
+
+
+def told(program, *words):
+    return subprocess.run([*program, "list", *words], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+
+
+def package_files(program):
+    """Text by path below the package."""
+    names = [schema["name"] for schema in json.loads(told(program, "--json"))["schemas"]]
+    schemas = {name: told(program, "--schema", name) for name in names}
+    return {
+        "_commands.py": python_commands.module(json.loads(told(program, "--commands", "--json"))),
+        "_results.py": python_results.module([json.loads(text) for text in schemas.values()]),
+        # python/ddpsim/_schemas.py looks for these names.
+        **{f"schemas/{name.replace('/', '.')}.json": text for name, text in schemas.items()},
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
+    arguments = parser.parse_args()
+    files = package_files(arguments.program)
+    for old in arguments.output.glob("schemas/*.json"):  # one that is gone must not stay
+        old.unlink()
+    for path, text in files.items():
+        file = arguments.output / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
