@@ -11,5 +11,7 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/ddpsimConfigVersion
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ddpsimConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/ddpsimConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ddpsim)
+# JSON Schemas of documents, for programs that read or write these.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/ddpsim OPTIONAL)
 # What --interactive puts its reports into, where preset wasm has built it beside.
 install(FILES ${PROJECT_SOURCE_DIR}/build/wasm/ddpsim.html DESTINATION ${CMAKE_INSTALL_DATADIR}/ddpsim OPTIONAL)

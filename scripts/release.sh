@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what is given to people, for x86-64 and ARM: the portable program as wheel, tarball and .deb (with manual and
-# completions), its bill of materials with licences, and SHA256SUMS.
+# Makes what is given to people, for x86-64 and ARM: the portable program as wheel, tarball and .deb (with manual, completions and
+# JSON Schemas), its bill of materials with licences, and SHA256SUMS.
 #
 #   scripts/release.sh [-o FOLDER] [x86_64] [aarch64]        default: out/release, both
 #
@@ -53,6 +53,8 @@ prefix_of() {  # prefix_of TARGET PROGRAM: what lies below a prefix, in $stage/T
   local prefix=$stage/$1
   install -D -m 755 "$2" "$prefix/bin/ddpsim"
   cp -r "$stage/pages/share" "$prefix/share"
+  mkdir "$prefix/share/ddpsim"
+  cp -r "$stage/package/schemas" "$prefix/share/ddpsim/schemas"
   if [[ -f build/wasm/ddpsim.html ]]; then install -D -m 644 build/wasm/ddpsim.html "$prefix/share/ddpsim/ddpsim.html"; fi
   mkdir -p "$prefix/share/doc/ddpsim"
   cp "$stage"/notices/{licenses/libraries.txt,sboms/ddpsim.cdx.json} "$prefix/share/doc/ddpsim/"

@@ -84,6 +84,7 @@ class Release(unittest.TestCase):
                 "share/bash-completion/completions/ddpsim",
                 "share/zsh/site-functions/_ddpsim",
                 "share/fish/vendor_completions.d/ddpsim.fish",
+                "share/ddpsim/schemas/ddpsim.result.1.json",
                 "share/doc/ddpsim/libraries.txt",
             ):
                 self.assertTrue((prefix / place).is_file(), place)
