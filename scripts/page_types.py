@@ -55,7 +55,7 @@ def declarations(program):
 
     declared = {}
     for document in listed("--json")["schemas"]:
-        for name, schema in objects(listed("--schema", document["name"])):
+        for name, schema in objects(listed("--schema", document["name"], "--json")):
             text = interface(name, schema)
             if declared.setdefault(name, text) != text:
                 raise SystemExit(f"page: documents have different objects of the name {name}")

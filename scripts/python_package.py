@@ -23,7 +23,7 @@ def told(program, *words):
 def package_files(program):
     """Text by path below the package."""
     names = [schema["name"] for schema in json.loads(told(program, "--json"))["schemas"]]
-    schemas = {name: told(program, "--schema", name) for name in names}
+    schemas = {name: told(program, "--schema", name, "--json") for name in names}
     return {
         "_commands.py": python_commands.module(json.loads(told(program, "--commands", "--json"))),
         "_results.py": python_results.module([json.loads(text) for text in schemas.values()]),

@@ -150,7 +150,7 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
   hide_run_options(*command);
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
-  add_report_option(*command, arguments->output.report);
+  add_report_option(*command, arguments->output);
   {
     const HelpGroup group(*command, kOutputGroup);
     command

@@ -147,7 +147,7 @@ void require_fitting_options(const AllReduceArguments& arguments, NcclVersion nc
     throw UsageError(
         "--collective send-recv",
         fmt::format("NCCL {} has no ncclSend; 2.7 is the first that has", to_string(nccl)));
-  if (arguments.measured && !arguments.output.plot && !arguments.output.report)
+  if (arguments.measured && !arguments.output.plot && arguments.output.reports.empty())
     throw UsageError("--measured", "its points are drawn",
                      "Add --plot FILE.svg or --report FILE.html");
   if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
@@ -253,7 +253,7 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
   }
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
-  add_report_option(*command, arguments->output.report);
+  add_report_option(*command, arguments->output);
   command->add_option(
       "--measured", arguments->measured,
       "an all_reduce_perf log, LOG[@NxG], whose points --plot and --report draw beside");

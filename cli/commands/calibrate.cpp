@@ -42,8 +42,7 @@ struct CalibrateArguments {
   std::optional<std::string> nccl;
   bool keep_unhealthy = false;
   bool published = false;
-  bool json = false;
-  std::optional<std::string> report;
+  OutputArguments forms;  ///< of the answer
 };
 
 NcclVersion version_of(const CalibrateArguments& arguments) {
@@ -115,19 +114,16 @@ ClusterAt cluster_at(const CalibrateArguments& arguments) {
 /// Written only if it can be read.
 void write_cluster(const std::string& file, const CalibrateArguments& arguments) {
   parse_cluster(file, arguments.output);
-  std::vector<NamedOutput> outputs = {{"--output", arguments.output}};
-  if (arguments.report) outputs.push_back({"--report", *arguments.report});
+  std::vector<NamedOutput> outputs = named_outputs(arguments.forms);
+  outputs.push_back({"--output", arguments.output});
   require_own_outputs(outputs);
   write_file(arguments.output, file);
 }
 
-/// The report, where one is asked for, then the answer.
 void deliver_calibration(const CalibrateArguments& arguments, TypedLine typed, Answer answer) {
   typed.set("--output", arguments.output);
   answer.command = typed.for_command("calibrate");
-  std::string written;
-  if (arguments.report) written = write_report(answer, *arguments.report);
-  print(arguments.json ? answer.json() : answer.text(terminal_style()) + written);
+  deliver(answer, arguments.forms);
 }
 
 int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs,
@@ -150,7 +146,6 @@ int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLo
       arguments, typed,
       {.json = json,
        .text = [&](const TerminalStyle& style) { return gloo_calibration_text(report, style); },
-       .csv = {},
        .documents =
            [&] {
              return std::vector<ReportDocument>{{"calibration", json()}};
@@ -203,7 +198,6 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
       arguments, typed,
       {.json = json,
        .text = [&](const TerminalStyle& style) { return calibration_report_text(report, style); },
-       .csv = {},
        .documents =
            [&] {
              return std::vector<ReportDocument>{{"calibration", json()}};
@@ -243,8 +237,8 @@ void add_calibrate(CLI::App& app, std::function<int()>& action) {
   command->add_flag("--published", arguments->published,
                     "the logs are of other machines of the same kind: intervals hold what such "
                     "machines differ by");
-  add_json_option(*command, arguments->json);
-  add_report_option(*command, arguments->report);
+  add_form_options(*command, arguments->forms);
+  add_report_option(*command, arguments->forms);
   const HelpGroup output(*command, kOutputGroup);
   command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
       ->required()

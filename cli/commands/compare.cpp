@@ -84,7 +84,7 @@ void require_one_workload(const CompareArguments& arguments,
   if (arguments.elastic.nnodes)
     throw UsageError("--nnodes", "simulates runs of one workload",
                      "Compare the workloads one by one");
-  if (arguments.output.report)
+  if (!arguments.output.reports.empty())
     throw UsageError("--report", "draws one workload", "Give each of them a page of its own");
 }
 
@@ -258,7 +258,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
   add_plot_cost_option(*command, arguments->output);
-  add_report_option(*command, arguments->output.report);
+  add_report_option(*command, arguments->output);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
   // Where WORKLOAD and CLUSTER may be missing CLI11 would take them for more values of the option in front.

@@ -68,7 +68,8 @@ int run(const ImportArguments& arguments) {
   if (arguments.output) require_own_outputs({{"--output", *arguments.output}});
   const bool to_file = arguments.output && *arguments.output != "-";
   const std::string document = format_workload(imported.workload);
-  if (!to_file || arguments.json) print(document);  // first: on a terminal the words behind it stay in sight
+  if (!to_file || arguments.json)
+    print(document);  // first: on a terminal the words behind it stay in sight
   if (const std::optional<StepBudget> budget = budget_of(imported.workload))
     print_error(budget_text(*budget));
   for (const std::string& sentence : imported.recognised) print_error(sentence);

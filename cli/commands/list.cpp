@@ -15,6 +15,7 @@
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/reports/schemas.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
 #include "ddpsim/topologies/cluster_line.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
@@ -23,7 +24,6 @@
 #include "documents.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
-#include "printing.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {
@@ -31,7 +31,7 @@ namespace {
 
 struct ListArguments {
   bool commands = false;
-  bool json = false;
+  OutputArguments forms;  ///< of the answer
   std::optional<std::string> schema;
 };
 
@@ -169,12 +169,7 @@ const Described<Bundle>& described_list() {
   return described;
 }
 
-int list_all(bool json) {
-  const Bundle all = bundled();
-  if (json) {
-    print(described_list().text_of(all));
-    return kOk;
-  }
+std::string list_text(const Bundle& all) {
   const auto shown = [](const Row& row) {
     return row.example.empty() ? row.name : row.name + ":" + row.example;
   };
@@ -187,27 +182,39 @@ int list_all(bool json) {
     for (const Row& row : all.*section.rows)
       text += fmt::format("  {:<{}}  {}\n", shown(row), width, row.summary);
   }
-  print(text);
-  return kOk;
+  return text;
 }
 
-std::string schema_named(const std::string& name) {
+DocumentType document_named(const std::string& name) {
   const std::vector<DocumentType> documents = all_documents();
   std::vector<std::string> known;
   for (const DocumentType& document : documents) {
-    if (document.name == name) return json_schema(document);
+    if (document.name == name) return document;
     known.push_back(document.name);
   }
   throw UsageError("--schema", not_one_of(name, known));
 }
 
+Answer answer_of_schema(const DocumentType& document) {
+  return {.json = [document] { return json_schema(document); },
+          .text = [document](const TerminalStyle& style) { return schema_text(document, style); }};
+}
+
+Answer answer_of_commands(const CLI::App& program) {
+  return {.json = [&program] { return commands_json(program); },
+          .text = [&program](const TerminalStyle&) { return commands_text(program); }};
+}
+
+Answer answer_of_list() {
+  return {.json = [] { return described_list().text_of(bundled()); },
+          .text = [](const TerminalStyle&) { return list_text(bundled()); }};
+}
+
 int run(const CLI::App& program, const ListArguments& arguments) {
-  if (arguments.schema)
-    print(schema_named(*arguments.schema));
-  else if (arguments.commands)
-    print(arguments.json ? commands_json(program) : commands_text(program));
-  else
-    return list_all(arguments.json);
+  deliver(arguments.schema     ? answer_of_schema(document_named(*arguments.schema))
+          : arguments.commands ? answer_of_commands(program)
+                               : answer_of_list(),
+          arguments.forms);
   return kOk;
 }
 
@@ -225,10 +232,10 @@ void add_list(CLI::App& app, std::function<int()>& action) {
                     "instead, every command with its arguments and options");
   command
       ->add_option("--schema", arguments->schema,
-                   "instead, the JSON Schema of a document that --json prints: ddpsim.result/1")
+                   "instead, what a document holds: ddpsim.result/1; with --json its JSON Schema")
       ->type_name("NAME")
       ->excludes("--commands");
-  add_json_option(*command, arguments->json);
+  add_form_options(*command, arguments->forms);
   add_example(*command, "ddpsim list");
   command->callback(
       [&action, &app, arguments] { action = [&app, arguments] { return run(app, *arguments); }; });

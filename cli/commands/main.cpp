@@ -8,8 +8,8 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -161,7 +161,7 @@ int run(const SimulateArguments& arguments, const TypedLine& typed) {
   Trust& trust = loaded.trust;
   const Job steady = replay_current(loaded, steady_of(job));
   const Job asked = as_asked(steady, job.options());
-  const bool drawn = arguments.output.timeline || arguments.output.report || measured;
+  const bool drawn = arguments.output.timeline || !arguments.output.reports.empty() || measured;
   SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
   const StepTimes predicted =
       arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
@@ -222,7 +222,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
   add_elastic_options(*command, arguments->elastic);
   add_failure_options(*command, arguments->failures);
   add_output_options(*command, arguments->output, true);
-  add_report_option(*command, arguments->output.report);
+  add_report_option(*command, arguments->output);
   add_interactive_option(*command, arguments->output);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");

@@ -7,7 +7,6 @@
 #include "ddpsim/topologies/topology.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
-#include "printing.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {
@@ -15,7 +14,7 @@ namespace {
 
 struct TopoArguments {
   ClusterArguments cluster;
-  bool json = false;
+  OutputArguments output;
 };
 
 int run(const TopoArguments& arguments) {
@@ -24,7 +23,9 @@ int run(const TopoArguments& arguments) {
   if (report.topology.cluster.ranks() <= kMostFabricRanks) {
     report.bottleneck = find_bottleneck(build_fabric(report.topology));
   }
-  print(arguments.json ? topo_json(report) : topo_text(report, terminal_style()));
+  deliver({.json = [&] { return topo_json(report); },
+           .text = [&](const TerminalStyle& style) { return topo_text(report, style); }},
+          arguments.output);
   return kOk;
 }
 
@@ -35,7 +36,7 @@ void add_topo(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("topo", "the cluster as summary, matrix, tree, channels, bottleneck");
   const auto arguments = std::make_shared<TopoArguments>();
   add_cluster_options(*command, arguments->cluster);
-  add_json_option(*command, arguments->json);
+  add_form_options(*command, arguments->output);
   add_example(*command, "ddpsim topo dgxa100@4");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
 }

@@ -131,7 +131,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
-  add_report_option(*command, arguments->output.report);
+  add_report_option(*command, arguments->output);
   add_interactive_option(*command, arguments->output);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");

@@ -119,7 +119,7 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
   command->add_option("--only", arguments->only, "only figures whose name begins so (repeatable)")
       ->allow_extra_args(false);
   add_output_options(*command, arguments->output, false);
-  add_report_option(*command, arguments->output.report);
+  add_report_option(*command, arguments->output);
   add_example(*command, "ddpsim validate predicted.json n2.txt@2x4");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };

@@ -154,7 +154,8 @@ std::optional<InteractivePage> interactive_page(const OutputArguments& output,
                                                 const JobArguments& arguments,
                                                 const TypedLine& typed) {
   if (!output.interactive) return std::nullopt;
-  if (!output.report || output.report->ends_with(".json"))
+  if (std::ranges::all_of(output.reports,
+                          [](const std::string& file) { return file.ends_with(".json"); }))
     throw UsageError("--interactive", "it is of the page that --report FILE.html writes",
                      "Name one");
   std::string page = read_page();

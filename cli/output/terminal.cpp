@@ -44,9 +44,17 @@ void add_json_option(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "one JSON document on stdout, nothing else there");
 }
 
-void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
+void add_form_options(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   add_json_option(command, arguments.json);
+  command.add_option("--text", arguments.text, "write what a terminal shows to this file, too")
+      ->type_name("FILE")
+      ->check(names_a_file);
+}
+
+void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
+  const HelpGroup group(command, kOutputGroup);
+  add_form_options(command, arguments);
   command.add_option("--csv", arguments.csv, "write a table to this file")
       ->type_name("FILE")
       ->check(names_a_file);
@@ -75,14 +83,16 @@ CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
       ->check(names_a_figure);
 }
 
-void add_report_option(CLI::App& command, std::optional<std::string>& file) {
+void add_report_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   command
       .add_option(
-          "--report", file,
+          "--report", arguments.reports,
           "write all of the answer as one page to look at and to pass on: FILE.html; FILE.json "
-          "for what it draws")
+          "for what it draws; repeatable")
       ->type_name("FILE")
+      ->expected(1)
+      ->take_all()
       ->check(names_a_page);
 }
 
@@ -119,30 +129,44 @@ std::string verdict(const Answer& answer) {
   return line.starts_with("# ") ? line.substr(2) : line;
 }
 
-}  // namespace
-
-std::string write_report(const Answer& answer, const std::string& file) {
+/// Writes the reports and names them.
+std::string write_reports(const Answer& answer, const std::vector<std::string>& files) {
+  if (files.empty()) return "";
   const HtmlReport report = {.program = "ddpsim " DDPSIM_VERSION,
                              .command = answer.command,
                              .verdict = verdict(answer),
                              .text = answer.text({}),
                              .documents = answer.documents()};
-  if (file.ends_with(".json")) {
-    write_file(file, report_json(report));
-    return "Wrote " + file + "\n";
+  std::string written;
+  for (const std::string& file : files) {
+    const bool page = !file.ends_with(".json");
+    write_file(file, !page         ? report_json(report)
+                     : answer.page ? interactive_report(report, *answer.page)
+                                   : html_report(report));
+    written += "Wrote " + file + (page ? ": open it in a browser\n" : "\n");
   }
-  write_file(file, answer.page ? interactive_report(report, *answer.page) : html_report(report));
-  return "Wrote " + file + ": open it in a browser\n";
+  return written;
 }
+
+/// As a terminal of this style shows it.
+std::string text_of(const Answer& answer, const OutputArguments& arguments, TerminalStyle style) {
+  style.most_lines = arguments.verbose ? 0 : kPageLines;
+  std::string text = answer.text(style);
+  if (arguments.quiet) text.resize(text.find('\n') + 1);
+  return text;
+}
+
+}  // namespace
 
 std::vector<NamedOutput> named_outputs(const OutputArguments& arguments) {
   std::vector<NamedOutput> outputs;
   const std::pair<const char*, const std::optional<std::string>*> files[] = {
-      {"--export", &arguments.plan},   {"--timeline", &arguments.timeline},
-      {"--csv", &arguments.csv},       {"--plot", &arguments.plot},
-      {"--report", &arguments.report}, {"--plot-cost", &arguments.plot_cost}};
+      {"--export", &arguments.plan}, {"--timeline", &arguments.timeline},
+      {"--csv", &arguments.csv},     {"--plot", &arguments.plot},
+      {"--text", &arguments.text},   {"--plot-cost", &arguments.plot_cost}};
   for (const auto& [option, file] : files)
     if (*file) outputs.push_back({option, **file});
+  for (const std::string& file : arguments.reports) outputs.push_back({"--report", file});
   return outputs;
 }
 
@@ -167,20 +191,19 @@ void deliver(const Answer& answer, const OutputArguments& arguments) {
     write_file(*arguments.plot, answer.plot());
     written += "Wrote " + *arguments.plot + ": open it in a browser\n";
   }
-  if (arguments.report) written += write_report(answer, *arguments.report);
+  written += write_reports(answer, arguments.reports);
   if (arguments.plot_cost) {
     write_file(*arguments.plot_cost, answer.plot_cost());
     written += "Wrote " + *arguments.plot_cost + ": open it in a browser\n";
   }
-  if (arguments.json) {
-    print(answer.json());
-    return;
+  if (arguments.text) {
+    write_file(*arguments.text, text_of(answer, arguments, {}));
+    written += "Wrote " + *arguments.text + "\n";
   }
-  TerminalStyle style = terminal_style();
-  style.most_lines = arguments.verbose ? 0 : kPageLines;
-  std::string text = answer.text(style);
-  if (arguments.quiet) text.resize(text.find('\n') + 1);
-  print(arguments.quiet ? text : text + written);
+  if (arguments.json)
+    print(answer.json());
+  else
+    print(text_of(answer, arguments, terminal_style()) + (arguments.quiet ? "" : written));
 }
 
 TerminalStyle terminal_style() {

@@ -21,24 +21,27 @@ struct OutputArguments {
   bool json = false;
   bool quiet = false;    ///< the first line alone
   bool verbose = false;  ///< all there is to say, not only what fits a page
+  std::optional<std::string> text;
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
   std::optional<std::string> plot;
   std::optional<std::string> plot_cost;  ///< of `compare`
-  std::optional<std::string> report;
+  std::vector<std::string> reports;
   bool interactive = false;  ///< of `simulate` and `tune`: the report has the simulator inside
   std::optional<std::string> plan;  ///< of `advise`: --export
 };
 
 /// Of options that name a file to write: why CLI11 should refuse it, empty where it should not.
 std::string names_a_file(const std::string& name);
-/// --json, of commands that write nothing else.
+/// --json, of commands that print a document anyway, or write one.
 void add_json_option(CLI::App& command, bool& json);
+/// --json and --text: of commands whose answer is a document and a text.
+void add_form_options(CLI::App& command, OutputArguments& arguments);
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
 /// --plot: of commands whose answer is a curve.
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments);
 /// --report: of commands whose documents the page draws.
-void add_report_option(CLI::App& command, std::optional<std::string>& file);
+void add_report_option(CLI::App& command, OutputArguments& arguments);
 /// --interactive: of commands that the page with the simulator inside asks.
 void add_interactive_option(CLI::App& command, OutputArguments& arguments);
 /// --plot-cost: of commands that count what something costs.
@@ -52,7 +55,7 @@ void add_threads_option(CLI::App& command, int& threads);
 struct Answer {
   std::function<std::string()> json;
   std::function<std::string(const TerminalStyle&)> text;
-  std::function<std::string()> csv;
+  std::function<std::string()> csv = {};
   std::function<std::string()> plot = {};       ///< SVG
   std::function<std::string()> plot_cost = {};  ///< SVG
   /// Of the file with that name: FILE.json is ddpsim.timeline/1, any other Perfetto's.
@@ -70,9 +73,6 @@ std::vector<NamedOutput> named_outputs(const OutputArguments& arguments);
 
 /// Files first, so that no answer speaks of one that could not be written; a text names them.
 void deliver(const Answer& answer, const OutputArguments& arguments);
-
-/// Writes the report and says so, as `deliver` does.
-std::string write_report(const Answer& answer, const std::string& file);
 
 /// Width and colour of standard output; NO_COLOR and pipes give plain text.
 TerminalStyle terminal_style();

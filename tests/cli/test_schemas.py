@@ -102,7 +102,7 @@ def at(document, place):
 class Schemas(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.schemas = {name: json.loads(ddpsim("list", "--schema", name).out) for name in schema_names()}
+        cls.schemas = {name: json.loads(ddpsim("list", "--schema", name, "--json").out) for name in schema_names()}
         cls.validators = {
             name: jsonschema.validators.validator_for(schema)(schema) for name, schema in cls.schemas.items()
         }
