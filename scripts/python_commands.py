@@ -23,7 +23,7 @@ ANSWERS = {
     "list": ("ListResult", "answer"),
 }
 NAMES = {"import": "import_trace"}  # a word of Python's
-IMPLIED = ("--help", "--json", "--schema")  # a schema is no answer: the classes of answers are made of it
+IMPLIED = ("--help", "--json", "--text", "--schema")  # a schema is no answer: the classes of answers are made of it
 INPUTS = ("--background", "--study", "--measured", "--cluster", "--new-cluster", "--workload")  # may be a document, too
 VERSIONS = ("--torch", "--nccl")  # 2.10 is no number
 LISTS = re.compile(r"[A-Z],[A-Z],|allow only these")  # what the summary of an option that takes X,X,… says

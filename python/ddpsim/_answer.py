@@ -8,10 +8,10 @@ import os
 import shlex
 import subprocess
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Iterable, Mapping, Sequence, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Iterable, Mapping, TypeVar
 
 from ._arguments import Arguments, temporary
-from ._errors import Error, Failure, error_of
+from ._errors import Failure, Regression, UsageError, of_run
 from ._frame import frame
 from ._notebook import Workbench, shown_page, shown_text
 from ._plot import draw
@@ -37,7 +37,7 @@ _OUTPUT = (
     "--verbose",
 )
 _REPORTS = ("simulate", "tune", "advise", "compare", "allreduce", "calibrate", "validate")  # what has --report
-_REGRESSION = 4
+_TEXT, _PAGE = "text.txt", "report.html"  # files that an answer keeps
 _WARNING = "warning: "
 
 
@@ -45,8 +45,8 @@ _WARNING = "warning: "
 class Answer(Record):
     """Nothing is printed: `text` is what a terminal shows, `messages` what was said beside.
 
-    Text, report, timeline and figure are made by asking the program once more, when they are first wanted; the files that
-    the question names must still be there then.
+    One run of the program gives the document, text, report and timeline; what is no document lies in a temporary folder, gone
+    with this object.
     """
 
     arguments: Arguments = field()
@@ -59,11 +59,7 @@ class Answer(Record):
         return f"<{type(self).__name__}: {self.command}>"
 
     def __str__(self) -> str:
-        """`text`, where it can still be asked for."""
-        try:
-            return self.text or repr(self)
-        except Error:
-            return repr(self)
+        return self.text or repr(self)
 
     @property
     def command(self) -> str:
@@ -75,8 +71,7 @@ class Answer(Record):
         """What the program prints on a terminal: the verdict, then tables."""
         if self.arguments.command in ("import", "sweep"):  # which print documents
             return "".join(f"{message}\n" for message in self.messages)
-        with temporary() as folder:
-            return self.arguments.shown(_once_more(self, (), folder).stdout)
+        return self.arguments.shown(_read(self.arguments.kept(_TEXT), "the text of this answer"))
 
     @property
     def verdict(self) -> str:
@@ -85,12 +80,14 @@ class Answer(Record):
 
     def report(self) -> dict[str, Any]:
         """All that the page of `--report` draws: `ddpsim.report/1` (docs/formats.md)."""
-        document: dict[str, Any] = json.loads(self._written("--report", "report.json"))
+        document: dict[str, Any] = json.loads(self.arguments.shown(_report_within(self.page())))
         return document
 
     def page(self) -> str:
         """The page of `--report FILE.html`: one file without any request."""
-        return self._written("--report", "report.html")
+        if not self.has_page:
+            raise Failure(f"{self!r} has no page", "`text` and `document` have all of it")
+        return self.arguments.shown(_read(self.arguments.kept(_PAGE), "the page of this answer"))
 
     def workbench(self) -> Workbench:
         """In Jupyter: that page with the simulator inside (of `simulate` and `tune`), whose controls start from this answer.
@@ -98,11 +95,18 @@ class Answer(Record):
         It runs in the browser, whatever Python does meanwhile. The program looks for `ddpsim.html`, a product of its preset
         wasm, where DDPSIM_HTML says, beside itself, and in share/ddpsim.
         """
-        return Workbench(self.command, self._written("--report", "workbench.html", "--interactive"))
+        with temporary() as folder:
+            path = os.path.join(folder, "workbench.html")
+            asked = self.arguments
+            words = asked.words(without=_OUTPUT, extra=(f"--report={path}", "--interactive"))
+            _require(run(words, folder=asked.asked_in), asked)
+            return Workbench(self.command, asked.shown(_read(path, "the workbench of this answer")))
 
     def timeline(self) -> Answer:
-        """The step's spans (`simulate`, whose answer gives a Timeline)."""
-        document = json.loads(self._written("--timeline", "timeline.json"))
+        """The step's spans: of `simulate`, whose answer gives a Timeline, and of `tune` and `advise` the current step's."""
+        document = self.report()["documents"].get("timeline")
+        if document is None:
+            raise Failure(f"{self!r} has no timeline", "Ask simulate for one")
         return Answer.from_document(document, arguments=self.arguments, messages=())
 
     def to_frame(self) -> pandas.DataFrame:
@@ -114,25 +118,12 @@ class Answer(Record):
         return draw(self, axes)
 
     def _repr_html_(self) -> str:
-        try:
-            if not self.has_page:
-                return shown_text(self.text or repr(self))
-            return shown_page(self.verdict, self.command, self.page())
-        except Error as error:  # a file of the question is gone
-            return shown_text(f"{self!r}\n{error}")
+        return shown_page(self.verdict, self.command, self.page()) if self.has_page else shown_text(str(self))
 
     @property
     def has_page(self) -> bool:
         """Whether there is a `page` of this answer."""
-        return self.arguments.command in _REPORTS
-
-    def _written(self, option: str, name: str, *further: str) -> str:
-        """The file that `option` has the program write."""
-        with temporary() as folder:
-            path = os.path.join(folder, name)
-            _once_more(self, (f"{option}={path}", *further), folder)
-            with open(path, encoding="utf-8") as file:
-                return self.arguments.shown(file.read())
+        return os.path.exists(self.arguments.kept(_PAGE))
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -166,23 +157,21 @@ AnyFile = TypeVar("AnyFile", bound=File)
 
 
 def answer(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyAnswer:
-    """The document that `ddpsim COMMAND … --json` prints."""
+    """The document that `ddpsim COMMAND … --json` prints, with the other forms of the answer."""
+    return _answered(kind, Arguments(command, positionals, options))
+
+
+def saved(kind: type[AnyFile], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyFile:
+    """What a command writes to `--output`; a temporary file where none is named."""
     arguments = Arguments(command, positionals, options)
-    done = run(arguments.words(extra=("--json",)))
-    if done.returncode == _REGRESSION and done.stdout:
-        raise _error(
-            done,
-            arguments,
-            kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments)),
-        )
-    _require(done, arguments)
-    return kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments))
+    path = arguments.output("workload.json" if command == "import" else "cluster.json")
+    return _answered(kind, arguments, path=path)
 
 
 def sweep(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyAnswer:
     """The lines of a sweep, which it prints or writes: the first one's keys, and `points`."""
     arguments = Arguments(command, positionals, options)
-    done = run(arguments.words())
+    done = run(arguments.words(extra=("--json",)))
     _require(done, arguments)
     lines = done.stdout
     written = arguments.options.get("--output")
@@ -192,40 +181,49 @@ def sweep(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], optio
         head, *points = [json.loads(line) for line in arguments.shown(lines).split("\n") if line]
     except ValueError as error:
         where = f"{written[0]} holds" if written else "`ddpsim sweep` printed"
-        raise Failure.of(f"{where} no lines of a sweep: {lines[:80]!r}. Let output name a file of its own") from error
+        raise Failure(f"{where} no lines of a sweep: {lines[:80]!r}", "Let output name a file of its own") from error
     return kind.from_document({**head, "points": points}, arguments=arguments, messages=_said(done, arguments))
 
 
-def saved(kind: type[AnyFile], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyFile:
-    """What a command writes to `--output`; a temporary file where none is named."""
-    arguments = Arguments(command, positionals, options)
-    prints = command != "import"
-    path = arguments.output("cluster.json" if prints else "workload.json")
-    done = run(arguments.words(extra=("--json",) if prints else ()))
-    _require(done, arguments)
-    if prints:
-        document = _document(done, arguments)
-    else:
-        try:
-            document = json.loads(_read(path, "a workload"))
-        except ValueError as error:
-            raise Failure.of(f"{path} holds no workload to be read again. Let output name a file of its own") from error
-    said = tuple(line for line in _said(done, arguments) if not line.startswith("wrote "))  # that is `path`
-    return kind.from_document(document, arguments=arguments, messages=said, path=path)
-
-
-def _once_more(asked: Answer, extra: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
-    """The same question, but for what it prints and writes."""
-    arguments = asked.arguments
-    if arguments.command == "calibrate":  # always writes its file
-        extra = (*extra, f"--output={os.path.join(folder, 'cluster.json')}")
-    without: tuple[str, ...] = _OUTPUT
-    if arguments.command == "allreduce" and not extra:  # a log whose points are drawn, and nothing is
-        without += ("--measured",)
-    done = run(arguments.words(without=without, extra=extra), folder=arguments.asked_in)
-    if done.returncode != _REGRESSION:
+def _answered(kind: type[AnyAnswer], arguments: Arguments, **beside: Any) -> AnyAnswer:
+    done = _run_for_all_forms(arguments)
+    found = done.returncode == Regression.exit_code
+    if not found:
         _require(done, arguments)
-    return done
+    said = tuple(line for line in _said(done, arguments) if not line.startswith("wrote "))  # that is `path`
+    whole = kind.from_document(_document(done, arguments), arguments=arguments, messages=said, **beside)
+    if found:
+        regression = _error(done, arguments)
+        regression.result = whole
+        raise regression
+    return whole
+
+
+def _run_for_all_forms(arguments: Arguments) -> subprocess.CompletedProcess[str]:
+    if arguments.command == "import":  # its document is all
+        return run(arguments.words(extra=("--json",)))
+    forms = ["--json", f"--text={arguments.kept(_TEXT)}"]
+    if arguments.command in _REPORTS:
+        done = run(arguments.words(extra=(*forms, f"--report={arguments.kept(_PAGE)}")))
+        if not _is_without_page(done):
+            return done
+    return run(arguments.words(extra=forms))
+
+
+def _is_without_page(done: subprocess.CompletedProcess[str]) -> bool:
+    """Of several workloads there is no page; the program says so before it simulates anything."""
+    if done.returncode != UsageError.exit_code:
+        return False
+    return of_run(done.returncode, done.stdout, done.stderr).place == "--report"
+
+
+def _report_within(page: str) -> str:
+    """The document that a page draws: in its element `documents`, compressed by gzip, in base64."""
+    import base64  # not before somebody asks
+    import gzip
+
+    _, _, behind = page.partition('id="documents">')
+    return gzip.decompress(base64.b64decode(behind.partition("<")[0])).decode()
 
 
 def _require(done: subprocess.CompletedProcess[str], arguments: Arguments) -> None:
@@ -233,16 +231,15 @@ def _require(done: subprocess.CompletedProcess[str], arguments: Arguments) -> No
         raise _error(done, arguments)
 
 
-def _error(done: subprocess.CompletedProcess[str], arguments: Arguments, result: Answer | None = None) -> Exception:
-    inputs = [arguments.shown(text) for text in arguments.inputs]
-    return error_of(done.returncode, arguments.shown(done.stderr), inputs, result)
+def _error(done: subprocess.CompletedProcess[str], arguments: Arguments) -> Any:
+    return of_run(done.returncode, arguments.shown(done.stdout), arguments.shown(done.stderr))
 
 
 def _document(done: subprocess.CompletedProcess[str], arguments: Arguments) -> dict[str, Any]:
     try:
         document: dict[str, Any] = json.loads(arguments.shown(done.stdout))
     except ValueError as error:
-        raise Failure.of(f"`ddpsim {arguments.command}` printed no document: {done.stdout[:80]!r}") from error
+        raise Failure(f"`ddpsim {arguments.command}` printed no document: {done.stdout[:80]!r}") from error
     return document
 
 
@@ -256,4 +253,4 @@ def _read(path: str, what: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise Failure.of(f"{path} does not hold {what} to be read again. Let output name a file of its own") from error
+        raise Failure(f"{path} does not hold {what} to be read again", "Let output name a file of its own") from error

@@ -63,9 +63,13 @@ class Arguments:
         given = self.options.get("--output")
         if given:
             return given[0]
-        path = os.path.join(self._place(), name)
+        path = self.kept(name)
         self.options["--output"] = [path]
         return path
+
+    def kept(self, name: str) -> str:
+        """The path of a file beside the documents, which is gone when this is."""
+        return os.path.join(self._place(), name)
 
     def shown(self, text: str) -> str:
         """What the program said, with documents under their names instead of where they lie."""
@@ -87,7 +91,7 @@ class Arguments:
         if not isinstance(value, Repeated):
             words = [",".join(words)]  # X,X,… as the command line takes lists
         if not all(words):  # it would take the next word
-            raise UsageError.of(f"{name}: an empty value. Leave {_keyword(name)} out, or give it one")
+            raise UsageError("an empty value", f"Leave {_keyword(name)} out, or give it one", place=name)
         return words
 
     def _value(self, value: Any) -> str:
@@ -115,19 +119,19 @@ class Arguments:
         kind = str(document.get("schema", "")).partition(".")[2].partition("/")[0] or "document"
         self._files += 1
         number = "" if self._files == 1 else f"-{self._files}"
-        path = os.path.join(self._place(), f"{kind}{number}.json")
+        path = self.kept(f"{kind}{number}.json")
         try:
             text = json.dumps(document)
         except (TypeError, ValueError, RecursionError) as error:
-            raise UsageError.of(
-                f"{kind}.json: this document is no JSON: {error}. Give one as json.load reads it"
+            raise UsageError(
+                f"this document is no JSON: {error}", "Give one as json.load reads it", file=f"{kind}.json"
             ) from error
         try:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
-            raise Failure.of(
-                f"{path} cannot be written: {error.strerror}. Let TMPDIR name a folder with room"
+            raise Failure(
+                f"{path} cannot be written: {error.strerror}", "Let TMPDIR name a folder with room"
             ) from error
         return path
 
@@ -143,8 +147,8 @@ def temporary_folder() -> str:
     try:
         return tempfile.mkdtemp(prefix="ddpsim-")
     except OSError as error:
-        raise Failure.of(
-            f"no temporary folder can be made: {error.strerror}. Let TMPDIR name one that can be written"
+        raise Failure(
+            f"no temporary folder can be made: {error.strerror}", "Let TMPDIR name one that can be written"
         ) from error
 
 

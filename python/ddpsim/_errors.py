@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Sequence
+import json
+from typing import Any, Mapping
 
-# "file:/backward/ready/3/at_us", "file:line 7", "command line:--nodes": what the program puts before a message.
-_PLACE = re.compile(r"(?P<file>.*?):(?P<place>/\S*|line \d+.*|byte \d+.*|--[a-z-]+)")
-# A line of words that stands for a cluster: "cluster:nvswitch:150".
-_WORD = re.compile(r"(?P<file>cluster):(?P<place>\S+)")
-# What the program never prints (formats/quote.hpp): controls, directions, separators, bytes that are no UTF-8.
-_HIDDEN = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-
-
-def _shown(text: str) -> str:
-    """The text as the program's messages show it."""
-    return _HIDDEN.sub("?", text.replace("\n", " ").replace("\t", " "))
+ERROR_SCHEMA = "ddpsim.error/1"
 
 
 class Error(Exception):
-    """The program gave no answer. `message`: what is wrong; `remedy`: what would be right, "" where it does not say."""
+    """There is no answer. `message`: what is wrong; `remedy`: what would be right, "" where nobody knows.
+
+    `file`: as it was given; `place` in it: "/backward/ready/3/at_us", "line 7"; or the option, "--nodes"; "" where there is none.
+    `did_you_mean`: known words that were probably meant, of a word that is unknown.
+    """
 
     exit_code = 1
-    message: str = ""
-    remedy: str = ""
 
-    @classmethod
-    def of(cls, text: str, inputs: Sequence[str] = ()) -> Error:
-        """From the program's line; `inputs`: arguments as typed, which tell a file's name from a message."""
-        error = cls(text)
-        error._read(text, inputs)
-        return error
+    def __init__(
+        self, message: str, remedy: str = "", file: str = "", place: str = "", did_you_mean: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message, remedy, file, place, did_you_mean)
+        self.message = message
+        self.remedy = remedy
+        self.file = file
+        self.place = place
+        self.did_you_mean = did_you_mean
 
-    def _read(self, text: str, inputs: Sequence[str]) -> None:
-        self.message, self.remedy = _parted(text)
+    def __str__(self) -> str:
+        """The line that the program writes."""
+        where = ":".join(part for part in (self.file, self.place) if part)
+        said = f"{where}: {self.message}" if where else self.message
+        return f"{said}. {self.remedy}" if self.remedy else said
 
 
 class Failure(Error):
@@ -47,23 +45,9 @@ class UsageError(Error):
 
 
 class InputError(Error):
-    """Bad input: exit code 3. `file`: as it was given; `place` in it: "/backward/ready/3/at_us", "line 7"; "" where unknown."""
+    """Bad input: exit code 3."""
 
     exit_code = 3
-    file: str = ""
-    place: str = ""
-
-    def _read(self, text: str, inputs: Sequence[str]) -> None:
-        head, colon, rest = text.partition(": ")
-        typed = {_shown(one): one for one in inputs}
-        found = _PLACE.fullmatch(head) or _WORD.fullmatch(head)
-        if found:
-            self.file, self.place = typed.get(found["file"], found["file"]), found["place"]
-        elif colon and (head in typed or head == "command line" or " " not in head):
-            self.file = typed.get(head, head)
-        else:
-            rest = text
-        self.message, self.remedy = _parted(rest)
 
 
 class Regression(Error):
@@ -73,26 +57,36 @@ class Regression(Error):
     result: Any = None
 
 
-def _parted(text: str) -> tuple[str, str]:
-    """What is wrong, and what would be right: the sentence behind it, else what stands behind a semicolon."""
-    wrong, stop, right = text.partition(". ")
-    if not stop:
-        wrong, stop, right = text.partition("; ")
-    return (wrong, right) if stop else (text, "")
+_KINDS: Mapping[str, type[Error]] = {"failure": Failure, "usage": UsageError, "bad_input": InputError}
 
 
-def error_of(code: int, stderr: str, inputs: Sequence[str], result: Any = None) -> Error:
-    """The exception for how the program ended; its own words are the last it wrote, a line where no name in them has more."""
-    lines = [line for line in stderr.split("\n") if line.strip()]
-    own = max((number for number, line in enumerate(lines) if line.startswith("ddpsim: ")), default=len(lines) - 1)
-    text = "\n".join(lines[own:]) if lines else ""
-    text = text[len("ddpsim: ") :] if text.startswith("ddpsim: ") else text
+def of_document(document: Mapping[str, Any]) -> Error:
+    """The exception for a document of ERROR_SCHEMA."""
+    return _KINDS[document["code"]](
+        document["message"],
+        document["hint"] or "",
+        document["file"] or "",
+        document["where"] or "",
+        tuple(document["did_you_mean"]),
+    )
+
+
+def of_run(code: int, stdout: str, stderr: str) -> Error:
+    """The exception for how the program ended: what it says on the last line of its output, else what is known."""
+    document = _last_document(stdout)
+    if document is not None:
+        return of_document(document)
+    said = stderr.strip().rpartition("\n")[2]
     if code < 0:
-        text = f"ddpsim was ended by signal {-code}" + (f": {text}" if text else "")
-    elif not text:
-        text = f"ddpsim ended with exit code {code} and said nothing"
-    kinds: dict[int, type[Error]] = {kind.exit_code: kind for kind in (UsageError, InputError, Regression)}
-    error = kinds.get(code, Failure).of(text, inputs)
-    if isinstance(error, Regression):
-        error.result = result
-    return error
+        return Failure(f"ddpsim was ended by signal {-code}" + (f": {said}" if said else ""))
+    if code == Regression.exit_code and said:
+        return Regression(said.partition("ddpsim: ")[2] or said)
+    return Failure(f"ddpsim ended with exit code {code} and " + (f"said: {said}" if said else "said nothing"))
+
+
+def _last_document(stdout: str) -> Mapping[str, Any] | None:
+    try:
+        document = json.loads(stdout.strip().rpartition("\n")[2])
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) and document.get("schema") == ERROR_SCHEMA else None

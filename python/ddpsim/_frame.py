@@ -16,8 +16,8 @@ def frame(answer: Record, table: str) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError as error:
-        raise Failure.of("to_frame() needs pandas, which is not here. Install it: pip install pandas") from error
+        raise Failure("to_frame() needs pandas, which is not here", "Install it: pip install pandas") from error
     if not table:
-        raise Failure.of(f"{type(answer).__name__} has no rows of one kind. Its fields and `document` have all of it")
+        raise Failure(f"{type(answer).__name__} has no rows of one kind", "Its fields and `document` have all of it")
     rows: list[dict[str, Any]] = answer.document.get(table, [])
     return pandas.json_normalize(rows)

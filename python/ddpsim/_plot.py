@@ -38,7 +38,7 @@ def draw(answer: Drawn, axes: Axes | None) -> Axes:
     }
     figure = drawn_by.get(answer.document["schema"])
     if figure is None:
-        raise Failure.of(f"{type(answer).__name__} has no figure. to_frame() and `text` have its figures")
+        raise Failure(f"{type(answer).__name__} has no figure", "to_frame() and `text` have its figures")
     if axes is None:
         axes = _new_axes()
     figure(answer, axes)
@@ -49,7 +49,7 @@ def _new_axes() -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise Failure.of("plot() needs matplotlib, which is not here. Install it: pip install matplotlib") from error
+        raise Failure("plot() needs matplotlib, which is not here", "Install it: pip install matplotlib") from error
     return pyplot.subplots(figsize=(9.0, 3.6), layout="constrained")[1]
 
 
@@ -196,7 +196,7 @@ def _speeds(answer: Drawn, axes: Axes) -> None:
     """How fast each candidate trains, the fastest on top."""
     rows = [answer.document["rows"][index] for index in answer.document.get("by_speed") or ()]
     if not rows:
-        raise Failure.of("of several workloads there is no one figure. `workloads` and `mix` have their rows")
+        raise Failure("of several workloads there is no one figure", "`workloads` and `mix` have their rows")
     speeds = [row.get("samples_per_second") or 1e6 / row["iteration_us"] for row in rows]
     axes.barh(range(len(rows)), speeds, color="C0")
     axes.set_yticks(range(len(rows)), [row["label"] for row in rows])

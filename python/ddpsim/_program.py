@@ -38,9 +38,9 @@ def _installed() -> str:
     on_path = shutil.which(_NAME)
     if on_path:
         return on_path
-    raise Failure.of(
-        "the program ddpsim is neither beside this Python nor on PATH. "
-        "Install it (pip install ddpsim), or let DDPSIM_PROGRAM name it"
+    raise Failure(
+        "the program ddpsim is neither beside this Python nor on PATH",
+        "Install it (pip install ddpsim), or let DDPSIM_PROGRAM name it",
     )
 
 
@@ -64,27 +64,25 @@ def run(arguments: Sequence[str], folder: str | None = None) -> subprocess.Compl
     except OSError as error:
         if error.errno == errno.E2BIG:
             longest = max(arguments, key=len)
-            raise UsageError.of(
-                f"{_shown(longest)}: {len(longest)} characters are more than a command line takes. "
-                "Write them to a file and name it, or give fewer values"
+            raise UsageError(
+                f"{_shown(longest)}: {len(longest)} characters are more than a command line takes",
+                "Write them to a file and name it, or give fewer values",
             ) from error
         if folder is not None and error.filename == folder:
-            raise Failure.of(
-                f"{_shown(folder)}, where this was asked, is no folder any more: {error.strerror}"
-            ) from error
-        raise Failure.of(f"{program()} cannot be run: {error.strerror}. Let DDPSIM_PROGRAM name another") from error
+            raise Failure(f"{_shown(folder)}, where this was asked, is no folder any more: {error.strerror}") from error
+        raise Failure(f"{program()} cannot be run: {error.strerror}", "Let DDPSIM_PROGRAM name another") from error
 
 
 def _require_word(word: str) -> None:
     """Raises UsageError where no command line can hold this word."""
     if "\0" in word:
-        raise UsageError.of(f"{_shown(word)}: a command line holds no NUL character. Leave it out")
+        raise UsageError(f"{_shown(word)}: a command line holds no NUL character", "Leave it out")
     try:
         os.fsencode(word)
     except UnicodeEncodeError as error:
-        raise UsageError.of(
-            f"{_shown(word)}: {ascii(word[error.start])} is half of a character, which no command line holds. "
-            "Leave it out"
+        raise UsageError(
+            f"{_shown(word)}: {ascii(word[error.start])} is half of a character, which no command line holds",
+            "Leave it out",
         ) from error
 
 

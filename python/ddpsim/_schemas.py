@@ -21,5 +21,5 @@ def schema(name: str) -> dict[str, Any]:
         with open(path, encoding="utf-8") as file:
             described: dict[str, Any] = json.load(file)
     except OSError as error:
-        raise UsageError.of(f"{name!r} is no document with a schema. ddpsim.list().schemas has their names") from error
+        raise UsageError(f"{name!r} is no document with a schema", "ddpsim.list().schemas has their names") from error
     return described

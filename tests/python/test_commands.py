@@ -16,7 +16,7 @@ import ddpsim._commands
 from ddpsim._arguments import Arguments, Switch, repeated
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NOT_SAID = {"--help", "--json", "--schema"}  # an answer always comes from --json; a schema is none
+NOT_SAID = {"--help", "--json", "--text", "--schema"}  # an answer always comes from --json; a schema is none
 
 
 def function(command):

@@ -239,6 +239,25 @@ class Answers(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
 
+    def test_one_run_gives_all_forms(self):
+        with tempfile.TemporaryDirectory() as folder:
+            counts = pathlib.Path(folder, "runs")
+            script = f'echo >> {counts}; exec {ddpsim.program()} "$@"'
+            with mock.patch.dict(os.environ, DDPSIM_PROGRAM=str(pretender(folder, script))):
+                answer = ddpsim.tune(THREE_LAYERS, "2xv100-nvlink")
+                self.assertTrue(answer.verdict and answer.page() and answer.timeline().ranks)
+                self.assertEqual(answer.report()["text"], answer.text)
+            self.assertEqual(counts.read_text(), "\n")
+
+    def test_what_has_no_page_has_its_text(self):
+        answer = ddpsim.topo("dgx1v")
+        self.assertIn("dgx1v", answer.text)
+        with self.assertRaisesRegex(ddpsim.Failure, "has no page"):
+            answer.page()
+        mixed = ddpsim.compare("dgx1v", "dgx1v@2", workload=[f"{THREE_LAYERS}=40%", "resnet18@V100=60%"], no_tune=True)
+        self.assertFalse(mixed.has_page)
+        self.assertIn("dgx1v@2", mixed.text)
+
     def test_text_report_page_and_timeline_are_the_programs(self):
         answer = ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink", measured_step="16ms")
         command = [ddpsim.program(), "simulate", THREE_LAYERS, "2xv100-nvlink", "--measured-step=16ms"]
@@ -302,7 +321,7 @@ class Errors(unittest.TestCase):
     def test_of_usage(self):
         with self.assertRaises(ddpsim.UsageError) as caught:
             ddpsim.tune("resnet50-v100-b32", "dgx1v", network="flaw")
-        self.assertEqual(caught.exception.message, '--network: "flaw" is not one of analytic, flow')
+        self.assertEqual(str(caught.exception), '--network: "flaw" is not one of analytic, flow. Did you mean "flow"?')
         self.assertEqual(caught.exception.remedy, 'Did you mean "flow"?')
 
     def test_of_input_name_file_place_and_remedy(self):
@@ -321,35 +340,33 @@ class Errors(unittest.TestCase):
             ddpsim.simulate({"schema": "ddpsim.workload/1", "parameters": [{"name": "a"}]}, "dgx1v")
         self.assertEqual((caught.exception.file, caught.exception.place), ("workload.json", "/parameters/0"))
 
-    def test_every_message_of_the_corpus_is_taken_apart(self):
-        places = {  # file, place, remedy
-            'bad-table.csv:line 3: forward_us is "nan". Expected microseconds': (
-                "bad-table.csv",
-                "line 3",
-                "Expected microseconds",
-            ),
-            "command line:--gpus-per-node: 3 is out of range. 2 it has": (
-                "command line",
-                "--gpus-per-node",
-                "2 it has",
-            ),
-            'command line: no cluster is called "x", and no file either. Did you mean "y"?': (
-                "command line",
-                "",
-                'Did you mean "y"?',
-            ),
-            'cluster:nvswitch:150: "150" has no unit; expected a rate': ("cluster", "nvswitch:150", "expected a rate"),
-            "bad.json:line 1, column 64: not valid JSON": ("bad.json", "line 1, column 64", ""),
-            "a b.json: nothing is left to fit: why": ("a b.json", "", ""),
-            '"x" is a cluster, where a workload is expected. ddpsim topo x shows it': (
-                "",
-                "",
-                "ddpsim topo x shows it",
-            ),
+    def test_of_a_word_hold_what_was_meant(self):
+        with self.assertRaises(ddpsim.UsageError) as caught:
+            ddpsim.tune("resnet50-v100-b32", "dgx1v", network="flaw")
+        self.assertEqual((caught.exception.place, caught.exception.did_you_mean), ("--network", ("flow",)))
+        with self.assertRaises(ddpsim.InputError) as caught:
+            ddpsim.tune("resnet5", "dgx1v")
+        self.assertEqual((caught.exception.file, caught.exception.did_you_mean), ("resnet5", ("resnet50",)))
+
+    def test_name_a_file_as_it_was_given(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a: b, line 7.\n c.json")
+            pathlib.Path(path).write_text("{")
+            for ask in (lambda: ddpsim.simulate(path, "dgx1v"), lambda: ddpsim.import_trace(path)):
+                with self.assertRaises(ddpsim.InputError) as caught:
+                    ask()
+                self.assertEqual(caught.exception.file, path)
+
+    def test_of_a_sweep(self):
+        study = {
+            "schema": "ddpsim.study/1",
+            "workload": "resnet18@V100",
+            "candidates": ["dgx1v"],
+            "grid": {"torhc": [1]},
         }
-        for text, (file, place, remedy) in places.items():
-            error = ddpsim.InputError.of(text, ["a b.json"])
-            self.assertEqual((error.file, error.place, error.remedy), (file, place, remedy), text)
+        with self.assertRaises(ddpsim.InputError) as caught:
+            ddpsim.sweep(study)
+        self.assertEqual((caught.exception.file, caught.exception.place), ("study.json", "/grid/torhc"))
 
     def test_of_a_check_that_found_a_regression_hold_what_was_checked(self):
         with self.assertRaises(ddpsim.Regression) as caught:
@@ -395,19 +412,10 @@ class Errors(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertIn("Let TMPDIR name", run.stdout, run.stderr)
 
-    def test_of_a_folder_that_is_gone(self):
-        before = os.getcwd()
-        self.addCleanup(os.chdir, before)
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            answer = ddpsim.topo("dgx1v")
-            os.chdir(before)
-        with self.assertRaisesRegex(ddpsim.Failure, "where this was asked, is no folder any more"):
-            answer.text
-
     def test_survive_pickling(self):
-        error = pickle.loads(pickle.dumps(ddpsim.InputError.of("a.json:/b: c. d")))
-        self.assertEqual((error.file, error.place, error.message, error.remedy), ("a.json", "/b", "c", "d"))
+        error = pickle.loads(pickle.dumps(ddpsim.InputError("c", "d", "a.json", "/b", ("e",))))
+        self.assertEqual(str(error), "a.json:/b: c. d")
+        self.assertEqual(error.did_you_mean, ("e",))
 
     def test_an_interrupt_ends_the_program_too(self):
         code = textwrap.dedent("""\
