@@ -29,14 +29,13 @@ OTHERS = ("ErrorDocument", "SweepPoint")
 BASES = {"Workload": "Imported", "CalibrateResult": "File"}
 # Answers that are printed line by line: what the answer is, the key of the lines behind the first, and the class of these.
 LINES = {"SweepResult": ("a sweep: what its first line says, and its points", "points", "SweepPoint")}
-# Methods that name a generated class, which python/ddpsim/_answer.py cannot.
-METHODS = {
-    "SimulateResult": '''
+# A method that names a generated class, which python/ddpsim/_answer.py cannot, and the answers that have it.
+TIMELINE = '''
     def timeline(self) -> Timeline:
-        """The step's spans."""
+        """The spans of the current step."""
         return Timeline.from_document(super().timeline().document, arguments=self.arguments, messages=())
-''',
-}
+'''
+METHODS = {"SimulateResult": TIMELINE, "TuneResult": TIMELINE, "AdviseResult": TIMELINE}
 
 HEAD = '''\
 """Documents of the program as dataclasses: generated from their JSON Schemas by scripts/python_package.py.

@@ -98,7 +98,7 @@ class Answer(Record):
         with temporary() as folder:
             path = os.path.join(folder, "workbench.html")
             asked = self.arguments
-            words = asked.words(without=_OUTPUT, extra=(f"--report={path}", "--interactive"))
+            words = asked.words(without=_OUTPUT, extra=(f"--report={path}", "--interactive", "--json"))
             _require(run(words, folder=asked.asked_in), asked)
             return Workbench(self.command, asked.shown(_read(path, "the workbench of this answer")))
 

@@ -207,12 +207,8 @@ class Inputs(unittest.TestCase):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(INPUTS)
-        for question in (
-            lambda: ddpsim.import_trace(THREE_LAYERS, output="/dev/null"),
-            lambda: ddpsim.sweep(INPUTS / "study.json", output="/dev/null"),
-        ):
-            with self.assertRaisesRegex(ddpsim.Error, "/dev/null"):
-                question()
+        with self.assertRaisesRegex(ddpsim.Error, "/dev/null"):
+            ddpsim.sweep(INPUTS / "study.json", output="/dev/null")
 
     def test_shards_are_put_together(self):
         study = {
@@ -298,7 +294,7 @@ class Answers(unittest.TestCase):
             path = pathlib.Path(folder, "w.json")
             path.write_bytes(THREE_LAYERS.read_bytes())
             answer = ddpsim.simulate(path, "2xv100-nvlink")
-        self.assertIn("no such file", answer._repr_html_())
+        self.assertIn("<iframe", answer._repr_html_())
 
     def test_warnings_are_on_the_answer(self):
         self.assertIn(
