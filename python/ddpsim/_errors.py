@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Mapping
 
 ERROR_SCHEMA = "ddpsim.error/1"
@@ -85,6 +84,8 @@ def of_run(code: int, stdout: str, stderr: str) -> Error:
 
 
 def _last_document(stdout: str) -> Mapping[str, Any] | None:
+    import json  # not before something is wrong
+
     try:
         document = json.loads(stdout.strip().rpartition("\n")[2])
     except ValueError:
