@@ -154,7 +154,7 @@ USAGE_ERRORS = [
             ("batch=9ms,prefetch_factor=2", "refuses it without num_workers"),
             ("batch=9ms,worker_start=1s", "num_workers=0 has no workers to start"),
             ("batch=9ms,cores=4", "num_workers=0 has none"),
-            ("batch=9ms,non_blocking=true", "add pin_memory=true"),
+            ("batch=9ms,non_blocking=true", "Add pin_memory=true"),
             ("batch=9ms,pcie=12GBps", "nothing is copied without batch_bytes=SIZE"),
             ("batch=9ms,pin_memory=true", "depends on batch_bytes=SIZE. Add it"),
         ]
