@@ -4,6 +4,7 @@ if(NOT EXISTS /usr/include/fast_float)
   message(FATAL_ERROR "/usr/include/fast_float is missing: scripts/setup.sh --wasm installs what this build needs")
 endif()
 file(CREATE_LINK /usr/include/fast_float ${headers}/fast_float SYMBOLIC)
+add_compile_definitions(DDPSIM_WITHOUT_MEANINGS)
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/standard_library.hpp>")
 
 ddpsim_compile(simdjson simdjson::simdjson ${sources}/simdjson/singleheader ${CMAKE_CURRENT_LIST_DIR}/simdjson.cpp)

@@ -34,12 +34,14 @@ ValueType object_of(const ObjectType& type) {
   return {.kind = ValueType::Kind::object, .object = &type};
 }
 
-ObjectType& ObjectType::needs(std::string_view key, ValueType type, std::string_view meaning) {
+ObjectType& ObjectType::add_needed(std::string_view key, ValueType type,
+                                   std::string_view meaning) {
   add({std::string(key), std::move(type), true, std::string(meaning)});
   return *this;
 }
 
-ObjectType& ObjectType::may_have(std::string_view key, ValueType type, std::string_view meaning) {
+ObjectType& ObjectType::add_optional(std::string_view key, ValueType type,
+                                     std::string_view meaning) {
   type.nullable = true;
   add({std::string(key), std::move(type), false, std::string(meaning)});
   return *this;

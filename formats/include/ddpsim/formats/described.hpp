@@ -101,8 +101,9 @@ class DescribedObject {
 template <typename T>
 class Described : public DescribedObject {
  public:
-  Described(std::string_view name, std::string_view says, Layout layout = Layout::block)
-      : DescribedObject(name, says, layout) {}
+  [[gnu::always_inline]] Described(std::string_view name, std::string_view says,
+                                   Layout layout = Layout::block)
+      : DescribedObject(name, kept_meaning(says), layout) {}
 
   template <typename Read>
   [[gnu::always_inline]] Described& text(std::string_view key, Read read, std::string_view says,
@@ -133,7 +134,8 @@ class Described : public DescribedObject {
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
   /// A text that is always the same.
-  Described& constant(std::string_view key, const char* text, std::string_view says) {
+  [[gnu::always_inline]] Described& constant(std::string_view key, const char* text,
+                                             std::string_view says) {
     return add(
         key, word_of(std::initializer_list<const char*>{text}), [text](const T&) { return text; },
         says, Absent::null, [](JsonWriter& json, const char* value) { json.string(value); });
@@ -179,45 +181,47 @@ class Described : public DescribedObject {
                each_of(layout, [](JsonWriter& json, const auto& value) { json.string(value); }));
   }
   template <typename Read>
-  Described& integers(std::string_view key, Read read, std::string_view says,
-                      Absent absent = Absent::null, Layout layout = Layout::line) {
+  [[gnu::always_inline]] Described& integers(std::string_view key, Read read, std::string_view says,
+                                             Absent absent = Absent::null,
+                                             Layout layout = Layout::line) {
     return add(
         key, list_of({Kind::integer}), read, says, absent,
         each_of(layout, [](JsonWriter& json, const auto& value) { write_integer(json, value); }));
   }
   /// With all their digits, on one line.
   template <typename Read>
-  Described& numbers(std::string_view key, Read read, std::string_view says,
-                     Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& numbers(std::string_view key, Read read, std::string_view says,
+                                            Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
                each_of(Layout::line, [](JsonWriter& json, double value) { json.number(value); }));
   }
   /// Rounded to six decimals, on one line.
   template <typename Read>
-  Described& ratios(std::string_view key, Read read, std::string_view says,
-                    Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& ratios(std::string_view key, Read read, std::string_view says,
+                                           Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
                each_of(Layout::line, [](JsonWriter& json, double value) { json.ratio(value); }));
   }
   /// Lists of durations or instants, in microseconds.
   template <typename Read>
-  Described& times(std::string_view key, Read read, std::string_view says,
-                   Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& times(std::string_view key, Read read, std::string_view says,
+                                          Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
                each_of(Layout::block, [](JsonWriter& json, const auto& time) { json.time(time); }));
   }
   /// Lists of lists of texts.
   template <typename Read>
-  Described& text_rows(std::string_view key, Read read, std::string_view says,
-                       Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& text_rows(std::string_view key, Read read,
+                                              std::string_view says, Absent absent = Absent::null) {
     return add(
         key, list_of(list_of({Kind::text})), read, says, absent,
         each_of(Layout::block, [](JsonWriter& json, const auto& row) { json.strings(row); }));
   }
   /// Lists of lists of whole numbers, each inner list on one line; a number that is absent is null.
   template <typename Read>
-  Described& integer_or_null_rows(std::string_view key, Read read, std::string_view says,
-                                  Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& integer_or_null_rows(std::string_view key, Read read,
+                                                         std::string_view says,
+                                                         Absent absent = Absent::null) {
     return add(key, list_of(list_of({.kind = Kind::integer, .nullable = true})), read, says, absent,
                [](JsonWriter& json, const auto& rows) {
                  json.begin_array();
@@ -231,8 +235,9 @@ class Described : public DescribedObject {
   }
   /// Pairs of texts, whose keys no list holds.
   template <typename Read>
-  Described& texts_by_key(std::string_view key, Read read, std::string_view says,
-                          Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& texts_by_key(std::string_view key, Read read,
+                                                 std::string_view says,
+                                                 Absent absent = Absent::null) {
     return add(key, Kind::texts_by_key, read, says, absent,
                [](JsonWriter& json, const auto& pairs) {
                  json.begin_object();
@@ -242,8 +247,9 @@ class Described : public DescribedObject {
   }
   /// Pairs of texts, whose keys no list holds; the second of each is a value in JSON.
   template <typename Read>
-  Described& values_by_key(std::string_view key, Read read, std::string_view says,
-                           Absent absent = Absent::null) {
+  [[gnu::always_inline]] Described& values_by_key(std::string_view key, Read read,
+                                                  std::string_view says,
+                                                  Absent absent = Absent::null) {
     return add(key, Kind::values_by_key, read, says, absent,
                [](JsonWriter& json, const auto& pairs) {
                  json.begin_object();
@@ -370,7 +376,7 @@ class Described : public DescribedObject {
     };
     const Needed needed{read, write};
     add_member(
-        key, std::move(type), kMayBeAbsent, when_absent, says,
+        key, std::move(type), kMayBeAbsent, when_absent, kept_meaning(says),
         [](const void* held, JsonWriter& json, std::string_view under, Absent absent,
            const void* of) {
           const auto& has = *static_cast<const Needed*>(held);

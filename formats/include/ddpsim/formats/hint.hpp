@@ -10,7 +10,8 @@ namespace ddpsim {
 /// A sentence that begins with a capital, without its full stop; empty where there is nothing to say.
 struct Hint {
   std::string text;
-  std::vector<std::string> meant = {};  ///< the known words that were probably meant, of a word that is none
+  std::vector<std::string> meant =
+      {};  ///< the known words that were probably meant, of a word that is none
 
   Hint() = default;
   Hint(std::string sentence) : text(std::move(sentence)) {}

@@ -15,11 +15,23 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ddpsim {
 
 struct ObjectType;
+
+/// The page's program tells no schemas: it leaves their sentences out, which are a fortieth of its size.
+#ifdef DDPSIM_WITHOUT_MEANINGS
+constexpr std::string_view kept_meaning(std::string_view) {
+  return {};
+}
+#else
+constexpr std::string_view kept_meaning(std::string_view says) {
+  return says;
+}
+#endif
 
 /// Of a value of a document.
 struct ValueType {
@@ -66,12 +78,22 @@ struct ObjectType {
   std::vector<MemberType> members = {};
 
   ObjectType(std::string_view called, std::string_view meaning) : name(called), says(meaning) {}
-  ObjectType& needs(std::string_view key, ValueType type, std::string_view meaning);
+  [[gnu::always_inline]] ObjectType& needs(std::string_view key, ValueType type,
+                                           std::string_view meaning) {
+    return add_needed(key, std::move(type), kept_meaning(meaning));
+  }
   /// Null is as good as absent where a document is read.
-  ObjectType& may_have(std::string_view key, ValueType type, std::string_view meaning);
+  [[gnu::always_inline]] ObjectType& may_have(std::string_view key, ValueType type,
+                                              std::string_view meaning) {
+    return add_optional(key, std::move(type), kept_meaning(meaning));
+  }
   /// A key twice is a mistake of the caller.
   void add(MemberType member);
   const MemberType* find(std::string_view key) const;  ///< null where there is none
+
+ private:
+  ObjectType& add_needed(std::string_view key, ValueType type, std::string_view meaning);
+  ObjectType& add_optional(std::string_view key, ValueType type, std::string_view meaning);
 };
 
 }  // namespace ddpsim
