@@ -13,7 +13,7 @@ const Described<AdviceReport>& described_advice() {
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
   static const auto described =
       Described<Report>("AdviseResult", "every setting of DDP and NCCL, best first")
-          .constant("schema", "ddpsim.advice/1", "every setting of DDP and NCCL, best first")
+          .constant("schema", "ddpsim.advice/1", "which document this is")
           .members_of(context, described_setting())
           .object(
               "budget", [](const Report& of) -> const auto& { return of.step.budget; },

@@ -50,7 +50,8 @@ const Described<BucketsReport>& described_buckets() {
               "the PyTorch version whose rules held")
           .boolean(
               "torch_known", [](const Report& of) { return of.torch.known; },
-              "false where neither --torch nor the workload says which PyTorch it is")
+              "whether --torch or the workload says which PyTorch version it is; false: the one in "
+              "torch is assumed")
           .list(
               "buckets", [](const Report& of) { return assigned_buckets(of.buckets); },
               described_assigned_bucket(), "buckets in launch order")
@@ -88,7 +89,8 @@ const Described<AssignedBucket>& described_assigned_bucket() {
               "the cap that held for the bucket; 0 for a bucket of a sparse gradient")
           .word(
               "closed_by", [](const Assigned& of) { return of.bucket.closed_by; },
-              all_up_to(ClosedBy::sparse), "what ended the bucket")
+              all_up_to(ClosedBy::sparse),
+              "what ended the bucket: its cap, the last gradient, or a sparse gradient")
           .word(
               "dtype", [](const Assigned& of) { return of.bucket.dtype; },
               all_up_to(Dtype::complex128), "the type of the bucket's gradients");

@@ -291,8 +291,7 @@ const Described<ShownCalibration>& described_calibration() {
   static const auto described =
       Described<Shown>("CalibrateResult",
                        "what logs of a cluster tell of it, and how well they fit")
-          .constant("schema", "ddpsim.calibration/1",
-                    "what logs of a cluster tell of it, and how well they fit")
+          .constant("schema", "ddpsim.calibration/1", "which document this is")
           .one_of(
               "backend",
               [](const Shown& of) {

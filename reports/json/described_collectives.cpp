@@ -14,11 +14,11 @@ template <typename T>
 void add_begin(Described<T>& described) {
   described
       .time("ready_us", &CollectiveResult::ready,
-            "what it sends is written, and there is room for what it brings")
-      .time("launch_us", &CollectiveResult::launch, "the host has enqueued it")
-      .time("start_us", &CollectiveResult::start, "its kernel runs on this rank")
+            "when what the collective sends is written and there is room for what it receives")
+      .time("launch_us", &CollectiveResult::launch, "when the host has enqueued the collective")
+      .time("start_us", &CollectiveResult::start, "when the collective's kernel runs on this rank")
       .time("last_arrival_us", &CollectiveResult::last_arrival,
-            "its kernel runs on the last rank: the transfer begins");
+            "when the collective's kernel runs on the last rank and the transfer begins");
 }
 
 template <typename T>
@@ -31,10 +31,11 @@ void add_choice(Described<T>& described) {
   };
   described
       .word("algorithm", chosen(&CollectiveChoice::algorithm), all_up_to(Algorithm::nvls_tree),
-            "NCCL's choice; null with gloo")
+            "the algorithm that NCCL chooses; null with gloo")
       .word("protocol", chosen(&CollectiveChoice::protocol), all_up_to(Protocol::simple),
-            "NCCL's choice; null with gloo")
-      .integer("channels", chosen(&CollectiveChoice::channels), "NCCL's choice; null with gloo");
+            "the protocol that NCCL chooses; null with gloo")
+      .integer("channels", chosen(&CollectiveChoice::channels),
+               "channels that NCCL uses; null with gloo");
 }
 
 }  // namespace
@@ -51,35 +52,36 @@ const Described<NumberedBucket>& described_step_bucket() {
     bucket.integer("index", &NumberedBucket::index, "place in launch order, from 0")
         .integer(
             "bytes", [](const NumberedBucket& of) { return of.bucket.bytes; },
-            "bytes of its gradients")
+            "bytes of the bucket's gradients")
         .integers(
             "parameter_indices",
             [](const NumberedBucket& of) -> const auto& { return of.bucket.parameters; },
-            "its parameters, by their place in the workload's list");
+            "the bucket's parameters, by their place in the workload's list");
     add_begin(bucket);
     bucket.integer("last_rank", &NumberedBucket::last_rank, "the rank whose kernel ran last")
-        .time("end_us", &NumberedBucket::end, "the all-reduce has ended");
+        .time("end_us", &NumberedBucket::end, "when the all-reduce has ended");
     add_choice(bucket);
     bucket
         .word(
             "closed_by", [](const NumberedBucket& of) { return of.bucket.closed_by; },
-            all_up_to(ClosedBy::sparse), "what ended the bucket")
+            all_up_to(ClosedBy::sparse),
+            "what ended the bucket: its cap, the last gradient, or a sparse gradient")
         .text("exposed_because", unless_empty(&NumberedBucket::exposed_because),
-              "why backward does not hide it; null where it does")
+              "why backward does not hide the all-reduce; null: it does")
         .integer(
             "wire_bytes",
             [](const NumberedBucket& of) {
               return of.bytes != of.bucket.bytes ? std::optional(of.bytes) : std::nullopt;
             },
-            "what travels, where a communication hook changes it", Absent::left_out)
+            "bytes that travel. Only where a communication hook changes them", Absent::left_out)
         .integers(
             "all_reduce_bytes",
             [](const NumberedBucket& of) {
               return of.all_reduces.size() > 1 ? &of.all_reduces : nullptr;
             },
-            "where powerSGD_hook runs several all-reduces: of what travels whole, of P and of Q; "
-            "the bucket starts with the first, ends with the last, and shows NCCL's choice for "
-            "the largest",
+            "bytes of each all-reduce: of what travels whole, of P and of Q; start_us is of the "
+            "first, end_us of the last, NCCL's choice of the largest. Only where powerSGD_hook "
+            "runs several",
             Absent::left_out, Layout::block);
     return bucket;
   }();
@@ -92,14 +94,14 @@ const Described<CollectiveResult>& described_step_collective() {
         "Collective", "a collective under a scheme that was asked for", Layout::line);
     collective.word("kind", &CollectiveResult::kind, kinds_of_a_step(), "which collective it is")
         .text("unit", &CollectiveResult::unit,
-              "what it belongs to: a module's path, root, bucket 0, a parameter")
+              "what the collective belongs to: a module's path, root, bucket 0, a parameter")
         .integer("bytes", &CollectiveResult::bytes,
-                 "as nccl-tests counts them, padding included: of an all-gather what every rank "
-                 "ends with, of a reduce-scatter what it begins with");
+                 "bytes as nccl-tests counts them, padding included: of an all-gather what every "
+                 "rank ends with, of a reduce-scatter what every rank begins with");
     add_begin(collective);
-    collective.time("end_us", &CollectiveResult::end, "the collective has ended")
+    collective.time("end_us", &CollectiveResult::end, "when the collective has ended")
         .word("phase", &CollectiveResult::phase, all_up_to(StepPhase::optimizer),
-              "the part of the step that needs it");
+              "the part of the step that needs the collective");
     add_choice(collective);
     return collective;
   }();

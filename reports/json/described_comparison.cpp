@@ -7,6 +7,7 @@
 #include "described_candidates.hpp"
 #include "described_elastic.hpp"
 #include "described_job.hpp"
+#include "described_recorded.hpp"
 #include "described_step.hpp"
 #include "described_trust.hpp"
 #include "job_words.hpp"
@@ -33,8 +34,9 @@ const Described<ComparedRow>& described_step_of_row() {
           .text("changed_numerics", unless_empty([](const ComparedRow& of) {
                   return changed_numerics(context_of(of).job);
                 }),
-                "why a step of the candidate does not teach what a step of DDP does, so that equal "
-                "speed is not equal training; null: it does. Not in a row with an error")
+                "why a step of the candidate does not teach what a step of DDP does (stale "
+                "parameters, ranks that train apart, compressed gradients), so that equal speed is "
+                "not equal training; null: it does. Not in a row with an error")
           .number(
               "compute_scale",
               [](const ComparedRow& of) { return context_of(of).job.options().compute_scale; },

@@ -20,9 +20,12 @@ auto rate_of(std::optional<Bandwidth> DataLoader::*rate) {
 const Described<DataLoader>& described_loader() {
   static const auto described =
       Described<DataLoader>("DataLoaderOptions", "a DataLoader, as --data-loader describes it")
-          .integer("num_workers", &DataLoader::num_workers, "as DataLoader takes it")
-          .integer("prefetch_factor", &DataLoader::prefetch_factor, "as DataLoader takes it")
-          .boolean("pin_memory", &DataLoader::pin_memory, "as DataLoader takes it")
+          .integer("num_workers", &DataLoader::num_workers,
+                   "worker processes of each rank, as DataLoader takes it")
+          .integer("prefetch_factor", &DataLoader::prefetch_factor,
+                   "batches that each worker loads ahead, as DataLoader takes it")
+          .boolean("pin_memory", &DataLoader::pin_memory,
+                   "whether batches are pinned, as DataLoader takes it")
           .boolean("non_blocking", &DataLoader::non_blocking,
                    "whether the trainer copies batches to the GPU without waiting")
           .time("batch_us", &DataLoader::batch,
@@ -31,15 +34,16 @@ const Described<DataLoader>& described_loader() {
           .time(
               "sample_us", &DataLoader::sample,
               "what a worker takes for a sample; null where the time of a batch is given, or none")
-          .integer("sample_bytes", &DataLoader::sample_bytes, "what is read of a sample")
+          .integer("sample_bytes", &DataLoader::sample_bytes, "bytes that are read of a sample")
           .number("storage_gbps", rate_of(&DataLoader::storage),
-                  "what storage gives, in GB/s; null: it holds nobody up")
+                  "what storage gives, in GB/s; null: storage holds nobody up")
           .boolean("storage_shared", &DataLoader::storage_shared,
-                   "whether that is the rate of all nodes together, not of each")
+                   "whether storage_gbps is the rate of all nodes together, not of each")
           .integer("cores", &DataLoader::cores, "cores of a node; null: enough")
-          .integer("batch_bytes", &DataLoader::batch_bytes, "what is copied to the GPU of a batch")
+          .integer("batch_bytes", &DataLoader::batch_bytes,
+                   "bytes of a batch that are copied to the GPU")
           .number("pcie_gbps", rate_of(&DataLoader::pcie),
-                  "how fast it is copied, in GB/s; null: not stated")
+                  "how fast a batch is copied to the GPU, in GB/s; null: not stated")
           .number(
               "pin_gbps", [](const DataLoader& of) { return of.pin.gigabytes_per_second(); },
               "how fast a batch is pinned, in GB/s")
@@ -57,11 +61,12 @@ const Described<DataLoading>& described_recorded_supply() {
                 "how long the recorded trainer waited for a batch, in the median. Only of a "
                 "recording")
           .time("recorded_p90_us", &DataLoading::p90,
-                "how long it waited, the 90th percentile. Only of a recording")
+                "how long the recorded trainer waited for a batch, the 90th percentile. Only of a "
+                "recording")
           .time("recorded_mean_us", &DataLoading::mean,
                 "the mean wait for a batch, the first left out. Only of a recording")
           .integer("recorded_steps", &DataLoading::count,
-                   "recorded waits for a batch. Only of a recording")
+                   "how many waits for a batch were recorded. Only of a recording")
           .one_of(
               "recorded_in",
               [](const DataLoading& of) { return of.processes ? "workers" : "trainer"; },
@@ -74,7 +79,7 @@ const Described<DataSupply>& described_simulated_supply() {
       Described<DataSupply>("SimulatedSupply", "what a described DataLoader gives")
           .object(
               "options", [](const DataSupply& of) -> const auto& { return of.loader; },
-              described_loader(), "every key in force. Only with --data-loader")
+              described_loader(), "the DataLoader with every key in force. Only with --data-loader")
           .time("worker_batch_us", &DataSupply::worker_time,
                 "what a batch takes a worker alone. Only with --data-loader")
           .number(
@@ -95,18 +100,21 @@ const Described<JoinCollective>& described_join_collective() {
           .text(
               "kind", [](const JoinCollective& of) { return name_of(of.kind); },
               "which collective it is")
-          .text("what", &JoinCollective::what, "what it is for")
+          .text("what", &JoinCollective::what, "what the collective is for")
           .text(
               "dtype", [](const JoinCollective& of) { return name_of(of.dtype); },
-              "the type of its elements")
-          .integer("elements", &JoinCollective::elements, "how many")
+              "the type of the collective's elements")
+          .integer("elements", &JoinCollective::elements,
+                   "how many elements the collective carries")
           .integer(
               "bytes",
               [](const JoinCollective& of) { return of.elements * element_size(of.dtype); },
-              "what they come to")
-          .text("op", unless_empty(&JoinCollective::op), "how they are reduced; null: they are not")
-          .boolean("of_join", &JoinCollective::of_join, "whether Join adds it")
-          .boolean("host_waits", &JoinCollective::host_waits, "whether the host waits for it");
+              "bytes that the collective carries")
+          .text("op", unless_empty(&JoinCollective::op),
+                "how elements are reduced; null: they are not")
+          .boolean("of_join", &JoinCollective::of_join, "whether Join adds the collective")
+          .boolean("host_waits", &JoinCollective::host_waits,
+                   "whether the host waits for the collective");
   return described;
 }
 
@@ -136,9 +144,10 @@ const Described<DataSupply>& described_data() {
               described_recorded_supply())
           .members_of([](const DataSupply& of) { return of.recorded ? nullptr : &of; },
                       described_simulated_supply())
-          .integer("batches_per_step", &DataSupply::batches, "batches of a step: micro-batches")
+          .integer("batches_per_step", &DataSupply::batches, "batches of a step: its micro-batches")
           .time("supply_interval_us", &known_interval,
-                "the loader gives a batch in so long, however fast steps are; null: not known")
+                "how long the loader takes from one batch to the next, however fast steps are; "
+                "null: not known")
           .number(
               "batches_per_second",
               [](const DataSupply& of) {
@@ -149,8 +158,8 @@ const Described<DataSupply>& described_data() {
           .time("step_without_us", &DataSupply::step_without, "the step with every batch there")
           .time("stall_us", &DataSupply::stall,
                 "what the step waits for its batches and their copy; part of the step's stall")
-          .time("wait_us", &DataSupply::wait, "of it, waiting for batches")
-          .time("copy_us", &DataSupply::copy, "of it, the copy to the GPU")
+          .time("wait_us", &DataSupply::wait, "the part of stall_us that waits for batches")
+          .time("copy_us", &DataSupply::copy, "the part of stall_us that copies batches to the GPU")
           .word("cause", &DataSupply::cause, all_up_to(SupplyCause::recorded),
                 "what holds the loader up")
           .integer("least_num_workers", &DataSupply::least_workers,
@@ -161,7 +170,7 @@ const Described<DataSupply>& described_data() {
           .integer("warm_up_steps", simulated(&DataSupply::warm_up_steps),
                    "steps until an epoch has settled; null of a recording")
           .time("warm_up_extra_us", simulated(&DataSupply::warm_up_extra),
-                "what these take beyond settled ones; null of a recording");
+                "what the steps of warm_up_steps take beyond settled ones; null of a recording");
   return described;
 }
 
@@ -169,7 +178,8 @@ const Described<Epoch>& described_epoch() {
   static const auto described =
       Described<Epoch>("Epoch", "an epoch")
           .integer(
-              "dataset_size", [](const Epoch& of) { return of.set.size; }, "samples, as asked")
+              "dataset_size", [](const Epoch& of) { return of.set.size; },
+              "samples of the data set, as asked")
           .boolean(
               "sampler_drop_last", [](const Epoch& of) { return of.set.sampler_drop_last; },
               "DistributedSampler's drop_last, as asked")
@@ -181,26 +191,27 @@ const Described<Epoch>& described_epoch() {
               "samples that DistributedSampler gives each rank")
           .integer(
               "repeated_samples", [](const Epoch& of) { return of.sampled.repeated; },
-              "samples that it gives twice")
+              "samples that DistributedSampler gives twice")
           .integer(
               "dropped_samples", [](const Epoch& of) { return of.sampled.dropped; },
-              "samples that it gives nobody")
+              "samples that DistributedSampler gives to nobody")
           .integer(
               "dropped_by_loader", [](const Epoch& of) { return of.batched.dropped; },
               "samples of each rank that DataLoader drops")
-          .integer("batch_per_gpu", &Epoch::batch, "samples of a batch")
+          .integer("batch_per_gpu", &Epoch::batch, "samples of a full batch on one GPU")
           .integer(
               "full_batches", [](const Epoch& of) { return of.batched.full; },
               "full batches of each rank")
           .integer(
               "tail_batch", [](const Epoch& of) { return of.batched.tail; },
-              "samples of the last batch; 0: it is full")
-          .integer("steps", &Epoch::steps, "optimizer steps")
+              "samples of each rank's last batch; 0: it is full")
+          .integer("steps", &Epoch::steps, "optimizer steps of the epoch")
           .time("step_us", &Epoch::step, "a settled step of a full batch")
           .time("tail_step_us", &Epoch::tail_step,
-                "the step of the last batch, its compute in proportion to samples; null: none")
+                "the step of the last batch, its compute in proportion to its samples; null: the "
+                "last batch is full")
           .time("warm_up_us", &Epoch::warm_up, "waits for the loader beyond those of settled steps")
-          .time("epoch_us", &Epoch::time, "the epoch");
+          .time("epoch_us", &Epoch::time, "how long the epoch takes");
   return described;
 }
 
@@ -213,11 +224,11 @@ const Described<JoinedEpoch>& described_join() {
           .boolean(
               "divide_by_initial_world_size",
               [](const JoinedEpoch& of) { return of.inputs.divide_by_initial_world_size; },
-              "as join() takes it")
+              "the argument of join() that has this name")
           .boolean(
               "throw_on_early_termination",
               [](const JoinedEpoch& of) { return of.inputs.throw_on_early_termination; },
-              "as join() takes it")
+              "the argument of join() that has this name")
           .integer(
               "least_inputs", [](const JoinedEpoch& of) { return of.inputs.least; },
               "batches of the rank with the fewest")
@@ -231,22 +242,22 @@ const Described<JoinedEpoch>& described_join() {
               "collectives_per_iteration",
               [](const JoinedEpoch& of) { return of.iteration.size(); },
               "collectives of an iteration")
-          .integer("of_join_per_iteration", of_join, "of them, those that Join adds")
+          .integer("of_join_per_iteration", of_join, "collectives of an iteration that Join adds")
           .list("iteration", &JoinedEpoch::iteration, described_join_collective(),
-                "in order, of a rank that has inputs")
+                "collectives of an iteration of a rank that has inputs, in order")
           .list("joined_iteration", &JoinedEpoch::joined, described_join_collective(),
-                "in order, of a rank that has none left")
+                "collectives of an iteration of a rank that has none left, in order")
           .list("end", &JoinedEpoch::end, described_join_collective(),
-                "in order, behind the last input, or when all ranks raise")
+                "collectives behind the last input, or when all ranks raise, in order")
           .time("step_us", &JoinedEpoch::step, "a step within Join")
           .time("step_without_us", &JoinedEpoch::step_without, "a step outside of Join")
           .integer("iterations", &JoinedEpoch::iterations, "iterations of the epoch")
           .integer("tail_iterations", &JoinedEpoch::tail,
-                   "of them, those with ranks that have joined")
+                   "iterations in which some ranks have joined")
           .integer("skipped_inputs", &JoinedEpoch::skipped,
                    "batches that are not trained on, since all ranks raise")
-          .time("end_us", &JoinedEpoch::end_time, "what the end takes")
-          .time("epoch_us", &JoinedEpoch::time, "the epoch");
+          .time("end_us", &JoinedEpoch::end_time, "how long the collectives of end take")
+          .time("epoch_us", &JoinedEpoch::time, "how long the epoch takes");
   return described;
 }
 

@@ -18,15 +18,16 @@ const Described<SpanDifference>& described_measured_span() {
           .word("track", &SpanDifference::track, all_up_to(Track::communication),
                 "the stream it is on")
           .text("name", &SpanDifference::name, "what runs")
-          .integer("bucket", &SpanDifference::bucket, "of which bucket; null: of none")
+          .integer("bucket", &SpanDifference::bucket,
+                   "index of the bucket; null: the span belongs to none")
           .time("predicted_start_us", edge(&SpanDifference::predicted, &Extent::start),
-                "null where only the measured step has it")
+                "when the predicted span starts; null where only the measured step has it")
           .time("measured_start_us", edge(&SpanDifference::measured, &Extent::start),
-                "null where only the predicted step has it")
+                "when the measured span starts; null where only the predicted step has it")
           .time("predicted_end_us", edge(&SpanDifference::predicted, &Extent::end),
-                "null where only the measured step has it")
+                "when the predicted span ends; null where only the measured step has it")
           .time("measured_end_us", edge(&SpanDifference::measured, &Extent::end),
-                "null where only the predicted step has it");
+                "when the measured span ends; null where only the predicted step has it");
   return described;
 }
 
@@ -40,13 +41,13 @@ const Described<TimelineDifference>& described_difference() {
           .time(
               "predicted_us",
               [](const TimelineDifference& of) { return of.predicted.end - of.predicted.start; },
-              "from its first span to its last, predicted")
+              "the predicted step, from its first span to its last")
           .time(
               "measured_us",
               [](const TimelineDifference& of) { return of.measured.end - of.measured.start; },
-              "from its first span to its last, measured")
+              "the measured step, from its first span to its last")
           .list("spans", &TimelineDifference::spans, described_measured_span(),
-                "by predicted start, then those that were only measured");
+                "spans by predicted start, then those that were only measured");
   return described;
 }
 

@@ -24,20 +24,20 @@ const char* meaning_of(RunPart part) {
     case RunPart::training:
       return "training that lasts, as if at the speed of max_nodes";
     case RunPart::fewer_nodes:
-      return "the rest of the training that lasts, since nodes are fewer; less than nothing where "
-             "fewer are faster";
+      return "training on fewer nodes, beyond the time it would take on max_nodes; less than 0 "
+             "where fewer nodes are faster";
     case RunPart::checkpoints:
       return "writing checkpoints";
     case RunPart::lost_work:
       return "training that a failure undoes";
     case RunPart::detection:
-      return "until agents have noticed and stop their workers";
+      return "from a failure until agents have noticed it and stop their workers";
     case RunPart::stop:
       return "stopping workers";
     case RunPart::rendezvous:
-      return "agents meet again";
+      return "agents meeting again";
     case RunPart::waiting:
-      return "within it, waiting for min_nodes";
+      return "waiting for min_nodes while agents meet";
     case RunPart::start:
       return "starting processes";
     case RunPart::load:
@@ -92,9 +92,9 @@ std::vector<RunSize> run_sizes(const ElasticAnswer& elastic) {
 const Described<RunSize>& described_size() {
   static const auto described =
       Described<RunSize>("RunSize", "a number of nodes that a long run trains on", Layout::line)
-          .integer("nodes", &RunSize::nodes, "nodes")
-          .time("step_us", &RunSize::step, "a step on so many")
-          .number("trained_s", &RunSize::trained, "seconds of training on so many, that last");
+          .integer("nodes", &RunSize::nodes, "how many nodes there are")
+          .time("step_us", &RunSize::step, "a step on so many nodes")
+          .number("trained_s", &RunSize::trained, "training on so many nodes that lasts");
   return described;
 }
 
@@ -102,31 +102,34 @@ const Described<ElasticAnswer>& described_checkpoint_interval() {
   static const auto described =
       Described<ElasticAnswer>("CheckpointInterval",
                                "how long to train from one checkpoint to the next", Layout::line)
-          .number("used_s", &ElasticAnswer::interval, "seconds of training; the one in force")
-          .number("best_s", &ElasticAnswer::best_interval, "the best by simulation")
+          .number("used_s", &ElasticAnswer::interval, "the interval in force, in training time")
+          .number("best_s", &ElasticAnswer::best_interval, "the best interval by simulation")
           .number("best_low_s", &ElasticAnswer::best_low,
-                  "the shortest that was tried and is within one standard error of the best")
+                  "the shortest interval that was tried and does as well as the best, within one "
+                  "standard error")
           .number("best_high_s", &ElasticAnswer::best_high,
-                  "the longest that was tried and is within one standard error of the best")
-          .ratio("best_goodput", &ElasticAnswer::best_goodput, "goodput at the best")
-          .number("young_s", &ElasticAnswer::young_interval, "by Young's formula")
-          .number("daly_s", &ElasticAnswer::daly_interval, "by Daly's formula");
+                  "the longest interval that was tried and does as well as the best, within one "
+                  "standard error")
+          .ratio("best_goodput", &ElasticAnswer::best_goodput, "goodput at the best interval")
+          .number("young_s", &ElasticAnswer::young_interval, "the interval by Young's formula")
+          .number("daly_s", &ElasticAnswer::daly_interval, "the interval by Daly's formula");
   return described;
 }
 
 const Described<ElasticAnswer>& described_at_daly() {
   static const auto described =
       Described<ElasticAnswer>("AtDaly", "Daly's formula beside the simulation", Layout::line)
-          .ratio("formula", &ElasticAnswer::daly_goodput, "goodput by Daly's formula")
+          .ratio("formula", &ElasticAnswer::daly_goodput,
+                 "goodput at Daly's interval, by his formula")
           .number("restart_s", &ElasticAnswer::pause,
-                  "what it takes for a restart: the mean interruption")
+                  "what the formula takes for a restart: the mean interruption")
           .ratio(
               "simulated", [](const ElasticAnswer& of) { return of.goodput_at_daly.mean; },
-              "goodput by simulation")
+              "goodput at Daly's interval, simulated")
           .ratio(
               "simulated_error",
               [](const ElasticAnswer& of) { return of.goodput_at_daly.standard_error; },
-              "the standard error of that mean");
+              "the standard error of simulated");
   return described;
 }
 
@@ -137,7 +140,7 @@ const Described<ElasticRestart>& described_interruption() {
     interruption
         .word("after", &ElasticRestart::after, all_up_to(ElasticRestart::After::new_node),
               "what happened: a process died, a node was lost, a new node came")
-        .boolean("ends_job", &ElasticRestart::ends_job, "whether the job ends with it");
+        .boolean("ends_job", &ElasticRestart::ends_job, "whether the interruption ends the job");
     for (const RunPart part : {RunPart::detection, RunPart::stop, RunPart::rendezvous,
                                RunPart::waiting, RunPart::start, RunPart::load, RunPart::ended})
       interruption.number(
@@ -156,28 +159,29 @@ auto seconds(RunTime ElasticOptions::*time) {
 const Described<ElasticOptions>& described_options() {
   static const auto described =
       Described<ElasticOptions>("ElasticOptions", "options of an elastic run, in force")
-          .integer("max_restarts", &ElasticOptions::max_restarts, "as torchrun takes it")
+          .integer("max_restarts", &ElasticOptions::max_restarts,
+                   "how often an agent restarts its workers, as torchrun takes it")
           .number("monitor_interval_s", seconds(&ElasticOptions::monitor_interval),
-                  "as torchrun takes it")
+                  "how often an agent looks after its workers, as torchrun takes it")
           .number("last_call_timeout_s", seconds(&ElasticOptions::last_call_timeout),
-                  "as --rdzv-conf takes it")
+                  "how long a rendezvous waits for more than min_nodes, as --rdzv-conf takes it")
           .number("join_timeout_s", seconds(&ElasticOptions::join_timeout),
-                  "as --rdzv-conf takes it")
+                  "how long a rendezvous waits for min_nodes, as --rdzv-conf takes it")
           .number("keep_alive_interval_s", seconds(&ElasticOptions::keep_alive_interval),
-                  "as --rdzv-conf takes it")
+                  "how often an agent tells that it is alive, as --rdzv-conf takes it")
           .integer("keep_alive_max_attempt", &ElasticOptions::keep_alive_max_attempt,
-                   "as --rdzv-conf takes it")
+                   "how many keep-alives may be missed, as --rdzv-conf takes it")
           .number("read_timeout_s", seconds(&ElasticOptions::read_timeout),
-                  "of the store, as --rdzv-conf takes it")
+                  "the timeout of the store, as --rdzv-conf takes it")
           .number("timeout_s", seconds(&ElasticOptions::timeout),
                   "of a collective, as init_process_group takes it")
           .one_of(
               "store",
               [](const ElasticOptions& of) { return of.store_on_node ? "node" : "external"; },
-              {"node", "external"}, "where the store is")
-          .number("stop_s", seconds(&ElasticOptions::stop), "stopping workers")
-          .number("start_s", seconds(&ElasticOptions::start), "starting processes")
-          .number("load_s", seconds(&ElasticOptions::load), "loading the checkpoint")
+              {"node", "external"}, "where the rendezvous store is")
+          .number("stop_s", seconds(&ElasticOptions::stop), "how long stopping workers takes")
+          .number("start_s", seconds(&ElasticOptions::start), "how long starting processes takes")
+          .number("load_s", seconds(&ElasticOptions::load), "how long loading the checkpoint takes")
           .number("repair_s", seconds(&ElasticOptions::repair),
                   "mean time from a node's loss until another's agent joins")
           .number("resubmit_s", seconds(&ElasticOptions::resubmit),
@@ -185,7 +189,7 @@ const Described<ElasticOptions>& described_options() {
           .number("process_share", &ElasticOptions::process_share,
                   "the share of failures in which a process dies and its node stays")
           .number("checkpoint_s", seconds(&ElasticOptions::checkpoint),
-                  "what writing a checkpoint stops training for");
+                  "how long training stops for writing a checkpoint");
   return described;
 }
 
@@ -193,10 +197,10 @@ const Described<ElasticSensitivity>& described_assumed() {
   static const auto described =
       Described<ElasticSensitivity>("Assumed", "an option that nobody stated, and what hangs on it",
                                     Layout::line)
-          .text("key", &ElasticSensitivity::key, "the option")
-          .number("value", &ElasticSensitivity::value, "what is taken for it")
-          .ratio("goodput_at_half", &ElasticSensitivity::half, "goodput at half of that")
-          .ratio("goodput_at_twice", &ElasticSensitivity::twice, "goodput at twice that");
+          .text("key", &ElasticSensitivity::key, "the option, as --elastic takes it")
+          .number("value", &ElasticSensitivity::value, "what is taken for the option")
+          .ratio("goodput_at_half", &ElasticSensitivity::half, "goodput at half of the value")
+          .ratio("goodput_at_twice", &ElasticSensitivity::twice, "goodput at twice the value");
   return described;
 }
 
@@ -220,38 +224,38 @@ const Described<ElasticAnswer>& described_elastic() {
               "how long a run lasts")
           .integer(
               "seeds", [](const ElasticAnswer& of) { return of.asked.seeds; },
-              "runs, of which figures are means")
+              "how many runs were simulated; figures are their means")
           .integer(
               "seed", [](const ElasticAnswer& of) { return of.asked.seed; },
-              "the first of their seeds")
+              "the first of the seeds")
           .ratio(
               "goodput", [](const ElasticAnswer& of) { return of.goodput.mean; },
               "samples whose training lasts, over those of max_nodes without failures and "
               "checkpoints")
           .ratio(
               "goodput_deviation", [](const ElasticAnswer& of) { return of.goodput.deviation; },
-              "its standard deviation from run to run")
+              "standard deviation of goodput from run to run")
           .ratio(
               "goodput_error", [](const ElasticAnswer& of) { return of.goodput.standard_error; },
-              "the standard error of its mean")
+              "standard error of goodput's mean")
           .number("failures", &ElasticAnswer::failures, "failures of a run")
           .number("restarts", &ElasticAnswer::restarts, "restarts of all workers within a job")
           .number("membership_changes", &ElasticAnswer::membership_changes,
-                  "of these, those for a node that came")
+                  "restarts for a node that came")
           .number("ended", &ElasticAnswer::ended, "jobs that ended and were submitted again")
-          .object("ended_by", itself, described_ends(), "why they ended")
+          .object("ended_by", itself, described_ends(), "why jobs ended")
           .object("parts_s", itself, described_run_parts(),
                   "where the run goes, in seconds that add up to length_s")
-          .list("sizes", &run_sizes, described_size(), "the same by number of nodes")
+          .list("sizes", &run_sizes, described_size(), "steps and training by number of nodes")
           .object("checkpoint_interval", itself, described_checkpoint_interval(),
                   "how long to train from one checkpoint to the next")
           .object("at_daly", itself, described_at_daly(),
                   "Daly's formula beside the simulation, at his interval")
           .list("interruptions", &ElasticAnswer::interruptions, described_interruption(),
-                "what one costs, on average")
+                "what an interruption costs, on average")
           .object(
               "options", [](const ElasticAnswer& of) -> const auto& { return of.asked.options; },
-              described_options(), "in force")
+              described_options(), "options of --elastic in force, and checkpoint_s")
           .list("assumed", &ElasticAnswer::sensitivity, described_assumed(),
                 "options that nobody stated and no source says, and what hangs on them");
   return described;

@@ -1,4 +1,4 @@
-// What documents say of the job that was asked for: its setting, what it was recorded as, what it keeps in memory.
+// What documents say of the job that was asked for: its setting, and what it keeps in memory.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
@@ -13,7 +13,5 @@ const Described<ReportContext>& described_setting();
 
 /// What a rank's memory holds at most, part by part.
 const Described<PeakMemory>& described_memory();
-/// What the recorded job did.
-const Described<RecordedJob>& described_recorded();
 
 }  // namespace ddpsim

@@ -34,8 +34,9 @@ const Described<MixedRow>& described_mixed() {
               "with an error")
           .text("changed_numerics",
                 unless_empty([](const MixedRow& of) { return label_of(of).changed_numerics; }),
-                "why a step of the candidate does not teach what a step of DDP does, so that equal "
-                "speed is not equal training; null: it does. Not in a row with an error")
+                "why a step of the candidate does not teach what a step of DDP does (stale "
+                "parameters, ranks that train apart, compressed gradients), so that equal speed is "
+                "not equal training; null: it does. Not in a row with an error")
           .object(
               "time", [](const MixedRow& of) { return shown_interval(mixed(of).time); },
               described_interval(),

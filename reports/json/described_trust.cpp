@@ -13,7 +13,7 @@ const Described<NextMeasurement>& described_next() {
   static const auto described =
       Described<NextMeasurement>("NextMeasurement", "a measurement that would narrow the interval")
           .word("source", &NextMeasurement::source, all_error_sources(), "what is most in doubt")
-          .text("command", &NextMeasurement::command, "what measures it")
+          .text("command", &NextMeasurement::command, "what measures the source")
           .text("then", &NextMeasurement::then, "what to do with the measurement");
   return described;
 }
@@ -21,7 +21,8 @@ const Described<NextMeasurement>& described_next() {
 const Described<Confidence>& described_grade() {
   static const auto described =
       Described<Confidence>("Confidence", "how sure a prediction is, and why")
-          .word("grade", &Confidence::grade, all_up_to(Grade::c), "A is the surest")
+          .word("grade", &Confidence::grade, all_up_to(Grade::c),
+                "how sure the prediction is; A is the surest")
           .text("provenance", unless_empty(&Confidence::provenance),
                 "the grade in words, as text prints it")
           .ratios(
@@ -29,7 +30,7 @@ const Described<Confidence>& described_grade() {
               [](const Confidence& of) {
                 return std::array{of.low_percent, of.high_percent};
               },
-              "the interval's low and high end, in percent of the prediction")
+              "low and high end of the 80 % interval, in percent of the prediction")
           .texts("because", &Confidence::because, "what the grade rests on")
           .object("measure_next", &Confidence::measure_next, described_next(),
                   "the measurement that would help most; null: no single one would");
@@ -40,8 +41,8 @@ const Described<Sensitivity>& described_sensitivity() {
   static const auto described =
       Described<Sensitivity>("Sensitivity", "a source of error", Layout::line)
           .word("source", &Sensitivity::source, all_error_sources(), "what may err")
-          .time("low_us", &Sensitivity::low, "what it may take off the step; 0 or less")
-          .time("high_us", &Sensitivity::high, "what it may add to the step");
+          .time("low_us", &Sensitivity::low, "what the source may take off the step; 0 or less")
+          .time("high_us", &Sensitivity::high, "what the source may add to the step");
   return described;
 }
 
@@ -66,18 +67,22 @@ const Described<Explained>& described_explanation() {
                 "what takes longer than predicted")
           .ratio(
               "compute_factor", [](const Explained& of) { return of.by.compute; },
-              "compute takes so many times as long as predicted")
+              "how many times as long as predicted compute takes")
           .ratio(
               "collectives_factor", [](const Explained& of) { return of.by.collectives; },
-              "collectives take so many times as long as predicted")
-          .time("iteration_us", of_times(&StepTimes::iteration), "the step, so explained")
-          .time("forward_us", of_times(&StepTimes::forward), "its forward")
-          .time("backward_us", of_times(&StepTimes::backward), "its backward")
+              "how many times as long as predicted collectives take")
+          .time("iteration_us", of_times(&StepTimes::iteration), "the step with both factors")
+          .time("forward_us", of_times(&StepTimes::forward), "the forward pass with both factors")
+          .time("backward_us", of_times(&StepTimes::backward),
+                "the backward pass with both factors")
           .time("exposed_communication_us", of_times(&StepTimes::exposed_communication),
-                "its exposed communication")
+                "communication that compute waits for, with both factors")
           .time("blocking_communication_us", of_times(&StepTimes::blocking_communication),
-                "its blocking communication")
-          .ratio("overlap", of_times(&StepTimes::overlap), "its overlap");
+                "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
+                "together, with both factors")
+          .ratio("overlap", of_times(&StepTimes::overlap),
+                 "the share of communication that is hidden, 0 to 1, with both factors; null "
+                 "without communication");
   return described;
 }
 
@@ -85,10 +90,13 @@ const Described<MeasuredSpread>& described_spread() {
   static const auto described =
       Described<MeasuredSpread>("MeasuredSpread", "how far measured steps lie apart")
           .integer("measured_steps", &MeasuredSpread::steps,
-                   "steps that were measured. Only of several")
+                   "how many steps were measured. Only of several steps")
           .time("measured_low_us", &MeasuredSpread::low,
-                "four in five further ones take from so long … Only of several")
-          .time("measured_high_us", &MeasuredSpread::high, "… to so long. Only of several");
+                "low end of the interval that holds four in five further steps. Only of several "
+                "steps")
+          .time("measured_high_us", &MeasuredSpread::high,
+                "high end of the interval that holds four in five further steps. Only of several "
+                "steps");
   return described;
 }
 
@@ -111,9 +119,9 @@ const Described<Confidence>& described_confidence() {
                 return of.sensitivities.empty() ? nullptr : &of.sensitivities;
               },
               described_sensitivity(),
-              "every source of the interval, widest first: the root of the sum of their squares "
-              "is the interval, or where a measured step contradicts its replay, the interval "
-              "reaches to it and replay_residual stands beside",
+              "what each source of error may take off the step and add to it, widest first; the "
+              "root of the sum of squares is the interval, or where a measured step contradicts "
+              "its replay, the interval reaches to it",
               Absent::left_out);
   return described;
 }
@@ -123,17 +131,17 @@ const Described<Trust>& described_replay() {
       Described<Trust>("Replay", "a measured step beside its replay")
           .time(
               "measured_us", [](const Trust& of) { return of.replay->measured; },
-              "the measured step; of several the median")
+              "the measured step; of several steps their median")
           .time(
               "predicted_us", [](const Trust& of) { return of.replay->predicted; },
-              "the same step as predicted")
+              "the replay: the step as predicted")
           .time(
               "residual_us", [](const Trust& of) { return of.replay->residual(); },
               "the measured step less the predicted one")
           .ratio(
               "residual_percent",
               [](const Trust& of) { return 100 * (of.replay->residual() / of.replay->measured); },
-              "the same in percent of the measured step")
+              "the measured step less the predicted one, in percent of the measured step")
           .members_of(
               [](const Trust& of) -> const auto& { return of.replay->spread; }, described_spread())
           .list(
@@ -143,9 +151,8 @@ const Described<Trust>& described_replay() {
                                      : std::nullopt;
               },
               described_explanation(),
-              "what would give the measured step: first by compute, which the other figures of "
-              "the document take, then by communication; null where the two contradict each "
-              "other");
+              "what would give the measured step: first by compute, which the rest of the document "
+              "takes, then by communication; null where step and replay contradict each other");
   return described;
 }
 
@@ -161,8 +168,9 @@ const Described<CalibratedShape>& described_log() {
   static const auto described =
       Described<CalibratedShape>("CalibratedBy", "a log that calibrates the cluster", Layout::line)
           .text("source", &CalibratedShape::source, "where the log is from")
-          .text("digest", &CalibratedShape::digest,
-                "by which validate knows a log that it is to judge");
+          .text(
+              "digest", &CalibratedShape::digest,
+              "a digest of the log, by which validate knows that it judges a log that calibrates");
   return described;
 }
 

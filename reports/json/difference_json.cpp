@@ -431,8 +431,7 @@ const Described<DifferenceReport>& described_diff() {
   static const auto described =
       Described<Report>("DiffResult",
                         "two measured steps: where the time between them went, and why")
-          .constant("schema", "ddpsim.diff/1",
-                    "two measured steps: where the time between them went, and why")
+          .constant("schema", "ddpsim.diff/1", "which document this is")
           .object(
               "before",
               [](const Report& of) {
@@ -473,7 +472,9 @@ const Described<DifferenceReport>& described_diff() {
           .list("causes", &Report::causes, described_slowdown_cause(),
                 "possible causes, most likely first; empty where nothing is beyond noise, "
                 "or nothing tells")
-          .texts("compared", &Report::compared, "kinds of evidence that both sides hold")
+          .texts("compared", &Report::compared,
+                 "kinds of evidence that both sides hold, such as environment variables; a kind "
+                 "that one side alone holds is named in missing")
           .list("excluded", &Report::excluded, described_excluded_cause(),
                 "causes that the evidence of both sides rules out")
           .list("findings", &Report::findings, described_finding(),

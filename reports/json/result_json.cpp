@@ -5,6 +5,7 @@
 #include "described_documents.hpp"
 #include "described_elastic.hpp"
 #include "described_job.hpp"
+#include "described_recorded.hpp"
 #include "described_step.hpp"
 #include "described_trust.hpp"
 #include "job_words.hpp"
@@ -21,16 +22,17 @@ const Described<LaunchCost>& described_launch_cost() {
           .one_of(
               "from", [](const LaunchCost& of) { return word_of(of.from); },
               {"option", "recording", "default"},
-              "who says so; a recording includes the profiler's share")
+              "what tells the times: an option (--launch-cost, --cuda-graph), the recording, whose "
+              "profiler is included, or a default")
           .time(
               "forward_us", [](const LaunchCost& of) { return of.each.forward; },
-              "of a kernel of forward")
+              "what a kernel of forward takes")
           .time(
               "backward_us", [](const LaunchCost& of) { return of.each.backward; },
-              "of a kernel of backward")
+              "what a kernel of backward takes")
           .time(
               "optimizer_us", [](const LaunchCost& of) { return of.each.optimizer; },
-              "of a kernel of the optimizer");
+              "what a kernel of the optimizer takes");
   return described;
 }
 
@@ -42,14 +44,16 @@ std::optional<LaunchCost> launch_cost_of(const Job& job) {
 const Described<IterationStatistics>& described_statistics() {
   static const auto described =
       Described<IterationStatistics>("IterationStatistics", "mean and percentiles of several steps")
-          .integer("first_iteration", &IterationStatistics::first, "the first that is counted")
-          .integer("count", &IterationStatistics::count, "how many are")
+          .integer("first_iteration", &IterationStatistics::first, "the first step that is counted")
+          .integer("count", &IterationStatistics::count, "how many steps are counted")
           .time(
               "mean_us", [](const IterationStatistics& of) { return of.mean.iteration; },
               "the mean step")
           .time("p50_us", &IterationStatistics::p50, "the median step")
-          .time("p95_us", &IterationStatistics::p95, "the 95th percentile; null below 20 steps")
-          .time("p99_us", &IterationStatistics::p99, "the 99th percentile; null below 100 steps");
+          .time("p95_us", &IterationStatistics::p95,
+                "the 95th percentile of the steps; null below 20 steps")
+          .time("p99_us", &IterationStatistics::p99,
+                "the 99th percentile of the steps; null below 100 steps");
   return described;
 }
 
@@ -57,10 +61,11 @@ const Described<RankWait>& described_rank_wait() {
   static const auto described =
       Described<RankWait>("RankWaits", "who waited for whom", Layout::line)
           .integer("rank", &RankWait::rank, "the rank")
-          .time("wait_us", &RankWait::wait, "what it waited for the last rank")
+          .time("wait_us", &RankWait::wait, "what the rank waited for the last rank")
           .integer("times_last", &RankWait::times_last,
-                   "collectives at which the others waited for it")
-          .time("caused_wait_us", &RankWait::caused, "what the others together waited for it");
+                   "collectives at which the others waited for the rank")
+          .time("caused_wait_us", &RankWait::caused,
+                "what the others together waited for the rank");
   return described;
 }
 
@@ -70,7 +75,7 @@ const Described<ShownStep>& described_iteration() {
       Described<ShownStep>("Iteration", "one of several steps")
           .integer(
               "iteration", [](const ShownStep& of) { return of.step.iteration; },
-              "its number, from 1")
+              "the number of the step, from 1")
           .members_of(
               [](const ShownStep& of) -> const auto& { return of; }, described_step());
   return described;
@@ -90,8 +95,7 @@ const Described<SimulateReport>& described_result() {
   static const auto described =
       Described<Report>("SimulateResult",
                         "one step: its parts, its buckets, where the efficiency goes")
-          .constant("schema", "ddpsim.result/1",
-                    "one step: its parts, its buckets, where the efficiency goes")
+          .constant("schema", "ddpsim.result/1", "which document this is")
           .members_of(context, described_setting())
           .members_of(
               [](const Report& of) {
@@ -116,8 +120,8 @@ const Described<SimulateReport>& described_result() {
                 return loss_rows(of.result.step.times.loss, of.context.trust.confidence);
               },
               described_loss(),
-              "time lost by cause, in one order: averaging and the causes of schemes only where "
-              "they take part. No picosecond has two causes")
+              "where the efficiency goes: causes in one order, those of averaging and of schemes "
+              "only where they take part; each picosecond has one cause")
           .object(
               "launch_cost", [](const Report& of) { return launch_cost_of(of.context.job); },
               described_launch_cost(),
@@ -138,12 +142,13 @@ const Described<SimulateReport>& described_result() {
           .object("measured", &Report::measured, described_difference(),
                   "a measured step beside this one. Only with --measured", Absent::left_out)
           .time("iteration_if_alike_us", &Report::iteration_if_alike,
-                "the step if all ranks were alike. Only where they differ", Absent::left_out)
+                "the step if all ranks were alike. Only where ranks differ", Absent::left_out)
           .object(
               "iteration_statistics",
               [](const Report& of) -> const auto& { return of.result.statistics; },
               described_statistics(),
-              "over the steps after DDP has rebuilt its buckets. Only with --iterations",
+              "mean and percentiles of the steps after DDP has rebuilt its buckets. Only with "
+              "--iterations",
               Absent::left_out)
           .list(
               "rank_waits",
@@ -151,7 +156,8 @@ const Described<SimulateReport>& described_result() {
               described_rank_wait(), "who waited for whom, by rank. Only where ranks differ",
               Absent::left_out)
           .list("iterations", &shown_iterations, described_iteration(),
-                "each step; the top level is the last. Only with --iterations", Absent::left_out);
+                "each step; the top level of the document is the last one. Only with --iterations",
+                Absent::left_out);
   return described;
 }
 

@@ -6,6 +6,7 @@
 #include "described_curve.hpp"
 #include "described_documents.hpp"
 #include "described_job.hpp"
+#include "described_recorded.hpp"
 #include "described_step.hpp"
 #include "described_trust.hpp"
 
@@ -186,8 +187,7 @@ const Described<TuneReport>& described_tune() {
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
   static const auto described =
       Described<Report>("TuneResult", "whether another cap is worth it, and the step by cap")
-          .constant("schema", "ddpsim.tune/1",
-                    "whether another cap is worth it, and the step by cap")
+          .constant("schema", "ddpsim.tune/1", "which document this is")
           .members_of(context, described_setting())
           .object(
               "budget", [](const Report& of) -> const auto& { return of.step.budget; },

@@ -103,8 +103,7 @@ const Described<ShownValidation>& described_validation() {
   };
   static const auto described =
       Described<Shown>("ValidateResult", "a prediction laid over a measurement, figure by figure")
-          .constant("schema", "ddpsim.validation/1",
-                    "a prediction laid over a measurement, figure by figure")
+          .constant("schema", "ddpsim.validation/1", "which document this is")
           .text(
               "predicted",
               [](const Shown& of) -> const std::string& { return of.predicted.source; },
