@@ -13,7 +13,7 @@ SHELL = ("console", "sh", "shell", "bash")
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """```language name: `name` is the file that holds the text, or "output": what the command before prints."""
+    """```language name: `name` is the file that holds the text."""
 
     language: str
     name: str

@@ -137,7 +137,7 @@ class FilesOfTheDocumentation(Hostile):
         blocks = [block for block in pages.blocks((ROOT / "docs" / "formats.md").read_text())]
         seen = set()
         for at, block in enumerate(blocks):
-            if block.name in ("", "output"):
+            if not block.name:
                 for line in block.commands():
                     self.check_run(line)
                 continue
