@@ -79,22 +79,28 @@ def attribute(name):
     return identifier(name.lstrip("-").replace("-", "_").lower())
 
 
+def kind_of(option):
+    """What an option takes, as python/ddpsim/_values.py checks it."""
+    if option["choices"]:
+        return "word"
+    if option["name"] in INPUTS:
+        return "input"
+    if option["name"] in VERSIONS:
+        return "version"
+    return {"INT": "integer", "UINT": "integer", "FLOAT": "number", "FILE": "file"}.get(option["value"], "text")
+
+
+TYPES = {"integer": "int", "number": "float", "version": "str", "file": "File", "text": "Text", "input": "Input"}
+
+
 def type_of(option):
     if option["value"] is None:
         return "bool"
     if option["choices"]:
-        kind = f"Literal[{', '.join(json.dumps(choice) for choice in option['choices'])}]"
-    elif option["name"] in INPUTS:
-        kind = "Inputs" if option["repeated"] else "Input"
-    elif option["name"] in VERSIONS:
-        kind = "str"
-    else:
-        kind = {"INT": "int", "UINT": "int", "FLOAT": "float", "FILE": "File"}.get(option["value"], "Text")
-    if option["repeated"] and option["name"] not in INPUTS:
-        kind = {"Text": "Texts", "File": "Files"}[kind]  # no others yet
-    elif kind == "Text" and LISTS.search(option["summary"]):
-        kind = "Texts"
-    return kind
+        return f"Literal[{', '.join(json.dumps(choice) for choice in option['choices'])}]"
+    kind = TYPES[kind_of(option)]
+    is_list = kind == "Text" and LISTS.search(option["summary"])
+    return kind + "s" if option["repeated"] or is_list else kind
 
 
 def docstring(command, options):
@@ -151,13 +157,17 @@ def default(command, option):
 
 def value_of(option):
     name = attribute(option["name"])
-    return f"Switch({name})" if option["value"] is None else f"repeated({name})" if option["repeated"] else name
+    if option["value"] is None:
+        return f"Switch({name})"
+    value = f'checked("{name}", {name}, "{kind_of(option)}")'
+    return f"repeated({value})" if option["repeated"] else value
 
 
 def import_of_values(options):
-    values = [value_of(option) for option in options]
-    names = [name for name in ("Switch", "repeated") if any(value.startswith(f"{name}(") for value in values)]
-    return f"    from ._arguments import {', '.join(names)}\n" if names else ""
+    values = "".join(value_of(option) for option in options)
+    names = [name for name in ("Switch", "repeated") if f"{name}(" in values]
+    imports = f"    from ._arguments import {', '.join(names)}\n" if names else ""
+    return imports + ("    from ._values import checked\n" if "checked(" in values else "")
 
 
 def function(command):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generator, Iterable, Mapping, Sequence, U
 
 from ._errors import Failure, UsageError
 from ._record import Record
+from ._values import is_truth, values_of
 
 if TYPE_CHECKING:
     # As `ddpsim list --commands` tells them apart.
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     #: What the program reads: a name or a line as typed, a file, or a document (one of `json.load`, or an earlier result).
     Input = Union[str, "os.PathLike[str]", Mapping[str, Any], Record]
     Inputs = Union[Input, Sequence[Input]]
-
-# 2.10 is another version than the number 2.1.
-_VERSIONS = ("--torch", "--nccl")
 
 
 class Arguments:
@@ -79,14 +77,7 @@ class Arguments:
         return text.replace(self._folder + os.sep, "") if self._folder else text
 
     def _values(self, name: str, value: Any) -> list[str]:
-        if name in _VERSIONS and not isinstance(value, str):
-            raise TypeError(f'{name[2:]}={value!r}: a version is text, such as "2.10" (2.10 as a number is 2.1)')
-        values = value.values if isinstance(value, Repeated) else several(value)
-        for one in values:
-            if _is_truth(one):
-                raise TypeError(
-                    f"{_keyword(name)}={one!r}: it takes a value and is no switch. Leave it out for the default"
-                )
+        values = value.values if isinstance(value, Repeated) else values_of(value)
         words = [self._value(one) for one in values]
         if not isinstance(value, Repeated):
             words = [",".join(words)]  # X,X,… as the command line takes lists
@@ -172,7 +163,7 @@ class Switch:
         """1 and 0 are as good as True and False; None is off."""
         if (
             self.value is not None
-            and not _is_truth(self.value)
+            and not is_truth(self.value)
             and not (isinstance(self.value, numbers.Integral) and self.value in (0, 1))
         ):
             raise TypeError(f"{_keyword(name)}={self.value!r}: it is a switch, True or False")
@@ -188,30 +179,12 @@ class Repeated:
 
 def repeated(values: Any) -> Repeated | None:
     """`values`, one or several, of a repeatable option, where there are any."""
-    return None if values is None else Repeated(several(values))
-
-
-def several(values: Any) -> Sequence[Any]:
-    return (values,) if _is_one(values) else list(values)
+    return None if values is None else Repeated(values_of(values))
 
 
 def _keyword(name: str) -> str:
     """`--bucket-cap-mb`, as it is called here."""
     return name[2:].replace("-", "_").lower()
-
-
-def _is_truth(value: Any) -> bool:
-    """Also NumPy's."""
-    return isinstance(value, bool) or type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
-
-
-def _is_one(value: Any) -> bool:
-    """ndim: an array of NumPy's or a column of pandas' holds several, their numbers have none."""
-    return (
-        isinstance(value, (str, bytes, Mapping, Record, os.PathLike))
-        or not hasattr(value, "__iter__")
-        or getattr(value, "ndim", 1) == 0
-    )
 
 
 def _here() -> str | None:

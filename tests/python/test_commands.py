@@ -87,6 +87,24 @@ class Commands(unittest.TestCase):
             Arguments("tune", [], {"--a": Switch(1), "--b": Switch(0), "--c": Switch(None)}).words(), ["tune", "--a"]
         )
 
+    def test_what_an_option_cannot_take_is_a_type_error_that_names_it(self):
+        for option, value, said in (
+            ("bucket_cap_mb", float("nan"), "text or a number"),
+            ("bucket_cap_mb", float("inf"), "text or a number"),
+            ("bucket_cap_mb", object(), "text or a number"),
+            ("bucket_cap_mb", {"MiB": 25}, "text or a number"),
+            ("caps", {5, 25}, "a set has no order"),
+            ("caps", [5, None], "text or a number"),
+            ("straggler", {"3:1.2"}, "a set has no order"),
+            ("nodes", 2.5, "a whole number"),
+            ("min_compression_rate", float("nan"), "a number"),
+            ("comm_hook", 16, "a word, as text"),
+            ("csv", 5, "the name of a file"),
+            ("background", 5, "a name, a path, a document or a result"),
+        ):
+            with self.subTest(option, value=value), self.assertRaisesRegex(TypeError, f"^{option}=.*{said}"):
+                ddpsim.tune("resnet50-v100-b32", "dgx1v", **{option: value})
+
     def test_a_name_that_looks_like_an_option_is_a_file(self):
         self.assertEqual(Arguments("topo", ["-x.json"], {}).words(), ["topo", "./-x.json"])
 
