@@ -14,6 +14,8 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kStudy = "--study";
+constexpr const char* kWorkload =
+    "a workload, named as on the command line; a path is relative to where the command runs";
 constexpr std::string_view kDashes = "--";
 constexpr double kAnyNumber = 1e300;
 
@@ -22,19 +24,22 @@ using Kind = ValueType::Kind;
 const ObjectType& workload_type() {
   static const auto type =
       ObjectType("StudyWorkload", "one of several workloads")
-          .needs("workload", {Kind::text}, "a workload, named as on the command line")
+          .needs("workload", {Kind::text}, kWorkload)
           .may_have("share", any_of({{Kind::number}, {Kind::text}}),
-                    "its share of the time, as of --workload: 2, or \"70%\"");
+                    "its share of the time, as of --workload: 2, or \"70%\"; `sweep` ignores it");
   return type;
 }
 
 const ObjectType& candidate_type() {
   static const auto type =
       ObjectType("StudyCandidate", "a cluster, or a range of clusters, to compare")
-          .may_have("label", {Kind::text}, "what it is called; by default as the cluster is typed")
+          .may_have("label", {Kind::text},
+                    "what it is called, any text; by default as the cluster is typed")
           .needs("cluster", {Kind::text},
                  "a cluster, or a range of them, named as on the command line")
-          .may_have("price", {Kind::text}, "its price, as of --price: \"31.2/node_hour\"")
+          .may_have("price", {Kind::text},
+                    "its price, as of --price: \"31.2/node_hour\"; by default what the cluster's "
+                    "file lists")
           .may_have("measured_step", {Kind::text},
                     "its step as measured, as of --measured-step: \"16ms\"");
   return type;
@@ -141,7 +146,7 @@ const ObjectType& study_document() {
       ObjectType("Study", "what `compare` and `sweep` are asked: workloads, clusters, options")
           .needs("schema", word_of({"ddpsim.study/1"}), "which document this is")
           .may_have("about", {Kind::text}, "a note for people")
-          .may_have("workload", {Kind::text}, "a workload, named as on the command line")
+          .may_have("workload", {Kind::text}, kWorkload)
           .may_have("workloads", list_of(any_of({{Kind::text}, object_of(workload_type())})),
                     "several workloads, in place of workload")
           .may_have("candidates", list_of(any_of({{Kind::text}, object_of(candidate_type())})),

@@ -79,7 +79,7 @@ const ObjectType& collected_file_type() {
           .may_have("node", {ValueType::Kind::integer},
                     "the node it is from; none where it is from all")
           .may_have("key", {ValueType::Kind::text},
-                    "which column step times stand in: KEY or KEY=UNIT");
+                    "which column step times stand in, as --step-time stated it: KEY or KEY=UNIT");
   return type;
 }
 
@@ -247,10 +247,14 @@ const ObjectType& collect_document() {
           .needs("schema", word_of({std::string(kSchema)}), "which document this is")
           .needs("ranks", {ValueType::Kind::integer},
                  "ranks of the job, whether or not each left something")
-          .needs("nodes", {ValueType::Kind::integer}, "nodes of the job")
-          .may_have("step_us", {ValueType::Kind::number}, "a step of the job without a profiler")
-          .may_have("batch_size", {ValueType::Kind::integer},
-                    "samples per GPU and step, of all its micro-batches")
+          .needs("nodes", {ValueType::Kind::integer},
+                 "nodes of the job, numbered in the order of their ranks")
+          .may_have("step_us", {ValueType::Kind::number},
+                    "a step of the job without a profiler: the median of 20 before the recorder "
+                    "began, or as stated")
+          .may_have(
+              "batch_size", {ValueType::Kind::integer},
+              "samples per GPU and step, of all its micro-batches; recorded shapes go before it")
           .needs("members", list_of(object_of(collected_file_type())), "the files")
           .may_have("missing", list_of(object_of(not_collected_type())),
                     "what was looked for and not found");

@@ -30,15 +30,17 @@ constexpr Duration kLongestPeriod = Duration::seconds(1e5);
 /// Shorter repetitions would be simulated for ever.
 constexpr Duration kShortestPeriod = Duration::microseconds(10);
 
-constexpr const char* kFirst = "when it starts first, from the start of the step: \"5ms\"";
+constexpr const char* kFirst =
+    "when it starts first, from the start of the step: \"5ms\"; 0 by default";
 constexpr const char* kEvery =
-    "time from one start to the next: \"100ms\"; it runs once without it";
+    "time from one start to the next, at least 10 us: \"100ms\"; longer where the last has not "
+    "ended; it runs once without it";
 
 const ObjectType& job_type() {
   static const auto type =
       ObjectType("BackgroundJob", "another job, whose all-reduces share the network")
           .needs("nodes", list_of({Kind::integer}),
-                 "numbers of its nodes, at least two, in the order of its rings")
+                 "numbers of its nodes, at least two; its rings pass all their GPUs in this order")
           .needs("all_reduce", {Kind::text}, "size of each of its all-reduces: \"64MiB\"")
           .may_have("first", {Kind::text}, kFirst)
           .may_have("every", {Kind::text}, kEvery);
@@ -49,7 +51,7 @@ const ObjectType& transfer_type() {
   static const auto type =
       ObjectType("BackgroundTransfer", "bytes that others send over links of the cluster")
           .needs("links", list_of({Kind::text}),
-                 "names of the links it passes, as `ddpsim topo` shows them")
+                 "names of the links it passes, 64 at most, as `ddpsim topo` shows them")
           .needs("size", {Kind::text}, "how much is sent: \"1GiB\"")
           .may_have("rate", {Kind::text},
                     "the rate it is limited to: \"5GBps\"; by default the links alone limit it")

@@ -22,6 +22,7 @@ using Kind = ValueType::Kind;
 
 constexpr std::string_view kJoinedRanks = "joined ranks of a training";
 constexpr std::string_view kOneRank = "one rank of a training";
+constexpr const char* kNodes = "number of nodes as NCCL counts them: an NVLink domain is one";
 constexpr double kHeaviest = 1e6;  // of a logarithm over its covariance
 constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
@@ -76,7 +77,7 @@ const ObjectType& selection_type() {
 const ObjectType& correction_type() {
   static const auto type =
       ObjectType("CalibrationCorrection", "correction of the cost model learned from one job shape")
-          .needs("nodes", {Kind::integer}, "number of nodes as NCCL counts them")
+          .needs("nodes", {Kind::integer}, kNodes)
           .needs("gpus_per_node", {Kind::integer}, "GPUs of each node as NCCL counts them")
           .may_have("nccl", {Kind::text}, "version of NCCL, where versions differ: \"2.21.5\"")
           .needs("points", list_of(list_of(any_of({{Kind::number}, {Kind::text}}))),
@@ -149,7 +150,7 @@ const ObjectType& calibrated_log_type() {
   static const auto type =
       ObjectType("CalibrationLog", "a log that a calibration was fitted to")
           .needs("source", {Kind::text}, "name of its file")
-          .needs("nodes", {Kind::integer}, "number of nodes as NCCL counts them")
+          .needs("nodes", {Kind::integer}, kNodes)
           .needs("gpus_per_node", {Kind::integer}, "GPUs of each node as NCCL counts them")
           .may_have("nccl", {Kind::text}, "version of NCCL: \"2.21.5\"")
           .may_have("timed_by", word_of({std::string(kJoinedRanks), std::string(kOneRank)}),
@@ -170,8 +171,11 @@ const ObjectType& calibration_type() {
   static const auto type =
       ObjectType("ClusterCalibration", "what `ddpsim calibrate` fitted to logs of NCCL")
           .may_have("published", {Kind::boolean},
-                    "whether all logs are from other machines of the same kind")
-          .needs("constants", object_of(constants_type()), "constants of the pipeline cost model")
+                    "whether all logs are from other machines of the same kind: grade B at best, "
+                    "wider intervals")
+          .needs(
+              "constants", object_of(constants_type()),
+              "constants of the pipeline cost model, in place of those learned from all clusters")
           .may_have("selection", object_of(selection_type()),
                     "where NCCL chooses otherwise than by its table")
           .needs("residual_deviation", object_of(spread_type()),

@@ -34,14 +34,20 @@ const ObjectType& network_type() {
                     "how many NICs each node has; needed unless all nodes state theirs")
           .may_have("per_nic", {Kind::text},
                     "rate of one NIC: \"100Gbps\"; needed unless all nodes state theirs")
-          .may_have("latency", {Kind::text}, "time one way: \"1.5us\"")
+          .may_have("latency", {Kind::text},
+                    "time one way, at most 1 s: \"1.5us\"; by default what is usual for the kind")
           .may_have("connection", {Kind::text},
-                    "what one TCP connection reaches: \"5Gbps\"; of networks through sockets")
-          .may_have("oversubscription", {Kind::number},
-                    "what the ports below a full switch send over what its trunks carry")
-          .may_have("gpudirect", {Kind::boolean}, "whether NICs reach GPU memory themselves")
+                    "what one TCP connection reaches: \"5Gbps\"; only of tcp and tcp-vm, by "
+                    "default what is usual for the kind")
+          .may_have(
+              "oversubscription", {Kind::number},
+              "what the ports below a full switch send over what its trunks carry; 1 by default")
+          .may_have("gpudirect", {Kind::boolean},
+                    "whether NICs reach GPU memory themselves; by default those of ib and roce do, "
+                    "except beside GeForce cards")
           .may_have("collnet", {Kind::boolean},
-                    "whether its switches reduce (SHARP); false by default");
+                    "whether its switches reduce (SHARP), by CollNet, and by NVLS between nodes; "
+                    "false by default");
   return type;
 }
 
@@ -246,10 +252,11 @@ const ObjectType& cluster_document() {
           .may_have("network", object_of(network_type()),
                     "the network between nodes; needed for several nodes")
           .may_have("nodes_per_domain", {Kind::integer},
-                    "how many nodes one NVLink domain joins; 1 by default")
+                    "how many nodes one NVLink domain joins, by NVSwitches; 1 by default")
           .may_have("nccl", object_of(stated_type()),
                     "channels that a log of NCCL shows at this size, in place of the search")
-          .may_have("sources", list_of({Kind::text}), "where the figures come from")
+          .may_have("sources", list_of({Kind::text}),
+                    "where the figures come from, as `ddpsim topo` shows")
           .may_have(
               "verified", any_of({{Kind::boolean}, list_of({Kind::integer})}),
               "sizes at which a log confirms this file: numbers of nodes, or true for its own")
@@ -265,7 +272,8 @@ const ObjectType& cluster_document() {
           .may_have("gloo", object_of(gloo_type()),
                     "what `ddpsim calibrate` fitted to logs of gloo")
           .may_have("gpu_costs", object_of(gpu_costs_type()),
-                    "what DDP takes of this GPU, as measured");
+                    "what DDP takes of this GPU, as measured: intervals treat it as exact; by "
+                    "default what other GPUs take");
   return type;
 }
 

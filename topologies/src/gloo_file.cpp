@@ -30,9 +30,10 @@ const ObjectType& gloo_type() {
       ObjectType("GlooCalibration", "what `ddpsim calibrate` fitted to logs of gloo")
           .needs("constants", object_of(gloo_constants_type()), "constants of gloo's all-reduces")
           .needs("deviation", object_of(spread_type()),
-                 "how far times of a size differ from what the other sizes predict")
+                 "how far times of a size differ from what the other sizes predict; 0.05 at least")
           .may_have("other_ranks_deviation", object_of(spread_type()),
-                    "how far times of a job shape differ from what the other job shapes predict")
+                    "how far times of a job shape differ from what the other job shapes predict; "
+                    "without it another number of ranks is as uncertain as uncalibrated")
           .needs("logs", list_of(object_of(calibrated_log_type())), "the logs it rests on");
   return type;
 }

@@ -26,7 +26,8 @@ const ObjectType& nvlink_type() {
           .needs("links_per_gpu", {Kind::integer}, "how many links each GPU has")
           .needs("per_link", {Kind::text}, "rate of one link, one way: \"25GBps\"")
           .may_have("layout", word_of({"pair", "mesh", "cube"}),
-                    "which GPUs are joined; xgmi knows pair and mesh only");
+                    "which GPUs are joined: cube is the hybrid cube mesh of a DGX-1, xgmi has "
+                    "none; by default pair for 2 GPUs, cube for 8 with NVLink, else mesh");
   return type;
 }
 
@@ -38,9 +39,10 @@ const ObjectType& pcie_type() {
           .may_have("peer_to_peer", {Kind::boolean},
                     "whether GPUs reach each other's memory; by default the GPU decides")
           .may_have("across_sockets", {Kind::boolean},
-                    "whether GPUs reach each other's memory across sockets; needs peer_to_peer")
+                    "whether GPUs reach each other's memory across sockets, too; needs "
+                    "peer_to_peer; false by default")
           .may_have("gpus_per_root", {Kind::integer},
-                    "how many GPUs share a root; by default 1 up to 4 GPUs, else 2");
+                    "how many GPUs share a root port of a CPU; by default 1 up to 4 GPUs, else 2");
   return type;
 }
 
@@ -146,7 +148,8 @@ const ObjectType& cluster_node_type() {
       ObjectType("ClusterNode", "one node: its GPUs and what joins them")
           .may_have("gpus", {Kind::integer}, "how many GPUs it has; needed unless wiring says it")
           .needs("gpu", {Kind::text}, "model or variant of its GPUs, as `ddpsim list` has it")
-          .may_have("cpu", word_of({"intel", "amd", "arm", "power"}), "vendor of its CPUs")
+          .may_have("cpu", word_of({"intel", "amd", "arm", "power"}),
+                    "vendor of its CPUs; unknown by default")
           .may_have("interconnect",
                     any_of({object_of(nvswitch_type()), object_of(nvlink_type()),
                             object_of(pcie_type()), object_of(no_interconnect_type())}),

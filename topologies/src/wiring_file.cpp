@@ -23,7 +23,8 @@ using Kind = ValueType::Kind;
 constexpr std::size_t kMostWires = 65'536;
 constexpr const char* kEnds = "names of the two vertices that it joins";
 constexpr const char* kPlacement =
-    "whether the job's nodes stand in order or scattered; without it both are considered";
+    "whether ranks follow the leaves, or neighbours are under other leaves; without it both are "
+    "considered";
 
 const ObjectType& vertex_type() {
   static const auto type =
@@ -79,7 +80,7 @@ const ObjectType& leaf_spine_type() {
           .may_have("spines", {Kind::integer}, "how many spines there are; 1 by default")
           .may_have("placement", word_of({"ordered", "scattered"}), kPlacement)
           .may_have("nodes_per_pod", {Kind::integer},
-                    "how many nodes make a pod, whose leaves have spines of their own")
+                    "how many nodes make a pod, whose leaves have spines of their own below a core")
           .may_have("pod_oversubscription", {Kind::number},
                     "oversubscription of the core that joins the pods; 1 by default");
   return type;
@@ -89,7 +90,8 @@ const ObjectType& rails_type() {
   static const auto type =
       ObjectType("Rails", "NIC i of all nodes of a pod on the pod's leaf i, and leaves on spines")
           .needs("kind", word_of({"rail"}), "how switches are wired")
-          .needs("nodes_per_leaf", {Kind::integer}, "how many nodes make a pod")
+          .needs("nodes_per_leaf", {Kind::integer},
+                 "how many nodes make a pod, with a leaf for each NIC of a node")
           .may_have("spines", {Kind::integer}, "how many spines there are; 1 by default")
           .may_have("placement", word_of({"ordered", "scattered"}), kPlacement);
   return type;

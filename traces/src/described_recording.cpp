@@ -110,11 +110,12 @@ const Described<ShownRecording>& described_host() {
       Described<ShownRecording>("Host", "what the host did in a step")
           .times("ready_us", unless_empty(recorded(&Recorded::host_ready)),
                  "when the host came to each entry of `ready`, on the clock of `ready`; negative "
-                 "where the host ran ahead",
+                 "where the host ran ahead; default: a forward ahead of the GPU",
                  Absent::left_out)
           .times("held_us", unless_empty(recorded(&Recorded::host_held)),
                  "for each entry of `ready`: how long the GPU had held the host up by then, since "
-                 "the step's first launch; default: never",
+                 "the step's first launch: it synchronised, or the queue of launches was full; "
+                 "default: never",
                  Absent::left_out)
           .object("launch_waits", &launch_waits, described_host_times(),
                   "for each part of the step: how long the GPU had nothing to do until the host "
@@ -131,8 +132,9 @@ const Described<ShownRecording>& described_host() {
                 return launches ? launches->cost : std::nullopt;
               },
               described_host_times(),
-              "what the recorded host took to launch a kernel, without the time for which the GPU "
-              "held it up; required beside `ready_us`",
+              "what the recorded host took to launch a kernel, with the profiler's share, without "
+              "waits "
+              "for the GPU; required beside `ready_us`; default: that of --launch-cost",
               Absent::left_out)
           .integer(
               "steps_ahead",
@@ -144,8 +146,8 @@ const Described<ShownRecording>& described_host() {
               "each step; default: no limit. Only beside `launches`, and not beside `ready_us`",
               Absent::left_out)
           .object("costs", &host_costs_of, described_host_costs(),
-                  "what DDP's own work takes of this host, as measured. Only at the top of the "
-                  "document, not under `ranks`",
+                  "what DDP's own work takes of this host, as measured: intervals treat it as "
+                  "exact. Only at the top of the document, not under `ranks`",
                   Absent::left_out);
   return described;
 }
@@ -175,12 +177,12 @@ const Described<HostThreads>& described_threads() {
   static const auto described =
       Described<HostThreads>("HostThreads",
                              "how long threads of the recorded process ran and waited in a step, "
-                             "as Linux's scheduler counts",
+                             "as Linux's scheduler counts (/proc/PID/task/TID/schedstat)",
                              Layout::line)
           .integer("cores", &HostThreads::cores, "cores that the process may run on",
                    Absent::left_out)
           .time("running_us", &HostThreads::running,
-                "for how long the threads that train ran: the script's and autograd's")
+                "for how long the threads that train ran: the script's and, in turn, autograd's")
           .time("waiting_us", &HostThreads::waiting,
                 "for how long the threads that train could have run, but waited for a core")
           .time("all_running_us", &HostThreads::all_running,
@@ -251,7 +253,9 @@ const Described<RecordedWith>& described_recorded_with() {
               [](const RecordedWith& of) {
                 return of.nccl ? std::optional(to_string(*of.nccl)) : std::nullopt;
               },
-              "the NCCL that the job ran with: \"2.21.5\"", Absent::left_out)
+              "the NCCL that the job ran with: \"2.21.5\"; --nccl goes before it; default: the one "
+              "that PyTorch ships",
+              Absent::left_out)
           .integer("nccl_kernels", &RecordedWith::nccl_kernels,
                    "NCCL's kernels in an iteration, buffer broadcasts included; default: 0")
           .time("exposed_us", &RecordedWith::exposed,
@@ -276,7 +280,8 @@ const Described<RecordedWith>& described_recorded_with() {
               },
               {"reducer", "compiled", "hooks", "script"},
               "who called all-reduces of gradients: DDP's reducer (default), nodes of "
-              "torch.compile, hooks that are not DDP's, or the script after backward",
+              "torch.compile, hooks that are not DDP's, or the script after backward; `tune` "
+              "recommends a cap for the reducer alone",
               Absent::left_out)
           .boolean("sync_batchnorm", if_true(&RecordedWith::sync_batchnorm),
                    "whether SyncBatchNorm ran; what it exchanged is part of forward and backward; "
@@ -287,7 +292,8 @@ const Described<RecordedWith>& described_recorded_with() {
               [](const RecordedWith& of) {
                 return of.accumulate > 1 ? std::optional(of.accumulate) : std::nullopt;
               },
-              "micro-batches of a step, of which the last is recorded; default: 1",
+              "micro-batches of a step, of which the last is recorded: the default of "
+              "--accumulate; default: 1",
               Absent::left_out)
           .list("collectives", unless_empty(&RecordedWith::collectives), described_collective(),
                 "all-reduces of the gradients, in launch order", Absent::left_out)
@@ -305,16 +311,20 @@ const Described<ShownRecording>& described_recording() {
           .object("optimizer", recorded(&Recorded::optimizer), described_work(),
                   "what follows backward until the step ends; default: 0", Absent::left_out)
           .object("iteration", recorded(&Recorded::iteration), described_work(),
-                  "from one step to the next; what the parts of the step do not fill is stall",
+                  "from one step to the next. What the parts of the step do not fill is stall; "
+                  "where they are longer, the next forward begins before the step has ended",
                   Absent::left_out)
           .object("host", &host_of, described_host(),
-                  "what the host did; default: the host stays ahead of the GPU", Absent::left_out)
+                  "what the host did, which --compute-scale and --gpu leave as it is; default: the "
+                  "host stays ahead of the GPU",
+                  Absent::left_out)
           .object("gpu_busy", recorded(&Recorded::busy), described_host_times(),
                   "for each part of the step: how long anything ran on the GPU", Absent::left_out)
           .object("data_loading", recorded(&Recorded::data_loading), described_data_loading(),
                   "how long the trainer waited for its DataLoader", Absent::left_out)
           .object("threads", recorded(&Recorded::threads), described_threads(),
-                  "how long threads of the recorded process ran, and waited for a core",
+                  "how long threads of the recorded process ran, and waited for a core; nothing is "
+                  "simulated from it",
                   Absent::left_out)
           .object(
               "earlier_micro_batches", recorded(&Recorded::earlier), described_earlier(),
@@ -330,7 +340,8 @@ const Described<Recorded>& described_circumstances() {
           .object("recorded_with", &Recorded::recorded_with, described_recorded_with(),
                   "what the recording already contains; default: a job of one GPU")
           .list("steps", unless_empty(&Recorded::steps), described_recorded_step(),
-                "all complete steps of the recording, this one among them; default: this one alone",
+                "all complete steps of the recording, this one among them: the interval reaches as "
+                "far as they vary; default: this one alone",
                 Absent::left_out)
           .optional_when_read({"recorded_with"});
   return described;

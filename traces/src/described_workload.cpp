@@ -34,10 +34,13 @@ const Described<SampleWork>& described_sample() {
           .integer("tokens", if_positive(&SampleWork::tokens),
                    "tokens of a sequence; default: the sample is an image", Absent::left_out)
           .number("model_flops", if_positive(&SampleWork::flops),
-                  "FLOPs of the model's matrix products and convolutions, forward and backward",
+                  "FLOPs of the model's matrix products and convolutions, forward and backward, as "
+                  "MFU counts them",
                   Absent::left_out)
           .number("convolution_flops", if_positive(&SampleWork::convolution_flops),
-                  "the part of `model_flops` in convolutions; default: 0", Absent::left_out);
+                  "the part of `model_flops` in convolutions, which PyTorch runs in TF32 where the "
+                  "GPU has it; default: 0",
+                  Absent::left_out);
   return described;
 }
 
@@ -60,11 +63,13 @@ const Described<Parameter>& described_parameter() {
                    "default: false",
                    Absent::left_out)
           .boolean("batch_norm", if_true(&Parameter::batch_norm),
-                   "whether the parameter is the weight of a BatchNorm layer; default: false",
+                   "whether the parameter is the weight of a BatchNorm layer, an element for each "
+                   "channel; --sync-batchnorm needs it where no bundled model has the shapes; "
+                   "default: false",
                    Absent::left_out)
           .boolean("frozen", if_true(&Parameter::frozen),
-                   "whether requires_grad is False, so that the parameter has no gradient; "
-                   "default: false",
+                   "whether requires_grad is False: forward reads the parameter, but it has no "
+                   "gradient, bucket or optimizer state; default: false",
                    Absent::left_out)
           .numbers("forward", &forward_shares,
                    "when forward runs the parameter's module: begin and end, as shares of "
@@ -72,7 +77,8 @@ const Described<Parameter>& described_parameter() {
                    Absent::left_out)
           .numbers("backward", &backward_shares,
                    "when backward runs the parameter's module: begin and end, as shares of "
-                   "backward's time. Only beside `forward`, and where backward comes to the module",
+                   "backward's time. Only beside `forward`, and where backward comes to the "
+                   "module: something in front of it trains",
                    Absent::left_out);
   return described;
 }
@@ -98,10 +104,12 @@ const Described<Activations>& described_activations() {
           .one_of(
               "from", [](const Activations& of) { return of.recorded ? "recording" : "layers"; },
               {"recording", "layers"},
-              "whether `bytes` were recorded, or computed from the layers of a model")
+              "whether `bytes` were recorded (a trace with profile_memory=True, or the recorder), "
+              "or computed from the layers of a model")
           .integers("held_bytes", unless_empty(&Activations::held),
                     "most held of activations and gradients on their way up to each entry of "
-                    "`ready`, then after the last entry, then when backward has returned",
+                    "`ready`, its own gradient included, then after the last entry, then when "
+                    "backward has returned; default: an equal share leaves with each gradient",
                     Absent::left_out);
   return described;
 }
@@ -136,13 +144,14 @@ const Described<Workload>& described_workload() {
                 Absent::left_out)
           .text("precision", unless_empty(&Workload::precision),
                 "\"fp32\", \"tf32\", \"amp\", \"bf16\" or \"bf16-true\"", Absent::left_out)
-          .integer("batch_per_gpu", &Workload::batch_per_gpu, "samples of a GPU's forward",
-                   Absent::left_out)
+          .integer("batch_per_gpu", &Workload::batch_per_gpu,
+                   "samples of a GPU's forward; throughput and --batch need it", Absent::left_out)
           .number("samples_per_step", &Workload::samples_per_step,
                   "samples in a step of the whole recorded job; nothing is computed from it",
                   Absent::left_out)
           .object("sample", &Workload::sample, described_sample(),
-                  "what the model computes for a sample", Absent::left_out)
+                  "what the model computes for a sample; MFU and tokens per second need it",
+                  Absent::left_out)
           .text("torch", unless_empty(&Workload::torch),
                 "the PyTorch version of the recording, whose rules hold unless --torch says "
                 "otherwise",
