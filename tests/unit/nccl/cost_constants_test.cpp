@@ -3,12 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
-
-#include "data_files.hpp"
 
 using namespace ddpsim;
 
@@ -71,22 +67,4 @@ TEST_CASE("cost constants: what a cluster file may say, and what a fit expects o
   CHECK_FALSE(row("hop_us").prior.additive);
   CHECK_FALSE(row("hop_growth").required);
   CHECK(row("hop_us").required);
-}
-
-TEST_CASE("cost constants: docs/formats.md has each with its unit, its range and its meaning") {
-  std::ifstream file(files::page("docs/formats.md"));
-  REQUIRE(file);
-  std::stringstream page;
-  page << file.rdbuf();
-  std::string_view before;
-  for (const CostConstant& row : cost_constants()) {
-    if (row.name == before) continue;
-    before = row.name;
-    const auto [least, most, positive] = row.range;
-    std::ostringstream line;
-    line << "| … `" << row.name << "` | " << row.unit << " | " << (positive ? "above " : "")
-         << least << " to " << most << " | " << row.meaning
-         << (row.required ? "" : "; older files lack it") << " |\n";
-    CHECK_MESSAGE(page.str().find(line.str()) != std::string::npos, "expected: " << line.str());
-  }
 }

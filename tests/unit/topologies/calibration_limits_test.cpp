@@ -1,5 +1,5 @@
 // The last figure that a calibration in a cluster file takes, and the first that it refuses: of every constant and field,
-// as docs/formats.md has them, so that a limit in the reader cannot move alone.
+// so that a limit in the reader cannot move alone.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// The constants of the pipeline cost model, and the one table of what each is. Cluster files, the fit,
-// its printed results and docs/formats.md follow from the table; a constant that is not in it does not
+// The constants of the pipeline cost model, and the one table of what each is. Cluster files, their
+// schema, the fit and its printed results follow from the table; a constant that is not in it does not
 // compile.
 #pragma once
 
