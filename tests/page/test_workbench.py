@@ -21,7 +21,7 @@ from reports import INPUTS, ROOT, envelope
 HTML = pathlib.Path(os.environ.get("DDPSIM_HTML") or ROOT / "build" / "wasm" / "ddpsim.html")
 PICTURES = ROOT / "build" / "page" / "pictures"
 JOB = "#workload=alexnet-v100-b256&cluster=dgx1v@4"  # of few bucketings: soon weighed
-MOST_BYTES = 2_750_000  # of the whole page: 2,746,000 today
+MOST_BYTES = 2_790_000  # of the whole page: 2,774,000 today
 
 
 def setUpModule():
