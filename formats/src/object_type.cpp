@@ -34,8 +34,7 @@ ValueType object_of(const ObjectType& type) {
   return {.kind = ValueType::Kind::object, .object = &type};
 }
 
-ObjectType& ObjectType::add_needed(std::string_view key, ValueType type,
-                                   std::string_view meaning) {
+ObjectType& ObjectType::add_needed(std::string_view key, ValueType type, std::string_view meaning) {
   add({std::string(key), std::move(type), true, std::string(meaning)});
   return *this;
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, cast
 
 ERROR_SCHEMA = "ddpsim.error/1"
 
@@ -87,7 +87,10 @@ def _last_document(stdout: str) -> Mapping[str, Any] | None:
     import json  # not before something is wrong
 
     try:
-        document = json.loads(stdout.strip().rpartition("\n")[2])
+        document: Any = json.loads(stdout.strip().rpartition("\n")[2])
     except ValueError:
         return None
-    return document if isinstance(document, dict) and document.get("schema") == ERROR_SCHEMA else None
+    if not isinstance(document, dict):
+        return None
+    told = cast("Mapping[str, Any]", document)
+    return told if told.get("schema") == ERROR_SCHEMA else None

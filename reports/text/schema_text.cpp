@@ -87,9 +87,9 @@ std::string schema_text(const DocumentType& document, const TerminalStyle& style
   for (const ObjectType* object : objects) {
     const bool whole = object == document.type;
     text += whole ? "" : "\n";
-    text += wrapped(fmt::format("{}: {}", bold(whole ? document.name : object->name, style),
-                                object->says),
-                    style.width, kIndent);
+    text += wrapped(
+        fmt::format("{}: {}", bold(whole ? document.name : object->name, style), object->says),
+        style.width, kIndent);
     for (const MemberType& member : object->members)
       text += line_of(member, key_width, style.width);
   }

@@ -58,7 +58,9 @@ class Schemas(unittest.TestCase):
         self.assertIn("ddpsim.result/1", names)
         self.assertEqual(len(list(PACKAGE.glob("schemas/*"))), len(names))
         for name in names:
-            printed = subprocess.run([PROGRAM, "list", "--schema", name, "--json"], stdout=subprocess.PIPE, check=True).stdout
+            printed = subprocess.run(
+                [PROGRAM, "list", "--schema", name, "--json"], stdout=subprocess.PIPE, check=True
+            ).stdout
             self.assertEqual(ddpsim.schema(name), json.loads(printed))
 
     def test_a_name_that_no_document_has_is_refused(self):
