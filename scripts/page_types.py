@@ -1,8 +1,9 @@
 """Writes the program's JSON Schemas (`ddpsim list --schema NAME`) as TypeScript, by which tsc checks how the page reads documents."""
 
 import json
-import subprocess
 import textwrap
+
+from schemas import schema_texts
 
 TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
@@ -49,13 +50,9 @@ def objects(schema):
 
 def declarations(program):
     """Each object once, under the name that its schema gives it, of every document that the program lists."""
-
-    def listed(*words):
-        return json.loads(subprocess.run([program, "list", *words], check=True, capture_output=True).stdout)
-
     declared = {}
-    for document in listed("--json")["schemas"]:
-        for name, schema in objects(listed("--schema", document["name"], "--json")):
+    for text in schema_texts([program]).values():
+        for name, schema in objects(json.loads(text)):
             text = interface(name, schema)
             if declared.setdefault(name, text) != text:
                 raise SystemExit(f"page: documents have different objects of the name {name}")

@@ -10,20 +10,15 @@ same bytes. PROGRAM may be several words, as where an emulator runs it.
 import argparse
 import json
 import pathlib
-import subprocess
 
 import python_commands
 import python_results
-
-
-def told(program, *words):
-    return subprocess.run([*program, "list", *words], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+from schemas import schema_texts, told
 
 
 def package_files(program):
     """Text by path below the package."""
-    names = [schema["name"] for schema in json.loads(told(program, "--json"))["schemas"]]
-    schemas = {name: told(program, "--schema", name, "--json") for name in names}
+    schemas = schema_texts(program)
     return {
         "_commands.py": python_commands.module(json.loads(told(program, "--commands", "--json"))),
         "_results.py": python_results.module([json.loads(text) for text in schemas.values()]),
