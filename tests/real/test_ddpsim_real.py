@@ -606,7 +606,7 @@ class Usage(unittest.TestCase):
                     if "c10d-gloo" in BACKENDS
                     else []
                 ),
-                (["-o", str(file)], "is a file; name a folder"),
+                (["-o", str(file)], "is a file. Name a folder"),
             ):
                 if "-o" not in arguments:
                     arguments = [*arguments, "-o", str(out)]
