@@ -2,9 +2,10 @@
 prints, writes and ends with.
 
 Each command runs in a folder that holds a copy of tests/golden/inputs and, as fixtures, of tests/fixtures; paths in
-messages are therefore relative, and nothing is rewritten before it is kept. A folder in which a command changed nothing
-serves the next one: making each anew took half of the test's time. A Perfetto timeline is kept decoded, a report by what
-its page holds. Every byte counts, on every machine.
+messages are therefore relative. A folder in which a command changed nothing serves the next one: making each anew took
+half of the test's time. A Perfetto timeline is kept decoded, and a report by what its page holds. A JSON document is kept
+by its values (kept_values); one whose comment begins with "every field of" is kept as it stands, to show what a document
+looks like. Everything else is kept byte for byte, on every machine.
 """
 
 import atexit
@@ -12,6 +13,7 @@ import contextlib
 import dataclasses
 import difflib
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -25,6 +27,7 @@ import termios
 import threading
 
 import patience
+import kept_values
 from html_report import report_text
 from perfetto_text import perfetto_text
 
@@ -50,6 +53,10 @@ class Case:
     def kept(self):
         return GOLDEN / f"{self.name}.txt"
 
+    @property
+    def shows_keys(self):
+        return self.protects.startswith("every field of ddpsim.")
+
 
 def cases(table=GOLDEN / "commands.txt"):
     """A line `# what it protects`, then `group/name: arguments`; `## …` and empty lines are for the reader."""
@@ -66,8 +73,48 @@ def cases(table=GOLDEN / "commands.txt"):
     return found
 
 
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a command printed, wrote and ended with."""
+
+    case: Case
+    code: int | str  # exit code, or that it was stopped
+    sections: list[tuple[str, str]]  # title and text of what was printed and of each file that changed
+
+    def lines(self):
+        """What is kept of it."""
+        lines = [f"protects: {self.case.protects}", f"command: ddpsim {self.case.arguments}"]
+        if self.case.columns:
+            lines.append(f"terminal: {self.case.columns} columns")
+        lines.append(f"exit: {self.code}")
+        for title, text in self.sections:
+            lines += ["", f"-- {title}" + ("" if text else ": nothing")]
+            lines += text.removesuffix("\n").split("\n") if self.case.shows_keys and text else kept_values.lines_of(text)
+            if text and not text.endswith("\n"):
+                lines.append("(no newline at the end)")
+        return lines
+
+    def documents(self):
+        """The documents that name their schema, and of a sweep its points: name of the schema, document."""
+        for _, text in self.sections:
+            if not text.startswith("{"):
+                continue
+            try:
+                document, end = json.JSONDecoder().raw_decode(text)
+            except ValueError:  # cut, or no JSON after all
+                continue
+            if "schema" not in document:
+                continue
+            yield document["schema"], document
+            # --join puts together lines that another version wrote.
+            if document["schema"] == "ddpsim.sweep/1" and self.case.name != "sweep/join":
+                for line in text[end:].splitlines():
+                    if line.startswith('{"point"'):
+                        yield "ddpsim.sweep.point/1", json.loads(line)
+
+
 def outcome(case, program, environment=None, seconds=patience.seconds(300)):
-    """What `program` makes of the command: the text that is kept."""
+    """What `program` makes of the command."""
     with prepared_folder() as (folder, before):
         keywords = {"cwd": folder, "env": {**os.environ, **(environment or {})}, "timeout": seconds}
         run = on_terminal if case.columns else on_pipe
@@ -76,7 +123,7 @@ def outcome(case, program, environment=None, seconds=patience.seconds(300)):
         except subprocess.TimeoutExpired:
             code, out, err = f"none within {seconds} s", b"", b""
         after = contents(folder)
-    return kept_text(case, code, out, err, before, after)
+    return Outcome(case, code, sections_of(out, err, before, after))
 
 
 unchanged = []  # folders that wait for a next command, with what they hold
@@ -108,30 +155,37 @@ def remove_folders():
         shutil.rmtree(unchanged.pop()[0])
 
 
-def kept_text(case, code, out, err, before, after):
+def sections_of(out, err, before, after):
     """`before` and `after`: content by name of the folder's files."""
-    head = f"protects: {case.protects}\ncommand: ddpsim {case.arguments}\n"
-    if case.columns:
-        head += f"terminal: {case.columns} columns\n"
-    sections = [("stdout", readable(out)), ("stderr", readable(err))]
-    sections += [
-        (f"file {name}", decoded(name, content))
-        for name, content in sorted(after.items())
-        if before.get(name) != content
+    return [
+        ("stdout", readable(out)),
+        ("stderr", readable(err)),
+        *(
+            (f"file {name}", decoded(name, content))
+            for name, content in sorted(after.items())
+            if before.get(name) != content
+        ),
+        *((f"file {name} is gone", "") for name in sorted(before.keys() - after.keys())),
     ]
-    sections += [(f"file {name} is gone", "") for name in sorted(before.keys() - after.keys())]
-    return head + f"exit: {code}\n" + "".join(section(title, text) for title, text in sections)
 
 
 def check(case, program, environment=None, seconds=patience.seconds(300)):
     """None, or the difference from what is kept."""
-    now = outcome(case, program, environment, seconds)
-    kept = case.kept.read_text(encoding="utf-8") if case.kept.exists() else ""
-    if now == kept:
+    return difference(case, outcome(case, program, environment, seconds))
+
+
+def difference(case, now):
+    """None, or how `now` differs from what is kept; a value of a document has its place behind it."""
+    lines = now.lines()
+    kept = case.kept.read_text(encoding="utf-8").split("\n")[:-1] if case.kept.exists() else []
+    if lines == kept:
         return None
-    return "".join(
-        difflib.unified_diff(kept.splitlines(True), now.splitlines(True), f"{case.name}, kept", f"{case.name}, now")
-    )
+    placed = [f"{line}    <- {line.place}" if isinstance(line, kept_values.Line) else line for line in lines]
+    shown = [f"--- {case.name}, kept", f"+++ {case.name}, now"]
+    for tag, i, k, m, n in difflib.SequenceMatcher(None, kept, lines, autojunk=False).get_opcodes():
+        if tag != "equal":
+            shown += [f"@@ line {i + 1}", *(f"-{line}" for line in kept[i:k]), *(f"+{line}" for line in placed[m:n])]
+    return "\n".join(shown) + "\n"
 
 
 def on_pipe(case, command, keywords):
@@ -174,9 +228,3 @@ def decoded(name, content):
 def readable(content):
     """Colours of a terminal as ␛[1m: a page of them must not colour the reader's."""
     return content.decode("utf-8", "backslashreplace").replace("\x1b", "␛")
-
-
-def section(title, text):
-    if not text:
-        return f"\n-- {title}: nothing\n"
-    return f"\n-- {title}\n{text}" + ("" if text.endswith("\n") else "\n(no newline at the end)\n")

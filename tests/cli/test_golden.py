@@ -14,6 +14,15 @@ CORPUS = cases()
 # Under sanitizers a command costs ten times as much, and its text was held by the other build: a third, spread over all.
 RUN = CORPUS[:: few_or_all(1, 3)] if SANITIZED else CORPUS
 
+# What commands print or write as JSON; the other schemas are of files that people write.
+PRINTED_SCHEMAS = [
+    f"ddpsim.{kind}/1"
+    for kind in (
+        *("result", "timeline", "tune", "advice", "compare", "sweep", "diff", "buckets", "allreduce", "topo"),
+        *("workload", "cluster", "calibration", "validation", "list", "error"),
+    )
+]
+
 
 def setUpModule():
     if os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1":
@@ -23,9 +32,9 @@ def setUpModule():
 def renew():
     for path in kept_files() - {case.kept for case in CORPUS}:
         path.unlink()
-    for case, text in each(lambda case: outcome(case, BINARY)):
+    for case, now in each(lambda case: outcome(case, BINARY)):
         case.kept.parent.mkdir(exist_ok=True)
-        case.kept.write_text(text, encoding="utf-8")
+        case.kept.write_text("\n".join(now.lines()) + "\n", encoding="utf-8")
 
 
 def each(function):
@@ -49,6 +58,15 @@ class Golden(unittest.TestCase):
 
     def test_every_kept_file_has_a_command(self):
         self.assertEqual(kept_files() - {case.kept for case in CORPUS}, set())
+
+    def test_each_schema_is_shown_with_its_keys_by_one_command(self):
+        shown = [case.kept.read_text(encoding="utf-8") for case in CORPUS if case.shows_keys]
+        for name in PRINTED_SCHEMAS:
+            with self.subTest(name):
+                self.assertEqual(1, sum(f'"schema": "{name}"' in text for text in shown))
+        for case in CORPUS:
+            if not case.shows_keys and '"schema": "ddpsim.' in case.kept.read_text(encoding="utf-8"):
+                self.fail(f"{case.name} keeps the keys of a document")
 
     def test_no_name_and_no_command_is_there_twice(self):
         self.assertEqual(len({case.name for case in CORPUS}), len(CORPUS))

@@ -1,13 +1,15 @@
 """JSON Schemas of documents (`list --schema`): every document of the corpus fits its schema, and a schema is closed: without a
 key, with one key more, or with another type, a document does not fit."""
 
+import concurrent.futures
 import copy
 import json
+import os
 import re
 import unittest
 
-from command import answer, ddpsim
-from golden import GOLDEN, ROOT
+from command import BINARY, answer, ddpsim
+from golden import ROOT, cases, outcome
 
 try:
     import jsonschema
@@ -17,26 +19,13 @@ except ImportError:
 OTHER_TYPE = {"string": 7, "integer": "seven", "number": "seven", "boolean": "yes", "array": {}, "object": []}
 
 
-def kept_documents():
+def printed_documents():
     """What commands of the corpus print or write as JSON: name of the case, name of the schema, document."""
-    for kept in sorted(GOLDEN.glob("*/*.txt")):
-        for section in kept.read_text(encoding="utf-8").split("\n-- ")[1:]:
-            _, _, text = section.partition("\n")
-            if not text.startswith("{"):
-                continue
-            try:
-                document, end = json.JSONDecoder().raw_decode(text)
-            except ValueError:  # cut, or no JSON after all
-                continue
-            if "schema" not in document:
-                continue
-            case = f"{kept.parent.name}/{kept.stem}"
-            yield case, document["schema"], document
-            # What --join puts together are lines of another version.
-            if document["schema"] == "ddpsim.sweep/1" and case != "sweep/join":
-                for line in text[end:].splitlines():
-                    if line.startswith('{"point"'):
-                        yield case, "ddpsim.sweep.point/1", json.loads(line)
+    giving = [case for case in cases() if {"--json", "--timeline", "-o", "--output", "sweep"} & set(case.command)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        for done in threads.map(lambda case: outcome(case, BINARY), giving):
+            for name, document in done.documents():
+                yield done.case.name, name, document
 
 
 def with_schema(name, document):
@@ -107,7 +96,7 @@ class Schemas(unittest.TestCase):
             name: jsonschema.validators.validator_for(schema)(schema) for name, schema in cls.schemas.items()
         }
         cls.documents = {name: [] for name in cls.schemas}
-        for case, name, document in [*kept_documents(), *read_documents()]:
+        for case, name, document in [*printed_documents(), *read_documents()]:
             if name in cls.schemas:
                 cls.documents[name].append((case, document))
 
