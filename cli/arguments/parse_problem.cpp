@@ -33,8 +33,8 @@ Diagnostic parse_problem(const CLI::ParseError& error, const CLI::App& command,
     word = word.substr(0, word.find('='));
     if (!word.starts_with("--") || std::ranges::find(known, word) != known.end()) continue;
     return {.file = "",
-            .where = "",
-            .message = fmt::format("\"{}\" is not an option of {}", word, called),
+            .where = word,
+            .message = fmt::format("is not an option of {}", called),
             .hint = did_you_mean(word, known, fmt::format("`{} --help` lists them", called))};
   }
   if (error.get_name() == "ArgumentMismatch")

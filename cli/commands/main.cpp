@@ -19,6 +19,7 @@
 
 #include "commands.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/output_file.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/reports/error_report.hpp"
@@ -52,8 +53,10 @@ Diagnostic what_was_meant(const CLI::ParseError& error, const CLI::App& app, int
     known.push_back(command->get_name());
   }
   if (first.starts_with('-'))
-    return of_command(fmt::format("\"{}\" is no option before a command", first),
-                      "`ddpsim --help` lists commands");
+    return {.file = "",
+            .where = first,
+            .message = "is no option of ddpsim without a command",
+            .hint = "`ddpsim --help` lists the commands"};
   return of_command(fmt::format("\"{}\" is not a command", first),
                     did_you_mean(first, known, "`ddpsim --help` lists them"));
 }
@@ -69,15 +72,7 @@ int report(const ErrorReport& error, std::span<char* const> words) {
     } catch (const std::runtime_error&) {  // nobody reads standard output; standard error has it
     }
   }
-  switch (error.code) {
-    case ErrorCode::usage:
-      return kUsage;
-    case ErrorCode::bad_input:
-      return kBadInput;
-    case ErrorCode::failure:
-      break;
-  }
-  return kFailure;
+  return error.exit_code;
 }
 
 /// A mistake of the command line may show as bad input.
@@ -85,8 +80,8 @@ ErrorReport report_of(const InputError& error, const CLI::App& app, std::span<ch
   const auto parsed = app.get_subcommands();  // none, where a study could not be read
   std::optional<Misplaced> misplaced;
   if (!parsed.empty()) misplaced = find_misplaced(*parsed.front(), words, error.what());
-  if (!misplaced) return {ErrorCode::bad_input, error.diagnostic()};
-  return {misplaced->swapped ? ErrorCode::usage : ErrorCode::bad_input,
+  if (!misplaced) return {kBadInput, error.diagnostic()};
+  return {misplaced->swapped ? kUsage : kBadInput,
           {.file = "",
            .where = "",
            .message = misplaced->complaint.message,
@@ -125,14 +120,16 @@ int run(int argc, char** argv) {
     print(told.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    return report({ErrorCode::usage, what_was_meant(error, app, argc, argv)}, words);
+    return report({kUsage, what_was_meant(error, app, argc, argv)}, words);
   } catch (const UsageError& error) {
-    return report({ErrorCode::usage, error.diagnostic()}, words);
+    return report({kUsage, error.diagnostic()}, words);
   } catch (const InputError& error) {
     return report(report_of(error, app, words), words);
+  } catch (const OutputError& error) {
+    return report({kFailure, error.diagnostic()}, words);
   } catch (const std::exception& error) {
     const Complaint failed = what_failed(error);
-    return report({ErrorCode::failure,
+    return report({kFailure,
                    {.file = "", .where = "", .message = failed.message, .hint = failed.hint}},
                   words);
   }

@@ -8,8 +8,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <stdexcept>
-#include <system_error>
 
 #include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -19,10 +17,6 @@ namespace ddpsim {
 namespace {
 
 constexpr int kReadable = 0666;  // as far as the umask allows
-
-std::string reason() {
-  return std::generic_category().message(errno == 0 ? EIO : errno);
-}
 
 /// A line says by its last key whether it has an error.
 bool has_failed(std::string_view line) {
@@ -55,7 +49,7 @@ AppendedFile::~AppendedFile() {
 }
 
 void AppendedFile::fail() const {
-  throw std::runtime_error(fmt::format("cannot write {}: {}", name_, reason()));
+  fail_to_write(name_, errno);
 }
 
 void AppendedFile::write(std::string_view text) const {

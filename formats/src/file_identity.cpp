@@ -1,13 +1,13 @@
 #include "ddpsim/formats/file_identity.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <map>
 #include <mutex>
-#include <stdexcept>
 #include <system_error>
+
+#include "ddpsim/formats/output_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -54,13 +54,11 @@ fs::path behind_links(fs::path path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
     if (followed == kMostLinks)
-      throw std::runtime_error(
-          fmt::format("cannot write {}: its symbolic links go round in circles", given));
+      throw OutputError(given, "cannot be written: its symbolic links go round in circles");
     if (is_planted(path, status))
-      throw std::runtime_error(fmt::format(
-          "cannot write {}: somebody else has put this symbolic link into a folder that everyone "
-          "may write to",
-          given));
+      throw OutputError(given,
+                        "cannot be written: somebody else has put this symbolic link into a folder "
+                        "that everyone may write to");
     std::error_code error;
     const fs::path next = fs::read_symlink(path, error);
     if (error) return path;

@@ -42,20 +42,25 @@ int descriptor_named(const fs::path& path) {
   return -1;
 }
 
+void fail_to_write(const std::string& file, int error_number) {
+  throw OutputError(file, fmt::format("cannot be written: {}",
+                                      std::generic_category().message(
+                                          error_number == 0 ? EIO : error_number)));
+}
+
 void require_regular_place(const fs::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
-  throw std::runtime_error(fmt::format(
-      "cannot write {}: {} stands in its place. Remove it, or name another folder", path.string(),
-      S_ISLNK(status.st_mode)   ? "a symbolic link"
-      : S_ISDIR(status.st_mode) ? "a folder"
-                                : "a device or a pipe"));
+  throw OutputError(path.string(),
+                    fmt::format("cannot be written: {} stands in its place",
+                                S_ISLNK(status.st_mode)   ? "a symbolic link"
+                                : S_ISDIR(status.st_mode) ? "a folder"
+                                                          : "a device or a pipe"),
+                    "Remove it, or name another folder");
 }
 
 void OutputFile::fail(int reason) const {
-  throw std::runtime_error(
-      fmt::format("cannot write {}: {}", shown_.string(),
-                  std::generic_category().message(reason == 0 ? EIO : reason)));
+  fail_to_write(shown_.string(), reason);
 }
 
 OutputFile::OutputFile(fs::path path, Named named) : shown_(std::move(path)) {

@@ -56,7 +56,7 @@ class Regression(Error):
     result: Any = None
 
 
-_KINDS: Mapping[str, type[Error]] = {"failure": Failure, "usage": UsageError, "bad_input": InputError}
+_KINDS: Mapping[int, type[Error]] = {kind.exit_code: kind for kind in (Failure, UsageError, InputError)}
 
 
 def of_document(document: Mapping[str, Any]) -> Error:

@@ -10,10 +10,9 @@ const Described<ErrorReport>& described_error() {
       Described<ErrorReport>("ErrorDocument", "why a command has no answer",
                              JsonWriter::Layout::line)
           .constant("schema", "ddpsim.error/1", "which document this is")
-          .word(
-              "code", &ErrorReport::code, all_up_to(ErrorCode::bad_input),
-              "exit code 1: the program or the machine failed; 2: the command line makes no sense; "
-              "3: a file or description is wrong")
+          .integer("code", &ErrorReport::exit_code,
+                   "the exit code. 1: the program or the machine failed; 2: the command line makes "
+                   "no sense; 3: a file or a description is wrong")
           .text(
               "file", unless_empty([](const ErrorReport& report) -> const std::string& {
                 return report.diagnostic.file;
@@ -41,18 +40,6 @@ const Described<ErrorReport>& described_error() {
 }
 
 }  // namespace
-
-const char* name_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::failure:
-      return "failure";
-    case ErrorCode::usage:
-      return "usage";
-    case ErrorCode::bad_input:
-      return "bad_input";
-  }
-  return "";
-}
 
 const ObjectType& error_document() {
   return described_error().type();

@@ -98,7 +98,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--backend", "1"], ['--backend: "1" is not one of nccl, gloo']),
     ([*SIMULATE, "--timing", "0"], ['--timing: "0" is not one of recorded, compacted']),
     ([*SIMULATE, "--backend", "gloo", "--interference", "sm:0"], ["--interference", "--backend gloo"]),
-    ([*TUNE, "--seed", "7"], ['"--seed" is not an option of ddpsim tune']),
+    ([*TUNE, "--seed", "7"], ['--seed: is not an option of ddpsim tune']),
     ([*SIMULATE, "--gloo", "step:9us"], ["--gloo", "--backend gloo"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "stp:9us"], ['"stp"', 'Did you mean "step"?']),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "process:3"], ["--gloo", "process", '"3"']),
@@ -611,7 +611,7 @@ class FailingMachine(unittest.TestCase):
                     with self.subTest(option=option, path=path):
                         self.assertEqual(outcome.code, FAILURE, outcome.err)
                         self.assertEqual(outcome.out, "")
-                        self.assertRegex(outcome.err, r"\Addpsim: cannot write [^\n]+\n\Z")
+                        self.assertRegex(outcome.err, r"\Addpsim: [^\n]+: cannot be written: [^\n]+\n\Z")
                         self.assertEqual(os.listdir(folder), [])
 
     def test_figures_that_cannot_be_written(self):
@@ -621,7 +621,7 @@ class FailingMachine(unittest.TestCase):
                 with self.subTest(path=path):
                     self.assertEqual(outcome.code, FAILURE, outcome.err)
                     self.assertEqual(outcome.out, "")
-                    self.assertRegex(outcome.err, r"\Addpsim: cannot write [^\n]+\n\Z")
+                    self.assertRegex(outcome.err, r"\Addpsim: [^\n]+: cannot be written: [^\n]+\n\Z")
                     self.assertEqual(os.listdir(folder), [])
 
     def test_reports_that_cannot_be_written(self):
@@ -631,7 +631,7 @@ class FailingMachine(unittest.TestCase):
                 with self.subTest(path=path):
                     self.assertEqual(outcome.code, FAILURE, outcome.err)
                     self.assertEqual(outcome.out, "")
-                    self.assertRegex(outcome.err, r"\Addpsim: cannot write [^\n]+\n\Z")
+                    self.assertRegex(outcome.err, r"\Addpsim: [^\n]+: cannot be written: [^\n]+\n\Z")
                     self.assertEqual(os.listdir(folder), [])
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no /dev/full")

@@ -514,7 +514,7 @@ class Terminal(unittest.TestCase):
             )
             self.assertEqual(
                 (process.returncode, process.stderr.splitlines()[-1]),
-                (1, f"ddpsim: cannot write {path}: File too large"),
+                (1, f"ddpsim: {path}: cannot be written: File too large"),
             )
             self.assertEqual(os.listdir(folder), [])
 

@@ -293,7 +293,7 @@ class AFileThatIsWritten(WithFolder):
         (self.folder / "b").symlink_to("a")
         outcome = self.run_here("import", "w.json", "-o", "a")
         self.assertEqual(outcome.code, 1)
-        self.assertIn("cannot write a: its symbolic links go round in circles", outcome.err)
+        self.assertIn("a: cannot be written: its symbolic links go round in circles", outcome.err)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give a link to somebody else")
     def test_is_not_where_a_stranger_linked_to_in_a_folder_for_everyone(self):

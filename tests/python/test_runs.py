@@ -370,7 +370,7 @@ class Errors(unittest.TestCase):
         self.assertTrue(caught.exception.result.limit.exceeded)
 
     def test_of_the_machine(self):
-        with self.assertRaisesRegex(ddpsim.Failure, "cannot write"):
+        with self.assertRaisesRegex(ddpsim.Failure, "cannot be written"):
             ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink", csv="nowhere/at/all.csv")
 
     def test_of_a_program_that_dies_or_prints_no_document(self):

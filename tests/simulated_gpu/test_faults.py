@@ -269,7 +269,7 @@ class FaultsInRealTime(OnSimulatedGpu):
                     )
                 )
                 self.assertEqual(code, 1)
-                self.assertRegex(err, r"^ddpsim-real: rank 0: [^\n]*cannot write [^\n]*\n$")
+                self.assertRegex(err, r"^ddpsim-real: rank 0: [^\n]*cannot be written[^\n]*\n$")
                 for file in (self.folder / f"half-{name}").glob("*"):
                     if file.suffix == ".json":
                         json.loads(file.read_text(encoding="utf-8"))  # whole

@@ -7,16 +7,9 @@
 
 namespace ddpsim {
 
-/// Why there is no answer; each has an exit code of its own.
-enum class ErrorCode {
-  failure,   ///< of the program or the machine: disk full, no memory
-  usage,     ///< the command line does not make sense
-  bad_input  ///< a file or description does not
-};
-const char* name_of(ErrorCode code);
-
+/// Why a command has no answer.
 struct ErrorReport {
-  ErrorCode code = ErrorCode::failure;
+  int exit_code = 1;  ///< of the program: 1, 2 or 3
   Diagnostic diagnostic;
 };
 
