@@ -34,7 +34,7 @@ Diagnostic parse_problem(const CLI::ParseError& error, const CLI::App& command,
     if (!word.starts_with("--") || std::ranges::find(known, word) != known.end()) continue;
     return {.file = "",
             .where = word,
-            .message = fmt::format("is not an option of {}", called),
+            .message = fmt::format("{} has no such option", called),
             .hint = did_you_mean(word, known, fmt::format("`{} --help` lists them", called))};
   }
   if (error.get_name() == "ArgumentMismatch")

@@ -55,7 +55,7 @@ Diagnostic what_was_meant(const CLI::ParseError& error, const CLI::App& app, int
   if (first.starts_with('-'))
     return {.file = "",
             .where = first,
-            .message = "is no option of ddpsim without a command",
+            .message = "ddpsim has no such option without a command",
             .hint = "`ddpsim --help` lists the commands"};
   return of_command(fmt::format("\"{}\" is not a command", first),
                     did_you_mean(first, known, "`ddpsim --help` lists them"));

@@ -26,6 +26,7 @@ def printed_documents():
         for done in threads.map(lambda case: outcome(case, BINARY), giving):
             for name, document in done.documents():
                 yield done.case.name, name, document
+    yield with_schema("list --commands", answer("list", "--commands"))
 
 
 def with_schema(name, document):

@@ -347,7 +347,7 @@ class Real(unittest.TestCase):
         out = self.folder / "out"
         code, _, err = self.finish(self.start("--ranks", 2, "--iterations", 2, "-o", out, preexec_fn=small_files_only))
         self.assertEqual(code, 1, err)
-        self.assertIn("cannot write", err)
+        self.assertIn("cannot be written", err)
         self.assertEqual(list(out.iterdir()), [])
 
     def test_an_interrupt_leaves_finished_configurations(self):
