@@ -10,16 +10,19 @@
 
 namespace ddpsim {
 
-/// torch._dynamo.config.optimize_ddp: what torch.compile does of a model wrapped in DDP. The boolean True is
-/// ddp_optimizer, False no_optimization.
+/// torch._dynamo.config.optimize_ddp: what torch.compile does with a model wrapped in DDP. The
+/// boolean True means ddp_optimizer, False means no_optimization.
 enum class OptimizeDdp {
-  ddp_optimizer,    ///< the graph is cut where buckets would end; each piece is compiled by itself
-  no_optimization,  ///< one piece
-  python_reducer,   ///< compiled autograd: all-reduces are in the graph, and Inductor fuses them
+  /// The graph is cut where buckets would end, and each piece is compiled by itself.
+  ddp_optimizer,
+  no_optimization,  ///< the graph is one piece
+  /// Compiled autograd: the all-reduces are part of the graph, and Inductor fuses them.
+  python_reducer,
 };
 std::string_view name_of(OptimizeDdp mode);  ///< "ddp_optimizer"
 
-/// DDP around a compiled model. What compiling makes of compute is not predicted: it stays as recorded.
+/// DDP around a compiled model. ddpsim does not predict how compiling changes compute: compute
+/// stays as recorded.
 struct Compiled {
   OptimizeDdp optimize_ddp = OptimizeDdp::ddp_optimizer;
   DdpOptions ddp = {};
@@ -27,7 +30,8 @@ struct Compiled {
   std::string_view name() const { return "compiled"; }
   SchemeFacts facts() const;
   std::vector<SchemeOption> options();
-  /// Gradients come out of backward in pieces, which DDP's reducer takes: not python_reducer's.
+  /// Whether gradients come out of backward in pieces and go to DDP's reducer. Only python_reducer
+  /// does otherwise.
   bool in_pieces() const { return optimize_ddp != OptimizeDdp::python_reducer; }
 
   bool operator==(const Compiled&) const = default;

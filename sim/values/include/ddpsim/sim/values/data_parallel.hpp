@@ -10,12 +10,13 @@
 
 namespace ddpsim {
 
-/// torch.nn.DataParallel: one process, a thread for each GPU of its node. A recording does not say how large a model's
-/// inputs and outputs are.
+/// torch.nn.DataParallel: one process with a thread for each GPU of its node. A recording does not
+/// contain the sizes of a model's inputs and outputs, so the user states them.
 struct DataParallel {
-  Bytes
-      inputs;  ///< of one GPU's share of the batch, where they lie on GPU 0 before they are scattered
-  Bytes outputs;  ///< of one GPU's share, gathered on GPU 0 for the loss
+  /// Inputs of one GPU's share of the batch. They lie on GPU 0 before they are scattered.
+  Bytes inputs;
+  /// Outputs of one GPU's share. They are gathered on GPU 0 for the loss.
+  Bytes outputs;
 
   std::string_view name() const { return "data_parallel"; }
   SchemeFacts facts() const;

@@ -1,5 +1,6 @@
-// What is refused because a computation would take minutes or all of the memory, although its question is short. A limit is set where the
-// work takes about ten seconds on one core. docs/formats.md, "Limits", tells users.
+// Limits of what ddpsim computes. A question beyond them is refused because its answer would take
+// minutes or all of the memory, although the question is short. Each limit is set where the work
+// takes about ten seconds on one core. docs/formats.md, "Limits", lists them for users.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,10 @@
 
 namespace ddpsim {
 
-/// Gradients that one step computes: parameters, times micro-batches, times ranks where every rank is simulated by itself.
+/// Gradients that one step computes: parameters times micro-batches. If every rank is simulated by
+/// itself, also times the ranks.
 inline constexpr std::int64_t kMostGradientsOfAStep = 10'000'000;
-/// Buckets of one step; each is a collective with a life of its own.
+/// Buckets of one step. Each is simulated as a collective of its own.
 inline constexpr std::size_t kMostSimulatedBuckets = 100'000;
 /// Collectives of one step of a scheme without buckets.
 inline constexpr std::int64_t kMostSimulatedCollectives = 1'000'000;
@@ -18,15 +20,17 @@ inline constexpr int kMostDifferentRanks = 65'536;
 /// Parameters of a workload for which bucket caps are searched: `tune` and `advise` simulate it under many caps.
 inline constexpr std::size_t kMostTunedParameters = 50'000;
 
-/// Jobs of background traffic, and nodes of all of them together: each GPU's sends compete with all others at every event.
+/// Jobs of background traffic, and their nodes in total. At every event the sends of each GPU
+/// compete with those of all others.
 inline constexpr std::size_t kMostBackgroundJobs = 10;
 inline constexpr std::size_t kMostBackgroundNodes = 256;
 /// Transfers of background traffic.
 inline constexpr std::size_t kMostBackgroundTransfers = 1000;
 
-/// Failures due in all simulated runs of --nnodes together: seeds, times nodes, times length, over the mean time between failures.
+/// Expected failures in all simulated runs of --nnodes together: seeds times nodes times length,
+/// divided by the mean time between failures.
 inline constexpr double kMostRunFailures = 400'000;
-/// Jobs that follow one another in a run of --nnodes whose nodes do not come back.
+/// Jobs submitted one after another in a run of --nnodes whose nodes do not come back.
 inline constexpr double kMostResubmissions = 3'000'000;
 
 }  // namespace ddpsim

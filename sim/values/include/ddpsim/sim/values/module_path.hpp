@@ -6,10 +6,10 @@
 
 namespace ddpsim {
 
-/// Of a module and of all around it, outermost first, the root's left out.
+/// Paths of the module and of all modules that contain it, outermost first, without the root.
 std::vector<std::string_view> modules_around(std::string_view module);
 
-/// A star stands for anything within one name: "model.layers.*".
+/// Whether `path` matches `pattern`. A star matches any text within one name: "model.layers.*".
 bool matches_path(std::string_view path, std::string_view pattern);
 
 }  // namespace ddpsim

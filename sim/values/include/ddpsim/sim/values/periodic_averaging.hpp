@@ -9,12 +9,13 @@
 
 namespace ddpsim {
 
-/// Ranks step by themselves and average their parameters now and then: PeriodicModelAverager behind an optimizer,
-/// without DDP.
+/// Each rank steps by itself, and the ranks average their parameters now and then:
+/// PeriodicModelAverager after an optimizer, without DDP.
 struct PeriodicAveraging {
   int period = 4;
-  std::vector<AveragingLevel>
-      hierarchy{};  ///< periods and group sizes ascending, the last being of all ranks; empty: all, every `period`
+  /// Levels in ascending order of period and group size; the last level contains all ranks. If
+  /// empty, all ranks average every `period` steps.
+  std::vector<AveragingLevel> hierarchy{};
 
   std::string_view name() const { return "local_sgd"; }
   SchemeFacts facts() const;

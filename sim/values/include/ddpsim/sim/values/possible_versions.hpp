@@ -1,4 +1,5 @@
-// Which PyTorch it may be where nothing says so: a recommendation must hold for each.
+// The PyTorch versions that a job may run when nobody states one. A recommendation must hold for
+// each of them.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,8 @@
 
 namespace ddpsim {
 
-/// Releases of one bucketing era, and the NCCL that may come with them.
+/// Consecutive PyTorch releases of one bucketing era (bucketing_eras()), both ends included, and
+/// the range of NCCL releases that may come with them.
 struct VersionRange {
   TorchVersion from;
   TorchVersion to;
@@ -20,17 +22,20 @@ struct VersionRange {
   bool operator==(const VersionRange&) const = default;
 };
 
-/// Every release with rules known here, oldest first. 1.13 was followed by 2.0.
+/// Every PyTorch release whose rules ddpsim knows, oldest first. 1.13 was followed by 2.0.
 std::vector<TorchVersion> torch_releases();
 
-/// Whose rules stand in for all of these: kAssumedTorch where it is among them, else the newest.
+/// The version whose rules represent all of `versions`: kAssumedTorch if they contain it, otherwise
+/// the newest.
 TorchVersion assumed_among(const std::vector<VersionRange>& versions);
 
-/// What neither the options (a hook that came later), the GPU recorded on or the cluster's, the
-/// precision, the recording's form, nor the recorded NCCL exclude, oldest first. With a `stated`
-/// NCCL every release runs that one, and excludes nothing: it may be another than the wheel's. The
-/// recorded one excludes releases that ship others, unless no release ships it; RCCL's, of AMD's
-/// GPUs, excludes none.
+/// The releases that may have run the job, oldest first. A release is excluded if it lacks a set
+/// option or the precision, or cannot run on the GPU recorded on or the cluster's GPU. It is also
+/// excluded if it is older than the recording's format shows.
+///
+/// The recorded NCCL excludes releases that ship another one, with three exceptions. It excludes
+/// none if no release ships it, if it is RCCL (AMD GPUs), or if NCCL is `stated`, since the user
+/// may then have replaced the wheel's NCCL. With a `stated` NCCL, every range has that one.
 std::vector<VersionRange> possible_versions(const Workload& workload, const Cluster& cluster,
                                             const GpuModel* recorded_on, const DdpOptions& options,
                                             std::optional<NcclVersion> stated);

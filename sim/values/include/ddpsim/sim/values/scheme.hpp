@@ -1,9 +1,10 @@
-// How data-parallel training shares out parameters, gradients and optimizer: DistributedDataParallel by default, else
-// another scheme. Each is a schedule over the same streams and collectives, and has a header with what a user can set of it, as
-// its own library calls it, with that library's defaults. Dtypes are of elements; absent: as the parameters are.
+// How data-parallel training shares out parameters, gradients and optimizer:
+// DistributedDataParallel by default, otherwise another scheme. Each scheme is a schedule over the
+// same streams and collectives. Its header lists its settings with the names and defaults of its
+// own library. A dtype is that of the elements; if absent, it is the parameters' own.
 //
-// Every scheme says its name(), its facts() and its options(); groups() where it has process groups beside that of all ranks,
-// all() where it has several names.
+// Every scheme has name(), facts() and options(). It also has groups() if it uses process groups
+// other than the one of all ranks, and all() if it has several names.
 #pragma once
 
 #include <string>
@@ -27,8 +28,8 @@
 
 namespace ddpsim {
 
-/// One of the schemes, with its options. A class of its own, so that what copies and destroys a scheme is compiled once,
-/// not in every source that copies a job's options.
+/// One of the schemes, with its options. It is a class rather than an alias so that the code that
+/// copies and destroys a scheme is compiled once, not in every source that copies a job's options.
 class Scheme : public std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer,
                                    ZeroRedundancy, DataParallel, ParameterServer, Compiled,
                                    PeriodicAveraging, SlowMo> {
@@ -42,29 +43,30 @@ class Scheme : public std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, Mega
   ~Scheme();
 };
 
-/// Every scheme by each of its names, with its library's defaults.
+/// Returns every scheme under each of its names, with its library's defaults.
 std::vector<Scheme> known_schemes();
 
-/// "ddp", "naive", "fsdp1": as --scheme takes it.
+/// The name that --scheme takes: "ddp", "naive", "fsdp1".
 std::string_view name_of(const Scheme& scheme);
-/// Every option with the value in force, as --scheme takes them.
+/// Every option with the value in force, in the form that --scheme takes.
 std::vector<std::pair<std::string, std::string>> options_of(const Scheme& scheme);
-/// Those of them that can be set. Precondition: the scheme outlives them.
+/// The options that can be set. Precondition: the scheme outlives them.
 std::vector<SchemeOption> options_to_set(Scheme& scheme);
 
 SchemeFacts facts_of(const Scheme& scheme);
-/// It runs DDP's reducer, with its options.
+/// Whether the scheme runs DDP's reducer, with its options.
 bool uses_reducer(const Scheme& scheme);
-/// DDP's options; of a scheme that has none, as they are where nobody sets them.
+/// DDP's options, or the defaults if the scheme has none.
 const DdpOptions& ddp_options_of(const Scheme& scheme);
-/// Null where the scheme has none.
+/// DDP's options; null if the scheme has none.
 DdpOptions* ddp_options_of(Scheme& scheme);
-/// Gradients of a compiled backward come out together: of pieces of it, or of all of it.
+/// Non-null if the backward is compiled and hands its gradients to DDP's reducer piece by piece.
 const Compiled* compiled_pieces(const Scheme& scheme);
-/// Null where nothing stays on the host.
+/// Null if nothing stays on the host.
 const CpuOffload* offload_of(const Scheme& scheme);
 CpuOffload* offload_of(Scheme& scheme);
-/// Ranks that need a group of their own, beside all of them; none where there is none.
+/// Sizes in ranks of the process groups that the scheme needs in addition to the group of all
+/// ranks.
 std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node);
 
 }  // namespace ddpsim

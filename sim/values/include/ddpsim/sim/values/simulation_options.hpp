@@ -1,4 +1,4 @@
-// Everything that decides a step beside workload and machine.
+// Everything that decides a step apart from workload and machine.
 #pragma once
 
 #include <optional>
@@ -21,70 +21,80 @@
 
 namespace ddpsim {
 
-/// Compute and NCCL slow each other while they overlap: compute runs at
-///   1 - sm_share * channels / SMs                    while a kernel of NCCL is resident, and
-///     - memory_share * its traffic / memory bandwidth   while it transfers as well.
-/// Evidence (tests/accuracy/measure_interference.py, the same kernel beside NCCL and alone): V100, 2
-/// channels, 15 to 30 GB/s: 1.13 (305 kernels; matrix products 1.06, copies 1.11, other memory-bound
-/// ones 1.24), here 1.08 to 1.15. A100, 8 channels, mostly waiting: 1.23 (49 kernels, the middle half
-/// 1.00 to 1.33), here 1.08. A100 beside an all-gather: 1.8 to 2.5 (NVIDIA/nccl#1428), here 1.5 to 3. H200, beside
-/// blocks that copy (gpu_tables.py): matrix products 1.27 to 1.80, layer norms 0.95 to 1.09, here 1.02 to 1.69.
+/// Compute and NCCL slow each other while they overlap. Compute runs at
+///   1 - sm_share * channels / SMs                      while an NCCL kernel is resident, minus
+///       memory_share * its traffic / memory bandwidth  while it also transfers.
 ///
-/// NCCL beside compute: in six trainings of two GPUs with and without overlap (damek/cs336-assignment2-systems, 8 GB of
-/// gradients at 20 GB/s) what of the all-reduces backward hides is 0.58 to 0.8 of what they move alone in that time, by
-/// what share of the step backward is taken for. Published rows are met as well by 0.6 as by 0.8; the curves of the DDP
-/// paper's NCCL over sockets by 0.8 to 1.
+///
+/// Evidence for the slowdown of compute is the same kernel measured while NCCL runs and alone
+/// (tests/accuracy/measure_interference.py):
+/// - V100, 2 channels at 15 to 30 GB/s: 1.13 for 305 kernels (matrix products 1.06, copies 1.11,
+///   other memory-bound kernels 1.24). ddpsim: 1.08 to 1.15.
+/// - A100, 8 channels that mostly wait: 1.23 for 49 kernels (the middle half 1.00 to 1.33). ddpsim:
+///   1.08.
+/// - A100 during an all-gather: 1.8 to 2.5 (NVIDIA/nccl#1428). ddpsim: 1.5 to 3.
+/// - H200 while other blocks copy (gpu_tables.py): matrix products 1.27 to 1.80, layer norms 0.95
+///   to 1.09. ddpsim: 1.02 to 1.69.
+///
+/// Evidence for the slowdown of NCCL, kNcclBesideCompute: six trainings on two GPUs with and
+/// without overlap (damek/cs336-assignment2-systems, 8 GB of gradients at 20 GB/s). While backward
+/// runs, their all-reduces move 0.58 to 0.8 of what they move alone. The range comes from how much
+/// of the step counts as backward. Published rows fit 0.6 as well as 0.8. The DDP paper's curves of
+/// NCCL over sockets fit 0.8 to 1.
 inline constexpr double kNcclBesideCompute = 0.8;
 struct Interference {
   double sm_share = 1;
   double memory_share = 1;
-  /// Rate of a transfer while compute runs beside it. Absent: kNcclBesideCompute where its times are those of NCCL
-  /// alone, 1 where they were recorded beside compute.
+  /// Rate of a transfer while compute runs, relative to the transfer alone. Absent: 1 if the times
+  /// of collectives were recorded during compute, otherwise kNcclBesideCompute.
   std::optional<double> communication_rate;
 };
 
 struct SimulationOptions {
   TorchVersion torch;
-  int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
+  /// Micro-batches per step. All but the last run under no_sync().
+  int accumulate = 1;
   Scheme scheme;
   DdpCosts costs;
-  /// Which of them are measured, not taken from elsewhere: intervals leave these alone, and name them.
+  /// The costs that were measured, not assumed. Intervals do not vary these, and name them.
   StatedCosts stated_costs;
   Interference interference;
-  bool launch_cost_known = false;  ///< costs.host_kernel is this host's own; only intervals use it
+  /// costs.host_kernel was measured on this host. Only intervals use this.
+  bool launch_cost_known = false;
   /// Compute of this GPU relative to the recording's: 2 halves every compute time.
   double compute_scale = 1;
-  /// What the scale may be, around compute_scale; only intervals use it. Absent: it is certain.
+  /// Range around compute_scale; only intervals use it. Absent: the scale is certain.
   std::optional<std::pair<double, double>> compute_scale_range;
-  /// How much longer compute takes, as compute_scale has it, than on one GPU alone: what a measured step
-  /// shows of several. Only a step's loss uses it.
+  /// Factor on compute, at compute_scale, compared with one GPU alone: the multi-GPU overhead that
+  /// a measured step shows. Only the attribution of a step's loss uses it.
   double unexplained_compute = 1;
-  /// What several ranks cost beyond communication. None: what is simulated is exactly what is set
-  /// here; the command line takes kPublishedRankSlowdown.
+  /// Multi-GPU overhead. Empty here, so that a simulation computes exactly what its options say;
+  /// the command line sets kPublishedRankSlowdown.
   RankSlowdown rank_slowdown;
-  /// What the slowdown may be; only intervals use it. Absent: it is certain.
+  /// Range of the slowdown; only intervals use it. Absent: the slowdown is certain.
   std::optional<std::pair<RankSlowdown, RankSlowdown>> rank_slowdown_range;
-  /// Which PyTorch it may be, where nothing says so; only advice uses it. Empty: `torch` is certain.
+  /// PyTorch versions that the job may run if nobody states one; only recommendations use them.
+  /// Empty: `torch` is certain.
   std::vector<VersionRange> possible_versions;
-  /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
-  /// the cluster's.
+  /// SMs of the GPU recorded on; NCCL kernels in the recording took their share of these. 0: as
+  /// many as the cluster's GPU has.
   int recorded_sms = 0;
-  /// Ranks that differ: stragglers, jitter, staggered starts. Each is then simulated on its own.
+  /// Stragglers, jitter and staggered starts. If any is set, each rank is simulated by itself.
   RankVariation variation;
-  /// Iterations to run from the first one of a training run; 0: the steady step.
+  /// Iterations to simulate from the start of training. 0: one step in the steady state.
   int iterations = 0;
-  /// Buckets to use in place of the reducer's own (a partition under study).
+  /// Buckets to use instead of the reducer's own (a partition under study).
   std::optional<std::vector<Bucket>> buckets;
   OptimizerSetting optimizer;
-  /// How its batches are loaded. Absent: as recorded.
+  /// How batches are loaded. Absent: as recorded.
   std::optional<DataLoader> data_loader;
   std::optional<DataSet> data_set;
-  /// The step stands within Join. Absent: every rank has as many inputs, and nobody asks.
+  /// The step runs under the Join context manager. Absent: all ranks have equally many inputs.
   std::optional<UnevenInputs> uneven_inputs;
 
-  /// Of the scheme; as they are where nobody sets them, where it has none.
+  /// DDP's options of the scheme; the defaults if it has none.
   const DdpOptions& ddp() const { return ddp_options_of(scheme); }
-  /// Precondition: the scheme has them.
+  /// Precondition: the scheme has options of DDP.
   DdpOptions& ddp_to_set();
 };
 

@@ -1,4 +1,4 @@
-// Sizes as people read them.
+// Sizes in bytes as text for people.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace ddpsim {
 
-/// "8 B", "25 MiB", "1 GiB": exactly, in the largest binary unit that leaves a whole number.
+/// The exact size, in the largest binary unit that leaves a whole number: "8 B", "25 MiB", "1 GiB".
 std::string size_text(Bytes size);
 
-/// "8 B", "24.4 MiB", "1020 KiB": to three digits, or the four of a number near 1000 and above, in
-/// the largest binary unit it fills.
+/// The size rounded to three digits, in the largest binary unit in which it is 1 or more: "8 B",
+/// "24.4 MiB". Numbers near 1000 and above keep four digits: "1020 KiB".
 std::string rounded_size_text(Bytes size);
 
 }  // namespace ddpsim

@@ -13,7 +13,8 @@ namespace ddpsim {
 /// DDP with torch.distributed.optim.ZeroRedundancyOptimizer.
 struct ZeroRedundancy {
   bool parameters_as_bucket_view = false;
-  /// With hook_with_zero_step: each bucket of DDP's is one rank's, which steps it when it has been reduced and broadcasts it.
+  /// Uses hook_with_zero_step: each bucket of DDP belongs to one rank. When the bucket has been
+  /// reduced, that rank steps it and broadcasts the result.
   bool overlap_with_ddp = false;
   DdpOptions ddp = {};
 
