@@ -1,4 +1,5 @@
-// Wrong code, not wrong input: checked in release builds too, ends the program.
+// Assertions against errors in the code, not in the input. They are checked in release builds too,
+// and end the program.
 #pragma once
 
 #include <string>
@@ -27,13 +28,15 @@ std::string texts_of(const Values&... values) {
   return all;
 }
 
-/// "ddpsim: internal error at FILE:LINE: WHAT (CONDITION; NAMES = VALUES)", and the end.
+/// Prints "ddpsim: internal error at FILE:LINE: WHAT (CONDITION; NAMES = VALUES)" and ends the
+/// program.
 [[noreturn]] void failed(const char* file, int line, const char* what, const char* condition,
                          const char* names, const std::string& values);
 
 }  // namespace ddpsim::assertion
 
-/// `what` must not be so; further arguments are the values compared, which the message shows.
+/// Ends the program unless `condition` holds. `what` names the fault; further arguments are values
+/// that the message prints.
 #define DDPSIM_ASSERT(condition, what, ...)                                           \
   do {                                                                                \
     if (!(condition))                                                                 \

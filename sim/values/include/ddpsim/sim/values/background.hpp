@@ -1,5 +1,5 @@
-// Traffic of others on the links of a fabric: what the flow network simulates beside the job.
-// Everything is a function of time, so that the same question has the same answer.
+// Traffic of other jobs on the links of a fabric, which the flow network simulates together with
+// the job. It is a pure function of time, so the same question always has the same answer.
 #pragma once
 
 #include <vector>
@@ -9,24 +9,26 @@
 
 namespace ddpsim {
 
-/// When other traffic begins, by the clock of the step (zero: the start of rank 0's forward).
+/// When other traffic begins, on the clock of the step (zero: the start of rank 0's forward).
 struct Repetition {
   TimePoint first;
-  /// Again so long after each start, or when the last has ended, whichever is later; zero: once.
+  /// Time from one start to the next. If the transfer takes longer, the next one starts when it
+  /// ends. Zero: it happens once.
   Duration period;
 };
 
-/// Bytes that cross some links.
+/// A number of bytes sent over some links.
 struct BackgroundTransfer {
   std::vector<LinkId> links;
   Bytes size;
-  Bandwidth rate = Bandwidth::bytes_per_second(1e18);  ///< at most; its links bound it anyway
+  /// An upper limit; the links limit the rate in any case.
+  Bandwidth rate = Bandwidth::bytes_per_second(1e18);
   Repetition when;
 };
 
-/// Another data-parallel job on the fabric: all-reduces of one size around rings of its own.
+/// Another data-parallel job on the fabric: all-reduces of one size on its own rings.
 struct BackgroundJob {
-  std::vector<RingChannel> rings;  ///< routes of the same fabric
+  std::vector<RingChannel> rings;  ///< with routes of the same fabric
   Bytes size;
   Repetition when;
 };

@@ -1,4 +1,4 @@
-// Gradients that travel together.
+// Gradients that DDP reduces together.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ std::string_view name_of(ClosedBy closed_by);
 struct Bucket {
   std::vector<std::size_t> parameters;  ///< indices into Workload::parameters
   Bytes bytes;
-  Bytes limit;                  ///< the limit the bucket was built under; 0 for sparse
+  /// The limit that the bucket was built under. 0 for sparse.
+  Bytes limit;
   std::size_t limit_index = 0;  ///< its position in the limits
   ClosedBy closed_by = ClosedBy::end;
   Dtype dtype = Dtype::float32;

@@ -1,5 +1,6 @@
-// What measured all-reduces say of one cluster, as its file carries it: constants of the pipeline cost model
-// in place of those learned from all clusters, and a correction where cost model and measurement part.
+// What measured all-reduces show about one cluster, as its file stores it. It replaces the
+// constants of the pipeline cost model that were learned from all clusters, and corrects what the
+// model still misses.
 #pragma once
 
 #include <optional>
@@ -13,24 +14,27 @@
 
 namespace ddpsim {
 
-/// Where a measurement stands.
+/// What a measurement was taken on.
 struct OperatingPoint {
   int nodes = 1;
   int gpus_per_node = 1;
   Bytes size;
   Algorithm algorithm{};
   Protocol protocol{};
-  std::optional<NcclVersion> nccl{};  ///< where the logs are of several releases
+  /// Set if the logs come from several NCCL releases.
+  std::optional<NcclVersion> nccl{};
 };
 
 struct CorrectionPoint {
   OperatingPoint at;
   double weight = 0;
-  double within_shape = 0;  ///< weight among points of its own shape alone
+  /// Weight among the points of its own job shape only.
+  double within_shape = 0;
 };
 
-/// Where times come from. A training's all-reduces run beside compute, each once a step: they weigh less than
-/// all_reduce_perf's. Joined ranks tell the transfer from the wait; one rank alone only what it cannot exceed.
+/// The source of measured times. all_reduce_perf weighs most; all-reduces of a training weigh less,
+/// because they run during compute and each only once per step. Recordings of several ranks,
+/// joined, separate the transfer from the wait; one rank alone gives only an upper bound.
 enum class TimedBy { all_reduce_perf, joined_ranks, one_rank };
 
 /// One log the calibration rests on.
@@ -39,50 +43,55 @@ struct CalibratedShape {
   int gpus_per_node = 1;
   Bytes smallest;
   Bytes largest;
-  std::string source;               ///< file name
-  std::string fault;                ///< why it is distrusted, where it was fitted all the same
-  std::optional<NcclVersion> nccl;  ///< with which it was fitted: printed in the log, or stated
+  std::string source;  ///< file name
+  /// Why the log is distrusted, if it was fitted nevertheless.
+  std::string fault;
+  /// The NCCL of the fit: printed in the log, or stated.
+  std::optional<NcclVersion> nccl;
   TimedBy timed_by = TimedBy::all_reduce_perf;
-  /// Median of |predicted / measured - 1| from 1 KiB on where logs of this job shape are left out:
-  /// by the others, by the specification where there are none.
+  /// Median of |predicted / measured - 1| from 1 KiB on, predicted without the logs of this job
+  /// shape: from the other logs, or from data sheet values if there are none.
   std::optional<double> left_out_error{};
-  bool published = false;  ///< taken by others, on a machine of the same kind
-  /// Digest of the measured times, which tells a log apart from another of its name. Empty in files of older programs.
+  /// Taken by others, on a machine of the same kind.
+  bool published = false;
+  /// Digest of the measured times, which distinguishes logs of the same name. Empty in files that
+  /// older releases wrote.
   std::string digest{};
 };
 
-/// Classes of message sizes: where latency ends to decide, and where the wire begins to. Between the
-/// two, in the logarithm, lies the centre.
+/// Bounds of three classes of message sizes: latency dominates up to the first, bandwidth from the
+/// last on. The centre is the logarithmic middle between them.
 inline constexpr Bytes kMiddleFrom{64 << 10};
 inline constexpr Bytes kMiddleCentre{256 << 10};
 inline constexpr Bytes kLargeFrom{1 << 20};
 
-/// By the size of the message, of the logarithm of a time, one standard deviation.
+/// Standard deviation of the logarithm of a time, by message size.
 struct SizeSpread {
   double small = 0;   ///< below kMiddleFrom
   double middle = 0;  ///< below kLargeFrom
-  double large = 0;   ///< from there
+  double large = 0;   ///< from kLargeFrom on
   double at(Bytes size) const {
     return size < kMiddleFrom ? small : size < kLargeFrom ? middle : large;
   }
 };
 
-/// How NCCL weighed otherwise than its table does for the cluster as stated. How far a NIC is from
-/// its GPU and what NCCL's search found no specification tells, but logs do: a change of algorithm
-/// shows.
+/// How NCCL's choice of algorithm on this cluster differs from what its tuning table gives for the
+/// stated cluster. Data sheets do not tell how far a NIC is from its GPU or what NCCL's search
+/// found. Logs do, because a change of algorithm is visible in them.
 struct FittedSelection {
-  double tree_factor = 1;           ///< on NCCL's estimates of trees between nodes
-  bool ll128_between_nodes = true;  ///< false: not taken, whatever the table says
+  double tree_factor = 1;  ///< on NCCL's estimates for trees between nodes
+  /// False: LL128 is not used between nodes, whatever the table says.
+  bool ll128_between_nodes = true;
 };
 
 struct Calibration {
   PathConstants constants;
   FittedSelection selection;
   std::vector<CorrectionPoint> correction;
-  SizeSpread
-      residual_deviation;  ///< of the cost model alone: what a shape that nobody measured may miss by
-  SizeSpread
-      repeatability;  ///< of measurements of one shape: in and out of place, and from log to log
+  /// Error of the cost model alone, which applies to a job shape that was not measured.
+  SizeSpread residual_deviation;
+  /// Spread of repeated measurements of one job shape: in and out of place, and from log to log.
+  SizeSpread repeatability;
   std::vector<CalibratedShape> shapes;  ///< at least one
 };
 

@@ -1,4 +1,5 @@
-// Named uncertainty of collective times: what does not depend on a rate and what does err apart.
+// Uncertainty of collective times in two parts, which err independently: the part that depends on a
+// rate, and the rest.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +10,12 @@ namespace ddpsim {
 
 /// Factors on the parts of a collective's time.
 struct CostFactors {
-  double fixed = 1;      ///< launch, latencies, the pipeline's fill
-  double bandwidth = 1;  ///< the bytes; on their time, not on their rate
+  double fixed = 1;  ///< launch, latencies, the pipeline's fill
+  /// The bytes. A factor on their time, not on their rate.
+  double bandwidth = 1;
 
-  /// Of `time`, `volume` is the part that moves bytes. No factor makes it shorter than the wires' `least`.
+  /// Scales `time`, of which `volume` is the part that moves bytes. No factor makes it shorter than
+  /// `least`, the time that the links need.
   Duration apply(Duration time, Duration volume, Duration least = {}) const {
     return std::max((time - volume).scaled(fixed) + bytes(volume, least), std::min(time, least));
   }

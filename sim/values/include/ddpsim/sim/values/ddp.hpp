@@ -1,4 +1,4 @@
-// DistributedDataParallel, as DdpOptions say.
+// DistributedDataParallel with DdpOptions.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,8 @@
 
 namespace ddpsim {
 
-/// torch.nn.parallel.DistributedDataParallel; its options have words of their own, not those of --scheme.
+/// torch.nn.parallel.DistributedDataParallel. Its options are set by command-line options of their
+/// own, not in --scheme.
 struct Ddp {
   DdpOptions ddp;
 

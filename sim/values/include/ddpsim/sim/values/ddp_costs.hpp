@@ -1,4 +1,4 @@
-// What DDP's own work costs host and GPU: by default, and as somebody measured it on a host or a GPU.
+// Costs of DDP's own work on host and GPU: defaults, and values measured on a host or a GPU.
 #pragma once
 
 #include <optional>
@@ -11,86 +11,98 @@
 
 namespace ddpsim {
 
-/// Host and device costs of DDP itself, with the evidence each default rests on. A field is only
-/// used where the recording does not already contain that cost.
+/// Host and device costs of DDP itself, with the evidence for each default. A cost is only added if
+/// the recording does not already contain it.
 struct DdpCosts {
-  /// Copy kernels move 2 bytes per gradient byte at this share of peak memory bandwidth …
+  /// Copy kernels move 2 bytes per gradient byte at this share of peak memory bandwidth. Each also
+  /// takes a fixed time (copy_kernel), and there is a gap between two of them (kernel_gap).
+  ///
+  /// Copies in two ResNet-50 traces (V100, A100): 1.8 us for small ones, 0.83 to 0.86 of 900 GB/s
+  /// from 8 MB on, gaps of 0.8 to 1.0 us.
   double copy_bandwidth_share = 0.85;
-  std::optional<Bandwidth> copy_rate;  ///< in place of that share, where it was measured
-  /// … after a fixed time per kernel, and follow each other with a gap. Kernels of two ResNet-50
-  /// traces (V100, A100): 1.8 us for the small ones, 0.83-0.86 of 900 GB/s from 8 MB, gaps 0.8-1.0
-  /// us.
+  /// Measured rate of copies, which replaces that share.
+  std::optional<Bandwidth> copy_rate;
   Duration copy_kernel = Duration::microseconds(1.8);
   Duration kernel_gap = Duration::microseconds(1.0);
-  /// In place of both, where gradients live on the host: one copy_ of PyTorch 2.13, of 1 KiB (with a division
-  /// 3.3 us; CPU time, from Python).
+  /// Replaces both if gradients live on the host: one copy_ of 1 KiB with PyTorch 2.13. With a
+  /// division it takes 3.3 us. CPU time, measured from Python.
   Duration host_copy = Duration::microseconds(1.2);
-  /// Host time of one AccumulateGrad hook, and of launching one collective (dispatch, two events,
-  /// ncclAllReduce). Ranges met in practice: 5-20 us and 30-80 us.
+  /// Host time of one AccumulateGrad hook (seen in practice: 5 to 20 us), and of launching one
+  /// collective (30 to 80 us). A launch is dispatch, two events and ncclAllReduce.
   Duration host_hook = Duration::microseconds(10);
   Duration host_launch = Duration::microseconds(50);
-  /// More per launch where a communication hook runs in Python, under the interpreter's lock; met:
-  /// 20-100 us.
+  /// Additional host time per launch if a communication hook runs in Python, under the
+  /// interpreter's lock. Seen in practice: 20 to 100 us.
   Duration host_comm_hook = Duration::microseconds(50);
-  /// Of one of the kernels that powerSGD_hook launches from Python, without autograd. Its real hook on tensors of a few
-  /// elements, all-reduces done at once, takes 5.4 us a kernel (1.13) and 5.7 us (2.13) without a GPU; some 3 us more with
-  /// a GPU's launch.
+  /// Host time of each kernel that powerSGD_hook launches from Python, without autograd. The real
+  /// hook, on tensors of a few elements and with immediate all-reduces, takes 5.4 us per kernel
+  /// (1.13) and 5.7 us (2.13) without a GPU. Launching on a GPU adds about 3 us.
   Duration host_hook_kernel = Duration::microseconds(8);
-  /// torch.linalg.qr of a tall matrix of few columns, on the host as on the GPU: many small kernels, whatever the rows.
-  /// pytorch/pytorch#76673 has 110 to 118 us for 4 and 8 columns of 256 to 4096 rows; FlagGems#5586 178 us for 32.
+  /// torch.linalg.qr of a tall matrix with few columns takes qr plus qr_column per column, on host
+  /// and GPU. It runs many small kernels, however many rows there are. For 4 and 8 columns with 256
+  /// to 4096 rows, pytorch/pytorch#76673 reports 110 to 118 us. For 32 columns, FlagGems#5586
+  /// reports 178 us.
   Duration qr = Duration::microseconds(100);
   Duration qr_column = Duration::microseconds(2.4);
-  /// Of one optimizer's step() that steps one parameter, and of each of its kernels (step_kernels). With 2.13 and tensors
-  /// of a few elements, without a GPU, it takes 28 us with SGD, 50 with momentum, 104 with Adam, 77 with AdamW.
+  /// Host time of an optimizer's step() for one parameter, and of each of its kernels
+  /// (step_kernels). With 2.13 and tensors of a few elements, without a GPU, it takes 28 us with
+  /// SGD, 50 with momentum, 104 with Adam, 77 with AdamW.
   Duration host_step = Duration::microseconds(17);
   Duration host_step_kernel = Duration::microseconds(11);
-  /// From the host's launch call to the kernel's start on an idle stream: 11.4-13.3 us over 15
-  /// all-reduces of a 2 x A100 trace.
+  /// Time from the host's launch call to the kernel's start on an idle stream: 11.4 to 13.3 us for
+  /// 15 all-reduces of a 2 x A100 trace.
   Duration launch_latency = Duration::microseconds(12);
-  /// From the event a stream waits for to the waiting kernel's start: 1.2-4.8 us in that trace.
+  /// Time from the event that a stream waits for to the start of the waiting kernel: 1.2 to 4.8 us
+  /// in that trace.
   Duration event_latency = Duration::microseconds(1.2);
-  /// Traversal of the autograd graph per parameter under find_unused_parameters (about 3 nodes per
-  /// parameter at 0.3 us).
+  /// Host time per parameter to traverse the autograd graph under find_unused_parameters: about 3
+  /// nodes per parameter at 0.3 us.
   Duration host_search_per_parameter = Duration::microseconds(1);
-  /// Host time of one of the model's kernels: Python's module, dispatch, autograd, launch. NVIDIA measured 20 us from one
-  /// elementwise kernel to the next with a V100's host. PyTorch without a GPU, ResNet-50 with tensors of a few elements
-  /// on a server's CPU: 1.13 takes 19 us in forward and 13 in backward, 2.13 takes 26 and 19. Steps of ResNets on B200
-  /// (64 images each, autocast) shrink with the batch still where 18 us would be the bound. By hosts, not by the
-  /// generation of the GPU.
+  /// Host time of each of the model's kernels: Python's module, dispatch, autograd, launch. It
+  /// depends on the host, not on the generation of the GPU.
+  /// - NVIDIA measured 20 us from one elementwise kernel to the next on a V100's host.
+  /// - PyTorch without a GPU, ResNet-50 with tensors of a few elements on a server's CPU: 1.13
+  ///   takes 19 us in forward and 13 in backward, 2.13 takes 26 and 19.
+  /// - Steps of ResNets on B200 (64 images each, autocast) still become shorter with the batch
+  ///   where 18 us per kernel would be the limit.
   Duration host_kernel = Duration::microseconds(16);
-  /// And of a copy that the reducer launches from C++: the closest tenth lies 6 us apart in a V100 trace, the profiler's
-  /// share included.
+  /// Host time of a copy that the reducer launches from C++. The closest tenth of the copies in a
+  /// V100 trace are 6 us apart, including the profiler's share.
   Duration host_copy_kernel = Duration::microseconds(6);
-  /// Of a hook per gradient that runs in Python and copies it into a bucket. DeepSpeed 0.19.8 with PyTorch 2.13, stages 1
-  /// and 2, takes 31 to 36 us a parameter more than plain backward (100 linear layers of a few elements, one rank, CPU time,
-  /// without a GPU; DDP's, in C++, 15 there).
+  /// Host time of a Python hook per gradient that copies it into a bucket. DeepSpeed 0.19.8 with
+  /// PyTorch 2.13, stages 1 and 2, takes 31 to 36 us per parameter more than plain backward. DDP's
+  /// hook, in C++, takes 15 there. CPU time of one rank without a GPU, for 100 linear layers of a
+  /// few elements.
   Duration host_python_hook = Duration::microseconds(33);
-  /// Of a hook in front of a module, or behind it, that looks up what to gather or free. Stage 3 there, nothing gathered:
-  /// 154 us a module more in forward, 162 in backward, two gradients' hooks among them.
+  /// Host time of a hook before or after a module that looks up what to gather or free. Stage 3 in
+  /// the same measurement, with nothing gathered, adds 154 us per module in forward and 162 in
+  /// backward. The latter includes two gradient hooks.
   Duration host_module_hook = Duration::microseconds(60);
-  /// Of FSDP's Python around a unit, in front of its forward and of its backward, FSDP1's behind backward as well; beside
-  /// launching its collectives (host_launch and host_comm_hook each). There, a unit, in forward and backward: fully_shard
-  /// 210 and 310 us, FullyShardedDataParallel 190 and 490.
+  /// Host time of FSDP's Python around a unit: before its forward and before its backward, with
+  /// FSDP1 also after its backward. Launching its collectives comes on top (host_launch and
+  /// host_comm_hook each). In the same measurement, forward and backward of a unit take 210 and 310
+  /// us with fully_shard, 190 and 490 us with FullyShardedDataParallel.
   Duration host_unit_hook = Duration::microseconds(100);
 };
-/// What host_kernel may be: 10 to 26 us.
+/// Range of host_kernel as factors: 10 to 26 us.
 inline constexpr std::pair<double, double> kHostKernelRange = {0.6, 1.6};
 
-/// A cost as files call it; its unit is in the name, microseconds or GB/s.
+/// A cost as files name it. The name contains the unit, microseconds or GB/s.
 struct CostField {
   std::string_view name;
   Duration DdpCosts::*time = nullptr;
-  std::optional<Bandwidth> DdpCosts::*rate = nullptr;  ///< in place of `time`
+  std::optional<Bandwidth> DdpCosts::*rate = nullptr;  ///< set instead of `time`
   double least = 0;
   double most = 1e6;
-  std::string_view says = {};  ///< what it is, as schemas of documents tell it
+  /// Description for schemas of documents.
+  std::string_view says = {};
 };
-/// Of a host: `host/costs` of a workload file.
+/// Costs of a host: `host/costs` of a workload file.
 std::span<const CostField> host_costs();
-/// Of a kind of GPU: `gpu_costs` of a cluster file.
+/// Costs of a kind of GPU: `gpu_costs` of a cluster file.
 std::span<const CostField> gpu_costs();
 
-/// One that was measured, in its field's unit.
+/// A measured cost, in the unit of its field.
 struct StatedCost {
   const CostField* field = nullptr;
   double value = 0;
@@ -98,7 +110,7 @@ struct StatedCost {
 };
 using StatedCosts = std::vector<StatedCost>;
 
-/// They take the place of what is there.
+/// Replaces the values in `costs` by the stated ones.
 void state(DdpCosts& costs, const StatedCosts& stated);
 
 }  // namespace ddpsim

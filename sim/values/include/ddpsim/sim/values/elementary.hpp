@@ -1,14 +1,18 @@
-// Elementary functions that are the same to the bit on every machine and under every C library: the double nearest the
-// true value. C libraries round the last digit as they please, glibc otherwise than musl (which WebAssembly uses), so
-// whatever may reach an output takes these. Additions, products, quotients, std::sqrt, std::floor, std::round,
-// std::ldexp are IEEE's, alike everywhere, and need none of this.
+// Elementary functions with the same bits on every machine and with every C library: they return
+// the double nearest the true value. C libraries round the last digit differently; glibc does not
+// agree with musl, which WebAssembly uses. So everything that may reach an output uses these
+// functions. Additions, products, quotients, std::sqrt, std::floor, std::round and std::ldexp
+// follow IEEE 754 and are the same everywhere.
 //
-// How: as Ziv does (Fast evaluation of elementary mathematical functions with correctly rounded last bit, ACM TOMS 17, 1991), in
-// steps, each with a bound of its error; where that leaves the last bit open, the next decides. Plain doubles (exp, log, log2), pairs of
-// doubles, and, once in a million arguments, Boost.Multiprecision with 192 bits. (What 192 bits leave open is a power half way between
-// two doubles, and rounded to even; the other functions have no such values.)
+// Method: Ziv's (Fast evaluation of elementary mathematical functions with correctly rounded last
+// bit, ACM TOMS 17, 1991). Each step has a bound of its error; if that leaves the last bit open,
+// the next step decides. The steps are plain doubles (exp, log, log2), pairs of doubles, and for
+// one argument in a million Boost.Multiprecision with 192 bits.
 //
-// NaN, infinities and zeros are answered as by the C functions of the same name; errno is not set.
+// Only a power can lie exactly half way between two doubles, so that even 192 bits do not decide.
+// It is then rounded to even.
+//
+// NaN, infinities and zeros are treated as by the C functions of the same name. errno is not set.
 #pragma once
 
 namespace ddpsim::elementary {
@@ -20,9 +24,9 @@ double log(double x);
 double log2(double x);
 double log10(double x);
 double log1p(double x);
-/// Of a `base` that is not negative.
+/// Precondition: `base` is not negative.
 double pow(double base, double exponent);
-/// cos(2 pi x) of a number of turns, finite.
+/// cos(2 pi x) for a finite number x of turns.
 double cos_of_turns(double x);
 
 }  // namespace ddpsim::elementary

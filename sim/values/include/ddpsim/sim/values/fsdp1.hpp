@@ -13,13 +13,15 @@
 namespace ddpsim {
 
 enum class ShardingStrategy {
-  full_shard,          ///< parameters, gradients and optimizer; parameters are freed after forward
-  shard_grad_op,       ///< parameters stay from forward to backward
-  no_shard,            ///< an all-reduce a unit
-  hybrid_shard,        ///< full_shard within groups of ranks, an all-reduce of shards between them
-  hybrid_shard_zero2,  ///< shard_grad_op within them
+  /// Shards parameters, gradients and optimizer, and frees parameters after forward.
+  full_shard,
+  shard_grad_op,  ///< parameters stay from forward to backward
+  no_shard,       ///< one all-reduce per FSDP unit
+  /// full_shard within groups of ranks, with an all-reduce of shards between the groups.
+  hybrid_shard,
+  hybrid_shard_zero2,  ///< shard_grad_op within the groups
 };
-/// Within groups of ranks, with an all-reduce between them.
+/// Whether ranks shard within groups and all-reduce between them.
 inline bool is_hybrid(ShardingStrategy strategy) {
   return strategy == ShardingStrategy::hybrid_shard ||
          strategy == ShardingStrategy::hybrid_shard_zero2;
@@ -28,11 +30,13 @@ enum class BackwardPrefetch { pre, post, none };
 std::string_view name_of(ShardingStrategy strategy);  ///< "full_shard"
 std::string_view name_of(BackwardPrefetch prefetch);  ///< "pre"
 
-/// torch.distributed.fsdp.FullyShardedDataParallel: a flat parameter per unit, one communicator.
+/// torch.distributed.fsdp.FullyShardedDataParallel: one flat parameter per FSDP unit, one
+/// communicator.
 struct Fsdp1 {
   ShardingStrategy strategy = ShardingStrategy::full_shard;
   WrapPolicy wrap;
-  std::optional<int> group;  ///< ranks that shard together, hybrid; absent: those of a node
+  /// Ranks that shard together in a hybrid strategy. Absent: those of a node.
+  std::optional<int> group;
   BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
   bool forward_prefetch = false;
   bool limit_all_gathers = true;
@@ -40,9 +44,10 @@ struct Fsdp1 {
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
   bool no_sync = true;  ///< around all micro-batches but the last
-  CpuOffload offload;   ///< of both or neither
+  /// Offloads both parameters and optimizer, or neither.
+  CpuOffload offload;
 
-  /// What gradients are reduced in; absent: as the parameters are.
+  /// Dtype in which gradients are reduced. Absent: that of the parameters.
   std::optional<Dtype> reduced_in() const { return reduce_dtype ? reduce_dtype : param_dtype; }
   std::string_view name() const { return "fsdp1"; }
   SchemeFacts facts() const;
@@ -52,7 +57,8 @@ struct Fsdp1 {
   bool operator==(const Fsdp1&) const = default;
 };
 
-/// Of one rank there is nothing to shard: PyTorch switches to NO_SHARD, and says so (_init_utils.py).
+/// The strategy that PyTorch uses. With one rank there is nothing to shard: PyTorch switches to
+/// NO_SHARD with a warning (_init_utils.py).
 inline ShardingStrategy strategy_in_force(const Fsdp1& scheme, int ranks) {
   return ranks == 1 ? ShardingStrategy::no_shard : scheme.strategy;
 }

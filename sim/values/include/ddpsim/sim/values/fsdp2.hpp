@@ -12,22 +12,27 @@
 
 namespace ddpsim {
 
-/// torch.distributed.fsdp.fully_shard: every parameter sharded on its first dimension.
+/// torch.distributed.fsdp.fully_shard: every parameter is sharded on its first dimension.
 struct Fsdp2 {
-  bool reshard_after_forward = true;  ///< of all but the root
+  bool reshard_after_forward = true;  ///< for every module but the root
   bool reshard_root = false;          ///< True passed to the root's own call
-  std::optional<int> reshard_to;      ///< an integer in its place: ranks that then hold one copy
+  /// An integer passed as reshard_after_forward: the number of ranks that then hold one copy.
+  std::optional<int> reshard_to;
   WrapPolicy wrap;
-  std::optional<int> group;  ///< ranks that shard together, of a 2-D mesh; absent: all
+  /// Ranks that shard together in a 2-D mesh. Absent: all.
+  std::optional<int> group;
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
-  /// All-gathers and reduce-scatters over process groups of their own; else one communicator runs them in the order issued,
-  /// whatever their streams (NCCL's enqueue.cc: a launch from another stream waits for the last one).
+  /// All-gathers and reduce-scatters use process groups of their own. If false, one communicator
+  /// runs them in the order in which they are issued, whatever their streams: in NCCL's enqueue.cc,
+  /// a launch from another stream waits for the last one.
   bool separate_groups = false;
-  bool no_sync = true;  ///< set_requires_gradient_sync(False) but in the last micro-batch
-  CpuOffload offload;   ///< of both or neither
+  /// set_requires_gradient_sync(False) in every micro-batch but the last.
+  bool no_sync = true;
+  /// Offloads both parameters and optimizer, or neither.
+  CpuOffload offload;
 
-  /// What gradients are reduced in; absent: as the parameters are.
+  /// Dtype in which gradients are reduced. Absent: that of the parameters.
   std::optional<Dtype> reduced_in() const { return reduce_dtype ? reduce_dtype : param_dtype; }
   std::string_view name() const { return "fsdp2"; }
   SchemeFacts facts() const;

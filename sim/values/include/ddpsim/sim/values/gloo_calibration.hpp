@@ -1,4 +1,4 @@
-// What logs of gloo's all-reduces say of one cluster's hosts, as its file carries it.
+// What logs of gloo's all-reduces show about one cluster's hosts, as its file stores it.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,33 @@
 
 namespace ddpsim {
 
-/// A figure of GlooLinks that logs may tell.
+/// A constant of GlooLinks that can be fitted to logs.
 struct GlooConstant {
   std::string_view name;  ///< as in a cluster file: "process_gbps"
-  std::string_view word;  ///< of --gloo: "process"
+  std::string_view word;  ///< in --gloo: "process"
   std::string_view unit;  ///< "GB/s"
   std::string_view meaning;
   double (*of)(const GlooLinks&);
   void (*set)(GlooLinks&, double);
-  double least, most;  ///< what may stand in a file, and what a fit finds
+  /// Range of values that a file may hold and that a fit may find.
+  double least, most;
 };
 std::span<const GlooConstant> gloo_constants();
 
 struct GlooCalibration {
-  GlooLinks links;  ///< those that are not fitted are as GlooLinks has them
+  /// Constants that were not fitted have their defaults.
+  GlooLinks links;
   std::vector<const GlooConstant*> fitted;
-  /// Of the logarithm of a time, one standard deviation: at numbers of ranks that were measured,
-  /// each size predicted from the others; and of each number of ranks predicted from the others,
-  /// where there are several.
+  /// Standard deviation of the logarithm of a time at numbers of ranks that were measured. Each
+  /// size is predicted from the others.
   SizeSpread deviation;
+  /// The same for numbers of ranks that were not measured: each number is predicted from the
+  /// others. Absent if only one was measured.
   std::optional<SizeSpread> other_ranks_deviation;
   std::vector<CalibratedShape> logs;  ///< at least one
 };
 
-/// Of that many nodes and processes on each.
+/// Whether there is a log with this number of nodes and of processes on each.
 bool is_calibrated_at(const GlooCalibration& calibration, int nodes, int gpus_per_node);
 
 }  // namespace ddpsim

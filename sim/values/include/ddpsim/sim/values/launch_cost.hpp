@@ -1,4 +1,4 @@
-// What a host takes to launch one of the model's kernels.
+// Host time to launch one of the model's kernels.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace ddpsim {
 
-/// Who says so: the user, the recording (under the profiler, whose share it holds), or what other hosts take.
+/// Where the value comes from: the user, the recording (including the profiler's share, if one
+/// ran), or an assumption from other hosts.
 enum class LaunchCostFrom { option, recording, assumed };
 /// "option", "recording", "default".
 std::string_view word_of(LaunchCostFrom from);
@@ -18,7 +19,7 @@ struct LaunchCost {
   LaunchCostFrom from = LaunchCostFrom::assumed;
 };
 
-/// Of these launches under these options.
+/// The cost of one launch in each part of the step.
 LaunchCost launch_cost(const Launches& launches, const SimulationOptions& options);
 
 }  // namespace ddpsim

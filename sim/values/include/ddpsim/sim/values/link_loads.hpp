@@ -1,5 +1,6 @@
-// What NCCL's channels ask of a cluster's wires. From it follows what no collective can exceed, whatever the
-// cost model counts on: a PCIe slot, a shared uplink, a trunk, a degraded link.
+// Load that NCCL's channels put on a cluster's links. It gives an upper bound for every collective,
+// whatever the cost model predicts: a PCIe slot, a shared uplink, a trunk or a degraded link may
+// set it.
 #pragma once
 
 #include <array>
@@ -11,44 +12,52 @@
 
 namespace ddpsim {
 
-inline constexpr int kMostChannels = 64;  ///< NCCL's since 2.25 (MAXCHANNELS)
+/// NCCL's limit since 2.25 (MAXCHANNELS).
+inline constexpr int kMostChannels = 64;
 
 enum class ChannelShape : std::uint8_t { ring, tree, in_switch };
 
-/// The channels an algorithm's data takes; absent where no channel is laid out for it: CollNet, and NVLS between nodes.
+/// The kind of channels that an algorithm's data take. Absent if ddpsim lays out no channels for
+/// it: CollNet, and NVLS between nodes.
 std::optional<ChannelShape> channel_shape(Algorithm algorithm, int nodes);
 
-/// By LinkKind: how many seconds the busiest link of the kind is busy, at its nominal rate, for each byte that
-/// every hop sends over all channels together. 0 where no link of the kind is passed.
+/// For each LinkKind, the seconds for which its busiest link is busy at its nominal rate, per byte
+/// that every hop sends over all channels together. 0 if no link of the kind is used.
 using SecondsPerByte = std::array<double, kLinkKinds>;
 
 struct LinkLoad {
-  SecondsPerByte local{};    ///< links that hops inside a node pass
-  SecondsPerByte network{};  ///< links that hops between nodes pass
+  SecondsPerByte local{};    ///< links used by hops inside a node
+  SecondsPerByte network{};  ///< links used by hops between nodes
 };
 
 struct LinkLoads {
-  /// By shape, then by channels less one; a tree's hops are those up and those down. Of in_switch one entry alone: NVLS
-  /// uses all its heads, whatever the number of thread blocks.
+  /// Indexed by shape, then by number of channels minus one. The hops of a tree go both up and
+  /// down. in_switch has a single entry, because NVLS uses all its heads whatever the number of
+  /// thread blocks.
   std::array<std::vector<LinkLoad>, 3> by_channels;
-  int laid_out = 1;  ///< channels of the fabric; more begin anew with its first
+  /// Channels of the fabric. Further channels repeat them from the first one on.
+  int laid_out = 1;
 
-  /// More channels than are known load links as those known do.
+  /// Load on `channels` channels. Larger numbers than known have the load of the largest known one.
   const LinkLoad& of(ChannelShape shape, int channels) const;
 };
 
 struct Cluster;
-/// Bus bandwidth as nccl-tests counts it, 2(n-1)/n * S over the time, that no all-reduce on so many
-/// channels (absent: on all laid out) exceeds: latencies and what protocols take are still to come.
-/// A tree over two nodes may reach twice a ring's. Nor does any other collective on rings, by its
-/// own bus bandwidth; a send-recv that of one channel.
+/// Upper bound of an all-reduce's bus bandwidth (nccl-tests: 2(n-1)/n * S / time) on `channels`
+/// channels, or on all that are laid out. It leaves out latencies and protocol overhead, and a tree
+/// over two nodes may reach twice the bound of a ring.
+///
+/// The bound of rings also holds for every other collective on rings, in its own bus bandwidth. For
+/// a send-recv, take the bound of one channel.
 Bandwidth most_busbw(ChannelShape shape, const Cluster& cluster, std::optional<int> channels = {});
 Bandwidth most_busbw(ChannelShape shape, const LinkLoads& loads, int ranks, int channels);
 
-/// What the narrowest switch above a leaf carries of one ring over all nodes; infinite where nothing leaves a leaf.
+/// Rate at which the narrowest switch above the leaves carries one ring over all nodes. Infinite if
+/// no traffic leaves a leaf.
 Bandwidth trunk_rate(const Cluster& cluster);
 
-/// Of up to kMostChannels. Hops between nodes are those between ranks that do not share a node of so many GPUs.
+/// Loads of 1 to kMostChannels channels. A hop is between nodes if its ranks do not share a node of
+/// `gpus_per_node` GPUs.
 LinkLoads link_loads(const Fabric& fabric, int gpus_per_node);
 
 }  // namespace ddpsim

@@ -15,9 +15,10 @@ namespace ddpsim {
 struct MegatronOptimizer {
   bool overlap_grad_reduce = false;
   bool overlap_param_gather = false;
-  std::optional<std::int64_t>
-      bucket_size;  ///< absent: the larger of 40 M and 1 M a rank, where overlapped
-  std::optional<Dtype> param_dtype;  ///< bf16, fp16: of parameters, steps being fp32
+  /// Absent: with overlap, the larger of 40 M and 1 M per rank.
+  std::optional<std::int64_t> bucket_size;
+  /// Dtype of the parameters (bf16, fp16); the optimizer's state is fp32.
+  std::optional<Dtype> param_dtype;
   bool grad_reduce_in_fp32 = false;
 
   std::string_view name() const { return "megatron"; }

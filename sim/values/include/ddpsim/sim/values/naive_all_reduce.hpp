@@ -9,14 +9,18 @@
 
 namespace ddpsim {
 
-/// What lectures begin with: gradients all-reduced one by one, without buckets.
+/// The simplest data parallelism, as in lectures: gradients are all-reduced one by one, without
+/// buckets.
 struct NaiveAllReduce {
   enum class When {
-    gradient,  ///< each by a hook, as soon as it is written; all are waited for after backward
-    backward,  ///< one after the other, in the order of definition, when backward is over
+    /// A hook all-reduces each gradient as soon as it is written. The script waits for all of them
+    /// after backward.
+    gradient,
+    /// Gradients are all-reduced one after the other, in the order of definition, after backward.
+    backward,
   };
   When when = When::gradient;
-  bool flat = false;  ///< after backward, all of them copied into one tensor
+  bool flat = false;  ///< after backward, all copied into one tensor
 
   std::string_view name() const { return "naive"; }
   SchemeFacts facts() const;

@@ -11,36 +11,47 @@
 
 namespace ddpsim {
 
-/// Servers that add up the gradients of all workers and hand out what came of it (TensorFlow's variables on servers, MXNet's
-/// KVStore, BytePS). A worker is a node, whose GPUs add up among themselves; or a GPU, where its own host is the server.
+/// Training through servers that add up the gradients of all workers and hand out the result
+/// (TensorFlow's variables on servers, MXNet's KVStore, BytePS). A worker is a node, whose GPUs
+/// first add up among themselves. If the workers' own host is the server, each worker is one GPU.
 struct ParameterServer {
   enum class Mode {
-    sync,   ///< a parameter is answered when every worker's gradient of it is there
-    async,  ///< each push is applied and answered by itself
+    /// A server answers for a parameter when the gradients of all workers have arrived.
+    sync,
+    async,  ///< each push is applied and answered separately
   };
   enum class Placement {
-    whole,        ///< each parameter on one server, dealt out in turn as they are defined
-    partitioned,  ///< cut into parts, which are dealt out so
+    /// Each parameter lies on one server, dealt out in turn in the order of definition.
+    whole,
+    /// Parameters are cut into parts, which are dealt out in the same way.
+    partitioned,
   };
   enum class Update {
-    server,  ///< the optimizer runs there: parameters are pulled
+    server,  ///< the optimizer runs there; parameters are pulled
     worker,  ///< sums of gradients are pulled
   };
   enum class Pull {
-    forward,   ///< at the start of the next forward, which waits for what it reads
-    backward,  ///< as soon as the server has it; the step ends when all of it is there
-    priority,  ///< as soon as it has it, what forward reads first in front; forward waits for what it reads
+    /// At the start of the next forward, which waits for what it reads.
+    forward,
+    /// As soon as the server has the result. The step ends when all of it has arrived.
+    backward,
+    /// As soon as the server has the result, first what forward reads first. Forward waits for what
+    /// it reads.
+    priority,
   };
   Mode mode = Mode::sync;
   std::optional<int> servers;  ///< absent: as many as workers
-  bool host = false;           ///< in place of servers: the host of the one node, over PCIe
+  /// The host of the one node, over PCIe, replaces the servers.
+  bool host = false;
   Placement placement = Placement::whole;
   Bytes partition{4'096'000};  ///< BYTEPS_PARTITION_BYTES
   Update update = Update::server;
   Pull pull = Pull::backward;
-  bool colocated = true;  ///< on the workers' nodes, whose links they share
-  /// Gradients that one server adds up. Four threads, as BytePS has by default (BYTEPS_SERVER_ENGINE_THREAD), of
-  /// 2 GB/s each: 1.8 to 2.2 from memory on one core of an EPYC, in parts of 4 MB; gloo's threads do as much.
+  /// Servers run on the workers' nodes and share their links.
+  bool colocated = true;
+  /// Rate at which one server adds up gradients. Default: four threads, as in BytePS
+  /// (BYTEPS_SERVER_ENGINE_THREAD), of 2 GB/s each. One core of an EPYC reaches 1.8 to 2.2 from
+  /// memory, in parts of 4 MB; gloo's threads reach as much.
   Bandwidth server_bandwidth = Bandwidth::gigabytes_per_second(8);
 
   std::string_view name() const { return "parameter_server"; }

@@ -1,4 +1,4 @@
-// What a node or a GPU costs, as somebody quoted it.
+// Quoted price of a node or a GPU.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// How far a long computation has come, told to whoever waits for it: the one seam through which a pure function is watched.
-// What it computes does not depend on who watches; only how much of it, where nobody waits any more.
+// Progress of a long computation, reported to whoever waits for it. This is the only way to watch a
+// pure function. Its result does not depend on the watcher, except that the watcher may stop it
+// early.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@ namespace ddpsim {
 class Progress {
  public:
   virtual ~Progress() = default;
-  /// So many of the parts are done, each about as much work. Called from any thread, by one at a time. False: stop here.
+  /// Reports that `done` of `total` parts are complete; each part is about the same amount of work.
+  /// Called from any thread, but by only one at a time. Returns false to stop the computation.
   virtual bool go_on(std::size_t done, std::size_t total) = 0;
 };
 

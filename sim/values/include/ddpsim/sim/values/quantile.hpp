@@ -3,14 +3,14 @@
 //   quantile(x, p) = the smallest value that at least the share p of all do not exceed
 //                  = x(k), k the least rank of at least 1 with k / n >= p
 //
-// Definition 1 of Hyndman and Fan (Sample Quantiles in Statistical Packages, The American Statistician
-// 50, 1996); numpy calls it "inverted_cdf". It is a value that was measured, whatever Value is, and of
-// few samples it invents none between two: the 90th percentile of five steps is the longest of them,
-// which says that five are few, where an interpolation would promise less.
+// This is definition 1 of Hyndman and Fan (Sample Quantiles in Statistical Packages, The American
+// Statistician 50, 1996); numpy calls it "inverted_cdf". The result is always a measured value, for
+// any type of Value. It never invents a value between two: the 90th percentile of five steps is the
+// longest of them. That shows how few five are, where an interpolation would promise less.
 //
-// The median is the one exception, because everybody's is: of an even number the mean of the middle two,
-// as in numpy and in Python's `statistics`. Who needs a value that was measured takes quantile(x, 0.5),
-// the lower median.
+// The median is the one exception, because everybody computes it so: for an even number it is the
+// mean of the middle two, as in numpy and in Python's `statistics`. Callers that need a measured
+// value take quantile(x, 0.5), the lower median.
 #pragma once
 
 #include <algorithm>

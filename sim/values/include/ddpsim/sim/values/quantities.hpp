@@ -1,8 +1,8 @@
-// Quantities as types: a size cannot be passed for a time, nor a rate for a size.
+// Quantities as types, so that a size cannot be passed for a time, nor a rate for a size.
 //
-// Time is an integer count of picoseconds (63 bits: 106 days), sizes are integer bytes, bandwidth
-// is a real number of bytes per second, always per direction. The only road from a size to a time
-// is Bytes / Bandwidth, which rounds up: a transfer is never finished before its last byte.
+// Time is an integer count of picoseconds (63 bits: 106 days). Sizes are integer bytes. Bandwidth
+// is a real number of bytes per second, always per direction. The only way from a size to a time is
+// Bytes / Bandwidth, which rounds up: a transfer never finishes before its last byte.
 #pragma once
 
 #include <compare>
@@ -120,7 +120,8 @@ class Bandwidth {
   double value_ = 0;
 };
 
-/// Time to move `size` at `rate`, rounded up to a whole picosecond. A rate of zero takes for ever.
+/// Time to move `size` at `rate`, rounded up to a whole picosecond. Duration::max() if the rate is
+/// zero.
 constexpr Duration operator/(Bytes size, Bandwidth rate) {
   if (size.count() <= 0) return Duration();
   if (!(rate.bytes_per_second() > 0)) return Duration::max();

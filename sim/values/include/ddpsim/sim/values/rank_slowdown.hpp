@@ -1,18 +1,23 @@
-// What several GPUs cost a step beyond communication, DDP's copies and its host: relative to compute.
+// Multi-GPU overhead: what several GPUs add to a step apart from communication, DDP's copies and
+// DDP's host time. Each term is a share of compute.
 //
-//   slowest GPU   gpu_spread * E[largest of n standard normals]                the step lasts as long as it takes
-//   unexplained   one_gpu                                                      under DDP alone
-//                 several_gpus + several_nodes * (1 - 1/nodes)                 on several ranks
+//   slowest GPU   gpu_spread * E[largest of n standard normals]   all ranks wait for it
+//   unexplained   one_gpu                                         under DDP on one GPU
+//                 several_gpus + several_nodes * (1 - 1/nodes)    on several ranks
 //                   + per_doubling * log2(nodes)
 //
-// What is unexplained belongs to the micro-batch that all-reduces: steps that accumulate many lose the slowest GPU's part
-// alone (BERT-large on 8 A100s 1.1 to 2.3 % of 32 to 64 micro-batches, NVIDIA DeepLearningExamples; Megatron on 2 to 16
-// B200s 0.4 to 3.6 % of 32).
+// The unexplained part belongs to the micro-batch that all-reduces. Steps that accumulate many
+// micro-batches lose only the slowest GPU's part. BERT-large on 8 A100s loses 1.1 to 2.3 % with 32
+// to 64 micro-batches (NVIDIA DeepLearningExamples), Megatron on 2 to 16 B200s 0.4 to 3.6 % with
+// 32.
 //
-// GPUs of one model compute at lasting speeds of their own, and whoever is first waits. The same 392 V100s repeated a
-// matrix product within 0.12 % while they lay 2.0 % apart (hal-uw/blox-pal, TACC Longhorn); the spread follows power, so
-// that what memory bounds hardly varies (0.03 to 0.1 %). All terms are concave in the ranks.
-// A recording made within a job holds its part of this already.
+// GPUs of one model compute at lasting speeds of their own, and the fastest ones wait. Each of 392
+// V100s repeated a matrix product within 0.12 %, while they differed from each other by 2.0 %
+// (hal-uw/blox-pal, TACC Longhorn). The spread follows power, so memory-bound kernels hardly vary
+// (0.03 to 0.1 %).
+//
+// All terms are concave in the number of ranks. A recording made within a job already contains its
+// part of this.
 #pragma once
 
 #include "ddpsim/sim/values/cluster.hpp"
@@ -21,14 +26,18 @@
 namespace ddpsim {
 
 struct RankSlowdown {
-  double gpu_spread = 0;     ///< standard deviation of the speed of GPUs of one model: 0.015
-  double one_gpu = 0;        ///< under DDP on a GPU alone, in place of the two below
-  double several_gpus = 0;   ///< as soon as there is a second rank
+  /// Standard deviation of the speed of GPUs of one model: 0.015.
+  double gpu_spread = 0;
+  /// Under DDP on a single GPU, instead of the three below.
+  double one_gpu = 0;
+  double several_gpus = 0;   ///< from the second rank on
   double several_nodes = 0;  ///< more, times 1 - 1/nodes
   double per_doubling = 0;   ///< more, for each doubling of the nodes
-  /// Micro-batches that share the terms above, which count once for each all-reduce; 0: those accumulated.
+  /// Number of micro-batches over which the unexplained terms above are spread, since they count
+  /// once per all-reduce. 0: those accumulated.
   int shared_by = 0;
-  double given = 0;  ///< on several ranks, in place of all the above, whatever is accumulated
+  /// Share on several ranks, whatever is accumulated. Set instead of all the above.
+  double given = 0;
   bool operator==(const RankSlowdown&) const = default;
 };
 
@@ -36,25 +45,33 @@ struct RankSlowdown {
 struct SlowdownShares {
   double slowest_gpu = 0;
   double unexplained = 0;
-  /// Factor on compute, in whole millionths: the last bit of a platform's log2 must not show.
+  /// Factor on compute, rounded to whole millionths so that differences in the last bit of log2
+  /// between platforms do not show.
   double slowdown() const;
 };
 
-/// Of matrix products bound by power, as the largest of a node's GPUs lies above the fleet's median, drawn again from
-/// the values of each GPU (data of hal-uw/blox-pal and mghpcc/aicr-benchmarks; tests/accuracy/rank_costs.py): V100 1.5,
-/// B200 1.0 to 1.2, RTX PRO 6000 0.7 %; trainings 0.5 to 1.2 %. Other GPUs: the middle of these.
+/// Spread for matrix products limited by power: how far the slowest of a node's GPUs lies above the
+/// fleet's median, with GPUs drawn again from measured ones. Data: hal-uw/blox-pal and
+/// mghpcc/aicr-benchmarks; tests/accuracy/rank_costs.py. V100 1.5, B200 1.0 to 1.2, RTX PRO 6000
+/// 0.7 %; trainings 0.5 to 1.2 %. Other GPUs: the middle of these.
 double usual_gpu_spread(const GpuModel& gpu);
-/// Times the usual one: what memory bounds, and fleets with throttled GPUs.
+/// Range as factors on the usual spread. The lower end is for memory-bound kernels, the upper end
+/// for fleets with throttled GPUs.
 inline constexpr double kLeastGpuSpread = 0;
 inline constexpr double kMostGpuSpread = 1.6;
 
-/// What is left of 129 published steps on 2 to 16 GPUs of one node: 2.6 % of the step of one GPU in the middle, -1.5 to
-/// 9 % in the middle 80 % (nothing in stacks that are well tuned: NVIDIA's, OneFlow's). Several nodes: 7 %
-/// more in the middle of 14 stacks, 5.5 % of the five of PyTorch, less than nothing of two, over 20 % of four, nearly all
-/// of it on 2 and 4 nodes. Beyond, four settings of one stack grow by 0.8 to 3.2 points a doubling from 4 to 32 nodes,
-/// two of another by none from 4 to 16 (one source); MLPerf's ResNet by 0.8 from 2 to 16. Under DDP on one GPU 1.3 %
-/// (PyTorch's benchmark, two models). tests/accuracy/published_scaling.py shows what a source it has not seen makes of
-/// it.
+/// Residual of 129 published steps on 2 to 16 GPUs of one node, relative to the step of one GPU.
+/// The median is 2.6 %, and the middle 80 % are -1.5 to 9 %. Well-tuned stacks (NVIDIA's,
+/// OneFlow's) show nothing.
+///
+/// Several nodes add 7 % in the median of 14 stacks, 5.5 % in the five of PyTorch. Two stacks show
+/// less than nothing, four over 20 %. Nearly all of it appears on 2 and 4 nodes. Beyond that, four
+/// settings of one stack grow by 0.8 to 3.2 percentage points per doubling from 4 to 32 nodes. Two
+/// settings of another stack do not grow from 4 to 16 nodes (one source). MLPerf's ResNet grows by
+/// 0.8 from 2 to 16.
+///
+/// DDP on one GPU costs 1.3 % (PyTorch's benchmark, two models).
+/// tests/accuracy/published_scaling.py shows how well this predicts a source that was left out.
 inline constexpr RankSlowdown kPublishedRankSlowdown{
     .one_gpu = 0.013, .several_gpus = 0.026, .several_nodes = 0.035, .per_doubling = 0.01};
 inline constexpr RankSlowdown kLeastPublishedRankSlowdown{.several_gpus = -0.015,
@@ -65,12 +82,12 @@ inline constexpr RankSlowdown kMostPublishedRankSlowdown{
 /// E[largest of n standard normals], within 1 % between powers of two.
 double expected_maximum(int count);
 
-/// `accumulate` micro-batches make a step.
+/// Shares for a step of `accumulate` micro-batches.
 SlowdownShares slowdown_shares(const RankSlowdown& terms, const Cluster& cluster,
                                int accumulate = 1);
 
-/// Relative to the recording: what it holds of its own job's slowdown is not added again, and no rank computes faster for
-/// having fewer beside it to wait for. Shares are of its compute.
+/// Shares relative to the recording's compute. What the recording contains of its own job's
+/// slowdown is not added again. No rank computes faster because fewer ranks wait for it.
 SlowdownShares shares_beyond_recording(const RankSlowdown& terms, const Workload& workload,
                                        const Cluster& cluster, int accumulate = 1);
 

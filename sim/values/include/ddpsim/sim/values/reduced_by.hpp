@@ -1,4 +1,4 @@
-// Who made the recorded all-reduces, in words.
+// What made the recorded all-reduces, in words.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,8 @@
 
 namespace ddpsim {
 
-/// "hooks of its own": what called the all-reduces in place of DDP's reducer; empty where it did.
+/// Text for what called the all-reduces instead of DDP's reducer: "hooks of its own". Empty for the
+/// reducer.
 std::string_view caller_of(ReducedBy reduced_by);
 
 }  // namespace ddpsim

@@ -1,9 +1,9 @@
-// What the rest of the program must know of a scheme.
+// What the rest of the program must know about a scheme.
 #pragma once
 
 namespace ddpsim {
 
-/// A value that has to be stated: there is no default.
+/// A value without a default: every initializer must state it.
 template <typename T>
 struct Stated {
   constexpr Stated(T stated) : value(stated) {}
@@ -11,24 +11,26 @@ struct Stated {
   T value;
 };
 
-/// What the rest of the program must know of a scheme. Each scheme states all of it, since no default would be true of a
-/// scheme that nobody has written yet.
+/// What the rest of the program must know about a scheme. Each scheme states all of it, since no
+/// default would be true for every future scheme.
 struct SchemeFacts {
-  /// It runs DDP's reducer, with its options.
+  /// The scheme runs DDP's reducer, with its options.
   Stated<bool> runs_reducer;
-  /// Its speedup over another scheme is as sure as between two of PyTorch's own (speedup.cpp).
+  /// Its speedup over another scheme is predicted as reliably as between two of PyTorch's own
+  /// schemes (speedup.cpp).
   Stated<bool> ranked_closely;
-  /// It needs no find_unused_parameters where a parameter has no gradient.
+  /// It does not need find_unused_parameters if a parameter has no gradient.
   Stated<bool> allows_unused;
-  /// Its collectives take turns, so that other traffic can be simulated beside them.
+  /// Its collectives run one at a time, so other traffic can be simulated along with them.
   Stated<bool> one_at_a_time;
-  /// Hosts send and add up gradients; no collective has all ranks.
+  /// Hosts send and add up gradients, and no collective includes all ranks.
   Stated<bool> by_servers;
   /// `advise` may change its options.
   Stated<bool> has_settings;
 };
 
-/// Parameters, gradients or the optimizer are shared out. `of_pytorch`: by PyTorch itself.
+/// Facts of a scheme that shards parameters, gradients or the optimizer. `of_pytorch`: it is part
+/// of PyTorch itself.
 constexpr SchemeFacts sharding_facts(bool of_pytorch) {
   return {.runs_reducer = false,
           .ranked_closely = of_pytorch,

@@ -1,5 +1,5 @@
-// One option of a data-parallel scheme: its name, its value in force and how a new value is set. A scheme lists its options once;
-// what writes them and what reads them go through that list.
+// One option of a data-parallel scheme: its name, its value in force and how a new value is set. A
+// scheme lists its options once, and all code that reads or writes them uses that list.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace ddpsim {
 /// The most steps, ranks or shards that an option takes.
 inline constexpr std::int64_t kMostRanksOrSteps = 1'000'000;
 
-/// HierarchicalModelAverager: every so many steps so many ranks average their parameters, where no higher level does.
+/// A level of HierarchicalModelAverager: every `period` steps, groups of `ranks` ranks average
+/// their parameters, unless a higher level does so in that step.
 struct AveragingLevel {
   int period = 1;
   int ranks = 1;
@@ -33,8 +34,10 @@ struct SchemeOption {
   struct Words {
     std::vector<std::string_view> words;
     std::function<void(std::size_t)> set;
-    std::string_view refused = {};  ///< a word of the library's that is not simulated …
-    std::string_view because = {};  ///< … and why
+    /// A word of the library that is not simulated.
+    std::string_view refused = {};
+    /// Why it is not simulated.
+    std::string_view because = {};
   };
   /// A whole number.
   struct Whole {
@@ -42,31 +45,32 @@ struct SchemeOption {
     std::int64_t most;
     std::function<void(std::int64_t)> set;
   };
-  /// A number of some unit: "megabytes", "GB/s".
+  /// A number in some unit: "megabytes", "GB/s".
   struct Real {
     std::string_view unit;
     double least;
     double most;
     std::function<void(double)> set;
   };
-  /// Paths of modules, joined by '+'.
+  /// Paths of modules, separated by '+'.
   struct Paths {
     std::function<void(std::vector<std::string>)> set;
   };
-  /// PERIOD:RANKS, joined by '+'.
+  /// PERIOD:RANKS, separated by '+'.
   struct Levels {
     std::function<void(std::vector<AveragingLevel>)> set;
   };
 
   std::string_view name;
-  /// As --scheme takes it. Absent: reports leave the option out.
+  /// The value in the form that --scheme takes. Absent: reports leave the option out.
   std::optional<std::string> in_force;
   Words words = {};
-  /// What it takes beside words.
+  /// What it takes in addition to words.
   std::variant<std::monostate, Whole, Real, Paths, Levels> value = {};
 };
 
-/// How an option's words stand for values.
+/// The values that an option's words stand for. Several words may stand for one value; the first is
+/// printed.
 template <typename Value>
 using WordTable = std::vector<std::pair<Value, std::string_view>>;
 
@@ -77,7 +81,7 @@ std::string_view word_for(const WordTable<Value>& table, const Value& value) {
   return table.front().second;
 }
 
-/// An option sets a member of its scheme, which must outlive it.
+/// The option sets a member of its scheme, which must outlive the option.
 template <typename Value>
 SchemeOption word_option(std::string_view name, Value& value, const WordTable<Value>& table) {
   SchemeOption option{.name = name, .in_force = std::string(word_for(table, value))};
@@ -87,27 +91,28 @@ SchemeOption word_option(std::string_view name, Value& value, const WordTable<Va
 }
 
 SchemeOption flag_option(std::string_view name, bool& value);
-/// `in_force` holds where nothing is set.
+/// `in_force` is the value if none is set.
 SchemeOption flag_option(std::string_view name, std::optional<bool>& value, bool in_force);
 SchemeOption dtype_option(std::string_view name, std::optional<Dtype>& value,
                           std::optional<Dtype> in_force);
-/// Takes `least` to 10^15.
+/// Accepts `least` to 10^15.
 SchemeOption elements_option(std::string_view name, std::int64_t& value, std::int64_t least = 1);
-/// Reports leave it out where nothing is set.
+/// Reports leave the option out if it is not set.
 SchemeOption elements_option(std::string_view name, std::optional<std::int64_t>& value);
-/// Takes 1 to kMostRanksOrSteps.
+/// Accepts 1 to kMostRanksOrSteps.
 SchemeOption count_option(std::string_view name, int& value);
-/// Where nothing is set `otherwise` is in force; without that, reports leave the option out.
+/// If the option is not set, `otherwise` is in force. Without `otherwise`, reports then leave the
+/// option out.
 SchemeOption ranks_option(std::string_view name, std::optional<int>& value,
                           std::optional<int> otherwise = {});
-/// Takes `least` to 10^6 megabytes, of 10^6 bytes each.
+/// Accepts `least` to 10^6 megabytes, of 10^6 bytes each.
 SchemeOption megabytes_option(std::string_view name, Bytes& value, double least);
 SchemeOption rate_option(std::string_view name, std::optional<std::string> in_force,
                          std::function<void(Bandwidth)> set);
 
-/// Returns the rates of a host that keeps shards; reports name them where it keeps any.
+/// The rates of a host that keeps shards. Reports show them only if it keeps any.
 std::vector<SchemeOption> offload_rates(CpuOffload& offload);
-/// Returns FSDP's "cpu_offload", which holds for all shards or none, with the options beside it.
+/// FSDP's "cpu_offload", which holds for all shards or none, and the options that go with it.
 std::vector<SchemeOption> cpu_offload_options(CpuOffload& offload);
 
 std::vector<SchemeOption> joined(std::vector<SchemeOption> first, std::vector<SchemeOption> second);

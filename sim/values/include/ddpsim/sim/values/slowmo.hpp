@@ -9,14 +9,16 @@
 
 namespace ddpsim {
 
-/// fairscale's SlowMoDistributedDataParallel over local SGD: a node's ranks all-reduce gradients after backward, nodes
-/// average parameters every localsgd_frequency steps, slow momentum every slowmo_frequency.
+/// fairscale's SlowMoDistributedDataParallel over local SGD. The ranks of a node all-reduce
+/// gradients after backward, nodes average parameters every localsgd_frequency steps, and slow
+/// momentum is applied every slowmo_frequency steps.
 struct SlowMo {
   int localsgd_frequency = 3;
   int slowmo_frequency = 48;
-  bool slowmo_memory_efficient =
-      true;                    ///< momentum in shards: reduced to their owners and broadcast
-  int slowmo_num_shards = 32;  ///< of it; at most as many as there are ranks
+  /// Momentum is sharded: reduced to the owners of the shards, then broadcast.
+  bool slowmo_memory_efficient = true;
+  /// Shards of the momentum, at most as many as there are ranks.
+  int slowmo_num_shards = 32;
 
   std::string_view name() const { return "slowmo"; }
   SchemeFacts facts() const;

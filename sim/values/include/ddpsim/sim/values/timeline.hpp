@@ -1,4 +1,4 @@
-// One timeline type for simulated, measured and imported steps: anything can be laid over anything.
+// One type of timeline for simulated, measured and imported steps, so that any two can be compared.
 #pragma once
 
 #include <cstddef>
@@ -19,31 +19,31 @@ std::string_view name_of(Track track);
 
 /// Parameters whose gradients a span holds.
 struct SpanParameters {
-  std::string first;  ///< in the order in which the gradients are written
+  std::string first;  ///< in the order in which gradients are written
   std::string last;
   std::int64_t count = 0;
   bool operator==(const SpanParameters&) const = default;
 };
 
-/// Absent where there are none.
+/// Absent if `parameters` is empty.
 std::optional<SpanParameters> span_parameters(const Workload& workload,
                                               std::span<const std::size_t> parameters);
 
 struct Span {
   Track track = Track::compute;
   std::string name;                   ///< "forward", "backward", "all_reduce", …
-  std::optional<std::size_t> bucket;  ///< where the span belongs to one
+  std::optional<std::size_t> bucket;  ///< the bucket that the span belongs to
   TimePoint start;
   TimePoint end;
-  /// Of backward, and of what carries a bucket; absent where not known.
+  /// Set for backward and for spans that carry a bucket, if known.
   std::optional<SpanParameters> parameters = std::nullopt;
 };
 
 struct RankTimeline {
   int rank = 0;
-  std::vector<Span> spans;  ///< by start, then in order of execution
-  std::string gpu =
-      {};  ///< which of those that differ in speed it is: "slowest", "usual"; mostly empty
+  std::vector<Span> spans;  ///< by start, then in execution order
+  /// Which of the GPUs of different speeds it is: "slowest", "usual". Mostly empty.
+  std::string gpu = {};
 };
 
 struct Timeline {

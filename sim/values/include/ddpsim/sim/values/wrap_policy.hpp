@@ -1,4 +1,4 @@
-// Which modules of a sharded model become units.
+// Which modules of a sharded model become FSDP units.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,28 @@
 
 namespace ddpsim {
 
-/// Which modules become units, whose parameters travel together. What no unit holds is the root's.
+/// Which modules become FSDP units. The parameters of a unit are gathered and reduced together.
+/// Parameters outside any unit belong to the root.
 struct WrapPolicy {
   enum class By {
-    blocks,  ///< the elements of the outermost numbered containers that have modules of their own: "model.layers.7"
-    none,    ///< the root alone
-    leaves,  ///< every module that owns parameters itself
+    /// The elements of the outermost numbered containers that contain modules: "model.layers.7".
+    blocks,
+    none,    ///< only the root
+    leaves,  ///< every module with parameters of its own
     size,    ///< size_based_auto_wrap_policy
-    modules,  ///< those whose path matches, a table's layers among them
+    /// The modules whose path matches, including the layers of a table.
+    modules,
   };
   By by = By::blocks;
-  std::int64_t min_num_params = 100'000'000;  ///< By::size: parameters that no inner unit holds
-  std::vector<std::string>
-      modules;  ///< By::modules: paths; '*' stands for anything within one name
+  /// Only for By::size: least number of parameters, without those of inner units.
+  std::int64_t min_num_params = 100'000'000;
+  /// Only for By::modules: paths in which '*' stands for any text within one name.
+  std::vector<std::string> modules;
   bool operator==(const WrapPolicy&) const = default;
 };
 
 std::string text_of(const WrapPolicy& wrap);  ///< "blocks", "layers.*+head"
-/// "wrap" and "min_num_params".
+/// The options "wrap" and "min_num_params".
 std::vector<SchemeOption> wrap_options(WrapPolicy& wrap);
 
 }  // namespace ddpsim

@@ -17,23 +17,27 @@ namespace ddpsim {
 struct Zero {
   int stage = 2;
   std::int64_t reduce_bucket_size = 500'000'000;
-  /// As configurations name it; DeepSpeed uses it only where PyTorch has no all_gather_into_tensor: here nothing does.
+  /// As in DeepSpeed's configuration. DeepSpeed uses it only if PyTorch has no
+  /// all_gather_into_tensor; ddpsim never uses it.
   std::int64_t allgather_bucket_size = 500'000'000;
-  std::optional<bool> overlap_comm;  ///< absent: in stage 3 alone
-  std::optional<Dtype> param_dtype;  ///< bf16, fp16: of parameters and gradients, steps being fp32
+  std::optional<bool> overlap_comm;  ///< absent: only in stage 3
+  /// Dtype of parameters and gradients (bf16, fp16); the optimizer's state is fp32.
+  std::optional<Dtype> param_dtype;
   std::int64_t stage3_prefetch_bucket_size = 50'000'000;
   std::int64_t stage3_param_persistence_threshold = 100'000;
   std::int64_t stage3_max_live_parameters = 1'000'000'000;
   std::int64_t stage3_max_reuse_distance = 1'000'000'000;
-  /// Stage 3: modules whose parameters are gathered together (set_z3_leaf_modules); by itself every module that owns any.
+  /// Stage 3: modules whose parameters are gathered together (set_z3_leaf_modules). Default: every
+  /// module with parameters of its own.
   WrapPolicy wrap = {.by = WrapPolicy::By::leaves, .modules = {}};
-  std::optional<int> zero_hpz_partition_size;  ///< ZeRO++: ranks that hold a secondary copy
-  bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits an element
-  bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits an element
+  std::optional<int> zero_hpz_partition_size;  ///< ZeRO++: ranks that share a secondary copy
+  bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits per element
+  bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits per element
   std::optional<Dtype> communication_data_type;
-  CpuOffload offload = {.fused = true, .cpu_rate = kShareOfHost};  ///< parameters: in stage 3 alone
+  /// Parameters can be offloaded only in stage 3.
+  CpuOffload offload = {.fused = true, .cpu_rate = kShareOfHost};
 
-  /// What gradients travel in; absent: as the parameters are.
+  /// Dtype in which gradients are sent. Absent: that of the parameters.
   std::optional<Dtype> sent_in() const {
     return communication_data_type ? communication_data_type : param_dtype;
   }
@@ -41,7 +45,7 @@ struct Zero {
   SchemeFacts facts() const;
   std::vector<SchemeOption> options();
   std::vector<int> groups(int gpus_per_node) const;
-  /// One for each name.
+  /// One scheme for each name.
   static std::vector<Zero> all();
 
   bool operator==(const Zero&) const = default;
