@@ -1,4 +1,4 @@
-// Batches for the steps of a training run, from its first one on.
+// Waits for the batches of a training run, step by step from the first one on.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,10 @@ namespace ddpsim {
 
 class DataFeed {
  public:
-  /// The job must outlive it.
+  /// Precondition: the job outlives the feed.
   explicit DataFeed(const Job& job);
-  /// Of the next step, which takes the GPU so long with its batches there.
+  /// The wait of the next step. `step` is the time that it takes on the GPU once its batches are
+  /// there.
   SupplyStall next(Duration step, std::optional<Duration> host_step);
 
  private:
@@ -20,8 +21,9 @@ class DataFeed {
   std::optional<SupplyChain> chain_;
 };
 
-/// What an epoch of so many steps waits beyond as many settled ones: for its first batches, and where it ends within a round of
-/// workers, as they give a round's batches at once.
+/// How much longer an epoch of `steps` steps waits than the same number of steady steps. It waits
+/// for its first batches, and for its last ones if it ends within a round of workers, because the
+/// batches of a round arrive together.
 Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t steps,
                        std::optional<Duration> host_step);
 

@@ -19,7 +19,8 @@ std::int64_t readers_of_storage(const DataLoader& loader, const Cluster& cluster
   return loader.storage_shared ? cluster.ranks() : cluster.gpus_per_host();
 }
 
-/// Another rank's does the same, unless a GPU works by itself.
+/// Settings of one rank's chain. All ranks do the same, unless `shared` says that the GPU works by
+/// itself.
 SupplySetting setting_of(const Job& job, const DataLoader& loader,
                          std::optional<Duration> host_step,
                          SharedWith shared = SharedWith::all_ranks) {
@@ -45,19 +46,19 @@ SupplySetting setting_of(const Job& job, const DataLoader& loader,
   return setting;
 }
 
-/// The GPU's time, shared out to micro-batches.
+/// Divides a step's time by its micro-batches.
 Duration of_a_batch(Duration step, int batches) {
   return Duration::picoseconds(step.picoseconds() / batches);
 }
 
-/// With no step and no copy in its way.
+/// Time per batch of the loader if neither step nor copy limits it.
 Duration interval_of(SupplySetting setting) {
   setting.copy = Duration();
   setting.steps_ahead = 0;
   return steady_stall(setting, Duration()).wait;
 }
 
-/// Of all that a batch passes, what takes longest.
+/// The slowest of the stages that a batch passes.
 SupplyCause slowest(const SupplySetting& setting) {
   if (setting.workers == 0) {
     const Duration pin = setting.pin.value_or(Duration());
@@ -76,7 +77,7 @@ SupplyCause slowest(const SupplySetting& setting) {
         of_a_batch(setting.decode * setting.cores->ranks, static_cast<int>(setting.cores->of_node)),
         SupplyCause::cores);
   weigh(setting.read, SupplyCause::storage);
-  // A lone worker that mostly reads.
+  // A single worker that spends most of its time reading.
   if (setting.read > setting.decode && cause == SupplyCause::workers) cause = SupplyCause::storage;
   weigh(setting.pin.value_or(Duration()), SupplyCause::pin_memory);
   return cause;
@@ -92,7 +93,7 @@ std::optional<int> least_workers(const SupplySetting& setting, Duration step) {
     SupplySetting other = setting;
     other.workers = static_cast<int>(workers);
     if (steady_stall(other, step).wait == Duration()) return other.workers;
-    // Shared alike by as many as there are, storage and cores give no more.
+    // More workers do not speed up storage and cores, which all of them share.
     if (workers > 4 && interval_of(other) > beside) {
       const Duration cores = setting.cores ? of_a_batch(setting.decode * setting.cores->ranks,
                                                         static_cast<int>(setting.cores->of_node))
@@ -103,7 +104,7 @@ std::optional<int> least_workers(const SupplySetting& setting, Duration step) {
   return std::nullopt;
 }
 
-/// What all ranks read each second when a step takes no longer than this; absent where nothing is read.
+/// Read rate of all ranks together if a step takes `step`. Absent if nothing is read.
 std::optional<Bandwidth> storage_demand(const Job& job, const DataLoader& loader, Duration step) {
   if (!loader.storage || step <= Duration()) return std::nullopt;
   const double samples = static_cast<double>(job.workload().batch_per_gpu.value_or(1)) *
@@ -112,7 +113,8 @@ std::optional<Bandwidth> storage_demand(const Job& job, const DataLoader& loader
                                      step.seconds());
 }
 
-/// Rounds of workers until one waits as long as all that follow; what they wait beyond that.
+/// Simulates rounds of workers until all further ones wait equally long. Notes how much longer the
+/// first ones wait.
 void note_warm_up(const SupplySetting& setting, Duration step, DataSupply& supply) {
   SupplyChain chain(setting);
   const int round = std::max(setting.workers, 1) * supply.batches;
@@ -235,7 +237,7 @@ SupplyStall DataFeed::next(Duration step, std::optional<Duration> host_step) {
 Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t steps,
                        std::optional<Duration> host_step) {
   if (!job.options().data_loader) return Duration();
-  // Whole rounds between the first and the last wait as long as settled ones.
+  // Whole rounds between the first and the last one wait as long as steady ones.
   const std::int64_t round = std::max(supply.loader.num_workers, 1);
   const std::int64_t first = (supply.warm_up_steps + round - 1) / round * round;
   const std::int64_t simulated = steps > first ? first + (steps - first) % round : steps;

@@ -7,7 +7,7 @@
 namespace ddpsim {
 namespace {
 
-/// At that rate; what takes any time takes a picosecond.
+/// Time for `work` at `rate`, at least one picosecond if there is any work.
 Duration time_at(Duration work, double rate) {
   const Duration time = rate == 1 ? work : work.scaled(1 / rate);
   return work > Duration() ? std::max(time, Duration::picoseconds(1)) : time;
@@ -57,7 +57,7 @@ std::optional<Duration> SupplyChain::to_next_change() const {
   return time_at(*least, rate());
 }
 
-/// No longer than until the first worker is through with its task.
+/// Precondition: no worker ends a task before `time` is over.
 void SupplyChain::pass(Duration time) {
   const double rate = this->rate();
   now_ += time;
@@ -72,7 +72,7 @@ void SupplyChain::pass(Duration time) {
     worker.queue.pop_front();
     if (!worker.queue.empty()) begin(worker);
   }
-  std::ranges::sort(loaded);  // of one instant: in the order of their tasks
+  std::ranges::sort(loaded);  // equal times: in task order
   for (const std::int64_t batch : loaded) {
     if (setting_.pin) pin_free_ = std::max(pin_free_, now_) + *setting_.pin;
     there_.emplace(batch, setting_.pin ? pin_free_ : now_);
@@ -90,7 +90,7 @@ void SupplyChain::run_until(Duration instant) {
   }
 }
 
-/// When the trainer has it that asked for it then.
+/// Time at which the trainer gets `batch`, if it asks for it at `asked`.
 Duration SupplyChain::taken(std::int64_t batch, Duration asked) {
   if (setting_.workers == 0)
     return asked + setting_.read + setting_.decode + setting_.pin.value_or(Duration());

@@ -1,22 +1,30 @@
-// Batch after batch through a DataLoader, as torch/utils/data/dataloader.py (2.13) passes them on:
+// How batches pass through a DataLoader, one after the other, as in torch/utils/data/dataloader.py
+// (2.13):
 //
-//   tasks    num_workers x prefetch_factor are handed out at the start of an epoch, to workers in turn; whenever the
-//            trainer takes a batch one more goes to the next worker
-//   workers  each works off its own queue, one task at a time: samples are read and decoded, one after the other
-//   pinning  one thread, in the order in which batches come from the workers
-//   trainer  takes batches in order, whatever order they come in; copies each to the GPU, in front of the step
+// - tasks: num_workers x prefetch_factor are handed to workers in turn at the start of an epoch.
+//   Whenever the trainer takes a batch, the next worker gets one more task.
+// - workers: each works off its own queue, one task at a time. It reads and decodes the samples
+//   one after the other.
+// - pinning: one thread, in the order in which batches come from the workers.
+// - trainer: takes batches in order, whatever order they arrive in, and copies each to the GPU
+//   before the step.
 //
-//   start(k) = max(batch k there, end(k-1)) + copy        end(k) = start(k) + step
+//   start(k) = max(arrival of batch k, end(k-1)) + copy        end(k) = start(k) + step
 //
-// The trainer asks for batch k+1 when step k is over, or, some steps ahead, when it has launched it. A copy that blocks (not
-// non_blocking, or of memory that is not pinned) holds the host up until the step before is over.
+// The trainer asks for batch k+1 when step k is over. If it may be some steps ahead, it asks as
+// soon as it has launched step k. A blocking copy (not non_blocking, or from memory that is not
+// pinned) holds the host up until the step before is over.
 //
-// All ranks of a node load alike, so that one of them has its part of the storage and of the cores. A batch has many samples,
-// and workers are not in step: n of them that are busy, each with a batch of R to read alone and D to decode, advance at
+// All ranks of a node load in the same way, so one of them gets its share of the storage and of the
+// cores. A batch has many samples, and workers are not in step. If n workers are busy, and each
+// batch takes R to read and D to decode alone, each worker runs at
 //
-//   min(1, (R + D) / (n R), (R + D) / (n D) * cores / ranks)       of what one alone would
+//   min(1, (R + D) / (n R), (R + D) / (n D) * cores / ranks)
 //
-// Not seen: queues of processes (tens of us a batch), page caches, other ranks out of step.
+// of its speed alone.
+//
+// Not simulated: queues between processes (tens of us per batch), page caches, ranks that are out
+// of step.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +37,14 @@
 
 namespace ddpsim {
 
-/// One rank's part of the chain, by batch.
+/// Times of one batch in one rank's part of the chain.
 struct SupplySetting {
   int workers = 0;
   int prefetch = 2;
-  Duration read;    ///< with the rank's part of the storage to itself
+  /// Time to read with the rank's share of the storage.
+  Duration read;
   Duration decode;  ///< on a core of its own
-  /// The rank's part of the node's cores, as a fraction; absent: one for each worker.
+  /// Cores of a node and the ranks that share them. Absent: one core per worker.
   struct Cores {
     std::int64_t of_node = 1;
     std::int64_t ranks = 1;
@@ -46,27 +55,31 @@ struct SupplySetting {
   bool blocking_copy = true;
   Duration worker_start;
   int steps_ahead = 0;
-  Duration host_step;  ///< what the host takes to launch a step: of one that is ahead
+  /// Time that a host that is ahead takes to launch a step.
+  Duration host_step;
 };
 
 class SupplyChain {
  public:
   explicit SupplyChain(const SupplySetting& setting);
 
-  /// What one batch makes the GPU wait in front of its step.
+  /// Time that the GPU waits for one batch before its step.
   struct Stall {
     Duration wait;  ///< for the batch
     Duration copy;
     Duration both() const { return wait + copy; }
     bool operator==(const Stall&) const = default;
   };
-  /// The next batch of the epoch, for a step (or micro-batch) that takes the GPU so long.
+  /// The wait for the next batch of the epoch. `step` is the GPU's time for its step or
+  /// micro-batch.
   Stall next(Duration step);
 
  private:
   struct Worker {
-    std::deque<std::int64_t> queue;  ///< the first of them is in work
-    Duration left;                   ///< of what it would take alone
+    /// Numbers of batches. The worker works on the first one.
+    std::deque<std::int64_t> queue;
+    /// What is left of the first batch, as time alone.
+    Duration left;
   };
   void hand_out();
   void begin(Worker& worker) const;
@@ -78,17 +91,18 @@ class SupplyChain {
 
   const SupplySetting setting_;
   std::vector<Worker> workers_;
-  std::map<std::int64_t, Duration> there_;  ///< batches that are, and the trainer has not taken
+  std::map<std::int64_t, Duration> there_;  ///< arrived, not taken yet
   std::int64_t handed_out_ = 0;
   std::int64_t batch_ = 0;
-  Duration now_;  ///< of the workers
+  Duration now_;  ///< clock of the workers
   Duration pin_free_;
-  Duration asks_;  ///< when the trainer does, next
+  Duration asks_;  ///< when the trainer asks next
   Duration gpu_free_;
   std::deque<Duration> ends_;  ///< of the last steps
 };
 
-/// What a chain settles into: the mean over whole rounds of its workers, once two in a row take the same.
+/// Wait of a step in the steady state: the mean over whole rounds of workers, once consecutive
+/// rounds take the same time.
 SupplyChain::Stall steady_stall(const SupplySetting& setting, Duration step);
 
 }  // namespace ddpsim

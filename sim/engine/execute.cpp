@@ -1,10 +1,14 @@
-// Runs schedules: streams advance in program order, work has a remainder and a rate.
+// Runs schedules: streams advance in program order, and work has a remainder and a rate.
 //
-// Three things change rates. While an NCCL kernel is resident on a GPU (waiting or transferring) its
-// thread blocks hold SMs, so compute there runs at 1 - loss * channels. While compute runs on any
-// GPU taking part, a transfer runs at Rates::communication. Transfers beside each other share the
-// links (InFlight). On each change the work done so far is counted at the old rate (task.hpp) and the
-// end is predicted anew; the older prediction in the queue is recognised by its version and dropped.
+// Three things change rates:
+//
+// - While an NCCL kernel is resident on a GPU (waiting or transferring), its thread blocks hold
+//   SMs, so compute there runs at 1 - loss * channels.
+// - While compute runs on any GPU that takes part, a transfer runs at Rates::communication.
+// - Concurrent transfers share the links (InFlight).
+//
+// On each change, the work done so far is counted at the old rate (task.hpp) and a new end is
+// predicted. The older prediction in the queue is recognised by its version and dropped.
 
 #include <algorithm>
 #include <span>
@@ -21,7 +25,7 @@ namespace {
 struct Wakeup {
   enum class Kind : std::uint8_t { stream, compute, transfer, volume } kind;
   std::uint32_t index;    ///< rank position, or collective
-  std::uint32_t version;  ///< of the task; the stream for Kind::stream
+  std::uint32_t version;  ///< of the task; for Kind::stream, the stream
 };
 
 class Executor {
@@ -105,7 +109,8 @@ class Executor {
       bind(rank, others_ + static_cast<StreamId>(i), programs[i], times[i]);
   }
 
-  /// A free lane takes its group's next collective.
+  /// Lets a free lane take its group's next collective. Returns false if `id` is no lane or none is
+  /// left.
   bool takes_next(std::size_t rank, StreamId id) {
     if (id < kCommunication || id >= others_) return false;
     RankProgress& state = states_[rank];
@@ -162,7 +167,7 @@ class Executor {
     if (id == kCompute) set_computing(rank, false);
   }
 
-  /// True when the operation is over at this very instant.
+  /// Returns true if the operation ends at this very instant.
   bool runs_through(std::size_t rank, StreamId id, const Operation& operation) {
     RankProgress& state = states_[rank];
     switch (operation.action) {
@@ -198,7 +203,7 @@ class Executor {
     return true;
   }
 
-  /// The operation in front of it, which just ended, was work, too.
+  /// Whether the operation before, which just ended, was work, too.
   static bool is_behind_work(const Stream& stream) {
     if (stream.next == 0) return false;
     const Operation& before = stream.program[stream.next - 1];
@@ -252,10 +257,11 @@ class Executor {
     on_links_.push_back(index);
     collective.volume.start(schedule_.collectives[index].volume, volume_rate(index), now_);
     predict_volume(index);
-    update_transfer_rates();  // of those there already
+    update_transfer_rates();  // of those already transferring
   }
 
-  /// Alone on its lane a collective needs no second clock: its volume is a part of its transfer.
+  /// Whether collectives can compete for links. A collective on the only lane needs no second
+  /// clock, because its volume is a part of its transfer.
   bool shares_links() const { return schedule_.in_flight.lanes() > 1 || streams_ > others_; }
 
   void finish_part(std::uint32_t index) {
@@ -301,7 +307,7 @@ class Executor {
                 rates_.compute_loss_per_load * memory_load_);
   }
 
-  /// Some transfer began or ended: every GPU takes part in it.
+  /// Called when a transfer begins or ends. Every GPU takes part in every transfer.
   void update_memory_load(std::uint32_t changed) {
     if (rates_.compute_loss_per_load <= 0 || schedule_.collectives[changed].memory_load <= 0)
       return;
@@ -322,7 +328,8 @@ class Executor {
 
   Rate transfer_rate() const { return computing_ranks_ > 0 ? transfer_beside_compute_ : Rate(); }
 
-  /// More collectives than fill a link share it fairly; the busiest of its links decides.
+  /// Collectives beyond those that fill a link share it fairly. The busiest link of a collective
+  /// decides.
   Rate volume_rate(std::uint32_t index) const {
     std::ptrdiff_t most = 0;
     for (const Links kind : {kInsideNodes, kBetweenNodes, kToServers, kFromServers})
@@ -363,7 +370,7 @@ class Executor {
   const Rates& rates_;
   const TransferTime& transfer_time_;
   const Rate transfer_beside_compute_;
-  const StreamId others_;  ///< the first of them, behind the lanes
+  const StreamId others_;  ///< the first other stream, after the lanes
   const StreamId streams_;
   TimePoint now_;
   EventQueue<Wakeup> queue_;
@@ -373,9 +380,9 @@ class Executor {
   std::vector<CollectiveState> collectives_;
   int computing_ranks_ = 0;
   std::vector<std::uint32_t> transferring_;  ///< in the order they began
-  double memory_load_ = 0;                   ///< of those on every GPU
-  std::vector<std::uint32_t> on_links_;      ///< those whose volume is still moving
-  std::vector<StreamId> freed_lanes_;        ///< by rank, of the collective that just ended
+  double memory_load_ = 0;                   ///< of all running transfers, on every GPU
+  std::vector<std::uint32_t> on_links_;      ///< collectives whose volume is still moving
+  std::vector<StreamId> freed_lanes_;        ///< by rank, of the last collective
   Execution result_;
 };
 

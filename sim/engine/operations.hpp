@@ -7,7 +7,7 @@
 
 namespace ddpsim {
 
-/// Nothing where it takes no time.
+/// Appends nothing if `duration` is zero.
 inline void append_work(Program& program, OperationKind purpose, Duration duration,
                         std::int32_t bucket = -1) {
   if (duration > Duration())
@@ -19,7 +19,8 @@ inline void append_record(Program& program, OperationKind purpose, EventId event
   program.push_back({.action = Action::record, .purpose = purpose, .event = event});
 }
 
-/// Goes on `latency` after the event; `collective`: whose end that is, where somebody asks.
+/// Continues `latency` after the event. `collective` is the one whose end the event marks, if any
+/// caller needs it.
 inline void append_wait(Program& program, OperationKind purpose, EventId event, Duration latency,
                         std::uint32_t collective = 0) {
   program.push_back({.action = Action::wait,
@@ -37,7 +38,7 @@ inline void append_wait_until(Program& program, OperationKind purpose, Duration 
                      .duration = after_time_zero});
 }
 
-/// `index` into Schedule::collectives.
+/// `index` is an index into Schedule::collectives.
 inline void append_collective(Program& program, OperationKind purpose, std::uint32_t index,
                               std::int32_t bucket = -1) {
   program.push_back(

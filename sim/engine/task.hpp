@@ -1,5 +1,5 @@
-// Work with a remainder and a rate that may change while it runs. Integer arithmetic: no result
-// depends on rounding modes.
+// Work with a remainder and a rate that may change while it runs. All arithmetic is in integers, so
+// no result depends on rounding modes.
 #pragma once
 
 #include <algorithm>
@@ -30,16 +30,19 @@ class Rate {
   }
 
  private:
-  std::int64_t value_;  ///< never 0: a stalled task would never end
+  /// Never 0, because a stalled task would never end.
+  std::int64_t value_;
 };
 
 /// Work in progress.
 struct Task {
   Duration remaining;  ///< at full rate
-  TimePoint
-      since;  ///< instant `remaining` was true; of work in pieces, the one that is done since then included
+  /// Instant at which `remaining` was true. If work is added later, `remaining` includes the part
+  /// that was done since then.
+  TimePoint since;
   Rate rate;
-  std::uint32_t version = 0;  ///< of the predicted end; older predictions are stale
+  /// Version of the predicted end. Older predictions are stale.
+  std::uint32_t version = 0;
 
   void start(Duration work, Rate at, TimePoint now) {
     remaining = work;
@@ -47,7 +50,8 @@ struct Task {
     rate = at;
     ++version;
   }
-  /// More work behind what is done, at the same rate: rounded up together, so that nothing depends on the number of pieces.
+  /// Adds work after what is already there, at the same rate. All of it is rounded up together, so
+  /// nothing depends on the number of pieces.
   void go_on(Duration work) {
     remaining += work;
     ++version;

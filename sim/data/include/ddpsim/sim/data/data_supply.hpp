@@ -1,4 +1,4 @@
-// What a job's data loading makes its step wait, and why. The chain: sim/data/supply_chain.hpp.
+// How long a job's step waits for data, and why. sim/data/supply_chain.hpp describes the model.
 #pragma once
 
 #include <optional>
@@ -10,51 +10,66 @@
 namespace ddpsim {
 
 struct DataSupply {
-  bool simulated = false;  ///< the wait is: of a loader, or of workers that bound the recording
-  DataLoader loader;       ///< as asked for, with what was left open filled in
-  int batches = 1;         ///< of a step: its micro-batches
-  Duration worker_time;    ///< of a batch: reading and decoding, with nobody else in the way
-  /// A batch in so long is what the loader gives, however fast steps are. Zero: of a recording that hardly waited, not known;
-  /// no more than its step.
+  /// The wait is simulated: from a loader, or from workers that were the bottleneck of the
+  /// recording.
+  bool simulated = false;
+  /// As asked for, with defaults filled in.
+  DataLoader loader;
+  int batches = 1;  ///< micro-batches of a step
+  /// Time of a worker to read and decode a batch if nothing else runs.
+  Duration worker_time;
+  /// Time per batch that the loader gives if steps are infinitely fast. Zero if the recording
+  /// hardly waited: then only an upper bound is known, its step.
   Duration interval;
-  Duration step_without;  ///< the step with every batch there, on the GPU
-  Duration wait;          ///< of a step, for its batches …
-  Duration copy;          ///< … and for their copies to the GPU
+  /// Time of the step on the GPU if every batch is there.
+  Duration step_without;
+  /// Wait of a step for its batches.
+  Duration wait;
+  /// Time of a step for the copies of its batches to the GPU.
+  Duration copy;
   SupplyCause cause = SupplyCause::none;
-  /// Fewest with which the step waits for no batch; absent: no number of workers is enough.
+  /// The least number of workers with which the step waits for no batch. Absent: no number is
+  /// enough.
   std::optional<int> least_workers;
-  Duration first_wait;     ///< of the first step of an epoch
-  int warm_up_steps = 0;   ///< steps of an epoch until they take what they settle into
-  Duration warm_up_extra;  ///< what these take beyond that
-  int nodes = 1;           ///< that read from storage
-  /// What all ranks read each second if no step waits; absent without storage.
+  Duration first_wait;  ///< of the first step of an epoch
+  /// Steps of an epoch until they take their steady time.
+  int warm_up_steps = 0;
+  /// How much longer these steps take than steady ones.
+  Duration warm_up_extra;
+  int nodes = 1;  ///< that read from storage
+  /// Read rate of all ranks together if no step waits. Absent without storage.
   std::optional<Bandwidth> storage_demand;
-  std::optional<DataLoading> recorded;  ///< what the recorded trainer waited; beside no loader
+  /// Wait of the recorded trainer. Only set without a loader.
+  std::optional<DataLoading> recorded;
   Duration stall() const { return wait + copy; }
 };
 
-/// Of a job with SimulationOptions::data_loader, or whose recorded step waited for data; `step`: what its step takes with
-/// every batch there; `host_step`: its host, to launch it, where that is known. Absent: nothing is known of its data.
+/// Data supply of a job that has SimulationOptions::data_loader, or whose recorded step waited for
+/// data. `step` is the time of its step if every batch is there; `host_step` is the host's time to
+/// launch it, if known. Absent: nothing is known about its data.
 std::optional<DataSupply> data_supply(const Job& job, Duration step,
                                       std::optional<Duration> host_step);
 
-/// The wait and the copy alone; the same numbers.
+/// Computes only the wait and the copy of data_supply().
 struct SupplyStall {
   Duration wait;
   Duration copy;
   Duration both() const { return wait + copy; }
 };
-/// With whom a rank shares its storage and its cores.
+/// Which ranks share storage and cores with this one.
 enum class SharedWith { all_ranks, nobody };
 SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> host_step,
                          SharedWith shared = SharedWith::all_ranks);
 
-/// What a worker may take for a batch, reading it beside all other ranks of its storage included.
+/// Longest time that a worker may take for a batch, with all other ranks reading from the same
+/// storage.
 inline constexpr double kLongestBatchSeconds = 600;
-/// Seconds a batch of so many samples takes a worker, in double arithmetic: only to refuse what is longer.
+/// Seconds that a worker takes for a batch of `samples` samples, as a double: only used to refuse
+/// times that are too long.
 double seconds_of_a_batch(const DataLoader& loader, double samples, const Cluster& cluster);
 
-/// Of a recorded pause between steps, what was waiting for data and is not replayed because a loader is simulated.
+/// The part of a recorded pause between steps that was a wait for data. It is not replayed if a
+/// loader is simulated instead.
 Duration replaced_pause(const Job& job, const Recorded& recorded);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// An epoch of a job: its steps, the batch at its end, what ranks without inputs still do.
+// An epoch of a job: its steps, the smaller batch at its end, and what ranks without inputs still
+// do.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,19 @@
 
 namespace ddpsim {
 
-/// Of SimulationOptions::data_set, with the batch that the workload states.
+/// An epoch over SimulationOptions::data_set, with the workload's batch size.
 struct Epoch {
   DataSet set;
   SampledSet sampled;
-  std::int64_t batch = 1;  ///< samples of a GPU's batch
+  std::int64_t batch = 1;  ///< samples per GPU and batch
   BatchedSet batched;      ///< micro-batches of each rank
   Duration step;           ///< with full batches
-  /// Of the smaller batch, its compute in proportion to its samples: no less, as kernels of few samples use a GPU less well.
+  /// Step with the smaller last batch, whose compute is scaled by its number of samples. A lower
+  /// bound, because kernels with few samples use a GPU less well.
   std::optional<Duration> tail_step;
-  Duration
-      warm_up;  ///< waits for workers beyond settled ones: at first, and in a last round that is not whole
+  /// How much longer the epoch waits for workers than steady steps do: at its start, and in a last
+  /// round that is not whole.
+  Duration warm_up;
   Duration time;
   std::int64_t steps = 0;
 };
@@ -37,23 +40,31 @@ struct JoinCollective {
   std::string_view what;  ///< "not joined yet", "bucket", …
   Dtype dtype = Dtype::float32;
   std::int64_t elements = 1;
-  std::string_view op;      ///< "sum", "max"; of broadcasts empty
-  bool of_join = false;     ///< nobody issues it without Join
-  bool host_waits = false;  ///< and reads what came of it
+  /// Reduction: "sum", "max". Empty for broadcasts.
+  std::string_view op;
+  bool of_join = false;  ///< not issued without Join
+  /// The host waits for it and reads the result.
+  bool host_waits = false;
 };
 
-/// Of SimulationOptions::uneven_inputs.
+/// An epoch with SimulationOptions::uneven_inputs.
 struct JoinedEpoch {
   UnevenInputs inputs;
-  std::vector<JoinCollective> iteration;  ///< of a rank that has inputs, in order
-  std::vector<JoinCollective> joined;  ///< of one that has none while others have: it shadows them
-  std::vector<JoinCollective> end;     ///< when none has, or, raising, instead of an iteration
-  Duration step_without;               ///< of the same job outside the context manager
+  /// Collectives of a rank that has inputs, in order.
+  std::vector<JoinCollective> iteration;
+  /// Collectives of a rank without inputs while others have some: it shadows theirs.
+  std::vector<JoinCollective> joined;
+  /// Collectives at the end: when no rank has inputs, or, if all raise, instead of an iteration.
+  std::vector<JoinCollective> end;
+  /// Step of the same job outside the context manager.
+  Duration step_without;
   Duration step;
   Duration end_time;
-  std::int64_t iterations = 0;  ///< until the last rank has joined, or raises
-  std::int64_t tail = 0;        ///< of these, with ranks that have no inputs any more
-  std::int64_t skipped = 0;     ///< inputs that no rank comes to, because all raise
+  std::int64_t iterations = 0;  ///< until the last rank joins, or all raise
+  /// How many of these have ranks without inputs.
+  std::int64_t tail = 0;
+  /// Inputs that no rank processes because all raise.
+  std::int64_t skipped = 0;
   Duration time;
 };
 

@@ -1,15 +1,16 @@
-// The future, in total order: events leave by (time, sequence), so two events at one instant leave
-// in the order they were scheduled.
+// Future events in total order. Events leave by (time, sequence), so two events at the same time
+// leave in the order in which they were scheduled.
 //
-// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: Faster algorithms for the shortest path problem,
-// 1990): simulated time never runs backwards, so an event is kept by the highest digit in which its
-// time differs from the time of the last event that left, and by the value of that digit. Events of
-// one time always share a bucket and stay there in order, so no sequence number is stored. When the
-// first bucket's turn comes, its events move to buckets of lower digits, at most once per digit:
-// the cost does not grow with the number of events pending.
+// This is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: Faster algorithms for the shortest path
+// problem, 1990). Simulated time never runs backwards, so an event is compared with the time of the
+// last event that left. Its bucket is the highest digit that differs, and the value of that digit.
+// Events of one time always share a bucket and stay there in order, so no sequence number is
+// stored. When the first bucket's turn comes, its events move to buckets of lower digits, at most
+// once per digit. The cost does not grow with the number of pending events.
 //
-// Often the event just pushed is the next to leave: one stream works while all others wait for it. Where it is sure to be
-// before all others, by the bounds of the first bucket, it waits apart and never enters the heap.
+// The event just pushed is often the next to leave, because one stream works while all others wait
+// for it. If the bounds of the first bucket show that it comes before all others, it waits apart
+// and never enters the heap.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +68,7 @@ class EventQueue {
   static constexpr std::size_t kBits = 4;  ///< per digit
   static constexpr std::size_t kDigits = std::size_t{1} << kBits;
   static constexpr std::size_t kLevels = 64 / kBits;
-  /// Turns the order of signed numbers into that of unsigned ones.
+  /// Maps the order of signed numbers to that of unsigned ones.
   static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
   struct Entry {
@@ -79,7 +80,7 @@ class EventQueue {
     return TimePoint(Duration::picoseconds(static_cast<std::int64_t>(key ^ kSign)));
   }
 
-  /// Later than the instant that was popped last, and before the first bucket begins.
+  /// Whether `key` is later than the event that was popped last and before the first bucket begins.
   bool is_before_all(std::uint64_t key) const {
     if (key == last_ || more_now()) return false;
     if (levels_ == 0) return true;
@@ -106,7 +107,8 @@ class EventQueue {
     buckets_[level * kDigits + digit].push_back(std::move(entry));
   }
 
-  /// Brings the earliest events, all of one time, to due_, which is empty.
+  /// Moves the earliest events, which all have one time, to due_. Precondition: due_ has no events
+  /// left.
   void refill() {
     due_.clear();
     next_due_ = 0;
@@ -123,14 +125,16 @@ class EventQueue {
     bucket.clear();
   }
 
-  std::optional<Entry> next_;  ///< alone before all others
+  std::optional<Entry> next_;  ///< apart, before all others
   std::vector<Entry> due_;     ///< at last_, in order
   std::size_t next_due_ = 0;
-  std::uint64_t last_ = 0;  ///< key of the last event that left; 0: none did
-  std::uint64_t now_ = 0;   ///< of the last that left a bucket: from it levels and digits differ
+  std::uint64_t last_ = 0;  ///< key of the last event; 0: none
+  /// Key of the last event that left a bucket. Levels and digits are differences to it.
+  std::uint64_t now_ = 0;
   std::array<std::vector<Entry>, kLevels * kDigits> buckets_;
-  std::array<std::uint32_t, kLevels> digits_{};  ///< by level, a bit per bucket that is not empty
-  std::uint64_t levels_ = 0;                     ///< a bit per level that is not empty
+  /// For each level, one bit per bucket that is not empty.
+  std::array<std::uint32_t, kLevels> digits_{};
+  std::uint64_t levels_ = 0;  ///< one bit per level that is not empty
 };
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Independent points on several threads.
+// Runs independent computations on several threads.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace ddpsim {
 
-/// Threads meant by an option in which 0 stands for as many as the machine has.
+/// Number of threads that an option means. 0 means the number of hardware threads.
 inline int threads_for(int wanted) {
   return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-/// Calls body(i) for every i below `count`, on at most `threads` threads (0: as many as the machine
-/// has) with `least_each` points each. Results are stored by index, so the number of threads shows
-/// nowhere.
+/// Calls body(i) for every i below `count`. Uses at most `threads` threads (0: the number of
+/// hardware threads), each with at least `least_each` calls. Results are stored by index, so they
+/// do not depend on the number of threads.
 template <typename Body>
 void for_each_index(std::size_t count, int threads, std::size_t least_each, Body body) {
   const std::size_t used = std::min(static_cast<std::size_t>(threads_for(threads)),
@@ -33,7 +33,7 @@ void for_each_index(std::size_t count, int threads, std::size_t least_each, Body
   run();
 }
 
-/// The same, watched: whoever listens is told of every point that is done.
+/// The same, and reports to `progress` after each call.
 template <typename Body>
 void for_each_index(std::size_t count, int threads, std::size_t least_each, Progress* progress,
                     Body body) {

@@ -1,4 +1,4 @@
-// Whether a recording holds what a replay needs.
+// Whether a recording contains what a replay needs.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace ddpsim {
 
-/// Why a recorded step cannot be replayed under these options: no timing, or a parameter without a gradient, at which DDP
-/// would stop.
+/// Why a recorded step cannot be replayed under these options: it has no times, or a parameter got
+/// no gradient, which would stop DDP.
 std::optional<std::string> cannot_replay(const Workload& workload, const DdpOptions& ddp);
 
 }  // namespace ddpsim

@@ -8,10 +8,10 @@
 
 namespace ddpsim {
 
-/// Buckets of the steady step, in launch order: those under study, else the reducer's own.
+/// Buckets of the steady step, in launch order: those under study, otherwise the reducer's own.
 std::vector<Bucket> buckets_of(const Job& job);
 
-/// The same of an iteration, counted from 1; iteration 0 is the steady one.
+/// The same for an iteration, counted from 1. Iteration 0 is the steady step.
 std::vector<Bucket> buckets_for(const Job& job, int iteration);
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
-// Where the efficiency goes: what a step takes beyond that of one of its GPUs working alone, without DDP, by cause. Each
-// picosecond has one cause, whatever would take its place were that cause gone.
+// The time by which a step is longer than that of one of its GPUs working alone without DDP,
+// divided among causes. Each picosecond has one cause, even if something else would take its place
+// without that cause.
 #pragma once
 
 #include <array>
@@ -12,38 +13,54 @@
 namespace ddpsim {
 
 enum class LossCause : std::uint8_t {
-  copies,  ///< into buckets and out of them, divisions, a hook's kernels; recorded ones of buffers
-  hooks,   ///< the GPU waits for DDP's host: hooks, late launches, the rebuild of buckets
+  /// Copies into buckets and out of them, divisions, kernels of a hook; recorded copies of buffers.
+  copies,
+  /// The GPU waits for DDP's host work: hooks, late launches, the rebuild of buckets.
+  hooks,
   interference,  ///< compute slowed while NCCL's kernels run
-  slowest_gpu,  ///< usual GPUs wait for the slowest; of joined recordings, for the rank that came last
-  straggler,  ///< a rank given as slower, or as starting late: its own compute, the waits for it
-  jitter,     ///< a rank's draw in an iteration: less than nothing where it computes faster
-  exposed_all_reduce,  ///< after backward: buckets' transfers, and until they are handed back
-  used_map,            ///< the same of the map of used parameters
-  buffer_broadcast,    ///< with flattening and copying back
-  sync_batchnorm,      ///< its exchanges, and the host's reads
-  model_averaging,     ///< of local SGD: flattening, dividing and all-reducing parameters, by step
-  exposed_all_gather,  ///< of parameters, under a scheme that shards them: compute waits for it
-  exposed_reduce_scatter,  ///< of gradients, under one that shards those
-  exposed_broadcast,       ///< any other collective of a scheme
-  sharded_optimizer,       ///< what others step in a rank's place: less than nothing
-  offload,  ///< copies to the host and back that compute waits for, and what the optimizer takes there
-  launch_bound,  ///< more than one GPU waits for its launches, or less: negative where the host gets
-                 ///< ahead while the GPU waits for others. Only where launches are counted
-  input,         ///< waiting for data; not simulated: as recorded
-  unexplained,  ///< several GPUs, by published steps, or today's measured step, beyond all of the above
+  /// The usual GPUs wait for the slowest one. In joined recordings, for the rank that came last.
+  slowest_gpu,
+  /// A rank stated to be slower or to start late: its own compute, and the waits for it.
+  straggler,
+  /// A rank's random factor in an iteration. Negative if the rank computes faster.
+  jitter,
+  /// After backward: transfers of buckets, until gradients are handed back.
+  exposed_all_reduce,
+  used_map,          ///< the same for the map of used parameters
+  buffer_broadcast,  ///< with flattening and copying back
+  sync_batchnorm,    ///< its collectives, and the host's reads
+  /// Local SGD flattens, divides and all-reduces parameters: the share of one step.
+  model_averaging,
+  /// Compute waits for an all-gather of parameters, under a scheme that shards them.
+  exposed_all_gather,
+  /// The same for a reduce-scatter of gradients.
+  exposed_reduce_scatter,
+  exposed_broadcast,  ///< any other collective of a scheme
+  /// Optimizer work that other ranks do instead of this one. Negative.
+  sharded_optimizer,
+  /// Copies to the host and back that compute waits for, and the optimizer's time on the host.
+  offload,
+  /// How much more, or less, the GPU waits for launches than one GPU alone. Negative if the host
+  /// gets ahead while the GPU waits for others. Only set if launches were counted.
+  launch_bound,
+  /// The wait for data: simulated, otherwise as recorded.
+  input,
+  /// Multi-GPU overhead from published steps, or what the job's measured step takes beyond all of
+  /// the above.
+  unexplained,
 };
 inline constexpr std::size_t kLossCauses = 19;
 std::string_view name_of(LossCause cause);  ///< "exposed_all_reduce"
 
-/// Only under a scheme that is not DDP's alone.
+/// Whether the cause exists only under a scheme other than DDP.
 constexpr bool of_schemes(LossCause cause) {
   return cause == LossCause::exposed_all_gather || cause == LossCause::exposed_reduce_scatter ||
          cause == LossCause::exposed_broadcast || cause == LossCause::sharded_optimizer ||
          cause == LossCause::offload;
 }
 
-/// The only causes that may take less than nothing.
+/// Whether no lower bound holds for the cause, so that it may be negative. launch_bound may be
+/// negative as well, but its interval never extends below its own value then.
 constexpr bool may_gain(LossCause cause) {
   return cause == LossCause::jitter || cause == LossCause::unexplained ||
          cause == LossCause::sharded_optimizer;
@@ -64,7 +81,7 @@ class Loss {
   std::array<Duration, kLossCauses> times_{};
 };
 
-/// In the order of the enumeration.
+/// All causes in the order of the enumeration.
 constexpr std::array<LossCause, kLossCauses> all_loss_causes() {
   std::array<LossCause, kLossCauses> causes{};
   for (std::size_t i = 0; i < kLossCauses; ++i) causes[i] = static_cast<LossCause>(i);

@@ -1,4 +1,4 @@
-// Which gradients the recorded all-reduces carried, as far as their bytes tell.
+// Which gradients the recorded all-reduces carried, as far as their bytes show it.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace ddpsim {
 
-/// With the hook that the recorded all-reduces show, not the one asked for.
+/// `options` with the communication hook that the recorded all-reduces show, instead of the one
+/// asked for.
 DdpOptions with_recorded_hook(DdpOptions options, const RecordedWith& with);
 
-/// Gradients in the order written, cut where the recorded bytes say. Empty where no bucket ends at a gradient's end, or
-/// one would mix types.
+/// Gradients in the order in which they were written, cut into buckets of the recorded bytes. Empty
+/// if a recorded size does not end at a gradient's end, or if a bucket would mix types.
 std::vector<Bucket> cut_as_recorded(const Workload& workload);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What a simulated step came to. Times are those of rank 0, from the start of its forward on the
+// Results of a simulated step. Times are those of rank 0, from the start of its forward on the
 // compute stream.
 #pragma once
 
@@ -20,104 +20,132 @@ namespace ddpsim {
 enum class StepPhase { forward, backward, optimizer };
 std::string_view name_of(StepPhase phase);  ///< "forward", …
 
-/// A collective of the step, in the order the host of rank 0 launched it.
+/// A collective of the step, in the order in which rank 0's host launched them.
 struct CollectiveResult {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  std::string unit;        ///< whose: a module's name, "bucket 0", a parameter's
-  Bytes bytes;             ///< as nccl-tests counts them (collective.hpp)
-  TimePoint ready;         ///< what it sends is there, and room for what it brings
-  TimePoint launch;        ///< host has enqueued it
-  TimePoint start;         ///< the kernel runs on this rank
-  TimePoint last_arrival;  ///< the last rank's kernel runs: transfer begins
+  /// What it belongs to: a module's name, "bucket 0", or a parameter's name.
+  std::string unit;
+  Bytes bytes;  ///< as nccl-tests counts them (collective.hpp)
+  /// What it sends is there, and so is the space for what it receives.
+  TimePoint ready;
+  TimePoint launch;  ///< the host has enqueued it
+  TimePoint start;   ///< the kernel runs on this rank
+  /// The last rank's kernel runs, and the transfer begins.
+  TimePoint last_arrival;
   TimePoint end;
   StepPhase phase = StepPhase::backward;
   std::optional<CollectiveChoice> choice;
 };
 
-/// The all-reduces of a bucket as one: from the start of the first to the end of the last; `bytes` are fewer than the bucket's
-/// behind a compression hook.
+/// All all-reduces of a bucket as one collective, from the start of the first to the end of the
+/// last. With a compression hook, `bytes` is less than the bucket's.
 struct BucketResult : CollectiveResult {
   Bucket bucket;
   int last_rank = 0;
-  std::string exposed_because;       ///< empty when the bucket is hidden behind backward compute
-  std::vector<Bytes> all_reduces{};  ///< of each of them, in order
+  /// Empty if backward's compute hides the bucket.
+  std::string exposed_because;
+  std::vector<Bytes> all_reduces{};  ///< bytes of each, in order
 };
 
-/// iteration = forward + backward + sync_batchnorm + slowest_gpu + unexplained + exposed_communication + finalize + optimizer +
-/// model_averaging + stall, to the picosecond; none of them is negative. Forward, backward and optimizer are those of a usual GPU.
+/// Parts of a step. To the picosecond,
+///
+///   iteration = forward + backward + sync_batchnorm + slowest_gpu + unexplained
+///             + exposed_communication + finalize + optimizer + model_averaging + stall
+///
+/// and none of them is negative. Forward, backward and optimizer are those of a usual GPU.
 struct StepTimes {
   Duration iteration;
-  Duration forward;                ///< buffer broadcast included
-  Duration buffer_broadcast;       ///< the part of forward spent in it
-  Duration backward;               ///< copies into buckets and interference included
-  Duration backward_compute;       ///< without them
-  Duration copies_in;              ///< backward's copies into buckets (in the recording or added)
-  Duration interference;           ///< backward's slowdown while NCCL kernels ran
-  Duration communication;          ///< union over the reducer's collectives of [last arrival, end]
-  Duration wait;                   ///< union of [own start, last arrival]
-  Duration exposed_communication;  ///< part of communication and wait after the end of backward …
-  Duration
-      exposed_in_backward;  ///< … and, counted with it, what stops backward behind a hook that waits
-  Duration
-      exposed_in_forward;  ///< of exposed communication, under a scheme that gathers parameters …
-  Duration exposed_in_optimizer;   ///< … before forward reads them, and behind the optimizer
-  Duration optimizer_in_backward;  ///< of the optimizer, what lies before the end of backward
-  std::optional<double> overlap;   ///< 1 - (exposed transfer / communication)
-  Duration finalize;               ///< copies out not already hidden behind exposed communication
+  Duration forward;           ///< including the buffer broadcast
+  Duration buffer_broadcast;  ///< its part of forward
+  Duration backward;          ///< including copies into buckets and interference
+  Duration backward_compute;  ///< without copies and interference
+  /// Copies into buckets in backward, recorded or added.
+  Duration copies_in;
+  /// Slowdown of backward while NCCL kernels ran.
+  Duration interference;
+  /// Union of [last arrival, end] over the reducer's collectives.
+  Duration communication;
+  Duration wait;  ///< union of [own start, last arrival]
+  /// The part of communication and wait after the end of backward. It includes exposed_in_backward.
+  Duration exposed_communication;
+  /// What stops backward after a communication hook that waits.
+  Duration exposed_in_backward;
+  /// Part of exposed communication before forward reads gathered parameters, under a scheme that
+  /// gathers them.
+  Duration exposed_in_forward;
+  /// Part of exposed communication after the optimizer.
+  Duration exposed_in_optimizer;
+  /// The part of the optimizer before the end of backward.
+  Duration optimizer_in_backward;
+  std::optional<double> overlap;  ///< 1 - (exposed transfer / communication)
+  /// Copies out of buckets that exposed communication does not hide.
+  Duration finalize;
   Duration optimizer;
-  Duration sync_batchnorm;   ///< waited for SyncBatchNorm's exchanges, in forward and backward
-  Duration model_averaging;  ///< a step's share of what local SGD does once in its period
-  Duration stall;            ///< between steps, waiting for data included …
-  Duration input;            ///< of it: that wait, and the copy of a batch to the GPU …
-  Duration input_alone;      ///< where that is simulated: what one GPU by itself would wait so …
-  Duration pause;            ///< … and what else the recorded host did between steps
-  /// Waiting for the slowest of the GPUs to compute (rank_slowdown.hpp) …
+  /// Waits for SyncBatchNorm's collectives, in forward and backward.
+  Duration sync_batchnorm;
+  /// One step's share of what local SGD does once per period.
+  Duration model_averaging;
+  /// Time between steps. It includes `input` and `pause`.
+  Duration stall;
+  /// The wait for data and the copy of a batch to the GPU.
+  Duration input;
+  /// The same for one GPU working alone, if it is simulated.
+  Duration input_alone;
+  /// What else the recorded host did between steps.
+  Duration pause;
+  /// Wait for the slowest GPU's compute (rank_slowdown.hpp).
   Duration slowest_gpu;
-  /// … and what several ranks cost beyond that, or --rank-slowdown says they do.
+  /// Multi-GPU overhead beyond slowest_gpu, or what --rank-slowdown states.
   Duration unexplained;
-  Duration slowed_backward;  ///< of these two, what lies before the end of backward
-  Duration
-      launch_bound;  ///< of forward, backward and optimizer: the GPU waits for the host to launch
-  /// What the host takes to launch a step, hooks and copies of DDP included, where the workload says what there is
-  /// to launch. The step is not shorter.
+  /// The part of these two before the end of backward.
+  Duration slowed_backward;
+  /// The part of forward, backward and optimizer in which the GPU waits for the host to launch.
+  Duration launch_bound;
+  /// Host time to launch a step, including DDP's hooks and copies. The step is at least this long.
+  /// Absent if the workload does not say what there is to launch.
   std::optional<Duration> host;
-  /// Where steps overlap: how long before the end of a step the next one's forward begins. Beside it, so
-  /// that `forward` is what is left of it: the step is the period of a pipeline, each instant counted once.
+  /// How long before the end of a step the next one's forward begins, if steps overlap. `forward`
+  /// does not include it: the step is the period of a pipeline, and each instant counts once.
   Duration forward_ahead;
-  Loss loss;  ///< what of the iteration one GPU alone, without DDP, does not take
+  /// The part of the iteration that one GPU alone without DDP does not take.
+  Loss loss;
 
-  /// The step of one of its GPUs working alone: forward and backward compute, optimizer, recorded stall. Batches that are
-  /// simulated are there (see input_alone).
+  /// Step of one of its GPUs working alone: compute of forward and backward, optimizer, recorded
+  /// stall. It does not wait for simulated batches (see input_alone).
   Duration alone() const { return iteration - loss.total(); }
-  /// What is left of it: gradients', and of parameters gathered for backward.
+  /// The rest of exposed communication: that of gradients, and of parameters gathered for backward.
   Duration exposed_backward() const {
     return exposed_communication - exposed_in_forward - exposed_in_optimizer;
   }
-  /// The compute stream stands still only because of communication or another rank.
+  /// Time in which the compute stream waits for communication or another rank.
   Duration blocking_communication() const {
     return exposed_communication + buffer_broadcast + sync_batchnorm + model_averaging;
   }
 };
 
-/// Of the slowest GPU, on the clock of a step's buckets, which counts from the start of its forward.
+/// End of backward on the slowest GPU, on the clock of a step's buckets. That clock counts from the
+/// start of its forward.
 inline TimePoint end_of_backward(const StepTimes& times) {
   return TimePoint(times.forward_ahead + times.forward + times.backward + times.sync_batchnorm +
                    times.slowed_backward + times.exposed_in_forward + times.exposed_in_backward +
                    times.optimizer_in_backward);
 }
 
-/// PeriodicModelAverager's work, once in so many steps.
+/// Work of PeriodicModelAverager, once every `period` steps.
 struct ModelAveraging {
   int period = 1;
-  Bytes bytes;     ///< all-reduced
-  Duration whole;  ///< from the end of the optimizer until parameters are averaged
-  double share =
-      1;  ///< of the steps do so: one in `period`, less those in which a higher level does
-  std::string
-      what;  ///< under a scheme of its own: who does what, "8 ranks average"; empty of a communication hook's
-  std::vector<ModelAveraging> further{};  ///< other levels', other periods
+  Bytes bytes;  ///< all-reduced
+  /// From the end of the optimizer until parameters are averaged.
+  Duration whole;
+  /// Share of steps that average: 1 / period, without the steps in which a higher level does.
+  double share = 1;
+  /// Description under a scheme of its own, such as "8 ranks average". Empty for a communication
+  /// hook.
+  std::string what;
+  /// Other levels, which have other periods.
+  std::vector<ModelAveraging> further{};
 
-  /// What the mean step takes of it.
+  /// Time in the mean step.
   Duration of_a_step() const {
     Duration sum = whole.scaled(share);
     for (const ModelAveraging& other : further) sum += other.of_a_step();
@@ -125,7 +153,8 @@ struct ModelAveraging {
   }
 };
 
-/// Of asynchronous parameter servers: updates by others between what a worker pulled and its own update.
+/// Staleness with asynchronous parameter servers: how many updates other workers made between a
+/// worker's pull and its own update.
 struct Staleness {
   int workers = 1;
   std::int64_t updates = 0;  ///< simulated, over several seeds
@@ -140,46 +169,51 @@ struct StepResult {
   int iteration = 0;  ///< from 1; 0 for the steady step
   StepTimes times;
   std::vector<BucketResult> buckets;          ///< launch order
-  std::vector<CollectiveResult> collectives;  ///< under a scheme that was asked for
-  std::optional<ModelAveraging> averaging;    ///< of local SGD
-  std::optional<Staleness> staleness;         ///< of asynchronous parameter servers
-  std::optional<DataSupply>
-      data;                    ///< of a loader that was asked for, or that a recording waited for
-  std::optional<Epoch> epoch;  ///< of a data set that was given
-  std::optional<JoinedEpoch> joined;  ///< of uneven inputs
-  /// The first stretch of rank 0's optimizer, on the clock of the buckets; both alike where it takes no time.
+  std::vector<CollectiveResult> collectives;  ///< only under a scheme that was asked for
+  std::optional<ModelAveraging> averaging;    ///< only with local SGD
+  std::optional<Staleness> staleness;         ///< only with asynchronous parameter servers
+  /// Set with a data loader, or if the recording waited for data.
+  std::optional<DataSupply> data;
+  std::optional<Epoch> epoch;         ///< only with a data set
+  std::optional<JoinedEpoch> joined;  ///< only with uneven inputs
+  /// First interval of rank 0's optimizer, on the clock of the buckets. Both ends are equal if it
+  /// takes no time.
   TimePoint optimizer_start;
   TimePoint optimizer_end;
   std::uint64_t events = 0;  ///< processed by the event queue
 };
 
-/// Who waited for whom at collectives, buffer broadcasts included, summed over the steps simulated.
+/// How one rank waited for others at collectives, and they for it. Summed over the simulated steps,
+/// including buffer broadcasts.
 struct RankWait {
   int rank = 0;
-  Duration wait;                ///< spent waiting for the last rank
-  std::int64_t times_last = 0;  ///< collectives at which the others waited for this rank
-  /// What the other ranks together waited for it; ranks that arrive last alike share it evenly.
+  Duration wait;  ///< spent waiting for the last rank
+  /// Number of collectives at which the others waited for this rank.
+  std::int64_t times_last = 0;
+  /// Sum of the other ranks' waits for this rank. Ranks that arrive last together share it equally.
   Duration caused;
 };
 
-/// Iterations of rank 0 once buckets are rebuilt: percentiles of their times, as quantile.hpp defines them.
+/// Statistics of rank 0's iterations after buckets are rebuilt. Percentiles of their times are as
+/// quantile.hpp defines them.
 struct IterationStatistics {
   int first = 0;  ///< number of the first iteration counted
   std::int64_t count = 0;
-  StepTimes mean;               ///< part by part, to the picosecond below
+  /// Mean of each part, rounded down to a picosecond.
+  StepTimes mean;
   Duration p50;                 ///< the lower median
   std::optional<Duration> p95;  ///< absent below 20 iterations
   std::optional<Duration> p99;  ///< absent below 100
 };
 
 struct SimulationResult {
-  StepResult step;                                ///< the steady step, or the last of `iterations`
+  StepResult step;                                ///< the steady step, or the last iteration
   std::vector<StepResult> iterations;             ///< empty unless asked for
   std::optional<IterationStatistics> statistics;  ///< absent without steady `iterations`
-  std::vector<RankWait> ranks;                    ///< by rank; empty where ranks are alike
+  std::vector<RankWait> ranks;                    ///< by rank; empty if all behave alike
   Timeline timeline;                              ///< of `step`; empty unless drawn
 
-  /// What a step takes: on average over steady `iterations` where there are, else `step`.
+  /// Times of a step: the mean of the steady iterations if there are any, otherwise `step`.
   const StepTimes& times() const { return statistics ? statistics->mean : step.times; }
 };
 
