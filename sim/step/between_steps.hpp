@@ -1,5 +1,5 @@
-// What lies between a step and the next: a pause, or less than nothing where the host queues the next
-// forward while this step still runs.
+// Time between a step and the next: a pause, or a negative time if the host queues the next forward
+// while this step still runs.
 #pragma once
 
 #include "ddpsim/sim/collectives/job.hpp"
@@ -7,14 +7,14 @@
 
 namespace ddpsim {
 
-/// What kept the recorded GPU waiting (data loading), for every micro-batch.
+/// Time that the recorded GPU was kept waiting (data loading), for all micro-batches.
 Duration pause_after_step(const Job& job, const Recorded& recorded);
 
-/// Adds it to a step: to its stall, and to what it waits for, data or the host.
+/// Adds that pause to a step's stall, and to what it waits for: data or the host.
 void add_pause(const Job& job, const Recorded& recorded, StepTimes& times);
 
-/// How long before the end of a step the next forward begins, as compute takes on this job's GPU: no more
-/// than all of it, for no backward begins before the optimizer of the step before has run.
+/// How long before the end of a step the next forward begins, at the speed of this job's GPU. At
+/// most all of forward, because no backward begins before the optimizer of the step before has run.
 Duration forward_ahead(const Job& job, const Recorded& recorded);
 
 }  // namespace ddpsim

@@ -71,8 +71,9 @@ std::vector<Bucket> assign_buckets(std::span<const Parameter> parameters,
     }
   }
 
-  // c10d keeps them in a std::unordered_map, and libstdc++'s gives what was inserted last first. Real DDP
-  // does so (1.13, 2.13: tests/cli/test_real_ddp.py); on GPUs where two dtypes' hashes collide it may not.
+  // c10d keeps them in a std::unordered_map, and libstdc++'s returns the last insertion first. Real
+  // DDP behaves so (1.13, 2.13: tests/cli/test_real_ddp.py). On GPUs, if the hashes of two dtypes
+  // collide, it may not.
   for (auto leftover = open.rbegin(); leftover != open.rend(); ++leftover)
     if (!leftover->bucket.parameters.empty()) buckets.push_back(std::move(leftover->bucket));
 

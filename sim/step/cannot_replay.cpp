@@ -5,7 +5,7 @@
 namespace ddpsim {
 namespace {
 
-/// `whose` names its rank where there are several.
+/// `whose` names the rank if there are several.
 std::optional<std::string> cannot_replay(const Recorded& recorded, const Workload& workload,
                                          const DdpOptions& ddp, const std::string& whose) {
   if (!recorded.backward || recorded.backward->ready.empty())

@@ -14,7 +14,7 @@ namespace {
 constexpr TorchVersion kTorchCompile{2, 0};   // DDPOptimizer with it: pull request 87549
 constexpr TorchVersion kPythonReducer{2, 3};  // pull requests 110662, 113209
 
-/// Empty of what stands in the root: each of these is used by itself.
+/// Module of the parameter. Empty if it is the root's, since each of those is used by itself.
 std::string_view module_of(const Parameter& parameter) {
   const std::string_view name = parameter.name;
   const std::size_t dot = name.rfind('.');
@@ -75,7 +75,7 @@ std::vector<std::size_t> piece_ends(const Workload& workload, const Recorded& re
     }
     if (!parameter(k).ignored) held += gradient_bytes(parameter(k)).value_or(Bytes());
   }
-  // A last piece without parameters of DDP's is the one before it, too.
+  // A last piece without parameters of DDP belongs to the one before it.
   if (held == Bytes() && !ends.empty()) ends.pop_back();
   ends.push_back(ready.size());
   return ends;

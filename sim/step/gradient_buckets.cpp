@@ -38,7 +38,7 @@ GradientBuckets buckets_up_to(std::int64_t most, const Workload& workload,
 
 std::vector<std::size_t> complete_after(const GradientBuckets& buckets,
                                         const Recording& recording) {
-  std::map<std::size_t, std::size_t> written;  // by parameter: so many are, with it
+  std::map<std::size_t, std::size_t> written;  // by parameter: gradients written by then
   for (std::size_t k = 0; k < recording.gradients(); ++k)
     written[recording.gradient(k).parameter] = k + 1;
   std::vector<std::size_t> complete;

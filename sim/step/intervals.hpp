@@ -1,4 +1,4 @@
-// Unions of stretches of time.
+// Unions of time intervals.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct Interval {
   TimePoint end;
 };
 
-/// Sorted, disjoint.
+/// The union as sorted, disjoint intervals.
 inline std::vector<Interval> union_of(std::vector<Interval> intervals) {
   std::sort(intervals.begin(), intervals.end(),
             [](const Interval& a, const Interval& b) { return a.start < b.start; });
@@ -27,7 +27,7 @@ inline std::vector<Interval> union_of(std::vector<Interval> intervals) {
   return merged;
 }
 
-/// Length of the sorted, disjoint intervals inside [from, to].
+/// Total length of the sorted, disjoint `intervals` inside [from, to].
 inline Duration length_within(const std::vector<Interval>& intervals, TimePoint from,
                               TimePoint to) {
   Duration total;

@@ -1,6 +1,6 @@
-// What DDP's own kernels take on the GPU: a fixed time, a gap to the next kernel, and passes over memory
-// at a share of its peak bandwidth. Of gradients that live on the host a thread of it does the same, at the rate
-// it copies at. DdpCosts and GlooLinks say where the figures come from.
+// Times of DDP's own kernels on the GPU: a fixed time, a gap to the next kernel, and passes over
+// memory at a share of its peak bandwidth. If gradients live on the host, one of its threads does
+// the same work at its copy rate. DdpCosts and GlooLinks give the sources of the numbers.
 #pragma once
 
 #include <optional>
@@ -19,49 +19,51 @@ class KernelCosts {
     per_kernel_ = host ? costs.host_copy : costs.copy_kernel + costs.kernel_gap;
     if (host) fresh_ = gloo->links.fresh;
     halves_by_scalar_ = host && job.options().torch < kVectorHalves;
-    // A byte copied is one read and one written.
+    // Copying a byte reads one and writes one.
     rate_ = host ? gloo->links.copy * 2
                  : costs.copy_rate.value_or(job.cluster().gpu.memory_bandwidth *
                                             costs.copy_bandwidth_share);
   }
 
-  /// Into a bucket or out of it, also a division in place: read and write.
+  /// Copy into a bucket or out of it, or a division in place: one read and one write.
   Duration copy(Bytes bytes) const { return per_kernel_ + 2 * bytes / rate_; }
-  /// So many kernels that read and write so much together.
+  /// `count` kernels that together read and write `moved` bytes.
   Duration kernels(std::int64_t count, Bytes moved) const {
     return per_kernel_ * count + moved / rate_;
   }
-  /// From one type into another.
+  /// Conversion from one type to another.
   Duration cast(Bytes from, Bytes to) const { return per_kernel_ + (from + to) / rate_; }
-  /// Beside what it takes to write so much: the host maps memory that was just allocated when it is touched. A GPU's
-  /// allocator hands out what it has.
+  /// Additional time to write to newly allocated memory, which the host maps when it is first
+  /// touched. Zero on a GPU, whose allocator returns memory that it already has.
   Duration allocate(Bytes bytes) const { return fresh_ ? bytes / *fresh_ : Duration(); }
-  /// In place.
+  /// Division in place.
   Duration divide(Bytes bytes, Dtype dtype) const {
     const bool by_scalar = halves_by_scalar_ && dtype == Dtype::float16;
     return copy(bytes) + (by_scalar ? bytes / kScalarHalves : Duration());
   }
   bool on_host() const { return fresh_.has_value(); }
-  /// Adding into a gradient that is there: two reads, one write.
+  /// Addition to an existing gradient: two reads, one write.
   Duration accumulate(Bytes bytes) const { return per_kernel_ + 3 * bytes / rate_; }
-  /// The slice of a parameter that took no part: one write.
+  /// Zeroing the slice of a parameter without a gradient: one write.
   Duration zero_fill(Bytes bytes) const { return per_kernel_ + bytes / rate_; }
-  /// One kernel flattens a dtype's buffers for the broadcast …
+  /// One kernel flattens the buffers of a dtype for the broadcast.
   Duration flatten(const BufferGroup& group) const { return copy(group.bytes); }
-  /// … and one per buffer copies back.
+  /// One kernel per buffer copies them back.
   Duration unflatten(const BufferGroup& group) const {
     return per_kernel_ * group.tensors + 2 * group.bytes / rate_;
   }
 
  private:
-  /// Arithmetic of float16 on a processor has vector instructions since then (pytorch/pytorch#96076); before, a division
-  /// takes 2 ns an element (1.13, one core of an EPYC; 0.2 ns by 2.13).
+  /// From this version on, float16 arithmetic on a processor uses vector instructions
+  /// (pytorch/pytorch#96076). Before, a division takes 2 ns per element (1.13, one core of an
+  /// EPYC); with 2.13 it takes 0.2 ns.
   static constexpr TorchVersion kVectorHalves{2, 1};
   static constexpr Bandwidth kScalarHalves = Bandwidth::gigabytes_per_second(1);
 
   Duration per_kernel_;
   Bandwidth rate_;
-  std::optional<Bandwidth> fresh_;  ///< of the host; absent on a GPU
+  /// Rate into new memory of the host. Absent on a GPU.
+  std::optional<Bandwidth> fresh_;
   bool halves_by_scalar_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What memory under DDP and under every other scheme is counted from: the allocator, an optimizer's state, what is held of
-// activations, NCCL's buffers.
+// Parts of which memory under DDP and under every other scheme is added up: the allocator, an
+// optimizer's state, activations, NCCL's buffers.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@ namespace ddpsim {
 
 inline constexpr std::int64_t kMiB = 1 << 20;
 
-/// zero_grad() sets gradients to None by default, and optimizers run foreach kernels on GPUs.
+/// From this version on, zero_grad() sets gradients to None by default, and optimizers run foreach
+/// kernels on GPUs.
 inline constexpr TorchVersion kGradientsFreed = {2, 0};
 
-/// c10/cuda/CUDACachingAllocator.cpp.
+/// Rounding and segments of c10/cuda/CUDACachingAllocator.cpp.
 class Allocator {
  public:
   explicit Allocator(bool on_host) : on_host_(on_host) {}
@@ -31,35 +32,37 @@ class Allocator {
   std::int64_t rest_of_large_ = 0;
 };
 
-/// Gradients live there: nothing is rounded.
+/// Whether gradients live on the host, so that nothing is rounded.
 bool on_host(const Job& job);
 
-/// What the optimizer makes of parameters of one type.
+/// Memory of the optimizer for parameters of one type.
 struct OptimizerBytes {
   Bytes state;
-  Bytes masters;  ///< and their gradient takes as much, while it steps
+  /// Master weights. While the optimizer steps, their gradient takes the same again.
+  Bytes masters;
 };
 OptimizerBytes optimizer_bytes(const OptimizerSetting& setting, Dtype dtype, Bytes parameters);
 
-/// A workload's activations through backward.
+/// A workload's activations during backward.
 class HeldActivations {
  public:
   explicit HeldActivations(const Workload& workload) : workload_(workload) {}
 
-  /// Entry by entry; else an equal share is let go with each.
+  /// Whether they are known entry by entry. Otherwise an equal share is freed with each entry.
   bool known() const { return workload_.activations && !workload_.activations->held.empty(); }
-  /// At most, up to entry `k` of those written.
+  /// Peak up to entry `k` of the gradients written.
   Bytes held(std::size_t k) const;
-  /// What backward leaves of it.
+  /// What is left after backward.
   Bytes left() const { return known() ? workload_.activations->held.back() : Bytes(); }
 
  private:
   const Workload& workload_;
 };
 
-/// What each receiving end holds: buffers of the three protocols (init.cc, computeBuffSizes, and device.h: LL 512 KiB,
-/// LL128 4.7 MiB, Simple 4 MiB). A channel receives from its neighbours in ring and tree: two within a node, four
-/// where its tree crosses nodes. NCCL's defaults, not measured here.
+/// NCCL's buffers, held by each receiving end for the three protocols: LL 512 KiB, LL128 4.7 MiB,
+/// Simple 4 MiB (init.cc, computeBuffSizes, and device.h). A channel receives from its neighbours
+/// in ring and tree: two within a node, four if its tree crosses nodes. These are NCCL's defaults,
+/// not measured here.
 Bytes nccl_buffers(const Job& among);
 
 }  // namespace ddpsim

@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// A place in backward: so much of the work up to that gradient is done.
+/// A point in backward: the given share of the work up to a gradient is done.
 struct Place {
   std::size_t gradient = 0;
   double share = 0;
@@ -49,7 +49,7 @@ class ModuleTimes {
   }
 
  private:
-  /// Its own parameters and those of units within it.
+  /// Parameters of the unit and of units within it.
   std::vector<std::size_t> held_by(const Unit& unit) const {
     std::vector<std::size_t> held;
     for (const Unit& inner : units_)
@@ -101,7 +101,7 @@ class ModuleTimes {
       span.reached = begin.has_value();
       if (begin) put_between(place_at(*begin), place_at(end), span);
     } else if (begin) {
-      // Its first gradient is written when its backward has begun.
+      // Its backward has begun when its first gradient is written.
       const Place at = std::min(place_at(*begin), Place{.gradient = span.first, .share = 1});
       span.first = at.gradient;
       span.first_share = at.share;
@@ -112,7 +112,8 @@ class ModuleTimes {
     span.first_share = begin.share;
     span.last = end.gradient;
     span.last_share = end.share;
-    constexpr double kNothing = 1e-12;  // of a stretch: a module is come to before it is left
+    // A share of the work up to a gradient, so that a module is reached before it is left.
+    constexpr double kNothing = 1e-12;
     if (begin == end) span.last_share += kNothing;
   }
 
@@ -133,7 +134,7 @@ class ModuleTimes {
     span.forward_end = all > 0 ? until / all : 0;
   }
 
-  /// Outer units hold what inner ones do, so each is placed by itself.
+  /// Places each unit by itself, since outer units hold the parameters of inner ones.
   void put_frozen_by_elements(std::vector<UnitSpan>& spans) const {
     const std::vector<std::size_t> next = next_gradients();
     for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -141,7 +142,7 @@ class ModuleTimes {
       const std::size_t k = next[held_[u].front()];
       spans[u].reached = k < gradients_;
       if (!spans[u].reached) continue;
-      // Backward comes to what is defined later first.
+      // Backward reaches what is defined later first.
       double behind = 0;
       double own = 0;
       double all = 0;
@@ -157,7 +158,7 @@ class ModuleTimes {
       put_between({.gradient = k, .share = behind / all},
                   {.gradient = k, .share = (behind + own) / all}, spans[u]);
     }
-    // Backward comes to what trains in front of them behind them.
+    // Backward reaches units that train and lie in front of them after them.
     for (std::size_t u = 0; u < units_.size(); ++u) {
       if (units_[u].module.empty() || held_[u].empty() || is_frozen(u)) continue;
       for (std::size_t v = 0; v < units_.size(); ++v)
@@ -166,7 +167,8 @@ class ModuleTimes {
           spans[u].first_share = std::max(spans[u].first_share, spans[v].last_share);
     }
   }
-  /// By parameter: the gradient that is written when backward has passed all that is defined behind it.
+  /// For each parameter, the gradient that is written when backward has passed everything defined
+  /// behind it.
   std::vector<std::size_t> next_gradients() const {
     std::vector<std::size_t> next(parameters_.size());
     std::size_t written = 0;
@@ -180,10 +182,11 @@ class ModuleTimes {
   const std::vector<Unit>& units_;
   const std::vector<Parameter>& parameters_;
   std::size_t gradients_;
-  std::vector<std::size_t> first_written_;  ///< by parameter: its gradient; past the last one: none
-  std::vector<double> done_;                ///< seconds of backward, when so many are written
+  /// For each parameter, its first gradient; one past the last gradient if it has none.
+  std::vector<std::size_t> first_written_;
+  std::vector<double> done_;  ///< seconds of backward after k gradients
   double all_ = 0;
-  std::vector<std::vector<std::size_t>> held_;  ///< by unit, inner ones' included, ascending
+  std::vector<std::vector<std::size_t>> held_;  ///< by unit, with inner ones', ascending
 };
 
 }  // namespace

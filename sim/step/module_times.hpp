@@ -1,10 +1,13 @@
-// Where units lie in a step whose workload says more than when gradients are written: of some modules when forward and
-// backward come to them, or parameters that are frozen, of which nothing is written at all.
+// When FSDP units run in a step, if the workload shows more than the times of gradients. It may
+// contain the times at which forward and backward reach modules, or frozen parameters, which write
+// no gradient.
 //
-// A module that backward does not come to (nothing in front of it trains) has no hooks there. Where a workload has frozen
-// modules and no times of them, forward is dealt out by elements of parameters, in the order they are defined; a frozen module
-// behind one that trains lies in the stretch of compute up to the first gradient that is written when all defined behind it are,
-// by elements again.
+// A module that backward does not reach, because nothing in front of it trains, has no hooks there.
+//
+// If a workload has frozen modules but no times for them, forward is divided by elements of
+// parameters, in the order of definition. A frozen module behind one that trains lies in the
+// compute of one gradient: the first that is written after those of all modules defined behind it.
+// Within that interval, it is again placed by elements.
 #pragma once
 
 #include <vector>
@@ -13,7 +16,8 @@
 
 namespace ddpsim {
 
-/// `spans`, by gradients alone, put right. As they are where the workload has neither times nor frozen modules.
+/// Corrects `spans`, which are derived from gradients only. Returns them unchanged if the workload
+/// has neither times of modules nor frozen modules.
 std::vector<UnitSpan> by_module_times(const std::vector<Unit>& units, const Recording& recording,
                                       std::vector<UnitSpan> spans);
 

@@ -1,4 +1,5 @@
-// What it takes that a part of the model stays on the host: copies over PCIe, and work of the host's processor.
+// Times that arise because a part of the model stays on the host: copies over PCIe, and work of the
+// host's processor.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,16 @@ class OffloadCosts {
         each_(job.options().costs.copy_kernel + job.options().costs.kernel_gap),
         pcie_(offload.pcie.value_or(kHostCopy)) {}
 
-  /// So many tensors one behind the other, of so many bytes together, in either direction.
+  /// Copies of `tensors` tensors, one after the other, with `bytes` bytes in total, in either
+  /// direction.
   Duration copies(std::int64_t tensors, Bytes bytes) const {
     return each_ * tensors + bytes / pcie_;
   }
-  /// The optimizer, of parameters of so many bytes.
+  /// The optimizer's step on the host for parameters of `parameters` bytes.
   Duration step(Bytes parameters) const {
     return moves(bytes_stepped(optimizer_, offload_.fused, parameters));
   }
-  /// Work of the host that reads and writes so much.
+  /// Work of the host that reads and writes `bytes` bytes.
   Duration moves(Bytes bytes) const { return bytes / offload_.cpu_rate; }
 
  private:

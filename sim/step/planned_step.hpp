@@ -1,5 +1,5 @@
-// A training step before any of it has a time: its schedule, and what of it is whose. A scheme's scheduler writes it, the
-// reducer's (reducer.hpp) as any other.
+// A training step before anything in it has a time: its schedule, and which parts of it belong to
+// what. The scheduler of a scheme writes it; the reducer is one of them (reducer.hpp).
 #pragma once
 
 #include <cstdint>
@@ -17,58 +17,70 @@
 
 namespace ddpsim {
 
-/// What is asked of a step beyond its parts. Where nobody looks at a rank's gradients its compute is written in stretches as
-/// long as nothing comes between, which ends the step at the same instant.
+/// For which ranks each gradient's operations are written one by one. For the others, compute is
+/// written as intervals that are as long as possible, which ends the step at the same time.
 enum class Detail { every_gradient, those_of_rank_0, none };
 
-/// Something on the compute stream that the host of the next step may wait for (FSDP1's limiter).
+/// Work on the compute stream that the host of the next step may wait for (FSDP1's limiter).
 struct Freed {
-  std::optional<std::size_t> operation;  ///< on that stream; absent: in an earlier step, …
-  Duration at;                           ///< … so long after this one's forward began (negative)
+  /// Operation on that stream. Absent if it lies in an earlier step.
+  std::optional<std::size_t> operation;
+  /// In that case, its time relative to the start of this step's forward (negative).
+  Duration at;
 };
 
 /// How a step of a training run differs from the steady one.
 struct StepKind {
-  bool rebuild = false;       ///< rebuild_buckets runs at the start of this forward
-  bool delay_launch = false;  ///< static_graph's first iteration: everything after backward
-  /// How long before its compute stream a rank's host begins. Absent: so long that no kernel waits for its launch.
+  bool rebuild = false;  ///< rebuild_buckets runs at the start of this forward
+  /// static_graph's first iteration: every launch comes after backward.
+  bool delay_launch = false;
+  /// How long a rank's host begins before its compute stream. Absent: long enough that no kernel
+  /// waits for its launch.
   std::optional<Duration> host_lead;
   Detail detail = Detail::every_gradient;
-  /// With a host: when what the steps before left to wait for was there, since forward began.
+  /// With host_lead: for each piece of work that the steps before left to wait for, its end
+  /// relative to the start of this forward.
   std::optional<std::vector<Duration>> freed_before;
-  /// Under optimizer_in_backward, by bucket: the gradient in front of which its optimizer steps, in the order they are
-  /// written; past the last one: after backward. Empty: all of them.
+  /// Under optimizer_in_backward, for each bucket: the gradient before which its optimizer steps,
+  /// as a position in the order of writing. A position after the last one means after backward.
+  /// Empty: all of them step after backward.
   std::vector<std::size_t> steps_before;
 };
 
-/// What a host takes for a step.
+/// Host time of a step.
 struct HostTime {
-  Duration step;   ///< hooks, copies and collectives of DDP included
-  Duration model;  ///< the model's kernels alone
+  /// Including DDP's hooks, copies and collectives.
+  Duration step;
+  Duration model;  ///< only the model's kernels
 };
 
 struct WrittenGradient {
   std::size_t parameter;
-  std::size_t operation;  ///< on the compute stream, after which it is there
+  /// Operation on the compute stream that writes it.
+  std::size_t operation;
 };
 
 /// The all-reduces of one bucket.
 struct BucketCollectives {
-  std::vector<std::uint32_t>
-      collectives;  ///< into the schedule's, one behind the other; none where nothing is sent
-  std::vector<Bytes> sizes;  ///< those that carry nothing included
+  /// Indices into the schedule's collectives, which run one after the other. Empty if nothing is
+  /// sent.
+  std::vector<std::uint32_t> collectives;
+  std::vector<Bytes> sizes;  ///< including those that carry nothing
 };
 
-/// Which events of a rank a collective of its waits for.
+/// The events of a rank that one of its collectives waits for.
 struct AwaitedEvents {
   EventId launched = 0;
-  std::vector<EventId> ready;  ///< what it sends is there, and room for it
+  /// What it sends is there, and so is the space for what it receives.
+  std::vector<EventId> ready;
 };
 
-/// One class of ranks: its programs, and what becomes of them in PlannedStep.
+/// One rank class: its programs, and values that PlannedStep takes over.
 struct RankStep {
   RankPrograms programs;
-  Duration start;  ///< of its forward on the schedule's clock, or of its host
+  /// Start of its forward pass, or of its host thread if that starts earlier, on the schedule's
+  /// clock.
+  Duration start;
   HostTime host;
   Duration recorded_broadcast;
   Duration recorded_copies;
@@ -79,47 +91,57 @@ struct RankStep {
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
   std::vector<WrittenGradient> gradients;
-  std::vector<AwaitedEvents> awaited;  ///< by collective
-  std::vector<Freed> freed;            ///< nobody waited for them in this step
+  std::vector<AwaitedEvents> awaited;  ///< for each collective
+  std::vector<Freed> freed;            ///< not waited for in this step
 };
 
-/// What all ranks run, and where its collectives stand in it.
+/// What all ranks run, and what its collectives and operations belong to.
 struct PlannedStep {
   Schedule schedule;
-  /// By rank: the entry of Schedule::ranks it runs. Empty where all are alike.
+  /// For each rank, the entry of Schedule::ranks that it runs. Empty if all ranks behave alike.
   std::vector<std::size_t> program_of_rank;
-  std::vector<StepCollective> collectives;  ///< those of the schedule
-  std::vector<AwaitedEvents> awaited;       ///< by collective, of rank 0
-  std::vector<Freed> freed;                 ///< by rank 0, and left to the next step
-  std::vector<BucketCollectives> buckets;   ///< of the reducer; none under another scheme
+  std::vector<StepCollective> collectives;  ///< in the order of Schedule::collectives
+  std::vector<AwaitedEvents> awaited;       ///< for each collective, on rank 0
+  std::vector<Freed> freed;                 ///< by rank 0, left to the next step
+  /// Buckets of the reducer. Empty under another scheme.
+  std::vector<BucketCollectives> buckets;
   std::optional<std::uint32_t> local_used_map;
-  /// Behind backward compute waits for whatever is in flight, as DDP hands gradients back; else always for one collective.
+  /// After backward, compute waits for everything in flight, as DDP hands gradients back. If false,
+  /// it always waits for one collective.
   bool waits_behind_backward = false;
-  bool hook_waits = false;                  ///< backward stands still while a bucket is reduced
-  bool host_reads = false;                  ///< what the GPU computed, in the midst of the step
-  std::optional<ModelAveraging> averaging;  ///< of local SGD, behind the optimizer
-  std::vector<std::uint32_t> parameter_broadcasts;  ///< of ZeroRedundancyOptimizer, behind it too
-  /// By bucket: position of the operation on the compute stream that writes its last gradient, and
-  /// of the launch on the host stream; of rank 0's program.
+  bool hook_waits = false;  ///< backward stops while a bucket is reduced
+  /// The host reads results of the GPU in the middle of the step.
+  bool host_reads = false;
+  std::optional<ModelAveraging> averaging;  ///< local SGD's, after the optimizer
+  /// Broadcasts of ZeroRedundancyOptimizer, also after the optimizer.
+  std::vector<std::uint32_t> parameter_broadcasts;
+  /// For each bucket, on rank 0: position of the operation on the compute stream that writes its
+  /// last gradient, and of its launch on the host stream.
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
-  /// Factor on rank 0's compute, beyond that of ranks that are alike.
+  /// Factor on rank 0's compute relative to ranks without a state of their own.
   double slowdown = 1;
-  Duration recorded_broadcast;  ///< of buffers, in rank 0's forward …
-  Duration recorded_copies;     ///< … with its copies
-  Duration recorded_waits;      ///< of rank 0's GPU for launches, as recorded
-  Duration accumulated;  ///< by rank 0 into gradients that are there, whoever slows its compute
-  Duration optimizer_left_out;  ///< of rank 0's: other ranks step those parameters
-  /// Of rank 0's work in stretches of backward (Detail), what copies into buckets take.
+  Duration recorded_broadcast;  ///< of buffers, in rank 0's forward
+  /// Copies of buffers in rank 0's forward.
+  Duration recorded_copies;
+  /// Waits of rank 0's GPU for launches, as recorded.
+  Duration recorded_waits;
+  /// Time in which rank 0 adds to existing gradients, without any slowdown of compute.
+  Duration accumulated;
+  /// Part of rank 0's optimizer that other ranks do instead.
+  Duration optimizer_left_out;
+  /// Part of rank 0's intervals of backward (Detail) that copies into buckets take.
   Duration copies_in_intervals;
-  /// By entry of Schedule::ranks, in the order written; empty where it is written in stretches.
+  /// For each entry of Schedule::ranks, the gradients in the order of writing. Empty if they are
+  /// not operations of their own (Detail).
   std::vector<std::vector<WrittenGradient>> gradients;
-  /// Of rank 0; absent where it is not known what there is to launch.
+  /// Host time of rank 0. Absent if it is not known what there is to launch.
   std::optional<HostTime> host;
 };
 
-/// The classes of ranks, each as `write(class, recording)` writes it (a RankStep); `collectives` are theirs by then.
-/// Streams of the schedule are to be filled in.
+/// Plans a step from its rank classes. `write(class, recording)` returns the RankStep of one class
+/// and has added its collectives to `collectives` by then. The caller fills in the streams of the
+/// schedule.
 template <typename Write>
 PlannedStep planned_step(const Job& job, const std::vector<RankState>& states,
                          StepCollectives& collectives, Write write);

@@ -7,10 +7,10 @@
 namespace ddpsim {
 namespace {
 
-/// Large enough that nothing but bandwidth counts.
+/// Large enough that only bandwidth matters.
 constexpr Bytes kManyBytes = Bytes(std::int64_t{1} << 30);
 
-/// One rank of each group.
+/// The job of the ranks with the same shard: one of each group.
 Job between_groups(const Job& job, int ranks) {
   const int of_node = job.cluster().gpus_per_node;
   if (ranks >= job.cluster().ranks()) return job;
@@ -18,7 +18,7 @@ Job between_groups(const Job& job, int ranks) {
   return job.within(job.cluster().nodes / (ranks / of_node), 1);
 }
 
-/// Bytes that leave a rank or node per second, counted as busbw is.
+/// Bytes that leave a rank or node per second, counted like busbw.
 double rate_of_all_reduces(const Job& job) {
   const int ranks = job.cluster().ranks();
   const Duration busy = plan(job, CollectiveKind::all_reduce, kManyBytes, kUnrecorded).volume;

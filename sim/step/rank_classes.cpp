@@ -17,7 +17,7 @@ RankClasses rank_classes(const Job& job, const std::vector<RankState>& states) {
   using Key = std::tuple<std::optional<std::size_t>, double, Duration>;
   std::map<Key, std::size_t> known;
   RankClasses found;
-  // Beyond that many ranks there are no states, and recordings repeat.
+  // Beyond this many ranks there are no states, and recordings repeat.
   for (int rank = 0; rank < std::min(job.cluster().ranks(), kMostDifferentRanks); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     const RankClass own{.rank = rank,

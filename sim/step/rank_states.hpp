@@ -1,5 +1,5 @@
-// Ranks that differ, from one iteration of a training run to the next: how fast each computes, when
-// each begins.
+// State of ranks that differ, from one iteration of a training run to the next: how fast each
+// computes, and when each begins.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace ddpsim {
 
-/// Every rank carries on from the end of its own step; nothing but collectives holds ranks together.
+/// Every rank continues from the end of its own step. Only collectives keep ranks together.
 class RankStates {
  public:
-  /// `job` must outlive it.
+  /// Precondition: `job` outlives it.
   explicit RankStates(const Job& job);
 
-  /// One entry per rank; empty where all are alike or replay one recorded step.
+  /// One entry per rank. Empty if all ranks behave alike or replay one recorded step.
   const std::vector<RankState>& of_iteration(int iteration);
   /// The same without jitter.
   const std::vector<RankState>& steady();
 
-  /// Takes over when each rank's next step begins; whether any start has changed.
+  /// Notes when each rank's next step begins. Returns whether any start has changed.
   bool advance(const PlannedStep& planned, const Execution& execution);
 
  private:

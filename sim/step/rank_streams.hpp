@@ -1,4 +1,5 @@
-// The streams of one class of ranks while their programs are written, and how they hand over to each other.
+// The streams of one rank class while their programs are written, and how they hand over to each
+// other.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace ddpsim {
 
 class RankStreams {
  public:
-  /// Room for so many gradients and collectives. Job and collectives must outlive it.
+  /// Reserves space for `gradients` gradients and `rooms` collectives. Precondition: job and
+  /// collectives outlive it.
   RankStreams(const Job& job, const StepCollectives& collectives, const StepKind& kind,
               const RankClass& rank_class, std::size_t gradients, std::size_t rooms)
       : job_(job),
@@ -33,7 +35,8 @@ class RankStreams {
         times_as_long_(1 /
                        (compute_speed(job) / (rank_class.state ? rank_class.state->slowdown : 1))) {
     programs_.rank = rank_class.rank;
-    // Of a plain step: gradient, wait for a slow host, copy; a few operations around each collective.
+    // A plain step has a gradient, a wait for a slow host and a copy, and a few operations around
+    // each collective.
     const std::size_t around = 6 * (rooms + 1);
     programs_.compute.reserve((in_intervals_ ? 0 : 3 * gradients) + around);
     programs_.host.reserve(around);
@@ -41,17 +44,19 @@ class RankStreams {
     start_at_offset(rank_class);
   }
 
-  /// Of its forward on the schedule's clock, or of its host where that begins first.
+  /// Start of the ranks' forward pass, or of their host thread if that starts earlier, on the
+  /// schedule's clock.
   Duration start() const { return start_ - host_lead_.value_or(ahead_); }
   const HostTime& host_time() const { return host_time_; }
-  /// The host sets the pace: the GPU waits for what it launches.
+  /// Whether the GPU waits for each launch of the host.
   bool waits_for_launches() const { return host_lead_.has_value(); }
-  /// No gradient is an operation of its own.
+  /// Whether compute is written as intervals, so that no gradient is an operation of its own.
   bool in_intervals() const { return in_intervals_; }
   Duration copies_in_intervals() const { return copies_in_intervals_; }
-  /// What the GPU waited for launches as recorded, while it does not.
+  /// The GPU's recorded waits for launches, while launches are not simulated.
   Duration recorded_waits() const { return recorded_waits_; }
-  /// Gradients live on the host, and were recorded without DDP: the thread that computes does all else, too.
+  /// Whether gradients live on the host and were recorded without DDP. The thread that computes
+  /// then does everything else, too.
   bool host_computes() const { return host_computes_; }
   RankPrograms take() { return std::move(programs_); }
   std::vector<AwaitedEvents> take_awaited() { return std::move(awaited_); }
@@ -60,13 +65,14 @@ class RankStreams {
     return programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
   }
 
-  /// A time of the GPU recorded on, on this one.
+  /// Converts a time on the GPU recorded on to this one.
   Duration scaled(Duration recorded) const {
     return times_as_long_ == 1 ? recorded : recorded.scaled(times_as_long_);
   }
 
-  /// A host that computes does not run ahead, but follows. (What it does for DDP is part of a backward recorded under DDP.)
-  /// There its time counts as `computed`.
+  /// Adds host work. A host that computes (host_computes()) follows its own compute instead of
+  /// running ahead, and the time then counts as `computed`. For a backward recorded under DDP, the
+  /// host's work for DDP is already part of it.
   void host(OperationKind purpose, Duration duration, std::int32_t bucket = -1,
             OperationKind computed = OperationKind::copy_in) {
     host_time_.step += duration;
@@ -74,20 +80,22 @@ class RankStreams {
     compute(computed, duration, bucket);
     append_wait(programs_.host, purpose, record(programs_.compute, computed), Duration());
   }
-  /// The host launches kernels that the next ones wait behind. A host far ahead only has its time counted.
+  /// Adds launches of kernels that later ones wait behind. If the host is far ahead, only its time
+  /// is counted.
   void launch(OperationKind purpose, Duration each, std::int64_t kernels) {
     host_time_.step += each * kernels;
     if (waits_for_launches()) append_work(programs_.host, purpose, each * kernels);
   }
-  /// One GPU by itself would launch them here.
+  /// Notes kernels that one GPU alone would launch here.
   void note_kernels(OperationKind purpose, std::int64_t kernels) {
     host_time_.model += launch_cost_of(purpose) * kernels;
     host_sooner_ += saved_on(purpose) * kernels;
   }
-  /// What the host has launched so far took it less than recorded.
+  /// How much less time the host's launches took so far than recorded.
   Duration host_sooner() const { return host_sooner_; }
-  /// In front of work that, as recorded, took so long on the GPU, the GPU waited so long for its launches. A host is no
-  /// faster beside a faster GPU; where the GPU takes longer, or a launch less, it has that much time to catch up.
+  /// Adds the GPU's recorded wait for launches before work that took `work` on the GPU. A host is
+  /// no faster with a faster GPU. If the GPU takes longer, or a launch less, the host catches up by
+  /// that time.
   void wait_as_recorded(OperationKind purpose, std::int64_t kernels, Duration work,
                         Duration waited) {
     if (waits_for_launches() || waited <= Duration()) return;
@@ -98,15 +106,17 @@ class RankStreams {
     const Duration longer = std::max(scaled(work) - work, Duration());
     wait_for_host(purpose, waited - longer - sooner);
   }
-  /// No gradient is written before the host has come to it; `since_start` of the step.
+  /// Holds the next gradient until the host has come to it, `since_start` after the start of the
+  /// step.
   void hold_gradient_until(Duration since_start) {
-    if (waits_for_launches() || since_start <= alone_) return;  // it cannot be written sooner
+    if (waits_for_launches() || since_start <= alone_) return;  // cannot be written sooner
     constexpr auto purpose = OperationKind::backward;
     append_wait_until(programs_.compute, purpose, start_ + since_start);
     note_wait(since_start - alone_);
   }
-  /// So many of the model's kernels: the first runs when it has been launched, the last not before it has. Threads of one
-  /// interpreter launch those of so many GPUs in turn.
+  /// Adds `kernels` kernels of the model, which take `work` together. The first one runs when it
+  /// has been launched, the last one not before its launch. The threads of one interpreter launch
+  /// the kernels of `gpus` GPUs in turn.
   void launched(OperationKind purpose, std::int64_t kernels, Duration work,
                 std::int32_t bucket = -1, int gpus = 1) {
     note_kernels(purpose, kernels);
@@ -128,7 +138,8 @@ class RankStreams {
     alone_ += duration;
   }
 
-  /// Kernels of a communication hook that its host takes so long to launch: the last not before it has.
+  /// Adds kernels of a communication hook, which the host takes `launching` to launch. The last one
+  /// does not run before that.
   void launched_by_hook(const std::vector<Duration>& kernels, Duration launching,
                         std::int32_t bucket) {
     constexpr auto purpose = OperationKind::comm_hook;
@@ -139,11 +150,12 @@ class RankStreams {
     compute(purpose, kernels.back(), bucket);
   }
 
-  /// `since_start`: of the step.
+  /// `since_start` counts from the start of the step.
   void hold_host_until(Duration since_start, OperationKind purpose, std::int32_t bucket) {
     append_wait_until(programs_.host, purpose, std::max(start_ + since_start, start_), bucket);
   }
-  /// The host waits for what the GPU did in a step before: `since_start` of this one, negative.
+  /// Makes the host wait for work of the GPU in an earlier step. `since_start` counts from the
+  /// start of this step and is negative.
   void hold_host_for(Duration since_start) {
     append_wait_until(programs_.host, OperationKind::launch,
                       start_ + since_start + costs_.event_latency);
@@ -157,7 +169,8 @@ class RankStreams {
 
   EventId record_on_host(OperationKind purpose) { return record(programs_.host, purpose); }
   EventId record_on_compute(OperationKind purpose) { return record(programs_.compute, purpose); }
-  /// Its host begins so long before its compute stream, unless how far ahead it is is simulated. First of all.
+  /// Lets the host begin `lead` before the compute stream, unless launches are simulated. Called
+  /// before anything else.
   void begin_ahead(Duration lead) {
     if (waits_for_launches()) return;
     ahead_ = lead;
@@ -165,12 +178,12 @@ class RankStreams {
       append_wait_until(programs_.compute, OperationKind::forward, start_);
     append_wait_until(programs_.host, OperationKind::forward, start());
   }
-  /// The host waits until the GPU has come to that event.
+  /// Makes the host wait until the GPU has reached the event.
   void hold_host(OperationKind purpose, EventId event) {
     append_wait(programs_.host, purpose, event, costs_.event_latency);
   }
 
-  /// A stream beside compute: the communicator's that is always there, or one of those opened.
+  /// A side stream: the communicator's, which always exists, or one of those opened.
   class Beside {
    public:
     Beside() = default;
@@ -178,7 +191,7 @@ class RankStreams {
    private:
     friend class RankStreams;
     explicit Beside(std::size_t other) : other_(other) {}
-    std::optional<std::size_t> other_;  ///< of RankPrograms::others
+    std::optional<std::size_t> other_;  ///< index into RankPrograms::others
   };
   Beside open() {
     programs_.others.emplace_back();
@@ -193,19 +206,21 @@ class RankStreams {
   EventId record_on(Beside stream, OperationKind purpose) {
     return record(program_of(stream), purpose);
   }
-  /// Where one stream of the GPU is two here: it goes on behind that, and nobody has to tell it.
+  /// Continues `stream` after `event` at no cost: one CUDA stream is modelled as two.
   void follow_on(Beside stream, OperationKind purpose, EventId event) {
     append_wait(program_of(stream), purpose, event, Duration());
   }
-  /// The host launches something on that stream now: it does not begin before it has got there.
+  /// Makes `stream` wait for a launch of the host at this point.
   void hold_for_launch(Beside stream, OperationKind purpose) {
     append_wait(program_of(stream), purpose, record_on_host(OperationKind::launch),
                 costs_.launch_latency);
   }
-  /// Who hears of it that what a collective waits for is there: its stream, by an event, or the stream on which that ran.
+  /// How a collective learns that its input is there: its stream waits for an event, or the input
+  /// was computed on that same stream.
   enum class Behind { event, own_stream };
-  /// The host launches it now, which takes it `launching`; it begins when all of `ready` have been reached, and what is
-  /// in front on its stream has ended. Returns its end.
+  /// Launches a collective, for which the host takes `launching`. It begins when all of `ready`
+  /// have been reached and everything before it on its stream has ended. Returns the event of its
+  /// end.
   EventId launch_on(Beside stream, OperationKind purpose, std::uint32_t index,
                     std::vector<EventId> ready, Duration launching, std::int32_t label,
                     Behind behind = Behind::event) {
@@ -214,7 +229,7 @@ class RankStreams {
     return launch_after(record_on_host(OperationKind::launch), stream, purpose, index,
                         std::move(ready), label, behind);
   }
-  /// The same of one that the host has launched by then.
+  /// The same for a collective that the host has launched already.
   EventId launch_after(EventId launched, Beside stream, OperationKind purpose, std::uint32_t index,
                        std::vector<EventId> ready, std::int32_t label,
                        Behind behind = Behind::event) {
@@ -228,12 +243,13 @@ class RankStreams {
     awaited_[index] = {.launched = launched, .ready = std::move(ready)};
     return record(program, purpose);
   }
-  /// The compute stream goes on when that collective has ended.
+  /// Makes the compute stream wait for the end of a collective.
   void hold_compute_for(OperationKind purpose, EventId done, std::uint32_t index) {
     append_wait(programs_.compute, purpose, done, costs_.event_latency + to_device(index), index);
   }
 
-  /// Not before host and compute stream are where they are now; returns its end.
+  /// Adds a collective that does not begin before host and compute stream have reached this point.
+  /// Returns the event of its end.
   EventId collective(OperationKind purpose, std::uint32_t index, std::int32_t bucket = -1) {
     const EventId launched = record_on_host(OperationKind::launch);
     const EventId filled = record(programs_.compute, OperationKind::copy_in);
@@ -242,7 +258,7 @@ class RankStreams {
     return run(programs_.communication, purpose, index, filled, bucket);
   }
 
-  /// The compute stream hands over to a collective and goes on when it is done.
+  /// Adds a collective that the compute stream waits for.
   void blocking_collective(OperationKind purpose, std::uint32_t index, Duration return_latency) {
     const EventId filled = record(programs_.compute, purpose);
     note_awaited(index, filled, filled);
@@ -250,36 +266,37 @@ class RankStreams {
     hold_compute(purpose, done, return_latency + to_device(index));
   }
 
-  /// Of a bucket, in the midst of backward.
+  /// Adds a bucket's all-reduce that the compute stream waits for in the middle of backward.
   void collective_and_wait(std::uint32_t index, std::int32_t bucket) {
     constexpr auto purpose = OperationKind::all_reduce;
     hold_compute_for(purpose, collective(purpose, index, bucket), index);
   }
 
-  /// The compute stream hands something to the host, which waits for it, and has nothing to do until the host has launched
-  /// more, so long after; that launch takes `launch` of it.
+  /// Adds a wait of the host for the compute stream, which then idles until the host has launched
+  /// more: `time` in total. That launch takes `launch` of it.
   void round_trip(OperationKind purpose, Duration time, Duration launch) {
     const EventId there = record(programs_.compute, purpose);
     append_wait(programs_.host, purpose, there,
                 std::max(time - launch - costs_.launch_latency, Duration()));
-    // Where launches are simulated what is launched next waits for its own.
+    // If launches are simulated, the next kernel waits for its own launch.
     hold_compute(purpose, there, waits_for_launches() ? std::max(time - launch, Duration()) : time);
   }
-  /// A kernel that runs once the host has come to launch it.
+  /// Adds a kernel that runs as soon as the host has launched it.
   void launched_alone(OperationKind purpose, Duration launch, Duration work, std::int32_t bucket) {
     host(purpose, launch, bucket);
     hold_compute(purpose, record_on_host(purpose), costs_.launch_latency);
     compute(purpose, work, bucket);
   }
 
-  /// The host goes on when the compute stream has done all there is.
+  /// Makes the host wait until the compute stream has done everything so far.
   void wait_for_device() {
     append_wait(programs_.host, OperationKind::launch,
                 record(programs_.compute, OperationKind::comm_hook), costs_.event_latency);
   }
 
-  /// Launched by the host behind so many small kernels; the compute stream goes on with what came of it. Of process
-  /// groups that are not DDP's on a stream of their own: ProcessGroupNCCL has one per communicator.
+  /// Adds a collective that the host launches after `kernels` small kernels, and whose result the
+  /// compute stream needs. If SyncBatchNorm has process groups of its own, it runs on a stream of
+  /// its own, because ProcessGroupNCCL has one per communicator.
   void exchange(std::uint32_t statistics, int kernels) {
     constexpr auto purpose = OperationKind::sync_batch_norm;
     Program& stream = job_.options().ddp().sync_batchnorm_group ? apart() : programs_.communication;
@@ -292,8 +309,8 @@ class RankStreams {
     hold_compute(purpose, done, costs_.event_latency + to_device(statistics));
   }
 
-  /// The host waits for the compute stream, which has nothing to do until the host has launched more: so often a round
-  /// trip, and then these small kernels.
+  /// Makes the host wait for the compute stream, which idles until the host has launched more:
+  /// `times` round trips, then `kernels` small kernels.
   void read_on_host(int times, int kernels) {
     constexpr auto purpose = OperationKind::sync_batch_norm;
     append_wait(programs_.host, purpose, record(programs_.compute, purpose),
@@ -302,7 +319,8 @@ class RankStreams {
     hold_compute(purpose, record_on_host(purpose), Duration());
   }
 
-  /// The host reads what came of a collective, launched here and now: neither it nor the compute stream goes on before.
+  /// Adds a collective whose result the host reads at once. Neither the host nor the compute stream
+  /// continues before that.
   void reduce_and_read(OperationKind purpose, std::uint32_t index) {
     host(OperationKind::launch, costs_.host_launch);
     hold_compute(purpose, collective(purpose, index), costs_.event_latency + to_device(index));
@@ -318,24 +336,26 @@ class RankStreams {
   static bool is_copy_in(OperationKind purpose) {
     return purpose == OperationKind::copy_in || purpose == OperationKind::comm_hook;
   }
-  /// The work joins the stretch there is: of its own purpose, or copies and what they are copied behind.
+  /// Adds work to the last interval, if it has the same purpose, or if both are backward and its
+  /// copies. Returns false otherwise.
   bool goes_on(OperationKind purpose, Duration duration) {
     if (programs_.compute.empty() || programs_.compute.back().action != Action::work) return false;
-    Operation& stretch = programs_.compute.back();
-    if (stretch.purpose != purpose) {
-      if (is_copy_in(stretch.purpose) && purpose == OperationKind::backward)
-        copies_in_intervals_ += stretch.duration;
-      else if (is_copy_in(purpose) && stretch.purpose == OperationKind::backward)
+    Operation& interval = programs_.compute.back();
+    if (interval.purpose != purpose) {
+      if (is_copy_in(interval.purpose) && purpose == OperationKind::backward)
+        copies_in_intervals_ += interval.duration;
+      else if (is_copy_in(purpose) && interval.purpose == OperationKind::backward)
         copies_in_intervals_ += duration;
       else
         return false;
-      stretch.purpose = OperationKind::backward;
+      interval.purpose = OperationKind::backward;
     }
-    stretch.duration += duration;
+    interval.duration += duration;
     return true;
   }
-  /// Ranks of one job do not begin their forwards together: data loading and what follows the last
-  /// all-reduce differ, and nobody waits for anybody in between.
+  /// Sets the start of a rank's forward. The ranks of one job do not begin their forwards together:
+  /// data loading and the work after the last all-reduce differ, and no rank waits for another in
+  /// between.
   void start_at_offset(const RankClass& rank_class) {
     if (!rank_class.state && !rank_class.recording && !host_lead_) return;
     if (rank_class.state)
@@ -402,8 +422,9 @@ class RankStreams {
   Duration host_sooner_;
   Duration recorded_waits_;
   Duration copies_in_intervals_;
-  Duration alone_;  ///< what the GPU has done and waited for launches, with nothing else in its way
-  const double times_as_long_;  ///< as on the GPU recorded on
+  /// Time of the GPU's work and waits for launches, with nothing else in its way.
+  Duration alone_;
+  const double times_as_long_;  ///< compared with the GPU recorded on
   Duration start_;
   Duration ahead_;
   RankPrograms programs_;

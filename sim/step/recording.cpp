@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// However many channels: compute never quite stops.
+/// Upper limit however many channels there are: compute never quite stops.
 constexpr double kMostLoss = 0.9;
 
 }  // namespace
@@ -29,7 +29,7 @@ Recording::Recording(const Job& job, const Recorded& recorded)
     join_pieces(piece_ends(job, recorded));
 }
 
-/// NCCL kernels slowed compute by the SMs they held then.
+/// Notes the intervals in which NCCL kernels slowed compute by the SMs that they held.
 void Recording::note_slow_intervals(const SimulationOptions& options, int sms) {
   for (const RecordedCollective& collective : with_.collectives) {
     const double loss = options.interference.sm_share * collective.channels / std::max(1, sms);
@@ -39,7 +39,8 @@ void Recording::note_slow_intervals(const SimulationOptions& options, int sms) {
   }
 }
 
-/// Where in backward the GPU waited is not recorded: everywhere alike, but for the copies' own time.
+/// The recording does not show when in backward the GPU waited. The wait is spread evenly over
+/// backward without its copies.
 double Recording::waited_share() const {
   Duration without_copies = backward();
   for (const Duration copy : copies_) without_copies -= copy;
@@ -47,7 +48,7 @@ double Recording::waited_share() const {
   return std::min(recorded_.launch_waits.backward / without_copies, 1.0);
 }
 
-/// Zero of a gradient outside DDP.
+/// Notes the copy of each gradient; zero for gradients outside DDP.
 void Recording::note_copies() {
   if (!has_hooks()) return;
   for (const ReadyEvent& event : recorded_.backward->ready)
@@ -77,17 +78,17 @@ Duration Recording::reached_before(std::size_t k) const {
   return std::min(before.copied_at.value_or(before.at + copies_[k - 1]), next);
 }
 
-/// Its host comes to all of them when it comes to the last.
+/// Joins the gradients of each piece. The host reaches all of them when it reaches the last.
 void Recording::join_pieces(const std::vector<std::size_t>& ends) {
   take_apart();
   in_pieces_ = true;
   std::size_t begin = 0;
   for (const std::size_t end : ends) {
     if (begin == end) continue;
-    GradientInterval& first = stretches_[begin];
-    const GradientInterval last = stretches_[end - 1];
+    GradientInterval& first = intervals_[begin];
+    const GradientInterval last = intervals_[end - 1];
     for (std::size_t k = begin; k < end; ++k) {
-      GradientInterval& one = stretches_[k];
+      GradientInterval& one = intervals_[k];
       one.at = last.at;
       one.host = last.host;
       one.held = last.held;
@@ -103,9 +104,9 @@ void Recording::join_pieces(const std::vector<std::size_t>& ends) {
 }
 
 void Recording::take_apart() {
-  if (!stretches_.empty()) return;
-  stretches_.reserve(gradients());
-  for (std::size_t k = 0; k < gradients(); ++k) stretches_.push_back(taken_apart(k));
+  if (!intervals_.empty()) return;
+  intervals_.reserve(gradients());
+  for (std::size_t k = 0; k < gradients(); ++k) intervals_.push_back(taken_apart(k));
 }
 
 GradientInterval Recording::taken_apart(std::size_t k) const {
@@ -120,8 +121,8 @@ GradientInterval Recording::taken_apart(std::size_t k) const {
       .idle = {},
       .copy = {},
       .at = event.at,
-      // Where host times are not recorded: a forward ahead of the GPU. (A V100 trace shows it
-      // nearly a step ahead.)
+      // If host times were not recorded, the host is one forward ahead of the GPU. (A V100 trace
+      // shows it nearly a step ahead.)
       .host = has_host() ? recorded_.host_ready[k] : event.at - recorded_forward(),
       .held = recorded_.host_held.empty() ? Duration() : recorded_.host_held[k],
       .kernels = recorded_.launches ? recorded_.launches->backward[k] : 0};
@@ -145,7 +146,8 @@ Duration Recording::waited_after_last() const {
   return waited_of(backward() - reached_before(gradients()));
 }
 
-/// Time between two instants of the recording, but for what recorded NCCL kernels slowed of the compute in it.
+/// Time between two instants of the recording, without the time by which recorded NCCL kernels
+/// slowed compute.
 Duration Recording::without_slowdown(Duration from, Duration to) const {
   Duration time = to - from;
   for (const SlowInterval& slow : slow_) {
@@ -187,7 +189,7 @@ std::optional<Duration> Recording::copies_out() const {
   const std::vector<ReadyEvent>& ready = recorded_.backward->ready;
   for (const Duration copy : copies_) all += copy;
 
-  Duration last;  // those of the last bucket
+  Duration last;  // copies of the last bucket
   Bytes left = with_.collectives.empty() ? Bytes() : gradients_of(with_.collectives.back());
   for (std::size_t k = ready.size(); k-- > 0 && left > Bytes();) {
     if (!in_ddp(ready[k].parameter)) continue;

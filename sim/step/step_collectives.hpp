@@ -1,4 +1,5 @@
-// What all ranks of a step send, in the order it was planned: collectives with what they take, and whose they are.
+// The collectives of a step, in the order in which they were planned, with their times and what
+// they belong to.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +15,27 @@
 
 namespace ddpsim {
 
-/// A position in its recording that no collective has.
+/// Position of a collective that is not in the recording.
 inline constexpr std::size_t kUnrecorded = static_cast<std::size_t>(-1);
 
 struct StepCollective {
   ScheduledCollective scheduled;
   std::optional<CollectiveChoice> choice;
-  Duration to_host;    ///< copy in front of one that runs on the host …
-  Duration to_device;  ///< … and behind it
-  std::string unit{};  ///< of which module, bucket or parameter; may be empty
+  /// Copy before a collective that runs on the host.
+  Duration to_host;
+  /// Copy after it.
+  Duration to_device;
+  /// Module, bucket or parameter that it belongs to. May be empty.
+  std::string unit{};
   StepPhase phase = StepPhase::backward;
 };
 
-/// Of the `index`-th of its kind that the recording may hold, among the ranks of that job or process group.
+/// Plans a collective among the ranks of a job or process group. `index` is its position among
+/// collectives of its kind in the recording, or kUnrecorded.
 StepCollective planned_collective(const Job& among, CollectiveKind kind, Bytes size,
                                   std::size_t index);
 
-/// The same, of that unit, in that phase.
+/// Returns the collective with the given unit and phase.
 inline StepCollective named(StepCollective collective, std::string unit, StepPhase phase) {
   collective.unit = std::move(unit);
   collective.phase = phase;
@@ -39,7 +44,7 @@ inline StepCollective named(StepCollective collective, std::string unit, StepPha
 
 class StepCollectives {
  public:
-  /// Its index.
+  /// Returns the index of the added collective.
   std::uint32_t add(StepCollective collective) {
     all_.push_back(std::move(collective));
     return static_cast<std::uint32_t>(all_.size() - 1);

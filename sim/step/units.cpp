@@ -17,7 +17,7 @@ bool is_number(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "model.layers.7" of "model.layers.7.weight"; empty of "weight".
+/// Module of a parameter: "model.layers.7" for "model.layers.7.weight", empty for "weight".
 std::string_view module_of(std::string_view parameter) {
   const std::size_t dot = parameter.rfind('.');
   return dot == parameter.npos ? std::string_view() : parameter.substr(0, dot);
@@ -30,7 +30,8 @@ std::string_view last_name(std::string_view path) {
 
 using Paths = std::set<std::string, std::less<>>;
 
-/// Elements of numbered containers, outermost ones; a container has several, and they have modules.
+/// Elements of the outermost numbered containers. A container has several elements, which contain
+/// modules.
 Paths blocks_of(const Workload& workload) {
   std::map<std::string_view, std::set<std::string_view>> elements;  // by container
   std::set<std::string_view> with_modules;
@@ -85,7 +86,8 @@ class BySize {
   struct Module {
     std::string path;
     std::int64_t elements = 0;
-    bool is_attention = false;  ///< torch.nn.MultiheadAttention, which is never split
+    /// A torch.nn.MultiheadAttention, which is never split.
+    bool is_attention = false;
     std::vector<Module> children;
   };
 
@@ -96,7 +98,7 @@ class BySize {
     return module.children.back();
   }
 
-  /// Elements that units within it hold.
+  /// Returns the elements that units within the module hold.
   std::int64_t wrap(const Module& module, bool is_root) {
     if (module.elements < least_ || module.is_attention) return 0;
     std::int64_t held = 0;
@@ -146,7 +148,7 @@ std::string innermost(std::string_view module, const Paths& paths) {
   return found;
 }
 
-/// Of each the innermost unit around it.
+/// Notes for each unit the innermost unit that contains it.
 void note_parents(std::vector<Unit>& units) {
   for (std::size_t u = 0; u < units.size(); ++u) {
     units[u].parent.reset();
@@ -221,7 +223,7 @@ std::vector<Unit> units_called(const Workload& workload, const WrapPolicy& wrap)
 std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& recording) {
   const std::size_t gradients = recording.gradients();
   std::map<std::size_t, std::size_t> written;  // by parameter
-  std::vector<double> done = {0};              // compute of backward when so many are written
+  std::vector<double> done = {0};              // compute of backward after k gradients
   for (std::size_t k = 0; k < gradients; ++k) {
     const GradientInterval gradient = recording.gradient(k);
     written[gradient.parameter] = k;
@@ -294,7 +296,7 @@ std::vector<UnitHook> backward_hooks(const std::vector<Unit>& units,
   std::ranges::stable_sort(hooks, [](const UnitHook& a, const UnitHook& b) {
     if (a.gradient != b.gradient) return a.gradient < b.gradient;
     if (a.share != b.share) return a.share < b.share;
-    if (a.when != b.when) return a.when == UnitHook::When::after;  // of the frozen one behind it
+    if (a.when != b.when) return a.when == UnitHook::When::after;  // of the frozen unit behind it
     // Units are listed outer ones first.
     return a.when == UnitHook::When::before ? a.unit < b.unit : a.unit > b.unit;
   });

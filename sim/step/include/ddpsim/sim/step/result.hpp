@@ -65,7 +65,8 @@ struct StepTimes {
   Duration interference;
   /// Union of [last arrival, end] over the reducer's collectives.
   Duration communication;
-  Duration wait;  ///< union of [own start, last arrival]
+  /// Union of [own start, last arrival] over the same collectives.
+  Duration wait;
   /// The part of communication and wait after the end of backward. It includes exposed_in_backward.
   Duration exposed_communication;
   /// What stops backward after a communication hook that waits.
