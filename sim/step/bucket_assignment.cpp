@@ -31,8 +31,8 @@ std::optional<std::string> cannot_assign(const Workload& workload) {
     if (parameter.ignored) continue;
     if (!parameter.shape)
       return fmt::format(
-          "the shape of parameter \"{}\" is not known, so its bucket is not either. Name the model "
-          "when importing: --model resnet50 (`ddpsim list` shows those known)",
+          "the shape of parameter \"{}\" is not known, so neither is its bucket. Name the model "
+          "when importing: --model resnet50 (`ddpsim list` shows the known models)",
           parameter.name);
     const std::optional<Bytes> bytes = gradient_bytes(parameter);
     if (!bytes || __builtin_add_overflow(total, bytes->count(), &total))

@@ -24,11 +24,11 @@ std::optional<std::string> cannot_replay(const Recorded& recorded, const Workloa
   for (std::size_t i = 0; i < used.size(); ++i)
     if (!used[i] && is_reduced(workload.parameters[i]))
       return fmt::format(
-          "parameter \"{}\" gets no gradient in this backward{}: DDP would stop with an error at "
-          "the next forward. Pass --find-unused-parameters as the script does, or mark it "
-          "\"ignored\"; where its requires_grad is False mark it \"frozen\", or name it by frozen= "
-          "in "
-          "an estimate",
+          "parameter \"{}\" gets no gradient in this backward{}, so DDP would stop with an error "
+          "at "
+          "the next forward. If the script sets find_unused_parameters, add "
+          "--find-unused-parameters. Otherwise mark the parameter \"ignored\", or \"frozen\" if "
+          "its requires_grad is False (frozen= in an estimate)",
           workload.parameters[i].name, whose);
   return std::nullopt;
 }

@@ -36,10 +36,9 @@ std::optional<std::string> cannot_cut(const DdpOptions& ddp) {
   const CutLimits limits = piece_limits(ddp);
   if (limits.first <= limits.cap) return std::nullopt;
   return fmt::format(
-      "DDPOptimizer ends with an error where the first bucket's limit, {}, is above the cap, {}: "
-      "raise "
-      "--bucket-cap-mb or lower torch.distributed._DEFAULT_FIRST_BUCKET_BYTES (--first-bucket-mb), "
-      "or take optimize_ddp=no_optimization",
+      "DDPOptimizer fails if the first bucket's limit, {}, is above the cap, {}. Raise "
+      "--bucket-cap-mb, lower torch.distributed._DEFAULT_FIRST_BUCKET_BYTES (--first-bucket-mb), "
+      "or use optimize_ddp=no_optimization",
       size_text(limits.first), size_text(limits.cap));
 }
 
@@ -50,8 +49,8 @@ std::optional<std::string> cannot_fuse(const Workload& workload) {
     if (first == nullptr) first = &parameter;
     if (parameter.dtype == first->dtype) continue;
     return fmt::format(
-        "{} is {} and {} is {}: Inductor fuses all-reduces of one type alone "
-        "(_fuse_ddp_communication)",
+        "{} is {} and {} is {}, but Inductor only fuses all-reduces of one type "
+        "(_fuse_ddp_communication). Use another value of optimize_ddp",
         first->name, name_of(first->dtype), parameter.name, name_of(parameter.dtype));
   }
   return std::nullopt;
@@ -94,16 +93,16 @@ std::optional<std::string> cannot_compile(const Job& job) {
   const bool python = !compiled.in_pieces();
   const TorchVersion first = python ? kPythonReducer : kTorchCompile;
   if (job.options().torch < first)
-    return fmt::format("PyTorch {} has no {} (it came with {}): name yours with --torch",
+    return fmt::format("PyTorch {} has no {} (it came with {}). State your version with --torch",
                        to_string(job.options().torch), python ? "python_reducer" : "torch.compile",
                        to_string(first));
   if (recorded_compiled(job.workload()))
-    return "the workload was recorded under torch.compile: its gradients come out together "
-           "already, and how long each takes by itself it does not tell. Record a step without "
-           "compiling, or leave out --scheme compiled";
+    return "the workload was recorded under torch.compile, so its gradients come out together and "
+           "it does not show how long each takes. Record a step without compiling, or leave out "
+           "--scheme compiled";
   if (ddp.sync_batchnorm)
-    return "SyncBatchNorm exchanges in the midst of what torch.compile compiles, where its graph "
-           "breaks: that is not simulated. Leave out --sync-batchnorm or --scheme compiled";
+    return "SyncBatchNorm communicates in the middle of the compiled graph and breaks it, which is "
+           "not simulated. Leave out --sync-batchnorm or --scheme compiled";
   if (python) return cannot_fuse(job.workload());
   return compiled.optimize_ddp == OptimizeDdp::ddp_optimizer ? cannot_cut(ddp) : std::nullopt;
 }

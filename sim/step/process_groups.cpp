@@ -76,15 +76,15 @@ std::optional<std::string> cannot_group(const Job& job, int ranks, const std::st
       ranks >= of_node && ranks % of_node == 0 && cluster.nodes % (ranks / of_node) == 0;
   if (!parts && !whole)
     return fmt::format(
-        "{}={}: groups hold GPUs of one node or whole nodes, and {} has {} with {} GPUs: a number "
-        "that divides {}, or a multiple of it that divides {}, is needed",
+        "{}={}: a group must be GPUs of one node or whole nodes. {} has {} with {} GPUs. Take a "
+        "number that divides {}, or a multiple of {} that divides {}",
         option, ranks, cluster.name,
         cluster.nodes == 1 ? "one node" : fmt::format("{} nodes", cluster.nodes), of_node, of_node,
-        cluster.ranks());
+        of_node, cluster.ranks());
   if (std::holds_alternative<FlowModel>(job.model()))
     return fmt::format(
-        "{}={}: process groups are not simulated over the flow network, which knows collectives "
-        "of all ranks alone: leave out --network flow",
+        "{}={}: process groups are not simulated over the flow network, which only knows "
+        "collectives of all ranks. Leave out --network flow",
         option, ranks);
   const bool known =
       ranks < of_node
@@ -92,8 +92,7 @@ std::optional<std::string> cannot_group(const Job& job, int ranks, const std::st
           : job.has_group(ranks / of_node) && job.has_group(cluster.nodes / (ranks / of_node), 1);
   if (!known)
     return fmt::format(
-        "{}={}: the cluster's nodes differ: no number says what collectives within some of them "
-        "take",
+        "{}={}: the cluster's nodes differ, so collectives within some of them cannot be predicted",
         option, ranks);
   return std::nullopt;
 }

@@ -32,7 +32,7 @@ std::vector<SchemeOption> Compiled::options() {
   SchemeOption mode = word_option("optimize_ddp", optimize_ddp, words_of_modes());
   mode.words.refused = "python_reducer_without_compiled_forward";
   mode.words.because =
-      "a forward that is not compiled beside a backward that is, is not simulated; take "
+      "a compiled backward with a forward that is not compiled is not simulated; use "
       "python_reducer";
   return {std::move(mode)};
 }

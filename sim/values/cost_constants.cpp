@@ -39,7 +39,7 @@ constexpr double kMostShare = 0.97;  // headers and credits take something of ev
 
 // clang-format off
 constexpr CostConstant kConstants[] = {
-    {"launch_us", "", "us", "launching the kernel, ranks meeting",
+    {"launch_us", "", "us", "kernel launch and rendezvous of all ranks",
      DDPSIM_MEMBER(launch_us), kTime, {kStart, kAny}},
     {"start_us", "LL", "us", "first round of buffer handshakes", DDPSIM_MEMBER(start_us[0]), kTime},
     {"start_us", "LL128", "us", "first round of buffer handshakes",

@@ -111,7 +111,7 @@ std::optional<std::string> unsupported(const DdpOptions& options, TorchVersion t
                        to_string(first));
   };
   if (torch < kOldestKnown)
-    return fmt::format("PyTorch {} is older than DistributedDataParallel's rules known here ({})",
+    return fmt::format("PyTorch {} is older than {}, the first version whose DDP rules are known",
                        to_string(torch), to_string(kOldestKnown));
   if (options.gradient_as_bucket_view && torch < kBucketView)
     return lacks("gradient_as_bucket_view", kBucketView);
@@ -128,25 +128,27 @@ std::optional<std::string> unsupported(const DdpOptions& options, TorchVersion t
   const bool casts =
       options.comm_hook == CommHook::fp16_compress || options.comm_hook == CommHook::bf16_compress;
   if (options.comm_hook_min_mb > 0 && !casts)
-    return "a least size of buckets is for fp16_compress_hook and bf16_compress_hook";
+    return "a minimum bucket size (--comm-hook-min-mb) only works with fp16_compress_hook and "
+           "bf16_compress_hook";
   if (options.optimizer_in_backward && torch < kOptimizerInBackward)
     return lacks("_apply_optimizer_in_backward under DDP", kOptimizerInBackward);
   if (options.optimizer_in_backward && options.comm_hook != CommHook::none)
     return fmt::format(
-        "_apply_optimizer_in_backward is DDP's communication hook itself: leave out it or {}",
+        "_apply_optimizer_in_backward is a communication hook itself, and DDP takes only one. "
+        "Leave out it or {}",
         name_of(options.comm_hook));
   if (options.sync_batchnorm && torch < kSyncBatchNorm)
     return lacks("SyncBatchNorm", kSyncBatchNorm);
   if (options.sync_batchnorm_group && !options.sync_batchnorm)
-    return "process groups of SyncBatchNorm without SyncBatchNorm: add --sync-batchnorm";
+    return "process groups of SyncBatchNorm need SyncBatchNorm: add --sync-batchnorm";
   if (options.sync_batchnorm && options.process_groups > 1)
-    return "SyncBatchNorm has a process group of its own beside round-robin ones, which is not "
-           "simulated: leave out --process-groups or --sync-batchnorm";
+    return "SyncBatchNorm uses a process group in addition to round-robin ones, which is not "
+           "simulated. Leave out --process-groups or --sync-batchnorm";
   if (options.process_groups > 1 && torch > kLastRoundRobin)
     return fmt::format("PyTorch {} has no round-robin process groups (they ended with {})",
                        to_string(torch), to_string(kLastRoundRobin));
   if (!options.bucket_cap_mb_list.empty() && options.bucket_cap_mb)
-    return "bucket_cap_mb and bucket_cap_mb_list exclude each other";
+    return "bucket_cap_mb and bucket_cap_mb_list exclude each other: pass only one of them";
   if (options.first_bucket_mb && torch >= kExplicitCapIsFirstCap &&
       (options.bucket_cap_mb || !options.bucket_cap_mb_list.empty()))
     return fmt::format(

@@ -12,18 +12,17 @@ constexpr double kShortestUs = 1e-3;  // us
 constexpr double kLongestUs = 1e6;
 
 constexpr std::array kGlooConstants{
-    GlooConstant{"process_gbps", "process", "GB/s", "one all-reduce of a process sends at most",
+    GlooConstant{"process_gbps", "process", "GB/s", "most that one all-reduce of a process sends",
                  [](const GlooLinks& links) { return links.process.gigabytes_per_second(); },
                  [](GlooLinks& links, double value) {
                    links.process = Bandwidth::gigabytes_per_second(value);
                  },
                  kSlowestRate, kFastestRate},
-    GlooConstant{"fill", "fill", "",
-                 "factor on process_gbps that two all-reduces in flight reach together",
+    GlooConstant{"fill", "fill", "", "factor on process_gbps with two all-reduces in flight",
                  [](const GlooLinks& links) { return links.to_fill; },
                  [](GlooLinks& links, double value) { links.to_fill = value; }, 1, 64},
     GlooConstant{
-        "host_gbps", "host", "GB/s", "all processes of a host send at most",
+        "host_gbps", "host", "GB/s", "most that all processes of a host send together",
         [](const GlooLinks& links) { return links.host.gigabytes_per_second(); },
         [](GlooLinks& links, double value) { links.host = Bandwidth::gigabytes_per_second(value); },
         kSlowestRate, kFastestRate},

@@ -283,7 +283,7 @@ TEST_CASE("jobs: options that exclude each other are refused before anything is 
           request.ddp.comm_hook = CommHook::power_sgd;
           request.ddp.optimizer_in_backward = true;
           request.measured_step = Duration(120_ms);
-        }).starts_with("_apply_optimizer_in_backward is DDP's communication hook itself"));
+        }).starts_with("_apply_optimizer_in_backward is a communication hook itself"));
   CHECK(refused_with([](JobRequest& request) {
           request.ddp.bucket_cap_mb = 25;
           request.ddp.first_bucket_mb = 2;

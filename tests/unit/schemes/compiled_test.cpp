@@ -237,5 +237,5 @@ TEST_CASE("compiled: what torch.compile refuses, or nobody knows") {
   step = layered();
   step.parameters[2].dtype = Dtype::bfloat16;
   CHECK(compiled_problem(compiled(kCut), step) == "");
-  CHECK(mentions(compiled_problem(compiled(kPython), step), "of one type alone"));
+  CHECK(mentions(compiled_problem(compiled(kPython), step), "only fuses all-reduces of one type"));
 }

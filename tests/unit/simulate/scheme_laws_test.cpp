@@ -312,9 +312,9 @@ TEST_CASE("schemes: a group that cannot be had is refused with what can") {
   CHECK(problem(Fsdp1{.strategy = ShardingStrategy::full_shard, .group = 3}) == "");  // of hybrids
   CHECK(
       problem(Fsdp1{.strategy = ShardingStrategy::hybrid_shard, .group = 3}) ==
-      "--scheme fsdp1: group=3: groups hold GPUs of one node or whole nodes, and node has 2 nodes "
-      "with 2 GPUs: a number that divides 2, or a multiple of it that divides 4, is needed");
-  CHECK(problem(Fsdp2{.group = 8}).starts_with("--scheme fsdp2: group=8: groups hold"));
+      "--scheme fsdp1: group=3: a group must be GPUs of one node or whole nodes. node has 2 nodes "
+      "with 2 GPUs. Take a number that divides 2, or a multiple of 2 that divides 4");
+  CHECK(problem(Fsdp2{.group = 8}).starts_with("--scheme fsdp2: group=8: a group must be GPUs"));
   CHECK(problem(Fsdp2{.reshard_to = 2}) == "");
   CHECK(
       problem(Fsdp2{.reshard_to = 3}) ==

@@ -176,10 +176,10 @@ TEST_CASE("limits: a gradient that never comes needs an option that expects it")
   Workload step = paper::workload();
   step.backward->ready.pop_back();
   CHECK(problem(step) ==
-        "parameter \"p0\" gets no gradient in this backward: DDP would stop with an error at the "
-        "next forward. Pass --find-unused-parameters as the script does, or mark it \"ignored\"; "
-        "where its requires_grad is False mark it \"frozen\", or name it by frozen= in an "
-        "estimate");
+        "parameter \"p0\" gets no gradient in this backward, so DDP would stop with an error at "
+        "the next forward. If the script sets find_unused_parameters, add "
+        "--find-unused-parameters. Otherwise mark the parameter \"ignored\", or \"frozen\" if its "
+        "requires_grad is False (frozen= in an estimate)");
   SimulationOptions options = small::bare();
   options.ddp_to_set().find_unused_parameters = true;
   CHECK(problem(step, options) == "");

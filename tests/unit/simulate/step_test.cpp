@@ -493,7 +493,7 @@ TEST_CASE("step: small buckets may travel as they are, divided like the others")
   options.ddp_to_set().comm_hook_min_mb = 0.5;
   CHECK(unsupported(options.ddp(), options.torch)
             .value_or("")
-            .find("a least size of buckets is for fp16") == 0);
+            .find("a minimum bucket size (--comm-hook-min-mb) only works with fp16") == 0);
 }
 
 TEST_CASE("step: communication hooks need a version that has them") {

@@ -119,9 +119,8 @@ TEST_CASE("buckets: shapes must be known and add up to 63 bits, of DDP's own par
   CHECK_FALSE(cannot_assign(step));
   step.parameters[kP1].shape.reset();
   CHECK(cannot_assign(step) ==
-        "the shape of parameter \"p1\" is not known, so its bucket is not either. Name the model "
-        "when "
-        "importing: --model resnet50 (`ddpsim list` shows those known)");
+        "the shape of parameter \"p1\" is not known, so neither is its bucket. Name the model "
+        "when importing: --model resnet50 (`ddpsim list` shows the known models)");
   step.parameters[kP1].ignored = true;
   CHECK_FALSE(cannot_assign(step));
   const std::string too_many = "the parameters add up to more than 2^63 - 1 bytes";

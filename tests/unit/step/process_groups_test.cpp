@@ -88,6 +88,7 @@ TEST_CASE("process groups: what groups there are") {
   for (const int ranks : {1, 2, 4, 8, 16, 32}) CHECK(problem(ranks) == "");
   for (const int ranks : {0, -8, 3, 5, 12, 24, 31, 33, 64}) {
     CAPTURE(ranks);
-    CHECK(problem(ranks).starts_with(fmt::format("group={}: groups hold GPUs of one node", ranks)));
+    CHECK(problem(ranks).starts_with(
+        fmt::format("group={}: a group must be GPUs of one node", ranks)));
   }
 }

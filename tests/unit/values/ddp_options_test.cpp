@@ -110,7 +110,7 @@ TEST_CASE("DDP options: what a version lacks is refused with the version it came
     return "PyTorch " + std::string(torch) + " has no " + option + " (it came with " + since + ")";
   };
   CHECK(problem({}, {0, 4}) ==
-        "PyTorch 0.4 is older than DistributedDataParallel's rules known here (1.0)");
+        "PyTorch 0.4 is older than 1.0, the first version whose DDP rules are known");
   CHECK(problem({}, {1, 0}) == "");
   CHECK(problem({.gradient_as_bucket_view = true}, {1, 6}) ==
         lacks("1.6", "gradient_as_bucket_view", "1.7"));
@@ -129,8 +129,8 @@ TEST_CASE("DDP options: what a version lacks is refused with the version it came
         "PyTorch 1.13 has no _apply_optimizer_in_backward under DDP (it came with 2.0)");
   CHECK(problem({.optimizer_in_backward = true}, {2, 0}) == "");
   CHECK(problem({.comm_hook = CommHook::fp16_compress, .optimizer_in_backward = true}, {2, 0}) ==
-        "_apply_optimizer_in_backward is DDP's communication hook itself: leave out it or "
-        "fp16_compress_hook");
+        "_apply_optimizer_in_backward is a communication hook itself, and DDP takes only one. "
+        "Leave out it or fp16_compress_hook");
   CHECK(problem({.comm_hook = CommHook::power_sgd}, {1, 7}) ==
         "PyTorch 1.7 has no powerSGD_hook (it came with 1.8)");
   CHECK(problem({.comm_hook = CommHook::power_sgd}, {1, 8}) == "");
@@ -153,7 +153,7 @@ TEST_CASE("DDP options: what a version lacks is refused with the version it came
 
 TEST_CASE("DDP options: caps that exclude each other") {
   CHECK(problem({.bucket_cap_mb = 25, .bucket_cap_mb_list = {1}}, {2, 11}) ==
-        "bucket_cap_mb and bucket_cap_mb_list exclude each other");
+        "bucket_cap_mb and bucket_cap_mb_list exclude each other: pass only one of them");
   const std::string ignored =
       " ignores the first bucket's size once a cap is passed: the cap holds for the first bucket "
       "too";
