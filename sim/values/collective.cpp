@@ -5,7 +5,7 @@
 namespace ddpsim {
 namespace {
 
-/// Lower case, underscores taken out.
+/// Converts to lower case and removes underscores.
 std::string plain(std::string_view word) {
   std::string out;
   for (const char c : word) {

@@ -18,7 +18,7 @@ std::string_view name_of(OptimizeDdp mode) {
   return word_for(words_of_modes(), mode);
 }
 
-/// The Python reducer stands in place of DDP's.
+/// The Python reducer replaces DDP's.
 SchemeFacts Compiled::facts() const {
   return {.runs_reducer = in_pieces(),
           .ranked_closely = true,

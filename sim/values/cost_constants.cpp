@@ -5,34 +5,40 @@
 namespace ddpsim {
 namespace {
 
-// What a cluster file may say.
-constexpr ConstantRange kTime{0, 1e6};  // us: no latency of a network takes a second
+// Ranges of values that a cluster file may hold.
+// In us. No latency of a network takes a second.
+constexpr ConstantRange kTime{0, 1e6};
 constexpr ConstantRange kShare{0, 1, true};
-constexpr ConstantRange kPart{0, 1};          // a share that may be nothing
+constexpr ConstantRange kPart{0, 1};          // a share that may be 0
 constexpr ConstantRange kRate{0, 1e4, true};  // GB/s of one thread block
 constexpr ConstantRange kExponent{1, 100};
 constexpr ConstantRange kLogarithm{-10, 10};
 
-// How far clusters of one kind lie apart.
+// Spread between clusters of one kind.
 constexpr double kLatency = 0.22;
-constexpr double kStart = 0.7;      // launchers differ: threads, processes, graphs
-constexpr double kHandshake = 0.6;  // the cost model's holds what per_channel_start_us says apart
+constexpr double kStart = 0.7;  // launchers differ: threads, processes, graphs
+// The cost model's value includes what per_channel_start_us lists separately.
+constexpr double kHandshake = 0.6;
 constexpr double kLinks = 0.15;
-constexpr double kNics = 0.5;  // placement, drivers, settings, and whether GPUDirect works: a third
+// Placement, drivers, settings, and whether GPUDirect works: that alone is a factor of a third.
+constexpr double kNics = 0.5;
 constexpr double kBlocks = 0.7;
 constexpr double kOverlap = 0.1;
-constexpr double kTrees = 0.2;  // NCCL's own caps of trees: 0.75 to 0.92 of what rings get
+// NCCL itself caps trees at 0.75 to 0.92 of what rings get.
+constexpr double kTrees = 0.2;
 constexpr double kGrowth = 0.4;
-// What the uncalibrated cost model leaves out: the spread and the middle of the families fitted.
+// Constants that the uncalibrated cost model leaves out: spread and middle of the fitted families.
 constexpr double kPerChannel = 1.2;
 constexpr double kPerChannelUs = 0.45;  // 0.08 (GH200), 0.7 (V100), 0.9 and 1.2 (A100)
 constexpr double kEnds = 0.5;
-constexpr double kRingEnds = 0.5;  // between links that hide it wholly and not at all
+// Between links that hide the copy completely and links that do not hide it at all.
+constexpr double kRingEnds = 0.5;
 constexpr double kFlags = 1.5;
 constexpr double kFlagsShare = 0.4;  // 0.07 (Slingshot, GH200), 0.8 and 1 (InfiniBand)
 // How far a fit may go.
 constexpr double kAny = std::numeric_limits<double>::infinity();
-constexpr double kMostShare = 0.97;  // headers and credits take something of every link
+// Headers and credits take something of every link.
+constexpr double kMostShare = 0.97;
 
 #define DDPSIM_MEMBER(expression) \
   [](PathConstants& constants) -> double& { return constants.expression; }

@@ -7,7 +7,7 @@ namespace ddpsim {
 SampledSet deal_out(const DataSet& set, std::int64_t ranks) {
   const bool drops = set.sampler_drop_last && set.size % ranks != 0;
   SampledSet sampled;
-  // ceil((size - ranks) / ranks), and of fewer samples than ranks none
+  // With drop_last, DistributedSampler takes ceil((size - ranks) / ranks), and 0 for fewer samples than ranks.
   sampled.per_rank = drops ? set.size / ranks : (set.size + ranks - 1) / ranks;
   sampled.repeated = std::max<std::int64_t>(sampled.per_rank * ranks - set.size, 0);
   sampled.dropped = std::max<std::int64_t>(set.size - sampled.per_rank * ranks, 0);

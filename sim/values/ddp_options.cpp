@@ -12,7 +12,8 @@ constexpr double kDefaultCapMb = 25;
 
 constexpr TorchVersion kOldestKnown{1, 0};
 constexpr TorchVersion kSyncBatchNorm{1, 1};
-constexpr TorchVersion kRebuild{1, 6};      // pull request 35137; at the next forward since 1.7
+// Pull request 35137. The rebuild comes at the next forward since 1.7.
+constexpr TorchVersion kRebuild{1, 6};
 constexpr TorchVersion kBucketView{1, 7};   // gradient_as_bucket_view
 constexpr TorchVersion kStaticGraph{1, 9};  // _set_static_graph, later a constructor argument
 constexpr TorchVersion kCommHook{1, 8};     // register_comm_hook; with an underscore in 1.7
@@ -27,7 +28,7 @@ constexpr TorchVersion kLastRoundRobin{1, 13};        // _round_robin_process_gr
 constexpr TorchVersion kCapList{2, 11};               // pull request 169026
 constexpr TorchVersion kFirstBelowCap{2, 12};         // pull request 175217
 
-/// int(mb * 1024 * 1024), as distributed.py computes it; saturates at 63 bits.
+/// int(mb * 1024 * 1024), as distributed.py computes it, but saturating at 63 bits.
 Bytes bytes_of_mib(double mib) {
   const double bytes = mib * 1024 * 1024;
   if (!(bytes < 9.2233720368547748e18)) return Bytes::max();
@@ -173,10 +174,11 @@ BucketLimits bucket_limits(const DdpOptions& options, TorchVersion torch) {
   BucketLimits result{.construction = limits, .rebuild = limits, .rebuilt_from = std::nullopt};
   const bool never_rebuilds =
       torch < kRebuild || (options.find_unused_parameters && !options.static_graph);
-  // One bucket for everything, since these buckets serve a single step before the rebuild.
+  // One bucket contains everything, since these buckets serve only one step before the rebuild.
   if (!never_rebuilds && torch >= kOneBucketAtFirst && options.bucket_cap_mb_list.empty())
     result.construction = {Bytes::max()};
-  // From then on a first bucket of the cap's size or more is none, but for the rebuild.
+  // From kFirstBelowCap on, a first bucket of the cap's size or more is ignored, except in the
+  // rebuild.
   if (never_rebuilds && torch >= kFirstBelowCap && options.bucket_cap_mb_list.empty() &&
       limits.front() >= limits.back())
     result.construction = {limits.back()};

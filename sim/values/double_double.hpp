@@ -1,5 +1,6 @@
-// Unevaluated sums of two doubles, some 106 bits (Dekker, A floating-point technique for extending the available precision,
-// 1971). No fused multiply-add, which not every machine has. Operands stay below 2^990.
+// Unevaluated sums of two doubles with about 106 bits (Dekker, A floating-point technique for
+// extending the available precision, 1971). They use no fused multiply-add, because not every
+// machine has one. Precondition: operands are below 2^990.
 #pragma once
 
 namespace ddpsim {
@@ -16,13 +17,13 @@ constexpr DoubleDouble sum_of(double a, double b) {
   return {sum, (a - (sum - of_b)) + (b - of_b)};
 }
 
-/// Exact where |a| >= |b|.
+/// Exact if |a| >= |b|.
 constexpr DoubleDouble ordered_sum_of(double a, double b) {
   const double sum = a + b;
   return {sum, b - (sum - a)};
 }
 
-/// Exact, but for underflow.
+/// Exact unless it underflows.
 constexpr DoubleDouble product_of(double a, double b) {
   constexpr double kHalf = 0x1p27 + 1;
   const double a_high = kHalf * a - (kHalf * a - a);

@@ -21,16 +21,19 @@ constexpr DoubleDouble kPerLn2{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
 constexpr DoubleDouble kPerLn10{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
 constexpr DoubleDouble kTwoPi{0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52};
 
-/// Relative errors of what the functions below return, some four times what they can be: their last terms are plain doubles,
-/// of 2^-24 of the value (log), 2^-25 (exp), 2^-17 (expm1, cos), and add two units of their last place.
+/// Bounds of the relative errors of the functions below, about four times the possible error. Their
+/// last terms are plain doubles of 2^-24 (log), 2^-25 (exp) or 2^-17 (expm1, cos) of the value. The
+/// error of such a term is two units in its last place.
 constexpr double kErrorOfExp = 0x1p-74;
 constexpr double kErrorOfExpm1 = 0x1p-66;
 constexpr double kErrorOfLog = 0x1p-73;
 constexpr double kErrorOfCos = 0x1p-66;
-/// Of exp and logarithms in hardly more than plain doubles, which decide 24 times in 25: 2^-59.5 and 2^-61 at most.
+/// The same bound for exp and logarithms with little more than plain doubles, whose errors are at
+/// most 2^-59.5 and 2^-61. They decide 24 times in 25.
 constexpr double kQuickly = 0x1p-58;
 
-/// The double nearest `value`, if its relative error leaves but one; else what `precise` says.
+/// The double nearest `value`, if its relative error leaves only one candidate; otherwise the
+/// result of `precise`.
 template <typename Precise>
 double nearest(DoubleDouble value, double error, Precise precise) {
   const double wide = std::abs(value.high) * error;
@@ -38,19 +41,21 @@ double nearest(DoubleDouble value, double error, Precise precise) {
   return below == value.high + (value.low + wide) ? below : precise();
 }
 
-double two_to(int exponent) {  // within those of normal doubles
+/// 2^exponent. Precondition: it is a normal double.
+double two_to(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-double whole(double x) {  // the integer nearest a small one
+/// The nearest integer. Precondition: |x| is small.
+double whole(double x) {
   return (x + 0x1.8p52) - 0x1.8p52;
 }
 
-constexpr int kPieces = 64;  // of an octave
+constexpr int kPieces = 64;  // per octave
 
 /// 2^(i / kPieces).
 constexpr auto kPowers = [] {
-  // The roots 2^(1/2), 2^(1/4) …, by Newton's step from the one before.
+  // The roots 2^(1/2), 2^(1/4) …, each from the one before by Newton's method.
   std::array<DoubleDouble, kPieces> powers;
   powers.fill({1, 0});
   DoubleDouble root{2, 0};
@@ -65,7 +70,8 @@ constexpr auto kPowers = [] {
   return powers;
 }();
 
-// ln 2 / kPieces, the first part of so few bits that its products with a number of pieces are exact.
+// ln 2 / kPieces in two parts. The first part has so few bits that its products with a number of
+// pieces are exact.
 constexpr double kFirst = kLn2First / kPieces;
 constexpr DoubleDouble kRest{kLn2Rest.high / kPieces, kLn2Rest.low / kPieces};
 
@@ -81,7 +87,7 @@ Scaled piece(int count) {
           count >> std::countr_zero(unsigned{kPieces})};
 }
 
-/// e^r - 1, |r| <= ln 2 / kPieces / 2 and a little.
+/// e^r - 1 for |r| up to slightly more than ln 2 / kPieces / 2.
 DoubleDouble expm1_of_small(DoubleDouble r) {
   const double x = r.high;
   const double rest =
@@ -90,7 +96,7 @@ DoubleDouble expm1_of_small(DoubleDouble r) {
   return r + ordered_sum_of(square.high / 2, square.low / 2 + rest);
 }
 
-/// e^x, |x| < 800.
+/// e^x for |x| < 800.
 Scaled exp_of(DoubleDouble x) {
   const double pieces = whole(x.high * (kPieces * kPerLn2.high));
   const DoubleDouble r = (sum_of(x.high, -pieces * kFirst) + kRest * -pieces) + x.low;
@@ -98,7 +104,7 @@ Scaled exp_of(DoubleDouble x) {
   return {power.fraction + power.fraction * expm1_of_small(r), power.exponent};
 }
 
-/// Whether 2^exponent times 1 to 2 is a normal double, with a little room.
+/// Whether 2^exponent times a number from 1 to 2 is a normal double, with a small margin.
 bool normal(int exponent) {
   return exponent > -1021 && exponent < 1022;
 }
@@ -107,7 +113,7 @@ constexpr int kParts = 256;
 constexpr int kLeast = 170;  // of kParts / 1.5
 constexpr int kMost = 343;   // of kParts / 0.75
 
-/// ln(i / kParts) of i = kLeast to kMost.
+/// ln(i / kParts) for i = kLeast to kMost.
 constexpr auto kLogarithms = [] {
   std::array<DoubleDouble, kMost - kLeast + 1> logarithms;
   // ln((i + 1) / i) = 2 artanh(1 / (2 i + 1))
@@ -134,7 +140,7 @@ constexpr auto kLogarithms = [] {
   return logarithms;
 }();
 
-/// x = 2^exponent kParts / i (1 + z), 0.75 <= x / 2^exponent < 1.5, |z| <= 2^-8.4.
+/// x = 2^exponent kParts / i (1 + z), with 0.75 <= x / 2^exponent < 1.5 and |z| <= 2^-8.4.
 struct Split {
   int exponent = 0;
   int i = 0;
@@ -142,7 +148,7 @@ struct Split {
   const DoubleDouble& tabled() const { return kLogarithms[static_cast<std::size_t>(i - kLeast)]; }
 };
 
-/// Of x > 0, finite.
+/// Precondition: x is finite and positive.
 Split split(DoubleDouble x) {
   Split out;
   if (x.high < std::numeric_limits<double>::min()) {
@@ -153,12 +159,12 @@ Split split(DoubleDouble x) {
   const auto bits = std::bit_cast<std::uint64_t>(x.high);
   std::uint64_t mantissa_bits = (bits & ((std::uint64_t{1} << 52) - 1)) | kOne;
   int own = static_cast<int>(bits >> 52) - 1023;
-  if (mantissa_bits >= std::bit_cast<std::uint64_t>(1.5)) {  // below 1, of the octave above
+  if (mantissa_bits >= std::bit_cast<std::uint64_t>(1.5)) {  // below 1 in the next octave
     mantissa_bits -= std::uint64_t{1} << 52;
     ++own;
   }
   out.exponent += own;
-  // Exact but for `low`: i has nine bits, each half of the mantissa 27 or fewer.
+  // Exact except for `low`: i has nine bits, and each half of the mantissa has at most 27.
   const double mantissa = std::bit_cast<double>(mantissa_bits);
   const double upper = std::bit_cast<double>(mantissa_bits & ~((std::uint64_t{1} << 26) - 1));
   const double i = whole(kParts / mantissa);
@@ -169,7 +175,7 @@ Split split(DoubleDouble x) {
   return out;
 }
 
-/// ln x, to kQuickly.
+/// ln x within the error kQuickly.
 DoubleDouble quick_log_of(const Split& x) {
   const DoubleDouble& z = x.z;
   const double y = z.high;
@@ -202,7 +208,8 @@ DoubleDouble log_of(const Split& x) {
          log1p;
 }
 
-/// Answers of logarithms where there is none to compute.
+/// Handles arguments whose logarithm is not computed: zero, negative numbers, infinity, NaN.
+/// Returns whether `x` is one.
 bool special_logarithm(double x, double& answer) {
   if (x > 0 && x < std::numeric_limits<double>::infinity()) return false;
   answer = x == 0  ? -std::numeric_limits<double>::infinity()
@@ -211,9 +218,9 @@ bool special_logarithm(double x, double& answer) {
   return true;
 }
 
-constexpr double kTooLarge = 800;  // of exp: beyond every double
+constexpr double kTooLarge = 800;  // e^800 is larger than every double
 
-/// Of e^x or 2^x: NaN, and what is zero or infinite.
+/// Handles arguments whose power is NaN, zero or infinite. Returns whether `x` is one.
 bool special_power(double x, double largest, double& answer) {
   if (std::abs(x) < largest) return false;
   answer = x > 0 ? std::numeric_limits<double>::infinity() : x < 0 ? 0 : x;
@@ -313,7 +320,7 @@ double pow(double base, double exponent) {
 }
 
 double cos_of_turns(double x) {
-  // r is what is left of the nearest quarter of a turn, at most an eighth either way.
+  // r is the distance to the nearest quarter of a turn, at most an eighth in either direction.
   const double turn = x - std::floor(x);
   const double quarters = whole(turn * 4);
   const double r = turn - quarters / 4;
@@ -323,7 +330,7 @@ double cos_of_turns(double x) {
   const bool sine = quarters == 1 || quarters == 3;
   const double sign = quarters == 1 || quarters == 2 ? -1 : 1;
   if (sine && r == 0) return 0;
-  // Taylor's series, the first terms with all their bits.
+  // Taylor's series, whose first terms have all their bits.
   constexpr auto over = [](double factorial) { return DoubleDouble{1, 0} / factorial; };
   DoubleDouble value;
   if (sine) {

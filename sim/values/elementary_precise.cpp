@@ -20,10 +20,11 @@ double rounded(const Wide& value) {
   return value.convert_to<double>();
 }
 
-/// Enough of Taylor's series where expm1 and log1p would lose what they are for.
+/// Below this, expm1 and log1p use Taylor's series, because the general formulas would lose the
+/// bits that these functions exist for.
 constexpr double kSmall = 0x1p-20;
 
-/// x + x^2 c(2) + x^3 c(3) …, |x| <= kSmall.
+/// x + x^2 c(2) + x^3 c(3) … for |x| <= kSmall.
 template <typename Coefficient>
 Wide series(const Wide& x, Coefficient coefficient) {
   Wide total = x;
@@ -70,7 +71,8 @@ double log1p(double x) {
 
 double pow(double base, double exponent) {
   const Wide value = boost::multiprecision::pow(wide(base), wide(exponent));
-  // A product of few factors may be half way between two doubles: what the last bits say of it is noise.
+  // A product of few factors may lie half way between two doubles. What the last bits then say
+  // about it is noise.
   using Narrower =
       boost::multiprecision::number<cpp_bin_float<160, digit_base_2, void, std::int32_t>,
                                     boost::multiprecision::et_off>;

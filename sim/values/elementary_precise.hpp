@@ -1,5 +1,5 @@
-// The same functions as elementary.hpp's with 192 bits, rounded once to a double: some 20 us each. For arguments whose
-// value is finite and no special case.
+// The functions of elementary.hpp with 192 bits, rounded once to a double. Each call takes about 20
+// us. Precondition: the value is finite and no special case.
 #pragma once
 
 namespace ddpsim::elementary::precise {

@@ -9,8 +9,8 @@
 namespace ddpsim {
 namespace {
 
-/// How many hops pass every link, as channels are added. Links of one kind and rate are alike: the
-/// busiest of them tells what all of them ask.
+/// Counts the hops over every link as channels are added. Links of one kind and rate count as one
+/// group, for which only the busiest link matters.
 class Crossings {
  public:
   explicit Crossings(const Fabric& fabric) : fabric_(fabric) {
@@ -52,8 +52,10 @@ class Crossings {
   struct Alike {
     LinkKind kind;
     Bandwidth bandwidth;
-    std::uint32_t local = 0;    ///< the most hops over one that local hops pass, too
-    std::uint32_t network = 0;  ///< the same of hops between nodes
+    /// Largest number of hops over one link that also carries local hops.
+    std::uint32_t local = 0;
+    /// Largest number of hops over one link that also carries hops between nodes.
+    std::uint32_t network = 0;
   };
 
   std::uint32_t alike(const Link& link) {
@@ -139,7 +141,7 @@ Bandwidth most_busbw(ChannelShape shape, const LinkLoads& loads, int all_ranks, 
   const double busy = std::max(*std::max_element(load.local.begin(), load.local.end()),
                                *std::max_element(load.network.begin(), load.network.end()));
   const double ranks = all_ranks;
-  // A ring's hop sends what bus bandwidth counts; a tree's S.
+  // A hop of a ring sends the bytes that bus bandwidth counts; a hop of a tree sends S.
   const double counted = shape == ChannelShape::ring ? 1 : 2 * (ranks - 1) / ranks;
   return Bandwidth::bytes_per_second(busy > 0 ? counted / busy : 0);
 }

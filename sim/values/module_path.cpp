@@ -10,12 +10,13 @@ std::vector<std::string_view> modules_around(std::string_view module) {
   return paths;
 }
 
-/// Names of path and pattern pair off, so that of several stars only the last one met ever has to take more.
+/// A star matches within one name only, so names of path and pattern match in pairs. Of several
+/// stars, only the last one met ever has to take more characters.
 bool matches_path(std::string_view path, std::string_view pattern) {
   std::size_t at = 0;
   std::size_t in_pattern = 0;
   std::size_t star = pattern.npos;
-  std::size_t taken_to = 0;  // by that star
+  std::size_t taken_to = 0;  // end of what that star matches
   while (at < path.size()) {
     if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
       star = in_pattern++;

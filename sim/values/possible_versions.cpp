@@ -9,7 +9,8 @@ namespace {
 constexpr TorchVersion kNativeAmp{1, 6};  // torch.cuda.amp
 constexpr TorchVersion kBfloat16{1, 10};  // torch.autocast takes bfloat16
 
-/// ROCm's wheels: 1.11 came with 4.5 (MI200), 2.3 with 6.0 (MI300).
+/// The first PyTorch whose wheels run on the GPU. ROCm's wheels: 1.11 came with 4.5 (MI200), 2.3
+/// with 6.0 (MI300).
 TorchVersion first_on(const GpuModel& gpu) {
   if (gpu.vendor == GpuVendor::nvidia) return first_torch_for(gpu.compute_capability);
   return gpu.compute_capability >= 90 ? TorchVersion{2, 3} : TorchVersion{1, 11};
@@ -50,7 +51,7 @@ TorchVersion assumed_among(const std::vector<VersionRange>& versions) {
 std::vector<VersionRange> possible_versions(const Workload& workload, const Cluster& cluster,
                                             const GpuModel* recorded_on, const DdpOptions& options,
                                             std::optional<NcclVersion> stated) {
-  // Of what is newer than any release known here, the newest rules are the best guess.
+  // For a version newer than any release known here, the newest rules are the best guess.
   const TorchVersion first = std::min(first_for(workload, cluster, recorded_on), kNewestTorch);
   std::vector<TorchVersion> possible;
   for (const TorchVersion torch : torch_releases())

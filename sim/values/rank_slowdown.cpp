@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// GPUs of one.
+/// GPUs of a usual node.
 constexpr int kUsualNode = 8;
 
 double in_millionths(double share) {
@@ -24,14 +24,14 @@ SlowdownShares shares_of(const RankSlowdown& terms, int nodes, int ranks, int ac
           .unexplained = unexplained / accumulate + (ranks <= 1 ? 0 : terms.given)};
 }
 
-/// What the recorded step's own job cost it.
+/// The shares that the recorded step already contains.
 SlowdownShares recorded_shares(const RankSlowdown& terms, const Workload& workload,
                                const Cluster& cluster) {
   const RecordedWith& with = workload.recorded_with;
   const int least = with.several_ranks() ? std::max(with.world_size, 2) : 1;
   const int ranks = std::max(least, static_cast<int>(workload.ranks.size()));
   if (ranks <= 1 && !with.ddp_hooks) return {};
-  // Nobody recorded how many nodes they were on.
+  // The recording does not contain the number of nodes.
   const int nodes = std::max(1, ranks / std::max(kUsualNode, cluster.gpus_per_host()));
   return shares_of(terms, nodes, ranks, with.accumulate);
 }
@@ -56,7 +56,7 @@ double usual_gpu_spread(const GpuModel& gpu) {
 }
 
 double expected_maximum(int count) {
-  // Of 1, 2, 4 ... 2^20, by numerical integration of n x phi(x) Phi(x)^(n-1).
+  // Values for 1, 2, 4 ... 2^20, by numerical integration of n x phi(x) Phi(x)^(n-1).
   constexpr std::array kOfPowersOfTwo = {0.0,    0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437,
                                          2.5946, 2.8269, 3.0439, 3.2482, 3.4418, 3.6261, 3.8023,
                                          3.9714, 4.1341, 4.2911, 4.4430, 4.5903, 4.7332, 4.8723};

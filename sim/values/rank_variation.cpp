@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// 53 random bits of a counter, strictly between 0 and 1.
+/// A random number from 53 bits of a counter, strictly between 0 and 1.
 double uniform(std::uint64_t seed, std::uint64_t rank, std::uint64_t iteration,
                std::uint64_t draw) {
   std::uint64_t bits = mixed(seed + kSplitMixGamma);
@@ -17,7 +17,7 @@ double uniform(std::uint64_t seed, std::uint64_t rank, std::uint64_t iteration,
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
 }
 
-/// Box and Muller's transform of two of them.
+/// Box and Muller's transform of two such numbers.
 double standard_normal(const RankVariation& variation, int rank, int iteration) {
   const auto draw = [&](std::uint64_t which) {
     return uniform(variation.seed, static_cast<std::uint64_t>(rank),

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// Up to three non-negative numbers separated by dots; absent numbers are 0.
+/// Up to three non-negative numbers separated by dots. Missing numbers are 0.
 struct Numbers {
   std::array<int, 3> value{};
   int count = 0;
@@ -32,8 +32,8 @@ std::optional<Numbers> parse_numbers(std::string_view text) {
   return std::nullopt;
 }
 
-/// "2.9.0a0" -> "2.9.0", "2.1.0.dev20230801" -> "2.1.0" (PEP 440's pre-, post- and developmental
-/// releases); a text that ends otherwise stays as it is.
+/// Removes the suffix of a pre-, post- or developmental release (PEP 440): "2.9.0a0" -> "2.9.0",
+/// "2.1.0.dev20230801" -> "2.1.0". A text with another ending is returned unchanged.
 std::string_view without_release_suffix(std::string_view text) {
   const std::size_t digits = text.find_last_not_of("0123456789");
   if (digits == std::string_view::npos || digits + 1 == text.size()) return text;
@@ -43,14 +43,14 @@ std::string_view without_release_suffix(std::string_view text) {
   return text;
 }
 
-/// The wheels of a PyTorch release and the NCCL inside them.
+/// A PyTorch release and the NCCL in its wheels.
 struct Bundle {
   TorchVersion torch;
   NcclVersion nccl;
 };
 
-// Ascending. From the nvidia-nccl requirement (before 1.13: the submodule) of each release's
-// default CUDA wheel; a version in between ships what the one before it did.
+// Ascending. Source: the nvidia-nccl requirement of each release's default CUDA wheel (before 1.13:
+// the submodule). A version in between has the NCCL of the one before it.
 constexpr std::array kBundles{
     Bundle{{1, 0}, {2, 3, 7}},  Bundle{{1, 3}, {2, 4, 8}},   Bundle{{1, 6}, {2, 4, 8}},
     Bundle{{1, 7}, {2, 7, 8}},  Bundle{{1, 10}, {2, 10, 3}}, Bundle{{1, 13}, {2, 14, 3}},
@@ -59,7 +59,7 @@ constexpr std::array kBundles{
     Bundle{{2, 9}, {2, 27, 5}}, Bundle{{2, 11}, {2, 28, 9}}, Bundle{{2, 12}, {2, 29, 7}},
 };
 
-/// The last release of a major version that another one followed.
+/// The last release before the next major version.
 struct LastOfMajor {
   int major;
   int minor;
@@ -68,7 +68,7 @@ struct LastOfMajor {
 constexpr std::array kLastTorch{LastOfMajor{0, 4}, LastOfMajor{1, 13}};
 constexpr std::array kLastNccl{LastOfMajor{1, 3}};
 
-/// Empty where it was released, or may yet be.
+/// Empty if the version was released or may still be.
 std::string never_released(std::string_view library, int major, int minor,
                            std::span<const LastOfMajor> finished) {
   for (const LastOfMajor& last : finished)

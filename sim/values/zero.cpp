@@ -5,7 +5,7 @@
 namespace ddpsim {
 namespace {
 
-/// DeepSpeed's "device".
+/// An option with the words of DeepSpeed's "device".
 SchemeOption device_option(std::string_view name, bool& on_cpu) {
   SchemeOption option = word_option<bool>(name, on_cpu, {{true, "cpu"}, {false, "none"}});
   if (!on_cpu) option.in_force.reset();
