@@ -132,8 +132,7 @@ SupplyChain::Stall steady_stall(const SupplySetting& setting, Duration step) {
   const int round = std::max(setting.workers, 1);
   const int alike = setting.prefetch + std::max(setting.steps_ahead, 1) + 2;
   constexpr std::int64_t kMostBatches = 20'000;
-  const Duration exact =
-      Duration::picoseconds(16) * round;  // what rounding shares makes of equal rounds
+  const Duration exact = Duration::picoseconds(16) * round;  // tolerance for the rounding of shares
   const std::int64_t most_rounds = std::max<std::int64_t>(4L * alike, kMostBatches / round);
   const auto run_round = [&] {
     Duration waited;

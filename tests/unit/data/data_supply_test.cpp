@@ -1,4 +1,4 @@
-// Batches for the step of paper_step.hpp, which takes 360 us, or 389 with every cost: what it waits for them.
+// Waits for batches, for the step of paper_step.hpp. It takes 360 us, or 389 with every cost.
 #include "ddpsim/sim/data/data_supply.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
@@ -27,7 +27,8 @@ Duration sum_of_parts(const StepTimes& times) {
 
 }  // namespace
 
-TEST_CASE("data supply: a step is what the slower gives, and the wait is a part of it") {
+TEST_CASE(
+    "data supply: the slower of loader and step sets the pace, and the wait is part of the step") {
   struct Case {
     int workers;
     Duration batch, iteration;
@@ -54,19 +55,20 @@ TEST_CASE("data supply: a step is what the slower gives, and the wait is a part 
   }
 }
 
-TEST_CASE("data supply: the fewest workers that keep up, and an epoch's first steps") {
+TEST_CASE(
+    "data supply: the least number of workers that keep up, and the first steps of an epoch") {
   const DataSupply supply = *step_with(loaded(2, 900_us)).data;
   CHECK(supply.interval == 450_us);
   CHECK(supply.least_workers == 3);
   CHECK(supply.first_wait == 900_us);
   CHECK(supply.warm_up_steps == 2);
-  CHECK(supply.warm_up_extra == 720_us);  // 900 in place of 2 times 90
+  CHECK(supply.warm_up_extra == 720_us);  // 900 instead of 2 x 90
   SimulationOptions run = loaded(1, 500_us);
   run.iterations = 3;
   const SimulationResult first = simulated(run);
   REQUIRE(first.iterations.size() == 3);
   CHECK(first.iterations[0].times.loss[LossCause::input] == 500_us);
-  // A batch comes every 500; what of it the step before has taken is not waited for.
+  // A batch arrives every 500 us. The step waits for the rest of that after the step before.
   for (const std::size_t k : {1u, 2u}) {
     const StepTimes& before = first.iterations[k - 1].times;
     CHECK(first.iterations[k].times.loss[LossCause::input] ==
@@ -76,7 +78,8 @@ TEST_CASE("data supply: the fewest workers that keep up, and an epoch's first st
 
 TEST_CASE("data supply: ranks of a node share its cores and its storage") {
   SimulationOptions options = loaded(4, 100_us);
-  options.data_loader->cores = 1;  // of two ranks: 200 us of it a batch
+  // Two ranks share the core: a batch takes 200 us of it.
+  options.data_loader->cores = 1;
   CHECK(step_with(options).data->interval == 200_us);
   options.data_loader->batch = 400_us;
   const DataSupply cores = *step_with(options).data;
@@ -88,13 +91,13 @@ TEST_CASE("data supply: ranks of a node share its cores and its storage") {
   const StepResult storage = step_with(options);
   CHECK(storage.data->cause == SupplyCause::storage);
   CHECK(storage.times.iteration == 600_us);
-  // Two ranks a node; without waits they read two samples a step.
+  // There are two ranks on the node. Without waits they read two samples per step.
   REQUIRE(storage.data->storage_demand);
   CHECK(storage.data->storage_demand->bytes_per_second() ==
         doctest::Approx(2 * 300'000 / storage.data->step_without.seconds()));
 }
 
-TEST_CASE("data supply: a shared storage gives all nodes what else it gives each") {
+TEST_CASE("data supply: a shared storage serves all nodes at the rate of one") {
   DataLoader loader{.num_workers = 4, .sample_bytes = 300'000_B, .storage = 1_GBps};
   Cluster cluster;
   cluster.nodes = 8;
@@ -104,7 +107,7 @@ TEST_CASE("data supply: a shared storage gives all nodes what else it gives each
   CHECK(seconds_of_a_batch(loader, 1, cluster) == doctest::Approx(8 * 600e-6));
 }
 
-TEST_CASE("data supply: a copy in front of each step is lost, pinned or not") {
+TEST_CASE("data supply: the copy before each step adds to it, pinned or not") {
   SimulationOptions options = loaded(2, 100_us);
   DataLoader& loader = *options.data_loader;
   loader.batch_bytes = 100'000_B;
@@ -127,7 +130,7 @@ TEST_CASE("data supply: each micro-batch takes a batch") {
   CHECK(step_with(options).times.iteration == 1000_us);
 }
 
-TEST_CASE("data supply: a wait is drawn behind the step") {
+TEST_CASE("data supply: the wait is drawn after the step") {
   const SimulationResult result =
       simulate(Job(workload(), gpus(), loaded(1, 500_us), wire()), nullptr, WithTimeline::yes);
   const auto& spans = result.timeline.ranks.front().spans;
@@ -137,24 +140,25 @@ TEST_CASE("data supply: a wait is drawn behind the step") {
   CHECK(wait->end == TimePoint(500_us));
 }
 
-TEST_CASE("data supply: workers that bound a recording bound what is predicted") {
+TEST_CASE("data supply: workers that limited a recording also limit the prediction") {
   Workload step = workload();
-  step.iteration = 450_us;  // a pause of 120: 330 were worked
+  step.iteration = 450_us;  // a pause of 120 after 330 of work
   step.data_loading =
       DataLoading{.median = 100_us, .p90 = 110_us, .mean = 100_us, .count = 9, .interval = {}};
   CHECK(waited_for_data(step) == 100_us);
   CHECK(supply_interval(step) == 450_us);
   for (const auto& [mean, waits] : {std::pair(4_us, false), {5_us, true}, {8_us, true}}) {
-    Workload other = step;  // a wait counts from one per cent of a step
+    // A mean wait counts from 1 % of a step on.
+    Workload other = step;
     other.data_loading->mean = mean;
     CHECK(supply_interval(other).has_value() == waits);
   }
-  // Kept up, as far as is known: the pause is replayed.
+  // As far as known, the workers kept up, so the pause is replayed.
   StepResult result = step_with(free_of_costs(), step);
   CHECK(result.times.iteration == 480_us);
   CHECK_FALSE(result.data->simulated);
   step.data_loading->interval = 450_us;
-  result = step_with(free_of_costs(), step);  // of 380 us and the wait
+  result = step_with(free_of_costs(), step);  // 380 us and the wait
   CHECK(result.times.iteration == 450_us);
   CHECK(result.data->wait == 70_us);
   SimulationOptions slower = free_of_costs();
@@ -177,27 +181,30 @@ TEST_CASE("data set: samples and batches, as DistributedSampler and DataLoader c
         BatchedSet{.full = 2, .tail = 0, .dropped = 2});
 }
 
-TEST_CASE("epoch: full steps, one of a smaller batch, and the loader's start") {
+TEST_CASE("epoch: full steps, one step with a smaller batch, and the loader's start") {
   Workload step = workload();
   step.batch_per_gpu = 4;
   SimulationOptions options = free_of_costs();
-  options.data_set = DataSet{.size = 20};  // 10 for each of two ranks: 4, 4, 2
+  // Each of two ranks has 10 samples: batches of 4, 4 and 2.
+  options.data_set = DataSet{.size = 20};
   const Epoch epoch = *step_with(options, step).epoch;
   CHECK(epoch.steps == 3);
-  // Forward 50 us, gradients at 25, 60 and 95 of a backward of 100, optimizer 15: b0 to 115, b1 to 205, b2 to 225.
+  // In the smaller step, forward takes 50 us, backward 100 with gradients at 25, 60 and 95, and the
+  // optimizer 15. The buckets end at 115, 205 and 225.
   CHECK(epoch.tail_step == 240_us);
   CHECK(epoch.time == 960_us);
   options.data_set->loader_drop_last = true;
   CHECK(step_with(options, step).epoch->time == 720_us);
 }
 
-// Two workers give two batches every 900: 900, 1800, 2700. A step takes 360, so five end at 900 + 720 (two), 1800 + 720 (two),
-// 2700 + 360.
-TEST_CASE("epoch: to the last round of workers, whether it is whole or not") {
+// Two workers give two batches every 900 us: at 900, 1800 and 2700. A step takes 360, so five steps
+// end at 900 + 720 (two), 1800 + 720 (two) and 2700 + 360.
+TEST_CASE("epoch: the last round of workers may be incomplete") {
   Workload step = workload();
   step.batch_per_gpu = 4;
   SimulationOptions options = loaded(2, 900_us);
-  options.data_set = DataSet{.size = 40};  // five batches of four for each of two ranks
+  // Each of two ranks has five batches of four.
+  options.data_set = DataSet{.size = 40};
   CHECK(step_with(options, step).epoch->time == 3060_us);
   options.data_set->size = 32;
   CHECK(step_with(options, step).epoch->time == 2520_us);
@@ -205,7 +212,7 @@ TEST_CASE("epoch: to the last round of workers, whether it is whole or not") {
   CHECK(step_with(options, step).epoch->time == 1260_us);
 }
 
-TEST_CASE("data supply: under every scheme spans stay in order of start, the wait among them") {
+TEST_CASE("data supply: under every scheme spans are ordered by start, including the wait") {
   const std::vector<Scheme> all = {
       Ddp{},
       NaiveAllReduce{},

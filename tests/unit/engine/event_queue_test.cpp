@@ -18,7 +18,7 @@ TimePoint at_picosecond(std::int64_t picoseconds) {
 
 }  // namespace
 
-TEST_CASE("event queue: events of one instant leave in the order they were scheduled") {
+TEST_CASE("event queue: events of one instant leave in the order in which they were scheduled") {
   EventQueue<int> queue;
   queue.push(at_picosecond(7), 1);
   queue.push(at_picosecond(3), 2);
@@ -53,7 +53,7 @@ TEST_CASE("event queue: time begins before zero and its far end fits") {
   CHECK(queue.empty());
 }
 
-TEST_CASE("event queue: random pushes and pops leave as from an ordered map") {
+TEST_CASE("event queue: random pushes and pops behave like an ordered map") {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     std::mt19937_64 random(seed);
     EventQueue<std::uint32_t> queue;

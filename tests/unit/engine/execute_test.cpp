@@ -24,7 +24,7 @@ Operation collective(std::uint32_t index) {
   return {.action = Action::collective, .collective = index};
 }
 
-/// A rank that computes for `before`, then takes part in collective 0, computing on meanwhile.
+/// A rank that computes for `before`, then joins collective 0 and computes on meanwhile.
 RankPrograms rank_with(int rank, Duration before, Duration beside) {
   RankPrograms programs{.rank = rank, .host = {}, .compute = {}, .communication = {}, .events = 1};
   programs.compute = {work(before), record(0), work(beside)};
@@ -49,7 +49,7 @@ TEST_CASE("execute: a collective begins when the last rank is there and ends for
     CHECK(rank.communication.back().end == small::at(35_us));
 }
 
-TEST_CASE("execute: of ranks that arrive together the first is named") {
+TEST_CASE("execute: if ranks arrive together, the first of them is named") {
   const Schedule schedule{.ranks = {rank_with(0, 7_us, 0_us), rank_with(1, 7_us, 0_us)},
                           .collectives = {{.transfer = 1_us}}};
   CHECK(execute(schedule, {}).collectives[0].last == 0);
@@ -70,8 +70,9 @@ TEST_CASE("execute: the order of ranks changes nothing but positions") {
 }
 
 TEST_CASE("execute: compute slows while an NCCL kernel is resident, waiting included") {
-  // 80 us of work; from 10 us on the kernel waits (to 30) and transfers (to 50) at 3/4 speed: the
-  // 40 us hold 30 us of work, so the end moves from 90 to 100 us.
+  // There are 80 us of work. From 10 us on, the kernel waits (until 30) and transfers (until 50)
+  // while compute runs at 3/4 speed. These 40 us do 30 us of work, so the end moves from 90 to 100
+  // us.
   const Schedule schedule{.ranks = {rank_with(0, 10_us, 80_us), rank_with(1, 30_us, 0_us)},
                           .collectives = {{.transfer = 20_us, .channels = 25}}};
   const Execution execution =
@@ -80,9 +81,9 @@ TEST_CASE("execute: compute slows while an NCCL kernel is resident, waiting incl
   CHECK(execution.ranks[0].compute.back().end == small::at(100_us));
 }
 
-TEST_CASE("execute: a transfer slows while compute runs beside it, on any rank") {
-  // Transfer of 10 us from 10 us; rank 1 computes until 20 us, so 10 us pass at half speed (5
-  // done), the other 5 at full speed.
+TEST_CASE("execute: a transfer slows while compute runs on any rank") {
+  // The transfer of 10 us starts at 10 us. Rank 1 computes until 20 us, so 10 us pass at half speed
+  // (5 done), the other 5 at full speed.
   const Schedule schedule{.ranks = {rank_with(0, 10_us, 0_us), rank_with(1, 10_us, 10_us)},
                           .collectives = {{.transfer = 10_us}}};
   const Execution execution =
@@ -102,14 +103,16 @@ TEST_CASE("execute: a wait adds its latency only when the event is not long past
 }
 
 TEST_CASE("execute: a transfer is slow until the last rank has ended its compute") {
-  // Ranks compute to 10 and 20; 10 us of transfer from 0 at half rate end as the second does.
+  // Ranks compute until 10 and 20 us. The transfer of 10 us starts at 0 and runs at half rate until
+  // the second rank is done.
   const Schedule schedule{.ranks = {rank_with(0, 0_us, 10_us), rank_with(1, 0_us, 20_us)},
                           .collectives = {{.transfer = 10_us}}};
   CHECK(execute(schedule, {.communication = 0.5}).collectives[0].end == small::at(20_us));
 }
 
-TEST_CASE("execute: compute that begins beside a transfer slows what is left of it") {
-  // 4 of 10 us pass alone; from 4 on the host lets rank 0 compute for 100 us: the other 6 take 12.
+TEST_CASE("execute: compute that begins during a transfer slows the rest of it") {
+  // The first 4 of 10 us pass alone. From then on the host lets rank 0 compute for 100 us, so the
+  // other 6 take 12.
   RankPrograms rank{.rank = 0, .host = {}, .compute = {}, .communication = {}, .events = 1};
   rank.host = {work(4_us), record(0)};
   rank.compute = {wait(0), work(100_us)};
@@ -119,7 +122,8 @@ TEST_CASE("execute: compute that begins beside a transfer slows what is left of 
 }
 
 TEST_CASE("execute: channels of all kernels on a GPU add up, and compute never quite stops") {
-  // 30 channels from 0 to 10 and 30 more from 0 to 20: 60 % lost, then 30 %: 4 and 7 of 100 us done.
+  // 30 channels run from 0 to 10 and 30 more from 0 to 20. First 60 % of the speed are lost, then
+  // 30 %: 4 and 7 of 100 us are done.
   RankPrograms rank{.rank = 0, .host = {}, .compute = {work(100_us)}, .communication = {}};
   rank.communication = {collective(0), wait(0), collective(1)};
   rank.host = {record(0)};
@@ -131,16 +135,16 @@ TEST_CASE("execute: channels of all kernels on a GPU add up, and compute never q
   const auto end = [&](double loss) {
     return execute(schedule, {.compute_loss_per_channel = loss}).ranks[0].compute.back().end;
   };
-  // Rates are 30-bit fractions: a few picoseconds beside the exact 109.
+  // Rates are 30-bit fractions, so the end differs from 109 us by a few picoseconds.
   CHECK((end(0.01) - small::at(109_us)) < 100_ps);
   CHECK((small::at(109_us) - end(0.01)) < 100_ps);
-  // A 64th is left at the least: 20 us hold 0.3125 us of work.
+  // At least a 64th of the speed is left: 20 us do 0.3125 us of work.
   CHECK(end(1) == small::at(119.6875_us));
 }
 
-TEST_CASE("execute: traffic of transfers beside each other adds up and ends with each") {
-  // Loads of a half, of which half is lost: 0 to 10 at 3/4, 10 to 20 at 1/2, 20 to 30 at 3/4. By 30 us 20
-  // of the 100 are done.
+TEST_CASE("execute: the memory load of concurrent transfers adds up and ends with each of them") {
+  // Each transfer has a memory load of 0.5, and compute loses half of the load. It runs at 3/4 from
+  // 0 to 10, at 1/2 from 10 to 20 and at 3/4 from 20 to 30. Of these 30 us, 20 of the 100 are done.
   RankPrograms rank{.rank = 0, .host = {}, .compute = {work(100_us)}, .communication = {}};
   rank.events = 1;
   rank.host = {work(10_us), record(0)};
@@ -156,7 +160,7 @@ TEST_CASE("execute: traffic of transfers beside each other adds up and ends with
   CHECK(end(0) == small::at(100_us));
 }
 
-TEST_CASE("execute: a transfer may take what the moment says") {
+TEST_CASE("execute: the duration of a transfer may depend on its start") {
   const Schedule schedule{.ranks = {rank_with(0, 10_us, 0_us), rank_with(1, 30_us, 0_us)},
                           .collectives = {{.transfer = 5_us}}};
   const Execution execution =
@@ -166,7 +170,7 @@ TEST_CASE("execute: a transfer may take what the moment says") {
   CHECK(execution.collectives[0].end == small::at(60_us));
 }
 
-TEST_CASE("execute: a stream waits until an instant, and no longer when that is past") {
+TEST_CASE("execute: a stream waits until an instant, and not at all if that is past") {
   RankPrograms programs{.rank = 0, .host = {}, .compute = {}, .communication = {}};
   programs.host = {{.action = Action::wait_until, .duration = 7_us},
                    work(5_us),
@@ -195,11 +199,11 @@ TEST_CASE("task: work done is rounded down, time needed is rounded up") {
   CHECK(Rate(0.75).time_for(10_ps) == 14_ps);
   CHECK(Rate().time_for(9_ps) == 9_ps);
   CHECK(Rate(7).time_for(9_ps) == 9_ps);    // no faster than full speed
-  CHECK(Rate(0).time_for(9_ps) == 576_ps);  // nor slower than a 64th
+  CHECK(Rate(0).time_for(9_ps) == 576_ps);  // no slower than a 64th
   CHECK(Rate(-1).time_for(9_ps) == 576_ps);
 }
 
-TEST_CASE("task: a change of rate books what was done and predicts the end anew") {
+TEST_CASE("task: a change of rate counts the work done and predicts a new end") {
   Task task;
   task.start(100_us, Rate(), small::at(10_us));
   CHECK(task.version == 1);

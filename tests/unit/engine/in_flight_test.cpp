@@ -26,7 +26,7 @@ RankPrograms launching(int rank, const std::vector<Duration>& instants) {
   return programs;
 }
 
-/// Collectives of `transfer` each, of which the links are busy for `volume`.
+/// Collectives of `transfer` each, which keep the links busy for `volume`.
 Schedule schedule_of(std::vector<RankPrograms> ranks, std::size_t collectives, Duration transfer,
                      Duration volume, InFlight in_flight) {
   Schedule schedule{.ranks = std::move(ranks), .collectives = {}, .in_flight = in_flight};
@@ -43,29 +43,31 @@ std::vector<TimePoint> ends(const Execution& execution) {
 }  // namespace
 
 TEST_CASE("in flight: two threads of one group share the links fairly") {
-  // Both at 0, 10 us of traffic each: each at half rate until 20 us. The third waits for a thread.
+  // Both start at 0 with 10 us of traffic each, so each runs at half rate until 20 us. The third
+  // waits for a thread.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us, 0_us})}, 3, 10_us, 10_us, {.groups = 1, .threads = 2});
   CHECK(ends(execute(schedule, {})) ==
         std::vector<TimePoint>{small::at(20_us), small::at(20_us), small::at(30_us)});
 }
 
-TEST_CASE("in flight: what came later shares from then on") {
-  // Alone until 5 us, then both at half: the first ends at 15, the second has 5 us left alone.
+TEST_CASE("in flight: a later collective shares the links from its start on") {
+  // The first runs alone until 5 us, then both at half rate. The first ends at 15 us; the second
+  // then has 5 us left alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 5_us})}, 2, 10_us, 10_us, {.groups = 1, .threads = 2});
   CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{small::at(15_us), small::at(20_us)});
 }
 
 TEST_CASE("in flight: latency hides behind another's traffic") {
-  // 10 us each, of which 2 us of traffic: together they take no longer than alone.
+  // Each takes 10 us, 2 us of it traffic. Together they take no longer than alone.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 2_us, {.groups = 1, .threads = 2});
   CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{small::at(10_us), small::at(10_us)});
 }
 
 TEST_CASE(
-    "in flight: links that one collective does not fill carry two for less than twice the time") {
+    "in flight: two collectives take less than twice the time if one does not fill the links") {
   const Schedule schedule = schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, 10_us,
                                         {.groups = 2, .threads = 1, .to_fill = 1.25});
   CHECK(ends(execute(schedule, {})) == std::vector<TimePoint>{small::at(16_us), small::at(16_us)});
@@ -80,7 +82,8 @@ TEST_CASE("in flight: groups take turns, each in order") {
         std::vector<TimePoint>{small::at(10_us), small::at(2_us), small::at(20_us)});
 }
 
-TEST_CASE("in flight: alone on its lane a collective takes what it takes, whatever its volume") {
+TEST_CASE(
+    "in flight: a collective alone on its lane takes its transfer time, whatever its volume") {
   for (const Duration volume : {0_us, 3_us, 10_us}) {
     const Schedule schedule =
         schedule_of({launching(0, {0_us, 0_us})}, 2, 10_us, volume, {.groups = 1, .threads = 1});
@@ -89,8 +92,9 @@ TEST_CASE("in flight: alone on its lane a collective takes what it takes, whatev
   }
 }
 
-TEST_CASE("in flight: a late rank delays its collective, not the one beside it") {
-  // The second is launched by rank 1 at 4 us; the third begins when a thread of both ranks is free.
+TEST_CASE("in flight: a late rank delays its collective, not a concurrent one") {
+  // Rank 1 launches the second collective at 4 us. The third begins when a thread of both ranks is
+  // free.
   const Schedule schedule =
       schedule_of({launching(0, {0_us, 0_us, 0_us}), launching(1, {0_us, 4_us, 4_us})}, 3, 10_us,
                   0_us, {.groups = 1, .threads = 2});
@@ -102,8 +106,8 @@ TEST_CASE("in flight: a late rank delays its collective, not the one beside it")
 }
 
 TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
-  // 100 us of compute; the kernel is there from 0, rank 1 comes at 20: from then on 20 us at 3/4 speed,
-  // which hold 15 us of work.
+  // There are 100 us of compute. The kernel is resident from 0 and rank 1 comes at 20 us. Then 20
+  // us pass at 3/4 speed, which do 15 us of work.
   RankPrograms busy = launching(0, {0_us});
   busy.compute = {{.action = Action::work, .duration = 100_us}};
   Schedule schedule =
@@ -113,8 +117,9 @@ TEST_CASE("in flight: traffic of NCCL slows compute only while it moves") {
   CHECK(execution.ranks[0].compute.back().end == small::at(105_us));
 }
 
-TEST_CASE("in flight: compute beside them slows traffic as it slows transfers") {
-  // 10 us of traffic behind a transfer of 2: at half rate while 10 us of compute run, 5 are left.
+TEST_CASE("in flight: concurrent compute slows traffic as it slows transfers") {
+  // A transfer of 2 us has 10 us of traffic. It runs at half rate while 10 us of compute run, and 5
+  // us are left.
   RankPrograms busy = launching(0, {0_us});
   busy.compute = {{.action = Action::work, .duration = 10_us}};
   const Schedule schedule = schedule_of({busy}, 1, 2_us, 10_us, {.groups = 1, .threads = 2});

@@ -8,7 +8,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("parallel: every index is worked on once, however many threads") {
+TEST_CASE("parallel: every index is processed once, for any number of threads") {
   for (const std::size_t count : {0U, 1U, 7U, 100U})
     for (const int threads : {0, 1, 2, 16})
       for (const std::size_t least_each : {1U, 8U, 1000U}) {
@@ -21,7 +21,7 @@ TEST_CASE("parallel: every index is worked on once, however many threads") {
       }
 }
 
-TEST_CASE("parallel: too few points for two threads stay with the caller's") {
+TEST_CASE("parallel: too few calls for two threads run on the caller's thread") {
   for (const auto& [count, threads, least_each] :
        {std::tuple(15U, 4, 8U), std::tuple(1U, 4, 1U), std::tuple(100U, 1, 1U)}) {
     std::atomic<int> elsewhere = 0;
@@ -33,7 +33,7 @@ TEST_CASE("parallel: too few points for two threads stay with the caller's") {
   }
 }
 
-TEST_CASE("parallel: threads as asked for, and as many as there are where none are") {
+TEST_CASE("parallel: the number of threads is as asked for, by default the hardware's") {
   CHECK(threads_for(1) == 1);
   CHECK(threads_for(3) == 3);
   CHECK(threads_for(0) >= 1);

@@ -106,7 +106,8 @@ TEST_CASE("bucket assignment: each dtype has its own open bucket and its own lim
   CHECK(indices_of(assign({f, h, f, h, f, h}, {400, 800})) == Indices{{0}, {1, 3}, {2, 4}, {5}});
 }
 
-TEST_CASE("bucket assignment: a sparse gradient is alone and leaves the open bucket alone") {
+TEST_CASE(
+    "bucket assignment: a sparse gradient gets its own bucket and leaves the open one unchanged") {
   const auto buckets = assign({{40}, {20000, Dtype::float32, true}, {40}, {320}, {20}}, {400});
   CHECK(indices_of(buckets) == Indices{{0, 2, 3}, {1}, {4}});
   CHECK(buckets[1].closed_by == ClosedBy::sparse);
@@ -114,22 +115,23 @@ TEST_CASE("bucket assignment: a sparse gradient is alone and leaves the open buc
   CHECK(buckets[2].closed_by == ClosedBy::end);
 }
 
-TEST_CASE("bucket assignment: with an order given, emission order is kept") {
+TEST_CASE("bucket assignment: emission order is kept if the caller gives an order") {
   CHECK(indices_of(assign({{400}, {400}, {400}}, {400, 800}, {2, 0, 1})) == Indices{{2}, {0, 1}});
 }
 
-TEST_CASE("bucket assignment: of dtypes left over the one met last comes first") {
+TEST_CASE("bucket assignment: the leftover bucket of the dtype met last comes first") {
   const Tensor f{400};
   const Tensor h{200, Dtype::float16};
   const Tensor d{800, Dtype::float64};
   CHECK(indices_of(assign({f, h, d, h}, {4000}, {0, 1, 2, 3})) == Indices{{2}, {1, 3}, {0}});
-  // Met, not opened: float32's bucket was closed and opened anew after the others.
+  // The order depends on when a type was met, not on when its bucket was opened: float32's bucket
+  // closed and opened again after the others.
   CHECK(indices_of(assign({f, h, d, f}, {400}, {0, 1, 2, 3})) == Indices{{0}, {2}, {3}, {1}});
   CHECK(indices_of(assign({f, h, {1200}, h, {8}}, {1200}, {0, 1, 2, 3, 4})) ==
         Indices{{0, 2}, {1, 3}, {4}});
 }
 
-TEST_CASE("bucket assignment: awkward sizes") {
+TEST_CASE("bucket assignment: tensors and limits of 0 bytes, and a limit of 2^63 - 1") {
   CHECK(assign({}, {400}).empty());
   CHECK(indices_of(assign({{0}, {4}}, {400})) == Indices{{0, 1}});
   CHECK(indices_of(assign({{0}, {4}}, {0})) == Indices{{0}, {1}});
@@ -149,12 +151,13 @@ TEST_CASE("ResNet-50: first iteration, rebuilt buckets, and what versions change
         std::vector<std::int64_t>{102228128});
   CHECK(bytes_of(buckets_of_iteration(resnet50, {}, TorchVersion(), 2)) ==
         std::vector<std::int64_t>{8196000, 31502336, 26255360, 26550272, 9724160});
-  // Since 2.5 any cap passed holds for the first bucket too, even the default's own 25.
+  // Since 2.5 any cap that is passed holds for the first bucket too, even the default of 25.
   CHECK(steady("resnet50", {.bucket_cap_mb = 25}, {2, 8}) ==
         std::vector<std::int64_t>{30257056, 26255360, 28366848, 17348864});
   CHECK(steady("resnet50", {.bucket_cap_mb = 25}, {2, 4}) ==
         std::vector<std::int64_t>{8196000, 31502336, 26255360, 26550272, 9724160});
-  // Never rebuilt: definition order reversed, so the small bucket comes last.
+  // Buckets are never rebuilt here, so they come in reverse definition order and the small bucket
+  // is last.
   CHECK(steady("resnet50", {}, {1, 5}) ==
         std::vector<std::int64_t>{12410784, 31502336, 29669376, 27022336, 1623296});
 }
@@ -180,7 +183,7 @@ TEST_CASE("bytes of buckets are the bytes of the parameters, whatever the cap") 
   }
 }
 
-TEST_CASE("options a version lacks are named with the version that has them") {
+TEST_CASE("options that a version lacks are named with the version that has them") {
   CHECK(unsupported({.gradient_as_bucket_view = true}, {1, 6})->find("1.7") != std::string::npos);
   CHECK(unsupported({.static_graph = true}, {1, 7}).has_value());
   CHECK(unsupported({.bucket_cap_mb_list = {1, 25}}, {2, 8})->find("2.11") != std::string::npos);
@@ -190,7 +193,7 @@ TEST_CASE("options a version lacks are named with the version that has them") {
   CHECK_FALSE(unsupported({.static_graph = true}, {2, 8}));
 }
 
-TEST_CASE("the real function's outputs: every reference case through the library") {
+TEST_CASE("bucket assignment: every reference case gives the output of PyTorch's own function") {
   const std::string path = files::shared_file("reference/bucket-assignment-cases.json");
   if (!std::filesystem::exists(path)) {
     MESSAGE("skipped: the reference cases are not beside this checkout");

@@ -1,5 +1,5 @@
-// What a bucket says of itself, and the orders gradients are taken in; the assignment as such is in
-// step/bucket_assignment_test.cpp.
+// Fields of a bucket, and the orders in which gradients are taken. step/bucket_assignment_test.cpp
+// tests the assignment itself.
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "paper_step.hpp"
 #include "small_jobs.hpp"
@@ -20,7 +20,7 @@ using Members = std::vector<std::vector<std::size_t>>;
 }  // namespace
 
 TEST_CASE("buckets: each knows its limit, that limit's position, its type and what closed it") {
-  // Halves of 2 bytes beside singles of 4: each type goes through the limits on its own.
+  // With elements of 2 and of 4 bytes, each type goes through the limits on its own.
   const std::vector<Parameter> parameters = {
       flat_parameter(100), flat_parameter(50, Dtype::float16), flat_parameter(200),
       flat_parameter(100), flat_parameter(1)};
@@ -64,8 +64,8 @@ TEST_CASE("buckets: devices are kept apart as types are") {
   CHECK(small::parameters_of(buckets) == Members{{0, 2}, {1}});
 }
 
-TEST_CASE("buckets: what is left over comes in the order of first members") {
-  // Type half is met first, but its open bucket at the end began after the other's.
+TEST_CASE("buckets: leftover buckets are ordered by when their type was first met, last first") {
+  // Type float16 is met first, but its open bucket at the end began after the other's.
   const std::vector<Parameter> parameters = {flat_parameter(200, Dtype::float16), flat_parameter(1),
                                              flat_parameter(1, Dtype::float16)};
   const std::vector<Bucket> buckets =
@@ -74,7 +74,7 @@ TEST_CASE("buckets: what is left over comes in the order of first members") {
   CHECK(small::parameters_of(buckets) == Members{{0}, {1}, {2}});
 }
 
-TEST_CASE("buckets: construction takes definition order, then turns the list round") {
+TEST_CASE("buckets: construction takes definition order, then reverses the list") {
   Workload step = workload();
   CHECK(small::parameters_of(construction_buckets(step, std::vector<Bytes>{1_B})) ==
         Members{{2}, {1}, {0}});
@@ -85,7 +85,9 @@ TEST_CASE("buckets: construction takes definition order, then turns the list rou
         Members{{2}, {0}});
 }
 
-TEST_CASE("buckets: gradients are ready as recorded, those without one last, in definition order") {
+TEST_CASE(
+    "buckets: gradients are ready as recorded; parameters without a gradient come last, in "
+    "definition order") {
   Workload step = workload();
   std::vector<ReadyEvent>& ready = step.backward->ready;
   CHECK(ready_order(step) == std::vector<std::size_t>{2, 1, 0});
@@ -95,13 +97,13 @@ TEST_CASE("buckets: gradients are ready as recorded, those without one last, in 
   CHECK(ready_order(step) == std::vector<std::size_t>{1, 0, 2});
   step.parameters[kP1].ignored = true;
   CHECK(ready_order(step) == std::vector<std::size_t>{0, 2});
-  ready.clear();  // no order known: definition order reversed
+  ready.clear();  // no order known: reverse definition order
   CHECK(ready_order(step) == std::vector<std::size_t>{2, 0});
   step.backward.reset();
   CHECK(ready_order(step) == std::vector<std::size_t>{2, 0});
 }
 
-TEST_CASE("buckets: the first that differs from sizes, or where one list ends") {
+TEST_CASE("buckets: first_difference finds the first different size, or where one list ends") {
   const std::vector<Bucket> buckets = {{.bytes = 1_B}, {.bytes = 2_B}};
   const auto difference = [&](const std::vector<Bytes>& sizes) {
     return first_difference(buckets, sizes);
@@ -114,7 +116,7 @@ TEST_CASE("buckets: the first that differs from sizes, or where one list ends") 
   CHECK(difference({}) == 0);
 }
 
-TEST_CASE("buckets: shapes must be known and add up to 63 bits, of DDP's own parameters") {
+TEST_CASE("buckets: shapes of DDP's parameters must be known and add up to at most 63 bits") {
   Workload step = workload();
   CHECK_FALSE(cannot_assign(step));
   step.parameters[kP1].shape.reset();
@@ -133,7 +135,7 @@ TEST_CASE("buckets: shapes must be known and add up to 63 bits, of DDP's own par
   CHECK(cannot_assign(step) == too_many);  // alone
 }
 
-TEST_CASE("buckets: what closed them has a name") {
+TEST_CASE("buckets: the reason for closing has a name") {
   CHECK(name_of(ClosedBy::limit) == "limit");
   CHECK(name_of(ClosedBy::end) == "end");
   CHECK(name_of(ClosedBy::sparse) == "sparse");

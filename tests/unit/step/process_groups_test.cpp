@@ -1,4 +1,5 @@
-// Collectives of some of the ranks: whose links they use, and that many at once are no faster than all together.
+// Collectives of some of the ranks: which links they use, and that many at once are no faster than
+// one of all ranks.
 #include "process_groups.hpp"
 
 #include "scheme_step.hpp"
@@ -17,7 +18,7 @@ Cluster infiniband_nodes(int count, int gpus) {
   return cluster;
 }
 
-/// Four nodes of eight GPUs, with all their parts.
+/// Four nodes of eight GPUs, with all the smaller clusters inside.
 Job job() {
   Cluster cluster = infiniband_nodes(4, 8);
   for (const int count : {1, 2, 4})
@@ -31,7 +32,7 @@ constexpr auto kGather = CollectiveKind::all_gather;
 
 }  // namespace
 
-TEST_CASE("process groups: of GPUs of a node, of nodes, of all") {
+TEST_CASE("process groups: GPUs of a node, several nodes, or all ranks") {
   const auto groups = [](int ranks) { return ProcessGroups(job(), ranks); };
   CHECK(groups(4).ranks() == 4);
   CHECK(groups(4).replicas() == 8);
@@ -45,11 +46,14 @@ TEST_CASE("process groups: of GPUs of a node, of nodes, of all") {
   CHECK(groups(32).within(kGather, 64_MiB).scheduled.links == kAllLinks);
   CHECK(groups(8).all_reduce_between(8_MiB).scheduled.links == kBetweenNodes);
   CHECK(groups(16).all_reduce_between(8_MiB).scheduled.links == kBetweenNodes);
-  // Two shards of a node in each of four: the all-reduce of one passes both kinds of links.
+  // There are two shards per node on four nodes, so the all-reduce of one shard uses both kinds of
+  // links.
   CHECK(groups(4).all_reduce_between(8_MiB).scheduled.links == kAllLinks);
 }
 
-TEST_CASE("process groups: within a node faster than between nodes, and as the part by itself") {
+TEST_CASE(
+    "process groups: a group within a node is faster than between nodes, and as fast as that part "
+    "alone") {
   const ProcessGroups node(job(), 8);
   const ProcessGroups two(job(), 16);
   const ProcessGroups all(job(), 32);
@@ -62,8 +66,11 @@ TEST_CASE("process groups: within a node faster than between nodes, and as the p
   CHECK(all.within(kGather, 64_MiB).scheduled.transfer == plan(job(), kGather, 64_MiB).transfer);
 }
 
-TEST_CASE("process groups: all-reduces of all shards at once are no faster than one of the whole") {
-  // Together they carry what an all-reduce of the whole carries between nodes: of k shards of a node, each in its own.
+TEST_CASE(
+    "process groups: all-reduces of all shards at once are no faster than one all-reduce of "
+    "everything") {
+  // Between nodes, the all-reduces of all shards together carry as much as one all-reduce of
+  // everything.
   for (const int ranks : {2, 4, 8, 16}) {
     CAPTURE(ranks);
     const ProcessGroups groups(job(), ranks);
@@ -83,7 +90,7 @@ TEST_CASE("process groups: all-reduces of all shards at once are no faster than 
   }
 }
 
-TEST_CASE("process groups: what groups there are") {
+TEST_CASE("process groups: only parts of a node or whole nodes can be groups") {
   const auto problem = [](int ranks) { return cannot_group(job(), ranks, "group").value_or(""); };
   for (const int ranks : {1, 2, 4, 8, 16, 32}) CHECK(problem(ranks) == "");
   for (const int ranks : {0, -8, 3, 5, 12, 24, 31, 33, 64}) {

@@ -1,4 +1,4 @@
-// When ranks that differ begin their next step, on the step of paper_step.hpp.
+// When ranks that differ begin their next step, for the step of paper_step.hpp.
 #include "rank_states.hpp"
 #include "paper_step.hpp"
 #include "schedule_step.hpp"
@@ -9,7 +9,7 @@ using namespace ddpsim::paper;
 
 namespace {
 
-/// Runs one step from these states and says whether it moved any start.
+/// Runs one step from these states. Returns whether it moved any start.
 bool moved_by_a_step(RankStates& ranks, const Job& job) {
   const PlannedStep planned =
       schedule_step(job, steady_buckets(job.workload(), job.options().ddp(), job.options().torch),
@@ -19,8 +19,9 @@ bool moved_by_a_step(RankStates& ranks, const Job& job) {
 
 }  // namespace
 
-TEST_CASE("rank states: the step that leaves every start as it was is the steady one") {
-  // Rank 1's optimizer takes 45 us, rank 0's 30: from the second step on it begins 15 us later.
+TEST_CASE("rank states: a step that changes no rank's start is the steady step") {
+  // Rank 1's optimizer takes 45 us, rank 0's takes 30, so from the second step on rank 1 begins 15
+  // us later.
   SimulationOptions options = free_of_costs();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
   const Job job(workload(), gpus(), options, wire());
@@ -35,7 +36,8 @@ TEST_CASE("rank states: the step that leaves every start as it was is the steady
 }
 
 TEST_CASE("rank states: a rank's next forward begins as early as its own recording says") {
-  // Rank 1's steps are 10 us apart, rank 0's overlap by 20: 30 us later from the second step on.
+  // Rank 1's steps are 10 us apart and rank 0's overlap by 20, so from the second step on rank 1
+  // begins 30 us later.
   Workload several = workload();
   several.iteration = 310_us;
   several.ranks.resize(2);
@@ -73,7 +75,7 @@ TEST_CASE("rank states: time begins with rank 0's first step, and again with eac
   CHECK(ranks.of_iteration(2).at(1).start == 0_us);  // they leave the last all-reduce together
 }
 
-TEST_CASE("rank states: there are none where all ranks are alike") {
+TEST_CASE("rank states: there are none if all ranks behave alike") {
   SimulationOptions options = free_of_costs();
   options.iterations = 3;
   const Job job(workload(), gpus(), options, wire());
@@ -81,7 +83,8 @@ TEST_CASE("rank states: there are none where all ranks are alike") {
   CHECK(ranks.steady().empty());
   CHECK(ranks.of_iteration(1).empty());
   CHECK_FALSE(moved_by_a_step(ranks, job));
-  // Recordings of several ranks are replayed from their offsets, unless iteration follows iteration.
+  // Recordings of several ranks are replayed from their offsets, unless several iterations are
+  // simulated.
   Workload several = workload();
   several.ranks.resize(2);
   several.ranks[1].rank = 1;

@@ -1,4 +1,4 @@
-// Which parameters travel together, and where their modules lie in a step.
+// Which parameters form a unit, and when their modules run in a step.
 #include "numbered_model.hpp"
 #include "units.hpp"
 
@@ -10,14 +10,14 @@ namespace {
 
 using By = WrapPolicy::By;
 
-/// Of these names, a thousand elements each.
+/// A workload with parameters of these names, a thousand elements each.
 Workload named(const std::vector<std::string>& names) {
   Workload workload;
   for (const std::string& name : names) workload.parameters.push_back(parameter(name, {1000}));
   return workload;
 }
 
-/// "root: 0 4; layers.0: 1 2": units with the parameters they own.
+/// Units with the parameters they own: "root: 0 4; layers.0: 1 2".
 std::string units(const Workload& workload, const WrapPolicy& wrap = {}) {
   std::string text;
   for (const Unit& unit : units_of(workload, wrap)) {
@@ -31,7 +31,7 @@ std::string units(const std::vector<std::string>& names, const WrapPolicy& wrap 
   return units(named(names), wrap);
 }
 
-/// Gradients in the reverse order of definition, 10 us each, but those left out.
+/// Adds gradients in the reverse order of definition, 10 us each, without those in `unused`.
 Workload recorded(Workload workload, const std::vector<std::size_t>& unused = {},
                   Duration each = 10_us) {
   workload.forward = 100_us;
@@ -50,7 +50,7 @@ struct Hooks {
   std::string backward;
 };
 
-/// "<root <layers.0 layers.0>": in the order called, where in the step.
+/// Hooks in the order of calls, with their time in the step: "<root <layers.0 layers.0>".
 Hooks hooks(const Workload& workload, const WrapPolicy& wrap = {}) {
   const Job job(workload, small::node(2), small::bare(), FreeModel{});
   const Recording recording(job, job.workload());
@@ -69,7 +69,7 @@ Hooks hooks(const Workload& workload, const WrapPolicy& wrap = {}) {
   return hooks;
 }
 
-/// Names of all units, the root's left out.
+/// Names of all units except the root.
 std::string modules(const Workload& workload, const WrapPolicy& wrap) {
   std::string text;
   for (const Unit& unit : units_of(workload, wrap))
@@ -79,20 +79,21 @@ std::string modules(const Workload& workload, const WrapPolicy& wrap) {
 
 }  // namespace
 
-TEST_CASE("units: blocks are the elements of a numbered container, all else is the root's") {
+TEST_CASE(
+    "units: blocks are the elements of a numbered container; everything else belongs to the root") {
   CHECK(units({"transformer.wte.weight", "transformer.h.0.attn.weight", "transformer.h.0.attn.bias",
                "transformer.h.1.attn.weight", "transformer.ln_f.weight", "lm_head.weight"}) ==
         "root: 0 4 5; transformer.h.0: 1 2; transformer.h.1: 3");
   CHECK(units({"bert.embeddings.word.weight", "bert.encoder.layer.0.output.dense.weight",
                "bert.encoder.layer.1.output.dense.weight", "bert.pooler.dense.weight"}) ==
         "root: 0 3; bert.encoder.layer.0: 1; bert.encoder.layer.1: 2");
-  // Ten and more keep the order of definition, not that of letters.
+  // Ten or more elements keep the order of definition, not alphabetical order.
   std::vector<std::string> many;
   for (int layer = 0; layer < 12; ++layer) many.push_back(fmt::format("layers.{}.w.weight", layer));
   CHECK(units(many).find("layers.9: 9; layers.10: 10; layers.11: 11") != std::string::npos);
 }
 
-TEST_CASE("units: of numbered containers within each other the outermost has the blocks") {
+TEST_CASE("units: the outermost of nested numbered containers has the blocks") {
   CHECK(units({"shared.weight", "encoder.block.0.layer.0.SelfAttention.q.weight",
                "encoder.block.0.layer.1.DenseReluDense.wi.weight",
                "encoder.block.1.layer.0.SelfAttention.q.weight",
@@ -106,33 +107,33 @@ TEST_CASE("units: of numbered containers within each other the outermost has the
         "root: 0 7; layer1.0: 1 2 3; layer1.1: 4; layer2.0: 5; layer2.1: 6");
 }
 
-TEST_CASE("units: layers that follow each other in one container are no blocks") {
-  // VGG's features are convolutions, a classifier linear layers: one module each.
+TEST_CASE("units: a container of plain layers has no blocks") {
+  // VGG's features are convolutions and its classifier is linear layers: one module each.
   CHECK(units({"features.0.weight", "features.0.bias", "features.2.weight", "classifier.0.weight",
                "classifier.3.weight"}) == "root: 0 1 2 3 4");
-  // Nor is the only element of a container.
+  // The only element of a container is no block either.
   CHECK(units({"layers.0.linear.weight", "head.weight"}) == "root: 0 1");
   // A table's layers are parameters without modules.
   CHECK(units({"conv1", "conv2", "fc"}) == "root: 0 1 2");
-  // A number is digits all through.
+  // A numbered name consists of digits only.
   CHECK(units({"layer_0.w.weight", "layer_1.w.weight", "l1x.w.weight", "l2x.w.weight"}) ==
         "root: 0 1 2 3");
 }
 
-TEST_CASE("units: none but the root; and no root that owns nothing") {
+TEST_CASE("units: the root alone, or no unit if the root owns nothing") {
   CHECK(units({"a.weight", "layers.0.w.weight", "layers.1.w.weight"}, {.by = By::none}) ==
         "root: 0 1 2");
   CHECK(units({"layers.0.w.weight", "layers.1.w.weight"}) == "layers.0: 0; layers.1: 1");
 }
 
-TEST_CASE("units: every module that owns parameters itself") {
+TEST_CASE("units: every module with parameters of its own") {
   const WrapPolicy leaves{.by = By::leaves, .modules = {}};
   CHECK(units({"embed.weight", "layers.0.w.weight", "layers.0.w.bias", "layers.0.scale"}, leaves) ==
         "embed: 0; layers.0: 3; layers.0.w: 1 2");
   CHECK(units({"scale", "w.weight"}, leaves) == "root: 0; w: 1");
 }
 
-TEST_CASE("units: parameters outside the wrapper are in none") {
+TEST_CASE("units: parameters outside the wrapper are in no unit") {
   Workload workload =
       named({"embed.weight", "layers.0.w.weight", "layers.0.v.weight", "layers.1.w.weight"});
   workload.parameters[0].ignored = true;
@@ -140,7 +141,7 @@ TEST_CASE("units: parameters outside the wrapper are in none") {
   CHECK(units(workload) == "layers.0: 1; layers.1: 3");
 }
 
-TEST_CASE("units: modules whose paths match, a star within one name") {
+TEST_CASE("units: modules whose paths match a pattern, where a star stays within one name") {
   const std::vector<std::string> names = {"embed.weight",        "layers.0.attn.q.weight",
                                           "layers.0.mlp.weight", "layers.1.attn.q.weight",
                                           "layers.1.mlp.weight", "head.weight"};
@@ -154,15 +155,15 @@ TEST_CASE("units: modules whose paths match, a star within one name") {
   CHECK(by({"l*s.*1.*q"}) == "root: 0 1 2 3 4 5");
   CHECK(by({"l*s.*1.a*n"}) == "root: 0 1 2 4 5; layers.1.attn: 3");
   CHECK(by({"nothing"}) == "root: 0 1 2 3 4 5");
-  // A unit within another owns what is left of it to nobody else.
+  // A unit owns only the parameters that no unit within it owns.
   CHECK(by({"layers.*", "layers.*.attn"}) ==
         "root: 0 5; layers.0: 2; layers.1: 4; layers.0.attn: 1; layers.1.attn: 3");
-  // Of a table a layer is a parameter.
+  // A table's layers are parameters.
   CHECK(units({"conv1", "conv2", "fc"}, {.by = By::modules, .modules = {"conv*"}}) ==
         "root: 2; conv1: 0; conv2: 1");
 }
 
-TEST_CASE("units: many stars are matched in no time") {
+TEST_CASE("units: a pattern of many stars matches quickly") {
   // Each of 30 stars might end at any of 200 letters.
   const std::string name(200, 'a');
   std::string pattern;
@@ -182,7 +183,8 @@ TEST_CASE("units: the innermost unit around one is its parent") {
 }
 
 TEST_CASE("units: by size, as size_based_auto_wrap_policy of PyTorch 2.13 wraps the lab's model") {
-  // Layers 0 and 2 have 876 elements (434 up, 416 down), 1 and 3 498, embedding and head 299.
+  // Layers 0 and 2 have 876 elements (434 in up, 416 in down), layers 1 and 3 have 498, embedding
+  // and head have 299.
   const auto of = [](std::int64_t least) {
     return modules(schemes::numbered(), {.by = By::size, .min_num_params = least});
   };
@@ -191,7 +193,7 @@ TEST_CASE("units: by size, as size_based_auto_wrap_policy of PyTorch 2.13 wraps 
         "layers.2.down layers.3.up layers.3.down");
   CHECK(of(400) == "layers.1 layers.3 layers.0.up layers.0.down layers.2.up layers.2.down");
   CHECK(of(450) == "layers.0 layers.1 layers.2 layers.3");
-  // The list of layers is large enough, and is never a unit; the root is one by itself.
+  // The list of layers is large enough but never a unit. The root is always one.
   CHECK(of(1000) == "");
   CHECK(of(100'000'000) == "");
 }
@@ -209,8 +211,8 @@ TEST_CASE("units: by size torch.nn.MultiheadAttention is never split nor wrapped
   CHECK(of(60'000) == "root: 0 1 2 3");
 }
 
-TEST_CASE("units: hooks come as modules are called, each where its share of backward puts it") {
-  // Five gradients of 10 us: of forward a fifth each, in reverse.
+TEST_CASE("units: hooks run in the order of calls, at the module's share of backward") {
+  // There are five gradients of 10 us: each stands for a fifth of forward, in reverse order.
   const Workload workload =
       recorded(named({"embed.weight", "layers.0.w.weight", "layers.0.v.weight", "layers.1.w.weight",
                       "head.weight"}));
@@ -221,7 +223,7 @@ TEST_CASE("units: hooks come as modules are called, each where its share of back
 }
 
 TEST_CASE("units: a unit within another is called within it") {
-  // Written: head; 1.down, 1.up (a unit of its own), 1.norm; embed.
+  // The order of writing is: head; 1.down, 1.up (a unit of its own), 1.norm; embed.
   const Workload workload =
       recorded(named({"embed.weight", "blocks.1.norm.weight", "blocks.1.up.weight",
                       "blocks.1.down.weight", "head.weight"}));
@@ -231,7 +233,8 @@ TEST_CASE("units: a unit within another is called within it") {
         " 0.00 <root 0.20 <blocks.1 0.40 <blocks.1.up 0.60 blocks.1.up> 0.80 blocks.1> 1.00 root>");
   CHECK(called.backward ==
         " 0 <root 1 <blocks.1 2 <blocks.1.up 2 blocks.1.up> 3 blocks.1> 4 root>");
-  // Where the inner unit is written last, the outer one, whose own gradients are there, waits for it, as PyTorch's does.
+  // If the inner unit is written last, the outer one waits for it although its own gradients are
+  // there, as in PyTorch.
   const Workload first =
       recorded(named({"embed.weight", "blocks.1.up.weight", "blocks.1.norm.weight",
                       "blocks.1.down.weight", "head.weight"}));
@@ -239,7 +242,7 @@ TEST_CASE("units: a unit within another is called within it") {
         " 0 <root 1 <blocks.1 3 <blocks.1.up 3 blocks.1.up> 3 blocks.1> 4 root>");
 }
 
-TEST_CASE("units: one whose parameters get no gradient lies at the end of backward") {
+TEST_CASE("units: a unit without gradients lies at the end of backward") {
   const Workload workload = recorded(
       named({"embed.weight", "layers.0.w.weight", "layers.1.w.weight", "head.weight"}), {1});
   const Hooks called = hooks(workload);
@@ -248,7 +251,7 @@ TEST_CASE("units: one whose parameters get no gradient lies at the end of backwa
   CHECK(called.backward == " 0 <root 1 <layers.1 1 layers.1> 2 <layers.0 2 layers.0> 2 root>");
 }
 
-TEST_CASE("units: layers that take no time are called in order all the same") {
+TEST_CASE("units: layers that take no time are still called in order") {
   const Workload workload =
       recorded(named({"embed.weight", "layers.0.w.weight", "layers.1.w.weight", "head.weight"}), {},
                Duration());
@@ -259,7 +262,8 @@ TEST_CASE("units: layers that take no time are called in order all the same") {
 }
 
 TEST_CASE("units: a tied weight is one parameter of the module that defines it") {
-  // The head's weight is the embedding's, written when the embedding's backward has added to it.
+  // The head's weight is the embedding's. It is written when the embedding's backward has added to
+  // it.
   Workload workload = named({"embed.weight", "layers.0.w.weight", "layers.1.w.weight"});
   CHECK(units(workload) == "root: 0; layers.0: 1; layers.1: 2");
   CHECK(hooks(recorded(workload)).backward ==

@@ -1,5 +1,6 @@
-// Bytes of a unit's collectives against those PyTorch 2.13 sent in the lab (two and four ranks over gloo, model "numbered":
-// a block is a norm, a linear layer of 31 by 13 and one of 13 by 31, with biases; the root embedding, norm and head).
+// Bytes of a unit's collectives, compared with those that PyTorch 2.13 sent in the lab (two and
+// four ranks over gloo). In model "numbered", a block is a norm, a linear layer of 31 by 13 and one
+// of 13 by 31, with biases. The root has the embedding, a norm and the head.
 #include "unit_sizes.hpp"
 #include "scheme_step.hpp"
 
@@ -66,7 +67,7 @@ TEST_CASE("unit sizes: a flat parameter is padded to a multiple of the ranks") {
   CHECK(flat(block(), 4).gathered == 3504_B);
   CHECK(flat(block(), 7).gathered == 4 * Bytes(882));
   CHECK(flat(root(), 2).gathered == 2496_B);
-  // 11 elements; a root of a single one.
+  // "tiny" has 11 elements; another root has a single one.
   CHECK(flat(tiny(), 2).gathered == 48_B);
   CHECK(flat(tiny(), 4).gathered == 48_B);
   Workload one;
@@ -83,18 +84,20 @@ TEST_CASE("unit sizes: a flat parameter is padded to a multiple of the ranks") {
 }
 
 TEST_CASE("unit sizes: with use_orig_params each parameter begins at a multiple of 16 bytes") {
-  // 16 + 16 + 404 + 32 + 404 + 13 = 885 elements, to 886 and 888; the root 300 + 16 + 16 + 299 = 631, to 632.
+  // The block has 16 + 16 + 404 + 32 + 404 + 13 = 885 elements, padded to 886 and 888. The root has
+  // 300 + 16 + 16 + 299 = 631, padded to 632.
   CHECK(flat(block(), 2, true).gathered == 3544_B);
   CHECK(flat(block(), 4, true).gathered == 3552_B);
   CHECK(flat(root(), 2, true).gathered == 2528_B);
-  // Of bfloat16 that is eight elements: 16 + 16 + 408 + 32 + 408 + 13 = 893, to 894; reduced in fp32 no more of them.
+  // For bfloat16, 16 bytes are eight elements: 16 + 16 + 408 + 32 + 408 + 13 = 893, padded to 894.
+  // Reducing in fp32 does not add elements.
   const UnitSizes low = flat(block(), 2, true, {Dtype::bfloat16, Dtype::float32});
   CHECK(low.gathered == 2 * Bytes(894));
   CHECK(low.reduced == 4 * Bytes(894));
   CHECK(low.gradient == 2 * Bytes(876));
 }
 
-TEST_CASE("unit sizes: use_orig_params pads to the ranks what NO_SHARD keeps whole") {
+TEST_CASE("unit sizes: use_orig_params pads to the number of ranks even with NO_SHARD") {
   const UnitSizes sizes = flat_unit(block(), all_of(block()),
                                     {.shards = 1, .group = 4, .use_orig_params = true}, {}, {});
   CHECK(sizes.reduced == 3552_B);
@@ -103,12 +106,13 @@ TEST_CASE("unit sizes: use_orig_params pads to the ranks what NO_SHARD keeps who
 }
 
 TEST_CASE("unit sizes: every parameter sharded on its first dimension is padded by itself") {
-  // Four ranks: 16 + 16 + 32 x 13 + 32 + 16 x 31 + 16 = 992 elements; two: 14 + 14 + 416 + 32 + 434 + 14 = 924.
+  // On four ranks, 16 + 16 + 32 x 13 + 32 + 16 x 31 + 16 = 992 elements. On two ranks, 14 + 14 +
+  // 416 + 32 + 434 + 14 = 924.
   CHECK(rows(block(), 4).gathered == 3968_B);
   CHECK(rows(block(), 2).gathered == 3696_B);
   CHECK(rows(root(), 4).gathered == 2624_B);
   CHECK(rows(root(), 2).gathered == 2608_B);
-  // One row is as many rows as there are ranks.
+  // One row is padded to as many rows as there are ranks.
   CHECK(rows(tiny(), 2).gathered == 72_B);
   CHECK(rows(tiny(), 4).gathered == 112_B);
   CHECK(rows(block(), 4).reduced == rows(block(), 4).gathered);
@@ -117,7 +121,8 @@ TEST_CASE("unit sizes: every parameter sharded on its first dimension is padded 
 }
 
 TEST_CASE(
-    "unit sizes: gathered in the type computed in, reduced in that or another, stored as it was") {
+    "unit sizes: gathered in the compute type, reduced in that or another type, stored in the "
+    "parameters' type") {
   for (const bool is_flat : {true, false}) {
     const auto sizes = [&](const UnitTypes& types, Dtype stored = Dtype::float32) {
       return is_flat ? flat(block(stored), 2, false, types) : rows(block(stored), 2, types);
@@ -126,7 +131,7 @@ TEST_CASE(
     const UnitSizes low = sizes({.param = Dtype::bfloat16});
     CHECK(low.gathered == 2 * elements);
     CHECK(low.reduced == 2 * elements);
-    CHECK(low.stored == 2 * elements);  // half of them, of four bytes
+    CHECK(low.stored == 2 * elements);  // half of the elements, of four bytes
     CHECK(low.gradient == 2 * Bytes(876));
     const UnitSizes mixed = sizes({.param = Dtype::float16, .reduce = Dtype::float32});
     CHECK(mixed.gathered == 2 * elements);
@@ -141,7 +146,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("unit sizes: scalars, empty tensors and nothing at all") {
+TEST_CASE("unit sizes: scalars, empty tensors and no tensors") {
   Workload odd;
   odd.parameters = {parameter("scalar", {}), parameter("empty", {0, 5}), parameter("thin", {5, 0})};
   CHECK(flat(odd, 4).gathered == 16_B);
@@ -149,17 +154,17 @@ TEST_CASE("unit sizes: scalars, empty tensors and nothing at all") {
   Workload nothing;
   CHECK(flat(nothing, 4).gathered == 0_B);
   CHECK(rows(nothing, 4).gathered == 0_B);
-  // By one rank nothing is padded.
+  // With one rank nothing is padded.
   CHECK(flat(block(), 1).gathered == 3504_B);
   CHECK(rows(block(), 1).gathered == 3504_B);
 }
 
-TEST_CASE("unit sizes: a rank steps its share, padding is no work") {
+TEST_CASE("unit sizes: a rank steps its share, and padding is no work") {
   CHECK(share_of(0_B, 0_B) == 1);
   CHECK(share_of(50_B, 100_B) == 0.5);
   CHECK(share_of(200_B, 100_B) == 1);
   CHECK(share_of(flat(block(), 4).stored, flat(block(), 4).whole) == 0.25);
-  // One element a rank holds is all there is of "tiny"'s root.
+  // Each rank holds only one element of the root of "tiny".
   Workload one;
   one.parameters = {parameter("bias", {1})};
   CHECK(share_of(flat(one, 4).stored, flat(one, 4).whole) == 1);

@@ -1,4 +1,4 @@
-// What a broken invariant says before it ends the program.
+// What a failed assertion prints before it ends the program.
 #include "ddpsim/sim/values/assert.hpp"
 
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("assert: the values compared are shown with their units, in their order") {
+TEST_CASE("assert: the message shows the compared values in order, with units") {
   CHECK(assertion::texts_of() == "");
   CHECK(assertion::texts_of(3, -2) == "3, -2");
   CHECK(assertion::texts_of(std::size_t{7}, 0.5) == "7, 0.500000");

@@ -1,4 +1,5 @@
-// What NCCL does otherwise for collectives that are no all-reduces: cells of its table, thresholds, pairs.
+// Differences between NCCL's other collectives and all-reduce: cells of its table, thresholds,
+// pairs.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -38,7 +39,7 @@ TEST_CASE("collective kinds: names, and the steps of a ring that bus bandwidth c
   CHECK(name_of(kAllGather) == "all-gather");
   CHECK(name_of(kReduce) == "reduce");
   CHECK(name_of(kSendRecv) == "send-recv");
-  // 1 GB in 1 s over eight ranks, as nccl-tests' doc/PERFORMANCE.md has it.
+  // 1 GB in 1 s over eight ranks, as in nccl-tests' doc/PERFORMANCE.md.
   const auto busbw = [](CollectiveKind kind, int ranks) {
     return busbw_gbps(Bytes(1'000'000'000), Duration::seconds(1), ranks, kind);
   };
@@ -52,8 +53,9 @@ TEST_CASE("collective kinds: names, and the steps of a ring that bus bandwidth c
 }
 
 TEST_CASE("collective kinds: an all-gather takes n - 1 steps of a ring, N - 1 on the network") {
-  // Two nodes of two: three steps, one of them 2.7, 4 or 14 us; the others 1 us of a proxy with LL, 1.9 and 3.4 of
-  // NVLink. 40 GB/s of bus are 4/3 of them to the algorithm, half with LL, 0.92 with LL128.
+  // Two nodes of two GPUs: three steps. One of them takes 2.7, 4 or 14 us; the others take 1 us of
+  // a proxy with LL, or 1.9 and 3.4 us of NVLink. 40 GB/s of bus bandwidth count as 4/3 of that for
+  // the algorithm, with LL as half, with LL128 as 0.92 of it.
   const Cluster two = nvlink(2, 2, 80, graph(2, 20));
   for (const CollectiveKind kind : kOnePhase) {
     check_cell(kind, two, {2, 30, 7}, Protocol::ll, 6.6 + 2 * 1.0 + 2.7, 20 * 4.0 / 3);
@@ -66,7 +68,9 @@ TEST_CASE("collective kinds: an all-gather takes n - 1 steps of a ring, N - 1 on
   }
 }
 
-TEST_CASE("collective kinds: before 2.10 LL128 by what a channel does, LL by whether it reduces") {
+TEST_CASE(
+    "collective kinds: before 2.10 LL128 depends on the bandwidth of a channel, LL on whether it "
+    "reduces") {
   const Cluster fast = nvlink(1, 4, 70, graph(1, 1000));
   const auto ll128 = [&](CollectiveKind kind, NcclVersion nccl) {
     return static_cast<double>(
@@ -85,7 +89,7 @@ TEST_CASE("collective kinds: before 2.10 LL128 by what a channel does, LL by whe
   check_cell(kAllGather, slow, {2, 18, 3}, Protocol::ll, 6.6 + 3 * .6, 6.0 / 3 * 4 / 3);
 }
 
-TEST_CASE("collective kinds: NVLS of all-gathers and reduce-scatters, on one node since 2.18") {
+TEST_CASE("collective kinds: all-gathers and reduce-scatters use NVLS on one node since 2.18") {
   const Cluster one = switched(1, 90, 40, 40);
   for (const CollectiveKind kind : kOnePhase) {
     const auto nvls = [&](NcclVersion nccl, double latency, double bandwidth) {
@@ -105,7 +109,7 @@ TEST_CASE("collective kinds: NVLS of all-gathers and reduce-scatters, on one nod
     for (const Algorithm algorithm : {Algorithm::nvls, Algorithm::nvls_tree, Algorithm::tree,
                                       Algorithm::collnet_direct, Algorithm::collnet_chain})
       CHECK_FALSE(exists(sharp, {2, 30, 7}, algorithm));
-    // NCCL_ALGO takes NVLS away, never the rings.
+    // NCCL_ALGO can exclude NVLS, but never the rings.
     const CollectiveTuning tree{.nccl = {2, 23, 4}, .algorithms = Algorithm::tree};
     CHECK(select_algorithm(kind, 1024_MiB, one, tree).algorithm == kRing);
     CHECK(tuning_entries(kind, one, tree)[at(Algorithm::nvls)][2].bandwidth_gbps == 0);
@@ -113,7 +117,7 @@ TEST_CASE("collective kinds: NVLS of all-gathers and reduce-scatters, on one nod
   CHECK_FALSE(algorithm_exists(kReduce, Algorithm::nvls, one, kNewest, nccl_tuning(kNewest.nccl)));
 }
 
-TEST_CASE("collective kinds: the plateau of large rings is an all-reduce's") {
+TEST_CASE("collective kinds: large rings have the plateau of an all-reduce") {
   const Cluster two = nvlink(2, 8, 80, graph(8, 24));
   const TuningEntry entry{.latency_us = 100, .bandwidth_gbps = 1};
   for (const CollectiveKind kind : {kReduceScatter, kAllGather, kReduce})
@@ -121,7 +125,7 @@ TEST_CASE("collective kinds: the plateau of large rings is an all-reduce's") {
                                           two, kNewest)) == doctest::Approx(100 + 1000));
 }
 
-TEST_CASE("collective kinds: the largest LL of 2.4 by the parts of a ring") {
+TEST_CASE("collective kinds: the largest size for LL in 2.4 depends on the steps of a ring") {
   const Cluster node = nvlink(1, 8, 70, graph(1, 20));
   const auto largest = [&](CollectiveKind kind, std::int64_t bytes) {
     CAPTURE(name_of(kind));
@@ -134,7 +138,7 @@ TEST_CASE("collective kinds: the largest LL of 2.4 by the parts of a ring") {
   largest(kReduce, 2 * 256 * 64);
 }
 
-TEST_CASE("collective kinds: a pair takes LL up to 16 KiB, and a channel for each 64 KiB") {
+TEST_CASE("collective kinds: a pair uses LL up to 16 KiB, and one channel per 64 KiB") {
   const Cluster node = nvlink(1, 8, 80, graph(12, 20));
   const auto choice = [](Bytes size, const Cluster& cluster, NcclVersion nccl = {2, 30, 7}) {
     return select_algorithm(kSendRecv, size, cluster, {.nccl = nccl});

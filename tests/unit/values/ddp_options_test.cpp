@@ -1,4 +1,4 @@
-// Rules of PyTorch's versions, each at its border.
+// Rules of PyTorch's versions, tested on both sides of each change.
 #include "ddpsim/sim/values/ddp_options.hpp"
 
 #include <limits>
@@ -30,10 +30,10 @@ TEST_CASE("DDP options: the first bucket closes at 1 MiB, the others at 25") {
   CHECK(limits.rebuilt_from == 2);
 }
 
-TEST_CASE("DDP options: a first bucket of one's own, in MiB") {
+TEST_CASE("DDP options: a user's first bucket size counts in MiB") {
   CHECK(bucket_limits({.first_bucket_mb = 2.5}, {1, 10}).rebuild ==
         std::vector<Bytes>{2'621'440_B, 25_MiB});
-  // A fraction of a byte is dropped, and what no integer holds is no limit.
+  // A fraction of a byte is dropped, and a size that no integer holds means no limit.
   CHECK(bucket_limits({.bucket_cap_mb = 1.0000009}, {2, 4}).rebuild ==
         std::vector<Bytes>{1_MiB, 1_MiB});
   CHECK(bucket_limits({.bucket_cap_mb = 1e300}, {2, 4}).rebuild[1] == kAny);
@@ -49,7 +49,8 @@ TEST_CASE("DDP options: from 2.5 on a cap that is passed holds for the first buc
 }
 
 TEST_CASE(
-    "DDP options: from 2.12 on buckets as constructed know no first one that is not the smaller") {
+    "DDP options: from 2.12 on construction ignores a first bucket that is not smaller than the "
+    "cap") {
   const auto with = [](TorchVersion torch, double first_mb) {
     return bucket_limits({.first_bucket_mb = first_mb, .find_unused_parameters = true}, torch);
   };
@@ -70,8 +71,8 @@ TEST_CASE("DDP options: a list of caps is taken as it is, from the first iterati
 
 TEST_CASE(
     "DDP options: from 1.12 on the first iteration has one bucket, from 1.6 on they are rebuilt") {
-  // Caps of 0.5 MiB: three gradients, three buckets. As constructed, in definition order: p0 of 1 MB does not
-  // reach the 1 MiB of the first bucket before 2.5, so p1 joins it.
+  // Caps of 0.5 MiB give three gradients three buckets. As constructed, in definition order, p0 of
+  // 1 MB does not reach the 1 MiB of the first bucket before 2.5, so p1 joins it.
   const DdpOptions caps{.bucket_cap_mb = 0.5};
   CHECK(bucket_limits(caps, {1, 5}).rebuilt_from == std::nullopt);
   CHECK(buckets_in(1, caps, {1, 5}) == 2);
@@ -89,8 +90,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "DDP options: searching unused parameters keeps construction's buckets, static_graph does "
-    "not") {
+    "DDP options: find_unused_parameters keeps the constructed buckets, static_graph does not") {
   const TorchVersion torch{1, 12};
   DdpOptions options{.bucket_cap_mb = 0.5, .find_unused_parameters = true};
   CHECK(bucket_limits(options, torch).construction == std::vector<Bytes>{1_MiB, 512_KiB});
@@ -164,7 +164,7 @@ TEST_CASE("DDP options: caps that exclude each other") {
   CHECK(problem({.first_bucket_mb = 2}, {2, 5}) == "");
 }
 
-TEST_CASE("DDP options: questions about a version, at its border") {
+TEST_CASE("DDP options: features appear exactly with their first version") {
   CHECK_FALSE(first_bucket_tunable({1, 9}));
   CHECK(first_bucket_tunable({1, 10}));
   CHECK_FALSE(cap_holds_for_first_bucket({2, 4}));

@@ -1,6 +1,9 @@
-// Elementary functions against values computed with 600 bits (mpmath), where rounding is hardest: the cases of Lefevre and Muller
-// (Worst cases for correct rounding of the elementary functions in double precision, ARITH 2001), the hardest of eight million random
-// arguments a function, results among the subnormals, powers exactly half way between two doubles. glibc 2.36 misses some.
+// Compares the elementary functions with values computed with 600 bits (mpmath) where rounding is
+// hardest. glibc 2.36 misses some of them. The arguments are:
+// - the cases of Lefevre and Muller (Worst cases for correct rounding of the elementary functions
+//   in double precision, ARITH 2001);
+// - the hardest of eight million random arguments for each function;
+// - results among the subnormals, and powers exactly half way between two doubles.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -108,14 +111,14 @@ constexpr Power kPowers[] = {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// From `least` to `most`, by counter.
+/// A random number from `least` to `most`, from a counter.
 double between(double least, double most, std::uint64_t which) {
   return least + (most - least) * (static_cast<double>(mixed(which) >> 11) * 0x1p-53);
 }
 
 }  // namespace
 
-TEST_CASE("elementary functions: where rounding is hardest") {
+TEST_CASE("elementary functions: the arguments that are hardest to round") {
   for (const HardCase& one : kHard) {
     CAPTURE(one.x);
     CHECK(one.function(one.x) == one.nearest);
@@ -163,7 +166,7 @@ TEST_CASE("elementary functions: 120 bits and 192 agree on random arguments") {
   }
 }
 
-TEST_CASE("elementary functions: zeros, infinities and NaN as C has them") {
+TEST_CASE("elementary functions: zeros, infinities and NaN are treated as in C") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(elementary::exp(kInfinite) == kInfinite);
   CHECK(elementary::exp(-kInfinite) == 0);

@@ -1,4 +1,4 @@
-// Which PyTorch it may be, by what excludes it.
+// Which PyTorch versions remain possible, by what excludes the others.
 #include "ddpsim/sim/values/possible_versions.hpp"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,9 @@ TEST_CASE("possible versions: three sets of rules, each with the NCCL its releas
   CHECK(ranges[2] == VersionRange{{2, 5}, kNewestTorch, {2, 21, 5}, {2, 29, 7}});
 }
 
-TEST_CASE("possible versions: a GPU needs the first release with its CUDA, wherever it is") {
+TEST_CASE(
+    "possible versions: the recorded GPU and the cluster's GPU both need a release with their "
+    "CUDA") {
   const std::pair<int, const char*> firsts[] = {{0, "1.0-1.5 1.6-2.4 2.5-2.13"},
                                                 {70, "1.0-1.5 1.6-2.4 2.5-2.13"},
                                                 {79, "1.0-1.5 1.6-2.4 2.5-2.13"},
@@ -66,7 +68,8 @@ TEST_CASE("possible versions: a GPU needs the first release with its CUDA, where
   }
 }
 
-TEST_CASE("possible versions: precision, the recording's form and flags exclude what came later") {
+TEST_CASE(
+    "possible versions: precision, recording format and flags exclude releases that are too old") {
   AskedVersions job;
   job.workload.precision = "amp";
   CHECK(text(job.ranges()) == "1.6-2.4 2.5-2.13");
@@ -86,7 +89,7 @@ TEST_CASE("possible versions: precision, the recording's form and flags exclude 
   CHECK(text(flags.ranges()) == "1.7-1.13");
 }
 
-TEST_CASE("possible versions: what stands in for all of them is one of them") {
+TEST_CASE("possible versions: the version that represents all of them is one of them") {
   CHECK(assumed_among({}) == kAssumedTorch);
   CHECK(assumed_among(AskedVersions{}.ranges()) == kAssumedTorch);
   AskedVersions old;
@@ -100,14 +103,15 @@ TEST_CASE("possible versions: what stands in for all of them is one of them") {
 }
 
 TEST_CASE(
-    "possible versions: a recorded NCCL is of the releases that shipped it, a stated one of any") {
+    "possible versions: a recorded NCCL excludes releases that ship another one, a stated NCCL "
+    "excludes none") {
   AskedVersions job;
   job.workload.recorded_with.nccl = NcclVersion{2, 14, 3};
   CHECK(text(job.ranges()) == "1.13-2.0");
   CHECK(job.ranges()[0].oldest_nccl == NcclVersion{2, 14, 3});
   job.workload.recorded_with.nccl = NcclVersion{2, 21, 5};
   CHECK(text(job.ranges()) == "2.5-2.6");
-  // A build of its own: any release may have it, and each then does.
+  // No release ships this NCCL, so any release may have been built with it, and each then has it.
   job.workload.recorded_with.nccl = NcclVersion{2, 17, 1};
   REQUIRE(text(job.ranges()) == "1.0-1.5 1.6-2.4 2.5-2.13");
   for (const VersionRange& range : job.ranges()) {

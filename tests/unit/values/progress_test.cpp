@@ -52,26 +52,29 @@ void check_alike(const SimulationResult& one, const SimulationResult& other) {
 
 }  // namespace
 
-TEST_CASE("progress: who stops after five of twelve iterations has the result of five") {
+TEST_CASE("progress: stopping after five of twelve iterations gives the result of five") {
   StopsAfter progress(5);
   const SimulationResult stopped = simulate(jittered(12), &progress);
   CHECK(progress.heard == std::vector<std::size_t>{1, 2, 3, 4, 5});
   check_alike(stopped, simulate(jittered(5)));
 }
 
-TEST_CASE("progress: who only listens changes nothing, and is not asked behind the last") {
+TEST_CASE(
+    "progress: a listener that never stops changes nothing and is not called after the last "
+    "iteration") {
   StopsAfter progress(100);
   const SimulationResult watched = simulate(jittered(12), &progress);
   CHECK(progress.heard.size() == 11);
   check_alike(watched, simulate(jittered(12)));
 }
 
-TEST_CASE("iterations: ranks computing in stretches end where they would gradient by gradient") {
-  // All but the last iteration are coarse: with one more behind it, an iteration is too.
+TEST_CASE("iterations: ranks that compute in intervals end when they would gradient by gradient") {
+  // All iterations but the last are written in intervals. If one more follows, an iteration is
+  // written in intervals, too.
   const SimulationResult fine = simulate(jittered(6));
   const SimulationResult coarse = simulate(jittered(7));
   const Duration one = fine.step.times.iteration;
   const Duration other = coarse.iterations[5].times.iteration;
-  // A stretch is rounded once, its gradients each.
+  // An interval is rounded once, its gradients each.
   CHECK(std::max(one - other, other - one) < Duration::picoseconds(400));
 }

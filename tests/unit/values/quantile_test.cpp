@@ -13,7 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// 1 to n, the largest first.
+/// The numbers 1 to n, the largest first.
 std::vector<double> first(int n) {
   std::vector<double> values;
   for (int k = n; k >= 1; --k) values.push_back(k);
@@ -34,7 +34,7 @@ TEST_CASE("quantile: the smallest value that at least the share of all do not ex
   }
 }
 
-TEST_CASE("quantile: always a value of the sample, nothing between two") {
+TEST_CASE("quantile: always a value of the sample, never one between two") {
   CHECK(quantile<double>({50, 10, 20, 40, 30}, 0.9) == 50);
   CHECK(quantile<double>({50, 10, 20, 40, 30}, 0.1) == 10);
   CHECK(quantile<double>({3, 1}, 0.5) == 1);  // the lower median
@@ -43,7 +43,7 @@ TEST_CASE("quantile: always a value of the sample, nothing between two") {
   CHECK(quantile<Duration>({30_us, 10_us, 20_us}, 0.9) == 30_us);
 }
 
-TEST_CASE("median: the middle one, of an even number the mean of the middle two") {
+TEST_CASE("median: the middle value, or the mean of the middle two for an even number") {
   CHECK(median({7}) == 7);
   CHECK(median({9, 1}) == 5);
   CHECK(median({9, 1, 4}) == 4);

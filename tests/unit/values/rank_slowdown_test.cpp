@@ -29,7 +29,8 @@ Cluster slowed_nodes(int count, int gpus) {
   return cluster;
 }
 
-/// Of two ranks 2 % and a half for the slowest; 5 % as soon as there are two, 8 % more times 1 - 1/nodes.
+/// Two ranks take 2.3 % more for the slowest GPU and 5 % because there are two. Several nodes take
+/// 8 % more, times 1 - 1/nodes.
 constexpr RankSlowdown kTerms{
     .gpu_spread = 0.04, .one_gpu = 0.01, .several_gpus = 0.05, .several_nodes = 0.08};
 
@@ -41,7 +42,7 @@ bool names(const Confidence& confidence, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("expected maximum: of so many standard normals, by numerical integration") {
+TEST_CASE("expected maximum: agrees with numerical integration for standard normals") {
   CHECK(expected_maximum(0) == 0);
   CHECK(expected_maximum(1) == 0);
   const auto integral = [](int count) {
@@ -65,18 +66,18 @@ TEST_CASE("expected maximum: of so many standard normals, by numerical integrati
   CHECK(expected_maximum(1 << 21) > expected_maximum(1 << 20));
 }
 
-TEST_CASE("multi-GPU slowdown: the slowest of the GPUs, and what is left unexplained") {
+TEST_CASE("multi-GPU slowdown: the share of the slowest GPU and the unexplained share") {
   const auto shares = [](int nodes, int gpus) {
     return slowdown_shares(kTerms, slowed_nodes(nodes, gpus));
   };
   CHECK(shares(1, 1).slowest_gpu == 0);
-  CHECK(shares(1, 1).unexplained == 0.01);  // DDP alone
+  CHECK(shares(1, 1).unexplained == 0.01);  // DDP without a second rank
   CHECK(shares(1, 2).slowest_gpu == doctest::Approx(0.04 * 0.5642));
   CHECK(shares(1, 2).unexplained == 0.05);
   CHECK(shares(1, 8).slowest_gpu == doctest::Approx(0.04 * 1.4236));
   CHECK(shares(1, 8).unexplained == 0.05);
   CHECK(shares(2, 8).unexplained == doctest::Approx(0.09));
-  // A point more for each doubling of the nodes.
+  // One percentage point more for each doubling of the nodes.
   RankSlowdown grows = kTerms;
   grows.per_doubling = 0.01;
   CHECK(slowdown_shares(grows, slowed_nodes(1, 8)).unexplained == 0.05);
@@ -90,9 +91,8 @@ TEST_CASE("multi-GPU slowdown: the slowest of the GPUs, and what is left unexpla
 }
 
 TEST_CASE(
-    "multi-GPU slowdown: of micro-batches only the one that all-reduces takes unexplained time; "
-    "what is "
-    "given is given") {
+    "multi-GPU slowdown: only the micro-batch that all-reduces takes unexplained time, unless the "
+    "user states the slowdown") {
   const auto of = [](const RankSlowdown& terms, int accumulate) {
     return slowdown_shares(terms, slowed_nodes(2, 8), accumulate);
   };
@@ -100,7 +100,7 @@ TEST_CASE(
   CHECK(of(kTerms, 4).unexplained == doctest::Approx(0.09 / 4));
   CHECK(of({.given = 0.25}, 4).slowdown() == 1.25);
   CHECK(slowdown_shares({.given = 0.25}, slowed_nodes(1, 1)).slowdown() == 1);
-  // The same job takes what was recorded.
+  // The same job takes as long as it was recorded.
   Workload workload = recorded_alone();
   workload.recorded_with.world_size = 8;
   workload.recorded_with.accumulate = 4;
@@ -122,7 +122,7 @@ TEST_CASE("multi-GPU slowdown: more GPUs and nodes cost more, each doubling less
   }
 }
 
-TEST_CASE("multi-GPU slowdown: a recording made within a job holds its part already") {
+TEST_CASE("multi-GPU slowdown: a recording made within a job already contains its part") {
   Workload workload = recorded_alone();
   const auto beyond = [&](int nodes, int gpus) {
     return shares_beyond_recording(kTerms, workload, slowed_nodes(nodes, gpus)).slowdown();
@@ -143,8 +143,8 @@ TEST_CASE("multi-GPU slowdown: a recording made within a job holds its part alre
 }
 
 TEST_CASE(
-    "multi-GPU slowdown: how many nodes a recording came from is guessed by eights, or by this "
-    "cluster's") {
+    "multi-GPU slowdown: a recording is assumed to come from nodes of eight GPUs, or of the "
+    "cluster's size if that is larger") {
   Workload workload = recorded_alone();
   const auto beyond = [&](int nodes, int gpus) {
     return shares_beyond_recording(kTerms, workload, slowed_nodes(nodes, gpus)).slowdown();
@@ -157,13 +157,13 @@ TEST_CASE(
   CHECK(beyond(4, 4) == doctest::Approx(of(4, 4) / of(2, 8)));  // two of 8
   workload.recorded_with.world_size = 2;
   CHECK(beyond(1, 2) == 1);
-  // Recordings of several ranks count, whatever the first of them says of its job.
+  // The number of recorded ranks counts, whatever the first recording says about its job.
   workload.recorded_with.world_size = 1;
   workload.ranks.resize(2);
   CHECK(beyond(1, 2) == 1);
 }
 
-TEST_CASE("GPU spread: by the GPU, where its kind was measured") {
+TEST_CASE("GPU spread: measured GPUs have their own spread") {
   const auto spread = [](int capability) {
     return usual_gpu_spread({.compute_capability = capability});
   };
@@ -174,7 +174,7 @@ TEST_CASE("GPU spread: by the GPU, where its kind was measured") {
   CHECK(usual_gpu_spread({.vendor = GpuVendor::amd, .compute_capability = 70}) == 0.011);
 }
 
-TEST_CASE("multi-GPU slowdown: in whole millionths") {
+TEST_CASE("multi-GPU slowdown: factors are whole millionths") {
   const auto of = [](double share) {
     return slowdown_shares({.several_gpus = share}, slowed_nodes(1, 2)).slowdown();
   };
@@ -187,9 +187,8 @@ TEST_CASE("multi-GPU slowdown: in whole millionths") {
 }
 
 TEST_CASE(
-    "multi-GPU slowdown: compute is a usual GPU's, waiting for the slowest and the rest are parts "
-    "of "
-    "their own") {
+    "multi-GPU slowdown: compute is that of a usual GPU; the wait for the slowest and the rest are "
+    "separate parts") {
   SimulationOptions options = small::bare();
   const Workload workload = recorded_alone();
   const Cluster cluster = slowed_nodes(1, 8);
@@ -212,8 +211,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "multi-GPU slowdown: of a recording that holds more than this job costs nothing is taken "
-    "back") {
+    "multi-GPU slowdown: a recording with more slowdown than this job makes compute shorter, not "
+    "the overhead negative") {
   SimulationOptions options = small::bare();
   options.rank_slowdown = {.several_gpus = 0.25};
   Workload workload = recorded_alone();
@@ -224,8 +223,10 @@ TEST_CASE(
   CHECK(times.unexplained == Duration());
 }
 
-TEST_CASE("multi-GPU slowdown: no part of a step gives more than it has, the slowest GPU first") {
-  // 100 us of forward ran, of which `left` are in the step: the rest ran beside the step before.
+TEST_CASE(
+    "multi-GPU slowdown: no part of a step loses more than it has, and the slowest GPU's share "
+    "comes first") {
+  // Forward took 100 us, of which `left` belong to the step. The rest overlapped the step before.
   SimulationOptions options = small::bare();
   options.rank_slowdown = {.gpu_spread = 0.1, .several_gpus = 0.1};
   const Job job(recorded_alone(), slowed_nodes(1, 8), options, FreeModel{});
@@ -249,7 +250,7 @@ TEST_CASE("multi-GPU slowdown: no part of a step gives more than it has, the slo
   CHECK(of(10_us).unexplained == Duration());
 }
 
-TEST_CASE("multi-GPU slowdown: each of its terms widens the interval until today's step is given") {
+TEST_CASE("multi-GPU slowdown: each term widens the interval until a measured step is given") {
   SimulationOptions options = small::bare();
   options.rank_slowdown = {.gpu_spread = 0.01, .several_gpus = 0.03};
   options.rank_slowdown_range = {
@@ -272,7 +273,7 @@ TEST_CASE("multi-GPU slowdown: each of its terms widens the interval until today
   REQUIRE(guessed.measure_next);
   CHECK(guessed.measure_next->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 
-  options.compute_scale_range = {0.8, 1.25};  // that is in today's step, too
+  options.compute_scale_range = {0.8, 1.25};  // a measured step includes this, too
   const Confidence checked = assess(Job(workload, cluster, options, FreeModel{}), step,
                                     Replay{step.iteration, step.iteration});
   CHECK(checked.high_percent == doctest::Approx(0.5));
@@ -281,8 +282,8 @@ TEST_CASE("multi-GPU slowdown: each of its terms widens the interval until today
 }
 
 TEST_CASE(
-    "rank slowdown: micro-batches share the allowance, or as many as are said to; what was "
-    "recorded does not change") {
+    "rank slowdown: shared_by sets how many micro-batches share the allowance, and the recorded "
+    "share does not change") {
   const Cluster two = slowed_nodes(1, 2);
   RankSlowdown terms = kTerms;
   CHECK(slowdown_shares(terms, two, 4).unexplained == doctest::Approx(0.05 / 4));

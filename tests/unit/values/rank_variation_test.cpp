@@ -82,16 +82,17 @@ TEST_CASE("rank variation: first starts lie evenly between rank 0 and the last")
 }
 
 TEST_CASE("rank variation: a straggler at 1.2 takes the whole job to its pace") {
-  // Nothing but compute takes time. Every rank leaves the last all-reduce with the straggler, then runs
-  // its optimizer; the straggler's takes 1.2 * 30 us, so it begins every forward 6 us after the
+  // Only compute takes time. Every rank leaves the last all-reduce with the straggler and then runs
+  // its optimizer. The straggler's takes 1.2 * 30 us, so it begins every forward 6 us after the
   // others and is the last again. Its own step of 1.2 * (50 + 100 + 30) us is the job's.
   SimulationOptions options = small::bare();
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
   const SimulationResult result = simulated_ranks(options, 4, alike_ranks(30));
   CHECK(result.step.times.iteration == 216_us);
   for (const BucketResult& bucket : result.step.buckets) CHECK(bucket.last_rank == 2);
-  // It ends its backward 180 + 6 us after the others' forward, they after 150: 36 us of waiting each
-  // at the last bucket; the first, ready at 40 of 100 us, adds 1.2 * 90 + 6 - 90 = 24.
+  // The straggler ends its backward 180 + 6 us after the start of the others' forward, the others
+  // after 150: each waits 36 us at the last bucket. At the first bucket, ready at 40 of 100 us,
+  // each waits 1.2 * 90 + 6 - 90 = 24 us.
   CHECK(result.step.buckets.size() == 2);
   REQUIRE(result.ranks.size() == 4);
   for (const RankWait& rank : result.ranks) {
@@ -102,7 +103,7 @@ TEST_CASE("rank variation: a straggler at 1.2 takes the whole job to its pace") 
   }
 }
 
-TEST_CASE("rank variation: which rank is slow changes nothing but its name") {
+TEST_CASE("rank variation: it does not matter which rank is slow") {
   SimulationOptions options;
   const CollectiveModel model = AnalyticModel{};
   options.variation.stragglers = {{.rank = 0, .slowdown = 1.3}};
@@ -114,8 +115,8 @@ TEST_CASE("rank variation: which rank is slow changes nothing but its name") {
 }
 
 TEST_CASE("rank variation: with jitter the slowest draw of each iteration sets its pace") {
-  // Without an optimizer all ranks begin together, where the last all-reduce left them. The step then
-  // lasts as long as the slowest rank computes: the greatest of 16 draws, times 150 us.
+  // Without an optimizer all ranks begin together, when the last all-reduce has ended. The step
+  // then lasts as long as the compute of the slowest rank: the largest of 16 draws, times 150 us.
   SimulationOptions options = small::bare();
   options.variation = {.jitter = 0.1, .seed = 3};
   options.iterations = 200;
@@ -134,11 +135,11 @@ TEST_CASE("rank variation: with jitter the slowest draw of each iteration sets i
   REQUIRE(result.statistics->p99);
   CHECK(result.statistics->p50 < *result.statistics->p95);
   CHECK(*result.statistics->p95 <= *result.statistics->p99);
-  // The greatest of 16 normal draws lies 1.77 standard deviations out on average.
+  // The largest of 16 normal draws is 1.77 standard deviations above the mean on average.
   CHECK(result.statistics->mean.iteration / 150_us == doctest::Approx(1.18).epsilon(0.02));
 }
 
-TEST_CASE("rank variation: waits and what caused them are the same time") {
+TEST_CASE("rank variation: the waits add up to the time that ranks caused") {
   SimulationOptions options;
   options.variation = {.stragglers = {{.rank = 5, .slowdown = 1.1}}, .jitter = 0.05, .seed = 11};
   options.iterations = 30;

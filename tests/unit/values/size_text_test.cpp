@@ -1,4 +1,4 @@
-// Sizes as people read them, exact and rounded.
+// Sizes as text for people, exact and rounded.
 #include "ddpsim/sim/values/size_text.hpp"
 
 #include <doctest/doctest.h>

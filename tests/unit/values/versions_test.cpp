@@ -32,7 +32,7 @@ TEST_CASE("versions: a development or pre-release counts as what it precedes") {
   }
 }
 
-TEST_CASE("versions: malformed text is absent, never a guess") {
+TEST_CASE("versions: malformed text gives no version") {
   for (const char* text : {"", "2", "2.", ".8", "2.8.", "2.8.1.0", "v2.8", "2.8a", "2.8+", "-2.8",
                            " 2.8", "2,8", "99999999999.1"}) {
     CAPTURE(text);
@@ -76,14 +76,15 @@ TEST_CASE("versions: the NCCL inside the wheels") {
   CHECK(bundled_nccl({2, 4}) == NcclVersion{2, 20, 5});
   CHECK(bundled_nccl({2, 6}) == NcclVersion{2, 21, 5});
   CHECK(bundled_nccl({2, 8}) == NcclVersion{2, 27, 3});
-  CHECK(bundled_nccl({9, 0}) == bundled_nccl(kNewestTorch));  // the future ships what we know last
+  CHECK(bundled_nccl({9, 0}) ==
+        bundled_nccl(kNewestTorch));  // unknown releases have the newest NCCL
 }
 
-TEST_CASE("versions: a release that never was is named with those beside it") {
+TEST_CASE("versions: a release that never existed is named with its neighbours") {
   CHECK(never_released_torch("1.14") == "PyTorch 1.14 was never released: 2.0 followed 1.13");
   CHECK(never_released_torch("0.5.0+cu90") == "PyTorch 0.5 was never released: 1.0 followed 0.4");
   CHECK(never_released_nccl("1.4.1") == "NCCL 1.4 was never released: 2.0 followed 1.3");
-  // NVIDIA's containers of 2022 and 2023 hold what was to become 2.0; newer ones may come.
+  // NVIDIA's containers of 2022 and 2023 contain pre-releases of 2.0; newer ones may follow.
   for (const char* text : {"0.4.1", "1.13.1", "2.0", "2.99", "3.0", "1.14.0a0+44dac51", "", "x"}) {
     CAPTURE(text);
     CHECK(never_released_torch(text).empty());
@@ -94,7 +95,7 @@ TEST_CASE("versions: a release that never was is named with those beside it") {
   }
 }
 
-TEST_CASE("versions: what is stated counts more than what was recorded") {
+TEST_CASE("versions: a stated version takes precedence over the recorded one") {
   const TorchInForce stated = torch_in_force(TorchVersion{2, 1}, "1.9.0");
   CHECK(stated.version == TorchVersion{2, 1});
   CHECK(stated.known);

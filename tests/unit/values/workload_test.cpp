@@ -39,7 +39,7 @@ TEST_CASE("workload: bytes of a gradient are its elements times their size") {
   CHECK(bytes({kHuge, kHuge, 0}, Dtype::float32) == 0_B);
 }
 
-TEST_CASE("workload: the stall is what an iteration takes beyond its parts") {
+TEST_CASE("workload: the stall is the iteration minus its parts") {
   Workload step;
   CHECK_FALSE(stall(step));
   step.iteration = 1000_us;
@@ -58,7 +58,7 @@ TEST_CASE("workload: the stall is what an iteration takes beyond its parts") {
   CHECK(stall(step) == -41_us);
 }
 
-TEST_CASE("cost factors: fixed cost and bytes err apart") {
+TEST_CASE("cost factors: fixed cost and bytes have separate factors") {
   CHECK(CostFactors{}.apply(100_us, 60_us) == 100_us);
   CHECK(CostFactors{.fixed = 2}.apply(100_us, 60_us) == 140_us);
   CHECK(CostFactors{.bandwidth = 2}.apply(100_us, 60_us) == 160_us);
