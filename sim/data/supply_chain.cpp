@@ -97,7 +97,7 @@ Duration SupplyChain::taken(std::int64_t batch, Duration asked) {
   run_until(asked);
   while (!there_.contains(batch)) {
     const std::optional<Duration> change = to_next_change();
-    DDPSIM_ASSERT(change.has_value(), "a batch that nobody loads is waited for", batch);
+    DDPSIM_ASSERT(change.has_value(), "a wait for a batch that no worker loads", batch);
     pass(*change);
   }
   const Duration got = std::max(asked, there_.extract(batch).mapped());
