@@ -1,8 +1,11 @@
-// Ranks that average parameters behind the optimizer now and then, without DDP (local_sgd.hpp has what that takes).
+// Schemes without DDP whose ranks average parameters after the optimizer every few steps
+// (local_sgd.hpp gives the cost).
 //
-//   local_sgd  forward | backward | optimizer | a step's share of the averagings
-//   slowmo     forward | backward | gradients divided one by one, flattened, all-reduced within the node, copied back; nothing
-//              of it beside backward | optimizer | a step's share of the averagings and of slow momentum
+// A step of local_sgd: forward, backward, optimizer, and its share of the averagings.
+//
+// A step of slowmo: forward, backward, gradients reduced within the node, optimizer, and its share
+// of the averagings and of slow momentum. Gradients are divided one by one, flattened, all-reduced
+// and copied back. None of that overlaps backward.
 
 #include <algorithm>
 
@@ -15,7 +18,7 @@
 namespace ddpsim {
 namespace {
 
-/// Gradients of a node's ranks, brought together when backward is over; none where a node has one.
+/// Gradients that the ranks of a node reduce after backward. Empty if a node has one rank.
 struct NodeGradients {
   Bytes bytes;
   std::int64_t tensors = 0;
@@ -56,7 +59,8 @@ PlannedStep schedule(const StepToPlan& step, const NodeGradients& gradients) {
   return planned;
 }
 
-/// SlowMo's hook runs behind every backward: of micro-batches too, whose sums it brings together once more.
+/// SlowMo's hook runs after every backward. In micro-batches too, it reduces the gradients
+/// accumulated so far.
 NodeGradients gradients_of_node(const Job& job) {
   NodeGradients gradients;
   if (job.cluster().gpus_per_node > 1)
@@ -75,7 +79,8 @@ std::optional<std::string> cannot_average_in_groups(const Job& job,
   return std::nullopt;
 }
 
-/// Momentum and the parameters it is counted from, of the shard of a rank that holds one.
+/// What SlowMo keeps: the momentum and the parameters it is computed from. With shards, one
+/// shard's.
 WholeTensors kept_by_slowmo(const Job& job, const SlowMo& scheme) {
   const Bytes all = flat_parameters(job.workload()).bytes;
   const int shards = scheme.slowmo_memory_efficient

@@ -17,7 +17,7 @@ BucketHook hook_of(const Job& job, const KernelCosts& kernels, const Bucket& buc
   const Bytes sent = wire_bytes(ddp, bucket.dtype, bucket.bytes);
   BucketHook hook{.stages = {{.bytes = sent}}};
   if (ddp.comm_hook == CommHook::none) return hook;
-  // Gradients of the hook's own type are divided where they are.
+  // A gradient that already has the hook's type is divided in place.
   Dtype wire = bucket.dtype;
   if (casts(ddp, bucket.dtype, bucket.bytes)) {
     wire = wire_dtype(ddp, bucket.dtype);

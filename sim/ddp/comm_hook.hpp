@@ -1,4 +1,5 @@
-// What becomes of a full bucket, whatever hook is registered: kernels, all-reduces, and kernels behind each of them.
+// What happens to a full bucket under any communication hook: kernels, then all-reduces, each
+// followed by kernels.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,24 @@ namespace ddpsim {
 
 struct HookWork {
   std::vector<Duration> kernels;  ///< on the GPU
-  Duration host;                  ///< launching them, beyond what the hook itself takes
+  /// Time to launch the kernels, in addition to the hook's own host time.
+  Duration host;
 };
 
 struct HookStage {
-  Bytes bytes;    ///< all-reduced; 0: nothing is, or NCCL returns at once
+  /// Size of the all-reduce. If it is 0, nothing is sent or NCCL returns at once.
+  Bytes bytes;
   HookWork then;  ///< on a stream of its own
-  std::optional<std::uint32_t>
-      collective;  ///< into StepPlan::collectives; absent where nothing is sent
+  /// Index into StepPlan::collectives. Absent if nothing is sent.
+  std::optional<std::uint32_t> collective;
 };
 
 struct BucketHook {
   HookWork before;                ///< on the compute stream
-  std::vector<HookStage> stages;  ///< one behind the other, at least one
-  /// The host waits until the device has done all of it, and so does backward.
+  std::vector<HookStage> stages;  ///< in order; at least one
+  /// Whether the host waits until the device has finished all stages. Backward then waits too.
   bool waits = false;
-  HookWork after;  ///< launched behind that
+  HookWork after;  ///< launched after that wait
 
   Bytes on_the_wire() const {
     Bytes sum;
@@ -37,10 +40,12 @@ struct BucketHook {
   }
 };
 
-/// Without the collectives' indices. DDP's own all-reduce is a hook without kernels.
+/// Plans the bucket's hook; its collectives have no index yet. DDP's own all-reduce is a hook
+/// without kernels.
 BucketHook hook_of(const Job& job, const KernelCosts& kernels, const Bucket& bucket);
 
-/// The process group in which buckets are reduced: local SGD's are of the GPUs of one node.
+/// The job reduced to the process group that reduces buckets. Under local SGD this is one node's
+/// GPUs.
 Job reduced_among(const Job& job);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// DDP around a compiled model: its reducer with what comes out of a compiled backward, or the Python reducer in its place.
-// What compiling makes of the order of gradients is in the recording (compiled.hpp).
+// DDP around a compiled model: the usual reducer fed by a compiled backward, or the Python reducer.
+// The effect of compiling on the order of gradients is part of the recording (compiled.hpp).
 
 #include "compiled.hpp"
 #include "reducer.hpp"
@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// Tensors that are all-reduced, until they are copied back.
+/// Size of the fused tensors, which are kept from the all-reduce until they are copied back.
 Bytes fused_gradients(const Job& job) {
   Bytes all;
   for (const ReadyEvent& event : job.workload().backward->ready)
@@ -19,17 +19,19 @@ Bytes fused_gradients(const Job& job) {
 }
 
 constexpr const char* kPieces =
-    "gradients that come out of a compiled piece together reach DDP's hooks in an order that "
-    "is an accident of autograd; the recorded one is taken, on which the members and sizes of "
-    "buckets hang, not when a piece ends";
+    "within a compiled piece, the order of DDP's hooks is an accident of autograd. ddpsim takes "
+    "the recorded order, "
+    "which decides the members and sizes of buckets, but not when a piece ends";
 constexpr const char* kInductor =
-    "python_reducer: Inductor orders its kernels itself; gradients are taken to be written, "
-    "and all-reduces to be fused, in the recorded order";
+    "python_reducer: Inductor orders its kernels itself. ddpsim assumes that gradients are "
+    "written, and all-reduces "
+    "fused, in the recorded order";
 
 std::vector<std::string> compiled_grounds(const char* of_the_reducer) {
   return {
-      "what torch.compile makes of compute is not predicted: forward, backward and optimizer take "
-      "what was recorded",
+      "what torch.compile changes in compute is not predicted: forward, backward and optimizer "
+      "take "
+      "as long as recorded",
       of_the_reducer};
 }
 

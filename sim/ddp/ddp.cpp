@@ -1,4 +1,4 @@
-// DistributedDataParallel as it is: its reducer, with whatever hook.
+// DistributedDataParallel itself: its reducer with any communication hook.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ std::string changed_by_hook(const Job& job) {
 std::optional<std::string> cannot_step_in_backward(const Job& job) {
   if (!job.options().ddp().optimizer_in_backward) return std::nullopt;
   return fmt::format(
-      "{} steps its parameters when backward is over: leave out --apply-optimizer-in-backward",
+      "{} steps its parameters after backward. Leave out --apply-optimizer-in-backward",
       name_of(job.options().scheme));
 }
 

@@ -20,7 +20,8 @@ class CopiesOut {
         streams_(streams),
         map_done_(work.local_used_map) {}
 
-  /// Bucket by bucket: wait for its all-reduce, then copy its gradients out. What the optimizer took in between.
+  /// Waits for each bucket's all-reduce, then copies its gradients out. Returns the optimizer's
+  /// time before the copies.
   Duration write() {
     const double share = recorded_share();
     const Duration stepped = step_.steps_by_bucket ? step_and_broadcast() : Duration();
@@ -38,7 +39,8 @@ class CopiesOut {
   }
 
  private:
-  /// hook_with_zero_step. Ranks are alike but for the buckets they step: those of others are stepped beside.
+  /// hook_with_zero_step. Ranks differ only in the buckets they step; other ranks' steps run on
+  /// side streams.
   Duration step_and_broadcast() {
     constexpr auto purpose = OperationKind::optimizer;
     const auto ranks = static_cast<std::size_t>(step_.job.cluster().ranks());
@@ -72,7 +74,7 @@ class CopiesOut {
     return own;
   }
 
-  /// What a hook does behind its all-reduce runs on a stream of its own.
+  /// Waits for what a hook does after its all-reduce, on a stream of its own.
   void wait_for_hook(std::size_t b) {
     const HookStage& stage = step_.hooks[b].stages.back();
     if (!stage.collective) return;
@@ -89,8 +91,9 @@ class CopiesOut {
     }
   }
 
-  /// Where a parameter was not used here the host must know, before it copies that one, whether it was used
-  /// anywhere: it waits for the map and reads it back, once (finalize_bucket_dense). From then on it is not ahead.
+  /// Copies a bucket's gradients out. Before it copies a parameter that this rank did not use, the
+  /// host must know whether any rank used it. So it waits once for the map of used parameters and
+  /// reads it back (finalize_bucket_dense). From then on the host is not ahead.
   void copy_out(std::size_t b, double share) {
     const Bucket& bucket = step_.buckets[b];
     const bool copies =
@@ -120,7 +123,8 @@ class CopiesOut {
     append();
   }
 
-  /// As long as nobody has; `round_trip`: what the host takes to read it and launch the next kernel.
+  /// Waits for the map unless that was done before. `round_trip`: time in which the host reads it
+  /// and launches the next kernel.
   void wait_for_map(Duration round_trip = {}) {
     if (!map_done_) return;
     constexpr auto purpose = OperationKind::local_used_map;
@@ -128,7 +132,7 @@ class CopiesOut {
     if (round_trip > Duration()) streams_.round_trip(purpose, round_trip, costs_.host_copy_kernel);
   }
 
-  /// Recorded copies out replace the modelled ones as a whole, shared out over the buckets by the model.
+  /// Factor by which modelled copies out are scaled, so that together they take the recorded time.
   double recorded_share() const {
     const std::optional<Duration> recorded = recording_.copies_out();
     if (!recorded || step_.copies_out <= Duration()) return 1;
@@ -141,7 +145,8 @@ class CopiesOut {
   const WorkInFlight& work_;
   RankStreams& streams_;
   std::optional<EventId> map_done_;  ///< until it is waited for
-  bool host_was_held_ = false;       ///< by the map, in this step
+  /// Whether the host has waited for the map in this step.
+  bool host_was_held_ = false;
 };
 
 }  // namespace

@@ -17,7 +17,8 @@
 namespace ddpsim {
 namespace {
 
-/// torch.promote_types of floating-point types: of two that hold as many bytes neither holds the other.
+/// torch.promote_types of floating-point types. Two types of the same size have a wider common
+/// type.
 Dtype promoted(Dtype a, Dtype b) {
   if (a == b) return a;
   if (element_size(a) != element_size(b)) return element_size(a) > element_size(b) ? a : b;
@@ -25,11 +26,12 @@ Dtype promoted(Dtype a, Dtype b) {
 }
 
 constexpr std::string_view kNotFollowed =
-    "ranks meet at the averaging alone, and ranks that differ are not followed from one to the "
-    "next: leave out what makes them differ";
+    "ranks meet only at the averaging, so ddpsim cannot simulate ranks that differ. Leave out what "
+    "makes them differ, "
+    "such as --straggler";
 constexpr std::size_t kMostLevels = 8;
 
-/// The least common multiple; beyond any training where it is not to be counted.
+/// The least common multiple, or the largest integer if it overflows.
 std::int64_t common_period(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a / std::gcd(a, b), b, &product))
@@ -37,13 +39,14 @@ std::int64_t common_period(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-/// The host sees the device done, launches, and `what` runs; nothing is beside it.
+/// Time of `what` when nothing overlaps it: the host sees that the device is done, then launches
+/// it.
 Duration in_the_open(const Job& job, Duration what) {
   const DdpCosts& costs = job.options().costs;
   return costs.event_latency + costs.host_launch + costs.launch_latency + what;
 }
 
-/// A collective that ranks of a group, or all, run alone, and see the end of.
+/// Time of a collective that nothing overlaps, until the ranks of `among` see its end.
 Duration collective_time(const Job& job, const Job& among, CollectiveKind kind, Bytes bytes) {
   const CollectivePlan planned = plan(among, kind, bytes, kUnrecorded);
   return planned.to_host + planned.transfer + planned.to_device + job.options().costs.event_latency;
@@ -85,7 +88,8 @@ ModelAveraging averaging_of(const Job& job, const KernelCosts& kernels,
   return in_one(std::move(all));
 }
 
-/// Gradients or parameters, as SlowMo's communicate() sends them: one tensor, and copied back.
+/// Time to flatten tensors and copy them back, as SlowMo's communicate() does with gradients or
+/// parameters.
 Duration flattened(const KernelCosts& kernels, Bytes bytes) {
   return kernels.copy(bytes) + kernels.copy(bytes);
 }
@@ -140,7 +144,8 @@ ModelAveraging averaging_of(const Job& job, const KernelCosts& kernels, const Sl
   return in_one(std::move(all));
 }
 
-/// As HierarchicalModelAverager takes them, and dist.new_subgroups.
+/// Says why HierarchicalModelAverager or dist.new_subgroups would refuse the levels, or ddpsim
+/// does.
 std::optional<std::string> cannot_layer(const Job& job, const PeriodicAveraging& scheme) {
   const std::vector<AveragingLevel>& levels = scheme.hierarchy;
   if (levels.empty()) return std::nullopt;
@@ -150,10 +155,11 @@ std::optional<std::string> cannot_layer(const Job& job, const PeriodicAveraging&
                        levels.size(), kMostLevels);
   for (std::size_t k = 1; k < levels.size(); ++k)
     if (levels[k].period <= levels[k - 1].period || levels[k].ranks <= levels[k - 1].ranks)
-      return "--scheme local_sgd: hierarchy: periods and groups ascend, as in 2:4+4:8+8:16";
+      return "--scheme local_sgd: hierarchy: periods and group sizes must both increase, as in "
+             "2:4+4:8+8:16";
   if (levels.back().ranks != all)
     return fmt::format(
-        "--scheme local_sgd: hierarchy: the last group is of all ranks, which are {}, not {} "
+        "--scheme local_sgd: hierarchy: the last group must have all {} ranks, not {} "
         "(HierarchicalModelAverager)",
         all, levels.back().ranks);
   return std::nullopt;
@@ -213,21 +219,22 @@ std::optional<std::string> cannot_average(const Job& job) {
   const bool within_nodes = slowmo || options.ddp().comm_hook == CommHook::post_local_sgd;
   if (within_nodes && job.cluster().hosts_per_node > 1)
     return fmt::format(
-        "{} reduces within nodes first, which is not simulated where nodes share an "
-        "NVLink domain: leave out the domain, or take another scheme",
+        "{} reduces within nodes first, which is not simulated if nodes share an "
+        "NVLink domain. Leave out the domain, or choose another scheme",
         slowmo ? "--scheme slowmo" : "post_localSGD_hook");
   if (options.ddp().comm_hook != CommHook::post_local_sgd) return std::nullopt;
   if (std::holds_alternative<FlowModel>(job.model()))
-    return "post_localSGD_hook reduces within nodes, and the flow network knows collectives of all "
-           "ranks alone: leave out --network flow";
+    return "post_localSGD_hook reduces within nodes, but the flow network simulates only "
+           "collectives of all "
+           "ranks. Leave out --network flow";
   if (!job.has_group(1))
-    return "post_localSGD_hook reduces within nodes, and the cluster's nodes differ: no number "
-           "says "
-           "what an all-reduce within one takes";
+    return "post_localSGD_hook reduces within nodes, but the cluster's nodes differ: ddpsim does "
+           "not know how long "
+           "an all-reduce within one takes";
   if (!options.ddp().local_sgd.averages_gradients && differ)
-    return "without all-reduces of gradients ranks meet at the averaging alone, and ranks that "
-           "differ are not followed from one to the next: leave out --local-sgd-gradients none, or "
-           "what makes them differ";
+    return "without all-reduces of gradients, ranks meet only at the averaging, so ddpsim cannot "
+           "simulate ranks "
+           "that differ. Leave out --local-sgd-gradients none, or what makes them differ";
   return std::nullopt;
 }
 

@@ -27,8 +27,8 @@ void step_bucket(const StepPlan& step, const Recording& recording, std::size_t b
   const auto label = static_cast<std::int32_t>(bucket);
   const std::uint32_t all_reduce = *step.hooks[bucket].stages.back().collective;
   streams.hold_compute_for(OperationKind::all_reduce, work.buckets[bucket], all_reduce);
-  streams.compute(purpose, step.kernels.copy(step.buckets[bucket].bytes),
-                  label);  // divided in place
+  // The bucket is divided in place.
+  streams.compute(purpose, step.kernels.copy(step.buckets[bucket].bytes), label);
   const Duration recorded = share_of_optimizer(step, recording, bucket, streams);
   streams.compute(OperationKind::optimizer, recorded, label);
   const Duration single = step.kernels.kernels(kernels_of_steps(step, bucket), Bytes());
@@ -58,7 +58,7 @@ std::vector<std::size_t> steps_before(const PlannedStep& planned, const Executio
   std::vector<std::size_t> before;
   for (const BucketCollectives& bucket : planned.buckets) {
     const TimePoint reduced = execution.collectives[bucket.collectives.back()].end;
-    // What computes a gradient begins when the one in front has been written.
+    // Computing a gradient begins when the previous one has been written.
     std::size_t gradient = 1;
     while (gradient < gradients.size() && compute[gradients[gradient - 1].operation].end < reduced)
       ++gradient;

@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// pytorch/pytorch#72043.
+/// First version whose hook calls torch.linalg.qr (pytorch/pytorch#72043).
 constexpr TorchVersion kQr{1, 12};
 constexpr std::int64_t kGramSchmidtColumns = 2;
 
@@ -21,7 +21,7 @@ bool is_real(Dtype dtype) {
   return is_half(dtype) || dtype == Dtype::float32 || dtype == Dtype::float64;
 }
 
-/// What the hook launches in one go.
+/// Kernels that the hook launches together.
 class Launched {
  public:
   Launched(const Job& job, const KernelCosts& kernels, Dtype dtype)
@@ -31,17 +31,17 @@ class Launched {
         dtype_(dtype),
         qr_from_(job.options().torch >= kQr && !is_half(dtype)) {}
 
-  /// So many kernels; `passes` over so many elements, a read or a write each.
+  /// Adds kernels that together read or write `elements` elements `passes` times.
   void add(std::int64_t kernels, std::int64_t elements, std::int64_t passes) {
     if (elements == 0) return;
     host_ += costs_.host_hook_kernel * kernels;
     gpu_time_ += kernels_.kernels(kernels, bytes(elements * passes));
     launched_ += kernels;
   }
-  /// Which the kernels before it are the first to write.
+  /// Adds the allocation of elements that the next kernels are the first to write.
   void allocate(std::int64_t elements) { gpu_time_ += kernels_.allocate(bytes(elements)); }
 
-  /// Columns of a rows x rank matrix, each normalised, then taken out of those behind it.
+  /// Normalises each column of a rows x rank matrix and subtracts it from the columns after it.
   void orthogonalise(std::int64_t rows, std::int64_t rank) {
     if (qr_from_ && rank > kGramSchmidtColumns) {
       const Duration qr = costs_.qr + costs_.qr_column * rank;
@@ -50,7 +50,8 @@ class Launched {
       ++launched_;
       return;
     }
-    // Norm and division: 3 passes over a column. Behind it w columns: product, sum, product, difference.
+    // Norm and division take 3 passes over a column. Each column after it takes 7: product, sum,
+    // product, difference.
     const std::int64_t behind = rank * (rank - 1) / 2;
     add(6 * rank - 4, rows, 3 * rank + 2 * (rank - 1) + 7 * behind);
   }
@@ -64,7 +65,7 @@ class Launched {
     if (tflops > 0 && !kernels_.on_host()) gpu_time_ += Duration::seconds(flops / (tflops * 1e12));
   }
 
-  /// The last kernel apart: it does not run before it has been launched.
+  /// The last kernel is separate, because it cannot run before it has been launched.
   HookWork work() const {
     if (launched_ == 0) return {};
     const Duration last = gpu_time_.scaled(1 / static_cast<double>(launched_));
@@ -113,19 +114,22 @@ LowRankElements low_rank_elements(const Workload& workload, const Bucket& bucket
   return sum;
 }
 
-/// gloo runs the hook's callbacks in its threads, each of which starts an all-reduce and waits for it: what else is under way
-/// may take the thread it waits for, and ranks may start the two in different orders.
+/// gloo runs the hook's callbacks in its own threads. Each callback starts an all-reduce and waits
+/// for it. Other work in flight may occupy the thread it waits for, and ranks may start the two in
+/// different orders.
 std::optional<std::string> cannot_reduce_low_rank(const Job& job) {
   if (!std::holds_alternative<GlooModel>(job.model())) return std::nullopt;
   const DdpOptions& ddp = job.options().ddp();
   constexpr const char* kWhy =
-      "powerSGD_hook over gloo, whose threads run it: {}, training stops or ranks mix their "
-      "all-reduces up (seen in trials of PyTorch 1.13, a stop once of 2.13); use NCCL, or {}";
+      "powerSGD_hook runs in gloo's threads. {}, training can stop or ranks can mix up their "
+      "all-reduces (seen with "
+      "PyTorch 1.13 and 2.13). Use NCCL, or {}";
   if (const std::size_t buckets = buckets_of(job).size(); buckets > 1)
-    return fmt::format(kWhy, fmt::format("with several buckets, here {}", buckets),
+    return fmt::format(kWhy, fmt::format("With several buckets, here {}", buckets),
                        "one bucket (--bucket-cap-mb)");
   if (ddp.find_unused_parameters && !ddp.static_graph)
-    return fmt::format(kWhy, "beside the all-reduce of --find-unused-parameters", "leave that out");
+    return fmt::format(kWhy, "During the all-reduce of --find-unused-parameters",
+                       "leave that option out");
   return std::nullopt;
 }
 
@@ -141,10 +145,10 @@ std::optional<std::string> cannot_compress(const Job& job) {
     else if (gradient_bytes(parameter) == Bytes())
       why = "has no elements";
     else if (!is_real(parameter.dtype))
-      why = "is of no floating-point type";
+      why = "is not of a floating-point type";
     if (why != nullptr)
       return fmt::format(
-          "parameter \"{}\" {}, at which powerSGD_hook fails: leave out --comm-hook powersgd",
+          "parameter \"{}\" {}, and powerSGD_hook fails on it. Leave out --comm-hook powersgd",
           parameter.name, why);
   }
   return cannot_reduce_low_rank(job);

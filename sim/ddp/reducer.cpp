@@ -1,21 +1,27 @@
-// The step, stream by stream.
+// A step, stream by stream.
 //
-//   compute        [buffer broadcast] forward | gradient, copy into bucket, gradient, copy, … |
-//                  copies out, bucket by bucket as each all-reduce ends | optimizer
-//   host           runs ahead of the GPU: a hook per gradient; when the gradients of the next
-//                  bucket in order are all there, launches it and any following bucket that is
-//                  complete too
-//   communication  per bucket: not before its launch, not before the compute stream has passed the
-//                  point at which it was launched, not before the bucket in front has ended
+// The compute stream runs:
+// - the buffer broadcast, if there is one, and forward;
+// - in backward, each gradient and then its copy into the bucket;
+// - the copies out, bucket by bucket as each all-reduce ends;
+// - the optimizer.
 //
-// A communication hook (comm_hook.hpp) adds kernels to the compute stream at the launch; what follows its
-// all-reduce runs on a stream of its own as soon as that has ended, and the copies out wait for it. One whose host waits
-// for the device (power_sgd.hpp) leaves the compute stream nothing to do beside it: all of its streams are drawn as that
-// one.
+// The host runs ahead of the GPU and calls a hook per gradient. When all gradients of the next
+// bucket in order are there, it launches that bucket and any complete buckets after it.
 //
-// What the recording already holds is kept, not added again: copies into buckets when DDP hooks
-// were recorded, buffer broadcasts, host launch times of the very same buckets. What it holds and
-// the options forbid (copies under no_sync) is taken out.
+// The communication stream reduces one bucket after the other. A bucket starts after its launch,
+// after the compute stream has passed the point of that launch, and after the bucket before it has
+// ended.
+//
+// A communication hook (comm_hook.hpp) adds kernels to the compute stream at the launch. What
+// follows its all-reduce runs on a stream of its own as soon as the all-reduce has ended, and the
+// copies out wait for it. If the host waits for the device in the hook (power_sgd.hpp), the compute
+// stream has nothing else to do. All streams of such a hook are therefore drawn as the compute
+// stream.
+//
+// What the recording already contains is not added again: copies into buckets when DDP hooks were
+// recorded, buffer broadcasts, and host launch times of the same buckets. What it contains but the
+// options forbid (copies under no_sync) is removed.
 
 #include "reducer.hpp"
 
@@ -34,9 +40,9 @@
 namespace ddpsim {
 namespace {
 
-/// Since then the division by the world size rides on the copy into the bucket (mul_out); before, the
-/// full bucket was divided in place. (Reducer sources with and without bucket views; 1.6 and 1.7 are
-/// the uncertain neighbours.)
+/// First version in which the copy into the bucket also divides by the world size (mul_out). Older
+/// versions divide the full bucket in place. Reducer sources with and without bucket views were
+/// read; 1.6 and 1.7 are uncertain.
 constexpr TorchVersion kDividesWhileCopying{1, 7};
 
 class StepScheduler {
@@ -65,7 +71,7 @@ class StepScheduler {
 
   RankStep write() {
     tell_inputs();
-    // Blocking device-to-host copies: a host round trip.
+    // Blocking copies from device to host take a round trip of the host.
     for (const std::uint32_t index : step_.rebuild)
       streams_.blocking_collective(OperationKind::rebuild, index,
                                    costs_.launch_latency + costs_.host_launch);
@@ -107,7 +113,7 @@ class StepScheduler {
   }
 
  private:
-  /// Join: the first of a forward's collectives. Nobody waits for it here.
+  /// Join's first collective of a forward. The host does not wait for it here.
   void tell_inputs() {
     if (step_.join.empty()) return;
     const StepPlan::JoinNotices& notices = step_.join[joined_];
@@ -125,7 +131,7 @@ class StepScheduler {
     streams_.host(OperationKind::launch, costs_.host_launch);
     streams_.collective(OperationKind::join, step_.join[joined_++].backward_reduces);
   }
-  /// By the first hook, where gradients are divided by the ranks that have inputs.
+  /// Called by the first hook if gradients are divided by the number of ranks that have inputs.
   void read_divisor() {
     const auto& inputs = step_.job.options().uneven_inputs;
     if (!inputs || inputs->divide_by_initial_world_size) return;
@@ -133,8 +139,8 @@ class StepScheduler {
     streams_.read(OperationKind::join);
   }
 
-  /// One flatten kernel, the broadcast, and one copy back per buffer, for each dtype. The trace of a
-  /// one-rank job shows the copies back on rank 0 too, so all ranks are alike.
+  /// For each dtype: one flatten kernel, the broadcast, and one copy back per buffer. A trace of a
+  /// one-rank job has the copies back on rank 0 too, so every rank does the same.
   void broadcast_buffers() {
     if (!step_.broadcasts_buffers()) return;
     for (std::size_t g = 0; g < workload_.buffers.size(); ++g) {
@@ -150,7 +156,7 @@ class StepScheduler {
     }
   }
 
-  /// On the parameters a rank steps: all of them, but under ZeroRedundancyOptimizer.
+  /// Steps a rank's parameters: all of them, except under ZeroRedundancyOptimizer.
   void optimizer() {
     const Duration all = recording_.optimizer();
     const Duration own = step_.stepped_share < 1 ? all.scaled(step_.stepped_share) : all;
@@ -158,7 +164,7 @@ class StepScheduler {
     written_.optimizer_left_out = scaled(all) - scaled(own);
   }
 
-  /// All launched at once, then waited for.
+  /// Launches all broadcasts at once, then waits for them.
   void broadcast_parameters() {
     constexpr auto purpose = OperationKind::broadcast;
     std::vector<EventId> done;
@@ -202,7 +208,7 @@ class StepScheduler {
     go_on_to(1);
   }
 
-  /// The sums over a layer, when backward comes to its weight.
+  /// Exchanges the sums over a SyncBatchNorm layer when backward reaches its weight.
   void exchange_in_backward(std::size_t parameter) {
     if (const std::int32_t layer = step_.layer_of[parameter]; layer >= 0)
       streams_.exchange(step_.all_gather_of(static_cast<std::size_t>(layer), batch_) + 1,
@@ -217,9 +223,9 @@ class StepScheduler {
                         static_cast<std::int64_t>(workload_.parameters.size()));
   }
 
-  /// A backward under no_sync: hooks return at once, so nothing can come between its gradients and it
-  /// is one stretch of work, but for SyncBatchNorm. From the second micro-batch on autograd adds into the gradient
-  /// there is.
+  /// A backward under no_sync. Hooks return at once, so it is one piece of work, interrupted only
+  /// by SyncBatchNorm. From the second micro-batch on, autograd adds each gradient to the existing
+  /// one.
   void backward_without_sync() {
     Duration total;
     std::int64_t kernels = 0;
@@ -243,8 +249,8 @@ class StepScheduler {
                       total + scaled(recording_.after_last_gradient()));
   }
 
-  /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there. `hooks`: host time of
-  /// those since it was last waited for.
+  /// Computes a gradient and, if earlier micro-batches left one in .grad, adds it there. `hooks` is
+  /// the host time of hooks since the host last waited.
   void compute_gradient(const GradientInterval& gradient, Duration& hooks) {
     const std::int32_t bucket = step_.bucket_of[gradient.parameter];
     launched(OperationKind::backward, gradient.kernels, gradient.compute, gradient.waited, bucket);
@@ -299,7 +305,8 @@ class StepScheduler {
     launch_local_used_map();
   }
 
-  /// Those reduced by now on rank 0; another may write its gradients in another order.
+  /// Steps buckets that rank 0 has reduced by now. Another rank may write its gradients in another
+  /// order.
   void step_buckets_before(std::size_t gradient) {
     for (std::size_t b = 0; b < kind_.steps_before.size() && b < work_.buckets.size(); ++b) {
       if (kind_.steps_before[b] != gradient) continue;
@@ -312,15 +319,15 @@ class StepScheduler {
     return recording_.has_hooks() ? scaled(gradient.copy) : step_.copies[gradient.parameter];
   }
 
-  /// One kernel over the whole bucket, in versions that do not divide while copying.
+  /// Divides the whole bucket in one kernel, in versions that do not divide while copying.
   void divide(std::int32_t bucket) {
     if (step_.job.options().torch >= kDividesWhileCopying || recording_.has_hooks()) return;
     streams_.compute(OperationKind::copy_in,
                      kernels_.copy(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
   }
 
-  /// Parameters that took no part in the forward become ready at the first hook: their slices are
-  /// filled with zeros.
+  /// Parameters unused in the forward become ready at the first hook, which fills their slices with
+  /// zeros.
   void hooks_of_unused(std::vector<std::size_t>& pending) {
     for (const std::size_t parameter : recording_.unused()) {
       const std::int32_t bucket = step_.bucket_of[parameter];
@@ -333,34 +340,35 @@ class StepScheduler {
     }
   }
 
-  /// The gradient just computed is the bucket's last so far.
+  /// Notes that the gradient just computed is the last one of its bucket so far.
   void note_ready(std::int32_t bucket) {
     written_.ready_operation[static_cast<std::size_t>(bucket)] = streams_.last_on_compute();
   }
 
-  /// A host that kernels wait for, or that computes, calls it here and now; else it is time enough when the next bucket is
-  /// launched.
+  /// Calls a gradient's hook. The host does so at once if kernels wait for it or if it computes.
+  /// Otherwise hooks are added up until the next bucket is launched.
   void call_hook(Duration& hooks) {
     hooks += costs_.host_hook;
     if (streams_.waits_for_launches() || streams_.host_computes())
       streams_.host(OperationKind::hook, std::exchange(hooks, Duration()));
   }
 
-  /// The host works off the hooks since the last launch and comes to this gradient.
+  /// The host runs the hooks since the last launch and reaches this gradient.
   void reach_on_host(const GradientInterval& gradient, Duration& hooks) {
     streams_.host(OperationKind::hook, std::exchange(hooks, Duration()));
     if (!streams_.waits_for_launches())
       wait_on_host_until(gradient.host, gradient, OperationKind::hook, -1);
   }
 
-  /// `recorded` is on the backward clock, about when the host was at this gradient.
+  /// Holds the host until `recorded`, a time on the backward clock near this gradient.
   void wait_on_host_until(Duration recorded, const GradientInterval& gradient,
                           OperationKind purpose, std::int32_t bucket) {
     streams_.hold_host_until(on_host(recorded, gradient), purpose, bucket);
   }
 
-  /// Such an instant, from the start of the step. A host keeps its own pace whatever the GPU, but where a slower one held
-  /// it up or launches took it longer; what was not recorded is taken to be as far ahead of any GPU.
+  /// Converts such a time to the host's, from the start of the step. The host keeps its recorded
+  /// pace on any GPU, unless the recorded GPU held it up or launches now take longer. If no host
+  /// was recorded, it is assumed to be as far ahead on any GPU.
   Duration on_host(Duration recorded, const GradientInterval& gradient) const {
     const Duration forward = recording_.recorded_forward();
     const Duration before = scaled((forward + recording_.backward()) * (micro_batches_ - 1));
@@ -370,14 +378,14 @@ class StepScheduler {
     return before + forward + recorded - std::min(gradient.held, sooner) - streams_.host_sooner();
   }
 
-  /// When the host is at this gradient.
+  /// Launches a bucket when the host is at this gradient.
   void launch(std::size_t b, const GradientInterval& gradient) {
     const auto label = static_cast<std::int32_t>(b);
     const BucketHook& hook = step_.hooks[b];
     EventId hook_called = 0;
     if (ddp_.comm_hook != CommHook::none) {
       streams_.host(OperationKind::launch, costs_.host_comm_hook, label);
-      // The hook enqueues its kernels before its all-reduce: a host that is behind delays both.
+      // The hook enqueues its kernels before its all-reduce, so a late host delays both.
       hook_called = streams_.record_on_host(OperationKind::launch);
     }
     if (hook.waits) {
@@ -419,7 +427,7 @@ class StepScheduler {
     streams_.launched_by_hook(work.kernels, work.host, bucket);
   }
 
-  /// The recording's copies into buckets hold them.
+  /// Whether the recorded copies into buckets already contain the hook's casts.
   bool recorded_casts(std::size_t b) const {
     const Dtype wire = wire_dtype(ddp_, buckets_[b].dtype);
     return recording_.has_hooks() && casts(ddp_, buckets_[b].dtype, buckets_[b].bytes) &&
@@ -433,7 +441,7 @@ class StepScheduler {
       streams_.compute(OperationKind::comm_hook, kernel, label);
   }
 
-  /// The host's map is copied to the device in front of it.
+  /// First copies the host's map to the device.
   void launch_local_used_map() {
     if (!step_.local_used_map) return;
     streams_.launch(OperationKind::copy_in, costs_.host_copy_kernel, 1);
@@ -444,8 +452,8 @@ class StepScheduler {
         streams_.collective(OperationKind::local_used_map, *step_.local_used_map);
   }
 
-  /// static_graph's first iteration: backward alone, then the map, then all copies, then all launches
-  /// (delay_all_reduce).
+  /// First iteration with static_graph: backward runs alone, then the map, all copies and all
+  /// launches follow (delay_all_reduce).
   void backward_then_launch() {
     Duration hooks;
     GradientInterval gradient{};
@@ -467,7 +475,7 @@ class StepScheduler {
     launched(OperationKind::backward, 0, recording_.after_last_gradient(),
              recording_.waited_after_last());
   }
-  /// Work and waits as recorded.
+  /// Adds kernels with their recorded work and waits.
   void launched(OperationKind purpose, std::int64_t kernels, Duration work, Duration waited,
                 std::int32_t bucket = -1) {
     streams_.wait_as_recorded(purpose, kernels, work, waited);
@@ -489,7 +497,7 @@ class StepScheduler {
   const std::vector<double> shares_of_forward_;  ///< by layer
   RankStreams streams_;
   int batch_ = 0;           ///< micro-batch
-  std::size_t joined_ = 0;  ///< of Join's notices, those of micro-batches before
+  std::size_t joined_ = 0;  ///< Join notices of earlier micro-batches
   EventId ranks_told_ = 0;
   WorkInFlight work_;
   RankStep written_;

@@ -1,5 +1,5 @@
-// The DDP reducer as a schedule: one training step of DistributedDataParallel, in PyTorch's order
-// of hooks, copies, launches and finalize (torch/csrc/distributed/c10d/reducer.cpp).
+// Schedules one training step of DistributedDataParallel, in the order in which PyTorch's reducer
+// runs hooks, copies, launches and finalize (torch/csrc/distributed/c10d/reducer.cpp).
 #pragma once
 
 #include "scheme_rules.hpp"

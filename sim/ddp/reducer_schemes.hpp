@@ -1,4 +1,5 @@
-// Data-parallel schemes that stand on DDP or on its kind of averaging: what of each is to be known (scheme_rules.hpp).
+// Rules (scheme_rules.hpp) of the data-parallel schemes that use DDP's reducer or average
+// parameters.
 #pragma once
 
 #include "scheme_rules.hpp"
@@ -11,12 +12,13 @@ SchemeRules rules_of(const Compiled& scheme);
 SchemeRules rules_of(const PeriodicAveraging& scheme);
 SchemeRules rules_of(const SlowMo& scheme);
 
-/// Why a scheme that steps its parameters when backward is over is not simulated with this job's options.
+/// Says why the job cannot run its optimizer in backward: its scheme steps parameters after
+/// backward.
 std::optional<std::string> cannot_step_in_backward(const Job& job);
 
-/// As changed_numerics has it of local SGD, by a hook or as a scheme.
+/// What changed_numerics says of local SGD with gradients reduced within nodes.
 inline constexpr const char* kNodesApart = "nodes train apart between averages of their parameters";
-/// What a communication hook changes (changed_numerics).
+/// What changed_numerics says of the job's communication hook.
 std::string changed_by_hook(const Job& job);
 
 }  // namespace ddpsim

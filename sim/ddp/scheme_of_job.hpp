@@ -1,4 +1,4 @@
-// The rules of the scheme that a job runs, whichever it is.
+// The rules of the scheme that a job runs.
 #pragma once
 
 #include "scheme_rules.hpp"

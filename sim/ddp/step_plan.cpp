@@ -14,14 +14,15 @@
 namespace ddpsim {
 namespace {
 
-/// `among`: the job, or a process group within it.
+/// Adds a collective. `among` is the job or a process group within it.
 std::uint32_t add(StepPlan& step, const Job& among, CollectiveKind kind, Bytes bytes,
                   std::size_t index, StepPhase phase, std::string unit) {
   return step.collectives.add(
       named(planned_collective(among, kind, bytes, index), std::move(unit), phase));
 }
 
-/// An all-gather and an all-reduce of each layer, micro-batch by micro-batch; no recording holds them.
+/// Adds an all-gather and an all-reduce for each layer, micro-batch by micro-batch. No recording
+/// contains them.
 void add_statistics(StepPlan& step) {
   step.statistics = step.collectives.count();
   const std::size_t unrecorded = step.buckets.size() + 1;
@@ -37,7 +38,8 @@ void add_statistics(StepPlan& step) {
     }
 }
 
-/// Of a float each, but the rank whose buffers are broadcast; no recording holds them.
+/// Adds Join's collectives. Each carries one float, except the rank whose buffers are broadcast. No
+/// recording contains them.
 void add_join(StepPlan& step) {
   const auto& inputs = step.job.options().uneven_inputs;
   if (!inputs) return;
@@ -56,7 +58,8 @@ void add_join(StepPlan& step) {
   }
 }
 
-/// A hook's that carry nothing are none. The recording's are of buckets.
+/// Adds a bucket's all-reduces. A hook's empty all-reduces are left out. Recorded ones exist only
+/// for whole buckets.
 void add_all_reduces(StepPlan& step, const Job& among, std::size_t bucket) {
   BucketHook hook = hook_of(step.job, step.kernels, step.buckets[bucket]);
   const bool as_recorded =

@@ -17,25 +17,24 @@ std::int64_t channels_of(const Parameter& weight) {
   return gradient_bytes(weight).value_or(Bytes()).count() / element_size(weight.dtype);
 }
 
-/// Why its process groups cannot be of so many ranks.
+/// Says why the process groups of SyncBatchNorm cannot have the given number of ranks.
 std::optional<std::string> cannot_group(const Job& job) {
   const std::optional<int>& group = job.options().ddp().sync_batchnorm_group;
   if (!group) return std::nullopt;
   const int of_node = job.cluster().gpus_per_node;
   if (*group % of_node != 0 || job.cluster().ranks() % *group != 0)
     return fmt::format(
-        "process groups of {} ranks do not divide {} nodes of {} into whole ones: "
-        "--sync-batchnorm-group "
-        "takes a multiple of {} that divides {}",
+        "--sync-batchnorm-group {} does not divide {} nodes of {} GPUs into groups of whole nodes. "
+        "Give a multiple of {} that divides {}",
         *group, job.cluster().nodes, of_node, of_node, job.cluster().ranks());
   if (std::holds_alternative<FlowModel>(job.model()))
     return "SyncBatchNorm's own process groups are not simulated over the flow network, which "
-           "knows "
-           "collectives of all ranks alone: leave out --network flow or --sync-batchnorm-group";
+           "simulates only collectives of all ranks. Leave out --network flow or "
+           "--sync-batchnorm-group";
   if (!job.has_group(*group / of_node))
-    return "the cluster's nodes differ: no number says what SyncBatchNorm's exchanges within some "
-           "of "
-           "them take; leave out --sync-batchnorm-group";
+    return "the cluster's nodes differ, so ddpsim does not know how long SyncBatchNorm's exchanges "
+           "within some of "
+           "them take. Leave out --sync-batchnorm-group";
   return std::nullopt;
 }
 
@@ -57,7 +56,7 @@ Job batch_norm_job(const Job& job) {
   return group ? job.within(*group / job.cluster().gpus_per_node) : job;
 }
 
-// Statistics are fp32 under autocast, too.
+// Statistics are fp32 even under autocast.
 Bytes gathered_statistics(const Parameter& weight, int ranks) {
   return Bytes(4) * (2 * channels_of(weight) + 1) * ranks;
 }
@@ -74,8 +73,8 @@ std::vector<double> shares_of_forward(const Recorded& recorded,
                                       const std::vector<std::size_t>& layers) {
   const double backward = std::max(recorded.backward->duration.seconds(), 1e-12);
   std::vector<double> shares(layers.size());
-  std::size_t next =
-      0;  // all ranks write their gradients in the order of the layers (cannot_synchronise)
+  // All ranks write their gradients in the order of the layers (cannot_synchronise).
+  std::size_t next = 0;
   for (const ReadyEvent& event : recorded.backward->ready)
     if (next < layers.size() && event.parameter == layers[next])
       shares[next++] = std::clamp(1 - event.at.seconds() / backward, 0.0, 1.0);
@@ -91,12 +90,13 @@ std::optional<std::string> cannot_synchronise(const Job& job) {
   for (const RankRecording& rank : workload.ranks)
     if (!same_order(rank, workload))
       return fmt::format(
-          "rank {} wrote its gradients in another order: SyncBatchNorm's collectives would not "
-          "meet. Give the recording of one rank, or leave out --sync-batchnorm",
+          "rank {} wrote its gradients in another order, so SyncBatchNorm's collectives would not "
+          "match. Give the recording of one rank, or leave out --sync-batchnorm",
           rank.rank);
   if (2 * layers * micro_batches > kMostSimulatedCollectives)
     return fmt::format(
-        "{} layers of SyncBatchNorm exchange {} times in a step of {} micro-batches: at most {} "
+        "{} layers of SyncBatchNorm exchange {} times in a step of {} micro-batches. At most {} "
+        "exchanges "
         "are simulated",
         layers, 2 * layers * micro_batches, micro_batches, kMostSimulatedCollectives);
   return std::nullopt;

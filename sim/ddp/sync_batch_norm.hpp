@@ -1,20 +1,30 @@
-// torch.nn.SyncBatchNorm in place of every BatchNorm: what its layers exchange, and where in a step
-// (torch/nn/modules/_functions.py, the same in 1.13 and 2.13; older ones where said).
+// torch.nn.SyncBatchNorm in place of every BatchNorm: what its layers exchange and where in a step
+// (torch/nn/modules/_functions.py). The code is the same in 1.13 and 2.13; differences in older
+// versions are noted below.
 //
-//   forward   statistics of the layer | all-gather of mean, 1/std and count, 2 C + 1 floats of each rank | the host reads
-//             which ranks had samples | normalisation
-//   backward  sums over the layer | all-reduce of 2 C floats | gradient of the input
+// In forward:
+// - statistics of the layer
+// - all-gather of mean, 1/std and count: 2 C + 1 floats of each rank
+// - the host reads which ranks had samples
+// - normalisation
 //
-// Each blocks the compute stream, and the layers' group is DDP's: a layer's all-reduce queues behind buckets in flight.
-// Micro-batches under no_sync() exchange as much. One rank alone exchanges nothing.
+// In backward:
+// - sums over the layer
+// - all-reduce of 2 C floats
+// - gradient of the input
 //
-// With convert_sync_batchnorm(model, process_group) of fewer ranks, whole nodes here, or of all of them again, the layers have
-// communicators of their own and with them a stream of their own (ProcessGroupNCCL.cpp): an exchange is beside the bucket
-// in flight, shares links with it, and waits for none. All groups are taken to be as far: what lasts of the differences between
-// ranks DDP's buckets collect anyway.
+// Each exchange blocks the compute stream. The layers use DDP's process group, so a layer's
+// all-reduce queues behind buckets in flight. Micro-batches under no_sync() exchange as much. A
+// single rank exchanges nothing.
 //
-// What is assumed: a layer's forward lies as far from the end of forward as its gradient from the start of backward.
-// Where it is known what the host launches for the model, it never gets far ahead: each read takes its lead away.
+// With convert_sync_batchnorm(model, process_group), the layers have communicators and a stream of
+// their own (ProcessGroupNCCL.cpp). The group may be all ranks or, here, whole nodes. An exchange
+// then overlaps the bucket in flight, shares links with it and does not wait for it. All groups are
+// assumed to be equally far: DDP's buckets make ranks wait for lasting differences anyway.
+//
+// Assumption: a layer's forward is as far from the end of forward as its gradient is from the start
+// of backward. If the host's launches for the model are known, the host never gets far ahead,
+// because each read makes it wait for the GPU.
 #pragma once
 
 #include <optional>
@@ -28,29 +38,32 @@ namespace ddpsim {
 /// The job as the layers' process groups see it. Precondition: cannot_synchronise is absent.
 Job batch_norm_job(const Job& job);
 
-/// Weights of the layers that exchange, in the order in which backward writes their gradients; none where they are
-/// in the recording.
+/// Weights of the layers that exchange, in the order in which backward writes their gradients.
+/// Empty if the recording already contains the exchanges.
 std::vector<std::size_t> synced_layers(const Job& job);
 
-/// Of one layer, as CollectiveKind counts it.
+/// Bytes that one layer exchanges, counted as its CollectiveKind counts them.
 Bytes gathered_statistics(const Parameter& weight, int ranks);
 Bytes reduced_statistics(const Parameter& weight);
 
-/// Kernels of a layer beyond BatchNorm's, launched from Python without autograd: fill of the count, cat; behind the reads
-/// the statistics of all ranks, the count's conversion and the normalisation; in backward cat and the gradient.
+/// Kernels of a layer in addition to BatchNorm's, launched from Python without autograd.
+/// Before the reads: fill of the count, and cat.
 inline constexpr int kStatisticsKernels = 2;
+/// After the reads: statistics of all ranks, conversion of the count, normalisation.
 inline constexpr int kNormalisationKernels = 3;
+/// In backward: cat, and the gradient.
 inline constexpr int kSumsKernels = 2;
 
-/// How often the host waits for the GPU in a layer's forward: indexing by a mask, of three tensors; before, the sum of
-/// all counts, once (1.13 was read, and 1.1 to 1.8; in between it is taken to be as before).
+/// Number of times the host waits for the GPU in a layer's forward. Newer versions index three
+/// tensors by a mask; older ones sum all counts once. 1.13 and 1.1 to 1.8 were read; versions in
+/// between are assumed to be like the older ones.
 int blocking_reads(TorchVersion torch);
 
-/// By synced layer: the share of forward that lies in front of its all-gather.
+/// By synced layer: the share of forward that comes before its all-gather.
 std::vector<double> shares_of_forward(const Recorded& recorded,
                                       const std::vector<std::size_t>& layers);
 
-/// Why its collectives cannot be laid into this step, with what would help.
+/// Says why the layers' collectives cannot be placed in this step, and what would help.
 std::optional<std::string> cannot_synchronise(const Job& job);
 
 }  // namespace ddpsim

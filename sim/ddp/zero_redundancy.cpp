@@ -59,7 +59,8 @@ double broadcast_buckets(StepPlan& step, const std::function<void(Bytes, std::st
   return share_of(own, all);
 }
 
-/// Broadcasts each owner's parameters one by one, or together. Returns the largest share of all elements that an owner steps.
+/// Broadcasts each owner's parameters, one by one or together. Returns the largest share of all
+/// elements that one owner steps.
 double broadcast_parameters(StepPlan& step, const ZeroRedundancy& scheme,
                             const std::function<void(Bytes, std::string)>& broadcast) {
   const Job& job = step.job;
@@ -100,7 +101,7 @@ void add_parameter_broadcasts(StepPlan& step) {
 
 namespace {
 
-/// By parameter: those of the rank that steps most.
+/// By parameter: whether the rank that steps most steps it.
 std::vector<bool> stepped_by_one_rank(const Job& job, const ZeroRedundancy& scheme) {
   std::vector<bool> most(job.workload().parameters.size());
   Bytes of_most;
@@ -115,7 +116,7 @@ std::vector<bool> stepped_by_one_rank(const Job& job, const ZeroRedundancy& sche
   return most;
 }
 
-/// What hook_with_zero_step refuses itself, and what is not simulated with it.
+/// Says what hook_with_zero_step itself refuses, or what is not simulated with it.
 std::optional<std::string> cannot_overlap(const Job& job, const ZeroRedundancy& scheme) {
   if (auto problem = cannot_step_in_backward(job)) return problem;
   if (!scheme.overlap_with_ddp) return std::nullopt;
@@ -123,12 +124,14 @@ std::optional<std::string> cannot_overlap(const Job& job, const ZeroRedundancy& 
     return std::string("--scheme zero_redundancy: overlap_with_ddp: ") + text;
   };
   if (std::holds_alternative<GlooModel>(job.model()))
-    return problem("hook_with_zero_step may hang over gloo and refuses it; leave one out");
+    return problem("hook_with_zero_step may hang over gloo and refuses it. Leave one of them out");
   if (scheme.parameters_as_bucket_view)
-    return problem("PyTorch ignores parameters_as_bucket_view with it; leave that out");
+    return problem(
+        "PyTorch ignores parameters_as_bucket_view here. Leave parameters_as_bucket_view out");
   if (job.options().ddp().comm_hook != CommHook::none)
     return problem(
-        "buckets are stepped behind plain all-reduces alone here; leave out the other hook");
+        "ddpsim steps buckets only after plain all-reduces here. Leave out the other hook "
+        "(--comm-hook)");
   return std::nullopt;
 }
 

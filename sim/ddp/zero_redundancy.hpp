@@ -1,16 +1,22 @@
-// torch.distributed.optim.ZeroRedundancyOptimizer behind DDP (zero_redundancy_optimizer.py, 2.13): every parameter has one
-// rank that steps it and then broadcasts it. Largest first, each goes to the rank that has the fewest elements so far.
+// torch.distributed.optim.ZeroRedundancyOptimizer after DDP (zero_redundancy_optimizer.py, 2.13).
+// Each parameter is stepped by one rank, which then broadcasts it. The largest parameter comes
+// first; each goes to the rank with the fewest elements so far.
 //
-//   compute       … DDP's backward, all gradients reduced on all ranks | optimizer, on its own parameters | all broadcasts
-//   communicator  rank by rank, each one's parameters in the order they were given to it: a broadcast each, or one of all of
-//                 them (parameters_as_bucket_view); all launched at once, none of them beside the next forward
+//   compute       DDP's backward, with all gradients reduced on all ranks
+//                 optimizer, on the rank's own parameters
+//   communicator  broadcasts, rank by rank
 //
-// Ranks are simulated as the one that steps most: its broadcasts are what the others wait for.
+// A rank broadcasts its parameters in the order they were given: each alone, or all in one
+// (parameters_as_bucket_view). All broadcasts are launched at once and end before the next forward.
 //
-// overlap_with_ddp, by hook_with_zero_step (ddp_zero_hook.py, 2.13): bucket b is rank b mod N's. The hook of the last bucket goes from
-// bucket to bucket, whose rank steps it behind its all-reduce, on the compute stream and so behind backward, and all
-// broadcast it, behind the all-reduces launched before; backward ends when all broadcasts have, and copies out follow. Other
-// ranks' steps run beside, on streams that stand for theirs.
+// Only the rank that steps the most parameters is simulated, because the others wait for its
+// broadcasts.
+//
+// With overlap_with_ddp, by hook_with_zero_step (ddp_zero_hook.py, 2.13), rank b mod N owns bucket
+// b. The hook of the last bucket goes through all buckets. The owner steps a bucket after its
+// all-reduce, on the compute stream and so after backward. Then all ranks broadcast it, after the
+// all-reduces launched before. Backward ends when all broadcasts have ended, and copies out follow.
+// The steps of other ranks run on side streams that stand for their GPUs.
 #pragma once
 
 #include <vector>
@@ -20,13 +26,14 @@
 
 namespace ddpsim {
 
-/// By rank: the parameters it steps, in the order they were given to it; with overlap_with_ddp its buckets'.
+/// By rank: the parameters it steps, in the order they were given. With overlap_with_ddp: the
+/// parameters of its buckets.
 std::vector<std::vector<std::size_t>> parameters_by_owner(const Job& job,
                                                           const ZeroRedundancy& scheme,
                                                           const std::vector<Bucket>& buckets);
 
-/// Adds to the step of a job under ZeroRedundancyOptimizer what a rank steps, and what it broadcasts then; to that of another
-/// job nothing.
+/// Adds what a rank steps and then broadcasts under ZeroRedundancyOptimizer. Does nothing for other
+/// schemes.
 void add_parameter_broadcasts(StepPlan& step);
 
 }  // namespace ddpsim

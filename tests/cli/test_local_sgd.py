@@ -144,7 +144,7 @@ class LocalSgd(unittest.TestCase):
 
     def test_what_is_refused(self):
         for options, says in (
-            (("--local-sgd-gradients", "none", "--straggler", "3:1.2"), "meet at the averaging alone"),
+            (("--local-sgd-gradients", "none", "--straggler", "3:1.2"), "meet only at the averaging"),
         ):
             outcome = ddpsim("simulate", *JOB, *LOCAL, *options)
             self.assertEqual(outcome.code, 3, outcome.err)

@@ -139,7 +139,7 @@ TEST_CASE("local SGD: where it cannot be simulated") {
   straggling.variation.stragglers = {{1, 1.5}};
   CHECK(averaging_problem(straggling) == "");
   straggling.ddp_to_set().local_sgd.averages_gradients = false;
-  CHECK(mentions(averaging_problem(straggling), "ranks meet at the averaging alone"));
+  CHECK(mentions(averaging_problem(straggling), "ranks meet only at the averaging"));
 }
 
 TEST_CASE("local SGD: a lever where there are several nodes") {

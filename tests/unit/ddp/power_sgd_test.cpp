@@ -153,10 +153,10 @@ TEST_CASE("PowerSGD: what the hook fails at is refused") {
   };
   CHECK(problem([](Parameter&) {}) == "");
   CHECK(says(problem([](Parameter& parameter) { parameter.sparse_gradient = true; }),
-             "has a sparse gradient, at which powerSGD_hook fails"));
+             "has a sparse gradient, and powerSGD_hook fails on it"));
   CHECK(says(problem([](Parameter& parameter) { parameter.shape = std::vector<std::int64_t>{}; }),
              "is a scalar"));
   CHECK(says(problem([](Parameter& parameter) { parameter.shape = {{4, 0}}; }), "no elements"));
   CHECK(says(problem([](Parameter& parameter) { parameter.dtype = Dtype::int32; }),
-             "no floating-point type"));
+             "not of a floating-point type"));
 }

@@ -242,8 +242,8 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
   const auto says = [&](int ranks, const char* text) {
     return cannot_simulate(job(ranks)).value_or("").find(text) != std::string::npos;
   };
-  CHECK(says(3, "takes a multiple of 2 that divides 8"));
-  CHECK(says(6, "takes a multiple of 2 that divides 8"));
+  CHECK(says(3, "Give a multiple of 2 that divides 8"));
+  CHECK(says(6, "Give a multiple of 2 that divides 8"));
   CHECK(says(4, "the cluster's nodes differ"));  // nothing is known of two
   CHECK(batch_norm_job(job(2)).cluster().ranks() == 2);
   DdpOptions without;

@@ -108,14 +108,14 @@ TEST_CASE("local SGD in levels: as HierarchicalModelAverager takes them") {
     return averaged_problem(averaged_job(PeriodicAveraging{.hierarchy = std::move(levels)}));
   };
   CHECK(problem({{4, 4}}) == "");
-  CHECK(mentions(problem({{2, 2}}), "the last group is of all ranks, which are 4, not 2"));
-  CHECK(mentions(problem({{4, 2}, {2, 4}}), "periods and groups ascend"));
-  CHECK(mentions(problem({{2, 4}, {4, 4}}), "periods and groups ascend"));
+  CHECK(mentions(problem({{2, 2}}), "the last group must have all 4 ranks, not 2"));
+  CHECK(mentions(problem({{4, 2}, {2, 4}}), "periods and group sizes must both increase"));
+  CHECK(mentions(problem({{2, 4}, {4, 4}}), "periods and group sizes must both increase"));
   CHECK(mentions(problem({{2, 3}, {4, 4}}), "hierarchy, a group=3"));
   SimulationOptions straggling = options(PeriodicAveraging{});
   straggling.variation.stragglers = {{1, 1.5}};
   CHECK(mentions(averaged_problem(Job(layered(), two_by_two(), straggling, FreeModel{})),
-                 "ranks meet at the averaging alone"));
+                 "ranks meet only at the averaging"));
 }
 
 TEST_CASE("SlowMo: a node's gradients behind backward, nodes now and then") {

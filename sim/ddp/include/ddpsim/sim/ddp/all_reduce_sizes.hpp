@@ -1,4 +1,4 @@
-// What the all-reduces of a job carry.
+// Sizes of the all-reduces of a job.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace ddpsim {
 
-/// What the all-reduces of the steady step carry, bucket by bucket in launch order; then what local SGD averages.
+/// Sizes of the all-reduces in the steady step: the buckets in launch order, then the one in which
+/// local SGD averages parameters.
 std::vector<Bytes> all_reduce_sizes(const Job& job);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What a reader of a result must be told of the scheme that a job runs.
+// Notes about a job's scheme that belong next to its result.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace ddpsim {
 
-/// Why parameters after a step differ from those of plain DDP by more than the order of sums, such as "gradients travel with
-/// 16 bits"; empty where they do not. The options for a smaller batch or other statistics (accumulate, SyncBatchNorm) are no scheme.
+/// Says why parameters after a step differ from plain DDP's by more than the order of sums, such as
+/// "gradients travel with 16 bits". Empty if they do not. Options that change the batch or its
+/// statistics (accumulate, SyncBatchNorm) do not count as a scheme.
 std::string changed_numerics(const Job& job);
 
-/// Warnings: what the prediction rests on that DDP's does not, and no measurement stands behind.
+/// Warnings about parts of the prediction that plain DDP does not need and that are not calibrated.
 std::vector<std::string> rests_on(const Job& job);
 
 }  // namespace ddpsim
