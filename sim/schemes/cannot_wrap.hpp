@@ -1,4 +1,4 @@
-// What keeps a sharded scheme from being simulated, whichever it is.
+// Reasons why a sharded scheme cannot be simulated, common to all of them.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace ddpsim {
 
-/// Why these units cannot be, or are too many.
+/// Says why the job's modules cannot be wrapped into these units, or that there are too many units.
 std::optional<std::string> cannot_wrap(const Job& job, const WrapPolicy& wrap);
-/// Why what the job's scheme keeps on the host cannot be kept there.
+/// Says why the parts of the job's scheme that belong on the host cannot be kept there.
 std::optional<std::string> cannot_offload(const Job& job);
 
 }  // namespace ddpsim

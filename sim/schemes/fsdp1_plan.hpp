@@ -1,4 +1,5 @@
-// What FullyShardedDataParallel sends of every unit, and where its flat parameters have backward come to units.
+// What FullyShardedDataParallel sends for every unit, and where backward reaches units through
+// their flat parameters.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +10,17 @@
 namespace ddpsim {
 
 struct Fsdp1Unit : ShardedUnit {
-  bool has_gradient;  ///< some of its own parameters do
+  bool has_gradient;  ///< some of its own parameters have one
 };
 
 struct Fsdp1Plan {
-  Fsdp1 scheme;  ///< as it is in force
+  Fsdp1 scheme;  ///< as PyTorch applies it
   std::vector<Unit> units;
   std::vector<Fsdp1Unit> planned;
   int ranks;  ///< that shard together
   GradientDivision division;
   double stepped;  ///< share of the parameters a rank steps
-  Bytes steps;     ///< of those, as stored
+  Bytes steps;     ///< size of that share, as stored
 
   bool frees_after_forward(std::size_t unit) const {
     const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
@@ -36,8 +37,9 @@ struct Fsdp1Plan {
 
 Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme);
 
-/// In forward a unit's parameters are views of its flat parameter: of one that trains in part all of them ask for a gradient, and
-/// backward comes to whatever lies behind the first of those. By that recording or estimate it did not, so it takes no time.
+/// In forward a unit's parameters are views of its flat parameter. If only some of them train, all
+/// of them require a gradient, so backward reaches everything after the first such view. The
+/// recording or estimate did not reach it, so it takes no time.
 std::vector<UnitSpan> reached_through_views(const Workload& workload,
                                             const std::vector<Unit>& units,
                                             std::vector<UnitSpan> spans, std::size_t last_gradient);

@@ -1,4 +1,4 @@
-// What fully_shard sends of every group of parameters.
+// What fully_shard sends for every group of parameters.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,23 @@
 namespace ddpsim {
 
 struct Fsdp2Group : ShardedUnit {
-  std::optional<StepCollective> gather_again;  ///< in backward; absent: what was gathered is there
-  std::vector<Bytes> shards;                   ///< of parameters with a gradient, as stored
-  std::size_t tensors;                         ///< all of them
+  /// In backward. Absent if forward's all-gather is still in memory.
+  std::optional<StepCollective> gather_again;
+  std::vector<Bytes> shards;  ///< of parameters with a gradient, as stored
+  std::size_t tensors;        ///< number of parameters
 };
 
 struct Fsdp2Plan {
   const Fsdp2& scheme;
-  int all;  ///< ranks
+  int all;  ///< number of ranks
   std::vector<Unit> units;
   std::vector<Fsdp2Group> planned;
   int ranks;  ///< that shard together
-  int again;  ///< that gather again in backward, each a part that it kept of what forward gathered if they are fewer
+  /// Number of ranks that gather again in backward. If there are fewer than `ranks`, each keeps a
+  /// part of what forward gathered.
+  int again;
   double stepped;  ///< share of the parameters rank 0 steps
-  Bytes shards;    ///< of those, as stored
+  Bytes shards;    ///< size of that share, as stored
 
   bool keeps_parts() const { return again < ranks; }
 };

@@ -1,4 +1,5 @@
-// What a scheme keeps of a model in a rank's memory. How that goes up and down in a step is worked out from it (memory_walks.hpp).
+// What a scheme keeps of a model in a rank's memory. memory_walks.hpp computes from it how memory
+// changes during a step.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,10 @@
 
 namespace ddpsim {
 
-/// DDP's buckets beside whole parameters and gradients.
+/// DDP's buckets, in addition to whole parameters and gradients.
 struct ReducerBuckets {
-  std::vector<bool> steps;  ///< by parameter: the rank's optimizer steps it; empty: all of them
+  /// By parameter: whether the rank's optimizer steps it. If empty, it steps all of them.
+  std::vector<bool> steps;
 };
 
 /// A sharded model, unit by unit.
@@ -23,35 +25,43 @@ struct ShardedUnits {
   std::vector<UnitSizes> sizes;
   std::vector<bool> freed_after_forward;  ///< by unit
   bool frees_in_backward = true;
-  bool prefetches = true;  ///< in backward …
-  bool prefetches_unreached =
-      false;  ///< … also what it does not come to, since all in front is frozen
-  bool whole_gradients = false;      ///< of micro-batches that nobody reduced
-  bool casts_beside = false;         ///< gradients, where their reduction runs
-  bool frees_late = false;           ///< what is gathered, when the GPU has come as far
+  bool prefetches = true;  ///< in backward
+  /// Whether backward also prefetches units that it does not reach because all units before them
+  /// are frozen.
+  bool prefetches_unreached = false;
+  /// Whether gradients of micro-batches that are not reduced stay whole.
+  bool whole_gradients = false;
+  /// Whether gradients are cast on the stream that reduces them.
+  bool casts_beside = false;
+  /// Whether gathered parameters are freed only when the GPU has reached that point.
+  bool frees_late = false;
   std::optional<Dtype> param_dtype;  ///< computed in
   std::optional<Dtype> reduce_dtype;
-  bool offloads = false;  ///< shards of all three stay on the host
+  /// Whether shards of parameters, gradients and optimizer state stay on the host.
+  bool offloads = false;
 };
 
 /// Whole parameters and gradients, without buckets.
 struct WholeTensors {
-  bool steps = true;         ///< the rank has an optimizer
-  Bytes gradients{};         ///< put together when backward is over
-  Bytes averaged{};          ///< parameters, when the optimizer has stepped …
-  Bytes widened{};           ///< … with the largest of a narrower type
+  bool steps = true;  ///< the rank has an optimizer
+  Bytes gradients{};  ///< copied together after backward
+  /// Size of the parameters that are averaged after the optimizer.
+  Bytes averaged{};
+  /// Size of the largest parameter that is widened to the common type for averaging.
+  Bytes widened{};
   Bytes between_averages{};  ///< kept from one to the next
 };
 
-/// Parameters and gradients in one type, what is stepped in fp32 (DeepSpeed, Megatron-Core); all but activations and the
-/// gradient just written is there from the step's beginning.
+/// Parameters and gradients in one type, and fp32 for what the optimizer steps (DeepSpeed,
+/// Megatron-Core). All of it exists from the start of the step, except activations and the gradient
+/// just written.
 struct MixedPrecision {
   Bytes parameters{};
   Bytes gradients{};
   Bytes buckets{};
   Bytes optimizer{};
   Bytes temporaries{};
-  Bytes host{};                   ///< what stays there
+  Bytes host{};                   ///< kept on the host
   std::int64_t element_size = 0;  ///< of a gradient just written, in bytes
   bool keeps_gradients = false;   ///< as they are written
   Bytes stepped{};                ///< gradients as the optimizer reads them
@@ -59,11 +69,11 @@ struct MixedPrecision {
 
 using KeptInMemory = std::variant<ReducerBuckets, ShardedUnits, WholeTensors, MixedPrecision>;
 
-/// The sizes from which the memory of MixedPrecision is counted.
+/// The sizes from which the memory of MixedPrecision is computed.
 struct MixedSizes {
-  std::int64_t elements = 0;    ///< of parameters …
-  std::int64_t trained = 0;     ///< … and of those that are not frozen
-  std::int64_t persistent = 0;  ///< of those, never sharded by stage 3
+  std::int64_t elements = 0;    ///< of all parameters
+  std::int64_t trained = 0;     ///< of parameters that are not frozen
+  std::int64_t persistent = 0;  ///< of parameters stage 3 never shards
   std::int64_t largest = 0;     ///< of one parameter
   std::int64_t size = 0;        ///< bytes of one, as computed in
   int states = 0;               ///< of the optimizer

@@ -1,4 +1,5 @@
-// What the simulation must know of a scheme. Each scheme's own file says it, in its rules_of(): schemes.hpp, reducer_schemes.hpp.
+// What the simulation must know about a scheme. Each scheme's own file says it in rules_of(): see
+// schemes.hpp and reducer_schemes.hpp.
 #pragma once
 
 #include <functional>
@@ -11,40 +12,45 @@
 
 namespace ddpsim {
 
-/// What is asked of a schedule.
+/// The step for which a schedule is requested.
 struct StepToPlan {
   const Job& job;
-  const std::vector<Bucket>& buckets;  ///< of the reducer; other schemes have none
+  const std::vector<Bucket>& buckets;  ///< the reducer's; empty for other schemes
   const StepKind& kind;
   const std::vector<RankState>& states;
 };
 
-/// The scheme must outlive its rules. The jobs that they are asked about must run that scheme.
+/// The scheme must outlive its rules. Jobs passed to them must run that scheme.
 struct SchemeRules {
   /// Precondition: cannot_simulate(job) is absent.
   std::function<PlannedStep(const StepToPlan& step)> schedule;
   /// Precondition: the same.
   std::function<KeptInMemory(const Job& job)> kept_in_memory;
-  /// What its step computes otherwise than plain data-parallel training does, in some words; empty where it does the same.
+  /// Says in a few words how the step's result differs from plain data-parallel training. Empty if
+  /// it does not.
   std::function<std::string(const Job& job)> changed_numerics;
-  /// Why the scheme cannot be simulated on this cluster, or with these options; absent where it can.
+  /// Says why the scheme cannot be simulated on this cluster or with these options. Absent if it
+  /// can.
   std::function<std::optional<std::string>(const Job& job)> cannot_simulate;
-  /// Warnings: what the prediction rests on that DDP's does not, and no measurement stands behind.
+  /// Warnings about parts of the prediction that plain DDP does not need and that are not
+  /// calibrated.
   std::function<std::vector<std::string>(const Job& job)> rests_on;
 };
 
-/// Returns an empty text: for schemes that compute what plain data-parallel training does.
+/// Returns an empty text, for schemes that compute the same as plain data-parallel training.
 std::string same_numerics(const Job& job);
-/// Returns nothing: for schemes that can be simulated wherever a job can be.
+/// Returns nothing, for schemes that can be simulated for every job.
 std::optional<std::string> nothing_hinders(const Job& job);
-/// Returns nothing: for schemes whose prediction rests on what DDP's rests on.
+/// Returns nothing, for schemes whose prediction needs no more than DDP's.
 std::vector<std::string> as_sure_as_ddp(const Job& job);
-/// For schemes that broadcast and reduce.
+/// Warnings for schemes that broadcast and reduce.
 std::vector<std::string> rests_on_all_reduce_logs(const Job& job);
-/// For schemes that gather and scatter: of NCCL alone, since gloo's have been measured.
+/// Warnings for schemes that gather and scatter. They concern NCCL only, because gloo's collectives
+/// were measured.
 std::vector<std::string> gathers_rest_on_all_reduce_logs(const Job& job);
 
-/// "gradients travel with 16 bits", where some parameter has more than this type; empty where none has, or no type is given.
+/// Returns "gradients travel with 16 bits" if some parameter's type is wider than `wire`. Empty if
+/// none is, or if `wire` is absent.
 std::string narrowed_gradients(const Job& job, const std::optional<Dtype>& wire);
 
 }  // namespace ddpsim

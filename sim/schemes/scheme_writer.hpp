@@ -1,5 +1,5 @@
-// What the schedules of all schemes but the reducer's have in common: one class of ranks computes a recorded step, cut
-// where a scheme's hooks come between, and launches collectives on streams beside it.
+// Writes the steps of all schemes except the reducer's. One class of ranks computes a recorded
+// step. The step is cut at the scheme's hooks, which launch collectives on side streams.
 #pragma once
 
 #include <cstdint>
@@ -24,80 +24,89 @@ class SchemeWriter {
   const KernelCosts& kernels() const { return kernels_; }
   const Recording& recording() const { return recording_; }
   int micro_batches() const { return job_.options().accumulate; }
-  /// The first thing on the compute stream.
+  /// Event at the start of the compute stream.
   EventId begun() const { return begun_; }
 
-  /// A micro-batch begins. `adds`: to gradients that are there, of this type where it is not their parameters'.
+  /// Begins a micro-batch. `adds`: its gradients are added to existing ones, whose type is
+  /// `gradients` if given, else their parameters'.
   void begin_batch(bool adds, std::optional<Dtype> gradients = {});
-  /// Forward goes on to this share of it. Threads of one interpreter launch it for so many GPUs.
+  /// Runs forward up to this share of it. Threads of one interpreter launch it for so many GPUs.
   void forward_to(double share, int gpus = 1);
-  /// Backward goes on until that gradient, in the order written, is there.
+  /// Runs backward until that gradient, counted in the order written, exists.
   void backward_to(std::size_t gradient);
-  /// Backward goes on to where that hook is called.
+  /// Runs backward up to the place where that hook is called.
   void backward_to(const UnitHook& hook);
-  /// To its end.
+  /// Runs backward to its end.
   void end_backward();
-  /// On so much of the parameters as this rank steps.
+  /// Steps the share of the parameters that this rank owns.
   void optimizer(double share);
-  /// Others step all of the parameters.
+  /// Leaves the step to other ranks, which step all parameters.
   void leave_out_optimizer();
-  /// The host steps what this rank does, behind an event, else behind all that compute has waited for; it takes so long.
+  /// The host steps this rank's parameters, which takes `step`. It starts after `there`, or else
+  /// after everything compute has waited for.
   void optimizer_on_host(Duration step, std::optional<EventId> there = {});
 
-  /// Adds to gradients of so many bytes that are there.
+  /// Adds to existing gradients of that size.
   void accumulate(Bytes gradients);
-  /// A kernel beside compute's own: a copy or cast that compute waits behind, and which waits to be launched.
+  /// Runs an extra kernel on the compute stream, such as a copy or a cast. It has to be launched
+  /// first.
   void pack(Duration kernel);
 
-  /// A collective as all classes of ranks launch it, the k-th of each being the same one. Its end.
+  /// A collective, launched by every class of ranks: the k-th one is the same for all. `done` is
+  /// its end.
   struct Launched {
     EventId done;
     std::uint32_t collective;
   };
-  /// A host that computes itself stands until then, as gloo's collectives have it …
+  /// Launches a collective. If the host computes, as with gloo, it waits until the collective ends.
   Launched launch(RankStreams::Beside stream, const StepCollective& collective,
                   std::vector<EventId> ready,
                   RankStreams::Behind behind = RankStreams::Behind::event);
-  /// … unless they are called with async_op=True, and waited for later.
+  /// Launches a collective with async_op=True: no host waits for it here.
   Launched launch_async(RankStreams::Beside stream, const StepCollective& collective,
                         std::vector<EventId> ready,
                         RankStreams::Behind behind = RankStreams::Behind::event);
-  /// Compute hands over to it, behind what it has done by now, and goes on when it has ended.
+  /// Launches a collective after the current work of the compute stream, which then waits until it
+  /// ends.
   void launch_and_wait(const StepCollective& collective, OperationKind behind);
-  /// The host calls something that launches collectives by itself, without holding it up. When it is called.
+  /// The host starts something that launches collectives by itself and does not hold up the host.
+  /// Returns the event of that start.
   EventId call_launcher();
-  /// Such a collective. It holds nobody up, whoever computes.
+  /// Such a collective, launched after `called`. The host never waits for it, even if the host
+  /// computes.
   Launched launch_after(EventId called, RankStreams::Beside stream,
                         const StepCollective& collective, std::vector<EventId> ready);
-  /// The compute stream goes on when it has ended.
+  /// Makes the compute stream wait until the collective has ended.
   void wait_for(const Launched& launched);
-  /// … when all of them have, which are forgotten.
+  /// Makes the compute stream wait for all of them, and clears the list.
   void wait_for_all(std::vector<Launched>& launched);
 
-  /// Work on a stream beside compute that waits to be launched.
+  /// Runs work on a side stream after the host has launched it.
   void run_on(RankStreams::Beside stream, OperationKind purpose, Duration work);
-  /// The same of copies of so many tensors between host and GPU.
+  /// Copies so many tensors between host and GPU on a side stream.
   void copy_on(RankStreams::Beside stream, std::size_t tensors, Duration copies);
 
-  /// The host is called, which takes it so long.
+  /// Calls a hook, which takes the host so long.
   void call_hook(Duration hook);
-  /// The host waits for all that compute has done, which has nothing to do until more is launched.
+  /// The host waits for all work of compute. Compute has nothing to do until the host launches
+  /// more.
   void read_on_host();
 
-  /// The host waits until the GPU has come there, and then works so long …
+  /// The host waits for the event, then works for `work`.
   void hold_host(EventId there, Duration work = Duration());
-  /// … and the GPU has nothing to do until it launches more.
+  /// Compute waits until the host launches more.
   void hold_for_host();
-  /// So many tensors are copied between host and GPU.
+  /// Launches copies of so many tensors between host and GPU.
   void launch_copies(std::size_t tensors);
 
   RankStep finish();
 
  private:
-  /// What is sent to one rank counts with what is sent from one.
+  /// Sending to one rank and sending from one rank count as the same purpose.
   static OperationKind purpose_of(CollectiveKind kind);
   std::uint32_t planned(const StepCollective& collective);
-  void work_on(const GradientInterval& stretch, double share);
+  /// Runs the interval's work up to `share` of it.
+  void work_on(const GradientInterval& interval, double share);
 
   const Job& job_;
   StepCollectives& collectives_;
@@ -108,17 +117,18 @@ class SchemeWriter {
   RankStreams streams_;
   EventId begun_ = 0;
   std::uint32_t launched_ = 0;
-  Duration hooks_;  ///< called since the last launch
+  Duration hooks_;  ///< since the last launch
   bool adds_ = false;
-  OperationKind phase_ = OperationKind::forward;  ///< or backward, or the optimizer
+  OperationKind phase_ = OperationKind::forward;  ///< forward, backward or optimizer
   std::optional<Dtype> gradient_type_;
   double forward_ = 0;         ///< share that is done
-  std::size_t gradients_ = 0;  ///< written in this micro-batch …
-  double share_ = 0;           ///< … and of the work up to the next one, done
+  std::size_t gradients_ = 0;  ///< written in this micro-batch
+  double share_ = 0;           ///< done of the next gradient's work
   RankStep written_;
 };
 
-/// A scheme's step: each class of ranks as `Writer(job, plan, collectives, kind, class, recording).write()` writes it.
+/// Writes a scheme's step. `Writer(job, plan, collectives, kind, class, recording).write()` is
+/// called for each class of ranks.
 template <typename Writer, typename Plan>
 PlannedStep write_classes(const StepToPlan& step, const Plan& plan) {
   StepCollectives collectives;

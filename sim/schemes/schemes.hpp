@@ -1,5 +1,6 @@
-// Data-parallel schemes that run without DDP's reducer, one file each: what it gathers, computes, reduces and steps, in the order
-// its own library does, and what of it is to be known beside (scheme_rules.hpp).
+// Data-parallel schemes without DDP's reducer, one file each. A file says what the scheme gathers,
+// computes, reduces and steps, in its library's order. It also gives the scheme's rules
+// (scheme_rules.hpp).
 #pragma once
 
 #include "scheme_rules.hpp"

@@ -1,4 +1,4 @@
-// Which part of which parameter lies on which server.
+// Assigns parts of parameters to servers.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace ddpsim {
 
 struct ServerPart {
   std::size_t parameter = 0;
-  std::size_t part = 0;  ///< of it
+  std::size_t part = 0;  ///< index within the parameter
   std::size_t parts = 1;
   std::size_t server = 0;
   Bytes bytes;
   std::string name(const Workload& workload) const;  ///< "fc6.weight", "fc6.weight[3]"
 };
 
-/// By definition, of parameters that get a gradient and are not ignored.
+/// Parts in the order of definition, for parameters that get a gradient and are not ignored.
 std::vector<ServerPart> server_parts(const Job& job, const ParameterServer& scheme, int servers);
 
 }  // namespace ddpsim

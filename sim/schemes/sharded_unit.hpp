@@ -1,4 +1,5 @@
-// What FullyShardedDataParallel and fully_shard plan of a unit alike: its types, its sizes, and what they send of it.
+// What FullyShardedDataParallel and fully_shard both plan for a unit: its types, its sizes and its
+// collectives.
 #pragma once
 
 #include <optional>
@@ -15,18 +16,19 @@ struct ShardedUnit {
   Dtype computed;
   Dtype reduced;
   UnitSizes sizes;
-  StepCollective gather;  ///< of forward
+  StepCollective gather;  ///< in forward
   StepCollective reduce;
-  std::optional<StepCollective> between;  ///< groups that hold the same shards
+  std::optional<StepCollective> between;  ///< groups with the same shards
 };
 
-/// The types that a scheme asks for; absent: as stored, and as computed in.
+/// Types that a scheme requests. If absent: `param` is the stored type, and `reduce` is the type of
+/// computation.
 struct MixedTypes {
   std::optional<Dtype> param;
   std::optional<Dtype> reduce;
 };
 
-/// `reduction`: of gradients within a group.
+/// `reduction` is the collective that reduces gradients within a group.
 ShardedUnit plan_unit(const Workload& workload, const Unit& unit, const UnitSizes& sizes,
                       const MixedTypes& types, const ProcessGroups& group,
                       CollectiveKind reduction);

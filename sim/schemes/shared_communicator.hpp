@@ -1,5 +1,6 @@
-// Several streams launch on one communicator: NCCL runs what was launched in that order, and hands over from one stream to
-// another by an event (enqueue.cc of 2.27: a launch waits for the communicator's own stream, which waits for the last one).
+// Several streams that launch on one communicator. NCCL runs collectives in launch order and passes
+// from one stream to another by an event. In enqueue.cc of 2.27, a launch waits for the
+// communicator's own stream, which waits for the last launch.
 #pragma once
 
 #include <optional>
@@ -10,15 +11,16 @@ namespace ddpsim {
 
 class SharedCommunicator {
  public:
-  /// A stream of the GPU, whichever of RankStreams stands for the communicator.
+  /// The GPU stream that launches, independent of the RankStreams stream that stands for the
+  /// communicator.
   enum class From { gathers, reductions };
 
-  /// Before something is launched from there.
+  /// Call this before a launch from that stream.
   void enter(RankStreams& streams, RankStreams::Beside communicator, From stream) {
     if (last_ && stream_ != stream && !streams.host_computes())
       streams.hold_on(communicator, OperationKind::pack, *last_);
   }
-  /// It was.
+  /// Call this after the launch.
   void left(const SchemeWriter::Launched& launched, From stream) {
     last_ = launched.done;
     stream_ = stream;

@@ -1,11 +1,16 @@
-// How stale what a worker computes with is under asynchronous parameter servers: updates by other workers between its pull and
-// the update its push becomes, counted in a simulation of workers that wait for nobody.
+// Staleness of the parameters that a worker reads from asynchronous parameter servers. It is the
+// number of updates by other workers between a worker's pull and the update from its next push. It
+// is counted in a simulation of workers that do not wait for each other.
 //
-//   period of worker w in step i = what its step takes beside compute + compute x draw(w, i)
+//   period of worker w in step i = step time outside compute + compute x draw(w, i)
 //
-// draws as rank_variation.hpp has them (--jitter, --straggler), of a node the slowest of its GPUs; a worker pulls when its
-// push has been applied, and several that end at one instant are applied in the order of workers. Workers begin evenly apart.
-// Equal ones without jitter see each other's updates once a period: staleness is W - 1. Several seeds from the job's on; the first
+// The draws come from rank_variation.hpp (--jitter, --straggler); a node draws its slowest GPU. A
+// worker pulls when its push has been applied. Pushes that end at the same time are applied in the
+// order of workers. Workers begin at equal distances in time.
+//
+// Equal workers without jitter see each other's updates once a period, so their staleness is W - 1.
+// The result covers several seeds, starting with the job's, and leaves out the first periods. It
+// does not say whether training converges.
 // periods are left out. It says nothing of whether training converges.
 #pragma once
 
@@ -14,7 +19,7 @@
 
 namespace ddpsim {
 
-/// Of a job whose one worker takes `times`; absent where workers wait for each other.
+/// `times` is the step of the job's single simulated worker. Absent if workers wait for each other.
 std::optional<Staleness> staleness_of(const Job& job, const StepTimes& times);
 
 }  // namespace ddpsim

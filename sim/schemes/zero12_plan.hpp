@@ -1,4 +1,4 @@
-// What DeepSpeed's stages 1 and 2 send in a step: buckets of gradients, norms, and parameters.
+// What DeepSpeed's stages 1 and 2 send in a step: buckets of gradients, norms and parameters.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 namespace ddpsim {
 
 struct PlannedReduction {
-  Bytes gradients;  ///< of the type computed in
+  Bytes gradients;  ///< in the type of computation
   StepCollective all_reduce;
 };
 
 struct PlannedBucket {
   std::vector<PlannedReduction> reductions;
-  Bytes single;  ///< all of them, of fp32
+  Bytes single;  ///< all of them, in fp32
   Bytes gradients() const {
     Bytes all;
     for (const PlannedReduction& reduction : reductions) all += reduction.gradients;
@@ -33,7 +33,7 @@ struct Zero12Plan {
   StepCollective norm;
   std::optional<StepCollective> overflow;
   StepCollective gather;
-  OwnedPart owned;  ///< by rank 0
+  OwnedPart owned;  ///< rank 0's
 };
 
 Zero12Plan plan_zero12(const Job& job, const Zero& scheme);

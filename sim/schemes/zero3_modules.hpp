@@ -1,13 +1,18 @@
-// The modules DeepSpeed's stage 3 hooks, and the order in which it finds out, step by step, what to gather and what to
-// free (deepspeed/runtime/zero/partitioned_param_coordinator.py, 0.19), once it has seen a step.
+// The modules that DeepSpeed's stage 3 hooks. It decides step by step what to gather and what to
+// free, from the trace of an earlier step (deepspeed/runtime/zero/partitioned_param_coordinator.py,
+// 0.19).
 //
-//   fetch    of a module, in front of its forward or backward: what of its own parameters is not there, in one all-gather;
-//            they are waited for; then what the trace uses next, until it is prefetch_bucket_size elements or more or
-//            max_live_parameters are there, in another
-//   release  behind it: its parameters, but for those the next max_reuse_distance elements of the trace use again, or whose
-//            next use the prefetcher has passed already, or that persist: those of persistence_threshold elements or fewer
+// Fetch, before a module's forward or backward: its own parameters that are missing are gathered in
+// one all-gather, and compute waits for them. A second all-gather prefetches what the trace uses
+// next. It stops at prefetch_bucket_size elements or when max_live_parameters are in memory.
 //
-// So a model of fewer than max_reuse_distance elements is gathered once a step, in forward, as far ahead as hooks allow.
+// Release, after the module: its parameters are freed, except:
+// - parameters that the trace uses again within max_reuse_distance elements
+// - parameters whose next use the prefetcher has already passed
+// - persistent parameters, with at most persistence_threshold elements
+//
+// So a model of fewer than max_reuse_distance elements is gathered once a step, in forward, as far
+// ahead as hooks allow.
 #pragma once
 
 #include <cstddef>
@@ -21,31 +26,33 @@
 
 namespace ddpsim {
 
-/// Every module that is called: those that own parameters, and those around them but for lists of modules. Names do not
-/// tell these from a Sequential: a list is taken to be a container of numbered modules that hold modules themselves, unless it
-/// is an element of one. A module of `wrap` holds all below it. The root comes first.
+/// Every module that is called: modules that own parameters and the modules around them, except
+/// module lists. Names alone do not tell a list from a Sequential. A list is assumed to be a
+/// container of numbered modules that contain modules themselves, unless it is an element of
+/// another list. A module of `wrap` owns everything below it. The root comes first.
 std::vector<Unit> zero3_modules(const Workload& workload, const WrapPolicy& wrap);
 
-/// In the order stage 3 has gradients written: DeepSpeed puts a function of its own in place of torch.nn.functional.linear,
-/// which finishes a weight before its bias.
+/// The order in which stage 3 writes gradients. DeepSpeed replaces torch.nn.functional.linear by
+/// its own function, which finishes a weight before its bias.
 std::vector<std::size_t> zero3_order(const Workload& workload);
 
-/// Whether such a parameter is never sharded.
+/// Whether the parameter is never sharded.
 bool persists(const Parameter& parameter, const Zero& scheme);
 
 class Zero3Coordinator {
  public:
-  /// `forward`, `backward`: modules in the order they are called. All must outlive it.
+  /// `forward` and `backward` list modules in the order they are called. All arguments must outlive
+  /// the coordinator.
   Zero3Coordinator(const Workload& workload, const Zero& scheme, const std::vector<Unit>& modules,
                    const std::vector<std::size_t>& forward,
                    const std::vector<std::size_t>& backward);
 
-  /// One all-gather of those parameters, in order …
+  /// Gathers those parameters, in this order, in one all-gather.
   using Gather = std::function<void(const std::vector<std::size_t>& parameters)>;
-  /// … which compute waits for in so far as that one is concerned.
+  /// Makes compute wait for the all-gather of that parameter.
   using Wait = std::function<void(std::size_t parameter)>;
 
-  /// Forward and backward of a micro-batch begin.
+  /// Begins forward and backward of a micro-batch.
   void begin();
   void fetch(std::size_t module, const Gather& gather, const Wait& wait);
   void release(std::size_t module);
@@ -58,7 +65,8 @@ class Zero3Coordinator {
   };
   struct Held {
     Status status = Status::sharded;
-    std::int64_t fetched_for = 0;  ///< last step of the trace that it was fetched for, or passed by
+    /// Last step of the trace that it was fetched for or that the prefetcher passed.
+    std::int64_t fetched_for = 0;
     std::vector<std::int64_t> used_at;  ///< steps
   };
 
@@ -71,7 +79,7 @@ class Zero3Coordinator {
   const Zero& scheme_;
   const std::vector<Unit>& modules_;
   std::vector<Use> uses_;             ///< by step
-  std::vector<std::int64_t> passed_;  ///< by step: elements used by those in front
+  std::vector<std::int64_t> passed_;  ///< by step: elements used before it
   std::deque<Use> queue_;             ///< uses not yet fetched for
   std::vector<Held> held_;            ///< by parameter
   std::int64_t live_ = 0;             ///< elements

@@ -1,4 +1,5 @@
-// What DeepSpeed's stage 3 gathers and sends in a step: parameters one by one, buckets of gradients, norms.
+// What DeepSpeed's stage 3 gathers and sends in a step: single parameters, buckets of gradients and
+// norms.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace ddpsim {
 
-/// What is gathered, and reduced, of a parameter: padded to a multiple of the ranks.
+/// Sizes of what is gathered and reduced for a parameter, padded to a multiple of the ranks.
 class Zero3Sizes {
  public:
   Zero3Sizes(const Job& job, const Zero& scheme)
@@ -49,7 +50,7 @@ class Zero3Sizes {
 
 struct Zero3Bucket {
   Bytes computed;
-  Bytes single;  ///< of a rank's parts, in fp32
+  Bytes single;  ///< a rank's parts, in fp32
   StepCollective reduce;
 };
 
@@ -58,7 +59,7 @@ struct Zero3Plan {
   Zero3Sizes sizes;
   bool overlaps;
   ProcessGroups all;
-  ProcessGroups secondary;  ///< of hpZ
+  ProcessGroups secondary;  ///< hpZ's
   std::vector<Unit> modules;
   GradientBuckets buckets;
   std::vector<Zero3Bucket> planned;

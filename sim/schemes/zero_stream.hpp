@@ -1,5 +1,5 @@
-// What the schedules of DeepSpeed's stages have in common: work that runs beside compute with overlap_comm, and the step on what
-// a rank owns.
+// What the schedules of DeepSpeed's stages share: side streams used under overlap_comm, and the
+// step of a rank's own part.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace ddpsim {
 
-/// A stream beside compute with overlap_comm; without it, compute's own, where nothing needs to be waited for.
+/// A side stream under overlap_comm. Otherwise the compute stream itself, so that nothing has to
+/// wait.
 class ZeroStream {
  public:
   ZeroStream(SchemeWriter& writer, bool overlaps)
@@ -24,7 +25,7 @@ class ZeroStream {
     else
       writer_.pack(kernel);
   }
-  /// Copies between host and GPU.
+  /// Runs copies between host and GPU.
   void copy(Duration copies) {
     if (overlaps_)
       streams_.work_on(stream_, OperationKind::host_copy, copies);
@@ -38,11 +39,12 @@ class ZeroStream {
   void wait_for(EventId event) {
     if (overlaps_) streams_.hold_on(stream_, OperationKind::pack, event);
   }
-  /// Until the host has come to where it is now.
+  /// Waits until the host has reached its current point.
   void wait_for_host() {
     if (overlaps_) wait_for(streams_.record_on_host(OperationKind::launch));
   }
-  /// What runs next reads what the collective brings. Beside compute it joins `in_flight`: compute waits for these later.
+  /// Makes later work on this stream read the collective's result. On a side stream, the collective
+  /// joins `in_flight`, for which compute waits later.
   void go_on_behind(const SchemeWriter::Launched& launched,
                     std::vector<SchemeWriter::Launched>& in_flight) {
     wait_for(launched.done);
@@ -62,14 +64,15 @@ class ZeroStream {
 /// A rank's part of all parameters.
 struct OwnedPart {
   Bytes single;      ///< in fp32, as it is stepped
-  Bytes computed;    ///< as computed in
+  Bytes computed;    ///< in the type of computation
   double share = 1;  ///< of the parameters
 };
 
-/// Steps it where the optimizer is, and casts it. `to_gpu`: it is then copied there.
+/// Steps the part where the optimizer is, and casts it. `to_gpu`: the result is then copied to the
+/// GPU.
 inline void step_owned(const OwnedPart& owned, bool on_host, bool to_gpu,
                        const OffloadCosts& offload, SchemeWriter& writer) {
-  if (on_host) {  // unscaled, stepped, cast
+  if (on_host) {  // unscale, step, cast
     writer.optimizer_on_host(offload.moves(2 * owned.single) + offload.step(owned.single) +
                              offload.moves(owned.single + owned.computed));
   } else {
