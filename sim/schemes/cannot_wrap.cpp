@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// Modules right below the root, or a table's layers.
+/// Names of the first few modules that own parameters.
 std::string some_modules(const Workload& workload) {
   constexpr std::size_t kMost = 8;
   std::vector<std::string> names;
@@ -32,12 +32,13 @@ std::optional<std::string> cannot_wrap(const Job& job, const WrapPolicy& wrap) {
   const std::vector<Unit> units = units_of(job.workload(), wrap);
   if (wrap.by == WrapPolicy::By::modules &&
       std::ranges::all_of(units, [](const Unit& unit) { return unit.module.empty(); }))
-    return fmt::format("wrap={}: no module of the workload is called so; it has {}", text_of(wrap),
+    return fmt::format("wrap={}: the workload has no module of that name; it has {}", text_of(wrap),
                        some_modules(job.workload()));
   if (4 * static_cast<std::int64_t>(units.size()) * job.options().accumulate >
       kMostSimulatedCollectives)
     return fmt::format(
-        "{} units in a step of {} micro-batches: at most {} collectives are simulated",
+        "{} units in a step of {} micro-batches need too many collectives. At most {} are "
+        "simulated",
         units.size(), job.options().accumulate, kMostSimulatedCollectives);
   return std::nullopt;
 }
@@ -45,7 +46,8 @@ std::optional<std::string> cannot_wrap(const Job& job, const WrapPolicy& wrap) {
 std::optional<std::string> cannot_offload(const Job& job) {
   if (offload_of(job.options().scheme) == nullptr || !KernelCosts(job).on_host())
     return std::nullopt;
-  return "offload: gradients and parameters live on the host already, by --gloo tensors:host";
+  return "offload: --gloo tensors:host already keeps gradients and parameters on the host. Leave "
+         "one of them out";
 }
 
 }  // namespace ddpsim

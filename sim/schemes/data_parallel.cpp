@@ -1,21 +1,32 @@
-// torch.nn.DataParallel (torch/nn/parallel/data_parallel.py, replicate.py, parallel_apply.py, _functions.py,
-// torch/nn/parallel/comm.py, torch/csrc/cuda/comm.cpp; 2.13): one process drives all GPUs of a node, and GPU 0 has the only
-// parameters that last.
+// torch.nn.DataParallel, version 2.13 (torch/nn/parallel/data_parallel.py, replicate.py,
+// parallel_apply.py, _functions.py and comm.py; torch/csrc/cuda/comm.cpp). One process drives all
+// GPUs of a node. Only GPU 0 keeps its parameters from step to step.
 //
-//   compute       parameters and buffers into a flat tensor, for each broadcast | forward, of the GPU's share of the batch |
-//                 backward | gradients into a flat tensor, for each reduce | optimizer, on GPU 0
-//   communicator  inputs scattered | broadcasts | outputs gathered | their gradients scattered | reduces to GPU 0
-//   host          forward is launched by a thread for each GPU, which take turns at the interpreter: as many times one GPU's
-//                 launches. Backward is C++, by a thread for each GPU that none holds up
+// The compute stream runs:
+// - parameters and buffers, copied into a flat tensor for each broadcast
+// - forward, on the GPU's share of the batch
+// - backward
+// - gradients, copied into a flat tensor for each reduce
+// - the optimizer, on GPU 0
 //
-// Broadcasts and reduces carry at most 10 MiB of one type, and a tensor that is larger by itself (broadcast_coalesced,
-// reduce_add_coalesced); a tensor alone is sent from where it is. All parameters are outputs of one node of the autograd graph,
-// whose backward begins when it has all their gradients: nothing of the reduces hides behind backward. Each micro-batch
-// does all of it; what it reduces is added to the gradients of GPU 0. NCCL carries both; what is scattered and gathered is
-// N - 1 shares over one link of GPU 0. The step is that of GPU 0, whose loss is a part of the recorded forward.
+// The communicator scatters inputs, broadcasts, gathers outputs, scatters their gradients, and
+// reduces to GPU 0.
 //
-// N GPUs, P bytes of parameters: a GPU sends P and receives P in each of the two phases, NCCL's chain and not a star.
-// Not here: Python's work for each module and replica (replicate), of which no log tells, and copies between GPUs without NCCL.
+// On the host, one thread per GPU launches forward. The threads take turns at the interpreter, so
+// this takes the launches of one GPU times the number of GPUs. Backward is C++: each GPU has a
+// thread of its own, which no other holds up.
+//
+// A broadcast or reduce carries at most 10 MiB of one type, or one tensor that is larger by itself
+// (broadcast_coalesced, reduce_add_coalesced). A tensor alone is sent from its own memory. All
+// parameters are outputs of one node of the autograd graph, whose backward begins when all their
+// gradients exist. So no reduce overlaps backward. Each micro-batch does all of this, and its
+// reduced gradients are added to those of GPU 0. NCCL runs broadcasts and reduces. What is
+// scattered and gathered is N - 1 shares over one link of GPU 0. The step is GPU 0's, and its loss
+// is part of the recorded forward.
+//
+// With N GPUs and P bytes of parameters, a GPU sends P and receives P in each of the two phases,
+// because NCCL uses a chain and not a star. Left out: Python's work for each module and replica
+// (replicate), which no log shows, and copies between GPUs without NCCL.
 
 #include <fmt/format.h>
 
@@ -40,7 +51,7 @@ struct Coalesced {
   std::int64_t tensors = 0;
 };
 
-/// Adds tensors of a type to its open group, which is sent when the next one no longer fits.
+/// Adds tensors to the open group of their type. A group is sent when the next tensor does not fit.
 class Coalescing {
  public:
   void add(Dtype dtype, Bytes bytes) {
@@ -95,7 +106,7 @@ std::vector<Sent> sent_together(const Job& job, CollectiveKind kind,
 
 DataParallelPlan plan_data_parallel(const Job& job, const DataParallel& scheme) {
   DataParallelPlan plan;
-  if (job.cluster().ranks() == 1) return plan;  // calls its module, no more
+  if (job.cluster().ranks() == 1) return plan;  // only calls its module
   const Workload& workload = job.workload();
   Coalescing parameters;
   for (std::size_t p = 0; p < workload.parameters.size(); ++p) {
@@ -158,7 +169,7 @@ class DataParallelWriter {
   void send(const std::optional<StepCollective>& one, OperationKind behind) {
     if (one) send(*one, behind);
   }
-  /// On the streams that compute: nothing goes on beside it.
+  /// Sends on the compute streams; nothing overlaps it.
   void send(const StepCollective& collective, OperationKind behind) {
     writer_.launch_and_wait(collective, behind);
   }
@@ -177,19 +188,19 @@ std::optional<std::string> cannot_drive(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (cluster.hosts() > 1)
     return fmt::format(
-        "--scheme data_parallel: one process drives the GPUs of one node, and {} has {} nodes; "
-        "take "
-        "one of them, or ddp",
+        "--scheme data_parallel: one process drives the GPUs of one node, but {} has {} nodes. "
+        "Take one of them, or use --scheme ddp",
         cluster.name, cluster.hosts());
   if (std::holds_alternative<GlooModel>(job.model()))
-    return "--scheme data_parallel sends by NCCL, with no process group: leave out --backend gloo";
+    return "--scheme data_parallel sends with NCCL and has no process group. Leave out --backend "
+           "gloo";
   return std::nullopt;
 }
 
 }  // namespace
 
-/// In memory: GPU 0, with gradients of its own replica and what all replicas' were reduced to, which become those of the
-/// parameters. Inputs and outputs are not counted.
+/// In memory: GPU 0. It keeps the gradients of its own replica and the reduced gradients, which
+/// become the parameters' gradients. Inputs and outputs are not counted.
 SchemeRules rules_of(const DataParallel& scheme) {
   return {
       .schedule = [&scheme](const StepToPlan& step) { return schedule(step, scheme); },
@@ -202,9 +213,9 @@ SchemeRules rules_of(const DataParallel& scheme) {
       },
       .rests_on = [](const Job& /*job*/) -> std::vector<std::string> {
         return {
-            "broadcasts and reduces are timed by what logs of all-reduces taught, and what Python "
-            "takes for each replica's modules is left out: a lower bound where many small modules "
-            "are replicated"};
+            "broadcasts and reduces are not calibrated: their times come from logs of all-reduces. "
+            "The time of Python for each replica's modules is left out, so the prediction is too "
+            "short if a model has many small modules"};
       }};
 }
 

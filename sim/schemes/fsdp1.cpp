@@ -1,26 +1,36 @@
 // FullyShardedDataParallel (torch/distributed/fsdp/_runtime_utils.py, 2.13).
 //
-//   compute   | forward of a unit, when it is gathered | … | backward of it, when it is gathered again | … | optimizer, on
-//             the shard
-//   communicator, in the order the host issues
-//             root, unit 0, … in front of each one's forward; in backward each one's all-gather in front of that of the
-//             unit before it (BACKWARD_PRE) or behind it (BACKWARD_POST), its reduce-scatter behind it
-//   host      takes, before it issues an all-gather, the oldest of what was freed, if there are two, and waits until it is
-//             (limit_all_gathers). What a step leaves the next one takes, so that where launches are counted it is
-//             no further ahead than the end of backward. A unit that is gathered takes one all the same: in backward the
-//             root
+// The compute stream runs each unit's forward when the unit is gathered, each unit's backward when
+// it is gathered again, and the optimizer on the rank's shard.
 //
-// Casts of a shard and of a gradient, and divisions, run on streams of their own; between groups of a hybrid strategy a
-// communicator of its own all-reduces shards. The root is gathered once: it is freed after backward alone.
+// The communicator runs collectives in the order the host issues them:
+// - in forward, the all-gathers of the root and of each unit, before the unit's forward
+// - in backward, each unit's all-gather before that of the unit before it (BACKWARD_PRE), or after
+//   it (BACKWARD_POST)
+// - in backward, each unit's reduce-scatter after its backward
 //
-// With CPUOffload a unit is copied from the host on the stream of the casts whenever it is asked for, also where it is there
-// (pre_unshard), and its reduced gradient to the host behind the reduction (_offload_grad); when backward is over the host waits
-// for all of it, and steps. NO_SHARD's copies to the host hold the host up.
+// Before the host issues an all-gather, it takes the oldest unit off the list of freed units, if
+// two are on it. It waits until that unit's memory is free (limit_all_gathers). The next step takes
+// what a step leaves on the list. If launches are counted, the host is therefore no further ahead
+// than the end of backward. A unit that is already gathered takes one too; in backward this is the
+// root.
 //
-// Frozen parameters are gathered as all others. A unit that is frozen is gathered again where backward passes it, on its way
-// to something that trains, and freed behind it (_register_post_backward_reshard_only_hook), and has nothing to reduce. Of one that
-// is frozen in part (use_orig_params alone) the whole flat gradient is reduced, and computed: its parameters are views of what asks
-// for a gradient. Compute stays as recorded or estimated, where frozen ones had none.
+// Casts of a shard or a gradient, and divisions, run on streams of their own. The groups of a
+// hybrid strategy all-reduce shards over a communicator of their own. The root is gathered once,
+// because it is only freed after backward.
+//
+// With CPUOffload, a unit is copied from the host on the stream of the casts whenever it is
+// requested, even if it is already gathered (pre_unshard). Its reduced gradient is copied to the
+// host after the reduction (_offload_grad). After backward, the host waits for all of this and
+// steps. With NO_SHARD, the copies to the host hold up the host.
+//
+// Frozen parameters are gathered like all others. A frozen unit is gathered again if backward
+// passes it on its way to something that trains. It is freed after that
+// (_register_post_backward_reshard_only_hook) and reduces nothing.
+//
+// In a unit that is frozen in part (only with use_orig_params), the whole flat gradient is computed
+// and reduced, because it belongs to one tensor that requires a gradient. Compute time stays as
+// recorded or estimated, where frozen parameters had no gradient.
 
 #include <algorithm>
 #include <deque>
@@ -36,7 +46,8 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostInFlight = 2;  ///< all-gathers whose memory is not free yet
+/// All-gathers whose memory is not free yet.
+constexpr std::size_t kMostInFlight = 2;
 
 class Fsdp1Writer {
  public:
@@ -79,7 +90,7 @@ class Fsdp1Writer {
       step.freed.push_back({.operation = free.operation, .at = free.before.value_or(Duration())});
     return step;
   }
-  /// So many the next step may take.
+  /// Number of freed units that the next step may take.
   std::size_t freed() const { return freed_.size(); }
 
  private:
@@ -88,7 +99,7 @@ class Fsdp1Writer {
 
   void forward() {
     phase_ = StepPhase::forward;
-    // The root's hook: what is gathered was stepped by then.
+    // The root's hook: parameters were stepped before it.
     from_ = streams_.record_on_compute(OperationKind::forward);
     streams_.hold_on(unshards_, OperationKind::pack, from_);
     for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
@@ -109,7 +120,7 @@ class Fsdp1Writer {
 
   void backward(bool sync) {
     phase_ = StepPhase::backward;
-    std::optional<std::size_t> late;  // under forward_prefetch
+    std::optional<std::size_t> late;  // only under forward_prefetch
     for (const UnitHook& hook : backward_hooks(plan_.units, spans_)) {
       if (hook.when == UnitHook::When::before) {
         writer_.backward_to(hook);
@@ -121,8 +132,8 @@ class Fsdp1Writer {
         continue;
       }
       writer_.backward_to(hook);
-      // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first. A frozen
-      // unit's hook is on its inputs.
+      // If forward makes the views of a unit one unit early, backward comes to them one unit late,
+      // because autograd runs the latest first. A frozen unit's hook is on its inputs.
       if (late) after_backward(*std::exchange(late, std::nullopt), sync);
       if (scheme_.forward_prefetch && plan_.planned[hook.unit].has_gradient)
         late = hook.unit;
@@ -141,7 +152,8 @@ class Fsdp1Writer {
       streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
   }
 
-  /// The flat parameter's hook: autograd comes to its views behind all that forward computed since they were made.
+  /// The flat parameter's hook. Autograd reaches a unit's views after everything that forward
+  /// computed since they were made.
   void after_backward(std::size_t unit, bool sync) {
     put_together(unit);
     writer_.call_hook(hook_);
@@ -151,7 +163,7 @@ class Fsdp1Writer {
     if (sync) reduce(unit);
   }
 
-  /// Autograd puts the flat gradient together on the compute stream, and adds it to one that is there.
+  /// Autograd builds the flat gradient on the compute stream, and adds it to an existing one.
   void put_together(std::size_t unit) {
     const Fsdp1Unit& planned = plan_.planned[unit];
     if (!planned.has_gradient) return;
@@ -160,7 +172,7 @@ class Fsdp1Writer {
       writer_.accumulate(planned.sizes.gradient);
   }
 
-  /// The one that forward left before it, unless backward has come to that already.
+  /// Prefetches the unit that forward left before this one, unless backward has already reached it.
   void prefetch_before(std::size_t unit) {
     const auto at = std::ranges::find(left_, unit);
     if (at != left_.begin() && gathered_[*(at - 1)].is_due) unshard(*(at - 1));
@@ -193,7 +205,8 @@ class Fsdp1Writer {
     gathered_[unit].launched = writer_.launch({}, gather, {ready});
     shared_.left(*gathered_[unit].launched, From::gathers);
   }
-  /// What is to be gathered, in the type computed in, before the host waits; where that is.
+  /// Prepares the shard to be gathered, in the type of computation, before the host waits. Returns
+  /// the event after which it can be gathered.
   EventId prepare(std::size_t unit, bool was_there) {
     const Fsdp1Unit& planned = plan_.planned[unit];
     const bool copies = scheme_.offload.parameters;
@@ -210,14 +223,16 @@ class Fsdp1Writer {
     if (copies) gathered_[unit].copied = ready;
     return ready;
   }
-  /// By an event that the host records now: where launches are counted, behind its launch, whatever the stream of
-  /// all-gathers holds.
+  /// Makes compute wait for the unit by an event that the host records now. If launches are
+  /// counted, compute also waits for that event's launch, even if nothing is queued on the stream
+  /// of all-gathers.
   void wait_for(std::size_t unit) {
     const std::optional<Launched> launched = std::exchange(gathered_[unit].launched, std::nullopt);
     const auto copied = std::exchange(gathered_[unit].copied, std::nullopt);
     if (launched) {
       writer_.wait_for(*launched);
-    } else if (copied) {  // the stream of all-gathers waits for it, and compute for that
+    } else if (copied) {
+      // The stream of all-gathers waits for the copy, and compute waits for that stream.
       streams_.hold_on(unshards_, OperationKind::host_copy, *copied);
       streams_.hold_compute(OperationKind::host_copy,
                             streams_.record_on(unshards_, OperationKind::host_copy));
@@ -235,7 +250,8 @@ class Fsdp1Writer {
     freed_.push_back({.event = event, .operation = streams_.last_on_compute(), .before = {}});
   }
 
-  /// On the stream behind backward: what is done to a shard there keeps the communicator from nothing.
+  /// Reduces on a stream of its own after backward, so that work on a shard does not hold up the
+  /// communicator.
   void reduce(std::size_t unit) {
     const Fsdp1Unit& planned = plan_.planned[unit];
     if (!planned.has_gradient) return;
@@ -262,7 +278,7 @@ class Fsdp1Writer {
     finish_shard(planned.between ? between_ : reductions_, unit);
   }
 
-  /// Divided, cast into the type that is stored, added to what is there.
+  /// Divides the shard, casts it to the stored type, and adds it to an existing one.
   void finish_shard(RankStreams::Beside stream, std::size_t unit) {
     const Fsdp1Unit& planned = plan_.planned[unit];
     const KernelCosts& kernels = writer_.kernels();
@@ -285,20 +301,19 @@ class Fsdp1Writer {
       shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
-  /// The memory of a unit, from an event on …
+  /// When a unit's memory becomes free. If nothing is set, it is free before anybody waits for it.
   struct OnceFree {
     std::optional<EventId> event;
     std::optional<std::size_t> operation;
-    /// … or a moment in a step before; neither: by then nobody waits for it.
-    std::optional<Duration> before;
+    std::optional<Duration> before;  ///< in an earlier step
   };
 
   struct Gathered {
-    bool is_due = false;        ///< backward is to come to it
+    bool is_due = false;        ///< backward has yet to reach it
     bool is_asked_for = false;  ///< in this pass
     bool is_there = false;      ///< or on its way
-    bool has_gradient = false;  ///< of the whole unit, of a micro-batch before
-    bool has_shard = false;     ///< reduced, of a micro-batch before
+    bool has_gradient = false;  ///< whole, from an earlier micro-batch
+    bool has_shard = false;     ///< reduced in an earlier micro-batch
     std::optional<Launched> launched;
     std::optional<EventId> copied;  ///< from the host
   };
@@ -311,11 +326,11 @@ class Fsdp1Writer {
   const RankStreams::Beside casts_;
   const RankStreams::Beside reductions_;
   const RankStreams::Beside between_;
-  const RankStreams::Beside unshards_;  ///< but for its all-gathers
+  const RankStreams::Beside unshards_;  ///< without its all-gathers
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
-  std::vector<std::size_t> entered_;  ///< units in the order forward enters them …
-  std::vector<std::size_t> left_;     ///< … and leaves them
+  std::vector<std::size_t> entered_;  ///< units as forward enters them
+  std::vector<std::size_t> left_;     ///< units as forward leaves them
   std::vector<Gathered> gathered_;    ///< by unit
   std::deque<OnceFree> freed_;        ///< not yet taken
   std::vector<Launched> reduced_;
@@ -325,12 +340,13 @@ class Fsdp1Writer {
   StepPhase phase_ = StepPhase::forward;
 };
 
-/// As many as a step leaves that began with them.
+/// Number of freed units that a step begins with in the steady state: a step leaves as many as it
+/// began with.
 std::size_t freed_in_steps_before(const Job& job, const Fsdp1Plan& plan) {
   if (!plan.scheme.limit_all_gathers || !plan.shards()) return 0;
   const Recording recording(job, job.workload());
   std::size_t freed = 0;
-  constexpr int kMostSteps = 4;  // two or three do
+  constexpr int kMostSteps = 4;  // two or three are enough
   for (int step = 1; step <= kMostSteps; ++step) {
     StepCollectives collectives;
     Fsdp1Writer writer(job, plan, collectives, {.detail = Detail::none}, {}, recording, freed);
@@ -352,9 +368,8 @@ PlannedStep schedule_fsdp1(const StepToPlan& step, const Fsdp1& scheme) {
                                                           rank_class, recording, freed)
                                            .write();
                                      });
-  planned.host_reads =
-      freed > 0 ||
-      scheme.offload.optimizer;  // it never gets further ahead than the last unit that was freed
+  // The host never gets further ahead than the last unit that was freed.
+  planned.host_reads = freed > 0 || scheme.offload.optimizer;
   return planned;
 }
 

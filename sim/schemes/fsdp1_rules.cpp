@@ -1,4 +1,5 @@
-// FullyShardedDataParallel beside its schedule (fsdp1.cpp): what a rank keeps, what changes and what is refused.
+// Rules of FullyShardedDataParallel (schedule: fsdp1.cpp): what a rank keeps, what changes and what
+// is refused.
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ ShardedUnits sharded_units(const Job& job, Fsdp1 scheme) {
   return kept;
 }
 
-/// A flat parameter is one tensor.
+/// A unit's parameters must fit into one flat tensor.
 std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
   const std::vector<Parameter>& parameters = job.workload().parameters;
   for (const Unit& unit : units_of(job.workload(), scheme.wrap))
@@ -48,15 +49,16 @@ std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
       if (parameters[parameter].frozen != first.frozen && !scheme.use_orig_params) {
         const bool first_is = first.frozen;
         return fmt::format(
-            "{} is frozen and {} is not, and both are of one unit: FullyShardedDataParallel "
-            "flattens them together only with use_orig_params=true; add it, or wrap them apart",
+            "{} is frozen and {} is not, but both are in one unit. FullyShardedDataParallel "
+            "flattens them together only with use_orig_params=true. Add it, or wrap them "
+            "separately",
             first_is ? first.name : parameters[parameter].name,
             first_is ? parameters[parameter].name : first.name);
       }
       if (parameters[parameter].dtype == first.dtype) continue;
       return fmt::format(
-          "{} is {} and {} is {}: FullyShardedDataParallel flattens parameters of one type into a "
-          "unit; wrap them apart, or use fsdp2",
+          "{} is {} and {} is {}, but both are in one unit. FullyShardedDataParallel flattens only "
+          "parameters of one type. Wrap them separately, or use fsdp2",
           first.name, name_of(first.dtype), parameters[parameter].name,
           name_of(parameters[parameter].dtype));
     }
@@ -66,8 +68,8 @@ std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
 std::optional<std::string> cannot_shard(const Job& job, const Fsdp1& scheme) {
   if (auto problem = cannot_offload(job)) return problem;
   if (scheme.offload.any() && !scheme.no_sync && job.options().accumulate > 1)
-    return "cpu_offload=true: FullyShardedDataParallel accumulates gradients that stay on the host "
-           "under no_sync() alone; leave out no_sync=false, or use fsdp2";
+    return "cpu_offload=true: FullyShardedDataParallel accumulates gradients on the host only "
+           "under no_sync(). Leave out no_sync=false, or use fsdp2";
   for (const int ranks : scheme.groups(job.cluster().gpus_per_host()))
     if (auto problem = cannot_group(job, ranks, "--scheme fsdp1: group")) return problem;
   if (auto problem = cannot_wrap(job, scheme.wrap)) return problem;

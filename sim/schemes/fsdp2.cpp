@@ -1,22 +1,31 @@
-// fully_shard (torch/distributed/fsdp/_fully_shard, 2.13): _fsdp_param_group.py, _fsdp_collectives.py.
+// fully_shard (torch/distributed/fsdp/_fully_shard, 2.13): _fsdp_param_group.py,
+// _fsdp_collectives.py.
 //
-//   compute        copy out of what was gathered, forward of the group | … | copy out, backward, copy in for the
-//                  reduce-scatter, once the one before has ended | … | optimizer, on the shard
-//   all-gathers    each behind a copy in (with its cast) on a stream of its own; in forward issued behind the compute of
-//                  the group before, its buffer free when that group has been copied out; in backward one group ahead
-//   reduce-scatters, and all-reduces between the groups of a 2-D mesh, on streams of their own
+// The compute stream runs:
+// - for each group in forward: copy out of the all-gather's buffer, forward
+// - for each group in backward: copy out, backward, copy in for the reduce-scatter after the one
+//   before has ended
+// - the optimizer, on the rank's shard
 //
-// One communicator runs all-gathers and reduce-scatters of all ranks in the order issued, from whichever stream; those of
-// other groups, or all of them with separate_groups, share the links. The root is gathered once, unless it is resharded, too, and reduced when backward is over; a group that the step's input
-// alone reaches is reduced behind it.
+// Each all-gather follows a copy in (with its cast) on a stream of its own. In forward it is issued
+// after the compute of the previous group, and its buffer is free when that group has been copied
+// out. In backward it is issued one group ahead.
 //
-// With CPUOffloadPolicy a shard is copied from the host in front of its copy in, on the same stream, and its reduced gradient to the
-// host behind the reduction. A copy that is added to a gradient there holds the host up, which adds; else the host waits for
-// all of them when backward is over, and steps.
+// Reduce-scatters, and all-reduces between the groups of a 2-D mesh, run on streams of their own.
 //
-// Frozen parameters are gathered with their group, and nothing of them is reduced. A frozen group that backward does not come
-// to is gathered again all the same if it is the one ahead of a group that it does come to (_backward_prefetch looks at the order of
-// forward alone), and waited for when backward is over.
+// One communicator runs the all-gathers and reduce-scatters of all ranks in the order issued, from
+// any stream. Collectives of other process groups, or all of them with separate_groups, share the
+// links. The root too is gathered only once, unless it is resharded. It is reduced after backward.
+// A group that only the step's input reaches is reduced after it.
+//
+// With CPUOffloadPolicy, a shard is copied from the host before its copy in, on the same stream.
+// Its reduced gradient is copied to the host after the reduction. If there already is a gradient,
+// the host waits for the copy and adds it. Otherwise the host waits for all copies after backward,
+// and steps.
+//
+// Frozen parameters are gathered with their group but not reduced. A frozen group that backward
+// does not reach is still gathered again if it comes just ahead of a group that backward reaches:
+// _backward_prefetch looks only at the order of forward. Compute waits for it after backward.
 
 #include <algorithm>
 #include <optional>
@@ -82,7 +91,7 @@ class Fsdp2Writer {
       if (hook.when == UnitHook::When::before) {
         writer_.call_hook(hook_);
         unshard(hook.unit);
-        // What the group in front was gathered into is free once it has been copied out.
+        // The buffer of the previous group is free when that group has been copied out.
         if (copied_out_ && gathered_[hook.unit].launched)
           streams_.hold_on(copies_in_, OperationKind::pack,
                            *std::exchange(copied_out_, std::nullopt));
@@ -120,7 +129,8 @@ class Fsdp2Writer {
       if (sync) reduce(hook.unit);
     }
     writer_.end_backward();
-    // The root's callback goes from module to module, and waits for all that is reduced before it comes to the next.
+    // The root's callback goes from module to module, and waits for each module's reductions before
+    // the next.
     for (const std::size_t unit : at_the_end) {
       gathered_[unit].is_there = false;
       if (sync) reduce(unit);
@@ -128,7 +138,8 @@ class Fsdp2Writer {
     }
     for (std::size_t unit = 0; unit < gathered_.size(); ++unit) {
       if (spans_[unit].reached) continue;
-      // What is on its way serves the next forward, unless this is the last backward (finalize_backward).
+      // A running all-gather serves the next forward, unless this is the last backward
+      // (finalize_backward).
       if (!sync && gathered_[unit].launched) continue;
       gathered_[unit].is_there = false;
       if (auto& launched = gathered_[unit].launched)
@@ -138,7 +149,7 @@ class Fsdp2Writer {
     reducing_.reset();
   }
 
-  /// On the host, too, where they go there.
+  /// Waits for reduced shards, on the host too if they go there.
   void wait_for_shards() {
     writer_.wait_for_all(reduced_);
     if (!shard_is_there_) return;
@@ -149,7 +160,7 @@ class Fsdp2Writer {
     streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
   }
 
-  /// Out of what was gathered, which is freed.
+  /// Copies a part out of the gathered parameters, which are then freed.
   void keep_part(std::size_t unit) {
     const Bytes part = plan_.planned[unit].sizes.gathered_shard(plan_.again);
     writer_.pack(writer_.kernels().copy(part));
@@ -171,12 +182,12 @@ class Fsdp2Writer {
         offload_.copies(static_cast<std::int64_t>(tensors), plan_.planned[unit].sizes.stored));
   }
 
-  /// A cast, where there is one, makes a copy of its own (_get_param_all_gather_inputs).
+  /// If there is a cast, it makes a copy of its own (_get_param_all_gather_inputs).
   Duration copy_in(const Fsdp2Group& planned) const {
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard = planned.sizes.gathered_shard(plan_.ranks);
     const bool casts = planned.computed != planned.stored;
-    if (casts && scheme_.offload.parameters)  // each by itself
+    if (casts && scheme_.offload.parameters)  // one kernel each
       return kernels.copy(shard) + kernels.kernels(static_cast<std::int64_t>(planned.tensors),
                                                    planned.sizes.stored + shard);
     return kernels.copy(shard) + (casts ? kernels.cast(planned.sizes.stored, shard) : Duration());
@@ -199,7 +210,7 @@ class Fsdp2Writer {
   void gather(std::size_t unit, const StepCollective& gather, RankStreams::Beside stream,
               Duration copy_in) {
     writer_.run_on(copies_in_, OperationKind::pack, copy_in);
-    // Fewer ranks gather again over a communicator of their own.
+    // If fewer ranks gather again, they use a communicator of their own.
     const bool of_fewer = scheme_.reshard_to && &gather != &plan_.planned[unit].gather;
     const bool shares = !scheme_.separate_groups && !of_fewer;
     if (shares) shared_.enter(streams_, stream, From::gathers);
@@ -209,7 +220,7 @@ class Fsdp2Writer {
     gathered_[unit].launched = launched;
   }
 
-  /// And copies it out, unless that was done; where its copy ends.
+  /// Waits for the group and copies it out, unless that was done. Returns the end of the copy.
   std::optional<EventId> wait_for(std::size_t unit) {
     auto& launched = gathered_[unit].launched;
     if (!launched) return std::nullopt;
@@ -218,8 +229,8 @@ class Fsdp2Writer {
     return streams_.record_on_compute(OperationKind::pack);
   }
 
-  /// The compute stream waits until the input of the reduce-scatter before is free. What is done to a shard behind its
-  /// reduction keeps the communicator from nothing.
+  /// The compute stream waits until the input of the previous reduce-scatter is free. Work on a
+  /// shard after its reduction does not hold up the communicator.
   void reduce(std::size_t unit) {
     const Fsdp2Group& planned = plan_.planned[unit];
     const KernelCosts& kernels = writer_.kernels();
@@ -249,7 +260,7 @@ class Fsdp2Writer {
     finish_shard(stream, planned, division.after);
   }
 
-  /// Divided, cast into the type that is stored, added to what is there.
+  /// Divides the shard, casts it to the stored type, and adds it to an existing one.
   void finish_shard(RankStreams::Beside stream, const Fsdp2Group& planned, bool divides) {
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard = planned.sizes.reduced_shard(plan_.ranks);
@@ -264,7 +275,8 @@ class Fsdp2Writer {
       shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
-  /// Parameter by parameter. The host adds to a gradient that is there, before it copies the next one.
+  /// Copies parameter by parameter. If there already is a gradient, the host adds to it before the
+  /// next copy.
   void copy_to_host(RankStreams::Beside stream, const Fsdp2Group& planned) {
     for (const Bytes shard : planned.shards) {
       if (shard == Bytes()) continue;
@@ -291,18 +303,18 @@ class Fsdp2Writer {
   const RankStreams::Beside gathers_;
   const RankStreams::Beside gathers_again_;  ///< within fewer ranks
   const RankStreams::Beside between_;
-  const RankStreams::Beside reductions_;  ///< but for their collectives
+  const RankStreams::Beside reductions_;  ///< without their collectives
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
   const std::size_t gradients_;
   std::vector<std::size_t> left_;      ///< units in the order forward leaves them
   std::vector<Gathered> gathered_;     ///< by unit
-  std::optional<EventId> copied_out_;  ///< in forward, the group in front
+  std::optional<EventId> copied_out_;  ///< in forward, the previous group
   std::optional<Launched> reducing_;
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
-  std::optional<EventId> offloaded_;  ///< behind the last copy to the host
-  bool has_shards_ = false;           ///< reduced in a micro-batch before
+  std::optional<EventId> offloaded_;  ///< after the last copy to the host
+  bool has_shards_ = false;           ///< reduced in an earlier micro-batch
   SharedCommunicator shared_;
 };
 

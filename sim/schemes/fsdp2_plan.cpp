@@ -26,7 +26,7 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
     const UnitSizes steps = sizes_of(trained_of(job.workload(), unit));
     whole += steps.whole;
     plan.shards += steps.stored;
-    // Those of its parameters that have a gradient are reduced.
+    // Only parameters that have a gradient are reduced.
     Unit reduced = unit;
     std::erase_if(reduced.parameters, [&](std::size_t p) { return !written[p]; });
     sizes.gradient = sizes_of(reduced).gradient;

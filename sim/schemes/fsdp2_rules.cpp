@@ -1,4 +1,4 @@
-// fully_shard beside its schedule (fsdp2.cpp): what a rank keeps, what changes and what is refused.
+// Rules of fully_shard (schedule: fsdp2.cpp): what a rank keeps, what changes and what is refused.
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ std::optional<std::string> cannot_shard(const Job& job, const Fsdp2& scheme) {
   if (scheme.reshard_to) {
     const std::string option = "--scheme fsdp2: reshard_after_forward";
     if (group % *scheme.reshard_to != 0)
-      return fmt::format("{}={}: {} ranks shard together, and a number that divides them is needed",
+      return fmt::format("{}={}: {} ranks shard together, so give a number that divides them",
                          option, *scheme.reshard_to, group);
     if (auto problem = cannot_group(job, *scheme.reshard_to, option)) return problem;
   }

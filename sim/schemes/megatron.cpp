@@ -1,18 +1,28 @@
-// Megatron-Core's DistributedDataParallel with its distributed optimizer (megatron/core/distributed/
-// distributed_data_parallel.py, param_and_grad_buffer.py; megatron/core/optimizer).
+// Megatron-Core's DistributedDataParallel with its distributed optimizer
+// (megatron/core/distributed/distributed_data_parallel.py and param_and_grad_buffer.py, and
+// megatron/core/optimizer).
 //
-//   compute       all gradients set to zero | forward | gradient, added to the buffer's, gradient, added, … | norm | optimizer,
-//                 on 1 / ranks of every bucket, cast back
-//   communicator  per bucket a reduce-scatter of gradients, behind a kernel that scales them: when its last gradient is
-//                 there (overlap_grad_reduce), else one of everything when backward is over; and an all-gather of
-//                 parameters: behind the optimizer, one after the other, or (overlap_param_gather) in the next forward: the
-//                 first module waits for its bucket, and whoever has waited sends for the next
-//   host          reads the norm before the optimizer
+// The compute stream sets all gradients to zero and runs forward. In backward it adds each gradient
+// to the buffer. Then it computes the norm, steps this rank's share of every bucket, and casts it
+// back.
 //
-// Buckets go through parameters from the last one defined, and close when they hold bucket_size elements or more; without
-// overlap_grad_reduce there is one. Parameters begin at a multiple of 64 elements, buckets end at one of 128 and of the ranks.
-// The last micro-batch alone is reduced. Not here: gradients added by a layer's own GEMM (gradient_accumulation_fusion),
-// several instances of the optimizer, pad_buckets_for_high_nccl_busbw.
+// The communicator runs:
+// - a reduce-scatter of gradients per bucket, after a kernel that scales them, when the bucket's
+//   last gradient exists (overlap_grad_reduce)
+// - without overlap_grad_reduce, one reduce-scatter of everything after backward
+// - all-gathers of parameters after the optimizer, one after the other
+// - or all-gathers in the next forward (overlap_param_gather): the first module waits for its
+//   bucket, and a module that has waited sends for the next bucket
+//
+// The host reads the norm before the optimizer.
+//
+// Buckets hold parameters from the last one defined to the first. A bucket closes when it holds
+// bucket_size elements or more; without overlap_grad_reduce there is one bucket. Parameters begin
+// at a multiple of 64 elements. Buckets end at a multiple of 128 and of the ranks. Only the last
+// micro-batch is reduced.
+//
+// Not simulated: gradients added by a layer's own GEMM (gradient_accumulation_fusion), several
+// instances of the optimizer, and pad_buckets_for_high_nccl_busbw.
 
 #include <fmt/format.h>
 
@@ -48,7 +58,7 @@ struct MegatronPlan {
   GradientBuckets buckets;
   std::vector<MegatronBucket> planned;
   std::vector<std::size_t> bucket_of;  ///< by parameter
-  std::vector<Unit> modules;           ///< in forward, under overlap_param_gather
+  std::vector<Unit> modules;           ///< in forward, for overlap_param_gather
   StepCollective norm;
   Bytes gradients;  ///< in the buffer
   Bytes stepped;
@@ -131,7 +141,8 @@ class MegatronWriter {
   RankStep write() {
     writer_.pack(writer_.kernels().zero_fill(plan_.gradients));
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
-      writer_.begin_batch(false);  // to the buffer they are added in any case
+      // Gradients are added to the buffer in any case.
+      writer_.begin_batch(false);
       if (batch == 0 && plan_.scheme.overlap_param_gather) gather_in_forward();
       writer_.forward_to(1);
       backward(batch + 1 == writer_.micro_batches());
@@ -157,7 +168,7 @@ class MegatronWriter {
     start_gather(bucket);
     if (std::exchange(gathers_[bucket].is_there, true)) return;
     writer_.wait_for(*gathers_[bucket].launched);
-    if (bucket > 0) start_gather(bucket - 1);  // forward meets them from the last one on
+    if (bucket > 0) start_gather(bucket - 1);  // forward reads the last bucket first
   }
   void start_gather(std::size_t bucket) {
     if (gathers_[bucket].launched) return;
@@ -193,7 +204,7 @@ class MegatronWriter {
 
   Launched reduce(std::size_t bucket) {
     const MegatronBucket& planned = plan_.planned[bucket];
-    writer_.pack(writer_.kernels().copy(planned.gradients));  // scaled
+    writer_.pack(writer_.kernels().copy(planned.gradients));  // scale
     return writer_.launch({}, planned.reduce, {streams_.record_on_compute(OperationKind::pack)});
   }
 
@@ -202,7 +213,7 @@ class MegatronWriter {
     writer_.read_on_host();
     writer_.optimizer(plan_.stepped_share);
     writer_.pack(writer_.kernels().cast(plan_.stepped, plan_.stepped_cast));
-    if (plan_.scheme.overlap_param_gather) return;  // by the next forward
+    if (plan_.scheme.overlap_param_gather) return;  // the next forward gathers
     for (const MegatronBucket& bucket : plan_.planned)
       writer_.launch_and_wait(bucket.gather, OperationKind::optimizer);
   }
@@ -228,7 +239,8 @@ PlannedStep schedule(const StepToPlan& step, const MegatronOptimizer& scheme) {
   return planned;
 }
 
-/// Parameters whole, one buffer of all gradients, fp32 copies and state of the part owned.
+/// Whole parameters, one buffer for all gradients, and fp32 copies and state of the rank's own
+/// part.
 MixedPrecision kept_in_memory(const Job& job, const MegatronOptimizer& scheme) {
   const std::int64_t ranks = job.cluster().ranks();
   const MixedSizes model = mixed_sizes(job, scheme.param_dtype, 0);

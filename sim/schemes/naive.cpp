@@ -1,9 +1,10 @@
-// Gradients all-reduced one by one: what DDP's buckets are held against.
+// Gradients all-reduced one by one: the baseline for DDP's buckets.
 //
-//   gradient  a hook per parameter launches its all-reduce as soon as the gradient is written; they are waited for, and
-//             gradients divided, when backward is over
-//   backward  each is launched, and waited for, when backward is over, in the order of definition; or all of them,
-//             copied into one tensor and back
+// With `gradient`, a hook per parameter launches its all-reduce as soon as the gradient is written.
+// After backward, compute waits for all of them and divides the gradients.
+//
+// With `backward`, each gradient is all-reduced and waited for after backward, in the order of
+// definition. Or all gradients are copied into one tensor, all-reduced and copied back.
 
 #include <vector>
 
@@ -70,7 +71,7 @@ class NaiveWriter {
       if (takes_part(p)) divide(p);
   }
 
-  /// Of others there is no gradient to send.
+  /// Whether the parameter has a gradient to send.
   bool takes_part(std::size_t parameter) const {
     return is_reduced(job_.workload().parameters[parameter]) &&
            !writer_.recording().is_unused(parameter);

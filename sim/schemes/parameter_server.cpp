@@ -1,29 +1,43 @@
-// A step with parameter servers (Scheme's ParameterServer; what transfers take: server_costs.hpp).
+// A step with parameter servers. server_costs.hpp gives the times of transfers.
 //
-//   compute        [forward, waiting for what it reads] | gradient, gradient, … | [until all is pulled] | [optimizer]
-//   node           reduce-scatter of a part among the GPUs of a worker, where it has several; …
-//   to server j    … pushes of the parts it holds, one behind the other, in the order their gradients are written
-//   from server j  pulls of them, each when it has been pushed and answered
-//   node, back     all-gather of each among the GPUs
-//   host           a hook per gradient, which hands it over; what follows is done by threads of the library's own
+// The compute stream runs:
+// - forward, which may wait for the parameters it reads
+// - backward, gradient by gradient
+// - then, depending on the options, a wait until everything is pulled, and the optimizer
 //
-// Parameters are dealt out to servers in turn, as they are defined, whole (tf.train.replica_device_setter) or in parts
-// (BytePS: BYTEPS_PARTITION_BYTES; the last part of each is smaller). A node's GPUs reduce-scatter and all-gather, as BytePS does
-// by default (BYTEPS_REDUCE_ROOTS unset). With the host as the server every GPU pushes and pulls by itself.
+// The streams of communication are:
+// - within the node: a reduce-scatter of a part among the GPUs of a worker, if it has several
+// - to each server: pushes of its parts, one after the other, in the order their gradients are
+//   written
+// - from each server: pulls of its parts, each after it has been pushed and answered
+// - within the node again: an all-gather of each part among the GPUs
 //
-//   pull=forward   what forward reads is pulled in that order from its start on, as TensorFlow runs a step: the variables
-//                  are read by its graph; the step before ended when the servers had stepped all of them
-//   pull=backward  each is pulled as soon as it can be; the step ends when all is there (MXNet, BytePS)
-//   pull=priority  the same without that end: forward waits for each module's own (ByteScheduler, P3). Of what waits for its
-//                  server's link what forward reads first is sent first, by the order of the recorded step; a part on its way is
-//                  not interrupted. Such a step is cut, and drawn, where nothing is in flight: from backward on,
-//                  and forward is the next one's
+// The host runs a hook per gradient, which hands it over. The library's own threads do the rest.
 //
-// Micro-batches but the last push nothing. Asynchronously nobody waits for other workers: the step is one worker's, with
-// the servers as busy; how stale what it reads is: staleness.cpp.
+// Parameters are assigned to servers in turn, in the order of definition. They are whole
+// (tf.train.replica_device_setter) or in parts (BytePS: BYTEPS_PARTITION_BYTES; the last part of
+// each is smaller). A node's GPUs reduce-scatter and all-gather, as BytePS does by default
+// (BYTEPS_REDUCE_ROOTS unset). If the host is the server, every GPU pushes and pulls by itself.
 //
-// Every parameter's push and pull is a collective of all ranks here, a reduce and a broadcast: what is sent begins when the
-// last worker has it. In truth earlier ones' gradients would be there, and added up, by then.
+// With pull=forward, parameters are pulled from the start of forward in the order it reads them.
+// TensorFlow runs steps like this: its graph reads the variables, and the step before ended when
+// the servers had stepped all of them.
+//
+// With pull=backward, each parameter is pulled as soon as possible, and the step ends when all have
+// arrived (MXNet, BytePS).
+//
+// With pull=priority, parameters are pulled in the same way, but forward waits only for each
+// module's own (ByteScheduler, P3). Among parts that wait for their server's link, the one that
+// forward reads first in the recorded step is sent first. A part that is being sent is not
+// interrupted. A step is then cut, and drawn, where nothing is in flight: it begins with backward
+// and ends with the next step's forward.
+//
+// Only the last micro-batch pushes. Asynchronous workers do not wait for each other: the step is
+// one worker's, with equally busy servers. staleness.cpp computes how stale its parameters are.
+//
+// Every parameter's push and pull is modelled as a collective of all ranks, a reduce and a
+// broadcast. So sending begins when the last worker has the gradient. In reality, gradients of
+// earlier workers would already have arrived and been added up.
 
 #include <algorithm>
 #include <map>
@@ -45,7 +59,7 @@ namespace {
 
 using Pull = ParameterServer::Pull;
 
-/// What becomes of one part of a parameter in a step.
+/// What happens to one part of a parameter in a step.
 struct PlannedPart {
   std::size_t server = 0;
   std::optional<StepCollective> reduce_scatter;
@@ -58,7 +72,7 @@ struct ServerPlan {
   const ParameterServer& scheme;
   std::size_t servers = 1;
   std::vector<std::vector<PlannedPart>> parts;  ///< by parameter
-  std::vector<Unit> modules;                    ///< that forward waits in
+  std::vector<Unit> modules;                    ///< in which forward waits
 };
 
 StepCollective to_or_from_server(CollectiveKind kind, Bytes bytes, const std::string& unit,
@@ -105,7 +119,8 @@ ServerPlan plan_servers(const Job& job, const ParameterServer& scheme) {
     const std::string unit = part.name(job.workload());
     const ServerCosts::Transfer push = costs.push(part.bytes);
     ServerCosts::Transfer pull = costs.pull(part.bytes);
-    if (scheme.pull != Pull::forward) pull.before = push.after;  // answered without being asked
+    // Without pull=forward, the server answers without being asked.
+    if (scheme.pull != Pull::forward) pull.before = push.after;
     PlannedPart planned{
         .server = part.server,
         .reduce_scatter = {},
@@ -170,7 +185,7 @@ class ParameterServerWriter {
   struct Push {
     const PlannedPart* part;
     const HandedOver* from;
-    EventId ready;      ///< what is pushed is there
+    EventId ready;      ///< when it can be pushed
     std::size_t place;  ///< in the order forward reads parameters
   };
 
@@ -269,7 +284,8 @@ class ParameterServerWriter {
     pulled_[parameter].push_back(pulled);
   }
 
-  /// As written; by priority: each server's link, when it is free, takes of what is there what forward reads first.
+  /// Pushes in the order written. With pull=priority, each server's link takes the available part
+  /// that forward reads first.
   std::vector<Push> pushes_of(const std::vector<HandedOver>& handed) {
     std::vector<Push> all;
     std::vector<std::size_t> place(plan_.parts.size());
@@ -295,7 +311,7 @@ class ParameterServerWriter {
     for (std::size_t i = 0; i < all.size(); ++i) by_server[all[i].part->server].push_back(i);
     std::vector<std::size_t> order;
     for (const std::vector<std::size_t>& pushes : by_server) {
-      std::multimap<std::size_t, std::size_t> waiting;  // by place, in the order written
+      std::multimap<std::size_t, std::size_t> waiting;  // by place, then in the order written
       Duration free;
       for (std::size_t next = 0; next < pushes.size() || !waiting.empty();) {
         if (waiting.empty()) free = std::max(free, all[pushes[next]].from->at);
@@ -311,13 +327,14 @@ class ParameterServerWriter {
   }
 
   const ServerPlan& plan_;
-  const Duration hook_;              ///< of the host, per gradient
-  std::vector<std::size_t>& order_;  ///< by priority, of rank 0's recording: the same on all ranks
+  const Duration hook_;  ///< host time per gradient
+  /// With pull=priority: the order in rank 0's recording, which all ranks use.
+  std::vector<std::size_t>& order_;
   SchemeWriter writer_;
   RankStreams& streams_;
   std::vector<RankStreams::Beside> pushes_;    ///< by server
   std::vector<RankStreams::Beside> pulls_;     ///< by server
-  std::vector<RankStreams::Beside> gathers_;   ///< by server: of what it sent
+  std::vector<RankStreams::Beside> gathers_;   ///< by server
   std::vector<std::vector<Launched>> pulled_;  ///< by parameter: not yet waited for
 };
 
@@ -327,7 +344,7 @@ PlannedStep schedule_parameter_server(const StepToPlan& step, const ParameterSer
   const ServerPlan plan = plan_servers(step.job, scheme);
   StepCollectives collectives;
   std::vector<std::size_t> order;
-  // Asynchronously no rank's jitter is another's wait.
+  // Asynchronous ranks do not wait for each other's jitter.
   const bool alone =
       scheme.mode == ParameterServer::Mode::async && !step.job.options().variation.empty();
   static const std::vector<RankState> kAlike;

@@ -1,14 +1,22 @@
-// DDP's Python reducer (optimize_ddp="python_reducer", with compiled autograd; torch/nn/parallel/distributed.py,
-// torch/_inductor/fx_passes/ddp_fusion.py): the C++ reducer is off. A hook divides and all-reduces each gradient inside the
-// compiled backward, and Inductor fuses these all-reduces: a run of them closes when its bytes reach the limit, at first 1
-// MiB, then bucket_cap_mb.
+// DDP's Python reducer (optimize_ddp="python_reducer", with compiled autograd). Sources:
+// torch/nn/parallel/distributed.py and torch/_inductor/fx_passes/ddp_fusion.py. The C++ reducer is
+// off. A hook divides and all-reduces each gradient inside the compiled backward. Inductor fuses
+// these all-reduces: a run of them closes when its bytes reach the limit, which is first 1 MiB,
+// then bucket_cap_mb.
 //
-//   compute        forward | gradients; behind a bucket's last its gradients are put into one tensor and divided | behind
-//                  backward, bucket by bucket as each all-reduce ends, copies back | optimizer
-//   communication  each all-reduce as soon as its tensor is there: compute goes on beside it, in the same graph
+// The compute stream runs:
+// - forward
+// - the gradients; after the last one of a bucket, its gradients are put into one tensor and
+//   divided
+// - after backward, the copies back, bucket by bucket as each all-reduce ends
+// - the optimizer
 //
-// Buffers are not broadcast (the Python reducer's _pre_forward returns before that). The order of all-reduces is that of the
-// traced hooks, here that of the recording. Inductor may move kernels about; that is not predicted.
+// Each all-reduce starts as soon as its tensor exists, and compute continues during it, in the same
+// graph.
+//
+// Buffers are not broadcast, because the Python reducer's _pre_forward returns before that. The
+// order of all-reduces is that of the traced hooks, here taken from the recording. Inductor may
+// reorder kernels; that is not predicted.
 
 #include <fmt/format.h>
 
@@ -20,7 +28,7 @@
 namespace ddpsim {
 namespace {
 
-/// Behind its last gradient, as positions in the order written.
+/// Fused all-reduce. `end` is one past its last gradient, in the order written.
 struct Fused {
   std::size_t end;
   Bytes bytes;

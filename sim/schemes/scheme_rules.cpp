@@ -21,16 +21,14 @@ std::vector<std::string> as_sure_as_ddp(const Job& /*job*/) {
 }
 
 std::vector<std::string> rests_on_all_reduce_logs(const Job& /*job*/) {
-  return {
-      "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs stands "
-      "behind it"};
+  return {"broadcasts and reduces are not calibrated: their times come from logs of all-reduces"};
 }
 
 std::vector<std::string> gathers_rest_on_all_reduce_logs(const Job& job) {
   if (nccl_of(job.model()) == nullptr) return {};
   return {
-      "all-gathers and reduce-scatters are timed by what logs of all-reduces taught: none of "
-      "theirs stands behind it"};
+      "all-gathers and reduce-scatters are not calibrated: their times come from logs of "
+      "all-reduces"};
 }
 
 std::string narrowed_gradients(const Job& job, const std::optional<Dtype>& wire) {

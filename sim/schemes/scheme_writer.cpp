@@ -15,7 +15,7 @@ SchemeWriter::SchemeWriter(const Job& job, StepCollectives& collectives, const S
       launches_(recording.launches().value_or(Launches())),
       every_gradient_(kind.detail != Detail::none),
       streams_(job, collectives, kind, rank_class, recording.gradients(), 64) {
-  // A host that nobody counted launches for is taken to be a forward ahead of its GPU, as with DDP.
+  // A host without counted launches is assumed to be one forward ahead of its GPU, as with DDP.
   if (!streams_.host_computes()) streams_.begin_ahead(streams_.scaled(recording.forward(false)));
   begun_ = streams_.record_on_compute(OperationKind::forward);
 }
@@ -47,17 +47,17 @@ void SchemeWriter::forward_to(double share, int gpus) {
 void SchemeWriter::backward_to(std::size_t gradient) {
   phase_ = OperationKind::backward;
   for (; gradients_ <= gradient; ++gradients_) {
-    const GradientInterval stretch = recording_.gradient(gradients_);
-    work_on(stretch, 1);
+    const GradientInterval interval = recording_.gradient(gradients_);
+    work_on(interval, 1);
     share_ = 0;
     if (adds_) {
       const std::int64_t recorded =
-          element_size(job_.workload().parameters[stretch.parameter].dtype);
+          element_size(job_.workload().parameters[interval.parameter].dtype);
       const std::int64_t size = gradient_type_ ? element_size(*gradient_type_) : recorded;
-      accumulate(Bytes(stretch.bytes.count() / recorded * size));
+      accumulate(Bytes(interval.bytes.count() / recorded * size));
     }
     if (every_gradient_ && !streams_.in_intervals())
-      written_.gradients.push_back({stretch.parameter, streams_.last_on_compute()});
+      written_.gradients.push_back({interval.parameter, streams_.last_on_compute()});
   }
 }
 
@@ -84,8 +84,8 @@ void SchemeWriter::backward_to(const UnitHook& hook) {
   if (hook.gradient == gradients_) work_on(recording_.gradient(gradients_), hook.share);
 }
 
-/// Up to a gradient, until so much of it is done.
-void SchemeWriter::work_on(const GradientInterval& stretch, double share) {
+/// Runs the work before a gradient up to that share.
+void SchemeWriter::work_on(const GradientInterval& interval, double share) {
   if (share <= share_) return;
   constexpr auto purpose = OperationKind::backward;
   const double before = std::exchange(share_, share);
@@ -93,12 +93,12 @@ void SchemeWriter::work_on(const GradientInterval& stretch, double share) {
     return before == 0 && share == 1 ? all : all.scaled(share) - all.scaled(before);
   };
   const auto kernels_until = [&](double of) {
-    return static_cast<std::int64_t>(of * static_cast<double>(stretch.kernels));
+    return static_cast<std::int64_t>(of * static_cast<double>(interval.kernels));
   };
   const std::int64_t kernels = kernels_until(share) - kernels_until(before);
-  const Duration work = stretch.compute + stretch.idle;
+  const Duration work = interval.compute + interval.idle;
   streams_.wait_as_recorded(purpose, kernels, between(work),
-                            between(stretch.waited + stretch.waited_copy));
+                            between(interval.waited + interval.waited_copy));
   streams_.launched(purpose, kernels, between(streams_.scaled(work)));
 }
 
@@ -222,7 +222,7 @@ void SchemeWriter::copy_on(RankStreams::Beside stream, std::size_t tensors, Dura
   run_on(stream, OperationKind::host_copy, copies);
 }
 
-/// As with DDP: a host that is ahead has time enough until the next launch.
+/// As with DDP, hooks of a host that is ahead are added up until the next launch.
 void SchemeWriter::call_hook(Duration hook) {
   hooks_ += hook;
   if (streams_.waits_for_launches() || streams_.host_computes())
@@ -230,7 +230,7 @@ void SchemeWriter::call_hook(Duration hook) {
 }
 
 void SchemeWriter::read_on_host() {
-  if (streams_.host_computes()) return;  // it is where compute is
+  if (streams_.host_computes()) return;  // the host is where compute is
   const DdpCosts& costs = job_.options().costs;
   streams_.round_trip(OperationKind::launch, costs.event_latency + costs.launch_latency,
                       Duration());

@@ -12,7 +12,7 @@
 namespace ddpsim {
 namespace {
 
-/// U. Parameters are taken to be fp32 on servers.
+/// U. Servers are assumed to keep parameters in fp32.
 double step_in_additions(const OptimizerSetting& optimizer) {
   constexpr Bytes kParameters{1'000'000};
   const double state =
@@ -21,7 +21,8 @@ double step_in_additions(const OptimizerSetting& optimizer) {
   return (3 + 2 * state) / 3;
 }
 
-/// Of all NICs of a node, to so many others; over gloo what its own links carry, a process for each GPU.
+/// Rate of all NICs of a node to `peers` others. Over gloo, the rate of its own links, with one
+/// process for each GPU.
 Bandwidth rate_of_node(const Job& job, int peers) {
   const Cluster& cluster = job.cluster();
   if (const auto* gloo = std::get_if<GlooModel>(&job.model())) return gloo_link(*gloo, cluster);

@@ -54,30 +54,31 @@ class ServerCosts {
     Duration before;
     /// Copy and message after the transfer, or the time until the server has answered.
     Duration after;
-    Transfer push(Bytes gradient) const;
-    Transfer pull(Bytes bytes) const;
-    /// Upper bound in seconds for a step that moves so many bytes through one server.
-    double seconds_at_most(double bytes) const;
-
-   private:
-    Duration additions(Bytes bytes, double count) const;
-    Duration copied(Bytes bytes) const;
-
-    bool free_ = false;  ///< collectives take no time
-    bool colocated_ = false;
-    int workers_ = 1;
-    int servers_ = 1;
-    double updates_ = 0;  ///< U
-    double applied_ = 1;  ///< W + U, or W (1 + U)
-    Bandwidth link_;      ///< B, of a worker
-    Bandwidth server_link_;
-    Bandwidth additions_;
-    /// Whether servers are on other hosts. Otherwise the copy to the host is the link.
-    bool networked_ = false;
-    /// Rate between the GPUs of a node and its host. Unset if gradients live on the host.
-    Bandwidth copies_;
-    Duration message_;
-    CostFactors factors_;
   };
+  Transfer push(Bytes gradient) const;
+  Transfer pull(Bytes bytes) const;
+  /// Upper bound in seconds for a step that moves so many bytes through one server.
+  double seconds_at_most(double bytes) const;
+
+ private:
+  Duration additions(Bytes bytes, double count) const;
+  Duration copied(Bytes bytes) const;
+
+  bool free_ = false;  ///< collectives take no time
+  bool colocated_ = false;
+  int workers_ = 1;
+  int servers_ = 1;
+  double updates_ = 0;  ///< U
+  double applied_ = 1;  ///< W + U, or W (1 + U)
+  Bandwidth link_;      ///< B, of a worker
+  Bandwidth server_link_;
+  Bandwidth additions_;
+  /// Whether servers are on other hosts. Otherwise the copy to the host is the link.
+  bool networked_ = false;
+  /// Rate between the GPUs of a node and its host. Unset if gradients live on the host.
+  Bandwidth copies_;
+  Duration message_;
+  CostFactors factors_;
+};
 
 }  // namespace ddpsim

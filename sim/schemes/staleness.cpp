@@ -13,17 +13,18 @@ namespace ddpsim {
 namespace {
 
 constexpr int kSeeds = 16;
-constexpr int kUpdates = 400'000;  ///< of all seeds together, and so many of each worker …
-constexpr int kFewest = 20;        ///< … at least, …
-constexpr int kMost = 500;         ///< … and at most
-constexpr int kLeftOut = 5;        ///< of each worker, at the start
+constexpr int kUpdates = 400'000;  ///< over all seeds
+// Bounds for the updates of each worker with one seed.
+constexpr int kFewest = 20;
+constexpr int kMost = 500;
+constexpr int kLeftOut = 5;  ///< of each worker, at the start
 
 struct Workers {
   const RankVariation& variation;
   int count;
   int ranks_each;
-  Duration compute;  ///< of a usual one
-  Duration beside;
+  Duration compute;  ///< without a slowdown
+  Duration beside;   ///< step time outside compute
 
   Duration period(std::uint64_t seed, int worker, int step) const {
     RankVariation drawn = variation;
@@ -59,7 +60,7 @@ std::optional<Staleness> staleness_of(const Job& job, const StepTimes& times) {
       auto operator<=>(const Ending&) const = default;
     };
     std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
-    std::vector<std::int64_t> pulled(static_cast<std::size_t>(count));  // updates by then
+    std::vector<std::int64_t> pulled(static_cast<std::size_t>(count));  // updates before the pull
     std::vector<int> done(static_cast<std::size_t>(count));
     for (int worker = 0; worker < count; ++worker)
       endings.push({times.iteration.scaled(static_cast<double>(worker) / count) +
@@ -69,7 +70,7 @@ std::optional<Staleness> staleness_of(const Job& job, const StepTimes& times) {
     Duration first;
     Duration last;
     std::int64_t counted = 0;
-    // Until the first worker is through: from then on fewer would update.
+    // Stop when the first worker is done, because fewer workers would update after that.
     for (bool all = true; all;) {
       const Ending ending = endings.top();
       endings.pop();

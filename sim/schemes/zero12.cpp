@@ -1,27 +1,38 @@
-// DeepSpeed's ZeRO, stages 1 and 2 (deepspeed/runtime/zero/stage_1_and_2.py, 0.19): parameters are whole on every rank,
-// the optimizer's state, in stage 2 gradients too, belongs to the rank that owns that part of all parameters laid end to
-// end.
+// DeepSpeed's ZeRO, stages 1 and 2 (deepspeed/runtime/zero/stage_1_and_2.py, 0.19). Parameters are
+// whole on every rank. All parameters are laid end to end and each rank owns a part. The
+// optimizer's state of that part, and in stage 2 its gradients, exist only on the owner.
 //
-//   compute    forward | gradient, copy into the bucket, gradient, copy, … | norm of all gradients | optimizer, on the part
-//              owned, cast back
-//   reduction  compute itself; with overlap_comm a stream beside it: division, copy, all-reduce, what is owned copied out.
-//              Two buckets take turns: compute fills the next one when the one before has been reduced
-//   host       a hook per gradient; reads the norm (and whether 16 bits overflowed) before the optimizer; with overlap_comm
-//              waits for the GPU at the end of backward
+// The compute stream runs:
+// - forward
+// - backward, with each gradient copied into the bucket
+// - the norm of all gradients
+// - the optimizer on the rank's part, and the cast back
 //
-// A bucket is reduced by the gradient that no longer fits, the last one when backward is over. Owners' parts begin anywhere
-// in it, so that what reduces to all owners at once is an all-reduce (use_multi_rank_bucket_allreduce, the default), not
-// a reduce-scatter: as many bytes as DDP. A gradient larger than the bucket is reduced from where it is, and cut where its
-// owner changes once it holds more than the bucket. Stage 1 without overlap_comm has no hooks: it begins when backward is
-// over, in the order of definition. Stage 1 reduces in the last micro-batch, stage 2 in each.
+// Reductions run on compute's stream, or with overlap_comm on a side stream: division, copy,
+// all-reduce, and copying out the rank's part. Two buckets take turns: compute fills the next one
+// after the one before has been reduced.
 //
-// With offload_optimizer what is owned of a bucket goes to the host where it was reduced: in the last micro-batch in fp32, and
-// the host reads of every gradient whether it overflowed before it copies it, so that nothing overlaps with the reduction. Other
-// micro-batches add what is on the host to what was reduced, on the GPU, and copy the sum back. The host unscales, steps and
-// casts; what is owned is copied to the GPU in front of the all-gather.
+// The host runs a hook per gradient. It reads the norm before the optimizer, and whether 16 bits
+// overflowed. With overlap_comm it waits for the GPU at the end of backward.
 //
-// Behind the optimizer one all-gather of all parameters, padded to twice the ranks: allgather_bucket_size counts only where
-// PyTorch has no all_gather_into_tensor. Recorded with DeepSpeed 0.19.8 on 2 and 4 ranks.
+// The gradient that no longer fits triggers a bucket's reduction; the last bucket is reduced after
+// backward. Owners' parts begin anywhere in a bucket. So gradients are all-reduced to all owners at
+// once (use_multi_rank_bucket_allreduce, the default) and not reduce-scattered: as many bytes as in
+// DDP. A gradient larger than the bucket is reduced in place. It is cut where its owner changes,
+// once the piece is larger than the bucket.
+//
+// Stage 1 without overlap_comm has no hooks: it begins after backward, in the order of definition.
+// Stage 1 reduces in the last micro-batch, stage 2 in each.
+//
+// With offload_optimizer, the rank's part of a bucket goes to the host after its reduction. In the
+// last micro-batch it goes in fp32. The host first reads whether each gradient overflowed and then
+// copies it, so nothing overlaps the reduction. Other micro-batches copy the host's sum to the GPU,
+// add to it and copy it back. The host unscales, steps and casts. The rank's part is copied to the
+// GPU before the all-gather.
+//
+// After the optimizer, one all-gather collects all parameters, padded to twice the ranks.
+// allgather_bucket_size counts only if PyTorch has no all_gather_into_tensor. Recorded with
+// DeepSpeed 0.19.8 on 2 and 4 ranks.
 
 #include <optional>
 #include <utility>
@@ -112,10 +123,10 @@ class Zero12Writer {
       reductions_.wait_for(streams_.record_on_compute(OperationKind::backward));
       reductions_.wait_for_host();
     }
-    reductions_.run(kernels.copy(planned.gradients()));  // divided
+    reductions_.run(kernels.copy(planned.gradients()));  // divide
     for (const PlannedReduction& reduction : planned.reductions) {
       const Bytes sent = reduction.all_reduce.scheduled.size;
-      reductions_.run(kernels.cast(reduction.gradients, sent));  // put together
+      reductions_.run(kernels.cast(reduction.gradients, sent));  // copy together
       const EventId ready = reductions_.record();
       reductions_.go_on_behind(writer_.launch({}, reduction.all_reduce, {ready}), reducing_);
       reductions_.run(kernels.cast(owned(sent), owned(reduction.gradients)));
@@ -123,7 +134,7 @@ class Zero12Writer {
     if (scheme_.offload.optimizer)
       copy_to_host(bucket);
     else
-      reductions_.run(kernels.copy(owned(planned.gradients())));  // to where the optimizer reads it
+      reductions_.run(kernels.copy(owned(planned.gradients())));  // for the optimizer
     if (plan_.overlaps) owned_is_there_ = reductions_.record();
   }
 
@@ -135,13 +146,14 @@ class Zero12Writer {
     writer_.launch_copies(static_cast<std::size_t>(own));
     if (!is_first_ || !is_last_) {
       if (!is_first_) {
-        copy(own, gradients);  // what the micro-batches before left
+        copy(own, gradients);  // sum of earlier micro-batches
         reductions_.run(kernels.accumulate(gradients));
       }
       copy(own, gradients);
     }
     if (!is_last_) return;
-    reductions_.run(kernels.copy(gradients));  // read for its norm, and for what is no number
+    // Read for its norm, and for infinities and NaNs.
+    reductions_.run(kernels.copy(gradients));
     const DdpCosts& costs = job_.options().costs;
     const EventId there = reductions_.record();
     writer_.hold_host(there, (costs.event_latency + costs.launch_latency) * (own - 1));
@@ -177,7 +189,7 @@ class Zero12Writer {
     for (const PlannedBucket& bucket : plan_.planned) all += bucket.gradients();
     return all;
   }
-  /// On average.
+  /// Part owned by a rank, on average.
   Bytes owned(Bytes of) const { return Bytes(of.count() / ranks_); }
 
   const Job& job_;
@@ -189,7 +201,7 @@ class Zero12Writer {
   ZeroStream reductions_;
   const std::int64_t ranks_;
   const std::vector<std::size_t> complete_;  ///< by bucket
-  bool is_first_ = true;                     ///< of the micro-batches
+  bool is_first_ = true;                     ///< micro-batch
   bool is_last_ = true;
   std::vector<Launched> reducing_;  ///< not yet waited for
   std::optional<EventId> owned_is_there_;

@@ -12,7 +12,7 @@
 namespace ddpsim {
 namespace {
 
-/// Partitions begin where NCCL reads fastest: nccl_start_alignment_factor.
+/// Partitions begin at addresses that NCCL reads fastest: nccl_start_alignment_factor.
 constexpr std::int64_t kAlignment = 2;
 
 StepCollective collective_of(const Job& job, CollectiveKind kind, Bytes bytes, std::string unit,
@@ -24,8 +24,8 @@ StepCollective collective_of(const Job& job, CollectiveKind kind, Bytes bytes, s
 struct EndToEnd {
   std::vector<std::int64_t> offsets;  ///< by parameter
   std::int64_t all = 0;
-  std::int64_t padded = 0;  ///< …
-  std::int64_t part = 0;    ///< … of which each rank owns so many
+  std::int64_t padded = 0;
+  std::int64_t part = 0;  ///< of `padded`, owned by each rank
 };
 EndToEnd laid_end_to_end(const Workload& workload, std::int64_t ranks) {
   EndToEnd laid{.offsets = std::vector<std::int64_t>(workload.parameters.size())};
@@ -38,8 +38,9 @@ EndToEnd laid_end_to_end(const Workload& workload, std::int64_t ranks) {
   return laid;
 }
 
-/// Elements of a gradient larger than the bucket, which begins at `offset` among all of them: cut at owners' borders, and
-/// put together until they are more than the bucket.
+/// Pieces, in elements, of a gradient larger than the bucket that begins at `offset` among all
+/// parameters. It is cut at owners' borders, and pieces are joined until they are larger than the
+/// bucket.
 std::vector<std::int64_t> pieces_of(std::int64_t offset, std::int64_t elements, std::int64_t part,
                                     std::int64_t bucket) {
   std::vector<std::int64_t> pieces;
@@ -54,17 +55,17 @@ std::vector<std::int64_t> pieces_of(std::int64_t offset, std::int64_t elements, 
   return pieces;
 }
 
-/// Bytes of an element, as computed in.
+/// Bytes of an element in the type of computation.
 std::int64_t computed_size(const Zero& scheme, const Parameter& parameter) {
   return element_size(scheme.param_dtype.value_or(parameter.dtype));
 }
-/// … as sent.
+/// Bytes of an element as sent.
 std::int64_t sent_size(const Zero& scheme, const Parameter& parameter) {
   return scheme.communication_data_type ? element_size(*scheme.communication_data_type)
                                         : computed_size(scheme, parameter);
 }
 
-/// The k-th bucket, of these parameters.
+/// Plans the k-th bucket, which holds these parameters.
 PlannedBucket plan_bucket(const Job& job, const Zero& scheme, const EndToEnd& laid, std::size_t k,
                           const std::vector<std::size_t>& parameters) {
   const std::vector<Parameter>& all = job.workload().parameters;
@@ -113,7 +114,7 @@ Zero12Plan plan_zero12(const Job& job, const Zero& scheme) {
   const EndToEnd laid = laid_end_to_end(workload, job.cluster().ranks());
   for (const std::vector<std::size_t>& bucket : plan.buckets)
     plan.planned.push_back(plan_bucket(job, scheme, laid, plan.planned.size(), bucket));
-  // One type, as DeepSpeed casts a model to; padding is of it.
+  // DeepSpeed casts a model to one type, and padding has that type too.
   const std::size_t any = plan.buckets.empty() ? 0 : plan.buckets.front().front();
   const std::int64_t size = computed_size(scheme, workload.parameters[any]);
   plan.gather = collective_of(job, CollectiveKind::all_gather, Bytes(laid.padded * size),

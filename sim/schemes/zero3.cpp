@@ -1,24 +1,40 @@
-// DeepSpeed's ZeRO, stage 3 (deepspeed/runtime/zero/stage3.py, partition_parameters.py, 0.19): parameters, gradients and
-// optimizer are sharded, each parameter by itself. When what is gathered and freed: zero3_modules.hpp.
+// DeepSpeed's ZeRO, stage 3 (deepspeed/runtime/zero/stage3.py, partition_parameters.py, 0.19).
+// Parameters, gradients and optimizer are sharded, each parameter by itself. zero3_modules.hpp says
+// when parameters are gathered and freed.
 //
-//   compute     forward of a module, when it is gathered | … | backward | norm | optimizer, on the shard, cast back
-//   all-gathers of several parameters: shards copied together in front, whole parameters copied apart behind; with
-//               overlap_comm (here the default) on a stream beside compute, else on compute's
-//   reduction   gradients copied into the bucket as they are written; the one that no longer fits has it reduced: copied
-//               shard by shard, divided, reduce-scattered, copied or added to what the optimizer reads; on a stream beside
-//               compute with overlap_comm, else on compute's
-//   host        a hook per gradient, one in front of each module and one behind it; waits for the oldest of more than two
-//               all-gathers, or reductions, that it has waited for or sent; for all reductions at the end of backward; and
-//               reads the norm before the optimizer
+// The compute stream runs each module's forward when it is gathered, backward, the norm, the
+// optimizer on the rank's shard, and the cast back.
 //
-// Every gradient is reduce-scattered, in each micro-batch, those of parameters that persist, too; what persists is gathered
-// behind the optimizer, parameter by parameter, frozen ones among them. All-gathers and reduce-scatters share a communicator, in the order issued.
-// With offload_param a parameter's part is copied from the host before it is gathered, and the host waits for that. With
-// offload_optimizer reduced parts go to the host, and back to be added to and to be cast; in the last micro-batch they go there in
-// fp32, where the host unscales and steps. What it stepped is cast there, and copied to the GPU where parameters are.
-// ZeRO++: with zero_hpz_partition_size backward gathers within the group; quantised weights are gathered as 8 bits an element,
-// quantised gradients sent as 4 bits (in an all-to-all of as many bytes), scales not counted.
-// Recorded with DeepSpeed 0.19.8 on 2 and 4 ranks, but for ZeRO++.
+// An all-gather collects several parameters. Shards are copied together before it, and whole
+// parameters are copied apart after it. With overlap_comm (the default here) it runs on a side
+// stream, otherwise on compute's.
+//
+// Gradients are copied into the bucket as they are written. The gradient that no longer fits
+// triggers the reduction. The bucket is copied shard by shard, divided, reduce-scattered, and
+// copied or added to what the optimizer reads. With overlap_comm this runs on a side stream,
+// otherwise on compute's.
+//
+// The host runs a hook per gradient, one before each module and one after it. If more than two
+// all-gathers that it waited for, or more than two reductions, are unfinished, it waits for the
+// oldest. It waits for all reductions at the end of backward, and reads the norm before the
+// optimizer.
+//
+// Every gradient is reduce-scattered in each micro-batch, including those of persistent parameters.
+// Persistent parameters, including frozen ones, are gathered one by one after the optimizer.
+// All-gathers and reduce-scatters share a communicator, in the order issued.
+//
+// With offload_param, a parameter's part is copied from the host before it is gathered, and the
+// host waits for that.
+//
+// With offload_optimizer, reduced parts go to the host. They come back to be added to and to be
+// cast. In the last micro-batch they go there in fp32, and the host unscales, steps and casts. The
+// result is copied to the GPU if parameters are there.
+//
+// ZeRO++: with zero_hpz_partition_size, backward gathers within the group. Quantised weights are
+// gathered with 8 bits an element. Quantised gradients are sent with 4 bits, in an all-to-all of as
+// many bytes. Scales are not counted.
+//
+// Recorded with DeepSpeed 0.19.8 on 2 and 4 ranks, except ZeRO++.
 
 #include <deque>
 #include <optional>
@@ -32,7 +48,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostOngoing = 2;  ///< events the host lets be on their way
+constexpr std::size_t kMostOngoing = 2;  ///< events the host leaves unfinished
 
 class Zero3Writer {
  public:
@@ -53,9 +69,9 @@ class Zero3Writer {
         gathered_by_(job.workload().parameters.size()) {}
 
   RankStep write() {
-    gathers_.wait_for(writer_.begun());  // what was stepped is there
+    gathers_.wait_for(writer_.begun());  // parameters were stepped before that
     for (batch_ = 0; batch_ < writer_.micro_batches(); ++batch_) {
-      writer_.begin_batch(false);  // gradients are added where they are reduced to
+      writer_.begin_batch(false);  // gradients are added when reduced
       coordinator_.begin();
       forward();
       backward();
@@ -113,7 +129,7 @@ class Zero3Writer {
         [&](std::size_t parameter) { wait_for(parameter); });
   }
 
-  /// Backward goes on until so many gradients are there.
+  /// Runs backward until that many gradients exist.
   void gradients_until(std::size_t end) {
     for (; written_ < end; ++written_) {
       writer_.backward_to(written_);
@@ -192,7 +208,7 @@ class Zero3Writer {
     reductions_.wait_for_host();
     const Bytes sent = planned.reduce.scheduled.size;
     reductions_.run(kernels.cast(planned.computed, sent));
-    reductions_.run(kernels.copy(sent));  // divided
+    reductions_.run(kernels.copy(sent));  // divide
     const EventId ready = reductions_.record();
     reductions_.go_on_behind(writer_.launch({}, planned.reduce, {ready}), reduced_);
     const Bytes shard = plan_.sizes.shard(planned.computed);
@@ -211,13 +227,13 @@ class Zero3Writer {
     const bool is_last = batch_ + 1 == writer_.micro_batches();
     writer_.launch_copies(plan_.buckets[bucket].size());
     if (batch_ > 0) {
-      reductions_.copy(offload_.copies(tensors, shard));  // what the micro-batches before left
+      reductions_.copy(offload_.copies(tensors, shard));  // sum of earlier micro-batches
       reductions_.run(writer_.kernels().accumulate(shard));
       reductions_.copy(offload_.copies(tensors, shard));
     } else {
       reductions_.run(put);
       reductions_.copy(offload_.copies(tensors, shard));
-      reductions_.copy(offload_.copies(tensors, shard));  // and back, to be read on the GPU
+      reductions_.copy(offload_.copies(tensors, shard));  // back, to be read on the GPU
     }
     if (!is_last) return;
     const Bytes single = plan_.planned[bucket].single;
@@ -248,9 +264,9 @@ class Zero3Writer {
   const std::vector<UnitHook> in_backward_;
   Zero3Coordinator coordinator_;
   std::vector<Gather> gathers_in_flight_;
-  std::vector<std::size_t> gathered_by_;  ///< by parameter: into those
-  std::deque<EventId> fetched_;           ///< the host has not seen them over
-  std::deque<EventId> reducing_;          ///< nor these
+  std::vector<std::size_t> gathered_by_;  ///< by parameter: index into gathers_in_flight_
+  std::deque<EventId> fetched_;           ///< the host has not seen them end
+  std::deque<EventId> reducing_;          ///< the host has not seen them end
   std::vector<Launched> reduced_;         ///< not yet waited for
   std::optional<EventId> shard_is_there_;
   std::size_t written_ = 0;  ///< gradients, in this micro-batch

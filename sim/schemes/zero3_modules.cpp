@@ -22,7 +22,7 @@ bool is_numbered(const std::string& path) {
   return !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Module and what it holds itself, or as a module of `wrap`.
+/// By module: the parameters it owns itself, or everything below it for a module of `wrap`.
 std::map<std::string, std::vector<std::size_t>> owners_of(const Workload& workload,
                                                           const WrapPolicy& wrap) {
   std::map<std::string, std::vector<std::size_t>> owners;
@@ -44,8 +44,8 @@ std::map<std::string, std::vector<std::size_t>> owners_of(const Workload& worklo
 
 std::vector<Unit> zero3_modules(const Workload& workload, const WrapPolicy& wrap) {
   std::map<std::string, std::vector<std::size_t>> modules = owners_of(workload, wrap);
-  std::map<std::string, bool>
-      lists;  // containers that modules with modules of their own lie in, all of them numbered
+  // Containers. True if all their modules are numbered and contain modules themselves.
+  std::map<std::string, bool> lists;
   std::vector<std::string> owning;
   for (const auto& [module, parameters] : modules) owning.push_back(module);
   for (const std::string& owner : owning)
@@ -139,7 +139,7 @@ void Zero3Coordinator::start(const std::vector<std::size_t>& parameters, const G
   if (!gathered.empty()) gather(gathered);
 }
 
-/// Uses by this step that no prefetch has passed.
+/// Removes the uses of this step that no prefetch has passed.
 void Zero3Coordinator::pop_those_of(const std::vector<std::size_t>& parameters) {
   auto left = std::ranges::count_if(
       parameters, [&](std::size_t parameter) { return held_[parameter].fetched_for < step_; });
@@ -177,7 +177,7 @@ void Zero3Coordinator::release(std::size_t module) {
   }
 }
 
-/// Fewer elements than that come first.
+/// Whether fewer than stage3_max_reuse_distance elements are used before it.
 bool Zero3Coordinator::is_used_soon(std::size_t parameter) const {
   const std::vector<std::int64_t>& steps = held_[parameter].used_at;
   const auto next = std::ranges::lower_bound(steps, step_);

@@ -1,4 +1,5 @@
-// DeepSpeed's ZeRO beside its schedules (zero12.cpp, zero3.cpp): what a rank keeps, what changes and what is refused.
+// Rules of DeepSpeed's ZeRO (schedules: zero12.cpp, zero3.cpp): what a rank keeps, what changes and
+// what is refused.
 
 #include <fmt/format.h>
 
@@ -12,10 +13,19 @@
 namespace ddpsim {
 namespace {
 
-/// Stages 1 and 2: parameters whole, as computed in; fp32 copies and state of the part owned; gradients whole in stage 1, of the
-/// part owned in stage 2; buckets of reduce_bucket_size elements, however small the model (two with overlap_comm). Stage 3: the part
-/// owned of all, whole what persists and what is live: no more than stage3_max_live_parameters, nor than the model, which below
-/// stage3_max_reuse_distance elements is never freed; one bucket.
+/// What a rank keeps.
+///
+/// Stages 1 and 2:
+/// - whole parameters, in the type of computation
+/// - fp32 copies and optimizer state of its own part
+/// - gradients: whole in stage 1, those of its own part in stage 2
+/// - buckets of reduce_bucket_size elements for any model size, two with overlap_comm
+///
+/// Stage 3:
+/// - its own part of everything
+/// - persistent and live parameters, whole: at most stage3_max_live_parameters, and at most the
+///   model. A model below stage3_max_reuse_distance elements is never freed.
+/// - one bucket
 MixedPrecision kept_by_zero(const Job& job, const Zero& scheme) {
   const std::int64_t ranks = job.cluster().ranks();
   const bool third = scheme.stage == 3;
@@ -33,7 +43,7 @@ MixedPrecision kept_by_zero(const Job& job, const Zero& scheme) {
   }
   if (scheme.offload.optimizer) {  // fp32 parameters, gradients and state
     kept.host = MixedSizes::single(owned) * (model.states + 2);
-    // Of the largest gradient, what comes back from the host to be added to.
+    // The sum of the largest gradient comes back from the host to be added to.
     if (!third) kept.temporaries = model.computed(model.largest);
   } else {
     kept.optimizer = MixedSizes::single(owned) * (model.states + 1);
