@@ -1,4 +1,4 @@
-// Buckets with their instants, and why one is exposed.
+// Describes buckets: their times, and why each one is exposed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Buckets described so far. `latest_ends[k]`: the latest end of buckets 0 to k.
+/// Buckets described so far. `latest_ends[k]` is the latest end of buckets 0 to k.
 struct DescribedBuckets {
   std::vector<BucketResult> results;
   std::vector<TimePoint> latest_ends;
@@ -23,9 +23,10 @@ struct DescribedBuckets {
   }
 };
 
-/// The bucket whose end this one's start had to wait for, or beside which it runs: with process
-/// groups, and gloo's threads, several collectives are under way at once. Of those alike the last one; the search goes
-/// back only as far as an earlier bucket may end later than what was found, since there may be 100,000 buckets.
+/// Names the bucket that this one had to wait for or shares the link with. Process groups and
+/// gloo's threads can run several collectives at once. If several buckets qualify equally, the last
+/// one is named. There may be 100,000 buckets, so the search stops when no earlier bucket can end
+/// later than the one found.
 std::string because_of_others(const BucketResult& bucket, const DescribedBuckets& described) {
   const std::vector<BucketResult>& before = described.results;
   const TimePoint asked = std::max(bucket.ready, bucket.launch);
@@ -60,7 +61,8 @@ std::string why_exposed(const BucketResult& bucket, const DescribedBuckets& befo
   return "longer than the backward that was left";
 }
 
-/// What is not sent is over when the hook has handed it back.
+/// Notes the times of a bucket's collectives. A bucket that sends nothing ends when the hook has
+/// returned it.
 void note_collectives(const PlannedStep& planned, const Execution& execution,
                       const BucketCollectives& all_reduces, BucketResult& result) {
   if (all_reduces.collectives.empty()) {

@@ -6,7 +6,7 @@
 namespace ddpsim {
 namespace {
 
-/// By precedence at one instant.
+/// Causes by priority: if several apply at the same time, the first one counts.
 constexpr std::array kLayers = {LossCause::exposed_all_reduce,
                                 LossCause::exposed_reduce_scatter,
                                 LossCause::exposed_all_gather,
@@ -21,7 +21,7 @@ std::size_t layer_of(LossCause cause) {
   return static_cast<std::size_t>(std::ranges::find(kLayers, cause) - kLayers.begin());
 }
 
-/// Why others wait for this rank.
+/// Says why other ranks wait for this rank.
 LossCause cause_of_waiting_for(int rank, const Job& job) {
   const SimulationOptions& options = job.options();
   if (steady_slowdown(options.variation, rank) > 1) return LossCause::straggler;
@@ -30,7 +30,8 @@ LossCause cause_of_waiting_for(int rank, const Job& job) {
   return LossCause::straggler;  // it started late
 }
 
-/// The reducer's buffers and statistics are told from its all-reduces by what waits for them.
+/// Cause of a collective's transfer. The reducer's collectives of buffers and statistics are told
+/// apart later, by what waits for them.
 LossCause cause_of_transfer(const PlannedStep& planned, std::size_t collective) {
   if (!planned.buckets.empty()) return LossCause::exposed_all_reduce;
   switch (planned.collectives[collective].scheduled.kind) {

@@ -1,4 +1,4 @@
-// What the collectives of a step do on rank 0, and copies between it and its host, instant by instant.
+// Intervals in which collectives, or copies between GPU and host, are active on rank 0.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace ddpsim {
 
-/// A transfer (exposed_all_reduce and its like, used_map), or waiting for the last rank, by what made it last, or a copy
-/// to the host or from there on a stream beside compute (offload).
+/// One such interval. It is a transfer (such as exposed_all_reduce or used_map), a wait for the
+/// last rank, or a copy to or from the host on a side stream (offload). A wait carries the reason
+/// why that rank was last.
 struct CollectiveInterval {
   TimePoint start;
   TimePoint end;
@@ -20,8 +21,8 @@ struct CollectiveInterval {
   }
 };
 
-/// Disjoint, by start. Of several at an instant a transfer counts before a wait, and a wait before a copy: what comes behind
-/// costs nothing there.
+/// Returns disjoint intervals, ordered by start. If several things happen at once, a transfer hides
+/// a wait, and a wait hides a copy.
 std::vector<CollectiveInterval> collective_intervals(const PlannedStep& planned,
                                                      const Execution& execution, const Job& job);
 

@@ -1,4 +1,4 @@
-// Collectives with their instants.
+// Describes collectives: their kind, size and times.
 #include <algorithm>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace ddpsim {
 namespace {
 
-/// When rank 0 reached its events.
+/// Times at which rank 0 reached its events.
 std::vector<TimePoint> events_of(const RankPrograms& programs, const Execution::Rank& times) {
   std::vector<TimePoint> reached(programs.events);
   const auto note = [&](const Program& program, const std::vector<OperationTime>& at) {
@@ -43,7 +43,7 @@ std::vector<CollectiveResult> describe_collectives(const PlannedStep& planned,
   std::vector<CollectiveResult> results;
   for (std::size_t i = 0; i < planned.awaited.size(); ++i) {
     const AwaitedEvents& awaited = planned.awaited[i];
-    if (awaited.ready.empty()) continue;  // launched by nobody
+    if (awaited.ready.empty()) continue;  // not launched on rank 0
     const StepCollective& collective = planned.collectives[i];
     const CollectiveTime& times = execution.collectives[i];
     CollectiveResult result{.kind = collective.scheduled.kind,

@@ -51,7 +51,7 @@ StepTimes mean_of(const std::vector<StepTimes>& steps) {
     all.*part = mean([&](const StepTimes& step) { return step.*part; });
   for (const LossCause cause : all_loss_causes())
     all.loss[cause] = mean([&](const StepTimes& step) { return step.loss[cause]; });
-  if (steps.front().host)  // of all or of none: the workload decides
+  if (steps.front().host)  // same for all steps
     all.host = mean([](const StepTimes& step) { return step.host.value(); });
   double overlaps = 0;
   int communicating = 0;

@@ -1,4 +1,4 @@
-// Iteration times of a training run, once its buckets are rebuilt.
+// Iteration times of a training run after its buckets are rebuilt.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// Over the iterations from number `first` on; absent when there are none.
+/// Statistics of the iterations from number `first` on. Absent if there are none.
 std::optional<IterationStatistics> statistics_of(const std::vector<StepResult>& iterations,
                                                  int first);
 

@@ -1,4 +1,4 @@
-// Who waited for whom at collectives, summed over the steps simulated.
+// Which rank waited for which at collectives, summed over the simulated steps.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ class RankWaits {
   std::vector<RankWait> finish() && { return std::move(waits_); }
 
  private:
-  std::vector<RankWait> waits_;  ///< by rank; empty as long as all are alike
+  std::vector<RankWait> waits_;  ///< by rank; empty while all behave alike
 };
 
 }  // namespace ddpsim

@@ -25,12 +25,13 @@ BudgetPart part_of(LossCause cause) {
       return BudgetPart::ranks;
     case LossCause::unexplained:
       return BudgetPart::overhead;
-    default:  // launches and input are taken from the step itself: one GPU waits for them, too
+    // Launches and input are taken from the step itself, because one GPU waits for them too.
+    default:
       return BudgetPart::busy;
   }
 }
 
-/// What is not waited for is work.
+/// Counts all time without waits as busy.
 StepBudget with_work(StepBudget waits, Duration step) {
   waits[BudgetPart::busy] = Duration();
   waits[BudgetPart::busy] = step - waits.step();
@@ -69,7 +70,7 @@ StepBudget budget_of(const StepTimes& times) {
 std::optional<StepBudget> budget_of(const Recorded& recorded) {
   if (!recorded.iteration) return std::nullopt;
   const Duration waited = waited_for_data(recorded);
-  // Of workers that bound the recording: its mean step, not the one that was chosen.
+  // If workers bounded the recording, this is its mean step, not the one that was chosen.
   const Duration step =
       recorded.data_loading && recorded.data_loading->interval
           ? std::max(*recorded.data_loading->interval, *recorded.iteration - waited)

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// Adds up what holds from one instant to another.
+/// Adds up values that each hold from one time to another.
 class Sum {
  public:
   void add(TimePoint from, TimePoint to, std::int64_t value) {
@@ -39,7 +39,8 @@ std::int64_t whole(double value) {
   return static_cast<std::int64_t>(std::llround(value));
 }
 
-/// What a hop sends over all channels: a ring's passes each part of the tensor on twice, a tree's all of it.
+/// Bytes a hop sends over all channels. A ring's hop passes each part of the tensor on twice, a
+/// tree's passes all of it.
 double hop_bytes(Algorithm algorithm, double bus_bytes, double bytes) {
   return algorithm == Algorithm::ring ? bus_bytes : bytes;
 }

@@ -1,4 +1,5 @@
-// What rank 0's step takes beyond one GPU's without DDP, cause by cause. What of its work is beyond one GPU's own is shared out:
+// How much longer rank 0's step takes than one GPU's without DDP, by cause. The time by which its
+// work takes longer is split with this formula:
 //
 //   work = one GPU's  x  (1 + slowest GPU + unexplained)  x  straggler  x  jitter
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// Shares what a rank computes out; returns what of it is one GPU's own.
+/// Splits a rank's work by cause. Returns the part that one GPU alone would take.
 Duration share_out(Duration work, Duration ahead, const PlannedStep& planned, const Job& job,
                    Loss& loss) {
   const SimulationOptions& options = job.options();
@@ -42,7 +43,8 @@ Loss attribute_loss(const PlannedStep& planned, const StreamCauses& causes, cons
   loss[LossCause::copies] += planned.copies_in_intervals;
   loss[LossCause::sharded_optimizer] -= planned.optimizer_left_out;
 
-  // A recorded broadcast stands at the start of the recorded forward, which may run beside the step before.
+  // A recorded broadcast is at the start of the recorded forward, which may overlap the step
+  // before.
   const Duration hidden = std::min(times.forward_ahead, planned.recorded_broadcast);
   loss[LossCause::buffer_broadcast] += planned.recorded_broadcast - hidden;
   loss[LossCause::copies] += planned.recorded_copies;
@@ -51,7 +53,8 @@ Loss attribute_loss(const PlannedStep& planned, const StreamCauses& causes, cons
                     planned.recorded_broadcast - planned.recorded_copies - planned.accumulated,
                 times.forward_ahead - hidden, planned, job, loss);
   const Duration computed = alone + planned.accumulated + pause_after_step(job, job.workload());
-  // One GPU by itself waits for the model's launches, too, as recorded, and longer where nothing else gives the host time.
+  // One GPU alone also waits for the model's launches as recorded. It waits longer if the host then
+  // has no other time for them.
   const Duration by_itself =
       std::max(computed + planned.recorded_waits, planned.host.value_or(HostTime()).model);
   loss[LossCause::launch_bound] -= by_itself - computed;

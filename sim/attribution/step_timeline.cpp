@@ -13,23 +13,23 @@
 namespace ddpsim {
 namespace {
 
-/// A span as it is put in order: texts are written once, in the end.
+/// A span while spans are being ordered. Its text is written at the end, once.
 struct Drawn {
   Track track;
   OperationKind kind;
-  std::int32_t bucket;  ///< -1: of none
+  std::int32_t bucket;  ///< -1: no bucket
   TimePoint start;
   TimePoint end;
   std::span<const std::size_t> parameters{};  ///< whose gradients it holds
-  std::string_view waits{};                   ///< no work: for whom the stream waits
+  std::string_view waits{};                   ///< if it is a wait: for whom
 };
 
 constexpr std::string_view kLaunch = "waits for launch";
 constexpr std::string_view kLastRank = "waits for the last rank";
 constexpr std::string_view kSlowestGpu = "waits for the slowest GPU";
 
-/// Spans of one stream; neighbours of one purpose (gradient after gradient) are drawn as one span, so
-/// that backward reads as backward. Copies between them are spans of their own.
+/// Draws one stream. Neighbours of one purpose (gradient after gradient) become one span, so that
+/// backward reads as backward. Copies between them are separate spans.
 void draw_stream(Track track, const Program& program, const std::vector<OperationTime>& times,
                  std::vector<Drawn>& spans) {
   std::optional<OperationKind> open;
@@ -55,7 +55,7 @@ void draw_stream(Track track, const Program& program, const std::vector<Operatio
   }
 }
 
-/// What the compute stream of a rank waits for collectives that wait for another.
+/// Draws the compute stream's waits for collectives that wait for another rank.
 void draw_waits(const Program& program, const std::vector<OperationTime>& times,
                 const std::vector<Interval>& for_ranks, std::string_view whom,
                 std::vector<Drawn>& spans) {
@@ -71,7 +71,7 @@ void draw_waits(const Program& program, const std::vector<OperationTime>& times,
   }
 }
 
-/// When collectives stood on a rank until the last one came.
+/// Intervals in which a collective has started on this rank and waits for the last one.
 std::vector<Interval> waits_for_ranks(const Execution& execution, std::size_t rank) {
   std::vector<Interval> waits;
   for (const CollectiveTime& collective : execution.collectives)
@@ -80,7 +80,8 @@ std::vector<Interval> waits_for_ranks(const Execution& execution, std::size_t ra
   return union_of(std::move(waits));
 }
 
-/// Each gradient to the span of backward in which it was written. `parameters` are the gradients', in order.
+/// Assigns each gradient to the span of backward that wrote it. `parameters` are the gradients', in
+/// order.
 void hold_written(const std::vector<WrittenGradient>& gradients,
                   std::span<const std::size_t> parameters, const std::vector<OperationTime>& times,
                   std::vector<Drawn>& spans) {
@@ -103,15 +104,16 @@ void hold_written(const std::vector<WrittenGradient>& gradients,
   }
 }
 
-/// An all-reduce holds all gradients of its bucket.
+/// An all-reduce's span holds all gradients of its bucket.
 void hold_carried(const std::vector<Bucket>& buckets, std::vector<Drawn>& spans) {
   for (Drawn& span : spans)
     if (span.track == Track::communication && span.bucket >= 0)
       span.parameters = buckets[static_cast<std::size_t>(span.bucket)].parameters;
 }
 
-/// By start. A stream runs in order, and so do its waits; collectives of several groups run in any.
-/// Where parts of the list begin: the compute stream, its waits, the communication streams.
+/// Orders spans by start. A stream and its waits are already in order; collectives of several
+/// groups are not. The arguments say where the parts of the list begin: the compute stream, its
+/// waits, the communication streams.
 void put_in_order(std::vector<Drawn>& spans, std::size_t compute, std::size_t waits,
                   std::size_t communication) {
   const auto at = [&](std::size_t k) { return spans.begin() + static_cast<std::ptrdiff_t>(k); };

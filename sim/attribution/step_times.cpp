@@ -1,4 +1,5 @@
-// Every picosecond of rank 0's step, attributed to one part of it, and to what of it one GPU alone would not take.
+// Attributes every picosecond of rank 0's step to one part of it, and the time beyond one GPU's to
+// a cause.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-/// How long counted collectives transfer and wait, and how much of that is hidden.
+/// How long counted collectives transfer and wait, and how much of the transfers is hidden.
 void note_communication(const Execution& execution, const std::vector<std::uint32_t>& counted,
                         const StreamParts& parts, StepTimes& times) {
   std::vector<Interval> transfers;
@@ -32,11 +33,11 @@ void note_communication(const Execution& execution, const std::vector<std::uint3
                 "overlap outside 0 to 1", *times.overlap);
 }
 
-/// What lies between this step and the next, and what of both is no time of its own.
+/// Notes the pause before the next step, and removes what overlaps the neighbouring steps.
 void note_neighbours(const PlannedStep& planned, const Job& job, StepTimes& times) {
   times.forward_ahead = std::min(forward_ahead(job, job.workload()), times.forward);
   times.forward -= times.forward_ahead;
-  // A recorded one stands at the start of the recorded forward.
+  // A recorded broadcast is at the start of the recorded forward.
   times.buffer_broadcast += std::max(planned.recorded_broadcast - times.forward_ahead, Duration());
   times.buffer_broadcast = std::min(times.buffer_broadcast, times.forward);
   add_pause(job, job.workload(), times);
@@ -75,7 +76,7 @@ StepTimes attribute_step(const PlannedStep& planned, const Execution& execution,
   for (std::size_t i = 0; i < program.size(); ++i) {
     DDPSIM_ASSERT(i == 0 || operations[i].start == operations[i - 1].end,
                   "operations of a stream follow one another without a gap", i);
-    // Another rank may begin before this one.
+    // Another rank may begin before this one, so its waits may start before time zero.
     const OperationTime time{std::max(operations[i].start, TimePoint()), operations[i].end};
     parts.add(program[i], time);
     causes.add(program[i], time);

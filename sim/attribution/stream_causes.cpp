@@ -5,7 +5,7 @@
 namespace ddpsim {
 namespace {
 
-/// To what an operation of the compute stream belongs, but for the waits for other ranks within it.
+/// Cause of an operation on the compute stream, apart from waits for other ranks within it.
 LossCause cause_of(OperationKind purpose) {
   switch (purpose) {
     case OperationKind::buffer_copy:
@@ -47,7 +47,7 @@ bool is_of_a_bucket(OperationKind purpose) {
   return purpose == OperationKind::copy_in || purpose == OperationKind::comm_hook;
 }
 
-/// Copies and casts of a step that computes meanwhile.
+/// Whether the purpose is a copy or cast that runs while the step computes.
 bool moves_gradients(OperationKind purpose) {
   return is_of_a_bucket(purpose) || purpose == OperationKind::pack;
 }
@@ -59,7 +59,7 @@ void StreamCauses::add(const Operation& operation, const OperationTime& time) {
   if (hands_gradients_back(purpose)) {
     after_backward(purpose, time);
   } else if (operation.action != Action::work) {
-    // In backward only a communication hook's host is waited for.
+    // In backward, only the host of a communication hook is waited for.
     if (waits_for_launch(operation))
       loss_[LossCause::launch_bound] += time.end - time.start;
     else if (is_of_a_bucket(purpose) || is_of_the_model(purpose))
@@ -74,8 +74,8 @@ void StreamCauses::add(const Operation& operation, const OperationTime& time) {
   }
 }
 
-/// In forward or backward, for one collective: what is no waiting for other ranks, or for a copy in front of it, is that
-/// collective's.
+/// A wait in forward or backward for one collective. It counts for that collective, except the time
+/// spent waiting for other ranks or for a copy before it.
 void StreamCauses::standing_still(OperationKind purpose, const OperationTime& time) {
   Duration own = time.end - time.start;
   for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveInterval& interval) {
@@ -86,8 +86,9 @@ void StreamCauses::standing_still(OperationKind purpose, const OperationTime& ti
   loss_[cause_of(purpose)] += own;
 }
 
-/// Copies out beside a collective cost nothing of their own. What lies before a collective that was launched
-/// too late is the host's; what follows the last one hands it back.
+/// After backward, a copy out during a collective costs nothing of its own. Time before a
+/// collective that was launched too late counts for the host, and time after the last one for
+/// handing it back.
 void StreamCauses::after_backward(OperationKind purpose, const OperationTime& time) {
   const bool copies = purpose == OperationKind::copy_out;
   TimePoint reached = time.start;

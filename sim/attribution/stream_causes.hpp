@@ -1,4 +1,5 @@
-// What each operation of rank 0's compute stream would not take on one GPU alone, and why, in the order of time.
+// How long each operation of rank 0's compute stream takes beyond one GPU's own time, and why, in
+// the order of time.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace ddpsim {
 
 class StreamCauses {
  public:
-  /// `intervals`: what other streams do meanwhile (collective_intervals).
+  /// `intervals`: what other streams do at the same time (collective_intervals).
   explicit StreamCauses(const std::vector<CollectiveInterval>& intervals) : intervals_(intervals) {}
 
   void add(const Operation& operation, const OperationTime& time);
@@ -27,7 +28,8 @@ class StreamCauses {
   /// Calls `visit` for each interval that overlaps `time`, in order, with the part that lies within.
   template <typename Visit>
   void for_each_within(const OperationTime& time, Visit visit) {
-    // Operations come in the order of time: what ended before one is past for all that follow.
+    // Operations come in the order of time: an interval that ended before this one is over for all
+    // that follow.
     while (next_ < intervals_.size() && intervals_[next_].end <= time.start) ++next_;
     for (std::size_t i = next_; i < intervals_.size() && intervals_[i].start < time.end; ++i)
       visit(std::max(intervals_[i].start, time.start), std::min(intervals_[i].end, time.end),

@@ -28,7 +28,7 @@ bool waits_for_a_copy(const Operation& operation) {
                                               operation.purpose == OperationKind::host_copy);
 }
 
-/// The phase that begins with such an operation.
+/// The phase that begins with an operation of that purpose.
 std::optional<StepPhase> phase_of(OperationKind purpose) {
   switch (purpose) {
     case OperationKind::forward:
@@ -49,7 +49,7 @@ std::optional<StepPhase> phase_of(OperationKind purpose) {
   }
 }
 
-/// Copies from the host while no collective transfers.
+/// Intervals with copies from the host but no collective that transfers.
 std::vector<Interval> host_copies(const std::vector<CollectiveInterval>& intervals) {
   std::vector<Interval> copies;
   for (const CollectiveInterval& interval : intervals)
@@ -57,7 +57,7 @@ std::vector<Interval> host_copies(const std::vector<CollectiveInterval>& interva
   return copies;
 }
 
-/// While a counted collective's kernel is on rank 0, waiting or transferring.
+/// Intervals in which a counted collective's kernel is on rank 0, waiting or transferring.
 std::vector<Interval> resident(const Execution& execution,
                                const std::vector<std::uint32_t>& counted) {
   std::vector<Interval> kernels;
@@ -80,7 +80,7 @@ StreamParts::StreamParts(const PlannedStep& planned, const Execution& execution,
       host_copies_(host_copies(intervals)) {}
 
 void StreamParts::add(const Operation& operation, const OperationTime& time) {
-  // Only a reducer's copies are of backward; a scheme's are of whatever it does there.
+  // Copies of a reducer belong to backward. Copies of a scheme belong to the phase they are in.
   const bool copies =
       operation.purpose == OperationKind::copy_in && !planned_.waits_behind_backward;
   if (operation.action != Action::record && !copies)
@@ -91,7 +91,7 @@ void StreamParts::add(const Operation& operation, const OperationTime& time) {
   } else if (waits_for_a_copy(operation)) {
     times_.finalize += passed;
   } else if (planned_.waits_behind_backward && operation.purpose == OperationKind::broadcast) {
-    // One thread computes and launches: what is shared out, behind the optimizer.
+    // One thread computes and launches: this shares parameters out after the optimizer.
     times_.exposed_in_optimizer += passed;
     shares_ = true;
   } else if (operation.purpose == OperationKind::sync_batch_norm) {
@@ -109,13 +109,14 @@ void StreamParts::add(const Operation& operation, const OperationTime& time) {
     waited_until_ = time.end;
 }
 
-/// For one collective; behind backward, where a reducer hands gradients back, for whatever is in flight.
+/// A wait for one collective or, when a reducer hands gradients back after backward, for all in
+/// flight.
 void StreamParts::stand_for(const Operation& operation, const OperationTime& time) {
   const bool behind = planned_.waits_behind_backward && time.start >= backward_end_;
   if (behind && hands_gradients_back(operation.purpose))
     return beside_collectives(time, times_.stall);
   phase_ = planned_.collectives[operation.collective].phase;
-  // In front of a collective it may be a copy from the host that compute waits for.
+  // Before the collective, compute may wait for a copy from the host.
   const Duration copied = length_within(host_copies_, time.start, time.end);
   times_.finalize += copied;
   exposed_in(phase_) += time.end - time.start - copied;
@@ -123,7 +124,7 @@ void StreamParts::stand_for(const Operation& operation, const OperationTime& tim
   if (!behind) stands_.push_back({time.start, time.end});
 }
 
-/// What of it no collective covers is that part's.
+/// Adds to `part` the time that no collective covers.
 void StreamParts::beside_collectives(const OperationTime& time, Duration& part) {
   const Duration covered = length_within(resident_, time.start, time.end);
   part += time.end - time.start - covered;
@@ -180,7 +181,7 @@ Duration StreamParts::exposed_of(const std::vector<Interval>& transfers) const {
     exposed += length_within(transfers, stands.start, stands.end);
   if (!planned_.waits_behind_backward) return exposed;
   exposed += length_within(transfers, backward_end_, TimePoint::max());
-  // The last steps of the optimizer, behind which nothing is waited for, hide nothing.
+  // The last steps of the optimizer hide nothing, because no wait follows them.
   for (const Interval& step : optimizer_)
     if (step.start >= backward_end_ && step.end <= waited_until_)
       exposed -= length_within(transfers, step.start, step.end);

@@ -1,4 +1,4 @@
-// Which part of the step each operation of rank 0's compute stream belongs to, in the order of time.
+// Assigns each operation of rank 0's compute stream to a part of the step, in the order of time.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace ddpsim {
 
 class StreamParts {
  public:
-  /// `intervals`: what other streams do meanwhile (collective_intervals).
+  /// `intervals`: what other streams do at the same time (collective_intervals).
   /// `counted`: counted_collectives.
   StreamParts(const PlannedStep& planned, const Execution& execution,
               const std::vector<std::uint32_t>& counted,
@@ -20,11 +20,12 @@ class StreamParts {
 
   void add(const Operation& operation, const OperationTime& time);
 
-  /// All that passed on the stream; sums of parts, and what lies between steps, are not in it.
+  /// Time on the stream, by part. It does not include sums of parts or the time between steps.
   StepTimes times() const;
-  /// Computing of forward, backward and optimizer, with nothing in its way.
+  /// Undisturbed compute time of forward, backward and optimizer.
   StepTimes work() const;
-  /// Of these transfers what is not hidden: the step waits, or is behind backward and no step of the optimizer runs.
+  /// Time of these transfers that is not hidden: the step waits, or backward is over and no step of
+  /// the optimizer runs.
   Duration exposed_of(const std::vector<Interval>& transfers) const;
 
  private:
@@ -41,15 +42,17 @@ class StreamParts {
   StepTimes times_;
   StepTimes work_;
   StepPhase phase_ = StepPhase::forward;
-  Duration exposed_behind_;  ///< behind backward, where compute waits for whatever is in flight
-  TimePoint waited_until_;   ///< then the optimizer, or waiting for what is shared out, begins
-  bool shares_ = false;      ///< parameters, behind the optimizer
+  /// Time after backward in which compute waits for all collectives in flight.
+  Duration exposed_behind_;
+  /// Then the optimizer begins, or the wait for shared parameters.
+  TimePoint waited_until_;
+  bool shares_ = false;              ///< parameters, after the optimizer
   std::vector<Interval> stands_;     ///< for one collective
   std::vector<Interval> optimizer_;  ///< its steps
 };
 
-/// Collectives that the step counts as communication, on rank 0: not those of buffers and statistics, whose waits are parts of
-/// their own.
+/// Collectives that the step counts as communication, on rank 0. Those of buffers and statistics do
+/// not count, because their waits are parts of their own.
 std::vector<std::uint32_t> counted_collectives(const PlannedStep& planned);
 
 }  // namespace ddpsim

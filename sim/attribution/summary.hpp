@@ -1,5 +1,5 @@
-// From operations with times to what a person asks: the parts of the step, the buckets, the
-// timeline.
+// Turns operations with times into what a person asks for: the parts of the step, the buckets and
+// the timeline.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,21 @@ namespace ddpsim {
 
 class StreamCauses;
 
-/// Attributes every picosecond of rank 0's step to one part, and what of it one GPU alone would not take to one cause. What lies
-/// between steps is carried over from the recording.
+/// Attributes every picosecond of rank 0's step to one part, and time that one GPU alone would not
+/// need to one cause. The time between steps is taken from the recording.
 StepTimes attribute_step(const PlannedStep& planned, const Execution& execution, const Job& job);
 
-/// What was simulated is the slowest GPU; a usual one computes sooner and waits. Of a recording that holds more of either
-/// than this job has, nothing is taken back. `work`: forward, backward and optimizer with nothing in their way.
+/// The slowest GPU was simulated. A usual GPU computes faster and then waits, so this time is
+/// moved. Nothing is moved if the recording contains a larger slowdown than this job has. `work`:
+/// undisturbed forward, backward and optimizer.
 void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times);
 
-/// In the order the host of rank 0 launched them.
+/// Collectives in the order in which rank 0's host launched them.
 std::vector<CollectiveResult> describe_collectives(const PlannedStep& planned,
                                                    const Execution& execution);
 
-/// The same step by what it loses: what its stream tells, and what was recorded. `times` are its parts.
+/// Attributes what the step loses to causes, from its stream and from the recording. `times` are
+/// its parts.
 Loss attribute_loss(const PlannedStep& planned, const StreamCauses& causes, const Job& job,
                     const StepTimes& times);
 
@@ -33,20 +35,21 @@ TimePoint end_of_backward(const Program& program, const std::vector<OperationTim
 std::vector<BucketResult> describe_buckets(const PlannedStep& planned, const Execution& execution,
                                            const std::vector<Bucket>& buckets);
 
-/// Its optimizer_start and optimizer_end.
+/// Sets the step's optimizer_start and optimizer_end.
 void note_optimizer(const PlannedStep& planned, const Execution& execution, StepResult& step);
 
-/// Spans name the gradients they hold by `workload`'s parameters. `slowest_first`: rank 0 computes as the slowest of GPUs
-/// of one model does, for which the others wait.
+/// Spans name the gradients they hold by `workload`'s parameters. With `slowest_first`, rank 0
+/// computes like the slowest GPU of its model, and the others wait for it.
 Timeline draw_timeline(const PlannedStep& planned, const Execution& execution,
                        const Workload& workload, const std::vector<Bucket>& buckets,
                        bool slowest_first = false);
 
-/// Behind the step, what its host waits for data, and the copy of it to the GPU.
+/// Draws, after the step, the host's wait for data and the copy of the batch to the GPU.
 void draw_supply(const StepResult& step, Timeline& timeline);
 
-/// Of the compute stream: for kernels of the model that the host has yet to launch. What else it waits for is no
-/// forward, backward or optimizer; until its start is no backward.
+/// Whether the compute stream waits for kernels of the model that the host has yet to launch. Other
+/// waits do not belong to forward, backward or optimizer; the wait until backward's start does not
+/// belong to backward.
 inline bool waits_for_launch(const Operation& operation) {
   const OperationKind purpose = operation.purpose;
   if (operation.action == Action::wait_until) return purpose == OperationKind::backward;

@@ -1,4 +1,4 @@
-// What a scheme asks of a workload and a cluster.
+// What a scheme requires of a workload and a cluster.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// Why the job's scheme cannot be simulated, and what would help; absent when it can.
+/// Says why the job's scheme cannot be simulated, and what would help. Absent if it can.
 std::optional<std::string> cannot_schedule(const Job& job);
 
 }  // namespace ddpsim

@@ -19,7 +19,7 @@
 namespace ddpsim {
 namespace {
 
-/// Far beyond any memory, and four times it still fits into 63 bits.
+/// Far beyond any memory, but four times this still fits into 63 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 double recorded_seconds(const Recorded& recorded) {
@@ -28,8 +28,8 @@ double recorded_seconds(const Recorded& recorded) {
          std::abs(stall(recorded).value_or(Duration()).seconds());
 }
 
-/// More than any sum of the step can come to, in double arithmetic: only to refuse what integer
-/// picoseconds could not hold. `bytes` are those of all gradients.
+/// An upper bound, in double arithmetic, of any sum in the step. It only serves to refuse what
+/// integer picoseconds cannot hold. `bytes` are all gradients'.
 double seconds_at_most(const Job& job, double bytes) {
   const Workload& workload = job.workload();
   const Cluster& cluster = job.cluster();
@@ -48,7 +48,8 @@ double seconds_at_most(const Job& job, double bytes) {
   for (const RankRecording& rank : workload.ranks)
     recorded = std::max(recorded, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
 
-  // Copies in, out, a hook's kernels and adding into gradients: at most twenty passes over memory.
+  // Copies in and out, a hook's kernels and adding to gradients make at most twenty passes over
+  // memory.
   double passes = 20 * bytes;
   double tensors = static_cast<double>(workload.parameters.size());
   if (options.ddp().comm_hook == CommHook::power_sgd) {
@@ -64,7 +65,7 @@ double seconds_at_most(const Job& job, double bytes) {
     tensors += static_cast<double>(group.tensors);
     transfers += plan(quiet, CollectiveKind::broadcast, group.bytes).transfer.seconds();
   }
-  if (!uses_reducer(options.scheme))  // gathered twice and reduced, or one by one
+  if (!uses_reducer(options.scheme))  // gathers twice and reduces, or one by one
     transfers +=
         4 * options.accumulate *
             plan(quiet, CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(bytes)))
@@ -79,8 +80,8 @@ double seconds_at_most(const Job& job, double bytes) {
         plan(quiet, CollectiveKind::all_reduce, flat_parameters(workload).bytes).transfer.seconds();
   for (const std::size_t layer : synced_layers(job)) {
     const Parameter& weight = workload.parameters[layer];
-    const Bytes gathered =
-        gathered_statistics(weight, job.cluster().ranks());  // no group is larger
+    // No process group is larger than all ranks.
+    const Bytes gathered = gathered_statistics(weight, job.cluster().ranks());
     transfers +=
         options.accumulate *
         (plan(quiet, CollectiveKind::all_gather, gathered).transfer.seconds() +
@@ -93,7 +94,7 @@ double seconds_at_most(const Job& job, double bytes) {
          options.variation.stagger.seconds();
 }
 
-/// A step that would take minutes to simulate.
+/// Says why the step would take minutes to simulate.
 std::optional<std::string> beyond_limits(const Job& job) {
   const SimulationOptions& options = job.options();
   const auto parameters = static_cast<std::int64_t>(job.workload().parameters.size());
@@ -135,7 +136,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   if (auto problem = cannot_average(job)) return problem;
   if (options.ddp().optimizer_in_backward && !workload.optimizer)
     return "the workload has no time of the optimizer, which _apply_optimizer_in_backward would "
-           "run in backward: record a step with it, or leave out --apply-optimizer-in-backward";
+           "run in backward. Record a step with it, or leave out --apply-optimizer-in-backward";
   const bool carries_ranks =
       !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
   if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)

@@ -1,4 +1,4 @@
-// An epoch of a job from the step that was simulated.
+// Computes a job's epoch from the simulated step.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 
 namespace ddpsim {
 
-/// Absent without a data set, and where the workload does not say its batch. `step`: as simulated, with its host.
+/// Absent without a data set, or if the workload does not give its batch. `step` is as simulated,
+/// with its host.
 std::optional<Epoch> epoch_of(const Job& job, Duration step, std::optional<Duration> host_step,
                               const std::optional<DataSupply>& data);
 
-/// `buckets` in launch order, `step` as simulated.
+/// `buckets` are in launch order. `step` is as simulated.
 std::optional<JoinedEpoch> joined_epoch_of(const Job& job, const std::vector<Bucket>& buckets,
                                            Duration step);
 

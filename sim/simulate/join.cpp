@@ -1,15 +1,23 @@
-// What Join adds to an iteration, in PyTorch's order (torch/nn/parallel/distributed.py _pre_forward, _DDPJoinHook; 2.13):
+// What Join adds to an iteration, in PyTorch's order (torch/nn/parallel/distributed.py:
+// _pre_forward, _DDPJoinHook; 2.13).
 //
-//   forward    all-reduce of one float, 1 of each rank that has inputs and 0 of others: how many have
-//              [throw_on_early_termination] another, for which the host waits: whether any has none
-//              [buffers] all-reduce (max) of one int64, for which the host waits: the highest rank that has inputs; from it
-//              the broadcast of buffers
-//              all-reduce of one float: whether anybody's backward will reduce
-//   backward   buckets, in order; the map of used parameters
-//              [not divide_by_initial_world_size] the first gradient's hook reads the number of ranks from above
+// In forward:
+// - An all-reduce of one float, 1 from each rank with inputs and 0 from others, counts the ranks
+//   with inputs.
+// - With throw_on_early_termination, another one tells whether any rank has none. The host waits
+//   for it.
+// - With buffers, an all-reduce (max) of one int64 finds the highest rank with inputs. The host
+//   waits for it, and that rank broadcasts the buffers.
+// - An all-reduce of one float tells whether any rank's backward will reduce.
 //
-// A rank without inputs does the same with zeros, and its host waits for each. When none has: one all-reduce of one float more,
-// then from the last rank that joined (max of one int64) all parameters and buffers, broadcast in pieces of 250 MiB a type.
+// In backward:
+// - Buckets in order, then the map of used parameters.
+// - Without divide_by_initial_world_size, the first gradient's hook reads the number of ranks from
+//   above.
+//
+// A rank without inputs does the same with zeros, and its host waits for each. When no rank has
+// inputs, there is one more all-reduce of one float. Then the last rank that joined (max of one
+// int64) broadcasts all parameters and buffers, in pieces of 250 MiB per type.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -73,13 +81,13 @@ std::vector<JoinCollective> iteration_of(const Job& job, const std::vector<Bucke
   return all;
 }
 
-/// _sync_module_states: parameters, then buffers, as construction broadcasts them.
+/// _sync_module_states: broadcasts parameters, then buffers, as DDP's constructor does.
 std::vector<JoinCollective> end_of(const Job& job) {
   std::vector<JoinCollective> end = {count_of_ranks("ranks not joined", true), common_rank()};
   std::vector<Parameter> states;
   for (const Parameter& parameter : job.workload().parameters)
     if (!parameter.ignored) states.push_back(parameter);
-  if (job.options().ddp().broadcast_buffers)  // else those stay each rank's own
+  if (job.options().ddp().broadcast_buffers)  // otherwise each rank keeps its own
     for (const BufferGroup& group : job.workload().buffers)
       states.push_back({.name = "buffers",
                         .shape = {{group.bytes.count() / element_size(group.dtype)}},

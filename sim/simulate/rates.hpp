@@ -1,4 +1,4 @@
-// How compute and collectives of a job slow each other, as the executor takes it.
+// How much compute and collectives of a job slow each other down, as the executor expects it.
 #pragma once
 
 #include "ddpsim/sim/collectives/job.hpp"

@@ -1,12 +1,12 @@
-// The schedule of a step, whatever scheme the job asks for.
+// The schedule of a step under the job's scheme.
 #pragma once
 
 #include "planned_step.hpp"
 
 namespace ddpsim {
 
-/// Ranks that compute alike share one entry of Schedule::ranks. `states` holds one entry per rank of
-/// the cluster; empty: every rank computes as recorded, from the start that was recorded with it.
+/// Ranks that behave alike share one entry of Schedule::ranks. `states` holds one entry per rank of
+/// the cluster. If it is empty, every rank computes as recorded, from its recorded start.
 PlannedStep schedule_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                           const std::vector<RankState>& states);
 

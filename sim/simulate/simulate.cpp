@@ -23,7 +23,7 @@
 namespace ddpsim {
 namespace {
 
-/// Given only where a transfer takes longer at one time than at another.
+/// Set only if the time of a transfer depends on when it starts.
 TransferTime transfers_beside_background(const Job& job, const PlannedStep& planned) {
   if (job.network() == nullptr || !job.network()->has_background()) return {};
   std::vector<std::optional<CollectiveChoice>> choices;
@@ -54,7 +54,8 @@ SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const
   return step;
 }
 
-/// Where an optimizer that steps in backward does so depends on when its bucket has been reduced.
+/// Runs a step. If the optimizer runs in backward, the step is run twice, because the place of its
+/// work depends on when each bucket is reduced.
 SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                        const std::vector<RankState>& states) {
   if (!job.options().ddp().optimizer_in_backward || kind.delay_launch)
@@ -67,20 +68,22 @@ SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const
   return run_once(job, buckets, stepping, states);
 }
 
-/// Where ranks differ the steady step is the one in which every rank begins as far from rank 0 as it ends: found by
-/// running step after step, as a training run does.
+/// Runs steps one after the other, as in training, until the steady step is found. If ranks differ,
+/// it is the step that every rank ends as far from rank 0 as it began.
 SimulatedStep run_steady_ranks(const Job& job, const std::vector<Bucket>& buckets,
                                const StepKind& kind) {
   if (job.options().variation.empty()) return run_step(job, buckets, kind, {});
   RankStates ranks(job);
-  constexpr int kMostSteps = 16;  // a start depends on the step before alone: two or three do
+  // A start depends only on the step before, so two or three are enough.
+  constexpr int kMostSteps = 16;
   for (int step = 1;; ++step) {
     SimulatedStep run = run_step(job, buckets, kind, ranks.steady());
     if (!ranks.advance(run.planned, run.execution) || step == kMostSteps) return run;
   }
 }
 
-/// A host that waits for the GPU to end a step that lies some steps back; absent: nothing in the script makes it wait.
+/// How far ahead the host can get if it waits for the GPU to end a step some steps back. Absent if
+/// nothing in the script makes it wait.
 std::optional<Duration> most_ahead(const Job& job, const SimulatedStep& step) {
   const auto& launches = job.workload().launches;
   if (!launches || !launches->steps_ahead) return std::nullopt;
@@ -96,7 +99,8 @@ Duration lead_after(const Job& job, const SimulatedStep& step) {
   return std::min(lead, most_ahead(job, step).value_or(lead));
 }
 
-/// When that which the next step's host may wait for is there, since the next step began.
+/// Times, relative to the next step's start, at which memory is freed for which the next step's
+/// host may wait.
 std::vector<Duration> freed_in(const SimulatedStep& step) {
   std::vector<Duration> times;
   const std::vector<OperationTime>& compute = step.execution.ranks.front().compute;
@@ -113,10 +117,11 @@ bool host_sets_pace(const SimulatedStep& step) {
          (never_far_ahead || step.planned.host->step > step.result.times.iteration);
 }
 
-/// A host that takes less than the step gets ahead, step by step, until no kernel waits for it or as far as its script
-/// lets it (nothing else in the step makes it wait for the GPU, but a communication hook, SyncBatchNorm or the map of used
-/// parameters). One that takes longer sets the pace: it begins a step when it has launched the one before, and in the
-/// steady step is as far ahead in the end as it was in the beginning.
+/// Finds the steady lead of the host. A host that needs less time than the step gets further ahead
+/// with each step. It stops when no kernel waits for it, or when its script makes it wait. Within a
+/// step, only a communication hook, SyncBatchNorm or the map of used parameters makes it wait for
+/// the GPU. A host that needs more time sets the pace: it begins a step when it has launched the
+/// one before. In the steady step it ends as far ahead as it began.
 SimulatedStep run_with_host(const Job& job, const std::vector<Bucket>& buckets, Duration host_step,
                             Duration first_lead, Detail detail) {
   const Duration exact = host_step.scaled(1e-5);
@@ -137,7 +142,8 @@ SimulatedStep run_with_host(const Job& job, const std::vector<Bucket>& buckets, 
   }
 }
 
-/// A recorded host did more than launch: where that took longer, it is as recorded.
+/// A recorded host did more than launch. If it took longer than the modelled host, the recorded
+/// times are used.
 SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets, Detail detail) {
   SimulatedStep run = run_steady_ranks(job, buckets, StepKind{.detail = detail});
   const std::optional<Duration> most = most_ahead(job, run);
@@ -145,17 +151,19 @@ SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets
   if (!paced && !most) return run;
   SimulatedStep with_host =
       run_with_host(job, buckets, run.planned.host->step, paced ? Duration() : *most, detail);
-  // A step that no reducer schedules holds nothing of the recorded host, but where it says when it was where.
+  // A step without the reducer uses nothing of the recorded host unless the host's times were
+  // recorded.
   if (!uses_reducer(job.options().scheme) && job.workload().host_ready.empty()) {
     if (paced || !host_sets_pace(with_host)) return with_host;
-    // Its lead would go down step by step: it begins where it ends.
+    // Its lead would shrink step by step, so it begins where it ends.
     return run_with_host(job, buckets, run.planned.host->step, Duration(), detail);
   }
   return with_host.result.times.iteration < run.result.times.iteration ? std::move(run)
                                                                        : std::move(with_host);
 }
 
-/// Before the first iteration nothing has been launched; but a host that was recorded goes on as it was where it keeps up.
+/// Before the first iteration nothing has been launched. A recorded host that keeps up continues as
+/// recorded.
 bool begins_with_host(const Job& job) {
   const Workload& workload = job.workload();
   if (!workload.launches) return false;
@@ -163,7 +171,7 @@ bool begins_with_host(const Job& job) {
          run_steady_step(job, buckets_for(job, 0), Detail::none).kind.host_lead.has_value();
 }
 
-/// Behind the step, in front of the next: a part of it, and lost.
+/// Adds the stall between this step and the next, as a part of the step and as a loss.
 void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times) {
   const Duration both = stall.both();
   times.input_alone = supply_stall(job, times.alone(), times.host, SharedWith::nobody).both();
@@ -173,7 +181,8 @@ void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times) {
   times.loss[LossCause::input] += both;
 }
 
-/// Where all ranks are simulated as the slowest GPU, a usual one is drawn beside it: it computes sooner, and waits.
+/// If all ranks are simulated as the slowest GPU, a usual GPU is drawn too: it computes faster, and
+/// waits.
 Timeline draw(const Job& job, const std::vector<Bucket>& buckets, const SimulatedStep& step) {
   const SlowdownShares shares = slowdown_shares(job);
   const int ranks = std::min(job.cluster().ranks(), kMostDifferentRanks);

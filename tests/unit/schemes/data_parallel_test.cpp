@@ -131,8 +131,8 @@ TEST_CASE("data_parallel: what it cannot drive") {
   REQUIRE(why);
   CHECK(
       *why ==
-      "--scheme data_parallel: one process drives the GPUs of one node, and node has 2 nodes; take "
-      "one of them, or ddp");
+      "--scheme data_parallel: one process drives the GPUs of one node, but node has 2 nodes. Take "
+      "one of them, or use --scheme ddp");
   CHECK(cannot_simulate(Job(layered(), small::node(2), options(DataParallel{}), GlooModel{})));
   CHECK(!cannot_simulate(Job(layered(), small::node(2), options(DataParallel{}), FreeModel{})));
 }

@@ -1,4 +1,5 @@
-// What the GPU does in a step: it is busy, or it waits, for one of four things. The parts add up to the step, to the picosecond.
+// What the GPU does during a step: it is busy, or it waits for one of four things. The parts add up
+// to the step, exact to the picosecond.
 #pragma once
 
 #include <array>
@@ -13,12 +14,14 @@
 namespace ddpsim {
 
 enum class BudgetPart : std::uint8_t {
-  busy,           ///< computes or copies
-  host,           ///< waits for the host: launches, DDP's hooks, pauses between steps
+  busy,  ///< computes or copies
+  /// Waits for the host: launches, DDP's hooks, pauses between steps.
+  host,
   input,          ///< waits for its batch
   communication,  ///< waits for a collective
   ranks,          ///< waits for slower GPUs
-  overhead,       ///< multi-GPU overhead: an allowance, or what a measured step leaves over
+  /// Multi-GPU overhead: an allowance, or the rest of a measured step.
+  overhead,
 };
 inline constexpr std::size_t kBudgetParts = 6;
 constexpr std::array<BudgetPart, kBudgetParts> all_budget_parts() {
@@ -35,22 +38,23 @@ class StepBudget {
   Duration operator[](BudgetPart part) const { return times_[static_cast<std::size_t>(part)]; }
   /// The whole step.
   Duration step() const;
-  /// What the GPU waits for longest; absent where it waits for nothing.
+  /// What the GPU waits for longest. Absent if it never waits.
   std::optional<BudgetPart> largest_wait() const;
   bool operator==(const StepBudget&) const = default;
 
-  Duration between_steps;  ///< of the wait for the host: where no launch is waited for
+  /// Part of the wait for the host in which no launch is waited for.
+  Duration between_steps;
 
  private:
   std::array<Duration, kBudgetParts> times_{};
 };
 
-/// Of rank 0 in a simulated step.
+/// Budget of rank 0 in a simulated step.
 StepBudget budget_of(const StepTimes& times);
 
-/// Of the recorded step. Launches are known to be waited for where the recording shows the host (Recorded::launch_waits). What
-/// a single rank waited in a collective may be waiting for other ranks; it counts as communication. Absent without a recorded
-/// iteration.
+/// Budget of the recorded step. Waits for launches are known if the recording shows the host
+/// (Recorded::launch_waits). A wait in a collective counts as communication, although a single
+/// recorded rank may in fact have waited for other ranks. Absent without a recorded iteration.
 std::optional<StepBudget> budget_of(const Recorded& recorded);
 
 }  // namespace ddpsim

@@ -1,9 +1,10 @@
-// What a job gets done in a second, and how much of its GPUs' arithmetic that takes.
+// How much a job gets done in a second, and which part of its GPUs' peak rate it uses.
 //
-//   samples per second       samples of all ranks in a step / step
-//   tokens per second        samples per second * tokens of a sample
-//   model FLOPs utilization  what the model FLOPs of a step take at the GPUs' data-sheet rate / step
-//   scaling efficiency       the step of one of its GPUs by itself, without DDP, behind a DataLoader like its own / step
+// - samples per second: samples of all ranks in a step / step
+// - tokens per second: samples per second * tokens of a sample
+// - model FLOPs utilization: time of the step's model FLOPs at the GPUs' data-sheet rate / step
+// - scaling efficiency: step of a single GPU, without DDP but with the same kind of DataLoader /
+//   step
 #pragma once
 
 #include <optional>
@@ -12,18 +13,19 @@
 
 namespace ddpsim {
 
-/// What all ranks together get through in one step.
+/// What all ranks together process in one step.
 struct StepWork {
-  std::optional<double> samples;          ///< absent: the workload does not say its batch
-  std::optional<double> tokens;           ///< absent: its samples are no sequences
-  std::optional<double> seconds_at_peak;  ///< absent: its model or its precision is not known
+  std::optional<double> samples;  ///< absent: no batch in the workload
+  std::optional<double> tokens;   ///< absent: samples are not sequences
+  /// Absent if the model or its precision is unknown.
+  std::optional<double> seconds_at_peak;
 };
 
 struct TrainingSpeed {
   std::optional<double> samples_per_second;
   std::optional<double> tokens_per_second;
   std::optional<double> model_flops_utilization;  ///< 0 to 1
-  std::optional<double> scaling_efficiency;       ///< absent for a step that takes no time
+  std::optional<double> scaling_efficiency;       ///< absent if the step takes no time
 };
 
 inline double scaling_efficiency(const StepTimes& times) {

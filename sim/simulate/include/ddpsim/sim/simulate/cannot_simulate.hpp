@@ -11,8 +11,8 @@ namespace ddpsim {
 /// Sums of a step must stay far inside 63 bits of picoseconds (106 days).
 inline constexpr double kLongestStepSeconds = 1e6;
 
-/// Why the job cannot be simulated (unknown shapes, no timing, …), with the option that would help;
-/// absent when it can.
+/// Says why the job cannot be simulated (unknown shapes, no timing, …), and which option would
+/// help. Absent if it can.
 std::optional<std::string> cannot_simulate(const Job& job);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// One training step: job -> result. A pure function: same input, same bits.
+// Simulates one training step: job -> result. A pure function: the same input gives the same bits.
 #pragma once
 
 #include "ddpsim/sim/collectives/job.hpp"
@@ -7,16 +7,18 @@
 
 namespace ddpsim {
 
-/// Whether the step is drawn, too, span by span: of a million gradients that takes as long as the step.
+/// Whether the step is also drawn, span by span. With a million gradients this takes as long as the
+/// step itself.
 enum class WithTimeline { no, yes };
 
-/// Precondition: cannot_simulate(job) is absent. Of several iterations `progress` hears after each, and may stop: the result
-/// is then what as many asked for would have given.
+/// Precondition: cannot_simulate(job) is absent. With several iterations, `progress` is called
+/// after each and may stop the run. The result is then the same as if only that many had been
+/// requested.
 SimulationResult simulate(const Job& job, Progress* progress = nullptr,
                           WithTimeline with_timeline = WithTimeline::yes);
 
-/// The steady step's times alone; the same numbers as simulate(job).step.times, for sweeps: gradients that nothing comes
-/// between are computed as one.
+/// Only the steady step's times, for sweeps; the numbers equal simulate(job).step.times. Gradients
+/// with nothing between them are computed as one.
 StepTimes simulate_times(const Job& job);
 
 }  // namespace ddpsim
