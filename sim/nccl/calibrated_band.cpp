@@ -1,4 +1,5 @@
-// Between which factors on a calibrated prediction four in five measured times lie: what the nearest logs leave open.
+// The 80 % interval of a calibrated prediction, as factors: it is wide where the nearest logs leave
+// much unknown.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,15 +13,16 @@
 namespace ddpsim {
 namespace {
 
-/// Of the logarithm of a time, per power of two outside the measured sizes.
+/// One standard deviation of the logarithm of a time, per power of two outside the measured sizes.
 constexpr double kPerOctave = 0.03;
-/// How much further than from its own logs the cost model is from a shape left out.
+/// How many times further the cost model is from a shape left out than from its own logs.
 constexpr double kCostModelFurther = 2.0;
 constexpr double kSlowerBeyond = 1.5;
 
-/// What the nearest logs leave open, 0 at a measured size of a measured shape, 1 far from all: of a
-/// process without memory (its covariance falls exponentially), between its neighbours or beyond the
-/// last. A log is as far in sizes as in nodes and GPUs, each in its own length.
+/// What the nearest logs leave unknown: 0 at a measured size of a measured shape, 1 far from all.
+/// It is the variance of a process without memory (its covariance falls exponentially), between its
+/// neighbours or beyond the last one. Distances in sizes count like distances in nodes and GPUs,
+/// each in its own length.
 double left_open(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   constexpr double kFar = 1e3;
   double nearest = kFar;
@@ -41,7 +43,7 @@ double left_open(const Calibration& calibration, int nodes, int gpus_per_node, B
   return free(nearest);
 }
 
-/// How many different numbers of nodes and GPUs were measured.
+/// Number of different shapes (nodes and GPUs per node) that were measured.
 std::size_t scales_of(const Calibration& calibration) {
   std::size_t count = 0;
   for (auto one = calibration.shapes.begin(); one != calibration.shapes.end(); ++one)
@@ -52,21 +54,22 @@ std::size_t scales_of(const Calibration& calibration) {
   return count;
 }
 
-/// Standard deviations, known from so many shapes, within which four in five lie: Student's t.
+/// Half width of an 80 % interval in standard deviations, estimated from that many shapes:
+/// Student's t.
 double four_in_five(std::size_t shapes) {
   constexpr std::array kStudent{3.08, 1.89, 1.64, 1.53, 1.48, 1.44};
   return shapes == 0 ? kStudent.front() : kStudent[std::min(shapes, kStudent.size()) - 1];
 }
 
-/// Of the logarithm of a time, one standard deviation of one machine from its kind; between two of
-/// them the square root of two times as much. Nodes of 8 A100 behind NVSwitches: four logs, each
-/// predicted from each other one. Between nodes these and two logs of p3dn pairs, a year and two
-/// releases of NCCL apart, weigh alike.
+/// One standard deviation of the logarithm of a time of one machine from its kind. Two machines
+/// differ by the square root of two times as much. Within nodes: 8 A100 with NVSwitches, four logs,
+/// each predicted from each other one. Over networks: these and two logs of p3dn pairs, a year and
+/// two releases of NCCL apart, with equal weight.
 constexpr SizeSpread kMachines{0.26, 0.17, 0.13};
 constexpr SizeSpread kMachinesOverNetworks{0.26, 0.21, 0.27};
 
-/// Straight in the logarithm of the size from an octave below the middle class to its centre, and from
-/// there to an octave above.
+/// Linear in the logarithm of the size: from an octave below the middle class to its centre, and
+/// from there to an octave above.
 double at_size(const SizeSpread& spread, Bytes size) {
   const double at = octave(size);
   const double below = octave(kMiddleFrom) - 1;
@@ -79,8 +82,8 @@ double at_size(const SizeSpread& spread, Bytes size) {
                      : between(spread.middle, spread.large, centre, above);
 }
 
-/// At a measured size of a measured shape. Published logs know other machines: several of one shape know their kind
-/// better than one does.
+/// Deviation at a measured size of a measured shape. Published logs come from other machines:
+/// several logs of one shape describe their kind better than one.
 double deviation_as_measured(const Calibration& calibration, int nodes, int gpus_per_node,
                              Bytes size) {
   const double repeats = at_size(calibration.repeatability, size);
@@ -94,7 +97,7 @@ double deviation_as_measured(const Calibration& calibration, int nodes, int gpus
       machines * std::sqrt(1 + 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, logs))));
 }
 
-/// By logs that are all of this machine, or all published.
+/// Interval from logs that are all of this machine, or all published.
 Band band_by(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size) {
   const double open = left_open(calibration, nodes, gpus_per_node, size);
   const double as_measured = deviation_as_measured(calibration, nodes, gpus_per_node, size);

@@ -1,14 +1,18 @@
-// The Gaussian process of a calibrated cluster, read back: no linear algebra here, the weights come
-// from the fit.
+// Evaluates the Gaussian process of a calibrated cluster. There is no linear algebra here, because
+// the weights come from the fit.
 //
 //   covariance = size * choice * (common + shape * exp(-distance))
-//     size       Matern 3/2 in log2 of the size
-//     choice     1 where NCCL chose alike, else kOtherChoice
-//     common     what all shapes of the cluster share; nothing between one node and several
-//     and, where the logs are of several releases of NCCL, what one release shares between nodes:
-//                its latencies; the wire's rate is the same for all
-//     distance   |log2 N| / kNodes + |log2 g| / kGpus, further between one node and several
-// Stops being true where a fabric saturates beyond the shapes measured: no log inside tells.
+//
+// - size: Matern 3/2 in log2 of the size
+// - choice: 1 if NCCL made the same choice, otherwise kOtherChoice
+// - common: what all shapes of the cluster share; 0 between one node and several
+// - distance: |log2 N| / kNodes + |log2 g| / kGpus, larger between one node and several
+//
+// If the logs are of several releases of NCCL, a term is added for what one release shares between
+// nodes: its latencies. The rate of the links is the same for all releases.
+//
+// The model does not hold where a fabric saturates beyond the measured shapes, because no log
+// inside shows it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,20 +28,22 @@
 namespace ddpsim {
 namespace {
 
-// Chosen as the lengths of shape_distance.hpp.
+// Chosen in the same way as the lengths in shape_distance.hpp.
 constexpr double kCommon = 0.1;
 constexpr double kShape = 0.15;
 constexpr double kOtherChoice = 0.3;
 constexpr double kRelease = 0.3;
 constexpr double kReleaseSizes = 6.0;  // powers of two
-// A shape's own: large, so that a log at hand is given back whatever the cost model thinks of it.
+// A shape's own part. It is large, so that an existing log is reproduced even if the cost model
+// disagrees.
 constexpr double kOwn = 0.3;
 constexpr double kOwnSizes = 1.0;  // powers of two
 
 constexpr std::array kLengths{kSizes, kReleaseSizes, kOwnSizes};
 enum Length { kOfSizes, kOfRelease, kOfOwn };
 
-/// log2 of a size, and what makes a covariance of two of them a quotient: exp(sqrt(3) log2 / length), of each length.
+/// log2 of a size, and for each length exp(sqrt(3) log2 / length). With the latter, a covariance of
+/// two sizes is a quotient.
 struct Place {
   double octave = 0;
   std::array<double, kLengths.size()> grown{};
@@ -50,7 +56,7 @@ Place place_of_octave(double octave) {
   return out;
 }
 
-/// Logs have powers of two, mostly: these are at hand.
+/// Most sizes in logs are powers of two, so these are computed in advance.
 Place place_of(Bytes size) {
   static const auto kPowersOfTwo = [] {
     std::array<Place, 63> places;
@@ -72,7 +78,7 @@ double matern(const Place& a, const Place& b, Length length) {
   return (1 + steps) * quotient;
 }
 
-/// 1 to 64 KiB, where a hop's latency is what takes the time, 0 from 1 MiB, where the wire does.
+/// 1 from 1 to 64 KiB, where hop latencies dominate; 0 from 1 MiB, where the links do.
 double latency_share(double octave) {
   return std::clamp((20 - octave) / 4, 0.0, 1.0);
 }
@@ -81,7 +87,7 @@ bool same_shape(const OperatingPoint& a, const OperatingPoint& b) {
   return a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node;
 }
 
-/// What places of two shapes share where they are of one size and chosen alike.
+/// Covariance of two shapes at the same size and choice.
 double covariance_of_shapes(const OperatingPoint& a, const OperatingPoint& b) {
   const double common = several_nodes(a.nodes) == several_nodes(b.nodes) ? kCommon * kCommon : 0;
   return common +
@@ -89,7 +95,7 @@ double covariance_of_shapes(const OperatingPoint& a, const OperatingPoint& b) {
              elementary::exp(-shape_distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
 }
 
-/// `of_shapes`, as far as sizes and choices are alike, and what a release has of its own.
+/// Scales `of_shapes` by how similar sizes and choices are, and adds the release's own part.
 double covariance_of_sizes(const OperatingPoint& a, const OperatingPoint& b, double of_shapes,
                            const Place& place_a, const Place& place_b) {
   const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;
@@ -104,8 +110,8 @@ double within_shape(const Place& a, const Place& b) {
   return kOwn * kOwn * matern(a, b, kOfOwn);
 }
 
-/// The release of NCCL by whose logs a place is corrected: its own, or, where no log of one node, or of several, is of it, that of the
-/// nearest of these.
+/// The release of NCCL whose logs correct a place: its own, if any log has it. One node and several
+/// nodes are treated separately. If no log has it, the release of the nearest log is used.
 std::optional<NcclVersion> corrected_by(const Calibration& calibration,
                                         const OperatingPoint& place) {
   const OperatingPoint* nearest = nullptr;
@@ -154,7 +160,7 @@ double correction_at(const Calibration& calibration, const OperatingPoint& asked
   double of_shapes = 0;
   double sum = 0;
   for (const CorrectionPoint& point : calibration.correction) {
-    // Points of one shape stand side by side.
+    // Points of one shape are next to each other.
     if (before == nullptr || !same_shape(*before, point.at))
       of_shapes = covariance_of_shapes(place, point.at);
     before = &point.at;

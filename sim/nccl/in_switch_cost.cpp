@@ -1,23 +1,31 @@
-// What reducing inside switches takes.
+// Cost of reducing inside switches.
 //
-// g GPUs per node, N nodes, S bytes, c channels, h heads in a node.
-//   NVLS      every head has the switch add up its S/h of all GPUs and sends the sum to all: each link
-//             carries S for all heads and S/h for a head of its own, in both directions.
-//               T = launch + start + waves * wave latency + first wave + (1 + 1/h) S / (B * share)
-//             A wave is one chunk for every channel and head. NCCL's chunk grows from 16 to 128 KiB
-//             (64 KiB between nodes) with the size: a smooth 2/3 power stands for its four steps.
-//             An all-gather sends each rank's S/g up and S down to every rank, a reduce-scatter S up and S/g
-//             down: S through the busier direction, S / (B * share). No log here shows either.
-//   NVLSTree  the same, while chunks travel a double binary tree between the nodes:
-//               + 2 log2(N) * (network latency + half a wave through the NICs), and
-//             the slower of the switch and the tree's traffic through the NICs.
-//   CollNet   data goes to the heads of each node, once up to the network's switches and down again:
-//             the slower of S through the NICs and of what the node's links carry (direct: 2 (g - 1)/g S,
-//             chain: 2 S).
-// Learned from one DGX H100, one H200 node, and NVLSTree over EFA and InfiniBand. Blackwell's share is
-// Hopper's times the ratio of NCCL's own efficiencies for the two; one log of two nodes is bound by its
-// NICs and does not tell. CollNet's latencies are those of the network's hops: no log with a stated
-// machine shows it.
+// Symbols: g GPUs per node, N nodes, S bytes, c channels, h heads in a node.
+//
+// NVLS: for every head, the switch adds up its S/h of all GPUs and sends the sum to all. Each link
+// carries S for all heads, and S/h for a head of its own, in both directions:
+//
+//   T = launch + start + waves * wave latency + first wave + (1 + 1/h) S / (B * share)
+//
+// A wave is one chunk for every channel and head. NCCL's chunk grows with the size from 16 to 128
+// KiB (64 KiB between nodes) in four steps; a smooth 2/3 power replaces them.
+//
+// NVLS all-gather and reduce-scatter: an all-gather sends each rank's S/g up, and S down to every
+// rank. A reduce-scatter sends S up and S/g down. The busier direction carries S: S / (B * share).
+// No log here shows either.
+//
+// NVLSTree: the same, while chunks travel a double binary tree between the nodes. This adds 2
+// log2(N) * (network latency + half a wave through the NICs). The rate is the lower of the switch's
+// and the tree's through the NICs.
+//
+// CollNet: data goes to the heads of each node, then once up to the network's switches and down
+// again. The time is the longer of S through the NICs and the traffic on the node's links (direct:
+// 2 (g - 1)/g S, chain: 2 S).
+//
+// Learned from one DGX H100, one H200 node, and NVLSTree over EFA and InfiniBand. Blackwell's share
+// is Hopper's times the ratio of NCCL's own efficiencies for the two. One log of two nodes does not
+// help, because its NICs limit it. CollNet's latencies are those of the network's hops, because no
+// log with a stated machine shows it.
 #include "in_switch_cost.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 namespace ddpsim {
 
-/// All-reduces; on one node all-gathers and reduce-scatters too.
+/// For all-reduces and, on one node, all-gathers and reduce-scatters.
 PipelineTerms nvls_terms(CollectiveKind kind, const CollectiveChoice& choice, double size,
                          const Cluster& cluster);
 PipelineTerms collnet_all_reduce(const CollectiveChoice& choice, double size,

@@ -1,17 +1,27 @@
-// NCCL's estimates for algorithms that reduce inside switches: NVLS and NVLSTree in the NVSwitches of
-// a node, CollNet in those of the network (SHARP). They run with Simple, but for the oldest CollNet.
+// NCCL's estimates for algorithms that reduce inside switches: NVLS and NVLSTree in the NVSwitches
+// of a node, CollNet in those of the network (SHARP). They run with Simple, except the oldest
+// CollNet.
 //
-// g GPUs per node, N nodes, n ranks, h heads of bandwidth b inside and e between nodes.
-//   NVLS      until 2.27   h * min(b, e) * 5/6; the latency is that of the hardware, once
-//             since 2.28   h * min(2 b * efficiency * (h - 1)/h, e) * n / (2(n - 1))
-//   NVLSTree  2.17 - 2.20  h * b (e from three nodes) * .70 N / (2(N - 1)), linear in the nodes
-//             2.21 - 2.27  h * min(b, e; e/2 from three nodes) * 5/6, 2 log2(N) network steps
-//             since 2.28   as NVLS, 2 e with two nodes, capped per head
-//   NVLS of all-gathers and reduce-scatters on one node, since 2.18: as above until 2.22, without the 5/6 until 2.27,
-//             since 2.28 h * b * efficiency * (h - 1)/h * (g - 1)/g
-//   CollNet   half of the bus; direct shares its heads: / (1 + (g/h - 1)/2), on sm_90 x .85
-// Source: NCCL's graph/tuning.cc, 2.21 to 2.30; earlier rows as copies of it in public simulators
-// have them. No log here prints NCCL's own table to check them by.
+// Symbols: g GPUs per node, N nodes, n ranks, h heads of bandwidth b inside and e between nodes.
+//
+// NVLS:
+// - until 2.27: h * min(b, e) * 5/6; the latency is the hardware's, once
+// - since 2.28: h * min(2 b * efficiency * (h - 1)/h, e) * n / (2(n - 1))
+//
+// NVLSTree:
+// - 2.17 to 2.20: h * b (e from three nodes) * .70 N / (2(N - 1)), latency linear in the nodes
+// - 2.21 to 2.27: h * min(b, e; e/2 from three nodes) * 5/6, 2 log2(N) network steps
+// - since 2.28: as NVLS, 2 e with two nodes, capped per head
+//
+// NVLS of all-gathers and reduce-scatters on one node, since 2.18:
+// - until 2.22: as above
+// - until 2.27: without the 5/6
+// - since 2.28: h * b * efficiency * (h - 1)/h * (g - 1)/g
+//
+// CollNet: half of the bus. Direct shares its heads: / (1 + (g/h - 1)/2), on sm_90 x .85.
+//
+// Source: NCCL's graph/tuning.cc, 2.21 to 2.30; earlier rows as copied in public simulators. No log
+// here prints NCCL's own table to check them.
 #include <algorithm>
 #include <limits>
 
@@ -36,8 +46,8 @@ float nvls_bandwidth(CollectiveKind kind, Algorithm algorithm, const Cluster& cl
   const bool tree = algorithm == Algorithm::nvls_tree;
   const auto count = static_cast<float>(heads.channels);
   const float intra = gigabytes(heads.intra);
-  // One node has no network to wait for. Read to the letter, 2.28 would bound it by the search's
-  // speed all the same and never take NVLS for large sizes on Hopper, which it does.
+  // One node has no network to wait for. Taken literally, 2.28 would still limit it by the search's
+  // speed, and never use NVLS for large sizes on Hopper. In fact it does.
   const float inter =
       cluster.nodes == 1 ? std::numeric_limits<float>::max() : gigabytes(heads.inter);
   if (table.nvls == NvlsEra::v2_28) {

@@ -1,4 +1,4 @@
-// What was measured near a job shape: its nearest log, and whether it lies beyond all of them.
+// What was measured near a job shape: the nearest log, and whether the shape is beyond all logs.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Memory traffic of NCCL's kernels, which compute beside them goes without.
+// Memory traffic of NCCL's kernels, which is lost to compute that runs at the same time.
 #pragma once
 
 #include "ddpsim/sim/values/cluster.hpp"
@@ -7,9 +7,9 @@
 
 namespace ddpsim {
 
-/// Share of the GPU's memory bandwidth that a collective takes while it transfers, 0 to 1. For each
-/// byte that passes a rank of a ring: it arrives (a write), is read, and is added to what is there
-/// (a read) or written on.
+/// Share of the GPU's memory bandwidth that a collective uses while it transfers, 0 to 1. Each byte
+/// that passes a rank of a ring is written on arrival and read. Then it is added to the existing
+/// value (a read), or written on.
 double memory_load(CollectiveKind kind, Bytes bytes, Duration transfer, const Cluster& cluster);
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
-// Which algorithm and protocol NCCL takes: the smallest of its own estimates, on how many channels. Source: NCCL's
-// graph/tuning.cc and enqueue.cc, 2.7 to 2.30. Before 2.5 thresholds stood in the table's place: nccl_thresholds.hpp.
+// NCCL's choice of algorithm and protocol: the smallest of its own estimates; and the number of
+// channels. Source: NCCL's graph/tuning.cc and enqueue.cc, 2.7 to 2.30. Before 2.5 there were
+// thresholds instead of the table: nccl_thresholds.hpp.
 #include <algorithm>
 #include <limits>
 
@@ -10,16 +11,17 @@
 namespace ddpsim {
 namespace {
 
-/// Blackwell's trees of switches bend like trees of GPUs, on x86.
+/// Whether the tree correction applies: to trees of GPUs and, on x86, to Blackwell's trees of
+/// switches.
 bool bends_like_tree(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
   if (algorithm == Algorithm::tree) return true;
   return algorithm == Algorithm::nvls_tree && table.nvls == NvlsEra::v2_28 &&
          cluster.gpu.compute_capability >= 100 && cluster.cpu != CpuVendor::arm;
 }
 
-/// Channels between two ranks: of what all pairs have the least, as a power of two. NVSwitch gives
-/// a pair all links of its GPUs, and with them every channel; elsewhere some pair has no NVLink
-/// and, as NICs do, counts two (NCCL_NCHANNELS_PER_NET_PEER).
+/// Channels between two ranks: the smallest number that any pair has, as a power of two. NVSwitch
+/// gives a pair all links of its GPUs, and with them every channel. Elsewhere some pair has no
+/// NVLink and counts two, as NICs do (NCCL_NCHANNELS_PER_NET_PEER).
 int pair_channels(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
   const bool switched = cluster.nodes == 1 && cluster.intra.kind == IntraKind::nvswitch;
   int most = switched ? communicator_channels(cluster, tuning)
@@ -31,12 +33,13 @@ int pair_channels(Bytes size, const Cluster& cluster, const CollectiveTuning& tu
   return static_cast<int>(std::clamp<std::int64_t>(parts, 1, most));
 }
 
-/// No table: a pair sends LL up to a threshold, Simple beyond. Source: addP2pToPlan of NCCL's enqueue.cc
-/// (NCCL_P2P_LL_THRESHOLD) and ncclTopoGetNchannels of graph/paths.cc.
+/// Send and receive use no table: a pair uses LL up to a threshold, and Simple beyond. Source:
+/// addP2pToPlan of NCCL's enqueue.cc (NCCL_P2P_LL_THRESHOLD) and ncclTopoGetNchannels of
+/// graph/paths.cc.
 CollectiveChoice select_send_recv(Bytes size, const Cluster& cluster,
                                   const CollectiveTuning& tuning) {
   constexpr Bytes kLl{16'384};
-  constexpr NcclVersion kFirstLl{2, 13, 0};  // where addP2pToPlan began
+  constexpr NcclVersion kFirstLl{2, 13, 0};  // first version with addP2pToPlan
   const bool ll = tuning.nccl >= kFirstLl && size <= kLl;
   return {.algorithm = Algorithm::ring,
           .protocol = ll ? Protocol::ll : Protocol::simple,
@@ -52,7 +55,7 @@ int communicator_channels(const Cluster& cluster, const CollectiveTuning& tuning
   const NcclTuning& table = nccl_tuning(tuning.nccl);
   const SearchGraph& ring = cluster.ring;
   int channels = std::min(table.max_channels, 2 * std::max(1, ring.channels));
-  // Before 2.4 (rings.cu, net.cu) every NIC belonged to one ring, and no ring was doubled.
+  // Before 2.4 (rings.cu, net.cu), every NIC belonged to one ring, and rings were not doubled.
   const bool ring_per_nic = tuning.nccl < NcclVersion{2, 4, 0} && cluster.nodes > 1;
   if (ring_per_nic) channels = std::min(channels, std::max(1, cluster.network.nics_per_node));
   if (table.double_hopper_channels && cluster.gpu.compute_capability >= 90 && cluster.nodes > 1 &&
@@ -92,7 +95,7 @@ float estimate_us(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
 int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const Cluster& cluster,
                        const CollectiveTuning& tuning) {
   if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree) {
-    return std::max(1, cluster.nvls_channels);  // whatever the size
+    return std::max(1, cluster.nvls_channels);  // for any size
   }
   constexpr double kPcieWidth = 12;  // GB/s: a slower ring gets fewer threads
   const bool ring = algorithm == Algorithm::ring;
@@ -119,8 +122,9 @@ int operation_channels(Algorithm algorithm, Protocol protocol, Bytes size, const
 
 namespace {
 
-/// `take(algorithm, protocol, us, weight)` for all that NCCL compares: its estimate, and what it weighs, of trees times
-/// what a calibration found.
+/// Calls `take(algorithm, protocol, us, weight)` for everything that NCCL compares: its estimate,
+/// and the compared weight. For trees, the weight is the estimate times the factor found by a
+/// calibration.
 template <typename Take>
 void for_each_estimate(CollectiveKind kind, Bytes size, const Cluster& cluster,
                        const CollectiveTuning& tuning, Take take) {
@@ -140,7 +144,7 @@ void for_each_estimate(CollectiveKind kind, Bytes size, const Cluster& cluster,
   }
 }
 
-/// As CollectiveChoice has it.
+/// CollectiveChoice::channel_limit for these settings.
 int channel_limit(const Cluster& cluster, const CollectiveTuning& tuning) {
   if (!tuning.max_channels) return 0;
   CollectiveTuning own = tuning;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostThreads = 256;
 constexpr std::int64_t kLeastLlThreads = 64;
-/// Bytes per thread with which LL takes another warp, then another channel.
+/// Bytes per thread at which LL uses another warp, and then another channel.
 constexpr std::int64_t kLlBytesPerThread = 8;
 
 std::int64_t divide_up(std::int64_t count, std::int64_t by) {
@@ -18,7 +18,7 @@ std::int64_t divide_up(std::int64_t count, std::int64_t by) {
 }
 
 struct LlPlan {
-  std::int64_t most_bytes;  ///< above it Simple runs
+  std::int64_t most_bytes;  ///< Simple runs above it
   int channels;
 };
 

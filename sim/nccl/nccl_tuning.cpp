@@ -4,7 +4,7 @@ namespace ddpsim {
 namespace {
 
 using Row = std::array<float, kProtocols>;
-/// In-switch algorithms run with Simple only, but for the oldest CollNet.
+/// In-switch algorithms run only with Simple, except the oldest CollNet.
 struct InSwitchRows {
   Row collnet_direct{};
   Row collnet_chain{};
@@ -49,7 +49,7 @@ constexpr std::array<std::array<float, 23>, kProtocols> kCorrection{{
      .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f, .9f},
 }};
 
-// The 23rd value of 2.7 is 1: that version stops one power of two earlier.
+// The 23rd value of 2.7 is 1, because that version stops one power of two earlier.
 constexpr std::array<std::array<float, 23>, kProtocols> kCorrection27{{
     kCorrection[0],
     {1.0f, 1.0f, 1.0f, 1.0f, 1.f, .9f, .8f, .8f, .8f, .7f,  .6f, .6f,
@@ -58,7 +58,7 @@ constexpr std::array<std::array<float, 23>, kProtocols> kCorrection27{{
      .5f, .5f, .5f, .5f, .5f, .6f, .6f, .7f, .8f, .9f, 1.f},
 }};
 
-// 2.8 has Simple as every later version does, LL128 still much as in 2.7.
+// 2.8 has the same Simple as every later version; its LL128 is almost as in 2.7.
 constexpr std::array<std::array<float, 23>, kProtocols> kCorrection28{{
     kCorrection[0],
     {1.0f, 1.0f, 1.0f, 1.0f, 1.f, .9f, .8f, .8f, .8f, .7f,  .6f, .6f,
@@ -135,7 +135,7 @@ constexpr NcclTuning tuning_2_14() {
   return t;
 }
 
-/// The first version with NVLS; its other constants were not to be had and stay those of 2.14.
+/// The first version with NVLS. Its other constants were not available and stay those of 2.14.
 constexpr NcclTuning tuning_2_17() {
   NcclTuning t = tuning_2_14();
   t.version = {2, 17, 1};
@@ -188,8 +188,9 @@ constexpr NcclTuning tuning_2_21() {
   return t;
 }
 
-/// Between 2.22.3, which is as 2.21, and 2.26. Logs of 2.23.4 (Alps) leave LL for trees of Simple at
-/// 2 MiB on two nodes and at 1 MiB on eight and more: as these figures say and those of 2.22 do not.
+/// Between 2.22.3, which is like 2.21, and 2.26. Logs of 2.23.4 (Alps) change from LL to trees of
+/// Simple at 2 MiB on two nodes, and at 1 MiB on eight and more. These values agree with that;
+/// those of 2.22 do not.
 constexpr NcclTuning tuning_2_23() {
   NcclTuning t = tuning_2_21();
   t.version = {2, 23, 4};

@@ -1,4 +1,4 @@
-// Which of the pipeline cost model's constants hold for a cluster.
+// Selects the pipeline cost model's constants for a cluster.
 #include <algorithm>
 #include <limits>
 
@@ -21,8 +21,8 @@ std::size_t generation(const Cluster& cluster) {
   return capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
 }
 
-/// GPUDirect-TCPX has no constants of its own: EFA is the other transport that a plugin drives with
-/// GPUDirect.
+/// GPUDirect-TCPX has no constants of its own. It uses those of EFA, the other transport that a
+/// plugin drives with GPUDirect.
 const NetworkLatency& latency_of(const Network& network) {
   switch (network.kind) {
     case NetworkKind::efa:
@@ -41,7 +41,7 @@ ProtocolLatency times(ProtocolLatency latency, double factor) {
   return latency;
 }
 
-/// Volta's EFA.
+/// Whether it is Volta's EFA.
 bool is_first_efa(const Cluster& cluster) {
   return cluster.network.kind == NetworkKind::efa && cluster.gpu.compute_capability < 80;
 }
@@ -68,7 +68,7 @@ double nic_share(const Cluster& cluster) {
   }
 }
 
-/// Share of a slot's nominal rate at which GPUs of a node reach each other.
+/// Share of a slot's nominal rate with which GPUs of a node reach each other.
 double pcie_share(const Interconnect& links) {
   if (links.peers == PeerAccess::one_root) return kCostModel.one_root_share;
   if (links.peers == PeerAccess::sockets || !(links.to_host > Bandwidth()))
@@ -76,13 +76,13 @@ double pcie_share(const Interconnect& links) {
   return kCostModel.host_share * std::min(1.0, links.to_host / links.per_gpu);
 }
 
-/// The share of a slot that is left where as many GPUs use one root port as on any machine known.
+/// Share of a slot if as many GPUs use one root port as on any known machine.
 double least_host_share(const Cluster& cluster) {
   const int together = std::min(cluster.gpus_per_node, kMostPerRoot);
   return kCostModel.host_share / together;
 }
 
-/// Of PCIe the least and the most that what nobody states allows, as shares of a slot's rate.
+/// Smallest and largest share of a slot's rate that the unknown properties of PCIe allow.
 Range pcie_shares(const Cluster& cluster) {
   const Interconnect& links = cluster.intra;
   const double usual = pcie_share(links);
@@ -99,7 +99,7 @@ Range pcie_shares(const Cluster& cluster) {
   return shares;
 }
 
-/// GB/s of bus bandwidth where GPUs of a node reach each other at so much of a slot.
+/// GB/s of bus bandwidth if GPUs of a node reach each other at that share of a slot.
 double bus_rate(const Cluster& cluster, double share) {
   const double inside = cluster.intra.per_gpu.gigabytes_per_second() * share;
   if (cluster.nodes <= 1) return inside;
@@ -108,19 +108,20 @@ double bus_rate(const Cluster& cluster, double share) {
       inside, network.per_nic.gigabytes_per_second() * network.nics_per_node * nic_share(cluster));
 }
 
-/// Bytes that those threads of a block which broadcast read and write for each byte of a tree's channel, where all edges
-/// between nodes end at one GPU: what its parent sent once, its own result, and what each child gets. They are the slower
-/// part of a block wherever it reduces as well (runTreeSplit in all_reduce.h); a root's threads do both.
+/// Bytes that a block's broadcasting threads read and write for each byte of a tree's channel, if
+/// all edges between nodes end at one GPU. They are the data sent by its parent once, its own
+/// result, and the data each child gets. These threads are the slower part of any block that also
+/// reduces (runTreeSplit in all_reduce.h). A root's threads do both.
 int tree_touches(const Cluster& cluster) {
   const int in_chain = cluster.gpus_per_node > (cluster.nodes > 1 ? 1 : 2) ? 1 : 0;
   return 2 + in_chain + std::clamp(cluster.nodes - 2, 0, 2);
 }
 
-/// Their share of the threads: 256 of 640 with Simple, 192 with LL128.
+/// Share of the threads that broadcast: 256 of 640 with Simple, 192 with LL128.
 constexpr double kBroadcastsSimple = 0.4;
 constexpr double kBroadcastsLl128 = 0.3;
 
-/// Rates of switches that add up the streams of all GPUs of a node.
+/// Rate share of switches that add up the streams of all GPUs of a node.
 double nvls_share(const Cluster& cluster) {
   const double share = kCostModel.nvls_share[cluster.gpu.compute_capability >= 100 ? 1 : 0];
   const double doublings = elementary::log2(std::max(8, cluster.gpus_per_node) / 8.0);
@@ -156,7 +157,7 @@ double nvlink_share(const Cluster& cluster) {
 }
 
 double ll_proxies_rate(int channels, const Cluster& cluster) {
-  // What a log taught holds the proxies it was measured with.
+  // Constants from a log already contain the proxies it was measured with.
   if (cluster.calibration) return std::numeric_limits<double>::infinity();
   const int senders = std::min(cluster.gpus_per_node, cluster.network.nics_per_node);
   return 1e9 * kCostModel.ll_proxy_gbps * std::clamp(channels, 1, std::max(senders, 1));
@@ -168,7 +169,8 @@ double unhidden_hop_share(const Cluster& cluster) {
 
 double slot_share_to_nics(const Cluster& cluster) {
   const Network& network = cluster.network;
-  // Slingshot's NICs sit at the processor anyway; what the first EFA and a log carried holds it already.
+  // Slingshot's NICs are at the processor anyway. The constants of the first EFA, or of a log,
+  // already contain this.
   const bool by_slot = network.kind == NetworkKind::infiniband ||
                        network.kind == NetworkKind::roce ||
                        (network.kind == NetworkKind::efa && !is_first_efa(cluster));
@@ -178,7 +180,7 @@ double slot_share_to_nics(const Cluster& cluster) {
 
 double connections_rate(int channels, const Cluster& cluster, double message) {
   const Network& network = cluster.network;
-  // What a log taught holds the connections of the channels it was measured with.
+  // Constants from a log already contain the connections of its channels.
   if (!through_sockets(network) || cluster.calibration)
     return std::numeric_limits<double>::infinity();
   const double usual =
@@ -192,7 +194,7 @@ double connections_rate(int channels, const Cluster& cluster, double message) {
 double host_blocks_rate(int channels, const Cluster& cluster) {
   const bool direct =
       cluster.intra.kind != IntraKind::pcie || cluster.intra.peers == PeerAccess::one_root;
-  // What a log taught holds the blocks it was measured with.
+  // Constants from a log already contain the blocks it was measured with.
   if (direct || cluster.calibration) return std::numeric_limits<double>::infinity();
   return 1e9 * kCostModel.host_block_gbps * channels;
 }

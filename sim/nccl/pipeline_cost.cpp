@@ -1,40 +1,43 @@
-// What a collective takes from the last arrival to the end, alone on an idle network.
+// How long a collective takes from the last arrival to the end, alone on an idle network.
 //
-//   T = launch + start(protocol) + local hops * latency + (X^q + Y^q)^(1/q)
-//   X = network hops * (latency + one message),  Y = traffic / rate,  q = overlap
+// - T = launch + start(protocol) + local hops * latency + (X^q + Y^q)^(1/q)
+// - X = network hops * (latency + one message), Y = traffic / rate, q = overlap
 //
-// n ranks, N nodes, g GPUs per node, S bytes per rank, c channels.
-//   ring all-reduce   hops = 2(n - 1), of which 2(N - 1) on the network; traffic = 2(n - 1)/n * S.
-//                     A thread block moves S/n more: the last copy, into the result. How much of it
-//                     the links do not hide only a calibration tells (ring_ends).
-//                     Simple walks in loops of half a buffer per channel and rank; a loop cannot
-//                     end before its hops are walked, but the next one starts behind it. On each
-//                     network hop one message is stored before it goes on.
-//   reduce-scatter, all-gather
-//                     one of its two phases: n - 1 hops, N - 1 on the network; traffic =
-//                     (n - 1)/n * S. What an all-reduce takes beyond its start and its last copy,
-//                     they take in halves.
-//   tree all-reduce   hops = 2(g - 1) + 2 log2(N); a GPU in the middle of the local chain passes S
-//                     up and S down, a NIC carries S/2 per tree edge and direction: 1 S with two
-//                     nodes, 3/2 with three, 2 from four on. Simple fills 2 chunks per hop, a NIC
-//                     with the half of them that its tree sends that way. A tree is a pipeline of
-//                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
-//                     only single connections feel: each is busy in one of the two.
-//   broadcast, reduce hops = n - 1, N - 1 of them on the network (a ring that enters or leaves the
-//                     root's node by another GPU has one more), traffic = S, filled by a chunk on
-//                     every hop but the slowest, at the rate of the links it passes: Simple sends a
-//                     chunk of one step in one piece (SLICESTEPS = CHUNKSTEPS = 1). Its terms add
-//                     up too. A reduce is a broadcast the other way round.
-//   send-recv         one hop, S through one NIC where it leaves the node
-//   in the switch     in_switch_cost.cpp
-// rate = the slowest of the links inside a node, the NICs of a node and the thread blocks, after
-// the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
+// Symbols: n ranks, N nodes, g GPUs per node, S bytes per rank, c channels.
 //
-// Assumes lockstep ranks, every channel alike, no other traffic. Source: NCCL's kernels
-// (all_reduce.h, prims_*.h) for the structure, open logs for the constants.
-// Stops being true where a provider changes its own protocol (Slingshot between 64 KiB and 8 MiB,
-// differently at every site), for GPUs that share one PCIe uplink, and in noisy clouds. Several
-// hundred nodes are extrapolation of hop latencies.
+// Ring all-reduce: hops = 2(n - 1), of which 2(N - 1) are on the network; traffic = 2(n - 1)/n * S.
+// A thread block moves S/n more for the last copy, into the result. Only a calibration tells how
+// much of it the links do not hide (ring_ends). Simple walks in loops of half a buffer per channel
+// and rank. A loop cannot end before its hops are walked, but the next one starts right after it.
+// On each network hop, one message is stored before it is sent on.
+//
+// Reduce-scatter and all-gather: one of these two phases. They have n - 1 hops, N - 1 of them on
+// the network, and traffic = (n - 1)/n * S. Each takes half of what an all-reduce needs beyond its
+// start and its last copy.
+//
+// Tree all-reduce: hops = 2(g - 1) + 2 log2(N). A GPU in the middle of the local chain passes S up
+// and S down. A NIC carries S/2 per tree edge and direction: 1 S with two nodes, 3/2 with three, 2
+// from four on. Simple fills 2 chunks per hop; a NIC is filled by the half that its tree sends that
+// way. A tree is a pipeline of chunks, so its terms add up (q = 1). Before NCCL 2.8, up comes
+// before down. Only single connections feel this, because each is busy in one of the two.
+//
+// Broadcast and reduce: hops = n - 1, N - 1 of them on the network. There is one more if the ring
+// enters or leaves the root's node by another GPU. Traffic = S, filled by a chunk on every hop
+// except the slowest, at the rate of its links. Simple sends a chunk of one step in one piece
+// (SLICESTEPS = CHUNKSTEPS = 1). The terms add up too. A reduce is a broadcast in reverse.
+//
+// Send-recv: one hop, with S through one NIC if it leaves the node. In the switch: see
+// in_switch_cost.cpp.
+//
+// The rate is the lowest of the links inside a node, the NICs of a node and the thread blocks,
+// after the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
+//
+// Assumptions: ranks in lockstep, equal channels, no other traffic. The structure comes from NCCL's
+// kernels (all_reduce.h, prims_*.h), the constants from open logs.
+//
+// The model does not hold if a provider changes its own protocol (Slingshot between 64 KiB and 8
+// MiB, differently at every site), if GPUs share one PCIe uplink, or in noisy clouds. Several
+// hundred nodes are an extrapolation of hop latencies.
 #include "pipeline_cost.hpp"
 
 #include <algorithm>
@@ -51,13 +54,13 @@ namespace ddpsim {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-/// NCCL_STEPS: messages a buffer holds. A chunk of a ring is four, sent in two slices.
+/// NCCL_STEPS: messages in a buffer. A ring's chunk has four, sent in two slices.
 constexpr int kSteps = 8;
-/// Before it a tree's thread block sends everything up, then everything down: a connection idles in
-/// one of the two (all_reduce.h of 2.4 to 2.7).
+/// Older versions send everything up a tree, then everything down, so a connection idles in one of
+/// the two (all_reduce.h of 2.4 to 2.7).
 constexpr NcclVersion kFirstTwoWayTrees{2, 8, 0};
 
-/// Data of one chunk at most, by protocol and whatever the size.
+/// Largest amount of data in a chunk by protocol, for any size.
 double chunk_limit(const CollectiveChoice& choice, int steps) {
   switch (choice.protocol) {
     case Protocol::ll:
@@ -70,12 +73,12 @@ double chunk_limit(const CollectiveChoice& choice, int steps) {
   return static_cast<double>(choice.buffer.count()) / kSteps * steps;
 }
 
-/// What every operation over a path has in common; its own terms are still nothing.
+/// Terms that every operation over a path shares; the others are still 0.
 PipelineTerms terms_of(const Path& path) {
   return {.start_us = path.start_us, .local_hop_us = path.local_us, .payload = path.payload};
 }
 
-/// Every rank passes on n parts: all-reduce, reduce-scatter, all-gather.
+/// All-reduce, reduce-scatter and all-gather: every rank passes on n parts.
 PipelineTerms ring_of_parts(CollectiveKind kind, const CollectiveChoice& choice, double size,
                             const Cluster& cluster, Path path) {
   const double n = cluster.ranks();
@@ -103,7 +106,7 @@ PipelineTerms ring_of_parts(CollectiveKind kind, const CollectiveChoice& choice,
   const double busy = terms.transfer_us;
   if (!(busy < kInfinite)) return terms;
   const double q = constants.overlap;
-  // The longer one first: powers of many microseconds would overflow.
+  // The longer one is factored out, because powers of many microseconds would overflow.
   const double longer = std::max(walk, busy);
   const double together =
       longer *
@@ -114,8 +117,8 @@ PipelineTerms ring_of_parts(CollectiveKind kind, const CollectiveChoice& choice,
   return terms;
 }
 
-/// NCCL halves the chunks of a tree until enough of them fill its depth, those of Simple up to 2.19
-/// (enqueue.cc); smooth here, for no size jumps.
+/// NCCL halves a tree's chunks until enough of them fill its depth; for Simple only up to 2.19
+/// (enqueue.cc). It is smooth here, so that times do not jump between sizes.
 double tree_chunk(const CollectiveChoice& choice, double share, int depth) {
   const double limit = chunk_limit(choice, 1);
   if (choice.protocol == Protocol::ll) return std::min(share, limit);
@@ -136,7 +139,7 @@ PipelineTerms tree_all_reduce(const CollectiveChoice& choice, double size, const
   const int depth = local_depth + network_depth;
   const double share = size / choice.channels;
   const double chunk = tree_chunk(choice, share, depth);
-  // Before 2.8 a connection idles while the other half of the trees uses its direction.
+  // Before 2.8, a connection idles while the other half of the trees uses its direction.
   const double busy = choice.nccl < kFirstTwoWayTrees ? 0.5 * tree_traffic(cluster.nodes) : 1;
   path.network_rate = rate_of_messages(path, choice, chunk, cluster, busy);
   PipelineTerms terms = terms_of(path);
@@ -209,7 +212,7 @@ PipelineTerms cost_terms(CollectiveKind kind, const CollectiveChoice& choice, By
   return ring_of_parts(kind, choice, bytes, cluster, path);
 }
 
-/// Measurements tell how much longer an operation takes, not which of its parts.
+/// Scales all terms: measurements show how much longer an operation takes, but not in which part.
 void correct(PipelineTerms& terms, double factor) {
   for (double* us : {&terms.start_us, &terms.latency_us, &terms.fill_us, &terms.transfer_us,
                      &terms.local_hop_us, &terms.network_hop_us})
@@ -221,7 +224,7 @@ void correct(PipelineTerms& terms, double factor) {
 PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                              const Cluster& cluster) {
   PipelineTerms terms = cost_terms(kind, choice, size, cluster);
-  // The correction is of all-reduces; of the others the logs teach constants alone.
+  // The correction is for all-reduces. For other collectives, the logs give only constants.
   if (cluster.calibration && kind == CollectiveKind::all_reduce) {
     correct(terms, elementary::exp(correction_at(*cluster.calibration,
                                                  operating_point_of(choice, size, cluster))));
@@ -230,7 +233,7 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
 }
 
 double fastest_correction(const Cluster& cluster) {
-  // A release that no log is of has its own correction, too: what all of them share.
+  // A release without logs has a correction too: what all releases share.
   std::set<NcclVersion> releases{NcclVersion()};
   for (const CalibratedShape& log : cluster.calibration->shapes)
     if (log.nccl) releases.insert(*log.nccl);

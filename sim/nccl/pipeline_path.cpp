@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// By protocol: every second word of LL is a flag, every sixteenth of LL128.
+/// Data share by protocol: every second word of LL is a flag, every sixteenth of LL128.
 constexpr std::array<double, 3> kPayload{0.5, 0.9375, 1.0};
 
 /// Share of a NIC's nominal rate that reaches GPUs as data and flags.
@@ -41,7 +41,8 @@ double wire_share(LinkKind kind, const Cluster& cluster, const PathConstants& co
   return nic_share(cluster, constants);
 }
 
-/// Bytes per second of every hop, all channels together, that the busiest link still carries; of slots such a share.
+/// Rate in bytes per second of every hop, all channels together, that the busiest link still
+/// carries. `slots` is the usable share of PCIe slots.
 double wires_rate(const SecondsPerByte& load, double slots, const Cluster& cluster,
                   const PathConstants& constants) {
   double busy = 0;
@@ -57,12 +58,12 @@ bool in_switch(const CollectiveChoice& choice) {
   return choice.algorithm == Algorithm::nvls || choice.algorithm == Algorithm::nvls_tree;
 }
 
-/// No rate exceeds what the cluster's wires carry. A tree's hops carry one byte each of what a GPU in the chain and a
-/// NIC at a fork carry several times.
+/// Limits each rate to what the cluster's links carry. One byte on a tree's hops means several
+/// bytes for a GPU in the chain and a NIC at a fork.
 void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
                 const Cluster& cluster, const PathConstants& constants) {
   if (cluster.loads == nullptr) return;
-  // All channels of a pair take the same way.
+  // All channels of a pair use the same links.
   const int ways = kind == CollectiveKind::send_recv ? 1 : choice.channels;
   const LinkLoad& ring = cluster.loads->of(ChannelShape::ring, ways);
   const LinkLoad& tree = cluster.loads->of(ChannelShape::tree, choice.channels);
@@ -72,7 +73,8 @@ void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
   };
   const bool chains = choice.algorithm == Algorithm::tree;
   if (in_switch(choice)) {
-    // Each hop carries one byte of what a link carries for all heads, and a NIC of two trees for its head.
+    // One byte on each hop is one byte of what a link carries for all heads, and of what a NIC of
+    // two trees carries for its head.
     const LinkLoad& switched = cluster.loads->of(ChannelShape::in_switch, 1);
     obey(path.local_rate, switched.local, 1);
     obey(path.network_rate, switched.network, tree_traffic(cluster.nodes),
@@ -145,7 +147,7 @@ double rate_of_messages(const Path& path, const CollectiveChoice& choice, double
 
 double network_hop_us(const CollectiveChoice& choice, double message, const Cluster& cluster) {
   const PathConstants constants = constants_of(cluster);
-  // From eager messages to rendezvous, over three powers of two.
+  // The change from eager messages to rendezvous is spread over three powers of two.
   constexpr double kEager = 8 * 1024;
   const std::size_t p = at(choice.protocol);
   const double on_wire = std::max(message / kPayload[p], 1.0);

@@ -1,15 +1,17 @@
-// NCCL's table: latency and bandwidth of every algorithm and protocol. Rings and trees are here,
-// what switches reduce is in in_switch_tuning.cpp.
+// NCCL's table: latency and bandwidth of every algorithm and protocol. Rings and trees are here;
+// reductions in switches are in in_switch_tuning.cpp.
 //
-// n ranks, N nodes, ring steps s = 2(n - 1) for an all-reduce, n - 1 for an all-gather or a reduce-scatter and n for a
-// broadcast or a reduce, of which the network carries 2(N - 1), N - 1, or N.
-//   ring latency = base + (s - network steps) * local + network steps * network
-//   tree latency = base + 2 * ((ranks per node - 1) * local + log2(N) * network)
-//   ring bandwidth = bus * n / s,  tree bandwidth = bus / 2
-// where bus is channels * bandwidth per channel of the search, cut by what each protocol can do.
-// All but all-reduces run on rings, or in the switches of one node. PAT (one GPU a node, since 2.23) and CollNet's
-// all-gather and reduce-scatter, which need a plugin that has them, are left out. Source: NCCL's graph/tuning.cc, 2.7 to
-// 2.30.
+// n ranks, N nodes. A ring has s steps: 2(n - 1) for an all-reduce, n - 1 for an all-gather or a
+// reduce-scatter, n for a broadcast or a reduce. The network carries 2(N - 1), N - 1 or N of them.
+//
+// - ring latency = base + (s - network steps) * local + network steps * network
+// - tree latency = base + 2 * ((ranks per node - 1) * local + log2(N) * network)
+// - ring bandwidth = bus * n / s, tree bandwidth = bus / 2
+//
+// Here bus is channels * bandwidth per channel of the search, reduced to what each protocol can do.
+// Collectives other than all-reduces run on rings, or in the switches of one node. PAT (one GPU a
+// node, since 2.23) is left out. So are CollNet's all-gather and reduce-scatter, which need a
+// plugin that has them. Source: NCCL's graph/tuning.cc, 2.7 to 2.30.
 #include <algorithm>
 
 #include "nccl_thresholds.hpp"
@@ -33,13 +35,13 @@ float cut(double bandwidth, double limit) {
   return static_cast<float>(std::min(bandwidth, limit));
 }
 
-/// Share of the bus that LL rings had before 2.21.
+/// Share of the bus for rings with LL before 2.21.
 double old_ring_ll_factor(CollectiveKind kind, const Cluster& cluster) {
   const bool reduces = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce;
   return cluster.nodes > 1 || reduces ? 1.0 / 4.0 : 1.0 / 3.0;
 }
 
-/// GB/s of a channel's LL128 before 2.10, by what it does with the data.
+/// GB/s of a channel with LL128 before 2.10, by collective.
 double old_ring_ll128(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::all_reduce:
@@ -70,7 +72,7 @@ float ring_bus(CollectiveKind kind, Protocol protocol, const Cluster& cluster,
   switch (protocol) {
     case Protocol::ll: {
       if (old) return static_cast<float>(static_cast<double>(bus) * factor);
-      // One node is bound by the GPU, several by the processor that runs the proxies.
+      // The GPU limits one node; the processor that runs the proxies limits several.
       const std::size_t ll_row =
           cluster.nodes == 1 ? row : (cluster.cpu == CpuVendor::amd ? 1U : 0U);
       return cut(static_cast<double>(bus) * factor, table.ll_max[ll_row][column]);
@@ -143,7 +145,8 @@ float bandwidth(CollectiveKind kind, Algorithm algorithm, Protocol protocol, con
   return ring_bus(kind, protocol, cluster, table) * ratio;
 }
 
-/// A ring that visits the GPUs in the same order on every channel: behind one switch, or alone.
+/// Whether the ring visits the GPUs in the same order on every channel: it has one channel, or is
+/// behind one switch.
 bool same_channels(const Cluster& cluster) {
   return cluster.ring.channels == 1 ||
          (cluster.nodes == 1 && cluster.intra.kind == IntraKind::nvswitch);
@@ -208,8 +211,9 @@ float tree_latency(Protocol protocol, const Cluster& cluster, const NcclTuning& 
                                             static_cast<float>(log2_floor(cluster.nodes)) * inter);
 }
 
-/// NCCL's path from GPU to NIC crosses no host bridge and the NIC reaches GPU memory. Slingshot's NICs
-/// sit at the processor; the first generation of EFA (Volta's) stages in host memory.
+/// Whether NCCL's path from GPU to NIC crosses no host bridge and the NIC reaches GPU memory.
+/// Slingshot's NICs are at the processor. The first generation of EFA (Volta's) stages in host
+/// memory.
 bool nic_beside_gpu(const Cluster& cluster) {
   const Network& network = cluster.network;
   if (network.kind == NetworkKind::tcp || network.kind == NetworkKind::slingshot) return false;
@@ -217,7 +221,7 @@ bool nic_beside_gpu(const Cluster& cluster) {
   return network.gpudirect;
 }
 
-/// LL128 needs 128-byte stores that arrive whole: NVLink inside, GPUDirect outside.
+/// LL128 needs 128-byte stores that arrive whole: NVLink inside a node, GPUDirect outside.
 bool ll128_works(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
   if (graph_of(algorithm, cluster).intra_path != PathKind::nvlink && cluster.gpus_per_node > 1) {
     return false;
@@ -231,7 +235,7 @@ bool ll128_works(Algorithm algorithm, const Cluster& cluster, const NcclTuning& 
 bool enabled(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const Cluster& cluster,
              const CollectiveTuning& tuning, const NcclTuning& table) {
   if (!algorithm_exists(kind, algorithm, cluster, tuning, table)) return false;
-  // What is no all-reduce has its rings whatever NCCL_ALGO says.
+  // Collectives other than all-reduces keep their rings regardless of NCCL_ALGO.
   const bool always = kind != CollectiveKind::all_reduce && algorithm == Algorithm::ring;
   if (!always && tuning.algorithms && !tuning.algorithms->has(algorithm)) return false;
   if (protocol == Protocol::ll128 && selects_by_thresholds(tuning.nccl)) return false;
@@ -242,7 +246,7 @@ bool enabled(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const 
   return protocol != Protocol::ll128 || ll128_works(algorithm, cluster, table);
 }
 
-/// Latency and bandwidth, whether or not the cell may be used.
+/// Latency and bandwidth, whether or not the entry may be used.
 TuningEntry entry_of(CollectiveKind kind, Algorithm algorithm, Protocol protocol,
                      const Cluster& cluster, const NcclTuning& table) {
   switch (algorithm) {

@@ -13,8 +13,8 @@ struct ChoiceRange {
   CollectiveChoice choice;
 };
 
-/// From 0 to `largest` without gaps, neighbours differing. Choices between two that are alike and less than a quarter
-/// apart are taken to be like them.
+/// Returns ranges from 0 to `largest` without gaps; neighbours differ. Sizes between two equal
+/// choices that are less than a quarter apart are assumed to get the same choice.
 std::vector<ChoiceRange> choice_ranges(CollectiveKind kind, const Cluster& cluster,
                                        const CollectiveTuning& tuning, Bytes largest);
 

@@ -1,13 +1,13 @@
-// Where the pipeline cost model and the logs of a calibrated cluster part.
+// The difference between the pipeline cost model and the logs of a calibrated cluster.
 //
-//   T = cost(constants) * exp(r)
-//   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
-//          + sum over those of the same shape and release of NCCL of within_shape_i * within_shape_covariance(x, x_i)
+// - T = cost(constants) * exp(r)
+// - r(x) = sum over measured sizes i of weight_i * covariance(x, x_i), plus the sum over sizes of
+//   the same shape and NCCL release of within_shape_i * within_shape_covariance(x, x_i)
 //
-// r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
-// near a measured size of a measured shape it gives that measurement back, between shapes it passes
-// smoothly, and far from both it fades to the cost model alone. Its few lengths are the same for every
-// cluster: chosen by what shapes left out showed, over all families of logs together.
+// r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and
+// GPUs. Near a measured size of a measured shape it returns that measurement. Between shapes it
+// changes smoothly. Far from both it fades to the cost model alone. Its few lengths are the same
+// for every cluster. They were chosen by leaving out shapes, over all families of logs together.
 #pragma once
 
 #include <optional>
@@ -19,77 +19,84 @@
 
 namespace ddpsim {
 
-/// The cost model's constants for a cluster: its own where it is calibrated, else those of its kind.
+/// The cost model's constants for a cluster: its own if it is calibrated, otherwise those of its
+/// kind.
 PathConstants constants_of(const Cluster& cluster);
 
-/// Of the logarithm of a time, one standard deviation: what the correction leaves of a log, beside what
-/// repeats differ by.
+/// One standard deviation of the logarithm of a time: how far the corrected model is from a log, in
+/// addition to differences between repeats.
 inline constexpr double kCorrectionNoise = 0.05;
 
-/// Standard deviations within which four in five lie.
+/// Half width of an 80 % interval, in standard deviations.
 inline constexpr double kFourInFive = 1.28;
 
 /// Prior covariance of the logarithms of measured over modelled time at two places.
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
-/// How far the correction of another machine of the same kind may lie from this one's: its variance over
-/// correction_covariance. Twice the mean of kMachines' squares (calibrated_band.cpp), 0.097, over 0.0325.
+/// How much the correction of another machine of the same kind may differ from this one's: its
+/// variance divided by correction_covariance. It is twice the mean square of kMachines
+/// (calibrated_band.cpp), 0.097, over 0.0325.
 inline constexpr double kOtherMachine = 3;
-/// The same of what a shape keeps to itself under one release of NCCL, once all shapes together have been fitted.
+/// The same for the correction that belongs to one shape and NCCL release, after all shapes
+/// together have been fitted.
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b);
 
-/// Whether major and minor are the same, or neither is known.
+/// Whether major and minor versions are the same, or both are unknown.
 bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b);
 
-/// Whether its logs were taken with several releases of NCCL (2.18, 2.21). Each has its own kernels,
-/// thresholds and plugin settings, and with them a share of the correction of its own.
+/// Whether the logs were taken with several releases of NCCL (2.18, 2.21). Each release has its own
+/// kernels, thresholds and plugin settings, and therefore a part of the correction of its own.
 bool of_several_releases(const Calibration& calibration);
 
 /// Logarithm of measured over modelled time that the calibration expects.
 double correction_at(const Calibration& calibration, const OperatingPoint& place);
 
-/// The same with the logs of this machine alone, or with the published ones; nothing to correct by.
+/// The calibration with only the logs of this machine, or only the published ones. It has no
+/// correction points.
 Calibration logs_alone(const Calibration& calibration, bool published);
 
-/// No log is of this machine.
+/// Whether no log is from this machine.
 bool is_published(const Calibration& calibration);
 
-/// The published log that a prediction rests on; null where logs of this machine make it surer.
+/// The published log that a prediction rests on. Null if logs of this machine give a narrower
+/// interval.
 const CalibratedShape* published_log(const Calibration& calibration, int nodes, int gpus_per_node,
                                      Bytes size);
 
-/// Factors on a prediction between which four in five measured times lie.
+/// Factors on a prediction that give its 80 % interval.
 struct Band {
   double faster = 1;
   double slower = 1;
 };
 
-/// Around a calibrated prediction: the noise of a log at a measured size of a measured shape, more
-/// between shapes, more beyond them and outside the sizes measured there, and beyond the most nodes
-/// more towards slower: only there a fabric may fill up. By the logs of this machine, or by published
-/// ones and what machines differ by: the surer of the two.
+/// Interval around a calibrated prediction. At a measured size of a measured shape, it is the noise
+/// of a log. It is wider between shapes, beyond them, and outside the measured sizes. Beyond the
+/// largest number of nodes it is wider towards slower, because only there a fabric may saturate. It
+/// is computed from this machine's logs, and from published logs plus the differences between
+/// machines. The narrower one is used.
 Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
-/// Whether there are more than eight times the nodes of the largest job measured: what a fabric
-/// does there no log tells.
+/// Whether there are more than eight times the nodes of the largest measured job. No log tells what
+/// a fabric does there.
 bool is_far_beyond(const Calibration& calibration, int nodes);
 
-/// Whether a log was taken at this very shape.
+/// Whether a log was taken at exactly this shape.
 bool is_calibrated_at(const Calibration& calibration, int nodes, int gpus_per_node);
 
-/// Whether a log was taken at this very shape whose sizes reach around `size`.
+/// Whether a log was taken at exactly this shape whose sizes include `size`.
 bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node, Bytes size);
 
-/// The log nearest to a shape, and to `size` where several are as near; null where there is none.
+/// The log nearest to a shape. If several are equally near, the one nearest to `size`. Null if
+/// there is none.
 const CalibratedShape* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
                                    Bytes size);
 
-/// NCCL's version in the log nearest to a shape, among the logs of this machine where one of them states its version; absent where
-/// none is known.
+/// NCCL's version in the log nearest to a shape. Logs of this machine that state a version are
+/// preferred. Absent if no version is known.
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
                                         int gpus_per_node);
 
-/// Why a shape lies outside what was measured: "64 nodes lie beyond the calibrated range (2..16
-/// nodes)"; empty within it.
+/// Says why a shape is outside what was measured: "64 nodes lie beyond the calibrated range (2..16
+/// nodes)". Empty if it is inside.
 std::string beyond_calibration(const Calibration& calibration, int nodes, int gpus_per_node);
 
 }  // namespace ddpsim
