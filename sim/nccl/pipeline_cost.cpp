@@ -29,15 +29,16 @@
 // Send-recv: one hop, with S through one NIC if it leaves the node. In the switch: see
 // in_switch_cost.cpp.
 //
-// The rate is the lowest of the links inside a node, the NICs of a node and the thread blocks,
-// after the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
+// The rate is the lowest of three: links inside a node, NICs of a node, and thread blocks. Each is
+// reduced to the protocol's share of payload: LL 1/2, LL128 15/16, Simple 1.
 //
 // Assumptions: ranks in lockstep, equal channels, no other traffic. The structure comes from NCCL's
 // kernels (all_reduce.h, prims_*.h), the constants from open logs.
 //
-// The model does not hold if a provider changes its own protocol (Slingshot between 64 KiB and 8
-// MiB, differently at every site), if GPUs share one PCIe uplink, or in noisy clouds. Several
-// hundred nodes are an extrapolation of hop latencies.
+// The model does not hold if a provider changes its own protocol: Slingshot does so between 64 KiB
+// and 8 MiB, differently at every site. Nor does it hold if GPUs share one PCIe uplink, or in noisy
+// clouds. Several hundred nodes are an extrapolation of hop latencies.
+
 #include "pipeline_cost.hpp"
 
 #include <algorithm>

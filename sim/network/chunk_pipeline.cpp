@@ -12,7 +12,7 @@ class ShapeBuilder {
     shape_.dependency = dependency;
   }
 
-  /// The hops added from now on are another channel's.
+  /// Hops added from now on belong to another channel.
   void begin_channel() { channels_.push_back(static_cast<std::uint32_t>(shape_.hops.size())); }
   std::uint32_t hop(std::uint32_t from, std::uint32_t to, Route route) {
     return hop(route, from / gpus_per_node_ != to / gpus_per_node_);
@@ -33,7 +33,7 @@ class ShapeBuilder {
       shape_.hops[hop].waits_for = store(waits_for_[hop]);
       shape_.hops[hop].feeds = store(feeds[hop]);
     }
-    begin_channel();  // where the last one ends
+    begin_channel();  // marks the end of the last one
     for (std::size_t i = 0; i + 1 < channels_.size(); ++i) {
       const Slice channel{channels_[i], channels_[i + 1] - channels_[i]};
       if (channel.count > 0 && std::ranges::none_of(shape_.unlike_channels, [&](Slice other) {
@@ -71,13 +71,13 @@ class ShapeBuilder {
   std::vector<std::vector<std::uint32_t>> waits_for_;
 };
 
-/// With more channels than the fabric has, they wrap, as NCCL repeats the channels it found.
+/// NCCL repeats the channels it found, so an index beyond those of the fabric wraps around.
 template <typename Channel>
 const Channel& channel_of(const std::vector<Channel>& channels, int channel) {
   return channels[static_cast<std::size_t>(channel) % channels.size()];
 }
 
-/// Ranks of a tree, every one behind its parent.
+/// Ranks of a tree, each after its parent.
 std::vector<std::uint32_t> from_the_root(const TreeChannel& tree) {
   const auto ranks = static_cast<std::uint32_t>(tree.parent.size());
   std::vector<std::vector<std::uint32_t>> children(ranks);
@@ -123,7 +123,7 @@ PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus
 
 namespace {
 
-/// All hops of each ring but one, from so many ranks `behind` the least on.
+/// The ring of each channel without one hop. It starts `behind` ranks after the lowest rank.
 PipelineShape opened_rings(const Fabric& fabric, int channels, int gpus_per_node,
                            std::size_t behind) {
   ShapeBuilder builder(ChunkDependency::same, gpus_per_node);
@@ -198,12 +198,13 @@ PipelineShape tree_all_reduce_shape(const Fabric& fabric, int channels, int gpus
 
 namespace {
 
-/// Nodes, every one behind its parent.
+/// Nodes, each after its parent.
 std::vector<std::uint32_t> nodes_from_the_root(const SwitchChannel& channel) {
   return from_the_root({channel.parent, {}, {}});
 }
 
-/// The hops of one channel in one node up to its head: from every GPU to the switch, and the sum to the head.
+/// Hops of one channel in one node: from every GPU to the switch, and the sum to the head. Returns
+/// the last one.
 std::uint32_t sum_in_node(ShapeBuilder& builder, const Fabric& fabric, std::uint32_t first_rank,
                           std::uint32_t gpus, std::uint32_t head) {
   std::vector<std::uint32_t> sent;
@@ -214,7 +215,7 @@ std::uint32_t sum_in_node(ShapeBuilder& builder, const Fabric& fabric, std::uint
   return sum;
 }
 
-/// From the head, which waits for these, to all GPUs.
+/// Hops from the head, which waits for `waits_for`, to all GPUs.
 void send_in_node(ShapeBuilder& builder, const Fabric& fabric, std::uint32_t first_rank,
                   std::uint32_t gpus, std::uint32_t head,
                   const std::vector<std::uint32_t>& waits_for) {

@@ -23,10 +23,10 @@ ChunkWaves::ChunkWaves(const ChunkPipeline& pipeline, const std::vector<HopTimin
   }
   mark_free_channels(pipeline, timings);
   if (shape_.dependency == ChunkDependency::same) find_lines();
-  find_stretches();
+  find_runs();
 }
 
-/// What is not connected to a hop that may be held back.
+/// Marks hops that are not connected to a hop that may be held back.
 void ChunkWaves::mark_free_channels(const ChunkPipeline& pipeline,
                                     const std::vector<HopTiming>& timings) {
   std::vector<std::uint32_t> open;
@@ -49,7 +49,7 @@ void ChunkWaves::mark_free_channels(const ChunkPipeline& pipeline,
   free_duration_ = uncontended_end(pipeline, timings, std::move(free));
 }
 
-/// Hops stand behind those they wait for.
+/// Relies on the order of hops: each comes after the hops it waits for.
 void ChunkWaves::find_lines() {
   for (std::uint32_t h = 0; h < hops_.size(); ++h) {
     HopState& hop = hops_[h];
@@ -73,7 +73,7 @@ void ChunkWaves::find_lines() {
   }
 }
 
-void ChunkWaves::find_stretches() {
+void ChunkWaves::find_runs() {
   std::uint32_t meetings = 0;
   for (std::uint32_t h = 0; h < hops_.size(); ++h) {
     HopState& hop = hops_[h];
@@ -85,22 +85,23 @@ void ChunkWaves::find_stretches() {
   }
   meetings_.resize(meetings);
   for (std::uint32_t h = 0; h < hops_.size(); ++h)
-    if (hops_[h].role == Role::first) collect_stretch(h);
+    if (hops_[h].role == Role::first) collect_run(h);
 }
 
-/// Whether `next`, which waits for `hop` alone, never waits for what it sent itself.
+/// Whether `next`, which waits only for `hop`, can belong to its run: it never waits for its own
+/// previous chunk.
 bool ChunkWaves::carries_on(std::uint32_t hop, std::uint32_t next) const {
   const HopState& one = hops_[hop];
   return (one.role == Role::first || one.role == Role::member) &&
          hops_[next].role == Role::member && hops_[next].again == one.again;
 }
 
-void ChunkWaves::collect_stretch(std::uint32_t first) {
-  const auto place = static_cast<std::uint32_t>(stretches_.size());
-  Stretch stretch{.first = first,
-                  .next = {},
-                  .exits = {static_cast<std::uint32_t>(exits_.size()), 0},
-                  .reaches = {static_cast<std::uint32_t>(reaches_.size()), 0}};
+void ChunkWaves::collect_run(std::uint32_t first) {
+  const auto place = static_cast<std::uint32_t>(runs_.size());
+  HopRun run{.first = first,
+             .next = {},
+             .exits = {static_cast<std::uint32_t>(exits_.size()), 0},
+             .reaches = {static_cast<std::uint32_t>(reaches_.size()), 0}};
   struct Step {
     std::uint32_t hop;
     std::uint32_t steps;
@@ -110,7 +111,7 @@ void ChunkWaves::collect_stretch(std::uint32_t first) {
   while (!open.empty()) {
     const Step step = open.back();
     open.pop_back();
-    hops_[step.hop].stretch = place;
+    hops_[step.hop].run = place;
     const Duration delivered = step.leaves + hops_[step.hop].deliver;
     if (later_ > 0 || step.hop == first) reaches_.push_back(delivered);
     reaches_.back() = std::max(reaches_.back(), delivered);
@@ -122,9 +123,9 @@ void ChunkWaves::collect_stretch(std::uint32_t first) {
       }
     }
   }
-  stretch.exits.count = static_cast<std::uint32_t>(exits_.size()) - stretch.exits.first;
-  stretch.reaches.count = static_cast<std::uint32_t>(reaches_.size()) - stretch.reaches.first;
-  stretches_.push_back(stretch);
+  run.exits.count = static_cast<std::uint32_t>(exits_.size()) - run.exits.first;
+  run.reaches.count = static_cast<std::uint32_t>(reaches_.size()) - run.reaches.first;
+  runs_.push_back(run);
 }
 
 void ChunkWaves::begin(TimePoint now) {
@@ -132,8 +133,8 @@ void ChunkWaves::begin(TimePoint now) {
   begin_ = now;
   end_ = now + free_duration_;
   if (chunks_ == 0) return;
-  incomplete_ = stretches_.size();
-  for (Stretch& stretch : stretches_) stretch.next = now;
+  incomplete_ = runs_.size();
+  for (HopRun& run : runs_) run.next = now;
   for (const HopState& hop : hops_) {
     if (hop.role == Role::held_back) ++incomplete_;
     if (hop.role == Role::line)
@@ -146,7 +147,7 @@ void ChunkWaves::begin(TimePoint now) {
   }
 }
 
-/// Chunk by chunk, so that few wait where several meet.
+/// Goes chunk by chunk, so that only few chunks wait at a meeting.
 void ChunkWaves::begin_same() {
   std::vector<std::uint32_t> sources;
   for (std::uint32_t h = 0; h < hops_.size(); ++h) {
@@ -161,8 +162,8 @@ void ChunkWaves::begin_same() {
     }
 }
 
-/// Every hop sends a chunk of its own. Those nearest to where the ways end come first: they have
-/// left when what follows arrives.
+/// Every hop sends a chunk of its own. Hops nearest to the ends of the ways come first, so that
+/// their chunks have left when others arrive.
 void ChunkWaves::begin_rings() {
   for (std::uint32_t end = 0; end < hops_.size(); ++end) {
     if (hops_[end].role != Role::held_back) continue;
@@ -170,22 +171,22 @@ void ChunkWaves::begin_rings() {
     ++hops_[end].known;
     std::uint32_t hop = before(end);
     while (hops_[hop].role != Role::held_back) {
-      const Stretch& stretch = stretches_[hops_[hop].stretch];
-      begin_within(stretch);
-      waiting_.push_back({stretch.first, 0, begin_});
+      const HopRun& run = runs_[hops_[hop].run];
+      begin_within(run);
+      waiting_.push_back({run.first, 0, begin_});
       spread();
-      hop = before(stretch.first);
+      hop = before(run.first);
     }
   }
 }
 
-/// The own chunks of all hops of a ring's stretch but the first.
-void ChunkWaves::begin_within(const Stretch& stretch) {
+/// Sends the own chunks of all hops of a ring's run except the first.
+void ChunkWaves::begin_within(const HopRun& run) {
   const std::span<const Duration> reaches =
-      std::span(reaches_).subspan(stretch.reaches.first, stretch.reaches.count);
-  const Exit& exit = exits_[stretch.exits.first];
-  for (std::uint32_t from = stretch.reaches.count; from-- > 1;) {
-    if (chunks_ - 1 < stretch.reaches.count - from)
+      std::span(reaches_).subspan(run.reaches.first, run.reaches.count);
+  const Exit& exit = exits_[run.exits.first];
+  for (std::uint32_t from = run.reaches.count; from-- > 1;) {
+    if (chunks_ - 1 < run.reaches.count - from)
       reach(begin_ + (reaches[from + chunks_ - 1] - reaches[from - 1]));
     feed(exit.to, exit.steps - from, begin_ + (exit.after - reaches[from - 1]));
     spread();
@@ -226,23 +227,24 @@ void ChunkWaves::spread() {
     if (hop.role == Role::held_back) {
       arrivals_.push_back({wave.hop, wave.time});
     } else {
-      pass(stretches_[hop.stretch], wave.chunk, wave.time);
+      pass(runs_[hop.run], wave.chunk, wave.time);
     }
   }
 }
 
-void ChunkWaves::pass(Stretch& stretch, std::uint32_t chunk, TimePoint arrival) {
-  const TimePoint leave = std::max(stretch.next, arrival);
-  stretch.next = leave + hops_[stretch.first].again;
-  // So many steps on it is a hop's last chunk.
+void ChunkWaves::pass(HopRun& run, std::uint32_t chunk, TimePoint arrival) {
+  const TimePoint leave = std::max(run.next, arrival);
+  run.next = leave + hops_[run.first].again;
+  // The number of steps after which this chunk is a hop's last one.
   const std::uint32_t last = chunks_ - 1 - chunk;
-  if (last < stretch.reaches.count) reach(leave + reaches_[stretch.reaches.first + last]);
+  if (last < run.reaches.count) reach(leave + reaches_[run.reaches.first + last]);
   if (last == 0) --incomplete_;
-  for (const Exit& exit : std::span(exits_).subspan(stretch.exits.first, stretch.exits.count))
+  for (const Exit& exit : std::span(exits_).subspan(run.exits.first, run.exits.count))
     feed(exit.to, chunk + later_ * exit.steps, leave + exit.after);
 }
 
-/// Whether the chunk now has what it waits for; then the wave is as late as the last.
+/// Whether the chunk now has everything it waits for. If so, the wave gets the time of the latest
+/// arrival.
 bool ChunkWaves::met(const HopState& hop, Wave& wave) {
   std::deque<Meeting>& meetings = meetings_[hop.meeting];
   const std::size_t place = wave.chunk - hop.known;

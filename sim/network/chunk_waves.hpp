@@ -1,26 +1,33 @@
-// What follows at once from a chunk that arrives: its way over hops that nothing holds back.
+// Computes at once everything that follows when a chunk arrives: its way over hops that nothing can
+// hold back.
 //
-// Beside background traffic, or on a fabric with a narrow link, few hops of a pipeline may be held
-// back. How fast those send is found event by event (flow_network.hpp). Chunks of the others leave,
-// whatever else is on the network, at the later of two instants:
+// Under background traffic, or on a fabric with a narrow link, few hops of a pipeline may be held
+// back. The speed of those is found event by event (flow_network.hpp). A chunk of any other hop
+// leaves at a time that does not depend on other traffic:
 //
 //   leave(h, k) = max( leave(h, k - 1) + again(h), arrival at h of what chunk k waits for )
 //
-// again: the time to send a chunk, in a rendezvous to deliver it; deliver: to send it and be there.
-// Three things make this cheap. Each is exact, to the picosecond:
+// `again` is the time to send a chunk or, in a rendezvous, to deliver it. `deliver` is the time to
+// send it and let it arrive.
 //
-//   stretch  hops behind each other, or branching, that have the same `again`. What leaves the first
-//            keeps its distance all the way, so that the others never wait:
-//              leave(h, k) = leave(first, k) + deliver of those before h.
-//            In a ring h sends the chunk behind, k + 1 and so on, and all hops begin with one of
-//            their own; as again <= deliver, those do not meet what follows them either.
-//   line     hops that nothing held back leads to. If all that lead to one send a chunk every s, it
-//            sends its chunk k at first + k max(s, again).
-//   channel  without hops that may be held back: that is the steady state's alone (steady_state.hpp).
+// Three things make this cheap. Each is exact, to the picosecond.
 //
-// So a wave, what a chunk sets in motion, takes one step per stretch, up to the next hops that may be
-// held back. In time these arrivals may lie far ahead. Waves need no order in time: instants are
-// sums and maxima, and each hop's chunks come in order.
+// A run is a set of hops in a row, or branching, that have the same `again`. A chunk that leaves
+// the first hop keeps its distance all the way, so that the others never wait:
+//
+//   leave(h, k) = leave(first, k) + deliver of the hops before h
+//
+// In a ring, h sends the next chunk, k + 1 and so on, and all hops begin with a chunk of their own.
+// Because again <= deliver, these chunks do not meet what follows them either.
+//
+// A line is a hop that only hops without delays lead to. If each of them sends a chunk every s, it
+// sends its chunk k at first + k max(s, again).
+//
+// A channel without hops that may be held back is left to the steady state (steady_state.hpp).
+//
+// A wave is what a chunk sets in motion. It takes one step per run, up to the next hops that may be
+// held back. Those arrivals may be far in the future. Waves need not be ordered in time, because
+// times are sums and maxima, and each hop's chunks come in order.
 #pragma once
 
 #include <cstddef>
@@ -37,25 +44,26 @@ namespace ddpsim {
 
 class ChunkWaves {
  public:
-  /// From then on a hop that may be held back has one more chunk it may send.
+  /// At this time, a hop that may be held back gets one more chunk that it may send.
   struct Arrival {
     std::uint32_t hop;
     TimePoint time;
   };
 
-  /// `timings` and `held_back` by hop. The shape outlives the waves.
+  /// `timings` and `held_back` are by hop. The shape must outlive the waves.
   ChunkWaves(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings,
              const std::vector<bool>& held_back);
 
-  /// The pipeline may send its first chunks.
+  /// The pipeline starts and may send its first chunks.
   void begin(TimePoint now);
-  /// A hop that may be held back has delivered chunk `chunk`, its next.
+  /// A hop that may be held back has delivered its next chunk, which is `chunk`.
   void delivered(std::uint32_t hop, std::uint32_t chunk, TimePoint now);
 
-  /// What the last call has found, of each hop in order of time.
+  /// Arrivals found by the last call, in order of time for each hop.
   std::span<const Arrival> arrivals() const { return arrivals_; }
-  /// Whether it is known when every chunk arrives, and the last instant that is known.
+  /// Whether the arrivals of all chunks are known.
   bool complete() const { return incomplete_ == 0; }
+  /// The last known arrival.
   TimePoint end() const { return end_; }
 
  private:
@@ -65,45 +73,48 @@ class ChunkWaves {
     free_channel,
     held_back,
     line,
-    first,   ///< of a stretch
-    member,  ///< of a stretch, not the first
+    first,   ///< the first hop of a run
+    member,  ///< any other hop of a run
   };
   struct Line {
-    Duration first;  ///< after the begin
+    Duration first;  ///< since the beginning
     Duration again;
   };
   struct HopState {
     Role role = Role::free_channel;
     Duration again;
     Duration deliver;
-    Line line;                      ///< when its chunks leave, if they do in a line
-    Slice lines;                    ///< what arrives here in lines, in lines_
-    std::uint32_t waits_for = 0;    ///< hops that lead here otherwise
-    std::uint32_t meeting = kNone;  ///< in meetings_, if those are several
-    std::uint32_t stretch = kNone;  ///< in stretches_, of a first hop or member
-    std::uint32_t known = 0;        ///< chunks that have all they wait for, at a known time
+    /// When its chunks leave, if the hop is a line.
+    Line line;
+    Slice lines;                    ///< in lines_: lines that arrive here
+    std::uint32_t waits_for = 0;    ///< other hops that lead here
+    std::uint32_t meeting = kNone;  ///< in meetings_, if waits_for is several
+    std::uint32_t run = kNone;      ///< in runs_, for a first hop or member
+    /// Chunks for which the time is known at which they have everything they wait for.
+    std::uint32_t known = 0;
   };
-  /// Where a stretch, or a hop that may be held back, ends.
+  /// A hop to which a run, or a hop that may be held back, leads.
   struct Exit {
     std::uint32_t to;     ///< hop
     std::uint32_t steps;  ///< hops until there
-    Duration after;       ///< the chunk left the first hop
+    Duration after;       ///< time since the chunk left the first hop
   };
-  struct Stretch {
+  struct HopRun {
     std::uint32_t first;
-    TimePoint next;  ///< when the chunk after the last that is known may leave the first hop
-    Slice exits;     ///< in exits_
-    /// In reaches_, by steps from the first hop: when a chunk that left there is delivered. Where
-    /// all hops send the same chunk, one: to the farthest.
+    /// When the chunk after the last known one may leave the first hop.
+    TimePoint next;
+    Slice exits;  ///< in exits_
+    /// In reaches_, by steps from the first hop: time until a chunk that left there is delivered.
+    /// If all hops send the same chunk, there is only one entry, for the farthest.
     Slice reaches;
   };
-  /// Chunk `chunk` of a hop has what one of the hops that lead there delivers.
+  /// One of the hops that lead to `hop` delivers what its chunk `chunk` waits for.
   struct Wave {
     std::uint32_t hop;
     std::uint32_t chunk;
     TimePoint time;
   };
-  /// A chunk that waits for several hops.
+  /// A chunk that waits for deliveries of several hops.
   struct Meeting {
     TimePoint latest;
     std::uint32_t missing;
@@ -111,33 +122,35 @@ class ChunkWaves {
 
   void mark_free_channels(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings);
   void find_lines();
-  void find_stretches();
-  void collect_stretch(std::uint32_t first);
+  void find_runs();
+  void collect_run(std::uint32_t first);
   bool carries_on(std::uint32_t hop, std::uint32_t next) const;
 
   void begin_same();
   void begin_rings();
-  void begin_within(const Stretch& stretch);
+  void begin_within(const HopRun& run);
   std::uint32_t before(std::uint32_t hop) const;
   void feed(std::uint32_t hop, std::uint32_t chunk, TimePoint time);
   void spread();
-  void pass(Stretch& stretch, std::uint32_t chunk, TimePoint arrival);
+  void pass(HopRun& run, std::uint32_t chunk, TimePoint arrival);
   bool met(const HopState& hop, Wave& wave);
   void reach(TimePoint time);
 
   const PipelineShape& shape_;
   std::uint32_t chunks_;
-  std::uint32_t later_;     ///< by how many chunks what arrives is sent later
-  Duration free_duration_;  ///< of channels without hops that may be held back
+  std::uint32_t later_;     ///< chunks between an arrival and sending it on
+  Duration free_duration_;  ///< of channels that nothing holds back
   std::vector<HopState> hops_;
   std::vector<Line> lines_;
-  std::vector<Stretch> stretches_;
+  std::vector<HopRun> runs_;
   std::vector<Exit> exits_;
   std::vector<Duration> reaches_;
-  std::vector<std::deque<Meeting>> meetings_;  ///< by chunk, from the first that is not known
-  std::vector<Wave> waiting_;                  ///< to be spread
+  /// By chunk, starting with the first unknown one.
+  std::vector<std::deque<Meeting>> meetings_;
+  std::vector<Wave> waiting_;  ///< to be spread
   std::vector<Arrival> arrivals_;
-  std::size_t incomplete_ = 0;  ///< stretches and held-back hops whose last chunk is not known
+  /// Runs, and hops that may be held back, whose last chunk is not known yet.
+  std::size_t incomplete_ = 0;
   TimePoint begin_;
   TimePoint end_;
 };

@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// Microseconds a hop delays what passes it, before scaling.
+/// Microseconds by which a hop delays a chunk, before scaling.
 struct Weights {
   double local = 0;
   double network = 0;
@@ -20,8 +20,8 @@ struct Path {
   double hops = 0;
 };
 
-/// Where hops wait for the same chunk: the path of a chunk that takes longest when each hop costs its
-/// weight times `scale` and `per_hop` beside it.
+/// The path that takes longest if each hop costs its weight times `scale`, plus `per_hop`. For hops
+/// that wait for the same chunk.
 Path critical_path(const PipelineShape& shape, const Weights& weights, double scale,
                    double per_hop) {
   const auto length = [&](const Path& path) { return path.weight * scale + path.hops * per_hop; };
@@ -42,8 +42,8 @@ Path critical_path(const PipelineShape& shape, const Weights& weights, double sc
   return longest;
 }
 
-/// Where hops wait for the previous chunk and a channel is one ring, hop after hop: the greatest
-/// weight of `count` hops in a row.
+/// The largest weight of `count` hops in a row. For hops that wait for the previous chunk, where a
+/// channel is one ring.
 double heaviest_window(const PipelineShape& shape, const Weights& weights, std::uint64_t count) {
   double heaviest = 0;
   for (const Slice channel : shape.unlike_channels) {
@@ -66,17 +66,18 @@ double heaviest_window(const PipelineShape& shape, const Weights& weights, std::
 }
 
 std::uint32_t chunks_for(double hops, const PipelineTerms& terms) {
-  // Sending chunk by chunk delays by a chunk's time per hop. It is held below a quarter of the
-  // delay the cost model knows, or, where the cost model knows next to none, below a thousandth of the transfer.
+  // Sending chunk by chunk delays by one chunk's time per hop. It is kept below a quarter of the
+  // cost model's own delay. If that delay is almost zero, it is kept below a thousandth of the
+  // transfer.
   const double delay = terms.latency_us + terms.fill_us;
   const double most = 1000 * std::max(1.0, hops);
   const double wanted = 4 * (hops - 1) * terms.transfer_us / delay;
   return static_cast<std::uint32_t>(wanted < most ? std::max(1.0, std::ceil(wanted)) : most);
 }
 
-/// Factor on the weights with which the critical path takes `delay` beside the first chunk, chunk by chunk,
-/// where hops wait for the same one. The critical path depends on the factor: round by round until neither
-/// changes, or a few.
+/// Factor on the weights with which the critical path takes `delay` in addition to its first chunk,
+/// sent chunk by chunk. For hops that wait for the same chunk. The critical path depends on the
+/// factor, so this iterates until neither changes, or a few times.
 double scale_for(const PipelineShape& shape, const Weights& weights, double delay,
                  double chunk_us) {
   double scale = 0;

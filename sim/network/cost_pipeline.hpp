@@ -1,6 +1,6 @@
-// The pipeline cost model as a chunk pipeline: the same start, the same pace, and the cost model's latency and
-// fill shared out over the hops of the shape's longest way, so that alone on the network the
-// pipeline takes what the cost model says.
+// The pipeline cost model as a chunk pipeline, with the same start and the same pace. The cost
+// model's latency and fill are distributed over the hops of the shape's longest path. Alone on the
+// network, the pipeline therefore takes as long as the cost model says.
 #pragma once
 
 #include "chunk_pipeline.hpp"
@@ -9,15 +9,16 @@
 namespace ddpsim {
 
 struct PipelineLoad {
-  double wire_bytes = 0;     ///< over each hop, all chunks together
-  std::uint32_t chunks = 0;  ///< per hop; 0: as many as keep the pipeline's own fill small
+  double wire_bytes = 0;  ///< per hop, all chunks together
+  /// Per hop. If 0, it is large enough to keep the pipeline's own fill small.
+  std::uint32_t chunks = 0;
 };
 
-/// `shape` must outlive the pipeline.
+/// `shape` must outlive the result.
 ChunkPipeline cost_pipeline(const PipelineShape& shape, const PipelineTerms& terms,
                             const PipelineLoad& load);
 
-/// What one operation of `size` bytes sends over each hop of a shape with so many channels.
+/// What one operation of `size` bytes sends over each hop of a shape with `channels` channels.
 PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, int channels,
                      const Cluster& cluster, Bytes size, const PipelineTerms& terms);
 

@@ -133,7 +133,7 @@ void FlowNetwork::follow_waves(std::uint32_t index) {
   if (job.waves->complete()) push(job.waves->end(), index, What::end);
 }
 
-/// The hop has nothing to do, or the chunk it waited for is known or there.
+/// Sends the hop's next chunk if that may happen now, or schedules it if its time is known.
 void FlowNetwork::advance(std::uint32_t index) {
   const LiveHop& hop = hops_[index];
   if (hop.sending || hop.meeting || hop.sent == hop.arrivals.size()) return;
@@ -165,9 +165,10 @@ void FlowNetwork::send_flow(std::uint32_t index) {
               hop.ceiling);
 }
 
-/// When the chunk is delivered, and what that sets in motion, is known now. But in a rendezvous nothing is gained by waiting
-/// for it: a hop has buffers for all that it can have under way, as nothing is sent faster than at its ceiling.
-/// Where the next chunk is there it takes the place of the one before: the same flows share the links as before.
+/// A flow has been sent, so the time of its delivery and everything that follows is known. Only in
+/// a rendezvous does the hop wait for it. Otherwise its buffers hold everything in flight, because
+/// nothing is sent faster than the ceiling. If the next chunk is available, it takes the place of
+/// this one, so that the same flows share the links as before.
 void FlowNetwork::flow_sent(std::uint32_t index) {
   LiveHop& hop = hops_[index];
   const LiveJob& job = jobs_[hop.job];
@@ -202,7 +203,7 @@ void FlowNetwork::settle() {
 void FlowNetwork::predict(std::uint32_t index) {
   Flow& flow = flows_[index];
   ++flow.version;
-  // Far beyond any step, and far inside 63 bits.
+  // Far longer than any step, but far inside 63 bits.
   constexpr TransferAmount kLongest = TransferAmount{1} << 61;
   const auto rate = static_cast<TransferAmount>(flow.rate);
   const TransferAmount time = std::min(kLongest, (flow.left + rate - 1) / rate);
@@ -230,7 +231,8 @@ std::int64_t FlowNetwork::load(LinkId link) const {
   return sum;
 }
 
-/// Of each job the pipeline that would take most of a link, all sending at once.
+/// Reserves, for each job and link, the pipeline that would use most of the link, as if all jobs
+/// sent at once.
 void FlowNetwork::book_all() {
   for (const LiveJob& job : jobs_) {
     std::vector<std::int64_t> most(reserved_.size());

@@ -1,14 +1,16 @@
-// Chunk pipelines on shared links, event by event where links are too narrow.
+// Runs chunk pipelines on shared links, event by event where links are too narrow.
 //
-// Every chunk on its way over a route is a flow. Rates are max-min fair (max_min.hpp), bounded by
-// the pipeline's own ceiling. A hop whose links could carry at their ceilings everything that may
-// ever be sent over them is never held back: its chunks take a known time and need no event
-// (chunk_waves.hpp). Chunks of other hops are flows whose rate changes as others come and go; what
-// is left of them is kept exactly, in bytes times picoseconds per second.
+// Every chunk that is being sent over a route is a flow. Rates are max-min fair (max_min.hpp) and
+// at most the pipeline's own ceiling.
 //
-// Jobs share the network. A job has pipelines it may run, one at a time; jobs with a period start
-// theirs by themselves, again and again, late when the last one has not ended. Time only goes
-// forward: run() leaves the network at the end of the pipeline asked for.
+// A hop is never held back if its links could carry everything that may ever be sent over them, at
+// full ceilings. Its chunks take a known time and need no event (chunk_waves.hpp). Chunks of other
+// hops are flows whose rate changes as other flows start and end. The rest of a flow is kept
+// exactly, in bytes times picoseconds per second.
+//
+// Jobs share the network. A job has pipelines that it can run, one at a time. A job with a period
+// starts its pipeline again and again by itself, and late if the last one has not ended. Time only
+// moves forward: run() leaves the network at the end of the requested pipeline.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +28,29 @@ namespace ddpsim {
 /// A pipeline that starts by itself.
 struct Recurrence {
   TimePoint first;
-  Duration period;  ///< zero: once
+  Duration period;  ///< zero: only once
 };
 
 struct NetworkJob {
   std::vector<ChunkPipeline> pipelines;
-  std::optional<Recurrence> recurrence;  ///< of pipelines[0]
+  std::optional<Recurrence> recurrence;  ///< applies to pipelines[0]
 };
 
 class FlowNetwork {
  public:
   FlowNetwork(const NetworkLinks& links, std::vector<NetworkJob> jobs);
 
-  /// Starts pipeline `pipeline` of a job without recurrence. Precondition: the job is idle and the
-  /// network has not passed `at`.
+  /// Starts pipeline `pipeline` of a job without recurrence. Precondition: the job is idle, and the
+  /// network's time is not after `at`.
   void start(std::size_t job, std::size_t pipeline, TimePoint at);
-  /// Runs until the job is idle; returns when its last chunk arrived. Precondition: it was started.
+  /// Runs until the job is idle, and returns when its last chunk arrived. Precondition: it was
+  /// started.
   TimePoint run(std::size_t job);
 
-  /// Runs the events of one instant and returns it; nothing when no event is left.
+  /// Runs the events of one time and returns that time. Absent if no event is left.
   std::optional<TimePoint> step();
   bool idle(std::size_t job) const { return !jobs_[job].running; }
-  /// Bytes per second over a link right now, where hops that nothing holds back count as long as
+  /// Current rate over a link in bytes per second. Hops that nothing holds back count as long as
   /// their job runs.
   std::int64_t load(LinkId link) const;
 
@@ -56,9 +59,10 @@ class FlowNetwork {
     Duration latency;
     std::int64_t ceiling = 0;
     std::uint32_t job = 0;
-    bool held_back = false;  ///< its chunks are flows of the solver, and what follows is of them
-    /// By chunk, as far as it is known: when it has all it waits for. Only the next one is an event, and only where the
-    /// hop has nothing to send until then.
+    /// Whether its chunks are flows of the solver. The members below are only for such hops.
+    bool held_back = false;
+    /// By chunk, as far as it is known: when it has everything it waits for. Only the next one is
+    /// an event, and only if the hop has nothing to send until then.
     std::vector<TimePoint> arrivals;
     std::uint32_t sent = 0;  ///< chunks begun
     bool sending = false;
@@ -67,16 +71,16 @@ class FlowNetwork {
   /// What a hop that may be held back is sending.
   struct Flow {
     TransferAmount left = 0;
-    TimePoint since;  ///< instant `left` was true
+    TimePoint since;  ///< time at which `left` was correct
     std::int64_t rate = 0;
     std::uint32_t version = 0;  ///< of the predicted end; older predictions are stale
   };
   struct LiveJob {
     std::vector<ChunkPipeline> pipelines;
     std::optional<Recurrence> recurrence;
-    const ChunkPipeline* pipeline = nullptr;  ///< running, or run last
+    const ChunkPipeline* pipeline = nullptr;  ///< running, or the last one
     std::uint32_t first_hop = 0;              ///< its place among all live hops
-    std::optional<ChunkWaves> waves;          ///< of hops that are not held back
+    std::optional<ChunkWaves> waves;          ///< for hops that are not held back
     bool running = false;
     bool late = false;  ///< due again before it ended
     TimePoint end;
@@ -84,7 +88,8 @@ class FlowNetwork {
   enum class What : std::uint32_t { arrived, sent, delivered, start, end, recur };
   struct Wakeup {
     std::uint32_t index;  ///< live hop, or job
-    std::uint32_t what;   ///< What, and the version of a flow above it
+    /// What, in the lowest bits. Above it, the version of a flow.
+    std::uint32_t what;
   };
   static constexpr std::uint32_t kWhatBits = 3;
 
@@ -106,8 +111,9 @@ class FlowNetwork {
   const NetworkLinks& links_;
   std::vector<LiveJob> jobs_;
   std::vector<LiveHop> hops_;
-  std::vector<Flow> flows_;             ///< by live hop
-  std::vector<std::int64_t> reserved_;  ///< by link: the most that may ever be sent over it
+  std::vector<Flow> flows_;  ///< by live hop
+  /// By link: the largest rate that may ever be sent over it.
+  std::vector<std::int64_t> reserved_;
   MaxMin solver_;
   EventQueue<Wakeup> queue_;
   TimePoint now_;

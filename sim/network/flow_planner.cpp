@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Whole bytes per second, at least one.
+/// Rounds to whole bytes per second, at least one.
 std::int64_t whole(double bytes_per_second) {
   constexpr double kMost = 1e18;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(kMost, bytes_per_second)));
@@ -20,11 +20,11 @@ std::int64_t whole(double bytes_per_second) {
 NetworkLinks links_of(const Fabric& fabric, const Cluster& cluster) {
   NetworkLinks links;
   links.route_links = fabric.route_links;
-  // A calibrated operation may be faster than its cost model: what it reaches alone, its links carry.
+  // A calibrated operation may be faster than its cost model, so links get enough capacity for it.
   const double room = cluster.calibration ? fastest_correction(cluster) : 1;
   for (const Link& link : fabric.links) {
-    // Rounded up, where a pipeline's ceiling is rounded down: channels that share a link evenly
-    // must not find it short of a byte per second.
+    // This is rounded up, but a pipeline's ceiling is rounded down. So channels that share a link
+    // evenly never find it short of a byte per second.
     links.capacities.push_back(whole(
         std::ceil(link.bandwidth.bytes_per_second() * wire_share(link.kind, cluster) * room)));
     links.latencies.push_back(link.latency);
@@ -36,7 +36,7 @@ Recurrence recurrence_of(const Repetition& when) {
   return {.first = when.first, .period = when.period};
 }
 
-/// As many nodes and GPUs of the same kind as the ring passes.
+/// A cluster of the same kind, with as many nodes and GPUs as the ring visits.
 Cluster cluster_of(const RingChannel& ring, const Cluster& like) {
   const auto gpus = static_cast<std::uint32_t>(std::max(1, like.gpus_per_node));
   std::set<std::uint32_t> nodes;
@@ -74,7 +74,7 @@ FlowPlanner::ShapeKind FlowPlanner::shape_of(CollectiveKind kind, Algorithm algo
   return algorithm == Algorithm::tree ? ShapeKind::tree : ShapeKind::in_switch;
 }
 
-/// The heads of NVLS are its channels, whatever number of thread blocks work for them.
+/// Channels of NVLS are its heads, regardless of the number of thread blocks.
 int FlowPlanner::channels_of(const CollectiveChoice& choice) const {
   const bool switched = channel_shape(choice.algorithm, cluster_->nodes) == ChannelShape::in_switch;
   return switched ? static_cast<int>(fabric_->switched.size()) : choice.channels;
@@ -200,7 +200,7 @@ SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
 Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint last_arrival) {
   const std::optional<std::size_t> pipeline = pipelines_[collective];
   if (!pipeline) return modelled_[collective];
-  // A scaled transfer may end before its links are free.
+  // A scaled transfer may end before its links are free, so the next one starts later.
   const TimePoint start = std::max(now_, last_arrival);
   network_.start(0, *pipeline, start);
   now_ = network_.run(0);

@@ -1,8 +1,8 @@
-// Collectives of one cluster on one fabric: the pipelines they are, what they take alone, and a run
-// in which they share the links with background traffic.
+// Collectives of one cluster on one fabric: their pipelines, the time they take alone, and a run in
+// which they share the links with background traffic.
 //
-// A planner is a pure function with a memory: what it was asked before it answers from a table,
-// from any thread.
+// A planner is a pure function with a memory: it answers repeated questions from a table, from any
+// thread.
 #pragma once
 
 #include <map>
@@ -24,18 +24,18 @@ namespace ddpsim {
 
 class FlowPlanner {
  public:
-  /// `fabric` is the cluster's, and the links of `background` are the fabric's.
+  /// `fabric` is the cluster's, and `background` uses the fabric's links.
   FlowPlanner(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Fabric> fabric,
               const Background& background);
 
-  /// Whether the fabric has channels for the algorithm; others are left to the cost model.
+  /// Whether the fabric has channels for the algorithm. If not, the cost model is used.
   bool has_channels(CollectiveKind kind, const CollectiveChoice& choice) const;
-  /// From the last arrival to the end with no background. Precondition: has_channels().
+  /// Time from the last arrival to the end without background. Precondition: has_channels().
   Duration alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size);
-  /// Valid as long as the planner. Precondition: has_channels().
+  /// Valid as long as the planner lives. Precondition: has_channels().
   ChunkPipeline pipeline(CollectiveKind kind, const CollectiveChoice& choice, Bytes size);
 
-  /// As least_time().
+  /// See least_time().
   Duration least(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) const {
     return least_time(kind, choice, size, *cluster_);
   }
@@ -59,30 +59,31 @@ class FlowPlanner {
   std::vector<NetworkJob> background_;
   std::mutex mutex_;
   std::map<std::pair<ShapeKind, int>, std::unique_ptr<PipelineShape>> shapes_;
-  /// All that a pipeline depends on: the choice but for NCCL's estimate, and the size.
+  /// Everything a pipeline depends on: the choice without NCCL's estimate, and the size.
   using Question =
       std::tuple<CollectiveKind, Algorithm, Protocol, int, std::int64_t, NcclVersion, std::int64_t>;
   std::map<Question, Duration> alone_;
 };
 
-/// The collectives of one schedule, in time, on a network with background traffic. Between two of
-/// them the background goes on. A stream has one transfer at a time, and nothing but transfers and
-/// background uses the links, so the network may run ahead to the end of each transfer. (A transfer
-/// that compute slows, or that an uncertainty scales, keeps its links no longer than this.)
+/// The collectives of one schedule over time, on a network with background traffic that continues
+/// between them. A stream has one transfer at a time, and only transfers and background use the
+/// links. So the network may run ahead to the end of each transfer. (A transfer that compute slows
+/// down, or an uncertainty scales, occupies its links no longer than this.)
 class SharedNetworkRun {
  public:
-  /// `choices` by collective; `planner` must outlive the run.
+  /// `choices` is by collective. `planner` must outlive the run.
   SharedNetworkRun(FlowPlanner& planner, std::span<const ScheduledCollective> collectives,
                    std::span<const std::optional<CollectiveChoice>> choices,
                    CostFactors factors = {});
 
-  /// From the last arrival to the end. Asked in the order of time.
+  /// Time from the last arrival to the end. Must be called in the order of time.
   Duration transfer(std::size_t collective, TimePoint last_arrival);
 
  private:
   std::vector<std::optional<std::size_t>> pipelines_;  ///< by collective, of job 0
-  std::vector<Duration> modelled_;                     ///< where the fabric has no channels
-  std::vector<Duration> fixed_;  ///< of the cost model's time, before it is scaled
+  std::vector<Duration> modelled_;                     ///< if the fabric has no channels
+  /// Fixed part of the cost model's time, before scaling.
+  std::vector<Duration> fixed_;
   std::vector<Duration> least_;
   CostFactors factors_;
   FlowNetwork network_;

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kUndecided = 0;  // every rate is one byte per second at least
+constexpr std::int64_t kUndecided = 0;  // rates are at least 1
 
 }  // namespace
 
@@ -79,8 +79,9 @@ void MaxMin::mark(LinkId id) {
   dirty_links_.push_back(id);
 }
 
-/// Everything that a change may reach: from the links that hold back, or did, to their flows, to
-/// the links that hold those back. What nothing holds back has its ceiling at once.
+/// Collects everything that a change may affect. It goes from links that hold back, or did, to
+/// their flows, and to the links that hold those back. A flow that nothing holds back gets its
+/// ceiling at once.
 void MaxMin::collect_component() {
   for (const FlowId id : added_) {
     Flow& flow = flows_[id];
@@ -132,7 +133,8 @@ void MaxMin::fill() {
       for (const FlowId id : undecided_)
         if (flows_[id].ceiling <= level) decide(id, flows_[id].ceiling);
     } else {
-      // Full links first, flows second: what one flow takes must not hide that a link is full.
+      // First find the full links, then decide flows, so that one flow's rate does not hide a full
+      // link.
       for (const FlowId id : undecided_) {
         const std::span<const LinkId> route = flows_[id].route;
         const bool held = std::any_of(route.begin(), route.end(), [&](LinkId link) {

@@ -1,20 +1,21 @@
-// Max-min fair rates of flows over links, kept up to date as flows come and go.
+// Max-min fair rates of flows over links, updated as flows are added and removed.
 //
 // A flow takes its whole rate on every link of its route and never more than its ceiling. Rates are
-// max-min fair: no flow can get more without taking from one that has no more than it. Found by
-// filling: all rates rise together; a flow stops at its ceiling, or when a link it passes is full.
+// max-min fair: no flow can get more without taking from one that has no more than it. They are
+// found by filling. All rates rise together, and a flow stops at its ceiling or when one of its
+// links is full.
 //
 // Two exact rules keep the work local:
-//   - A link whose flows' ceilings fit into its capacity together never holds anyone back. Such
-//     links are left out; a flow that meets no other link has its ceiling, without any solving.
-//   - Flows that are not connected over links that may hold back do not feel each other: only the
-//     connected part around a change is solved again, and its rates are those a solution of
-//     everything would give.
+// - A link that can carry the ceilings of all its flows together never holds anyone back. Such
+//   links are left out. A flow with no other links gets its ceiling without any solving.
+// - Flows that are not connected over links that may hold back do not affect each other. Only the
+//   connected part around a change is solved again. Its rates are the same as in a solution of
+//   everything.
 //
-// Rates are whole bytes per second. Where a share is no whole number it is rounded down, the same
-// for all flows the link holds back, so that no link is ever overfull and no order of anything
-// matters; less than one byte per second and flow stays unused. No flow gets less than one byte per
-// second: it would never end.
+// Rates are whole bytes per second. A share that is not a whole number is rounded down, equally for
+// all flows that the link holds back. So no link is ever overfull, and the order of operations does
+// not matter. Less than one byte per second and flow stays unused. No flow gets less than one byte
+// per second, because it would never end.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +33,16 @@ class MaxMin {
   /// Bytes per second, by link.
   explicit MaxMin(std::vector<std::int64_t> capacities);
 
-  /// `route` must outlive the flow and pass each link once; ids are given by the caller, densely.
+  /// `route` must outlive the flow and pass each link once. The caller chooses ids, densely.
   void add(FlowId id, std::span<const LinkId> route, std::int64_t ceiling);
   void remove(FlowId id);
 
-  /// Brings rates up to date and returns the flows whose rate is new, in no order of meaning; valid
+  /// Updates the rates and returns the flows whose rate changed, in no particular order. Valid
   /// until the next call.
   std::span<const FlowId> settle();
 
   bool settled() const { return added_.empty() && dirty_links_.empty(); }
-  /// Of a flow that is there, as of the last settle().
+  /// Rate of an existing flow, as of the last settle().
   std::int64_t rate(FlowId id) const { return flows_[id].rate; }
 
  private:
@@ -55,7 +56,7 @@ class MaxMin {
   };
   struct LinkState {
     std::int64_t capacity = 0;
-    std::int64_t ceilings = 0;  ///< of its flows, together
+    std::int64_t ceilings = 0;  ///< sum over its flows
     std::vector<FlowId> flows;
     bool dirty = false;
     bool visited = false;
@@ -76,7 +77,7 @@ class MaxMin {
   std::vector<LinkState> links_;
   std::vector<FlowId> added_;
   std::vector<LinkId> dirty_links_;
-  // The part being solved.
+  // The part that is being solved.
   std::vector<FlowId> part_flows_;
   std::vector<LinkId> part_links_;
   std::vector<std::int64_t> new_rates_;  ///< by flow; kUndecided until decided

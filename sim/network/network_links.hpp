@@ -1,4 +1,4 @@
-// Links as plain numbers, and what a hop over them takes when nothing else is there.
+// Links as plain numbers, and how long a hop over them takes without other traffic.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace ddpsim {
 
 struct NetworkLinks {
   std::vector<std::int64_t> capacities;  ///< bytes per second, by link
-  std::vector<Duration> latencies;       ///< beside the pipelines' own, by link
-  std::vector<LinkId> route_links;       ///< what a Route is a slice of
+  std::vector<Duration> latencies;       ///< in addition to pipelines', by link
+  std::vector<LinkId> route_links;       ///< a Route is a slice of this
 
   std::span<const LinkId> of(Route route) const {
     return std::span(route_links).subspan(route.first, route.count);
@@ -22,25 +22,26 @@ struct NetworkLinks {
 
 __extension__ using TransferAmount = unsigned __int128;  ///< bytes times picoseconds per second
 
-/// Of one chunk on the wire, exactly.
+/// Amount of one chunk on the wire, exactly.
 TransferAmount chunk_amount(const ChunkPipeline& pipeline);
 
 struct HopTiming {
-  std::int64_t ceiling = 1;  ///< bytes per second: the pipeline's, or of the narrowest link
-  Duration send;             ///< one chunk at that rate
-  Duration latency;          ///< the pipeline's and that of every link
+  /// Bytes per second: the pipeline's ceiling, or the narrowest link's rate.
+  std::int64_t ceiling = 1;
+  Duration send;     ///< one chunk at that rate
+  Duration latency;  ///< the pipeline's plus that of every link
 };
 HopTiming hop_timing(const ChunkPipeline& pipeline, const Hop& hop, const NetworkLinks& links);
 
-/// Of all hops of the pipeline.
+/// Timings of all hops of the pipeline.
 std::vector<HopTiming> hop_timings(const ChunkPipeline& pipeline, const NetworkLinks& links);
 
-/// By link: the most that all hops of the pipeline, which have these timings, send over it at once,
-/// added to `reserved`.
+/// Adds to `reserved`, by link, the largest rate at which all hops of the pipeline send over it at
+/// once. The hops have these timings.
 void reserve_links(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings,
                    const NetworkLinks& links, std::vector<std::int64_t>& reserved);
 
-/// Whether the links of the route carry all that is reserved on them: then nothing sent over the
+/// Whether the links of the route can carry everything reserved on them. Then no flow over the
 /// route is ever held back by another.
 bool uncontended(Route route, const NetworkLinks& links, const std::vector<std::int64_t>& reserved);
 

@@ -10,9 +10,9 @@
 namespace ddpsim {
 namespace {
 
-/// Picoseconds, by hop.
+/// Picoseconds by hop.
 struct ChunkTimes {
-  std::vector<std::int64_t> again;    ///< from one chunk to the next of the same hop
+  std::vector<std::int64_t> again;    ///< between chunks of a hop
   std::vector<std::int64_t> deliver;  ///< from leaving to delivery
 };
 
@@ -26,7 +26,7 @@ ChunkTimes in_picoseconds(const std::vector<HopTiming>& hops, bool rendezvous) {
   return timings;
 }
 
-/// Instants at which one chunk leaves each hop, from those of the chunk before.
+/// Times at which one chunk leaves each hop, computed from the times of the previous chunk.
 class PipelineRecurrence {
  public:
   PipelineRecurrence(const PipelineShape& shape, std::vector<std::uint32_t> hops,
@@ -37,7 +37,7 @@ class PipelineRecurrence {
         leave_(shape.hops.size(), 0),
         before_(leave_) {}
 
-  /// The first chunk: nothing came before it, and who waits for a previous chunk waits for none.
+  /// The first chunk. Nothing came before it, and hops that wait for a previous chunk do not wait.
   void first() {
     if (shape_.dependency == ChunkDependency::previous) return;
     for (const std::uint32_t h : hops_) leave_[h] = arrivals(h, leave_);
@@ -53,7 +53,7 @@ class PipelineRecurrence {
     for (const std::uint32_t h : hops_) leave_[h] += later;
   }
   const std::vector<std::int64_t>& leave() const { return leave_; }
-  /// How much later every hop is than in `earlier`, when that is the same for all.
+  /// How much later every hop is than in `earlier`. Absent if it is not the same for all hops.
   std::optional<std::int64_t> same_shift(const std::vector<std::int64_t>& earlier) const {
     const std::int64_t shift = leave_[hops_[0]] - earlier[hops_[0]];
     for (const std::uint32_t h : hops_)
@@ -67,7 +67,7 @@ class PipelineRecurrence {
   }
 
  private:
-  /// When everything the hop waits for is there.
+  /// When everything that the hop waits for has arrived.
   std::int64_t arrivals(std::size_t hop, const std::vector<std::int64_t>& leave) const {
     std::int64_t latest = 0;
     for (const std::uint32_t before : shape_.list(shape_.hops[hop].waits_for))
