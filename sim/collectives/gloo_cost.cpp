@@ -1,29 +1,39 @@
-// What a collective of ProcessGroupGloo takes.
+// How long a collective of ProcessGroupGloo takes.
 //
-//   all-reduce, segmented ring: s segments of b bytes, q = s/n of them each rank's own
-//     s = max(ceil(S / 1 MiB), 2n), rounded up to a multiple of n
-//     2 (s - q) steps, in each of which every rank sends one segment and receives one
-//     T = start + 2 (s - q) * (step^h + (b / rate)^h)^(1/h)
-//   reduce-scatter: ProcessGroupGloo has none; callers all-reduce everything and keep a part
-//     (PyTorch's functional collectives do)
-//   reduce: the first half of an all-reduce, s - q steps; then the root takes all others' parts,
-//     (n - 1)/n S, at once
-//   all-gather, ring: 2(n - 1) steps of S/2n, two of them under way
-//   broadcast, binomial tree: ceil(log2 n) rounds of S
-//   send-recv: one step of S
-//   rate = the least of a process, of its share of the host, of the NIC (every ring that passes from
-//     one host to the next sends 2(n - 1)/n S through it); the former two divided by
-//     1 + (cost - 1) * miss
-//   miss = the part of 2 g S, buffers and socket copies of a host's g processes, that its cache
-//     cannot hold
-//   volume = 2 (n - 1)/n S / rate: what cannot hide behind another collective
+// Symbols: n ranks, S bytes, g processes on a host.
 //
-// n ranks, S bytes. Two segments are under way at a time, so a step's latency hides behind the bytes
-// of the other: h = 1.5, between the sum (1) and the larger (infinity), as a loopback between 1 KiB
-// and 4 MiB suggests. Assumes ranks in order of nodes, ranks in lockstep, and that the reduction
-// (some GB/s) never binds before the socket. Source: gloo/allreduce.cc, reduce.cc, allgather.cc,
-// broadcast.cc; all-reduces checked against the DDP paper, no log shows the others. Stops being true
-// where processes outnumber cores.
+// All-reduce, a segmented ring of s segments of b bytes. Each rank owns q = s/n of them:
+// - s = max(ceil(S / 1 MiB), 2n), rounded up to a multiple of n
+// - 2 (s - q) steps; in each, every rank sends one segment and receives one
+// - T = start + 2 (s - q) * (step^h + (b / rate)^h)^(1/h)
+//
+// Reduce-scatter: ProcessGroupGloo has none. Callers all-reduce everything and keep a part, as
+// PyTorch's functional collectives do.
+//
+// Reduce: the first half of an all-reduce, s - q steps. Then the root receives all other ranks'
+// parts, (n - 1)/n S, at once.
+//
+// All-gather, a ring: 2(n - 1) steps of S/2n, two of them in flight.
+//
+// Broadcast, a binomial tree: ceil(log2 n) rounds of S. Send-recv: one step of S.
+//
+// The rate is the lowest of three: a process, its share of the host, and the NIC. Every ring that
+// passes from one host to the next sends 2(n - 1)/n S through the NIC. The first two are divided by
+// 1 + (cost - 1) * miss.
+//
+// miss is the part of 2 g S, buffers and socket copies of a host's g processes, that its cache
+// cannot hold.
+//
+// volume = 2 (n - 1)/n S / rate is the time that cannot hide behind another collective.
+//
+// Two segments are in flight at a time, so a step's latency hides behind the bytes of the other.
+// The exponent h = 1.5 is between the sum (1) and the larger of the two (infinity). Measurements
+// over loopback between 1 KiB and 4 MiB suggest it.
+//
+// Assumptions: ranks in the order of nodes and in lockstep; the reduction (some GB/s) is never
+// slower than the socket. Source: gloo/allreduce.cc, reduce.cc, allgather.cc, broadcast.cc.
+// All-reduces were checked against the DDP paper; no log shows the others. The model does not hold
+// if there are more processes than cores.
 #include "gloo_cost.hpp"
 
 #include <algorithm>
@@ -35,9 +45,10 @@ namespace ddpsim {
 namespace {
 
 constexpr double kLargestSegment = 1'048'576;
-/// Passing a byte through memory over passing it through the cache; GlooLinks::cache has what is known.
+/// Time to pass a byte through memory, relative to the cache. GlooLinks::cache says what is known
+/// about it.
 constexpr double kMemoryCost = 2;
-/// How a step's latency hides behind the bytes of the segment beside it.
+/// How a step's latency hides behind the bytes of the other segment in flight.
 constexpr double kHides = 1.5;
 
 /// Share of the traffic that comes from memory.
@@ -47,7 +58,7 @@ double miss(const GlooModel& model, const Cluster& cluster, double bytes) {
   return touched > cache ? 1 - cache / touched : 0;
 }
 
-/// Of so many collectives together.
+/// Rate of so many collectives together.
 double bytes_per_second(const GlooModel& model, const Cluster& cluster, double bytes,
                         double collectives = 1) {
   double rate =
@@ -66,14 +77,14 @@ struct GlooTime {
   double volume_us;  ///< bytes alone
 };
 
-/// So many steps of `bytes`, two of them under way.
+/// Microseconds of so many steps of `bytes`, two of them in flight.
 double steps_us(double steps, double step, double bytes, double rate) {
   return steps *
          elementary::pow(elementary::pow(step, kHides) + elementary::pow(bytes / rate, kHides),
                          1 / kHides);
 }
 
-/// `rate` in bytes per microsecond; what it takes beside its start.
+/// Time without the start. `rate` is in bytes per microsecond.
 GlooTime gloo_time(CollectiveKind kind, double n, double bytes, double rate, double step) {
   const double least = std::max(std::ceil(bytes / kLargestSegment), 2 * n);
   const double segments = std::ceil(least / n) * n;
@@ -97,7 +108,7 @@ GlooTime gloo_time(CollectiveKind kind, double n, double bytes, double rate, dou
   return {steps_us(2 * phase, step, bytes / segments, rate), 2 * (n - 1) / n * bytes / rate};
 }
 
-/// Of a step that passes the network.
+/// Latency of a step that goes over the network.
 double step_us(const GlooModel& model, const Cluster& cluster) {
   double step = model.links.step.microseconds();
   if (cluster.hosts() > 1 && cluster.network.latency)

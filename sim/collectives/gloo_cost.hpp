@@ -4,12 +4,12 @@
 
 namespace ddpsim {
 
-/// Collectives that fill a process, a host or the network together.
+/// Number of collectives that together fill a process, a host or the network.
 double gloo_collectives_to_fill(const GlooModel& model, const Cluster& cluster);
 
-/// At which one process sends to another host, whatever it sends.
+/// Rate at which one process sends to another host.
 Bandwidth gloo_link(const GlooModel& model, const Cluster& cluster);
-/// One message between hosts, however few bytes.
+/// Latency of a message between hosts, regardless of its size.
 Duration gloo_message(const GlooModel& model, const Cluster& cluster);
 
 CollectivePlan gloo_plan(const GlooModel& model, const Cluster& cluster, CollectiveKind kind,

@@ -1,4 +1,4 @@
-// The one road from a job's model to what a collective takes.
+// Leads from a job's model to the time of a collective. There is no other way.
 #include "ddpsim/sim/collectives/job.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct Planner {
   }
   CollectivePlan operator()(const FreeModel&) const { return {}; }
 
-  /// The transfer is what the cost model says unless the links told.
+  /// The transfer takes as long as the cost model says, unless `over_links` is given.
   CollectivePlan planned(const CollectiveChoice& choice, const CostFactors& factors,
                          std::optional<Duration> over_links) const {
     PipelineTerms terms;
@@ -108,7 +108,7 @@ Job Job::with(CollectiveModel model) const {
   Job job = *this;
   const FlowModel* before = std::get_if<FlowModel>(&model_);
   const FlowModel* after = std::get_if<FlowModel>(&model);
-  // What was asked of the same links was answered already.
+  // The same links keep their planner, which remembers its answers.
   const bool same_network = before != nullptr && after != nullptr &&
                             before->fabric == after->fabric &&
                             before->background == after->background;

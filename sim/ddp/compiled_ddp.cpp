@@ -29,8 +29,7 @@ constexpr const char* kInductor =
 std::vector<std::string> compiled_grounds(const char* of_the_reducer) {
   return {
       "what torch.compile changes in compute is not predicted: forward, backward and optimizer "
-      "take "
-      "as long as recorded",
+      "take as long as recorded",
       of_the_reducer};
 }
 

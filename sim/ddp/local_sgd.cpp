@@ -27,8 +27,7 @@ Dtype promoted(Dtype a, Dtype b) {
 
 constexpr std::string_view kNotFollowed =
     "ranks meet only at the averaging, so ddpsim cannot simulate ranks that differ. Leave out what "
-    "makes them differ, "
-    "such as --straggler";
+    "makes them differ, such as --straggler";
 constexpr std::size_t kMostLevels = 8;
 
 /// The least common multiple, or the largest integer if it overflows.
@@ -225,16 +224,14 @@ std::optional<std::string> cannot_average(const Job& job) {
   if (options.ddp().comm_hook != CommHook::post_local_sgd) return std::nullopt;
   if (std::holds_alternative<FlowModel>(job.model()))
     return "post_localSGD_hook reduces within nodes, but the flow network simulates only "
-           "collectives of all "
-           "ranks. Leave out --network flow";
+           "collectives of all ranks. Leave out --network flow";
   if (!job.has_group(1))
     return "post_localSGD_hook reduces within nodes, but the cluster's nodes differ: ddpsim does "
-           "not know how long "
-           "an all-reduce within one takes";
+           "not know how long an all-reduce within one takes";
   if (!options.ddp().local_sgd.averages_gradients && differ)
     return "without all-reduces of gradients, ranks meet only at the averaging, so ddpsim cannot "
-           "simulate ranks "
-           "that differ. Leave out --local-sgd-gradients none, or what makes them differ";
+           "simulate ranks that differ. Leave out --local-sgd-gradients none, or what makes them "
+           "differ";
   return std::nullopt;
 }
 

@@ -122,8 +122,7 @@ std::optional<std::string> cannot_reduce_low_rank(const Job& job) {
   const DdpOptions& ddp = job.options().ddp();
   constexpr const char* kWhy =
       "powerSGD_hook runs in gloo's threads. {}, training can stop or ranks can mix up their "
-      "all-reduces (seen with "
-      "PyTorch 1.13 and 2.13). Use NCCL, or {}";
+      "all-reduces (seen with PyTorch 1.13 and 2.13). Use NCCL, or {}";
   if (const std::size_t buckets = buckets_of(job).size(); buckets > 1)
     return fmt::format(kWhy, fmt::format("With several buckets, here {}", buckets),
                        "one bucket (--bucket-cap-mb)");

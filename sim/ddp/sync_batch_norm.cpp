@@ -33,8 +33,7 @@ std::optional<std::string> cannot_group(const Job& job) {
            "--sync-batchnorm-group";
   if (!job.has_group(*group / of_node))
     return "the cluster's nodes differ, so ddpsim does not know how long SyncBatchNorm's exchanges "
-           "within some of "
-           "them take. Leave out --sync-batchnorm-group";
+           "within some of them take. Leave out --sync-batchnorm-group";
   return std::nullopt;
 }
 
@@ -96,8 +95,7 @@ std::optional<std::string> cannot_synchronise(const Job& job) {
   if (2 * layers * micro_batches > kMostSimulatedCollectives)
     return fmt::format(
         "{} layers of SyncBatchNorm exchange {} times in a step of {} micro-batches. At most {} "
-        "exchanges "
-        "are simulated",
+        "exchanges are simulated",
         layers, 2 * layers * micro_batches, micro_batches, kMostSimulatedCollectives);
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// The greatest mean of those tried; of equal ones the longest interval.
+/// The tried interval with the largest mean goodput. If several are equal, the longest.
 std::int64_t best_tried(const ElasticRuns& runs) {
   std::int64_t best = 0;
   double most = -1;
@@ -22,9 +22,10 @@ std::int64_t best_tried(const ElasticRuns& runs) {
   return best;
 }
 
-/// The interval at which  loss = a / interval + b * interval + c,  fitted by least squares to those tried within an octave of `best`,
-/// is least: Young's formula with the failures and costs of these runs. A draw that favours one interval hardly moves it.
-/// Absent where the loss of those tried has no such valley.
+/// Fits  loss = a / interval + b * interval + c  by least squares to the intervals tried within an
+/// octave of `best`. Returns the interval with the smallest loss. This is Young's formula with the
+/// failures and costs of these runs. A lucky draw for one interval hardly moves it. Absent if the
+/// loss has no such minimum.
 std::optional<double> least_loss(const ElasticRuns& runs, std::int64_t best) {
   // Normal equations of x = best / interval, 1 / x and 1.
   std::array<std::array<double, 4>, 3> rows{};
@@ -40,7 +41,7 @@ std::optional<double> least_loss(const ElasticRuns& runs, std::int64_t best) {
            rows[0][b] * (rows[1][a] * rows[2][c] - rows[1][c] * rows[2][a]) +
            rows[0][c] * (rows[1][a] * rows[2][b] - rows[1][b] * rows[2][a]);
   };
-  // Cramer's rule; both coefficients have the same, positive, denominator.
+  // Cramer's rule. Both coefficients have the same positive denominator.
   const double checkpoints = determinant(3, 1, 2);
   const double lost_work = determinant(0, 3, 2);
   if (checkpoints <= 0 || lost_work <= 0) return std::nullopt;

@@ -1,4 +1,5 @@
-// How often to take checkpoints: the interval at which a long run trains most, and those that are as good.
+// How often to take checkpoints: the interval at which a long run trains most, and intervals that
+// are equally good.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,11 @@
 
 namespace ddpsim {
 
-/// Around `centre`, coarsely and then finely around the best. Some of those tried are lucky: what all of them say decides.
+/// Tries intervals around `centre`, first coarsely, then finely around the best. Some tried
+/// intervals are lucky, so the result is based on all of them.
 std::int64_t search_intervals(ElasticRuns& runs, double centre);
-/// Those tried about the best whose goodput differs from its, seed by seed, by no more than the standard error of that.
+/// Sets the range of tried intervals around the best that are equally good. Their goodput differs
+/// from the best, seed by seed, by at most the standard error of the difference.
 void set_plateau(const ElasticRuns& runs, std::int64_t best, ElasticAnswer& answer);
 
 }  // namespace ddpsim

@@ -67,7 +67,7 @@ void add_means(const std::vector<RunOutcome>& outcomes, ElasticAnswer& answer) {
   if (interrupted > 0) answer.pause = pauses / interrupted;
 }
 
-/// The last node fails alone, long before the run's end.
+/// A run in which only the last node fails, long before the run's end.
 RunOutcome after_one_failure(ElasticOptions options, const std::vector<RunTime>& steps,
                              bool process, RunTime repair, RunTime length) {
   options.repair = repair;
@@ -132,7 +132,7 @@ ElasticAnswer simulate_elastic(const ElasticQuestion& question, Progress* progre
   answer.young_interval = std::sqrt(2 * checkpoint * mtbf);
   answer.daly_interval = goodput(daly, options.max_nodes).checkpoint_every_seconds;
 
-  // Checkpoints that cost nothing are taken after every step.
+  // Checkpoints without cost are taken after every step.
   const std::int64_t best =
       checkpoint > 0 ? search_intervals(runs, answer.daly_interval) : runs.steps_of(0);
   answer.best_interval = static_cast<double>(best) * runs.step_seconds();

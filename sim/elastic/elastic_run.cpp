@@ -1,4 +1,4 @@
-// One run: a loop over what interrupts the group that trains.
+// Simulates one run: a loop over everything that interrupts the training group.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr RunTime kNever = RunTime::max();
 
-/// The mean of the k-th of n moments spread evenly over `span`.
+/// Mean of the k-th of n times that are evenly spread over `span`.
 RunTime kth_of(RunTime span, std::int64_t k, std::int64_t n) {
   return span * k / (n + 1);
 }
@@ -31,7 +31,7 @@ class Run {
   }
 
   RunOutcome simulated() {
-    bool fresh = true;  // training goes on at the first step: the first start is no loss
+    bool fresh = true;  // the first start costs nothing
     while (now_ < length_) {
       const Interruption interruption =
           run_group(fresh ? RunTime() : options_.start, fresh ? RunTime() : options_.load);
@@ -64,7 +64,7 @@ class Run {
   std::size_t place(int node) const { return static_cast<std::size_t>(node); }
   std::int64_t members() const { return std::count(member_.begin(), member_.end(), true); }
 
-  /// Time up to `then`, or to the end of the run, is this part's.
+  /// Adds the time up to `then`, or to the end of the run, to `part`.
   void take_until(RunTime then, RunPart part) {
     const RunTime end = std::min(then, length_);
     if (end <= now_) return;
@@ -72,7 +72,7 @@ class Run {
     now_ = end;
   }
 
-  /// The next moment at which a node that is no member is there.
+  /// The next time at which a node is present that is not a member.
   RunTime next_return() const {
     RunTime first = kNever;
     for (std::size_t node = 0; node < back_at_.size(); ++node)
@@ -80,7 +80,8 @@ class Run {
     return first;
   }
 
-  /// Node failures up to `then` while no group trains: processes that die are none that anybody waits for.
+  /// Handles failures of nodes up to `then` while no group trains. Processes that die are ignored,
+  /// because nobody waits for them.
   void lose_until(RunTime then) {
     for (; next_ < failures_.size() && failures_[next_].at <= then; ++next_) {
       const NodeFailure& failure = failures_[next_];
@@ -97,7 +98,7 @@ class Run {
     if (failure.node == host_ && options_.store_on_node) host_lost_ = true;
   }
 
-  /// Starts, loads, trains until something interrupts it or the run is over.
+  /// Starts, loads and trains until something interrupts the group or the run is over.
   Interruption run_group(RunTime start, RunTime load) {
     const std::int64_t nodes = members();
     RunTime end = length_;
@@ -107,7 +108,7 @@ class Run {
       const NodeFailure& failure = failures_[next_];
       if (failure.at >= std::min(end, came)) break;
       ++next_;
-      if (!member_[place(failure.node)]) {  // before it came to be one
+      if (!member_[place(failure.node)]) {  // not a member yet
         if (!failure.process) lose(failure);
         came = next_return();
         continue;
@@ -132,7 +133,7 @@ class Run {
     const RunTime time = end - now_;
     const std::int64_t cycles = time / cycle;
     std::int64_t kept = cycles * checkpoint_steps_;
-    if (end >= length_)  // nothing is lost of what is done when the run is over
+    if (end >= length_)  // the run's end loses no work
       kept += std::min<std::int64_t>(checkpoint_steps_, (time - cycles * cycle) / step);
     const RunTime trained = kept * step;
     const double speed = static_cast<double>(nodes) / options_.max_nodes *
@@ -154,7 +155,7 @@ class Run {
     return false;
   }
 
-  /// False: the job has ended.
+  /// Returns false if the job has ended.
   bool react(const Interruption& interruption) {
     const std::int64_t nodes = members();
     const RunTime look = options_.monitor_interval / 2;
@@ -176,9 +177,9 @@ class Run {
       lose_until(now_);
       return ended(RunEnd::store_lost);
     }
-    if (members() == 0) return rendezvous(now_, false);  // whoever comes finds nobody
+    if (members() == 0) return rendezvous(now_, false);  // the next node finds nobody
     const RunTime time_out = now_ + options_.timeout;
-    // A place is free when the lost node is struck off, or was free before.
+    // A place becomes free when the lost node is removed, unless one was free before.
     const RunTime free = nodes == options_.max_nodes ? expiry_ : now_;
     const RunTime came = std::max(next_return(), free);
     const bool by_coming = came < time_out;
@@ -195,7 +196,7 @@ class Run {
 
   bool react_to_process(int node, std::int64_t nodes) {
     const RunTime look = options_.monitor_interval / 2;
-    // Where the others' collectives fail at once, each agent has failed workers of its own.
+    // If the others' collectives fail at once, each agent has failed workers of its own.
     const bool felt = options_.timeout < options_.poll;
     RunTime noticed = look;
     if (nodes > 1)
@@ -206,7 +207,7 @@ class Run {
     lose_until(now_);
     if (!may_go_on) return ended(RunEnd::restarts_used_up);
     if (host_lost_) return ended(RunEnd::store_lost);
-    // The others see the first agent when it has stopped its workers and waits.
+    // The others see the first agent after it has stopped its workers and waits.
     return restart(nodes > 1 && !felt ? 2 : 1);
   }
 
@@ -225,13 +226,15 @@ class Run {
     return rendezvous(std::max(now_, expiry_), by_expiry);
   }
 
-  /// All that are there, from `opens` on, join a round. False: it was not complete in time.
+  /// All nodes that are present from `opens` on join a round. Returns false if it was not complete
+  /// in time.
   bool rendezvous(RunTime opens, bool by_expiry) {
-    // Each waits so long, the first the shortest; nobody waits where nobody is left.
+    // Every node waits for join_timeout, so the first one gives up first. Nobody waits if no node
+    // is left.
     RunTime gives_up = members() > 0 ? now_ + options_.join_timeout : kNever;
     take_until(std::min(opens, gives_up), RunPart::rendezvous);
     lose_until(now_);
-    std::optional<RunTime> deadline;  // of the last call
+    std::optional<RunTime> deadline;  // end of the last call
     for (bool first = true; now_ < length_ && now_ < gives_up; first = false) {
       if (host_lost_) return ended(RunEnd::store_lost);
       const std::int64_t there = join();
@@ -239,7 +242,7 @@ class Run {
       if (there > 0 && gives_up == kNever) gives_up = now_ + options_.join_timeout;
       if (there < options_.min_nodes) deadline.reset();
       if (there >= options_.min_nodes && !deadline) {
-        RunTime joined{};  // the MINth, of those that ask in turn
+        RunTime joined{};  // when the MINth node has asked
         if (first)
           joined = by_expiry ? kth_of(options_.poll, options_.min_nodes, there)
                              : kth_of(options_.poll, options_.min_nodes - 1, there - 1);
@@ -257,7 +260,8 @@ class Run {
     return now_ >= length_ || ended(RunEnd::join_timed_out);
   }
 
-  /// Who is there and was no member becomes one, with an agent of its own. How many are.
+  /// Admits every node that is present but not a member yet, with an agent of its own. Returns the
+  /// number of members.
   std::int64_t join() {
     for (std::size_t node = 0; node < member_.size(); ++node)
       if (!member_[node] && back_at_[node] <= now_) {
@@ -267,8 +271,9 @@ class Run {
     return members();
   }
 
-  /// The MAXth has come: at once, or, of those that were there when the round opened, when the last has asked; and the
-  /// others hear of it when they ask again.
+  /// Completes a round with MAX nodes. A node that arrives later completes it at once. At the
+  /// opening, it is complete when the last node present has asked. The others learn of it when they
+  /// ask again.
   bool complete(bool at_opening, bool by_expiry, std::int64_t there) {
     RunTime heard = kth_of(options_.poll, there - 1, there - 1);
     if (at_opening && there == 1) heard = by_expiry ? kth_of(options_.poll, 1, 1) : RunTime();
@@ -279,7 +284,7 @@ class Run {
     return completed();
   }
 
-  /// The first of them holds the store if none does.
+  /// The first member holds the store if nobody does.
   bool completed() {
     if (host_ < 0)
       host_ = static_cast<int>(std::find(member_.begin(), member_.end(), true) - member_.begin());
@@ -292,14 +297,15 @@ class Run {
   const std::vector<NodeFailure>& failures_;
   const RunTime length_;
   RunTime now_{};
-  std::size_t next_ = 0;  ///< of failures
+  std::size_t next_ = 0;  ///< index into failures
   std::vector<RunTime> back_at_;
-  std::vector<bool> member_;  ///< of the group, or of the round that is to become one
+  std::vector<bool> member_;  ///< of the group, or of the next round
   std::vector<int> restarts_left_;
   int host_ = 0;  ///< of the store
   bool host_lost_ = false;
-  RunTime expiry_{};  ///< when the last of those lost since the group's end has no keep-alive left
-  RunEnd ended_by_ = RunEnd::restarts_used_up;  ///< the last job that did
+  /// When the keep-alive of the node lost last in this interruption ends.
+  RunTime expiry_{};
+  RunEnd ended_by_ = RunEnd::restarts_used_up;  ///< why the last job ended
   RunOutcome outcome_;
 };
 

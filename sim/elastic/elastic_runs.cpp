@@ -16,7 +16,7 @@ RunTime run_time(double seconds) {
   return RunTime(std::llround(std::min(seconds, kLongestSeconds) * kNanoseconds));
 }
 
-/// Strictly between 0 and 1.
+/// A number strictly between 0 and 1.
 double uniform(std::uint64_t& state) {
   return (static_cast<double>(next_random(state) >> 11) + 0.5) * 0x1p-53;
 }
@@ -59,7 +59,7 @@ ElasticRuns::ElasticRuns(const ElasticQuestion& question, RunTime length, Progre
 }
 
 std::int64_t ElasticRuns::steps_of(double interval) const {
-  // An interval longer than any run is one without checkpoints.
+  // An interval longer than any run means no checkpoints.
   return std::max<std::int64_t>(std::llround(std::min(interval, kLongestSeconds) / step_seconds()),
                                 1);
 }
@@ -68,7 +68,7 @@ const std::vector<double>& ElasticRuns::goodputs(std::int64_t checkpoint_steps) 
   std::vector<double>& known = goodputs_[checkpoint_steps];
   if (!known.empty()) return known;
   known = goodputs_of(outcomes(checkpoint_steps));
-  // The intervals that search_intervals tries, and its answer; some round to the same steps.
+  // Number of intervals that search_intervals tries, with its answer. Some round to the same steps.
   constexpr std::size_t kTried = 30;
   if (progress_ != nullptr) progress_->go_on(std::min(goodputs_.size(), kTried), kTried);
   return known;
@@ -103,7 +103,8 @@ std::vector<NodeFailure> draw_failures(const ElasticOptions& options, double nod
   for (int node = 0; node < options.max_nodes; ++node) {
     std::uint64_t state = mixed(mixed(seed + kSplitMixGamma) +
                                 kSplitMixGamma * (static_cast<std::uint64_t>(node) + 1));
-    std::uint64_t repairs = mixed(state);  // numbers of their own: failures stay where they are
+    // Repairs have random numbers of their own, so that failures stay where they are.
+    std::uint64_t repairs = mixed(state);
     double at = 0;
     while (true) {
       at += exponential(node_mtbf_seconds, state);

@@ -1,4 +1,5 @@
-// One long run under several seeds, simulated again and again: with other options, or checkpoints at other intervals.
+// One long run under several seeds. It is simulated again with other options or other checkpoint
+// intervals.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@ inline constexpr double kYear = 365.25 * 24 * 3600;  // seconds
 
 double in_seconds(RunTime time);
 
-/// How long one run of a question is.
+/// Length of one run of a question.
 RunTime length_of(const ElasticQuestion& question);
-/// Failures that are due in a run whose length nobody states.
+/// Number of failures in a run whose length is not given.
 inline constexpr double kFailuresDue = 200;
 
 Sampled sampled(const std::vector<double>& values);
@@ -25,7 +26,7 @@ class ElasticRuns {
  public:
   ElasticRuns(const ElasticQuestion& question, RunTime length, Progress* progress);
 
-  /// Steps from one checkpoint to the next, at intervals of so many seconds.
+  /// Number of steps between checkpoints for an interval in seconds.
   std::int64_t steps_of(double interval) const;
   const std::vector<RunTime>& steps() const { return steps_; }
   double step_seconds() const { return in_seconds(steps_.back()); }
@@ -40,7 +41,7 @@ class ElasticRuns {
 
   const std::vector<double>& goodputs(std::int64_t checkpoint_steps);
   static std::vector<double> goodputs_of(const std::vector<RunOutcome>& outcomes);
-  /// Tried so far, shortest first.
+  /// Intervals tried so far, shortest first.
   const std::map<std::int64_t, std::vector<double>>& tried() const { return goodputs_; }
 
  private:

@@ -11,11 +11,11 @@
 namespace ddpsim {
 namespace {
 
-/// NCCL's, of every communicator that the job has.
+/// NCCL's buffers for every communicator of the job.
 Bytes buffers_of_communicators(const Job& job) {
   const SimulationOptions& options = job.options();
   Bytes all;
-  // No communicator of all ranks where servers are between them.
+  // With servers between them, ranks have no communicator of all ranks.
   if (!facts_of(options.scheme).by_servers) all = nccl_buffers(job);
   for (const int ranks : groups_of(options.scheme, job.cluster().gpus_per_host()))
     if (ranks < job.cluster().ranks() || all == Bytes()) all += nccl_buffers(group_of(job, ranks));

@@ -1,4 +1,4 @@
-// The step of a rank as its memory goes up and down in it, by what its scheme keeps.
+// Walks through a rank's step and tracks its memory, by what its scheme keeps.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,16 @@
 
 namespace ddpsim {
 
-/// Moment, parts, rounding, segments and what stays on the host; the rest is alike for all.
+/// Sets moment, parts, rounding, segments and what stays on the host. The rest is the same for all
+/// schemes.
 PeakMemory peak_of(const Job& job, const ReducerBuckets& kept);
 PeakMemory peak_of(const Job& job, const ShardedUnits& kept);
 PeakMemory peak_of(const Job& job, const WholeTensors& kept);
 PeakMemory peak_of(const Job& job, const MixedPrecision& kept);
 
-/// The highest of what a step holds from moment to moment. PyTorch's allocator lets a block go back to the stream it was
-/// asked for on alone: `beside`, of `parts`, is what another stream than compute's holds, and at its highest it holds that
-/// when compute's does not.
+/// Finds the largest memory of a step over its moments. PyTorch's allocator returns a block only to
+/// the stream that requested it. `beside` is the part of `parts` that a stream other than compute's
+/// holds. Its largest value stays occupied even when compute's stream has its own largest value.
 class Highest {
  public:
   void see(const MemoryParts& parts, PeakMoment at, Bytes beside = {}) {
@@ -29,7 +30,7 @@ class Highest {
     at_ = at;
   }
   PeakMemory take() const { return {.at = at_, .parts = parts_}; }
-  /// More than the highest moment, since streams do not lend each other what they let go.
+  /// Memory beyond the largest moment, because streams do not lend each other what they free.
   Bytes apart() const { return most_computing_ + most_beside_ - parts_.known(); }
 
  private:

@@ -1,4 +1,4 @@
-// DDP's buckets through a step, gradient by gradient (memory.hpp says what is there when).
+// Tracks DDP's buckets through a step, gradient by gradient (memory.hpp says what exists when).
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace ddpsim {
 namespace {
 
-/// Everything but what changes within a step.
+/// The constructor collects everything that does not change within a step.
 class ReducerMemory {
  public:
   ReducerMemory(const Job& job, const ReducerBuckets& kept)
@@ -50,7 +50,7 @@ class ReducerMemory {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  /// `steps`: the optimizer of this rank does.
+  /// `steps`: whether this rank's optimizer steps it.
   void add_parameter(const Parameter& parameter, bool steps) {
     const Bytes bytes = gradient_bytes(parameter).value_or(Bytes());
     OptimizerBytes optimizer = optimizer_bytes(job_.options().optimizer, parameter.dtype, bytes);
@@ -75,7 +75,7 @@ class ReducerMemory {
     if (job_.options().ddp().comm_hook == CommHook::power_sgd) add_power_sgd(bucket);
   }
 
-  /// Its error, P and Q are kept from step to step.
+  /// powerSGD_hook's error, P and Q are kept from step to step.
   void add_power_sgd(const Bucket& bucket) {
     const LowRankElements kept =
         low_rank_elements(workload_, bucket, job_.options().ddp().power_sgd);
@@ -86,7 +86,8 @@ class ReducerMemory {
     }
   }
 
-  /// Parameters of its type are views of the tensor averaged last, which others only hold alive.
+  /// Parameters of the tensor's type are views of the tensor averaged last. The other parameters
+  /// only keep it alive.
   void add_flat_parameters() {
     const FlatParameters flat = flat_parameters(workload_);
     always_.hook += flat.bytes - (flat.moved - flat.of_others);
@@ -99,7 +100,7 @@ class ReducerMemory {
            buckets_[bucket_of_[parameter]].closed_by != ClosedBy::sparse;
   }
 
-  /// Of those that are written at all: a parameter without a ready time has no gradient.
+  /// Gradients that are written at all: a parameter without a ready time has none.
   Bytes all_gradients() const {
     Bytes sum;
     for (const std::size_t parameter : written())
@@ -117,7 +118,7 @@ class ReducerMemory {
     return gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
   }
 
-  /// Of that parameter beside the buckets, before it is written and after.
+  /// Size of a parameter's gradient outside the buckets, before it is written and after.
   struct Beside {
     Bytes before;
     Bytes after;
@@ -128,7 +129,8 @@ class ReducerMemory {
     const bool accumulated = job_.options().accumulate > 1;
     if (!lies_in_bucket(parameter))
       return {.before = keeps_gradients_ || accumulated ? gradient : Bytes(), .after = gradient};
-    // Under no_sync() nothing is moved into buckets: what was None is written beside them.
+    // Under no_sync() nothing is moved into buckets. A gradient that was None is written outside
+    // them.
     return {.before = accumulated && !keeps_gradients_ ? gradient : Bytes(), .after = {}};
   }
 
@@ -143,7 +145,7 @@ class ReducerMemory {
       const bool last = k == order.size();
       now.activations = activations_.held(k);
       now.temporaries = activations_.known() || last ? Bytes() : bytes_of(order[k]);
-      // The engine lets go of the gradient it wrote when hooks have run, which fill buckets.
+      // The engine frees the gradient it wrote when hooks, which fill buckets, have run.
       const std::size_t b = last ? kNone : bucket_of_[order[k]];
       const bool full = b != kNone && --pending[b] == 0;
       if (full) now.hook += cast_by_hook(buckets_[b]);
@@ -161,7 +163,7 @@ class ReducerMemory {
     return most;
   }
 
-  /// `written` last: the engine holds its gradient until the hook returns.
+  /// `written` is the last gradient. The engine holds it until the hook returns.
   MemoryParts while_hook_runs(MemoryParts now, const Bucket& bucket, std::size_t written) const {
     if (job_.options().ddp().optimizer_in_backward)
       return most_while_stepping(bucket, now, written);
@@ -171,14 +173,14 @@ class ReducerMemory {
     return now;
   }
 
-  /// Gradients beside a bucket whose parameters have stepped: they are let go.
+  /// Gradients outside the bucket whose parameters have stepped; they are freed.
   Bytes stepped(const Bucket& bucket) const {
     Bytes sum;
     for (const std::size_t parameter : bucket.parameters) sum += beside(parameter).after;
     return sum;
   }
 
-  /// One parameter after the other steps; beside a bucket its own gradient is freed just before.
+  /// Parameters step one after the other. A gradient outside the bucket is freed just before.
   MemoryParts most_while_stepping(const Bucket& bucket, MemoryParts now,
                                   std::size_t written) const {
     MemoryParts most = now;
@@ -195,7 +197,8 @@ class ReducerMemory {
     return most;
   }
 
-  /// As many as the parameter stepped, on a CPU, and of a GPU's kernels where they are not those of all parameters at once.
+  /// Temporaries as large as the stepped parameter: on a CPU, and on a GPU if kernels do not
+  /// process all parameters at once.
   int temporaries_of_a_step() const {
     const Optimizer kind = job_.options().optimizer.kind;
     const bool adam = kind == Optimizer::adam || kind == Optimizer::adamw;
@@ -211,7 +214,8 @@ class ReducerMemory {
     return wire_bytes(ddp, bucket.dtype, bucket.bytes);
   }
 
-  /// Until it returns: the copy of the bucket, the next error beside the last, and what travels whole.
+  /// Held until the hook returns: the copy of the bucket, the next error in addition to the last,
+  /// and gradients that travel whole.
   Bytes held_by_power_sgd(const Bucket& bucket) const {
     const DdpOptions& ddp = job_.options().ddp();
     if (ddp.comm_hook != CommHook::power_sgd) return {};
@@ -222,7 +226,7 @@ class ReducerMemory {
   MemoryParts optimizer() const {
     MemoryParts now = always_;
     now.activations = activations_.left();
-    if (job_.options().ddp().optimizer_in_backward) return now;  // its steps are backward's
+    if (job_.options().ddp().optimizer_in_backward) return now;  // counted in backward
     now.gradients = all_gradients();
     if (on_host(job_) || keeps_gradients_)
       now.temporaries = temporaries_of_a_step() * largest_;
@@ -259,7 +263,7 @@ class ReducerMemory {
   bool keeps_gradients_;
   std::vector<Bucket> buckets_;
   Allocator allocator_;
-  std::vector<std::size_t> bucket_of_;  ///< of each parameter
+  std::vector<std::size_t> bucket_of_;  ///< by parameter
   MemoryParts always_;
   Bytes masters_;
   Bytes stepped_;  ///< parameters that this rank's optimizer steps

@@ -1,7 +1,8 @@
-// A sharded model through a step, unit by unit: gathered as the schedule has it (the unit computed, the one ahead, the root; all
-// of them where nothing is freed after forward); gradients of the unit computed, whole, and what its reduce-scatter reads beside
-// that of the unit before. fully_shard gathers into one buffer and copies out of it; FullyShardedDataParallel's autograd puts each
-// flat gradient together from its parts. Sources as in fsdp1.cpp and fsdp2.cpp.
+// Tracks a sharded model through a step, unit by unit. Units are gathered as in the schedule: the
+// computed unit, the next one and the root, or all units if nothing is freed after forward. The
+// gradients of the computed unit are whole. The reduce-scatter of the unit before may still read
+// its input. fully_shard gathers into one buffer and copies out of it. FullyShardedDataParallel's
+// autograd builds each flat gradient from its parts. Sources: see fsdp1.cpp and fsdp2.cpp.
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +15,8 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kGatheredAtOnce = 2;  ///< units: one that is computed, one that is prefetched
+// One unit is computed, one is prefetched.
+constexpr std::size_t kGatheredAtOnce = 2;
 
 class ShardedMemory {
  public:
@@ -56,8 +58,9 @@ class ShardedMemory {
   }
 
  private:
-  /// The host frees a unit ahead of the GPU, which still reads it (record_stream); of two such the rate limiter lets one wait
-  /// on while the next is gathered (_FreeEventQueue). Without the limiter at least as much.
+  /// Units that the host has freed but the GPU still reads (record_stream). The rate limiter lets
+  /// one of two such units wait while the next is gathered (_FreeEventQueue). Without the limiter
+  /// it is at least as much.
   Bytes pending() const {
     Bytes largest;
     std::size_t freed = 0;
@@ -69,7 +72,7 @@ class ShardedMemory {
     return freed > kGatheredAtOnce ? largest : Bytes();
   }
 
-  /// Of a unit's shard, as the parameters that train are of the unit.
+  /// Part of a unit's shard that trains: the same share as in the whole unit.
   Bytes trained_shard(std::size_t unit) const {
     std::int64_t trained = 0;
     std::int64_t all = 0;
@@ -99,7 +102,7 @@ class ShardedMemory {
     std::vector<bool> gathered(kept_.units.size());
     MemoryParts now = always_;
     Bytes reducing;  // read by a reduce-scatter
-    Bytes shards;    // of gradients: a reduce-scatter's stream asks for them
+    Bytes shards;    // of gradients, on a reduce-scatter's stream
     const bool casts =
         kept_.casts_beside && kept_.reduce_dtype && kept_.reduce_dtype != kept_.param_dtype;
     const auto see = [&] {
@@ -141,10 +144,10 @@ class ShardedMemory {
           free(unit);
           continue;
         }
-        // Put together, or copied in, while its parts are there.
+        // The input of the reduction is built while the gradient's parts still exist.
         now.buckets += sizes.reduced;
         see();
-        // A flat gradient that is all-reduced is the gradient from then on.
+        // A flat gradient that is all-reduced then serves as the gradient.
         now.buckets =
             now.buckets -
             (kept_.frees_in_backward ? std::exchange(reducing, sizes.reduced) : sizes.reduced);
@@ -166,14 +169,14 @@ class ShardedMemory {
     highest_.see(now, PeakMoment::optimizer, kept_.frees_in_backward ? shards_ : Bytes());
   }
 
-  /// Its gradient, of the type computed in.
+  /// Size of its gradient in the type of computation.
   Bytes computed(std::size_t parameter) const {
     const Dtype stored = workload_.parameters[parameter].dtype;
     const std::int64_t elements = job_.gradients()[parameter].count() / element_size(stored);
     if (workload_.parameters[parameter].ignored) return Bytes();
     return Bytes(elements * element_size(kept_.param_dtype.value_or(stored)));
   }
-  /// Of a unit's parameters, by the time that many are.
+  /// Gradients of a unit's parameters among those written so far.
   Bytes written(std::size_t unit, std::size_t last) const {
     Bytes sum;
     for (std::size_t k = 0; k <= last; ++k) {
@@ -190,9 +193,9 @@ class ShardedMemory {
   HeldActivations activations_;
   Allocator allocator_;
   MemoryParts always_;
-  Bytes shards_;   ///< of all parameters, as stored
-  Bytes masters_;  ///< of those
-  Bytes host_;     ///< what stays there
+  Bytes shards_;   ///< all parameters' shards, as stored
+  Bytes masters_;  ///< masters of these shards
+  Bytes host_;     ///< kept on the host
   Highest highest_;
 };
 

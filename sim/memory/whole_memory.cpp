@@ -1,4 +1,5 @@
-// Schemes that keep whole parameters and gradients, with buffers of their own or none, through a step.
+// Tracks schemes that keep whole parameters and gradients, with or without buffers of their own,
+// through a step.
 
 #include "memory_parts.hpp"
 #include "memory_walks.hpp"

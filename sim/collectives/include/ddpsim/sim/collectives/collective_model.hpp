@@ -1,5 +1,5 @@
-// How the collectives of a job are timed. Nothing here knows a cluster: a model times whatever job it is given to, on
-// that job's cluster.
+// How the collectives of a job are timed. A model has no cluster of its own: it times collectives
+// on the cluster of the job it is given to.
 #pragma once
 
 #include <memory>
@@ -15,36 +15,38 @@
 
 namespace ddpsim {
 
-/// choose, then cost, on an idle network.
+/// NCCL's choice, then the cost model on an idle network.
 struct AnalyticModel {
   CollectiveTuning tuning{};
   CostFactors factors{};
 };
 
-/// choose, then the pipeline chunk by chunk over the links of a fabric, beside background traffic.
-/// Algorithms the fabric has no channels for take what the cost model says.
+/// NCCL's choice, then the pipeline chunk by chunk over the links of a fabric, together with
+/// background traffic. Algorithms without channels in the fabric use the cost model.
 struct FlowModel : AnalyticModel {
-  std::shared_ptr<const Fabric> fabric;  ///< of the job's cluster
+  std::shared_ptr<const Fabric> fabric;  ///< the fabric of the job's cluster
   std::shared_ptr<const Background> background;
 };
 FlowModel flow_model(const CollectiveTuning& tuning, Fabric fabric, Background background = {});
 
-/// ProcessGroupGloo in place of NCCL; one NIC of each node takes part.
+/// ProcessGroupGloo instead of NCCL. One NIC of each node takes part.
 struct GlooModel {
   GlooLinks links{};
   CostFactors factors{};
 };
 
-/// Recorded durations by position in launch order, wait and transfer together; replays a trace.
+/// Recorded durations by position in launch order, waits and transfers together. Used to replay a
+/// trace.
 struct RecordedModel {
   std::vector<Duration> durations;
-  int channels = 0;  ///< of the recorded kernels; 0 where not known: they slow nothing
+  /// Channels of the recorded kernels. If unknown, it is 0 and they slow nothing down.
+  int channels = 0;
 };
 
-/// Collectives take no time and no SMs: the lower bound.
+/// Collectives take no time and no SMs. This gives a lower bound.
 struct FreeModel {};
 
-/// One of the models. A class of its own for the reason that Scheme is one.
+/// One of the models. It is a class, not an alias, for the same reason as Scheme.
 class CollectiveModel
     : public std::variant<AnalyticModel, RecordedModel, FreeModel, FlowModel, GlooModel> {
  public:
@@ -59,10 +61,10 @@ class CollectiveModel
 
 /// What runs the collectives.
 Backend backend_of(const CollectiveModel& model);
-/// The part of a model that NCCL chooses by; none where nothing is chosen.
+/// The part of a model that NCCL chooses by. Null if nothing is chosen.
 const AnalyticModel* nccl_of(const CollectiveModel& model);
 AnalyticModel* nccl_of(CollectiveModel& model);
-/// Factors on the times the model predicts; none where it predicts nothing.
+/// Factors on the times that the model predicts. Null if it predicts nothing.
 const CostFactors* cost_factors_of(const CollectiveModel& model);
 CostFactors* cost_factors_of(CollectiveModel& model);
 

@@ -1,5 +1,6 @@
-// What is simulated: one workload on one cluster, with its options, its collectives timed in one way. Sealed, so that
-// no two parts of an answer can be of two clusters. Copies are cheap: what is large they share.
+// What is simulated: one workload on one cluster, with its options and one way of timing
+// collectives. A job is immutable, so that all parts of an answer are about the same cluster.
+// Copies are cheap, because they share the large parts.
 #pragma once
 
 #include <cstddef>
@@ -25,25 +26,27 @@ class Job {
   const Cluster& cluster() const { return *cluster_; }
   const SimulationOptions& options() const { return *options_; }
   const CollectiveModel& model() const { return model_; }
-  /// Bytes of each parameter's gradient; 0 where its shape is not known.
+  /// Bytes of each parameter's gradient; 0 if its shape is unknown.
   const std::vector<Bytes>& gradients() const { return *gradients_; }
 
-  /// The same job but for its recording, its options, or for how its collectives are timed.
+  /// The same job with another recording, other options or another way of timing collectives.
   Job with(Workload workload) const;
   Job with(SimulationOptions options) const;
   Job with(CollectiveModel model) const;
-  /// On a cluster whose channels load its wires otherwise. A FlowModel becomes its AnalyticModel:
-  /// its links are those of this cluster.
+  /// The same job on a cluster whose channels load its links differently. A FlowModel becomes its
+  /// AnalyticModel, because its links belong to this cluster.
   Job with(std::shared_ptr<const LinkLoads> loads) const;
-  /// On another cluster of as many GPUs a node. A FlowModel becomes its AnalyticModel.
+  /// The same job on another cluster with as many GPUs a node. A FlowModel becomes its
+  /// AnalyticModel.
   Job on(std::shared_ptr<const Cluster> cluster) const;
 
-  /// So many of its nodes are known by themselves (Cluster::groups), or are all of them.
+  /// Whether a group of that many nodes is known (Cluster::groups), or is the whole cluster.
   bool has_group(int nodes, std::optional<int> gpus_per_node = {}) const;
-  /// What a process group of so many whole nodes sees. A FlowModel becomes its AnalyticModel. Precondition: has_group.
+  /// The job as a process group of that many whole nodes sees it. A FlowModel becomes its
+  /// AnalyticModel. Precondition: has_group.
   Job within(int nodes, std::optional<int> gpus_per_node = {}) const;
 
-  /// The links of a FlowModel as NCCL's channels use them; null for every other model.
+  /// The links of a FlowModel as NCCL's channels use them. Null for every other model.
   FlowPlanner* network() const { return network_.get(); }
 
  private:
@@ -57,23 +60,24 @@ class Job {
 
 struct CollectivePlan {
   Duration transfer;                       ///< last arrival to end, without background traffic
-  std::optional<CollectiveChoice> choice;  ///< absent where the model does not choose
+  std::optional<CollectiveChoice> choice;  ///< absent if the model does not choose
   int channels = 0;                        ///< SMs the kernel holds while it is resident
-  Duration volume{};                       ///< the part of the transfer in which links are busy
-  Duration to_host{};                      ///< copy of the tensor before it can begin …
-  Duration to_device{};                    ///< … and back after its end; none by NCCL
+  Duration volume{};                       ///< part in which links are busy
+  Duration to_host{};                      ///< copy of the tensor before the start
+  Duration to_device{};                    ///< copy back; zero with NCCL
 };
 
 /// Plan of the `index`-th collective of its kind in the step.
 CollectivePlan plan(const Job& job, CollectiveKind kind, Bytes size, std::size_t index = 0);
 
-/// Collectives that fill the links when as many run beside each other; 1: one alone does. Over sockets
-/// one communicator of NCCL does not.
+/// Number of collectives that together fill the links. It is 1 if one alone does. Over sockets, one
+/// communicator of NCCL does not fill them.
 double collectives_to_fill(const Job& job);
-/// Whether what its collectives take was recorded beside compute already, or is gloo's, which has a processor of its
-/// own; NCCL's are otherwise known as all_reduce_perf times them, alone.
+/// Whether the times of its collectives already include compute running at the same time: they were
+/// recorded so, or are gloo's, which has a processor of its own. NCCL's are otherwise those of
+/// all_reduce_perf, which runs alone.
 bool is_timed_beside_compute(const Job& job);
-/// Collectives one process group runs at a time.
+/// Number of collectives that one process group runs at a time.
 int collectives_at_a_time(const Job& job);
 
 }  // namespace ddpsim

@@ -1,26 +1,38 @@
-// A long training run under torchrun, whose nodes fail and come back: what share of the time is training that lasts.
+// A long training run under torchrun whose nodes fail and come back: the share of time that goes
+// into training that lasts.
 //
-//   goodput = samples whose training was not lost / samples of as long a run on MAX nodes without failures and checkpoints
+//   goodput = samples whose training was not lost / samples of an equally long run on MAX nodes without failures and checkpoints
 //
-// A discrete-event simulation of the agents, as PyTorch 2.13's source has them (torch/distributed/elastic, torch/distributed/run.py):
+// A discrete-event simulation of the agents in PyTorch 2.13's source (torch/distributed/elastic,
+// torch/distributed/run.py).
 //
-// - A process dies: its own agent sees it at its next look (agent/server/api.py, _invoke_run: every monitor_interval), counts a restart
-//   against max_restarts, stops its other workers and joins the next round. The others see a node on the wait list (num_nodes_waiting, of a
-//   state at most a second old: the state holder's cache_duration), which counts for nobody, and do the same.
-// - A node is lost, agent and all: no agent looks at who is missing. What has no keep-alive for keep_alive_interval x
-//   keep_alive_max_attempt is struck off the participants (dynamic_rendezvous.py, _sanitize), and that restarts nobody. The others' collectives hang until
-//   the process group's time-out (ProcessGroupNCCL: 10 min), which counts for each of them; or until a node, perhaps the
-//   replacement, comes to wait, which counts for nobody.
-// - Every worker is restarted, from the last checkpoint, whatever the reason.
-// - A round is complete at once with MAX nodes; else last_call_timeout after the MINth has joined. Agents ask once a second
-//   (_DistributedRendezvousOpExecutor.run). One that has waited for join_timeout gives up and closes the rendezvous: the job ends.
-// - An agent whose restarts are used up closes the rendezvous: the job ends (launcher/api.py). So it does when the node is lost whose agent
-//   holds the store (c10d_rendezvous_backend.py: TCPStore, read_timeout 60 s), unless that stands elsewhere.
-// - A job that ended is submitted again, by whom and when torchrun does not say: `resubmit`.
+// - A process dies. Its own agent sees it at its next look (agent/server/api.py, _invoke_run: every
+//   monitor_interval). It counts a restart against max_restarts, stops its other workers and joins
+//   the next round. The other agents see a node on the wait list and do the same, but count no
+//   restart. What they see (num_nodes_waiting) is at most a second old: the state holder's
+//   cache_duration.
+// - A node is lost with its agent. No agent looks for missing nodes. A node without a keep-alive
+//   for keep_alive_interval x keep_alive_max_attempt is removed from the participants
+//   (dynamic_rendezvous.py, _sanitize), but that restarts nobody. The others' collectives hang
+//   until the process group's time-out (ProcessGroupNCCL: 10 min), which counts as a restart for
+//   each of them. Or they hang until a node, perhaps the replacement, comes to wait; this counts
+//   for nobody.
+// - Every worker is restarted from the last checkpoint, whatever the reason.
+// - A round with MAX nodes is complete at once. Otherwise it is complete last_call_timeout after
+//   the MINth node has joined. Agents ask once a second (_DistributedRendezvousOpExecutor.run). An
+//   agent that has waited for join_timeout gives up and closes the rendezvous: the job ends.
+// - An agent without restarts left closes the rendezvous: the job ends (launcher/api.py). The job
+//   also ends if the node is lost whose agent holds the store, unless the store is elsewhere
+//   (c10d_rendezvous_backend.py: TCPStore, read_timeout 60 s).
+// - A job that ended is submitted again. torchrun does not say by whom and when: `resubmit`.
 //
-// Assumptions: each node fails at a constant rate while it is up, whatever it does; a lost node's place is filled after an exponential time of
-// mean `repair`, so that a node's return keeps no step with checkpoints; of moments that are evenly spread between two looks the mean is taken; no failure of network or storage that hits several nodes; a checkpoint can be read
-// by any number of nodes.
+// Assumptions:
+// - Each running node fails at a constant rate, whatever it does.
+// - A lost node's place is filled after an exponential time with mean `repair`, so a node's return
+//   is not synchronised with checkpoints.
+// - For times that are evenly spread between two looks, the mean is used.
+// - No failure of network or storage affects several nodes.
+// - Any number of nodes can read a checkpoint.
 #pragma once
 
 #include <array>
@@ -36,73 +48,83 @@
 
 namespace ddpsim {
 
-/// Of a run that may be longer than Duration's 106 days (292 years).
+/// Time in a run, which may be longer than Duration's 106 days (up to 292 years).
 using RunTime = std::chrono::nanoseconds;
 inline double seconds_of(RunTime time) {
   return static_cast<double>(time.count()) / 1e9;
 }
 
-/// Names are torchrun's where it has one: options, keys of --rdzv-conf, else arguments of PyTorch.
+/// Names are torchrun's if it has one: options, or keys of --rdzv-conf. Otherwise they are
+/// arguments of PyTorch.
 struct ElasticOptions {
   int min_nodes = 1;
   int max_nodes = 1;
-  int max_restarts = 0;  ///< of one agent, for as long as the job lives
+  int max_restarts = 0;  ///< per agent, during one job
   RunTime monitor_interval = std::chrono::milliseconds(100);
   RunTime last_call_timeout = std::chrono::seconds(30);
   RunTime join_timeout = std::chrono::seconds(600);
   RunTime keep_alive_interval = std::chrono::seconds(5);
   int keep_alive_max_attempt = 3;
-  RunTime read_timeout = std::chrono::seconds(60);  ///< of the store, whose host is lost
+  RunTime read_timeout = std::chrono::seconds(60);  ///< of a store whose host is lost
   RunTime timeout = std::chrono::minutes(10);       ///< of a collective, init_process_group's
-  bool store_on_node = true;  ///< the first node's agent holds the store; else it is never lost
+  /// Whether the first node's agent holds the store. Otherwise the store is never lost.
+  bool store_on_node = true;
   /// How often agents ask for the rendezvous' state: a constant of the source.
   RunTime poll = std::chrono::seconds(1);
 
-  // What no source says: assumptions.
+  // The following are assumptions, because no source gives them.
   RunTime stop = std::chrono::seconds(5);    ///< workers, from SIGTERM until they are gone
   RunTime start = std::chrono::seconds(60);  ///< processes, imports, CUDA context, communicators
-  RunTime load = std::chrono::seconds(60);   ///< of the checkpoint
-  /// Mean, from a node's loss until another's agent joins.
+  RunTime load = std::chrono::seconds(60);   ///< loading the checkpoint
+  /// Mean time from a node's loss until another node's agent joins.
   RunTime repair = std::chrono::hours(1);
   RunTime resubmit = std::chrono::minutes(10);  ///< from a job's end until agents run again
-  /// Of failures those in which a process dies and its node stays. Llama 3's report: 54 of 419 were software's.
+  /// Share of failures in which a process dies but its node stays. In Llama 3's report, 54 of 419
+  /// were caused by software.
   double process_share = 0.13;
 
-  RunTime checkpoint{};  ///< in which one stops training
+  RunTime checkpoint{};  ///< time in which it stops training
 
   RunTime keep_alive() const { return keep_alive_interval * keep_alive_max_attempt; }
 };
 
-/// One thing that fails.
+/// One failure of a node or a process.
 struct NodeFailure {
   RunTime at{};
   int node = 0;  ///< 0 to MAX - 1
   bool process = false;
-  std::optional<RunTime> repair = {};  ///< of a lost node; absent: the options' mean
+  std::optional<RunTime> repair = {};  ///< absent: the options' mean
   bool operator==(const NodeFailure&) const = default;
 };
 
-/// Where the time of a run goes; the parts add up to it, exactly.
+/// What the time of a run is spent on. The parts add up to it exactly.
 enum class RunPart {
-  training,  ///< that lasts, as if at MAX nodes' speed: goodput
-  fewer_nodes,  ///< the rest of the training that lasts: slower than MAX nodes. Negative where fewer are faster
+  /// Training that lasts, counted at the speed of MAX nodes: the goodput.
+  training,
+  /// The rest of the training that lasts, because fewer nodes are slower. Negative if fewer are
+  /// faster.
+  fewer_nodes,
   checkpoints,
-  lost_work,  ///< trained since the last checkpoint, and a checkpoint or a step begun
-  detection,  ///< from a failure, or a node's coming, until agents stop their workers
+  /// Training since the last checkpoint, and an unfinished checkpoint or step.
+  lost_work,
+  /// From a failure, or a node's arrival, until agents stop their workers.
+  detection,
   stop,
   rendezvous,
-  waiting,  ///< within a rendezvous: fewer than MIN nodes are there
+  /// Within a rendezvous, while fewer than MIN nodes are present.
+  waiting,
   start,
   load,
-  ended,  ///< from the end of a job until its next begins
+  /// From the end of a job until the next one begins.
+  ended,
 };
 inline constexpr std::size_t kRunParts = 11;
 /// "training", "fewer_nodes", …
 const char* name_of(RunPart part);
 
-/// What ends a job.
+/// Why a job ends.
 enum class RunEnd {
-  restarts_used_up,  ///< an agent's
+  restarts_used_up,  ///< by one agent
   store_lost,        ///< with its node
   join_timed_out,    ///< fewer than MIN nodes came in time
 };
@@ -112,69 +134,72 @@ const char* name_of(RunEnd end);
 
 struct RunOutcome {
   std::array<RunTime, kRunParts> parts{};
-  std::vector<RunTime> trained;                   ///< that lasts, by number of nodes - MIN
+  std::vector<RunTime> trained;                   ///< lasting, by number of nodes - MIN
   std::int64_t failures = 0;                      ///< up to the end of the run
   std::int64_t restarts = 0;                      ///< of all workers, within a job
-  std::int64_t membership_changes = 0;            ///< of these, for a node that came
+  std::int64_t membership_changes = 0;            ///< restarts because a node came
   std::int64_t ended = 0;                         ///< jobs
-  std::array<std::int64_t, kRunEnds> ended_by{};  ///< of these, by RunEnd
+  std::array<std::int64_t, kRunEnds> ended_by{};  ///< ended jobs, by RunEnd
   RunTime operator[](RunPart part) const { return parts[static_cast<std::size_t>(part)]; }
   RunTime& operator[](RunPart part) { return parts[static_cast<std::size_t>(part)]; }
   RunTime length() const;
   double goodput() const;
 };
 
-/// A run of `length` that begins with a step on MAX nodes. `steps`: a step's time on MIN nodes, MIN + 1, … MAX (the batch of each rank is the
-/// same); a checkpoint after every `checkpoint_steps`. `failures`: by time; of a node that is lost none until it is back.
+/// Simulates a run of `length` that begins with a step on MAX nodes. `steps` are a step's times on
+/// MIN, MIN + 1, … MAX nodes; the batch of each rank stays the same. A checkpoint follows every
+/// `checkpoint_steps`. `failures` are ordered by time. A lost node has none until it is back.
 RunOutcome simulate_run(const ElasticOptions& options, const std::vector<RunTime>& steps,
                         std::int64_t checkpoint_steps, const std::vector<NodeFailure>& failures,
                         RunTime length);
 
-/// Each node is up for an exponential time of this mean, and a lost one is away for one of mean `repair`. Drawn from (seed, node) alone:
-/// the same failures whatever is done about them.
+/// Each node is up for an exponential time of this mean. A lost node is away for an exponential
+/// time of mean `repair`. Failures depend only on (seed, node), so they are the same whatever is
+/// done about them.
 std::vector<NodeFailure> draw_failures(const ElasticOptions& options, double node_mtbf_seconds,
                                        RunTime length, std::uint64_t seed);
 
-/// Of a mean over seeds.
+/// A mean over seeds.
 struct Sampled {
   double mean = 0;
   double deviation = 0;       ///< from run to run
   double standard_error = 0;  ///< of the mean
 };
 
-/// An option that nobody stated, and what hangs on it.
+/// An option that was not given, and how the goodput depends on it.
 struct ElasticSensitivity {
   std::string key;
   double value = 0;  ///< seconds, or a share
-  double half = 0;   ///< goodput at half of it …
-  double twice = 0;  ///< … and at twice
+  double half = 0;   ///< goodput at half the value
+  double twice = 0;  ///< goodput at twice the value
 };
 
-/// What one interruption of a group of MAX nodes costs, on average, beside the work it loses.
+/// Average cost of one interruption of a group of MAX nodes, without the work it loses.
 struct ElasticRestart {
   enum class After { process, lost_node, new_node } after = After::process;
   bool ends_job = false;
-  std::array<double, kRunParts> parts{};  ///< seconds; of detection … ended
+  std::array<double, kRunParts> parts{};  ///< seconds, for detection to ended
 };
 /// "process", "lost_node", "new_node"
 const char* name_of(ElasticRestart::After after);
 
 struct ElasticQuestion {
   ElasticOptions options;
-  std::vector<Duration> steps;  ///< on MIN … MAX nodes
+  std::vector<Duration> steps;  ///< on MIN to MAX nodes
   double node_mtbf_seconds = 0;
   std::optional<RunTime> length;               ///< absent: until 200 failures are due
   std::optional<RunTime> checkpoint_interval;  ///< absent: the best
   int seeds = 16;
   std::uint64_t seed = 0;
-  std::vector<std::string> assumed;  ///< keys of options that nobody stated, and no source says
-  bool stated_timeout = false;       ///< else it is the backend's
+  /// Keys of options that were not given and that no source says.
+  std::vector<std::string> assumed;
+  bool stated_timeout = false;  ///< otherwise it is the backend's
 };
 
 struct ElasticAnswer {
   ElasticQuestion asked;
   RunTime length{};
-  Sampled goodput;                        ///< at the interval in force
+  Sampled goodput;                        ///< at the interval used
   std::array<double, kRunParts> parts{};  ///< mean seconds of a run
   std::vector<double> trained;            ///< mean seconds, by number of nodes - MIN
   double failures = 0;                    ///< means over seeds, of a run
@@ -183,28 +208,32 @@ struct ElasticAnswer {
   double ended = 0;
   std::array<double, kRunEnds> ended_by{};
   // Checkpoint intervals, in seconds of training.
-  double interval = 0;       ///< in force: whole steps
-  double best_interval = 0;  ///< the top of a curve through the goodputs of those tried …
-  double best_low = 0;  ///< … and the neighbours that differ from it by less than a standard error
+  double interval = 0;  ///< used, as whole steps
+  /// Maximum of a curve through the goodputs of the tried intervals.
+  double best_interval = 0;
+  /// Lowest and highest interval whose goodput differs from the best by less than a standard error.
+  double best_low = 0;
   double best_high = 0;
   double best_goodput = 0;
   double young_interval = 0;
   double daly_interval = 0;
-  double daly_goodput = 0;  ///< by his formula, a restart taking `pause`
-  double pause = 0;         ///< mean seconds from a failure until training goes on
+  double daly_goodput = 0;  ///< by Daly's formula, a restart taking `pause`
+  double pause = 0;         ///< mean seconds from failure to training
   Sampled goodput_at_daly;  ///< simulated
   std::vector<ElasticSensitivity> sensitivity;
-  std::vector<ElasticRestart> interruptions;  ///< a new node only where MIN < MAX
+  std::vector<ElasticRestart> interruptions;  ///< a new node only if MIN < MAX
 };
 
-/// Every interval is tried against the same failures. Precondition: a step on each number of nodes takes time.
-/// Precondition: why_not_elastic(question) is empty. `progress` hears after each checkpoint interval tried.
+/// Simulates every interval with the same failures. Preconditions: a step on each number of nodes
+/// takes time, and why_not_elastic(question) is empty. `progress` is called after each checkpoint
+/// interval tried.
 ElasticAnswer simulate_elastic(const ElasticQuestion& question, Progress* progress = nullptr);
 
-/// Why a question, its steps included, has no answer or takes too long; empty where neither. Names keys of --elastic.
+/// Says why a question, including its steps, has no answer or takes too long. Empty otherwise. It
+/// names keys of --elastic.
 std::string why_not_elastic(const ElasticQuestion& question);
 
-/// Why the options answer nothing ("last_call_timeout must …"); empty where they do.
+/// Says why the options give no answer ("last_call_timeout must …"). Empty if they do.
 std::string why_not_elastic(const ElasticOptions& options);
 
 }  // namespace ddpsim

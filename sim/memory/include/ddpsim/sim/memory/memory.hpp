@@ -1,33 +1,47 @@
-// What a rank's memory holds at most in a step of a running training, part by part: job -> peak. A pure function
-// of sizes.
+// The largest memory of a rank in a step of a running training, part by part: job -> peak. A pure
+// function of sizes.
 //
-// Always there: parameters, module buffers, the optimizer's state, DDP's buckets (one element for each of its
-// gradients; a sparse one has none), powerSGD_hook's error of each bucket with its P and Q. Beside them, at
+// Always in memory:
+// - parameters, module buffers, the optimizer's state
+// - DDP's buckets, with one element for each of their gradients; a sparse gradient has none
+// - powerSGD_hook's error of each bucket with its P and Q
 //
-//   backward   between each two gradients what the workload says is held of activations and of gradients on their way
-//              (Activations::held); gradients, each from when it is written; a compression hook's copy of each bucket
-//              that is full, or, while powerSGD_hook reduces one, its copy of that, the next error and what travels
-//              whole. Where nothing is said of activations: what forward keeps, an equal share released with each
-//              gradient, which is no worse than by its time, and the gradient just written
-//   optimizer  all gradients, and the temporaries of its kernels
-//   averaging  local SGD's: behind the optimizer all gradients, and beside the parameters, which are views of the tensor
-//              averaged last, the next one
-//   rebuild    DDP's second forward: old buckets beside new, where gradients that were not set to None lie in the old
+// In addition, in backward, between each two gradients:
+// - activations and gradients of activations, as the workload says (Activations::held)
+// - gradients, each from the time it is written
+// - a compression hook's copy of each full bucket
+// - while powerSGD_hook reduces a bucket: its copy of the bucket, the next error and what travels
+//   whole
 //
-// An optimizer in backward has neither of its own moment: bucket by bucket its parameters step in backward, one after the
-// other, and their gradients beside the bucket are freed.
+// If the workload does not say what activations hold, it is what forward keeps, plus the gradient
+// just written. An equal share of it is released with each gradient, which is as good as releasing
+// it by time.
 //
-// A gradient lies in its bucket with gradient_as_bucket_view; else beside it, and is freed by zero_grad() before
-// forward from PyTorch 2.0 (set_to_none=True), never before that. Accumulating, gradients are there from the first
-// micro-batch on; beside the buckets, until each is copied, where they were freed: no_sync() fills no buckets.
+// In the optimizer: all gradients, and the temporaries of its kernels.
 //
-// Sources: torch/csrc/distributed/c10d/reducer.cpp (initialize_buckets frees the buckets before it makes new ones),
-// torch/optim (foreach kernels on GPUs from 2.0: Adam's denominator, or gradients plus weight decay, as one more copy of
-// all parameters; before, and on CPUs, of one or two), default_hooks.py. tests/cli/test_memory.py holds it against what
-// the profiler saw allocated on a CPU.
+// In averaging (local SGD), after the optimizer: all gradients and the next averaged tensor.
+// Parameters are views of the tensor averaged last.
 //
-// Not counted: workspaces of cuDNN and cuBLAS, what the caching allocator keeps in pieces nobody fits in, and the CUDA
-// context (300 to 500 MB). Where held is not known: gradients of activations on their way.
+// In rebuild, DDP's second forward: old and new buckets, if gradients that were not set to None are
+// in the old ones.
+//
+// An optimizer in backward has no moment of its own. Its parameters step in backward, bucket by
+// bucket, one after the other, and their gradients outside the bucket are freed.
+//
+// With gradient_as_bucket_view, a gradient is part of its bucket. Otherwise it is outside it, and
+// from PyTorch 2.0 on (set_to_none=True) zero_grad() frees it before forward. Older versions never
+// free it. When accumulating, gradients exist from the first micro-batch on. If they were freed,
+// they stay outside the buckets until each is copied, because no_sync() fills no buckets.
+//
+// Sources: torch/csrc/distributed/c10d/reducer.cpp (initialize_buckets frees the buckets before it
+// makes new ones), torch/optim and default_hooks.py. On GPUs from 2.0 on, torch/optim uses foreach
+// kernels: Adam's denominator, or gradients plus weight decay, is one more copy of all parameters.
+// Before that, and on CPUs, it is a copy of one or two parameters. tests/cli/test_memory.py
+// compares the result with what the profiler saw allocated on a CPU.
+//
+// Not counted: workspaces of cuDNN and cuBLAS, free pieces in the caching allocator that nothing
+// fits in, and the CUDA context (300 to 500 MB). If held is unknown, gradients of activations are
+// not counted either.
 #pragma once
 
 #include <optional>
@@ -37,19 +51,20 @@
 
 namespace ddpsim {
 
-/// Exact from shapes, but for activations.
+/// Computed exactly from shapes, except activations.
 struct MemoryParts {
   Bytes parameters;
   Bytes buffers;
-  Bytes gradients;  ///< beside the buckets
+  Bytes gradients;  ///< outside the buckets
   Bytes buckets;
-  Bytes
-      hook;  ///< what a compression hook cast; powerSGD_hook's error, P, Q and copies; what local SGD averages
+  /// A compression hook's casts; powerSGD_hook's error, P, Q and copies; local SGD's averaged
+  /// tensor.
+  Bytes hook;
   Bytes optimizer;  ///< its state
   Bytes temporaries;
-  std::optional<Bytes> activations;  ///< absent where not known
+  std::optional<Bytes> activations;  ///< absent if unknown
 
-  Bytes known() const;  ///< their sum, without what is not known
+  Bytes known() const;  ///< sum of all known parts
 };
 
 enum class PeakMoment { backward, optimizer, rebuild, averaging };
@@ -59,23 +74,26 @@ std::string_view name_of(PeakMoment moment);
 struct PeakMemory {
   PeakMoment at = PeakMoment::backward;
   MemoryParts parts;  ///< at that moment
-  /// PyTorch's allocator hands out multiples of 512 bytes: with `parts`, what torch.cuda.max_memory_allocated() says …
+  /// PyTorch's allocator rounds up to multiples of 512 bytes. With `parts`, this is
+  /// torch.cuda.max_memory_allocated().
   Bytes rounding;
-  /// … and takes whole segments from CUDA: 2 MiB for what is smaller than 1 MiB, 20 MiB below 10 MiB, else
-  /// multiples of 2 MiB. Of activations nothing is known. Under FSDP also what streams do not lend each other: sharded
-  /// gradients, and what FSDP1 casts them from, are asked for on the stream that reduces (foreach_reduce in
-  /// _fsdp_collectives.py, _post_backward_hook in _runtime_utils.py), where nothing else fits in once they are gone; and a unit
-  /// that FSDP1 has let go of and the GPU still reads.
+  /// The allocator takes whole segments from CUDA: 2 MiB for requests below 1 MiB, 20 MiB below 10
+  /// MiB, otherwise multiples of 2 MiB. Nothing is known for activations.
+  ///
+  /// Under FSDP, this includes memory that streams do not lend each other. Sharded gradients, and
+  /// what FSDP1 casts them from, are requested on the stream that reduces. Nothing else fits in
+  /// there after they are freed (foreach_reduce in _fsdp_collectives.py, _post_backward_hook in
+  /// _runtime_utils.py). It also includes a unit that FSDP1 has freed but the GPU still reads.
   Bytes segments;
   /// NCCL's buffers of every channel, outside the allocator.
   Bytes nccl;
-  /// Of its host's memory, where a scheme keeps shards there; not part of `total`.
+  /// Memory of the host, if a scheme keeps shards there; not part of `total`.
   Bytes host;
-  std::optional<Activations> activations;  ///< at the end of forward; absent where not known
+  std::optional<Activations> activations;  ///< at the end of forward; absent if unknown
   OptimizerSetting optimizer;
 
   Bytes allocated() const { return parts.known() + rounding; }
-  /// All of it; a lower bound where activations are not known.
+  /// All memory of the GPU. A lower bound if activations are unknown.
   Bytes total() const { return allocated() + segments + nccl; }
 };
 
