@@ -16,7 +16,7 @@ using namespace ddpsim::paper;
 
 namespace {
 
-/// Over a network a hundredth as fast as what is within.
+/// The network between the nodes is a hundred times slower than the links within.
 Cluster two_nodes() {
   Cluster cluster = gpus();
   cluster.groups = {std::make_shared<const Cluster>(cluster)};
@@ -33,7 +33,7 @@ SimulationOptions local(SimulationOptions options, int period = 4) {
   return options;
 }
 
-/// All-reduces within a node take 40 us each, what is averaged nothing.
+/// An all-reduce within a node takes 40 us. The averaging sends nothing.
 RecordedModel in_node() {
   return wire({1_us, 1_us, 1_us, 1_us, 40_us});
 }
@@ -45,8 +45,9 @@ std::string averaging_problem(const SimulationOptions& options,
 
 }  // namespace
 
-TEST_CASE("local SGD: a step's share of an averaging stands behind the optimizer") {
-  // 7 MB flattened in 3 + 14 us and divided in as much, 3 for the host to see the end, 40 and 12 to launch, 3 back.
+TEST_CASE("local SGD: a step's share of an averaging follows the optimizer") {
+  // 7 MB are flattened in 3 + 14 us and divided in the same time. The host needs 3 us to see the
+  // end, 40 and 12 us to launch, and 3 us afterwards.
   const SimulationResult result = simulated(local(all_costs()), workload(), in_node(), two_nodes());
   const StepTimes& times = result.step.times;
   REQUIRE(result.step.averaging);
@@ -65,7 +66,8 @@ TEST_CASE("local SGD: a step's share of an averaging stands behind the optimizer
 }
 
 TEST_CASE("local SGD: buckets are divided in place and reduced within a node") {
-  // A hook's 30 us on the host; the division of b0 takes 3 + 4 us behind its copy at 157: 164 to 167 on its way, 40 us.
+  // A hook takes 30 us on the host. The division of b0 takes 3 + 4 us after its copy at 157: 164 to
+  // 167. The all-reduce takes 40 us.
   const StepResult step = step_with(local(all_costs()), workload(), in_node(), two_nodes());
   CHECK(step.buckets[0].start == small::at(167_us));
   CHECK(step.buckets[0].end == small::at(207_us));
@@ -105,16 +107,16 @@ TEST_CASE("local SGD: without all-reduces of gradients nothing is sent in a step
   }
   options = local(all_costs());
   options.ddp_to_set().local_sgd.averages_gradients = false;
-  // Copies in and out as ever, 23 us each; the hook's host is far ahead.
+  // Copies in and out take 23 us each, as always. The hook's host is far ahead.
   CHECK(step_with(options, workload(), in_node(), two_nodes()).times.iteration == 376_us + 23_us);
 }
 
-TEST_CASE("local SGD: what is averaged has the widest type, of parameters with a gradient") {
+TEST_CASE("local SGD: the averaged tensor has the widest type of parameters with a gradient") {
   Workload step = workload();
   FlatParameters flat = flat_parameters(step);
   CHECK(flat.bytes == 7'000'000_B);
   CHECK(flat.others == 0);
-  step.parameters[kP1].dtype = Dtype::bfloat16;  // 2 MB of a million
+  step.parameters[kP1].dtype = Dtype::bfloat16;  // 2 MB for a million elements
   flat = flat_parameters(step);
   CHECK(flat.bytes == 7'000'000_B);
   CHECK(flat.moved == 5'000'000_B);
@@ -122,13 +124,13 @@ TEST_CASE("local SGD: what is averaged has the widest type, of parameters with a
   CHECK(flat.largest_other == 2'000'000_B);
   CHECK(flat.others == 1);
   step.parameters[kP0].dtype = step.parameters[kP2].dtype = Dtype::float16;
-  CHECK(flat_parameters(step).bytes == 7'000'000_B);  // of neither half, but float32
+  CHECK(flat_parameters(step).bytes == 7'000'000_B);  // float32 holds both halves
   CHECK(flat_parameters(step).others == 3);
   step.backward->ready.pop_back();
   CHECK(flat_parameters(step).bytes == 6'000'000_B);
 }
 
-TEST_CASE("local SGD: where it cannot be simulated") {
+TEST_CASE("local SGD: cases that cannot be simulated are refused") {
   CHECK(averaging_problem(local(free_of_costs())) == "");
   Cluster differing = two_nodes();
   differing.groups.clear();
@@ -142,7 +144,7 @@ TEST_CASE("local SGD: where it cannot be simulated") {
   CHECK(mentions(averaging_problem(straggling), "ranks meet only at the averaging"));
 }
 
-TEST_CASE("local SGD: a lever where there are several nodes") {
+TEST_CASE("local SGD: a setting is offered only with several nodes") {
   const auto offered = [](const Cluster& cluster) {
     std::vector<std::string> lines;
     for (const Setting& setting :

@@ -1,4 +1,5 @@
-// The step of paper_step.hpp whose optimizer steps bucket by bucket: of 30 us 8.57, 17.14 and 4.29 for 2, 4 and 1 MB.
+// The step of paper_step.hpp whose optimizer steps bucket by bucket: its 30 us are 8.57, 17.14 and
+// 4.29 us for 2, 4 and 1 MB.
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "paper_step.hpp"
 
@@ -8,7 +9,7 @@ using namespace ddpsim::paper;
 
 namespace {
 
-/// 35 us of optimizer: 10, 20 and 5.
+/// An optimizer of 35 us, which is 10, 20 and 5 us for the buckets.
 Workload workload_of_35() {
   Workload step = workload();
   step.optimizer = 35_us;
@@ -24,9 +25,10 @@ SimulationOptions stepping(SimulationOptions options) {
 
 }  // namespace
 
-TEST_CASE("optimizer in backward: steps of one bucket hide what is left of the others") {
-  // b0 190, between gradients of 150 and 220: in front of p0 (220 to 230). Backward ends at 310, b1 took until 310, b2
-  // from then to 330: meanwhile b1's steps. 5 us of b2's are left, of 365 us without.
+TEST_CASE("optimizer in backward: steps of one bucket hide the all-reduces of the others") {
+  // b0 is reduced at 190, between the gradients of 150 and 220. So it is stepped before p0, from
+  // 220 to 230. Backward ends at 310, when b1 is reduced. b2 is reduced from then to 330, during
+  // b1's steps. Only the 5 us of b2's steps are left, so the step is shorter than 365 us.
   const StepResult step = step_with(stepping(free_of_costs()), workload_of_35());
   CHECK(step_with(free_of_costs(), workload_of_35()).times.iteration == 365_us);
   CHECK(differences(step.times, {.iteration = 335_us,
@@ -45,7 +47,8 @@ TEST_CASE("optimizer in backward: steps of one bucket hide what is left of the o
 
 TEST_CASE(
     "optimizer in backward: no gradient waits for a bucket that is reduced while it is computed") {
-  // b0 until 200: p1 is computed from 150 to 220, and as one stretch of several kernels, too.
+  // b0 is reduced until 200. p1 is computed from 150 to 220, also when it consists of several
+  // kernels.
   Workload step = workload_of_35();
   step.launches = Launches{.forward = 4, .backward = {2, 2, 2}, .optimizer = 1};
   SimulationOptions options = stepping(free_of_costs());
@@ -55,7 +58,7 @@ TEST_CASE(
 }
 
 TEST_CASE("optimizer in backward: the host steps one parameter after the other") {
-  // Three buckets of a parameter each: 3 us and 1 for its kernel.
+  // Three buckets with one parameter each: 3 us, and 1 us for its kernel.
   Workload step = workload_of_35();
   step.launches = Launches{.forward = 0, .backward = {0, 0, 0}, .optimizer = 0};
   const auto host = [&](SimulationOptions options) {
@@ -67,8 +70,8 @@ TEST_CASE("optimizer in backward: the host steps one parameter after the other")
 
 TEST_CASE(
     "optimizer in backward: kernels of single parameters take longer than the recorded optimizer") {
-  // 3 us a kernel: of Adam's seven for each parameter 21 us, beyond 10, 20 and 5 recorded: 28 us, and a division in
-  // place of two copies.
+  // A kernel takes 3 us. Adam has seven kernels for each parameter, 21 us. That exceeds the
+  // recorded 10, 20 and 5 us by 28 us together. A division replaces two copies.
   SimulationOptions options = stepping(all_costs());
   options.optimizer.kind = Optimizer::adam;
   const StepTimes times = step_with(options, workload_of_35()).times;
@@ -77,7 +80,7 @@ TEST_CASE(
   CHECK(times.alone() == sgd.alone());
 }
 
-TEST_CASE("optimizer in backward: of parameters outside DDP it steps at the end") {
+TEST_CASE("optimizer in backward: parameters outside DDP are stepped at the end") {
   Workload step = workload_of_35();
   step.parameters[kP0].ignored = true;
   const StepTimes times = step_with(stepping(free_of_costs()), step, wire({40_us, 90_us})).times;
@@ -85,7 +88,7 @@ TEST_CASE("optimizer in backward: of parameters outside DDP it steps at the end"
   CHECK(times.alone() == 335_us);
 }
 
-TEST_CASE("optimizer in backward: without its time there is nothing to run") {
+TEST_CASE("optimizer in backward: without a time of the optimizer the job is refused") {
   Workload step = workload();
   step.optimizer.reset();
   const Job job(step, gpus(), stepping(free_of_costs()), wire());

@@ -1,4 +1,4 @@
-// powerSGD_hook on matrices small enough for paper.
+// powerSGD_hook on matrices small enough to calculate by hand.
 #include "power_sgd.hpp"
 
 #include "ddpsim/sim/ddp/all_reduce_sizes.hpp"
@@ -18,7 +18,8 @@ Parameter shaped(std::vector<std::int64_t> shape) {
   return parameter;
 }
 
-/// One matrix of 4 MB after each 50 us of backward; forward takes 100 us. Products count no operations.
+/// One matrix of 4 MB after each 50 us of backward. Forward takes 100 us. Products cost no
+/// operations.
 struct Matrices {
   explicit Matrices(int count) {
     std::vector<small::Gradient> gradients;
@@ -31,7 +32,7 @@ struct Matrices {
     cluster.gpu.fp32_tflops = 0;
     cluster.gpu.memory_bandwidth = 1000_GBps;  // a byte a picosecond
   }
-  /// A bucket of the recording's takes no time; the hook's all-reduces, which are none, 30 us each.
+  /// A recorded bucket takes no time. The hook's all-reduces are not recorded and take 30 us each.
   StepResult step() const {
     const Job job(workload, cluster, options,
                   RecordedModel{.durations = {0_us, 0_us, 30_us, 30_us}});
@@ -46,7 +47,7 @@ struct Matrices {
 
 }  // namespace
 
-TEST_CASE("PowerSGD: what is worth compressing, and by which rank") {
+TEST_CASE("PowerSGD: which gradients are compressed, and with which rank") {
   const auto matrix = [](std::vector<std::int64_t> shape, int rank, double rate = 2) {
     return low_rank(shaped(std::move(shape)), {rank, rate});
   };
@@ -57,12 +58,12 @@ TEST_CASE("PowerSGD: what is worth compressing, and by which rank") {
   CHECK_FALSE(matrix({64, 3, 7, 7}, 33));  // 211 * 33 * 2 of 9408
   CHECK_FALSE(matrix({1000}, 1));          // 1001 * 2 of 1000
   CHECK(matrix({1000}, 4, 0.5)->rank == 1);
-  CHECK_FALSE(matrix({4, 4}, 1));  // as much as is saved at least
+  CHECK_FALSE(matrix({4, 4}, 1));  // saves exactly the minimum
   CHECK(matrix({4, 5}, 1));        // 18 of 20
   CHECK(matrix({1000, 3}, 8, 0.5)->rank == 3);
 }
 
-TEST_CASE("PowerSGD: three all-reduces of a bucket, those of nothing left out") {
+TEST_CASE("PowerSGD: a bucket has three all-reduces, without those that carry nothing") {
   Matrices matrices(1);
   matrices.options.ddp_to_set().power_sgd.matrix_approximation_rank = 2;
   const StepResult step = matrices.step();
@@ -73,8 +74,9 @@ TEST_CASE("PowerSGD: three all-reduces of a bucket, those of nothing left out") 
         step.buckets[0].all_reduces);
 }
 
-TEST_CASE("PowerSGD: backward stands still behind every bucket") {
-  // Ready at 150 and, 60 us of P and Q later, at 260; 20 us of backward behind the second's.
+TEST_CASE("PowerSGD: backward waits after every bucket") {
+  // The first bucket is ready at 150. P and Q take 60 us and backward 50 more, so the second is
+  // ready at 260. Its 60 us and the rest of backward follow.
   const StepResult step = Matrices(2).step();
   CHECK(step.times.iteration == 100_us + 120_us + 2 * 60_us);
   CHECK(step.times.backward == 120_us);
@@ -91,9 +93,10 @@ TEST_CASE("PowerSGD: backward stands still behind every bucket") {
 }
 
 TEST_CASE("PowerSGD: its kernels are passes over memory") {
-  // Of 4 MB: error added 3 passes, copied 2, next error 3; M read for P, read for Q, written: 35 MB less the few columns of
-  // P and Q: each read or written by three products, Q divided (2), both orthogonalised (3), 4 KB a pass. Copied into
-  // its bucket: 8.
+  // Passes over 4 MB: adding the error takes 3, copying 2, the next error 3, which is 32 MB. M is
+  // read for P, read for Q, and written: 12 MB. The copy into the bucket is 8 MB. A pass over P or
+  // Q is only 4 KB: each is read or written by three products, Q is divided (2), and both are
+  // orthogonalised (3).
   Matrices matrices(1);
   matrices.options.costs.copy_bandwidth_share = 1;
   const StepTimes times = matrices.step().times;
@@ -103,10 +106,13 @@ TEST_CASE("PowerSGD: its kernels are passes over memory") {
   CHECK(times.loss[LossCause::copies] == times.copies_in);
 }
 
-TEST_CASE("PowerSGD: a host that launches kernel by kernel is what it takes") {
-  // Rank 1: add, clone, two to orthogonalise, product: 5; then 3, 2, and the error's behind the wait. A host far ahead
-  // has launched all but that one. One that reaches the gradient with the GPU, at 150: 5 until 200, 3 until 230 beside P,
-  // which ends then, 2 beside Q until 260; the error's until 270.
+TEST_CASE("PowerSGD: a host that launches kernel by kernel sets the pace") {
+  // Rank 1 needs 5 kernels first: add, clone, two to orthogonalise, product. Then 3, then 2, and
+  // the error's after the wait.
+  //
+  // A host far ahead has launched all except the last one. A host that reaches the gradient with
+  // the GPU, at 150, launches 5 until 200. It launches 3 until 230, during P, which ends then, and
+  // 2 until 260, during Q. The error's kernel ends at 270.
   Matrices matrices(1);
   matrices.options.costs.host_hook_kernel = 10_us;
   CHECK(matrices.step().times.loss[LossCause::hooks] == 10_us);
@@ -114,26 +120,28 @@ TEST_CASE("PowerSGD: a host that launches kernel by kernel is what it takes") {
   const StepTimes times = matrices.step().times;
   CHECK(times.iteration == 270_us + 20_us);
   CHECK(times.loss[LossCause::hooks] == 60_us);
-  // Rank 2: 8 kernels instead of 2, twice.
+  // Rank 2 needs 8 kernels instead of 2, twice.
   matrices.options.ddp_to_set().power_sgd.matrix_approximation_rank = 2;
   CHECK(matrices.step().times.iteration == times.iteration + 120_us);
-  // Rank 3 is torch.linalg.qr's from 1.12 on: twice 20 + 3 * 1 us.
+  // From 1.12 on, rank 3 uses torch.linalg.qr: 20 + 3 * 1 us, twice.
   matrices.options.ddp_to_set().power_sgd.matrix_approximation_rank = 3;
   matrices.options.costs.qr = 20_us;
   matrices.options.costs.qr_column = 1_us;
   matrices.options.torch = {1, 12};
-  const Duration once = 23_us + 23_us;  // on the host, and on the GPU behind it
+  // On the host, and on the GPU after it.
+  const Duration once = 23_us + 23_us;
   CHECK(matrices.step().times.iteration >= times.iteration - 40_us + once);
   CHECK(matrices.step().times.iteration <= times.iteration - 40_us + 2 * once);
   matrices.options.torch = {1, 11};
   CHECK(matrices.step().times.iteration == times.iteration + 2 * 120_us);
 }
 
-TEST_CASE("PowerSGD: behind its wait the host has nothing in store") {
+TEST_CASE("PowerSGD: after its wait the host has nothing launched in advance") {
   Matrices matrices(2);
   matrices.workload.launches = Launches{.forward = 10, .backward = {2, 2}, .optimizer = 0};
   matrices.options.costs.host_kernel = 5_us;
-  // Hidden without the hook. With it, the first kernel of the second matrix and the two behind: one 5 us late.
+  // Without the hook, launches are hidden. With it, three kernels are launched after a wait: the
+  // first of the second matrix, and the two after it. One of them is 5 us late.
   matrices.options.ddp_to_set().comm_hook = CommHook::none;
   CHECK(matrices.step().times.launch_bound == Duration());
   matrices.options.ddp_to_set().comm_hook = CommHook::power_sgd;
@@ -141,7 +149,7 @@ TEST_CASE("PowerSGD: behind its wait the host has nothing in store") {
   CHECK(matrices.step().times.launch_bound <= 15_us);
 }
 
-TEST_CASE("PowerSGD: what the hook fails at is refused") {
+TEST_CASE("PowerSGD: gradients on which the hook fails are refused") {
   const auto problem = [](auto change) {
     Matrices matrices(1);
     change(matrices.workload.parameters[0]);

@@ -1,4 +1,4 @@
-// What the reducer asks of the wire: collectives by kind, bytes, channels and traffic.
+// The collectives that the reducer launches: kind, bytes, channels and memory traffic.
 #include "planned_step.hpp"
 #include "schedule_step.hpp"
 
@@ -34,7 +34,7 @@ std::vector<std::uint32_t> all_reduces_of(const PlannedStep& planned) {
 }  // namespace
 
 TEST_CASE(
-    "reducer: an all-reduce per bucket, then the map of used parameters, four bytes for each") {
+    "reducer: an all-reduce per bucket, then the map of used parameters with four bytes each") {
   SimulationOptions options = all_costs();
   CHECK(sizes(scheduled(options), CollectiveKind::all_reduce) ==
         std::vector<Bytes>{2'000'000_B, 4'000'000_B, 1'000'000_B});
@@ -49,7 +49,8 @@ TEST_CASE(
 }
 
 TEST_CASE("reducer: broadcasts come first, rebuilding before buffers") {
-  // The order of three parameters and their count, then the bytes of three buckets, four bytes an entry.
+  // First the order of three parameters and their count, then the bytes of three buckets. Every
+  // entry has four bytes.
   Workload step = workload();
   step.buffers = {{.bytes = 700_B}, {.bytes = 500_B}};
   const PlannedStep planned = scheduled(all_costs(), {.rebuild = true}, step);
@@ -61,7 +62,7 @@ TEST_CASE("reducer: broadcasts come first, rebuilding before buffers") {
         std::vector<Bytes>{12_B, 8_B, 700_B, 500_B});
 }
 
-TEST_CASE("reducer: groups, threads and what fills the wire come from options and backend") {
+TEST_CASE("reducer: process groups, threads and load of the wire depend on options and backend") {
   SimulationOptions options = all_costs();
   options.ddp_to_set().process_groups = 3;
   const InFlight nccl = scheduled(options).schedule.in_flight;
@@ -74,8 +75,9 @@ TEST_CASE("reducer: groups, threads and what fills the wire come from options an
   CHECK(threads.to_fill == doctest::Approx(1.25));
 }
 
-TEST_CASE("reducer: traffic in memory is three accesses for each byte that passes a rank") {
-  // Of S bytes all-reduced over four ranks 2 * 3/4 S pass each; of a broadcast, S.
+TEST_CASE("reducer: each byte that passes a rank makes three memory accesses") {
+  // An all-reduce of S bytes over four ranks passes 2 * 3/4 S through each of them. A broadcast
+  // passes S.
   Workload step = workload();
   step.buffers = {{.bytes = 4'000'000_B}};
   const auto loads = [&](const Cluster& cluster) {
@@ -92,14 +94,14 @@ TEST_CASE("reducer: traffic in memory is three accesses for each byte that passe
     CHECK(one.channels > 0);
   }
   Cluster slow = four;
-  slow.gpu.memory_bandwidth = 1_GBps;  // no more than all of it
+  slow.gpu.memory_bandwidth = 1_GBps;  // load is at most 1
   CHECK(loads(slow).back().memory_load == 1);
   CHECK(loads(gpus(1)).back().memory_load == 0);
-  // Recorded durations hold waits, so they say nothing of traffic.
+  // Recorded durations include waits, so they say nothing about traffic.
   CHECK(scheduled(all_costs()).schedule.collectives[0].memory_load == 0);
 }
 
-TEST_CASE("reducer: ranks that compute alike and begin together run one program") {
+TEST_CASE("reducer: ranks that compute alike and begin together share one program") {
   const std::vector<RankState> states = {{.slowdown = 1, .start = {}},
                                          {.slowdown = 2, .start = {}},
                                          {.slowdown = 1, .start = 5_us},
@@ -115,8 +117,9 @@ TEST_CASE("reducer: ranks that compute alike and begin together run one program"
 }
 
 TEST_CASE("reducer: a rank that begins later reaches its gradients later, on GPU and host") {
-  // Rank 1 begins 500 us after rank 0 and computes half as fast: its host comes to p2 at 500 + 100, launches
-  // until 640, its GPU writes it at 500 + 300 and has copied it 7 us later, its kernel starts after 3 more.
+  // Rank 1 begins 500 us after rank 0 and computes half as fast. Its host reaches p2 at 500 + 100
+  // and launches until 640. Its GPU writes p2 at 500 + 300 and has copied it 7 us later. The kernel
+  // starts 3 us after that.
   const std::vector<RankState> states = {{}, {.slowdown = 2, .start = 500_us}};
   const PlannedStep planned = scheduled(all_costs(), {}, workload(), wire(), gpus(), states);
   const Execution execution = execute(planned.schedule, {});
@@ -131,7 +134,8 @@ TEST_CASE("reducer: a gradient outside DDP takes its time and launches nothing")
   Workload step = workload();
   step.parameters[kP1].ignored = true;
   const StepResult result = step_with(all_costs(), step);
-  // p2 150, copied 157; p1 227 without a copy; p0 297, copied 302; backward to 312.
+  // p2 is written at 150 and copied at 157, p1 at 227 without a copy, p0 at 297 and copied at 302.
+  // Backward ends at 312.
   CHECK(result.times.backward == 212_us);
   CHECK(result.times.copies_in == 12_us);
   REQUIRE(result.buckets.size() == 2);
@@ -140,7 +144,7 @@ TEST_CASE("reducer: a gradient outside DDP takes its time and launches nothing")
 }
 
 TEST_CASE("reducer: sparse gradients are all-reduced but not copied out") {
-  // p1 in a bucket of its own: of its 11 us of copying out none are left.
+  // p1 is in a bucket of its own, and its copy out, 11 us, is left out.
   Workload step = workload();
   step.parameters[kP1].sparse_gradient = true;
   const SimulationResult result = simulated(all_costs(), step, wire({40_us, 10_us, 20_us}));
@@ -151,9 +155,10 @@ TEST_CASE("reducer: sparse gradients are all-reduced but not copied out") {
 }
 
 TEST_CASE(
-    "reducer: where no parameter of DDP gets a gradient all buckets are launched after backward") {
-  // p2 is outside DDP and the only one with a gradient. The host searches to 60, launches to 100, 140 and the
-  // map to 180; the compute stream passes at 300, kernels follow 3 us later, one after the other.
+    "reducer: if no parameter of DDP gets a gradient, all buckets are launched after backward") {
+  // Only p2, outside DDP, gets a gradient. The host searches until 60, launches buckets at 100 and
+  // 140, and the map at 180. The compute stream gets there at 300. Kernels follow 3 us later, one
+  // after the other.
   Workload step = workload();
   step.parameters[kP2].ignored = true;
   step.backward->ready.resize(1);
@@ -171,7 +176,8 @@ TEST_CASE(
 }
 
 TEST_CASE("reducer: traffic slows compute by its share of memory while it moves") {
-  // One bucket, ready at 50 of 1000 us of backward: it takes T at load L, and half of L is lost over T.
+  // One bucket is ready at 50 of 1000 us of backward. It takes T at load L, so compute loses half
+  // of L over T.
   const Workload step = small::chain({{4'000'000, 50}}, 100, 1000);
   const AnalyticModel model{};
   SimulationOptions options = free_of_costs();

@@ -1,5 +1,6 @@
-// SyncBatchNorm on the step of paper_step.hpp: p1 is the weight of a batch norm of a million channels. It lies at 120 of
-// 200 us of backward, so at 40 of 100 us of forward.
+// SyncBatchNorm on the step of paper_step.hpp. p1 is the weight of a batch norm of a million
+// channels. Its gradient is at 120 of 200 us of backward, so its layer is at 40 of 100 us of
+// forward.
 #include "sync_batch_norm.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ SimulationOptions synced(SimulationOptions options) {
   return options;
 }
 
-/// Either exchange takes 10 us.
+/// Both exchanges take 10 us.
 RecordedModel exchanging(Duration first_bucket = 40_us) {
   return wire({first_bucket, 90_us, 20_us, 5_us, 10_us});
 }
@@ -38,8 +39,9 @@ RecordedModel exchanging(Duration first_bucket = 40_us) {
 }  // namespace
 
 TEST_CASE("sync batch norm: a layer exchanges in forward and in backward, and compute waits") {
-  // Gathered 40 to 50, forward ends at 110. p2 at 160, b0 to 200; p1 computed at 230, exchanged 230 to 240; b1 240 to
-  // 330, backward ends at 320, b2 to 350.
+  // Forward's exchange runs from 40 to 50, and forward ends at 110. Gradient p2 is ready at 160,
+  // and bucket b0 is reduced until 200. Gradient p1 is computed at 230 and exchanged from 230 to
+  // 240. Bucket b1 is reduced from 240 to 330. Backward ends at 320, and b2 at 350.
   const StepResult step = step_with(synced(free_of_costs()), normed(), exchanging());
   CHECK(differences(step.times, {.iteration = 380_us,
                                  .forward = 100_us,
@@ -55,17 +57,22 @@ TEST_CASE("sync batch norm: a layer exchanges in forward and in backward, and co
 }
 
 TEST_CASE("sync batch norm: the exchange of backward queues behind the bucket in flight") {
-  // b0 160 to 260, p1's exchange 260 to 270 although computed at 230; b1 270 to 360, backward ends at 350.
+  // Bucket b0 is reduced from 160 to 260. The exchange of p1 runs from 260 to 270, although p1 is
+  // computed at 230. Bucket b1 runs from 270 to 360. Backward ends at 350.
   const StepTimes times = step_with(synced(free_of_costs()), normed(), exchanging(100_us)).times;
   CHECK(times.sync_batchnorm == 50_us);
   CHECK(times.iteration == 410_us);
 }
 
-TEST_CASE("sync batch norm: the host launches, and thrice reads back what was gathered") {
-  // Two kernels (5 us each) and the all-gather launched at 50, gathered 62 to 72; the compute stream passes at 75, and the
-  // host reads thrice (52 us each) and launches three kernels: 246. Forward ends at 306. b0 ready 356, copied 363, 366 to
-  // 406. p1 computed at 433, exchanged 436 to 446, goes on at 449; copied 460, b1 463 to 553. Backward ends at 545, b2
-  // 573; copies out to 552, 567 and 576 to 581.
+TEST_CASE("sync batch norm: the host launches, and reads back three times what was gathered") {
+  // Forward: two kernels (5 us each) and the all-gather are launched at 50, and it runs from 62 to
+  // 72. The compute stream continues at 75. The host reads three times (52 us each) and launches
+  // three kernels until 246. Forward ends at 306.
+  //
+  // Backward: b0 is ready at 356, copied at 363 and reduced from 366 to 406. Gradient p1 is
+  // computed at 433, exchanged from 436 to 446, and compute continues at 449. It is copied at 460,
+  // and b1 is reduced from 463 to 553. Backward ends at 545, and b2 at 573. Copies out end at 552
+  // and 567; the last runs from 576 to 581.
   SimulationOptions options = synced(all_costs());
   const StepResult step = step_with(options, normed(), exchanging());
   CHECK(differences(step.times, {.iteration = 611_us,
@@ -81,7 +88,8 @@ TEST_CASE("sync batch norm: the host launches, and thrice reads back what was ga
                                  .sync_batchnorm = 222_us,
                                  .stall = 3_us}) == "");
   CHECK(step.buckets[0].launch == TimePoint(296_us));
-  options.torch = {1, 12};  // one read: 104 us less, and the rebuild is as before
+  // One read is 104 us less, and the rebuild stays the same.
+  options.torch = {1, 12};
   CHECK(step_with(options, normed(), exchanging()).times.sync_batchnorm == 118_us);
   CHECK(blocking_reads({1, 13}) == 3);
 }
@@ -95,7 +103,7 @@ TEST_CASE("sync batch norm: the host launches seven kernels and two exchanges a 
   CHECK(host(synced(all_costs())) - host(all_costs()) == 5_us * 7 + 40_us * 2);
 }
 
-TEST_CASE("sync batch norm: a read takes the lead away of a host that keeps up") {
+TEST_CASE("sync batch norm: a host that keeps up loses its advance when it reads") {
   SimulationOptions options = synced(free_of_costs());
   options.costs.host_kernel = 12_us;
   options.costs.host_copy_kernel = 0_us;
@@ -104,13 +112,15 @@ TEST_CASE("sync batch norm: a read takes the lead away of a host that keeps up")
   const StepTimes times = step_with(options, launched, exchanging()).times;
   CHECK(times.host == 288_us);
   CHECK(step_with(options, normed(), exchanging()).times.iteration == 380_us);
-  // Behind the all-gather's end at 50 forward's sixth kernel is launched at 122 and ends at 132, not 110; the next, of
-  // backward, is there at 134. From then on the GPU is the slower one.
+  // The all-gather ends at 50. Then forward's sixth kernel is launched at 122 and ends at 132
+  // instead of 110. The next one, of backward, is launched at 134. From then on the GPU is slower
+  // than the host.
   CHECK(times.iteration == 404_us);
 }
 
-TEST_CASE("sync batch norm: micro-batches under no_sync exchange, too") {
-  // 40 to 50 and 230 to 240, then forward from 320: 360 to 370 and 550 to 560; the last bucket ends at 670.
+TEST_CASE("sync batch norm: micro-batches under no_sync also exchange") {
+  // The first one exchanges from 40 to 50 and from 230 to 240. Forward starts again at 320: 360 to
+  // 370 and 550 to 560. The last bucket ends at 670.
   SimulationOptions options = synced(free_of_costs());
   options.accumulate = 2;
   const StepTimes times = step_with(options, normed(), exchanging()).times;
@@ -118,7 +128,7 @@ TEST_CASE("sync batch norm: micro-batches under no_sync exchange, too") {
   CHECK(times.iteration == 700_us);
 }
 
-TEST_CASE("sync batch norm: under no_sync every kernel is launched once, and each layer's beside") {
+TEST_CASE("sync batch norm: under no_sync every kernel is launched once, plus each layer's own") {
   Workload launched = normed();
   launched.launches = Launches{.forward = 10, .backward = {4, 5, 6}, .optimizer = 2};
   SimulationOptions options = all_costs();
@@ -137,7 +147,7 @@ TEST_CASE("sync batch norm: under no_sync every kernel is launched once, and eac
 }
 
 TEST_CASE("sync batch norm: static_graph's first iteration exchanges before it launches buckets") {
-  // Of one bucket, so that an exchange takes as long as the third of the wire: 20 us.
+  // There is one bucket, so an exchange takes as long as the third recorded collective: 20 us.
   SimulationOptions options = synced(all_costs());
   options.ddp_to_set().static_graph = true;
   options.iterations = 1;
@@ -161,17 +171,17 @@ TEST_CASE("sync batch norm: what it exchanges, by rank and channel") {
   CHECK(two[4].kind == CollectiveKind::all_reduce);
   CHECK(two[4].size == 8'000'000_B);
   CHECK(collectives(normed(), 4)[3].size == Bytes(4 * (2 * 1'000'000 + 1) * 4));
-  CHECK(collectives(normed(), 1).size() == 3);  // nobody to exchange with
+  CHECK(collectives(normed(), 1).size() == 3);  // no other rank
   CHECK(collectives(workload(), 2).size() == 3);
   Workload recorded = normed();
   recorded.recorded_with.sync_batchnorm = true;
-  CHECK(collectives(recorded, 2).size() == 3);  // in the recording
+  CHECK(collectives(recorded, 2).size() == 3);  // the recording contains them
   Workload half = normed();
   half.parameters[kP1].dtype = Dtype::float16;
   CHECK(collectives(half, 2)[4].size == 8'000'000_B);  // statistics are fp32
 }
 
-TEST_CASE("sync batch norm: ranks that differ still meet; those of another order are refused") {
+TEST_CASE("sync batch norm: ranks that differ still meet, but another order is refused") {
   Workload step = normed();
   RankRecording first;
   static_cast<Recorded&>(first) = step;
@@ -179,7 +189,7 @@ TEST_CASE("sync batch norm: ranks that differ still meet; those of another order
   second.rank = 1;
   second.backward->ready[1].at = 130_us;
   step.ranks = {first, second};
-  // Rank 1 comes to its all-reduce 10 us later, having been at its all-gather 5 us sooner.
+  // Rank 1 reaches its all-reduce 10 us later, although it was at its all-gather 5 us earlier.
   CHECK(step_with(synced(free_of_costs()), step, exchanging()).times.sync_batchnorm >= 30_us);
   std::swap(step.ranks[1].backward->ready[0].parameter, step.ranks[1].backward->ready[1].parameter);
   const auto problem = cannot_simulate(Job(step, gpus(), synced(free_of_costs()), exchanging()));
@@ -197,8 +207,9 @@ TEST_CASE("sync batch norm: more exchanges than can be simulated are refused") {
 }
 
 TEST_CASE("sync batch norm: groups of their own do not queue behind buckets, but share the links") {
-  // As above, b0 160 to 260 by itself; p1's exchange is beside it at 230, each at half the rate: 10 us take 20, and b0
-  // ends at 270. b1 270 to 360, backward ends at 330, b2 380.
+  // As above, b0 would run from 160 to 260. The exchange of p1 starts at 230, and each gets half
+  // the rate. So its 10 us take 20, and b0 ends at 270. Bucket b1 runs from 270 to 360. Backward
+  // ends at 330, and b2 at 380.
   SimulationOptions options = synced(free_of_costs());
   options.ddp_to_set().sync_batchnorm_group = 2;
   const SimulationResult result = simulated(options, normed(), exchanging(100_us));
@@ -208,7 +219,7 @@ TEST_CASE("sync batch norm: groups of their own do not queue behind buckets, but
   CHECK(result.step.times.iteration == 410_us);
   const std::string spans = drawn(result.timeline.ranks.at(0));
   CHECK(spans.find("communication SyncBatchNorm: 230 to 250\n") != std::string::npos);
-  // Where no bucket is in flight, nothing else changes.
+  // If no bucket is in flight, nothing else changes.
   const StepTimes alone = step_with(synced(free_of_costs()), normed(), exchanging()).times;
   CHECK(differences(step_with(options, normed(), exchanging()).times, alone) == "");
 }
@@ -244,7 +255,7 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
   };
   CHECK(says(3, "Give a multiple of 2 that divides 8"));
   CHECK(says(6, "Give a multiple of 2 that divides 8"));
-  CHECK(says(4, "the cluster's nodes differ"));  // nothing is known of two
+  CHECK(says(4, "the cluster's nodes differ"));  // groups of two are unknown
   CHECK(batch_norm_job(job(2)).cluster().ranks() == 2);
   DdpOptions without;
   without.sync_batchnorm_group = 2;
@@ -260,7 +271,7 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
   CHECK(group->before.find("new_subgroups(2)") != std::string::npos);
 }
 
-TEST_CASE("sync batch norm: since 1.1, and not beside round-robin groups") {
+TEST_CASE("sync batch norm: since 1.1, and not together with round-robin groups") {
   DdpOptions options{.sync_batchnorm = true};
   CHECK(unsupported(options, {1, 0}).value_or("").find("no SyncBatchNorm (it came with 1.1)") !=
         std::string::npos);
