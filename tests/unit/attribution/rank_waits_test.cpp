@@ -1,4 +1,5 @@
-// Who waits for whom at collectives: four ranks of which two run one program, over two steps.
+// Which rank waits for which at collectives. Four ranks run for two steps, and two of them share
+// one program.
 #include "rank_waits.hpp"
 
 #include <doctest/doctest.h>
@@ -38,9 +39,8 @@ Execution of_collectives(std::vector<CollectiveTime> collectives) {
 TEST_CASE("rank waits: each rank's own wait, and what the last rank costs the others") {
   const PlannedStep planned = of_programs({0, 1, 0, 2}, 3);
   RankWaits waits;
-  waits.add(planned,
-            of_collectives({arrivals({1_us, 10_us, 4_us}, 1),       // 9, 0, 9, 6
-                            arrivals({20_us, 12_us, 20_us}, 0)}));  // 0, 8, 0, 0: both of program 0
+  waits.add(planned, of_collectives({arrivals({1_us, 10_us, 4_us}, 1),       // 9, 0, 9, 6
+                                     arrivals({20_us, 12_us, 20_us}, 0)}));  // 0, 8, 0, 0
   waits.add(planned, of_collectives({arrivals({30_us, 30_us, 30_us}, 2)}));  // nobody waits
   const std::vector<RankWait> all = std::move(waits).finish();
   REQUIRE(all.size() == 4);
@@ -56,11 +56,11 @@ TEST_CASE("rank waits: each rank's own wait, and what the last rank costs the ot
   }
 }
 
-TEST_CASE("rank waits: nothing is counted as long as all ranks are alike") {
+TEST_CASE("rank waits: nothing is counted while all ranks behave alike") {
   RankWaits waits;
   waits.add(of_programs({}, 1), of_collectives({arrivals({1_us}, 0)}));
   CHECK(std::move(waits).finish().empty());
-  // From the step on in which they differ.
+  // Counting starts with the step in which they differ.
   RankWaits later;
   later.add(of_programs({0, 0}, 1), of_collectives({arrivals({1_us}, 0)}));
   later.add(of_programs({0, 1}, 2), of_collectives({arrivals({1_us, 3_us}, 1)}));

@@ -1,4 +1,4 @@
-// Iteration times of a training run, summed up.
+// Statistics of the iteration times of a training run.
 #include "iteration_statistics.hpp"
 #include "small_jobs.hpp"
 
@@ -20,8 +20,8 @@ std::vector<StepResult> iterations_of(int count) {
 
 }  // namespace
 
-TEST_CASE("statistics: percentiles by nearest rank, mean, and how many it takes for them") {
-  // 1 to 100 us: the 50th, 95th and 99th of a hundred.
+TEST_CASE("statistics: percentiles by nearest rank, mean, and how many values they need") {
+  // The times are 1 to 100 us, so percentiles are the 50th, 95th and 99th of a hundred values.
   const auto hundred = statistics_of(iterations_of(100), 1);
   REQUIRE(hundred);
   CHECK(hundred->first == 1);
@@ -30,7 +30,7 @@ TEST_CASE("statistics: percentiles by nearest rank, mean, and how many it takes 
   CHECK(hundred->p95 == 95_us);
   CHECK(hundred->p99 == 99_us);
   CHECK(hundred->mean.iteration == 50.5_us);
-  // Of 99: ranks 49.5 and 94.05, rounded up.
+  // With 99 values, the ranks 49.5 and 94.05 are rounded up.
   const auto ninety_nine = statistics_of(iterations_of(99), 1);
   CHECK(ninety_nine->p50 == 50_us);
   CHECK(ninety_nine->p95 == 95_us);
@@ -56,7 +56,8 @@ TEST_CASE("statistics: iterations before the first steady one are left out") {
   CHECK_FALSE(statistics_of({}, 0));
 }
 
-// Parts of 4 and 6 us of steps of 10 and 20; 0.5 and 0.7 of what communicates is hidden.
+// The steps take 10 and 20 us, with parts of 4 and 6 us; 0.5 and 0.7 of their communication is
+// hidden.
 TEST_CASE("statistics: the mean step is the mean of each part") {
   std::vector<StepResult> steps = iterations_of(2);
   steps[0].times = {.iteration = 10_us, .backward = 4_us, .overlap = 0.5, .host = 3_us};
@@ -69,13 +70,14 @@ TEST_CASE("statistics: the mean step is the mean of each part") {
   CHECK(mean.loss[LossCause::jitter] == 2_us);
   CHECK(mean.host == 3.5_us);
   CHECK(mean.overlap == doctest::Approx(0.6));
-  steps[0].times.overlap.reset();  // of steps that average over a period some communicate
+  // In steps that average over a period, only some communicate.
+  steps[0].times.overlap.reset();
   CHECK(statistics_of(steps, 1)->mean.overlap == doctest::Approx(0.7));
   steps[1].times.overlap.reset();
   CHECK_FALSE(statistics_of(steps, 1)->mean.overlap);
 }
 
-TEST_CASE("statistics: of every part of a step there is a mean, and it is that part's") {
+TEST_CASE("statistics: every part of a step has its own mean") {
   const auto parts = [](StepTimes& times) {
     return std::vector<Duration*>{&times.iteration,
                                   &times.forward,

@@ -1,4 +1,5 @@
-// What the GPU does in the step of paper_step.hpp, which computes for 360 us less 30 that it waits.
+// What the GPU does in the step of paper_step.hpp. It computes for 360 us, less 30 us that it
+// waits.
 #include "ddpsim/sim/attribution/step_budget.hpp"
 
 #include "ddpsim/sim/attribution/training_speed.hpp"
@@ -21,7 +22,7 @@ DataLoading loading(Duration median, bool processes) {
 
 }  // namespace
 
-TEST_CASE("step budget: parts add up to the step, and each wait is what is waited for") {
+TEST_CASE("step budget: parts add up to the step, and each wait is counted for its reason") {
   const StepTimes free = step_with(free_of_costs()).times;
   const StepBudget budget = budget_of(free);
   CHECK(budget.step() == free.iteration);
@@ -41,8 +42,7 @@ TEST_CASE("step budget: parts add up to the step, and each wait is what is waite
   CHECK(budget_of(waiting)[BudgetPart::ranks] == 60_us);
 }
 
-TEST_CASE(
-    "step budget: a pause is waiting for input as far as the trainer waited, else for the host") {
+TEST_CASE("step budget: a pause counts as input as long as the trainer waited, the rest as host") {
   Workload step = workload();
   step.iteration = 450_us;  // a pause of 120
   step.data_loading = loading(100_us, false);
@@ -52,7 +52,7 @@ TEST_CASE(
   CHECK(replayed[BudgetPart::host] == 20_us);
   CHECK(replayed.between_steps == 20_us);
   CHECK(replayed.largest_wait() == BudgetPart::input);
-  // Workers that bound the recording, and a loader that is asked for.
+  // Workers bounded the recording, and a loader is given.
   step.data_loading = loading(100_us, true);
   step.data_loading->interval = 450_us;
   CHECK(budget_of(step_with(free_of_costs(), step).times)[BudgetPart::input] == 70_us);
@@ -70,7 +70,7 @@ TEST_CASE("scaling efficiency: one GPU by itself waits for its own loader, too")
   CHECK(own.alone() + own.input_alone == 500_us);
   CHECK(scaling_efficiency(own) == 1);
   CHECK(scaling_efficiency(plain) < 1);
-  // A storage that all ranks read from gives each its share, and one GPU all of it.
+  // A storage that all ranks read from gives each rank its share. One GPU alone gets all of it.
   options.data_loader->batch.reset();
   options.data_loader->sample_bytes = Bytes(1'000'000);
   options.data_loader->storage = Bandwidth::bytes_per_second(4e9);
@@ -81,7 +81,7 @@ TEST_CASE("scaling efficiency: one GPU by itself waits for its own loader, too")
   CHECK(scaling_efficiency(shared) < 1);
 }
 
-TEST_CASE("step budget: of a recording, before anything is simulated") {
+TEST_CASE("step budget: a recording has one before anything is simulated") {
   Workload step = workload();
   CHECK_FALSE(budget_of(step));
   step.iteration = 450_us;
@@ -96,7 +96,7 @@ TEST_CASE("step budget: of a recording, before anything is simulated") {
   CHECK((*budget)[BudgetPart::host] == 50_us);  // 45 for launches, 5 of the pause
   CHECK(budget->between_steps == 5_us);
   CHECK((*budget)[BudgetPart::busy] == 285_us);
-  // Workers gave a batch every 600 us in the mean: the step that was chosen is one that waited less.
+  // Workers gave a batch every 600 us on average, but the chosen step waited less.
   step.data_loading->processes = true;
   step.data_loading->interval = 600_us;
   CHECK(budget_of(step)->step() == 600_us);
@@ -104,7 +104,7 @@ TEST_CASE("step budget: of a recording, before anything is simulated") {
   CHECK((*budget_of(step))[BudgetPart::busy] == 285_us);
 }
 
-TEST_CASE("step budget: nothing is waited for where nothing stands still") {
+TEST_CASE("step budget: without waits there is no largest wait") {
   CHECK_FALSE(StepBudget().largest_wait());
   CHECK(name_of(BudgetPart::overhead) == "unexplained");
 }

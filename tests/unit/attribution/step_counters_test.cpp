@@ -1,4 +1,4 @@
-// Counters of a step by hand: what buckets of whole megabytes keep busy on links of known rates.
+// Counters of a step by hand: buckets of whole megabytes on links of known rates.
 #include <doctest/doctest.h>
 
 #include "ddpsim/sim/attribution/step_counters.hpp"
@@ -11,7 +11,8 @@ using small::at;
 
 namespace {
 
-/// Four ranks; of each byte a hop sends the busiest NVLink is busy 20 ps, the busiest NIC 100 ps. A tree's: half.
+/// Four ranks. Each byte that a hop of a ring sends keeps the busiest NVLink busy for 20 ps and the
+/// busiest NIC for 100 ps. With a tree it is half.
 Job four_ranks() {
   LinkLoad ring;
   ring.local[static_cast<std::size_t>(LinkKind::nvlink)] = 20e-12;
@@ -26,7 +27,7 @@ Job four_ranks() {
   return {small::chain({{4, 1}}, 1, 1), cluster, {}, AnalyticModel{}};
 }
 
-/// Ready, started, transferring and done at these microseconds; 8 MB.
+/// A bucket of 8 MB that is ready, starts, transfers and ends at these microseconds.
 BucketResult bucket(double ready, double start, double transfer, double end,
                     std::optional<Algorithm> algorithm) {
   BucketResult result;
@@ -53,13 +54,13 @@ const CounterLevels& load(const StepCounters& counters, LinkKind kind) {
 }  // namespace
 
 TEST_CASE(
-    "step counters: a bucket waits from ready to start, and is in flight from the last rank's "
+    "step counters: a bucket waits from ready to start, and transfers from the last rank's "
     "arrival") {
   const StepCounters counters =
       step_counters({bucket(100, 150, 200, 2200, Algorithm::ring)}, four_ranks());
   CHECK(counters.buckets_waiting == levels({{100, 1}, {150, 0}}));
   CHECK(counters.bytes_in_flight == levels({{200, 8'000'000}, {2200, 0}}));
-  // 1.5 * 8 MB in 2 ms are 6 GB/s: so much each hop of a ring sends.
+  // 1.5 * 8 MB in 2 ms are 6 GB/s, which is what each hop of a ring sends.
   CHECK(counters.bus_bandwidth == levels({{200, 6'000'000'000}, {2200, 0}}));
   CHECK(load(counters, LinkKind::nvlink) ==
         levels({{200, 120}, {2200, 0}}));  // 6 GB/s * 20 ps/B = 12 %
@@ -67,7 +68,7 @@ TEST_CASE(
   CHECK(load(counters, LinkKind::pcie).empty());
 }
 
-TEST_CASE("step counters: a hop of a tree sends the tensor, whatever the ranks") {
+TEST_CASE("step counters: a hop of a tree sends the tensor, for any number of ranks") {
   const StepCounters counters =
       step_counters({bucket(0, 0, 0, 2000, Algorithm::tree)}, four_ranks());
   CHECK(counters.bus_bandwidth == levels({{0, 6'000'000'000}, {2000, 0}}));
@@ -77,8 +78,9 @@ TEST_CASE("step counters: a hop of a tree sends the tensor, whatever the ranks")
 }
 
 TEST_CASE(
-    "step counters: where NCCL chose nothing, or a switch adds, no link's load is known; nor "
-    "without wires") {
+    "step counters: link loads are unknown if NCCL chose nothing, a switch reduces, or no wires "
+    "are "
+    "known") {
   for (const std::optional<Algorithm> algorithm :
        {std::optional<Algorithm>(), std::optional(Algorithm::nvls)}) {
     const StepCounters counters = step_counters({bucket(0, 0, 0, 2000, algorithm)}, four_ranks());
@@ -90,7 +92,7 @@ TEST_CASE(
             .empty());
 }
 
-TEST_CASE("step counters: buckets behind each other leave no gap, beside each other they add up") {
+TEST_CASE("step counters: consecutive buckets leave no gap, simultaneous ones add up") {
   const StepCounters counters = step_counters(
       {bucket(0, 10, 10, 2010, Algorithm::ring), bucket(5, 2010, 2010, 4010, Algorithm::ring),
        bucket(6, 3010, 3010, 5010, Algorithm::ring)},
@@ -102,7 +104,7 @@ TEST_CASE("step counters: buckets behind each other leave no gap, beside each ot
   CHECK(load(counters, LinkKind::nic) == levels({{10, 600}, {3010, 1200}, {4010, 600}, {5010, 0}}));
 }
 
-TEST_CASE("step counters: of what takes no time nothing is counted") {
+TEST_CASE("step counters: a bucket that takes no time is not counted") {
   const StepCounters counters = step_counters({bucket(7, 7, 7, 7, Algorithm::ring)}, four_ranks());
   CHECK(counters.buckets_waiting.empty());
   CHECK(counters.bytes_in_flight.empty());

@@ -1,4 +1,5 @@
-// Where the efficiency goes, on the step of paper_step.hpp: each mechanism by itself, then all at random.
+// Efficiency losses on the step of paper_step.hpp: each mechanism alone, then all at random.
+// random.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,8 @@ using namespace ddpsim::paper;
 
 namespace {
 
-/// What is lost of the step, nothing else being so.
+/// Differences between what the step loses and `expected`, with every other cause expected to lose
+/// nothing.
 std::string lost_by(const SimulationOptions& options,
                     std::initializer_list<std::pair<LossCause, Duration>> expected,
                     const Workload& step = workload(), const CollectiveModel& model = wire(),
@@ -32,8 +34,8 @@ std::string lost_by(const SimulationOptions& options,
   return text;
 }
 
-/// The step in stretches, and gradient by gradient.
-void check_alike(const StepTimes& stretches, const StepTimes& gradients) {
+/// Compares the step computed in whole phases with the step computed gradient by gradient.
+void check_alike(const StepTimes& phases, const StepTimes& gradients) {
   for (const auto part : {&StepTimes::iteration,
                           &StepTimes::forward,
                           &StepTimes::buffer_broadcast,
@@ -56,10 +58,10 @@ void check_alike(const StepTimes& stretches, const StepTimes& gradients) {
                           &StepTimes::slowed_backward,
                           &StepTimes::launch_bound,
                           &StepTimes::forward_ahead})
-    CHECK(stretches.*part == gradients.*part);
+    CHECK(phases.*part == gradients.*part);
   for (const LossCause cause : all_loss_causes())
-    CHECK(stretches.loss[cause] == gradients.loss[cause]);
-  CHECK(stretches.host == gradients.host);
+    CHECK(phases.loss[cause] == gradients.loss[cause]);
+  CHECK(phases.host == gradients.host);
 }
 
 }  // namespace
@@ -69,24 +71,25 @@ TEST_CASE("loss: one GPU without DDP loses nothing") {
   CHECK(lost_by(free_of_costs(), {{LossCause::exposed_all_reduce, 30_us}}) == "");
 }
 
-TEST_CASE("loss: copies, and what hands a bucket back, beside the transfers that are exposed") {
-  // Copies in take 23 us, those out of b2 5; 323 to 351 is exposed, 351 to 354 an event on its way.
+TEST_CASE("loss: copies, and returning a bucket, besides the exposed transfers") {
+  // Copies in take 23 us, and the copy out of b2 takes 5. From 323 to 351 transfers are exposed,
+  // and from 351 to 354 an event is on its way.
   CHECK(lost_by(all_costs(),
                 {{LossCause::copies, 28_us}, {LossCause::exposed_all_reduce, 31_us}}) == "");
 }
 
-TEST_CASE(
-    "loss: a late host is the hooks' doing, before the bucket as under a communication hook") {
+TEST_CASE("loss: a late host counts as hooks, before the bucket and under a communication hook") {
   SimulationOptions options = free_of_costs();
   options.costs.host_hook = 100_us;  // launched at 100, 200, 300
   CHECK(lost_by(options, {{LossCause::exposed_all_reduce, 30_us}}) == "");
-  options.costs.host_hook = 300_us;  // at 300, 600, 900: idle from 340 and from 690
+  // Launched at 300, 600 and 900, so idle from 340 and from 690.
+  options.costs.host_hook = 300_us;
   const Loss loss = step_with(options).times.loss;
   CHECK(loss[LossCause::hooks] == 260_us + 210_us);
   CHECK(loss[LossCause::exposed_all_reduce] == 150_us);
 }
 
-TEST_CASE("loss: NCCL beside compute costs what interference says, and no more") {
+TEST_CASE("loss: NCCL during compute costs exactly what the interference setting says") {
   SimulationOptions options = free_of_costs();
   options.interference = {.sm_share = 1, .memory_share = 0};
   RecordedModel on_eight = wire();
@@ -97,7 +100,7 @@ TEST_CASE("loss: NCCL beside compute costs what interference says, and no more")
   CHECK(times.alone() == 330_us);
 }
 
-TEST_CASE("loss: the slowest of the GPUs, and what several cost unexplained") {
+TEST_CASE("loss: the slowest of the GPUs, and the multi-GPU overhead") {
   SimulationOptions options = free_of_costs();
   options.rank_slowdown = {.several_gpus = 0.25};
   const Loss loss = step_with(options).times.loss;
@@ -111,8 +114,8 @@ TEST_CASE("loss: the slowest of the GPUs, and what several cost unexplained") {
   CHECK(spread.alone().microseconds() == doctest::Approx(330).epsilon(1e-6));
 }
 
-TEST_CASE("loss: waits belong to the straggler, and so does what it computes longer itself") {
-  // Of 170 us exposed on rank 0 60 are waits (simulate/paper_ranks_test.cpp).
+TEST_CASE("loss: the straggler causes the waits and its own longer compute") {
+  // On rank 0, 170 us are exposed, of which 60 are waits (simulate/paper_ranks_test.cpp).
   SimulationOptions options = free_of_costs();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
   CHECK(lost_by(options,
@@ -122,7 +125,7 @@ TEST_CASE("loss: waits belong to the straggler, and so does what it computes lon
         "");
 }
 
-TEST_CASE("loss: jitter has its own waits, and its own compute, more or less of it") {
+TEST_CASE("loss: jitter causes waits of its own, and more or less compute") {
   SimulationOptions options = free_of_costs();
   options.variation.jitter = 0.2;
   options.iterations = 12;
@@ -139,7 +142,7 @@ TEST_CASE("loss: jitter has its own waits, and its own compute, more or less of 
   CHECK(simulated(options).step.times.loss[LossCause::jitter] == Duration());
 }
 
-TEST_CASE("loss: of joined recordings the rank that comes last is the slowest GPU") {
+TEST_CASE("loss: in joined recordings, the rank that comes last is the slowest GPU") {
   Workload step = workload();
   step.ranks.resize(2);
   for (int rank = 0; rank < 2; ++rank) {
@@ -171,17 +174,17 @@ TEST_CASE("loss: the map of used parameters, buffers, SyncBatchNorm") {
 }
 
 TEST_CASE(
-    "loss: a recorded broadcast of buffers is lost with its copies, beside the step before or "
-    "not") {
+    "loss: a recorded broadcast of buffers is lost with its copies, except what overlaps the step "
+    "before") {
   Workload step = workload();
-  step.forward = 133_us;  // 5 to flatten, 20 of broadcast, 8 to copy back
+  step.forward = 133_us;  // 5 flatten, 20 broadcast, 8 copy back
   step.recorded_with.ddp_hooks = true;
   step.buffers = {{.dtype = Dtype::float32, .bytes = 1'000'000_B, .tensors = 2}};
   step.recorded_with.buffer_broadcast = 20_us;
   const auto lost = [&] { return step_with(all_costs(), step).times.loss; };
   CHECK(lost()[LossCause::buffer_broadcast] == 20_us);
   const Duration copies = lost()[LossCause::copies];
-  step.iteration = 353_us;  // 10 us of it
+  step.iteration = 353_us;  // 10 us of it remain
   CHECK(lost()[LossCause::buffer_broadcast] == 10_us);
   CHECK(lost()[LossCause::copies] == copies);
 }
@@ -195,7 +198,7 @@ TEST_CASE(
                 {{LossCause::exposed_all_reduce, 5_us}, {LossCause::unexplained, 165_us}}) == "");
 }
 
-TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them is one GPU's") {
+TEST_CASE("loss: every picosecond lost by random jobs has one cause, and one GPU loses nothing") {
   std::uint64_t state = 20;
   const auto below = [&](std::uint64_t n) { return next_random(state) % n; };
   const auto chance = [&](std::uint64_t one_in) { return below(one_in) == 0; };
@@ -256,7 +259,7 @@ TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them
       }
       CHECK(sum == times.iteration);
       CHECK(times.blocking_communication() <= times.iteration);
-      // One GPU's step is the recording's, whatever it is part of.
+      // One GPU's step is the recorded one, whatever the job adds.
       const double compute = 300.0 * options.accumulate + 30;
       const double stall = step.iteration ? step.iteration->microseconds() - 330 : 0;
       const double pause = std::max(stall, 0.0) * options.accumulate;

@@ -1,5 +1,5 @@
-// From operations with times to the parts of a step: every rule on either side, on executions written down by
-// hand.
+// From operations with times to the parts of a step. Every rule is tested on both sides, on
+// executions written by hand.
 #include "by_hand.hpp"
 #include "paper_step.hpp"
 
@@ -10,7 +10,7 @@ using paper::differences;
 
 namespace {
 
-/// Forward to 20, backward to 100, the optimizer from `optimizer` for 10 us.
+/// Forward lasts until 20, backward until 100. The optimizer starts at `optimizer` and takes 10 us.
 by_hand::Step by_hand_with(const std::vector<OnTheWire>& wires, Duration optimizer = 200_us) {
   by_hand::Step step;
   step.compute(OperationKind::forward, 0_us, 20_us);
@@ -23,7 +23,7 @@ by_hand::Step by_hand_with(const std::vector<OnTheWire>& wires, Duration optimiz
 
 }  // namespace
 
-TEST_CASE("summary: transfers beside each other count once, however they lie") {
+TEST_CASE("summary: simultaneous transfers count once, however they overlap") {
   const auto communication = [](const std::vector<OnTheWire>& wires) {
     return by_hand_with(wires).times().communication;
   };
@@ -41,8 +41,8 @@ TEST_CASE("summary: transfers beside each other count once, however they lie") {
         10_us);  // empty
 }
 
-TEST_CASE("summary: waiting and transferring are told apart, and both are exposed after backward") {
-  // Waits 60 to 90 and 85 to 130, transfers 90 to 110 and 130 to 150.
+TEST_CASE("summary: waits and transfers are separate, and both are exposed after backward") {
+  // Waits last from 60 to 90 and from 85 to 130, transfers from 90 to 110 and from 130 to 150.
   const by_hand::Step step = by_hand_with({{60_us, 90_us, 110_us}, {85_us, 130_us, 150_us}});
   CHECK(differences(step.times(), {.iteration = 210_us,
                                    .forward = 20_us,
@@ -56,7 +56,7 @@ TEST_CASE("summary: waiting and transferring are told apart, and both are expose
                                    .stall = 50_us}) == "");
 }
 
-TEST_CASE("summary: overlap is of transfers alone, and absent without any") {
+TEST_CASE("summary: overlap counts only transfers, and is absent without any") {
   CHECK(by_hand_with({{30_us, 40_us, 100_us}}).times().overlap == 1);
   CHECK(by_hand_with({{30_us, 100_us, 140_us}}).times().overlap == 0);
   CHECK(by_hand_with({{30_us, 80_us, 160_us}}).times().overlap == 0.25);
@@ -74,17 +74,17 @@ TEST_CASE("summary: the map of used parameters is communication, buffer broadcas
   CHECK(step.times().wait == 10_us);
 }
 
-TEST_CASE("summary: what is exposed ends where the optimizer begins") {
-  // Gradients of the last bucket are used before its end only in a schedule of another kind.
+TEST_CASE("summary: exposed time ends where the optimizer begins") {
+  // Only another kind of schedule uses gradients of the last bucket before its end.
   const StepTimes times = by_hand_with({{90_us, 90_us, 190_us}}, 150_us).times();
   CHECK(times.exposed_communication == 50_us);
   CHECK(times.optimizer == 10_us);
   CHECK(times.iteration == 160_us);
 }
 
-TEST_CASE("summary: a copy out costs what of it no communication hides") {
-  // The wire is busy to 130 and from 150 to 170. Copies 110 to 140 (10 beyond), 140 to 160 (10), 165 to 175 (5),
-  // then an event to 180.
+TEST_CASE("summary: a copy out costs only the time that no communication hides") {
+  // The wire is busy until 130 and from 150 to 170. Copies last from 110 to 140 (10 not hidden),
+  // 140 to 160 (10) and 165 to 175 (5). Then an event lasts until 180.
   by_hand::Step step;
   step.compute(OperationKind::forward, 0_us, 20_us);
   step.compute(OperationKind::backward, 20_us, 100_us);
@@ -111,9 +111,10 @@ TEST_CASE("summary: a copy out costs what of it no communication hides") {
 }
 
 TEST_CASE(
-    "summary: each kind of operation is attributed to its part, waiting in front of it included") {
-  // Buffer copies 5, their broadcast and its way back 12, copies 3; rebuilding 30; forward to 90.
-  // Backward: 20 of work in 25 (slowed), 2 us of waiting for a host before a cast, a copy of 4 in 6.
+    "summary: each kind of operation is attributed to its part, including the wait before it") {
+  // Buffer copies take 5, their broadcast and its way back 12, copies 3, rebuilding 30. Forward
+  // lasts until 90. Backward works for 20 in 25 (slowed), waits 2 us for a host before a cast, and
+  // copies for 4 in 6.
   by_hand::Step step;
   step.compute(OperationKind::buffer_copy, 0_us, 5_us);
   step.compute(OperationKind::buffer_broadcast, 5_us, 5_us, 0_us, Action::record);
@@ -137,7 +138,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "summary: a recorded buffer broadcast is a part of forward, but for what ran ahead of it") {
+    "summary: a recorded buffer broadcast is a part of forward, except what ran before the step") {
   by_hand::Step step = by_hand_with({});
   step.planned.recorded_broadcast = 12_us;
   Workload workload = small::chain({{4, 40}}, 50, 40, 6);

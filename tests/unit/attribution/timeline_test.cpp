@@ -1,4 +1,4 @@
-// Spans of a step, on executions written down by hand.
+// Spans of a step, on executions written by hand.
 #include "by_hand.hpp"
 #include "paper_step.hpp"
 
@@ -6,7 +6,7 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 using paper::drawn;
 
-TEST_CASE("timeline: neighbours of one purpose are one span, those with a label are not") {
+TEST_CASE("timeline: neighbours of one purpose are one span, unless they have a label") {
   by_hand::Step step;
   RankPrograms& rank = step.planned.schedule.ranks[0];
   rank.rank = 4;
@@ -65,7 +65,7 @@ compute copy out of bucket 1: 55 to 60)");
   CHECK(!spans[1].parameters);  // forward
 }
 
-TEST_CASE("timeline: a backward that takes no time is not drawn, nor who was written in it") {
+TEST_CASE("timeline: a backward that takes no time is not drawn, nor its gradients") {
   by_hand::Step step;
   RankPrograms& rank = step.planned.schedule.ranks[0];
   const auto compute = [&](OperationKind purpose, Duration start, Duration end) {
@@ -81,7 +81,7 @@ TEST_CASE("timeline: a backward that takes no time is not drawn, nor who was wri
   CHECK(!timeline.ranks[0].spans.at(0).parameters);
 }
 
-TEST_CASE("timeline: what begins together is in the order host, compute, communication") {
+TEST_CASE("timeline: spans that begin together are ordered host, compute, communication") {
   by_hand::Step step;
   RankPrograms& rank = step.planned.schedule.ranks[0];
   Execution::Rank& times = step.execution.ranks[0];
@@ -118,9 +118,10 @@ TEST_CASE("timeline: every purpose and track has its name") {
   CHECK(name_of(Track::communication) == "communication");
 }
 
-TEST_CASE("timeline: beside the slowest GPU a usual one is drawn, which waits for it") {
-  // 110 us of forward, 220 of backward and 33 of the optimizer, where the usual GPU computes for 100, 200 and 30. The last
-  // gradient is there after 290 us, on the slowest after 319; nothing takes time on the wire.
+TEST_CASE("timeline: next to the slowest GPU a usual one is drawn, which waits for it") {
+  // The slowest GPU takes 110 us for forward, 220 for backward and 33 for the optimizer; the usual
+  // one takes 100, 200 and 30. The last gradient exists after 290 us, and on the slowest GPU after
+  // 319. Transfers take no time.
   SimulationOptions options = paper::free_of_costs();
   options.rank_slowdown.gpu_spread = 0.1 / expected_maximum(2);
   const auto timeline = [&] {
@@ -143,14 +144,14 @@ TEST_CASE("timeline: beside the slowest GPU a usual one is drawn, which waits fo
   CHECK(holds(usual, "communication all_reduce 2: 290 to 319"));
   CHECK(holds(usual, "compute waits for the slowest GPU: 300 to 319"));
   CHECK(holds(usual, "compute optimizer: 319 to 349"));
-  // Nobody waits where all are alike.
+  // Nobody waits if all GPUs are equal.
   options.rank_slowdown.gpu_spread = 0;
   REQUIRE(timeline().ranks.size() == 1);
   CHECK(timeline().ranks[0].gpu.empty());
 }
 
 TEST_CASE(
-    "timeline: a GPU that waits for launches, or for a rank that came later, is drawn waiting") {
+    "timeline: a GPU that waits for launches, or for a rank that came later, is drawn as waiting") {
   Workload step = paper::workload();
   step.launch_waits.forward = 30_us;
   SimulationOptions options = paper::free_of_costs();

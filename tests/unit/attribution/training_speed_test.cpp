@@ -5,7 +5,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("training speed: work of all ranks over the step, and nothing where it is not known") {
+TEST_CASE("training speed: work of all ranks divided by the step, absent if the work is unknown") {
   StepTimes times;
   times.iteration = 200_ms;
   times.loss[LossCause::input] = 50_ms;

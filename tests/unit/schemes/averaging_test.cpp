@@ -1,5 +1,6 @@
-// Averaging of parameters as a scheme: local SGD without DDP, in levels, and SlowMo; on the step of scheme_step.hpp, whose five
-// parameters of 4 MB are 20 MB together, and what an averaging costs as local_sgd.hpp has it.
+// Averaging of parameters as a scheme: local SGD without DDP, in levels, and SlowMo. The step is
+// that of scheme_step.hpp, whose five parameters of 4 MB are 20 MB together. The costs of an
+// averaging come from local_sgd.hpp.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -32,7 +33,7 @@ std::string averaged_problem(const Job& job) {
   return cannot_simulate(job).value_or("");
 }
 
-/// By counting steps.
+/// The share found by counting steps.
 double counted(std::int64_t period, const std::vector<AveragingLevel>& higher) {
   constexpr std::int64_t kCounted = 2 * 3 * 4 * 5 * 7 * 3;
   std::int64_t count = 0;
@@ -46,7 +47,7 @@ double counted(std::int64_t period, const std::vector<AveragingLevel>& higher) {
 
 }  // namespace
 
-TEST_CASE("local SGD as a scheme: compute alone, and a step's share of an averaging") {
+TEST_CASE("local SGD as a scheme: only compute, and a step's share of an averaging") {
   const Job job = averaged_job(PeriodicAveraging{.period = 4});
   const Duration whole = all_reduce(job, 20'000'000_B);
   const StepResult step = simulate(job).step;
@@ -61,7 +62,7 @@ TEST_CASE("local SGD as a scheme: compute alone, and a step's share of an averag
   CHECK(step.times.loss[LossCause::model_averaging] == whole.scaled(0.25));
 }
 
-TEST_CASE("local SGD as a scheme: an averaging costs what post-local SGD's does") {
+TEST_CASE("local SGD as a scheme: an averaging costs as much as post-local SGD's") {
   Cluster nodes = paper::gpus();
   nodes.groups = {std::make_shared<const Cluster>(nodes)};
   nodes.nodes = 2;
@@ -71,15 +72,15 @@ TEST_CASE("local SGD as a scheme: an averaging costs what post-local SGD's does"
         .step.averaging->whole;
   };
   all.ddp_to_set().comm_hook = CommHook::post_local_sgd;
-  // 7 MB flattened in 3 + 14 us and divided in as much, 3 for the host to see the end, 40 and 12 to launch, 3 back.
+  // 7 MB are flattened in 3 + 14 us and divided in the same time. The host needs 3 us to see the
+  // end, 40 and 12 us to launch, and 3 us afterwards.
   CHECK(whole() == 92_us);
   all.ddp_to_set().comm_hook = CommHook::none;
   all.scheme = PeriodicAveraging{.period = 4};
   CHECK(whole() == 92_us);
 }
 
-TEST_CASE(
-    "local SGD in levels: the largest group alone averages where several periods come round") {
+TEST_CASE("local SGD in levels: only the largest group averages if several periods end together") {
   CHECK(share_of_steps(4, {}) == 0.25);
   using Levels = std::vector<AveragingLevel>;
   const std::vector<std::pair<std::int64_t, Levels>> cases = {
@@ -103,7 +104,7 @@ TEST_CASE(
   CHECK(step.times.model_averaging == in_node.scaled(0.5 - 1.0 / 6) + of_all.scaled(1.0 / 6));
 }
 
-TEST_CASE("local SGD in levels: as HierarchicalModelAverager takes them") {
+TEST_CASE("local SGD in levels: HierarchicalModelAverager's rules for levels apply") {
   const auto problem = [](std::vector<AveragingLevel> levels) {
     return averaged_problem(averaged_job(PeriodicAveraging{.hierarchy = std::move(levels)}));
   };
@@ -118,7 +119,7 @@ TEST_CASE("local SGD in levels: as HierarchicalModelAverager takes them") {
                  "ranks meet only at the averaging"));
 }
 
-TEST_CASE("SlowMo: a node's gradients behind backward, nodes now and then") {
+TEST_CASE("SlowMo: a node's gradients after backward, and averages between nodes at times") {
   const Job job = averaged_job(SlowMo{.localsgd_frequency = 3, .slowmo_frequency = 12});
   CHECK(averaged_problem(job) == "");
   const StepResult step = simulate(job).step;
@@ -132,21 +133,22 @@ TEST_CASE("SlowMo: a node's gradients behind backward, nodes now and then") {
                              plan(job.within(1), CollectiveKind::broadcast, 20'000'000_B).transfer);
   CHECK(between.share == doctest::Approx(1.0 / 3 - 1.0 / 12));
   REQUIRE(between.further.size() == 1);
-  // Four shards of 5 MB, one behind the other.
+  // There are four shards of 5 MB, one after the other.
   Duration shards;
   for (const CollectiveKind kind : {CollectiveKind::reduce, CollectiveKind::broadcast})
     shards += plan(job, kind, 5'000'000_B).transfer * 4;
   CHECK(between.further.front().whole == shards);
   CHECK(step.times.iteration == 320_us + in_node + step.averaging->of_a_step());
 
-  // Every rank steps the momentum of all of them: nothing is sent for it, and no averaging is left out.
+  // Every rank steps the momentum of all parameters. So nothing is sent for it, and no averaging is
+  // left out.
   const StepResult simple =
       simulate(averaged_job(SlowMo{.slowmo_frequency = 12, .slowmo_memory_efficient = false})).step;
   CHECK(simple.averaging->share == doctest::Approx(1.0 / 3));
   CHECK(simple.averaging->further.front().whole == Duration());
 }
 
-TEST_CASE("SlowMo: one node has nobody to average with, one GPU a node no gradients to share") {
+TEST_CASE("SlowMo: one node does not average, and one GPU a node shares no gradients") {
   const StepResult lone = simulate(averaged_job(SlowMo{}, small::node(2))).step;
   CHECK(lone.averaging->what == "slow momentum steps");
   CHECK(lone.averaging->further.empty());
@@ -157,9 +159,9 @@ TEST_CASE("SlowMo: one node has nobody to average with, one GPU a node no gradie
   CHECK(step.averaging->what == "2 nodes average");
 }
 
-// fairscale's documentation of SlowMo: local SGD gains where (1 - 1/f) of an all-reduce is more than the backward that DDP
-// hides of it.
-TEST_CASE("local SGD against DDP: worth it where more of an all-reduce is saved than was hidden") {
+// fairscale's documentation of SlowMo says when local SGD gains: (1 - 1/f) of an all-reduce must be
+// more than the part of it that DDP hides behind backward.
+TEST_CASE("local SGD against DDP: it gains if it saves more of an all-reduce than was hidden") {
   int worth = 0;
   int not_worth = 0;
   for (const int period : {1, 2, 3, 8})
@@ -176,7 +178,8 @@ TEST_CASE("local SGD against DDP: worth it where more of an all-reduce is saved 
         all.scheme = PeriodicAveraging{.period = period};
         const Job local = ddp.with(all);
         const auto us = [&](Bytes bytes) { return all_reduce(ddp, bytes).microseconds(); };
-        // Under 12 MiB all but the embedding are one bucket, which is ready 10 us before backward ends; else nothing is hidden.
+        // Below 12 MiB, all parameters except the embedding are one bucket, ready 10 us before
+        // backward ends. Otherwise nothing is hidden.
         const bool two = cap_mb == 12;
         const double sent = two ? us(16'000'000_B) + us(4'000'000_B) : us(20'000'000_B);
         const double hidden = two ? std::min(us(16'000'000_B), 10.0) : 0;
@@ -189,7 +192,7 @@ TEST_CASE("local SGD against DDP: worth it where more of an all-reduce is saved 
   CHECK(not_worth > 1);
 }
 
-TEST_CASE("averaging: memory holds the flat tensor beside the parameters, and SlowMo's momentum") {
+TEST_CASE("averaging: memory holds the flat tensor, the parameters and SlowMo's momentum") {
   SimulationOptions all = options(PeriodicAveraging{});
   const PeakMemory local = peak_memory(Job(layered(), two_by_two(), all, FreeModel{}));
   CHECK(local.parts.hook + local.parts.temporaries >= 20'000'000_B);

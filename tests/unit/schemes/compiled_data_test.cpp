@@ -1,5 +1,6 @@
-// Where PyTorch 2.13 cut compiled models under DDP, and when its all-reduces began (tests/fixtures/schemes/compiled.json, recorded
-// by tests/cli/compiled_trainings.py), against piece_ends and the buckets over them.
+// Compares piece_ends and the buckets over them with PyTorch 2.13: where it cut compiled models
+// under DDP, and when its all-reduces began. tests/cli/compiled_trainings.py recorded
+// tests/fixtures/schemes/compiled.json.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -34,7 +35,7 @@ Names names_of(const Cursor& list) {
   return names;
 }
 
-/// As an eager backward writes their gradients.
+/// Models with their gradients in the order in which an eager backward writes them.
 std::map<std::string, Workload> models() {
   const Document document = scheme_fixture("models.json");
   std::map<std::string, Workload> all;
@@ -67,7 +68,8 @@ std::vector<std::set<std::string>> pieces_of(const Workload& model, const CutLim
   return pieces;
 }
 
-/// The pieces' backward, from the model's end, and behind each the all-reduces of buckets that are complete by then.
+/// Lists the pieces' backward from the model's end, and after each piece the all-reduces of buckets
+/// that are then complete.
 Names backward_of(const Workload& model, const std::vector<std::set<std::string>>& pieces,
                   const Names& order, Bytes cap) {
   std::map<std::string, std::size_t> index;
@@ -97,7 +99,7 @@ Names backward_of(const Workload& model, const std::vector<std::set<std::string>
 
 }  // namespace
 
-TEST_CASE("compiled, real: DDPOptimizer's pieces, and the all-reduces behind each") {
+TEST_CASE("compiled, real: DDPOptimizer's pieces, and the all-reduces after each") {
   const std::map<std::string, Workload> workloads = models();
   const Document document = scheme_fixture("compiled.json");
   int cut = 0;
@@ -122,7 +124,8 @@ TEST_CASE("compiled, real: DDPOptimizer's pieces, and the all-reduces behind eac
     if (!cuts) pieces = {{}};
     if (!cuts)
       for (const Parameter& parameter : model.parameters) pieces.front().insert(parameter.name);
-    // A workload does not tell that the head's weight is the embedding's: PyTorch counts it in both pieces.
+    // A workload does not say that the head's weight is the embedding's. PyTorch counts it in both
+    // pieces.
     if (cuts && name == "silent tied" && pieces != logged) {
       ++tied;
       continue;

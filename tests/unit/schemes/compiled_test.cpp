@@ -1,5 +1,5 @@
-// DDP around a compiled model, on the step of scheme_step.hpp (whose parameters are 4 MB each), and the cuts that PyTorch
-// 2.13 made, which tests/cli/compiled_trainings.py logged.
+// DDP around a compiled model. The step is that of scheme_step.hpp, whose parameters have 4 MB
+// each. The cuts of PyTorch 2.13 were logged by tests/cli/compiled_trainings.py.
 #include "compiled.hpp"
 
 #include <set>
@@ -24,7 +24,7 @@ constexpr Compiled kCut{};
 constexpr Compiled kWhole{.optimize_ddp = OptimizeDdp::no_optimization};
 constexpr Compiled kPython{.optimize_ddp = OptimizeDdp::python_reducer};
 
-/// Gradients in the order written, of so many bytes each.
+/// Gradients of the given sizes in bytes, in the order written.
 Workload written(const std::vector<std::pair<std::string, std::int64_t>>& gradients) {
   Workload step;
   step.backward = Backward{.duration = 1_us, .ready = {}};
@@ -71,7 +71,7 @@ std::string compiled_problem(const SimulationOptions& options, const Workload& s
 
 }  // namespace
 
-TEST_CASE("compiled: a piece closes in front of the operation that finds it full") {
+TEST_CASE("compiled: a piece closes before the operation that finds it full") {
   const Workload step =
       written({{"a.bias", 4}, {"a.weight", 16}, {"b.bias", 8}, {"b.weight", 24}, {"c.weight", 12}});
   CHECK(ends(step, 16, 40) == PieceEnds{2, 5});  // the example of compiled.hpp
@@ -83,19 +83,19 @@ TEST_CASE("compiled: a piece closes in front of the operation that finds it full
 }
 
 TEST_CASE(
-    "compiled: parameters of the root are operations of their own, those outside DDP count "
-    "nothing") {
+    "compiled: parameters of the root are operations of their own, those outside DDP do not "
+    "count") {
   Workload step = written({{"scale", 8}, {"shift", 8}, {"a.weight", 8}, {"a.norm.weight", 8}});
   CHECK(ends(step, 8, 8) == PieceEnds{1, 2, 3, 4});
   step.parameters[1].ignored = true;
   CHECK(ends(step, 8, 8) == PieceEnds{1, 3, 4});
-  step.parameters[3].ignored =
-      true;  // what is left at the start of the model is the piece before it
+  // The rest at the start of the model belongs to the piece before it.
+  step.parameters[3].ignored = true;
   CHECK(ends(step, 8, 8) == PieceEnds{1, 4});
 }
 
-TEST_CASE("compiled: without cuts all-reduces begin when backward is over") {
-  // Two of 4 MB reach a cap of 4 MiB, but not of 8: 3 + 2 gradients there.
+TEST_CASE("compiled: without cuts all-reduces begin after backward") {
+  // Two gradients of 4 MB reach a cap of 4 MiB but not of 8, so there are 3 + 2 gradients.
   const StepResult step = step_of(compiled(kWhole));
   CHECK(buckets_of(step) ==
         "\n3: ready 300, 300 to 350"
@@ -106,15 +106,16 @@ TEST_CASE("compiled: without cuts all-reduces begin when backward is over") {
   CHECK(step.times.overlap == 0);
 }
 
-TEST_CASE("compiled: DDPOptimizer's pieces give their gradients at their ends") {
-  // Pieces: head, which reaches 1 MiB; layers 2, 1, 0, which reach 8 MiB together; embed. They end at 120, 290 and 300.
-  // Buckets of 8 MiB: head and layers 2 and 1, of which the last is there at 290; layer 0 and embed.
+TEST_CASE("compiled: DDPOptimizer's pieces deliver their gradients at their ends") {
+  // The pieces are the head, which reaches 1 MiB; layers 2, 1 and 0, which reach 8 MiB together;
+  // and embed. They end at 120, 290 and 300. The first bucket of 8 MiB holds the head and layers 2
+  // and 1, the last of which exists at 290. The second holds layer 0 and embed.
   const StepResult step = step_of(compiled(kCut));
   CHECK(buckets_of(step) ==
         "\n3: ready 290, 290 to 340"
         "\n2: ready 300, 340 to 390");
   CHECK(step.times.exposed_communication == 90_us);
-  // As written eagerly the first is there at 240.
+  // If written eagerly, the first one is complete at 240.
   CHECK(buckets_of(step_of(compiled(kCut, 4))) ==
         "\n2: ready 240, 240 to 290"
         "\n2: ready 300, 300 to 350"
@@ -126,7 +127,7 @@ TEST_CASE("compiled: DDPOptimizer's pieces give their gradients at their ends") 
         "\n2: ready 300, 300 to 350");
 }
 
-TEST_CASE("compiled: compute is what it was, whatever is compiled, copied or accumulated") {
+TEST_CASE("compiled: compute stays as recorded, whatever is compiled, copied or accumulated") {
   for (const int accumulate : {1, 3})
     for (const Compiled& scheme : {kCut, kWhole, kPython}) {
       SimulationOptions all = paper::all_costs();
@@ -143,7 +144,7 @@ TEST_CASE("compiled: compute is what it was, whatever is compiled, copied or acc
     }
 }
 
-TEST_CASE("compiled: where every operation is a piece the step is DDP's own") {
+TEST_CASE("compiled: if every operation is a piece, the step is DDP's own") {
   for (const double cap : {0.0, 4.0, 8.0, 1000.0}) {
     SimulationOptions all = compiled(kCut, cap);
     all.torch = {2, 4};
@@ -158,7 +159,7 @@ TEST_CASE("compiled: where every operation is a piece the step is DDP's own") {
 
 TEST_CASE(
     "compiled: the Python reducer all-reduces within the graph, as soon as a bucket is full") {
-  // Limits of 1 MiB, then 8: head; layers 2, 1 and 0; embed.
+  // The limits are 1 MiB, then 8: head; layers 2, 1 and 0; embed.
   const auto time = [](CollectiveKind, const std::string&, StepPhase) { return Duration(50_us); };
   const Step step =
       schemes::run(Job(layered(), small::node(2), compiled(kPython), FreeModel{}), time);
@@ -182,12 +183,13 @@ TEST_CASE("compiled: caps of the Python reducer are whole MiB") {
   CHECK(piece_limits(ddp) == CutLimits{.first = 1_MiB, .cap = 25_MiB});
   ddp.bucket_cap_mb_list = {3, 7, 5};
   CHECK(piece_limits(ddp).cap == 7_MiB);
-  ddp.first_bucket_mb = 2.5;  // of pieces of a graph; the Python reducer has its own
+  // This applies to pieces of a graph; the Python reducer has its own limit.
+  ddp.first_bucket_mb = 2.5;
   CHECK(piece_limits(ddp) == CutLimits{.first = 2'621'440_B, .cap = 7_MiB});
   CHECK(fusion_limits(ddp) == CutLimits{.first = 1_MiB, .cap = 7_MiB});
 }
 
-TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
+TEST_CASE("compiled: tune evaluates each cap with the cuts it makes") {
   for (const Compiled& scheme : {kCut, kWhole}) {
     SimulationOptions all = compiled(scheme);
     all.ddp_to_set().bucket_cap_mb.reset();
@@ -215,7 +217,7 @@ TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
   CHECK(tune(job, tuning).best.bucket_cap_mb == 4);
 }
 
-TEST_CASE("compiled: what torch.compile refuses, or nobody knows") {
+TEST_CASE("compiled: jobs that torch.compile refuses, or whose cuts are unknown, are refused") {
   CHECK(compiled_problem(compiled(kCut)) == "");
   CHECK(compiled_problem(compiled(kWhole)) == "");
   CHECK(compiled_problem(compiled(kPython)) == "");

@@ -1,4 +1,5 @@
-// torch.nn.DataParallel by hand (scheme_step.hpp has the figures). Parameters are 4 MB each, so that 10 MiB hold two.
+// torch.nn.DataParallel by hand (scheme_step.hpp has the numbers). Parameters have 4 MB each, so
+// two fit into 10 MiB.
 #include "ddpsim/sim/memory/memory.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
@@ -10,7 +11,7 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-/// 8 us from GPU 0, 12 us to it, 3 us to scatter and gather.
+/// 8 us to send from GPU 0, 12 us to send to it, 3 us to scatter or gather.
 Duration sent(CollectiveKind kind, const std::string& /*unit*/, StepPhase /*phase*/) {
   if (kind == CollectiveKind::broadcast) return 8_us;
   return kind == CollectiveKind::reduce ? 12_us : 3_us;
@@ -26,7 +27,7 @@ Bytes carried(const Step& step, CollectiveKind kind) {
 }  // namespace
 
 TEST_CASE(
-    "data_parallel: broadcasts before forward, reduces behind backward, nothing beside either") {
+    "data_parallel: broadcasts before forward, reduces after backward, nothing overlaps them") {
   const Step step = run(DataParallel{}, sent);
   CHECK(on_the_wire(step) ==
         "\nbroadcast parameters 0: 0 to 8"
@@ -44,8 +45,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "data_parallel: all parameters go out, and all gradients come in, however many GPUs there "
-    "are") {
+    "data_parallel: all parameters are sent out and all gradients come in, for any number of "
+    "GPUs") {
   for (const int gpus : {2, 3, 8}) {
     const Step step = run(DataParallel{}, sent, 1, small::node(gpus));
     CHECK(carried(step, CollectiveKind::broadcast) == 20'000'000_B);
@@ -54,7 +55,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("data_parallel: on one GPU it calls its module, no more") {
+TEST_CASE("data_parallel: on one GPU it only calls its module") {
   const Step step = run(DataParallel{}, sent, 1, small::node(1));
   CHECK(step.collectives.empty());
   CHECK(step.times.iteration == 320_us);
@@ -70,16 +71,16 @@ TEST_CASE("data_parallel: each micro-batch replicates and reduces") {
             3) == "");
 }
 
-TEST_CASE("data_parallel: inputs and outputs pass GPU 0, as much for each of the others") {
+TEST_CASE("data_parallel: inputs and outputs pass GPU 0, equally much for each other GPU") {
   const Step step = run(DataParallel{.inputs = 600_B, .outputs = 40_B}, sent, 1, small::node(4));
-  // In and out in forward, the outputs' gradients at the start of backward.
+  // Inputs and outputs are sent in forward, the outputs' gradients at the start of backward.
   CHECK(carried(step, CollectiveKind::send_recv) == 3 * (600_B + 2 * 40_B));
   CHECK(step.times.exposed_in_forward == 24_us + 6_us);
   CHECK(step.times.exposed_backward() == 36_us + 3_us);
 }
 
 TEST_CASE(
-    "data_parallel: a tensor larger than 10 MiB is sent by itself, types apart, buffers too") {
+    "data_parallel: a tensor larger than 10 MiB is sent alone, types separately, buffers too") {
   Workload step = layered();
   step.parameters[1].shape = {{4000, 1000}};
   step.parameters[4].dtype = Dtype::float16;
@@ -97,7 +98,7 @@ TEST_CASE("data_parallel: the host launches the forward of all GPUs, one after t
   Workload step = layered();
   step.launches = Launches{.forward = 100, .backward = {0, 0, 0, 0, 0}, .optimizer = 0};
   SimulationOptions all = options(DataParallel{});
-  all.costs.host_kernel = 10_us;  // a host that sets the pace
+  all.costs.host_kernel = 10_us;  // so that the host sets the pace
   const auto iteration = [&](int gpus) {
     return simulate(Job(step, small::node(gpus), all, FreeModel{})).step.times.iteration;
   };
@@ -105,7 +106,7 @@ TEST_CASE("data_parallel: the host launches the forward of all GPUs, one after t
   CHECK(iteration(8) - iteration(4) == 4 * 100 * 10_us);
 }
 
-TEST_CASE("data_parallel: faster links make no step longer, and links of no end leave compute") {
+TEST_CASE("data_parallel: faster links make no step longer, and infinite ones leave only compute") {
   Duration before = Duration::max();
   for (const double rate : {1.0, 10.0, 100.0, 1000.0}) {
     const Job job(layered(), small::node(4, rate), options(DataParallel{}), AnalyticModel{});
@@ -117,14 +118,14 @@ TEST_CASE("data_parallel: faster links make no step longer, and links of no end 
   CHECK(simulate_times(free).iteration == 320_us);
 }
 
-TEST_CASE("data_parallel: GPU 0 holds its replica's gradients beside those reduced") {
+TEST_CASE("data_parallel: GPU 0 holds its replica's gradients and the reduced ones") {
   const Job two(layered(), small::node(2), options(DataParallel{}), FreeModel{});
   const Job one(layered(), small::node(1), options(DataParallel{}), FreeModel{});
   CHECK(peak_memory(two).parts.buckets == 20'000'000_B);
   CHECK(peak_memory(one).parts.buckets == Bytes());
 }
 
-TEST_CASE("data_parallel: what it cannot drive") {
+TEST_CASE("data_parallel: several nodes and gloo are refused") {
   Cluster two_nodes = small::node(2);
   two_nodes.nodes = 2;
   const auto why = cannot_simulate(Job(layered(), two_nodes, options(DataParallel{}), FreeModel{}));

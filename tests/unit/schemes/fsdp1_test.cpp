@@ -1,7 +1,7 @@
-// FSDP1's schedule, worked out by hand (scheme_step.hpp has the figures).
+// FSDP1's schedule, worked out by hand (scheme_step.hpp has the numbers).
 //
-// Forward is the same wherever parameters are gathered. The host issues all of it at once, so all-gathers follow each
-// other; compute reads what they bring:
+// Forward is the same in every case that gathers parameters. The host issues all of it at once, so
+// all-gathers follow each other. Compute reads their results:
 //
 //   us            0     10     15    30        55 60      100      120    130
 //   compute       |wait |embed |wait |layers.0 |  |layers.1|layers.2|head |       10 + 15 + 5 exposed
@@ -26,14 +26,17 @@ const std::string kForward =
 }  // namespace
 
 TEST_CASE(
-    "FSDP1: full shard gathers again one unit ahead in backward and reduces behind each unit") {
-  // Both layers 2 and 1 are on their way before the head's gradient is there; layer 0's follows layer 2's
-  // reduce-scatter.
+    "FSDP1: full shard gathers again one unit ahead in backward and reduces after each unit") {
+  // The all-gathers of layers 2 and 1 are in flight before the head's gradient exists. The
+  // all-gather of layer 0 follows layer 2's reduce-scatter.
   //
   //   us            130   150       190        270       320   330  340    350
   //   compute       |head |layers.2 |layers.1  |layers.0 |embed|    |opt.  |
-  //   communicator  100 again 2, 140 again 1 to 170; 190 reduce 2; 225 again 0 to 245; 270 reduce 1 to 295;
-  //                 320 reduce 0; 335 reduce root to 340
+  //
+  // On the communicator:
+  // - all-gathers in backward: layer 2 at 100, layer 1 from 140 to 170, layer 0 from 225 to 245
+  // - reduce-scatters: layer 2 at 190, layer 1 from 270 to 295, layer 0 at 320, root from 335 to
+  //   340
   const Step step = run(Fsdp1{});
   CHECK(on_the_wire(step) == kForward +
                                  "\nall-gather layers.2: 100 to 140"
@@ -43,17 +46,17 @@ TEST_CASE(
                                  "\nreduce-scatter layers.1: 270 to 295"
                                  "\nreduce-scatter layers.0: 320 to 335"
                                  "\nreduce-scatter root: 335 to 340");
-  // Half of the parameters are this rank's to step.
+  // This rank steps half of the parameters.
   CHECK(differences(
             step,
             {.exposed_forward = 30, .exposed_backward = 10, .optimizer = 10, .iteration = 350}) ==
         "");
 }
 
-TEST_CASE(
-    "FSDP1: without backward prefetch an all-gather waits behind the reduce-scatter in front") {
-  // Layer 1 is gathered behind layer 2's reduce-scatter, 225 to 255, from 190 on waited for: 65. Its gradient is there
-  // at 335, layer 0 at 380: 45 more. Embed ends at 440, reduce-scatters at 450.
+TEST_CASE("FSDP1: without backward prefetch an all-gather waits for the reduce-scatter before it") {
+  // Layer 1 is gathered after layer 2's reduce-scatter, from 225 to 255, but compute waits from 190
+  // on: 65. Its gradient exists at 335, and layer 0 arrives at 380: 45 more. Embed ends at 440, and
+  // the reduce-scatters at 450.
   const Step step = run(Fsdp1{.backward_prefetch = BackwardPrefetch::none});
   CHECK(on_the_wire(step, 100_us) ==
         "\nall-gather layers.2: 100 to 140"
@@ -69,8 +72,9 @@ TEST_CASE(
         "");
 }
 
-TEST_CASE("FSDP1: a prefetch behind a unit is in front of its reduce-scatter") {
-  // The order on the communicator is that of a prefetch in front, one unit later by the host, which is far ahead.
+TEST_CASE("FSDP1: a prefetch after a unit comes before its reduce-scatter") {
+  // The communicator has the same order as with a prefetch before the unit. The host issues it one
+  // unit later, but is far ahead.
   const Step pre = run(Fsdp1{});
   const Step post = run(Fsdp1{.backward_prefetch = BackwardPrefetch::post});
   CHECK(on_the_wire(post) == on_the_wire(pre));
@@ -78,8 +82,9 @@ TEST_CASE("FSDP1: a prefetch behind a unit is in front of its reduce-scatter") {
 }
 
 TEST_CASE("FSDP1: prefetch in forward makes each reduce-scatter come a unit late in backward") {
-  // All three are gathered again by 190. Layer 2 is reduced behind layer 1 (270), layer 1 behind layer 0 (320), then
-  // layer 0 and the root behind embed (330): they end at 305, 345, 360 and 365, 35 behind backward.
+  // All three layers are gathered again by 190. Layer 2 is reduced after layer 1 (270), layer 1
+  // after layer 0 (320), then layer 0 and the root after embed (330). They end at 305, 345, 360 and
+  // 365, which is 35 after backward.
   const Step step = run(Fsdp1{.forward_prefetch = true});
   CHECK(on_the_wire(step) == kForward +
                                  "\nall-gather layers.2: 100 to 140"
@@ -95,7 +100,7 @@ TEST_CASE("FSDP1: prefetch in forward makes each reduce-scatter come a unit late
         "");
 }
 
-TEST_CASE("FSDP1: sharded gradients and optimizer alone gather once") {
+TEST_CASE("FSDP1: with only gradients and optimizer sharded, parameters are gathered once") {
   const Step step = run(Fsdp1{.strategy = ShardingStrategy::shard_grad_op});
   CHECK(on_the_wire(step) == kForward +
                                  "\nreduce-scatter layers.2: 190 to 225"
@@ -108,8 +113,8 @@ TEST_CASE("FSDP1: sharded gradients and optimizer alone gather once") {
         "");
 }
 
-TEST_CASE("FSDP1: nothing sharded is an all-reduce a unit, and every rank steps all") {
-  // Backward runs from 100 to 300, its units end at 160, 240, 290 and 300.
+TEST_CASE("FSDP1: with nothing sharded there is one all-reduce a unit, and every rank steps all") {
+  // Backward runs from 100 to 300. Its units end at 160, 240, 290 and 300.
   const Step step = run(Fsdp1{.strategy = ShardingStrategy::no_shard});
   CHECK(on_the_wire(step) ==
         "\nall-reduce layers.2: 160 to 196"
@@ -122,9 +127,10 @@ TEST_CASE("FSDP1: nothing sharded is an all-reduce a unit, and every rank steps 
         "");
 }
 
-TEST_CASE("FSDP1: a hybrid all-reduces shards between nodes, beside what the node does") {
-  // On a communicator of its own over other links: layer 2's runs 225 to 261 beside layer 0's all-gather. Layer 0's
-  // (335 to 351) is what the root's waits for, to 357: 27 behind backward.
+TEST_CASE("FSDP1: a hybrid all-reduces shards between nodes, in parallel with the node's work") {
+  // These run on a communicator of their own over other links. Layer 2's runs from 225 to 261,
+  // during layer 0's all-gather. The root's waits for layer 0's (335 to 351) and ends at 357, which
+  // is 27 after backward.
   const Step step =
       run(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}, by_the_table, 1, two_by_two());
   CHECK(on_the_wire(step, 100_us) ==
@@ -143,15 +149,16 @@ TEST_CASE("FSDP1: a hybrid all-reduces shards between nodes, beside what the nod
             step,
             {.exposed_forward = 30, .exposed_backward = 27, .optimizer = 10, .iteration = 367}) ==
         "");
-  // Of each unit 4 MB (the root's 8) the shard of two ranks travels between nodes.
+  // The shard of two ranks travels between nodes: half of each unit's 4 MB (the root's 8).
   for (const CollectiveResult& one : step.collectives)
     CHECK(one.bytes.count() == (one.kind == CollectiveKind::all_reduce ? 2'000'000 : 4'000'000) *
                                    (one.unit == "root" ? 2 : 1));
 }
 
-TEST_CASE("FSDP1: the limiter keeps backward's all-gathers from running through forward") {
-  // All-gathers of 5 us, but again of layer 2: 60. From the step before four units are freed and not yet taken, which
-  // forward takes; the root's hook in backward takes layer 0, freed at 35, layer 2 takes layer 1, freed at 75.
+TEST_CASE("FSDP1: the limiter keeps backward's all-gathers from running during forward") {
+  // All-gathers take 5 us, except layer 2's second one: 60. The step before leaves four freed
+  // units, which forward takes. The root's hook in backward takes layer 0, freed at 35. Layer 2
+  // takes layer 1, freed at 75.
   //
   //   compute   5 embed 10 layers.0 35 layers.1 75 layers.2 95 head 105 head's gradient 125
   const TimeOf fast = [](CollectiveKind kind, const std::string& unit, StepPhase phase) {
@@ -186,10 +193,14 @@ TEST_CASE("FSDP1: the limiter keeps backward's all-gathers from running through 
       "");
 }
 
-TEST_CASE("FSDP1: in forward the limiter lets three units be gathered and not freed") {
-  // Read off PyTorch 2.13 (_FreeEventQueue in a steady step of four blocks, BACKWARD_PRE): a step begins with the frees of
-  // layers 2, 1, 0 and the root; all-gathers of root and layers 0, 1, 2 take them, layer 3 takes layer 0's, the root's
-  // hook layer 1's, again 3 takes layer 2's, again 2 none, again 1 layer 3's, again 0 the free of 3 in backward.
+TEST_CASE("FSDP1: in forward the limiter allows three units to be gathered and not freed") {
+  // Read from PyTorch 2.13: _FreeEventQueue in a steady step of four blocks with BACKWARD_PRE. A
+  // step begins with the free events of layers 2, 1, 0 and the root.
+  //
+  // - The all-gathers of root and layers 0, 1 and 2 take these four.
+  // - Layer 3 takes layer 0's, and the root's hook takes layer 1's.
+  // - In backward, layer 3 takes layer 2's, layer 2 none, layer 1 layer 3's.
+  // - Layer 0 takes the one that layer 3 leaves in backward.
   Workload step;
   step.forward = 50_us;
   step.optimizer = 10_us;
@@ -202,14 +213,15 @@ TEST_CASE("FSDP1: in forward the limiter lets three units be gathered and not fr
         {.parameter = 4 - k, .at = 10_us * static_cast<std::int64_t>(k + 1), .copied_at = {}});
   const TimeOf one_us = [](CollectiveKind, const std::string&, StepPhase) { return 1_us; };
   const Step run = schemes::run(Job(step, small::node(2), options(Fsdp1{}), FreeModel{}), one_us);
-  // Forward: embed 1 to 11, layers to 21, 31, 41, 51; backward's ends 61 (layer 3), 71, 81, 91, 101.
+  // Forward: embed from 1 to 11, then layers until 21, 31, 41 and 51. Backward's layers end at 61
+  // (layer 3), 71, 81 and 91, and embed at 101.
   CHECK(on_the_wire(run) ==
         "\nall-gather root: 0 to 1"
         "\nall-gather layers.0: 1 to 2"
         "\nall-gather layers.1: 2 to 3"
         "\nall-gather layers.2: 3 to 4"
         "\nall-gather layers.3: 21 to 22"  // layer 0 is freed
-        "\nall-gather layers.3: 41 to 42"  // layer 2 is
+        "\nall-gather layers.3: 41 to 42"  // layer 2 is freed
         "\nall-gather layers.2: 42 to 43"
         "\nreduce-scatter layers.3: 61 to 62"
         "\nall-gather layers.1: 62 to 63"
@@ -220,8 +232,8 @@ TEST_CASE("FSDP1: in forward the limiter lets three units be gathered and not fr
         "\nreduce-scatter root: 101 to 102");
 }
 
-TEST_CASE("FSDP1: micro-batches within no_sync gather like any and reduce nothing") {
-  // The first ends at 330, with nothing exposed behind it; the second is a step by itself.
+TEST_CASE("FSDP1: micro-batches within no_sync gather as usual and reduce nothing") {
+  // The first one ends at 330, with nothing exposed after it. The second one is a step by itself.
   const Step step = run(Fsdp1{}, by_the_table, 2);
   const std::string batch =
       "\nall-gather layers.2: 100 to 140"
@@ -233,7 +245,7 @@ TEST_CASE("FSDP1: micro-batches within no_sync gather like any and reduce nothin
             step,
             {.exposed_forward = 60, .exposed_backward = 10, .optimizer = 10, .iteration = 680},
             2) == "");
-  // Without it, the first is reduced, too: 10 more.
+  // Without no_sync, the first one is reduced too: 10 more.
   const Step reduced = run(Fsdp1{.no_sync = false}, by_the_table, 2);
   CHECK(reduced.collectives.size() == 11 + 11);
   CHECK(differences(
@@ -242,7 +254,7 @@ TEST_CASE("FSDP1: micro-batches within no_sync gather like any and reduce nothin
             2) == "");
 }
 
-TEST_CASE("FSDP1: what no_sync leaves unfreed the next micro-batch does not gather") {
+TEST_CASE("FSDP1: a micro-batch does not gather what no_sync left gathered") {
   const Step step = run(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}, by_the_table, 2);
   CHECK(on_the_wire(step) == kForward +
                                  "\nreduce-scatter layers.2: 490 to 525"
@@ -262,8 +274,8 @@ TEST_CASE("FSDP1: what no_sync leaves unfreed the next micro-batch does not gath
             2) == "");
 }
 
-TEST_CASE("FSDP1: without units everything is gathered in front and reduced behind") {
-  // The root's 10 and 5.
+TEST_CASE("FSDP1: without units everything is gathered before and reduced after compute") {
+  // The root takes 10 to gather and 5 to reduce.
   const Step step = run(Fsdp1{.wrap = {.by = WrapPolicy::By::none}});
   CHECK(on_the_wire(step) ==
         "\nall-gather root: 0 to 10"
@@ -275,9 +287,9 @@ TEST_CASE("FSDP1: without units everything is gathered in front and reduced behi
 }
 
 TEST_CASE("FSDP: a module that forward does not call is neither gathered nor reduced") {
-  // PyTorch 2.13 with a layer left out of forward: its hooks are not called.
+  // In PyTorch 2.13, a layer left out of forward has no hooks called.
   Workload step = layered();
-  step.backward->ready.erase(step.backward->ready.begin() + 2);  // of layers.1
+  step.backward->ready.erase(step.backward->ready.begin() + 2);  // layers.1
   for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{})}) {
     const Job job(step, small::node(2), options(scheme), FreeModel{});
     REQUIRE_FALSE(cannot_simulate(job));
@@ -294,7 +306,7 @@ TEST_CASE("FSDP: a module that forward does not call is neither gathered nor red
   CHECK(cannot_simulate(Job(step, small::node(2), options(Ddp{}), FreeModel{})));
 }
 
-TEST_CASE("FSDP: of a called module, parameters without a gradient travel with a flat one alone") {
+TEST_CASE("FSDP: parameters without a gradient are reduced only as part of a flat parameter") {
   // Layer 1 has a second weight of 1 MB that backward does not reach.
   Workload step = layered();
   step.parameters.push_back(parameter("layers.1.unused.weight", {500, 500}));
@@ -308,7 +320,8 @@ TEST_CASE("FSDP: of a called module, parameters without a gradient travel with a
   };
   CHECK(sizes(Fsdp1{}) == " all-gather 5000000 all-gather 5000000 reduce-scatter 5000000");
   CHECK(sizes(Fsdp2{}) == " all-gather 5000000 all-gather 5000000 reduce-scatter 4000000");
-  // A unit of its own within the layer is not called; one around a unit that is called is, and has nothing to reduce.
+  // A unit of its own within the layer is not called. A unit around a called unit is called and has
+  // nothing to reduce.
   const WrapPolicy inner{.by = WrapPolicy::By::modules, .modules = {"layers.*", "layers.*.*"}};
   CHECK(sizes(Fsdp2{.wrap = inner}) ==
         " all-gather 4000000 all-gather 4000000 reduce-scatter 4000000");
@@ -323,21 +336,21 @@ TEST_CASE("FSDP: of a called module, parameters without a gradient travel with a
   }
 }
 
-TEST_CASE("FSDP1: sums over four ranks are divided before and behind, over two before alone") {
+TEST_CASE("FSDP1: over four ranks sums are divided before and after, over two only before") {
   CHECK(divided_in_two(1).before == false);
   CHECK(divided_in_two(1).after == false);
   CHECK(divided_in_two(2).before);
   CHECK_FALSE(divided_in_two(2).after);
-  for (const int ranks : {3, 4, 8}) {  // 2 and 1.5, 2 and 2, 4 and 2
+  // Divisors before and after: 2 and 1.5, 2 and 2, 4 and 2.
+  for (const int ranks : {3, 4, 8}) {
     CHECK(divided_in_two(ranks).before);
     CHECK(divided_in_two(ranks).after);
   }
 }
 
-TEST_CASE(
-    "FSDP1: a communicator goes from one stream to another by an event, and waits for no cast") {
-  // Behind layer 2's reduce-scatter its shard is cast, which takes a hundred microseconds; layer 0's all-gather follows the
-  // reduce-scatter by an event alone.
+TEST_CASE("FSDP1: a communicator passes from one stream to another by an event, not after a cast") {
+  // After layer 2's reduce-scatter, its shard is cast, which takes a hundred microseconds. Layer
+  // 0's all-gather still follows the reduce-scatter after one event.
   SimulationOptions all = options(Fsdp1{.param_dtype = Dtype::float16});
   all.costs.event_latency = 2_us;
   all.costs.copy_kernel = 100_us;
@@ -352,7 +365,7 @@ TEST_CASE(
   CHECK(of(kGathers, "layers.0", 1).last_arrival - reduced.end == 2_us);
 }
 
-TEST_CASE("FSDP: what is reduced in the type that is stored is not cast behind it") {
+TEST_CASE("FSDP: gradients reduced in the stored type are not cast afterwards") {
   for (const bool fsdp1 : {true, false}) {
     const auto finalize = [&](std::optional<Dtype> reduce_dtype) {
       const Scheme scheme =

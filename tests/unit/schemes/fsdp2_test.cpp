@@ -1,4 +1,5 @@
-// FSDP2's schedule, worked out by hand (scheme_step.hpp has the figures). Its forward is FSDP1's (schemes/fsdp1_test.cpp).
+// FSDP2's schedule, worked out by hand (scheme_step.hpp has the numbers). Its forward is FSDP1's
+// (schemes/fsdp1_test.cpp).
 #include "scheme_step.hpp"
 
 using namespace ddpsim;
@@ -16,8 +17,9 @@ const std::string kForwardOrder =
 }  // namespace
 
 TEST_CASE("FSDP2: all-gathers and reduce-scatters of groups of their own share the links") {
-  // Layer 1 is gathered when layer 2 has been copied out, at 150, layer 0 when layer 1 has, at 190. There layer 2's
-  // reduce-scatter begins: at half speed each, the all-gather's 20 us end at 230, and of 35 us 15 are left, to 245.
+  // Layer 1 is gathered after layer 2 has been copied out, at 150, and layer 0 after layer 1, at
+  // 190. At that time, layer 2's reduce-scatter begins. Both run at half speed: the all-gather's 20
+  // us end at 230. Of the other's 35 us, 15 are left, until 245.
   const Step step = run(Fsdp2{.separate_groups = true});
   CHECK(on_the_wire(step) == kForwardOrder +
                                  "\nall-gather layers.2: 100 to 140"
@@ -34,7 +36,7 @@ TEST_CASE("FSDP2: all-gathers and reduce-scatters of groups of their own share t
 }
 
 TEST_CASE("FSDP2: one communicator runs all-gathers and reduce-scatters in the order issued") {
-  // Layer 2's reduce-scatter was issued first: layer 0's all-gather waits for its end, at 225.
+  // Layer 2's reduce-scatter is issued first, so layer 0's all-gather waits for its end at 225.
   const Step step = run(Fsdp2{});
   CHECK(on_the_wire(step, 190_us) ==
         "\nreduce-scatter layers.2: 190 to 225"
@@ -48,9 +50,10 @@ TEST_CASE("FSDP2: one communicator runs all-gathers and reduce-scatters in the o
         "");
 }
 
-TEST_CASE("FSDP2: the compute stream waits until the reduce-scatter before has ended") {
-  // Layer 2's takes 100 us, 20 of them in 40 beside the all-gather: to 310. Layer 1's gradient is there at 270: 40
-  // exposed. Layer 0's at 360, embed's at 370, reduce-scatters to 375 and 380: 10 more.
+TEST_CASE("FSDP2: the compute stream waits until the previous reduce-scatter has ended") {
+  // Layer 2's takes 100 us, of which 20 take 40 during the all-gather, so it ends at 310. Layer 1's
+  // gradient exists at 270: 40 exposed. Layer 0's exists at 360 and embed's at 370. Reduce-scatters
+  // end at 375 and 380: 10 more.
   const TimeOf slow = [](CollectiveKind kind, const std::string& unit, StepPhase phase) {
     const bool its = kind == CollectiveKind::reduce_scatter && unit == "layers.2";
     return its ? 100_us : by_the_table(kind, unit, phase);
@@ -69,9 +72,11 @@ TEST_CASE("FSDP2: the compute stream waits until the reduce-scatter before has e
 }
 
 TEST_CASE(
-    "FSDP2: an all-gather takes the place of the one before last, also across the end of forward") {
-  // All-gathers of 5 us: layer 1's waits until the root has been copied out (at 5, when it has come), layer 2's until
-  // layer 0 has, at 10. Layer 2 is copied out where layer 1's compute ends, at 75, and gathered again then, not before.
+    "FSDP2: an all-gather reuses the buffer of the one before last, also after the end of "
+    "forward") {
+  // All-gathers take 5 us. Layer 1's waits until the root has been copied out, at 5, when it has
+  // arrived. Layer 2's waits until layer 0 has been copied out, at 10. Layer 2 is copied out when
+  // layer 1's compute ends, at 75. It is gathered again then, not before.
   const TimeOf fast = [](CollectiveKind, const std::string&, StepPhase) { return 5_us; };
   const Step step = run(Fsdp2{.separate_groups = true}, fast);
   CHECK(
@@ -82,7 +87,7 @@ TEST_CASE(
                                     "\nall-gather layers.2: 75 to 80"));
 }
 
-TEST_CASE("FSDP2: what stays gathered after forward is not gathered in backward") {
+TEST_CASE("FSDP2: parameters that stay gathered after forward are not gathered in backward") {
   const Step step = run(Fsdp2{.reshard_after_forward = false, .separate_groups = true});
   CHECK(on_the_wire(step) == kForwardOrder +
                                  "\nreduce-scatter layers.2: 190 to 225"
@@ -96,8 +101,9 @@ TEST_CASE("FSDP2: what stays gathered after forward is not gathered in backward"
 }
 
 TEST_CASE("FSDP2: a root that is resharded is gathered first in backward") {
-  // From 100 on, to 110; it is copied out where forward's compute ends, at 130, and layer 2 gathered behind that, to 170:
-  // the head's gradient is there at 150, 20 exposed. What follows is 20 later.
+  // It is gathered from 100 to 110 and copied out when forward's compute ends, at 130. Layer 2 is
+  // gathered after that, until 170. The head's gradient exists at 150, so 20 are exposed.
+  // Everything after it is 20 later.
   const Step step = run(Fsdp2{.reshard_root = true, .separate_groups = true});
   CHECK(on_the_wire(step, 100_us) ==
         "\nall-gather root: 100 to 110"
@@ -114,22 +120,23 @@ TEST_CASE("FSDP2: a root that is resharded is gathered first in backward") {
         "");
 }
 
-TEST_CASE("FSDP2: resharded to a part of the ranks, those alone gather again") {
+TEST_CASE("FSDP2: if parameters are resharded to some of the ranks, only those gather again") {
   const Step step =
       run(Fsdp2{.reshard_to = 2, .separate_groups = true}, by_the_table, 1, two_by_two());
   const Step plain = run(Fsdp2{.separate_groups = true}, by_the_table, 1, two_by_two());
-  // Layer 2's part is kept when its forward ends, at 120.
+  // Layer 2's part is kept after its forward, which ends at 120.
   CHECK(on_the_wire(step, 100_us).starts_with("\nall-gather layers.2: 120 to 160"));
   REQUIRE(step.collectives.size() == plain.collectives.size());
   for (std::size_t i = 0; i < step.planned.collectives.size(); ++i) {
     const StepCollective& one = step.planned.collectives[i];
     const bool again =
         one.scheduled.kind == CollectiveKind::all_gather && one.phase == StepPhase::backward;
-    // Within nodes: beside a reduce-scatter of all ranks, which uses both kinds of links, it shares theirs.
+    // The all-gather within nodes shares links with a reduce-scatter of all ranks, which uses both
+    // kinds.
     CHECK(one.scheduled.links == (again ? kInsideNodes : kAllLinks));
     CHECK(one.scheduled.size == plain.planned.collectives[i].scheduled.size);
   }
-  // Another group, so another communicator, which waits for no reduce-scatter of all ranks.
+  // Another group has another communicator, so it does not wait for a reduce-scatter of all ranks.
   const Step by_default = run(Fsdp2{.reshard_to = 2}, by_the_table, 1, two_by_two());
   CHECK(on_the_wire(by_default) == on_the_wire(step));
   // The optimizer steps a quarter.
@@ -137,9 +144,10 @@ TEST_CASE("FSDP2: resharded to a part of the ranks, those alone gather again") {
 }
 
 TEST_CASE(
-    "FSDP2: what a part of the ranks keeps is copied out behind forward and in before backward") {
-  // A byte a picosecond and 1 us a kernel: of layers of 4 MB, 2 MB are kept by each of two ranks, 5 us of compute behind
-  // each of the three; and all four ranks' 4 MB are copied out, 9 us (the root's 17).
+    "FSDP2: the part that some ranks keep is copied out after forward and in before backward") {
+  // Copies take a picosecond a byte and 1 us a kernel. Each of two ranks keeps 2 MB of layers of 4
+  // MB, so 5 us of compute follow each of the three layers. All four ranks' 4 MB are copied out in
+  // 9 us (the root's in 17).
   SimulationOptions costs = options(Fsdp2{.reshard_to = 2, .separate_groups = true});
   costs.costs.copy_kernel = 1_us;
   costs.costs.copy_rate = 1000_GBps;
@@ -153,8 +161,8 @@ TEST_CASE(
         100_us + 17_us + 3 * 9_us + 3 * 5_us);
   CHECK(forward_of(Fsdp2{.separate_groups = true}) == 100_us + 17_us + 3 * 9_us);
   CHECK(forward_of(Fsdp2{.reshard_to = 4, .separate_groups = true}) ==
-        forward_of(Fsdp2{.separate_groups = true}));  // all of them
-  // Layer 2's part is kept when its forward is over, whenever its all-gather could begin.
+        forward_of(Fsdp2{.separate_groups = true}));  // all ranks
+  // Layer 2's part is kept when its forward is over, even if its all-gather could begin earlier.
   const TimeOf fast = [](CollectiveKind, const std::string&, StepPhase) { return 5_us; };
   const Step step =
       schemes::run(Job(layered(), two_by_two(),
@@ -164,8 +172,8 @@ TEST_CASE(
 }
 
 TEST_CASE("FSDP2: on a mesh of two dimensions shards are all-reduced between nodes") {
-  // Beside all else, over other links: layer 2's 245 to 281, layer 1's 295 to 321, layer 0's 335 to 351, the root's to
-  // 357.
+  // They run in parallel with everything else, over other links. Layer 2's runs from 245 to 281,
+  // layer 1's from 295 to 321, layer 0's from 335 to 351, and the root's until 357.
   const Step step = run(Fsdp2{.group = 2, .separate_groups = true}, by_the_table, 1, two_by_two());
   CHECK(on_the_wire(step, 190_us) ==
         "\nreduce-scatter layers.2: 190 to 245"
@@ -183,9 +191,8 @@ TEST_CASE("FSDP2: on a mesh of two dimensions shards are all-reduced between nod
         "");
 }
 
-TEST_CASE(
-    "FSDP2: micro-batches without gradient synchronisation gather like any and reduce nothing") {
-  // Nothing shares links in the first: layer 0 is gathered 190 to 210.
+TEST_CASE("FSDP2: micro-batches without gradient synchronisation gather as usual, reduce nothing") {
+  // Nothing shares links in the first one: layer 0 is gathered from 190 to 210.
   const Step step = run(Fsdp2{.separate_groups = true}, by_the_table, 2);
   CHECK(on_the_wire(step).starts_with(kForwardOrder + "\nall-gather layers.2: 100 to 140"
                                                       "\nall-gather layers.1: 150 to 180"
@@ -204,8 +211,9 @@ TEST_CASE(
             2) == "");
 }
 
-TEST_CASE("FSDP2: a group the input alone reaches is reduced behind the root") {
-  // Without an embedding layer 0 is the last to get its gradient, when nothing follows it: backward ends at 320.
+TEST_CASE("FSDP2: a group that only the input reaches is reduced after the root") {
+  // Without an embedding, layer 0 gets its gradient last, and nothing follows it: backward ends at
+  // 320.
   Workload step = layered();
   step.parameters.erase(step.parameters.begin());
   step.backward->ready.pop_back();

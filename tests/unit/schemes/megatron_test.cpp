@@ -1,6 +1,7 @@
-// Megatron-Core's distributed optimizer, worked out by hand (scheme_step.hpp has the model; buckets hold two parameters,
-// from the last one defined: head and layers.2, layers.1 and layers.0, embed). Reduce-scatters take 30, 40 and 6 us, bucket by
-// bucket, all-gathers 50, 50 and 20, that of the norm 2.
+// Megatron-Core's distributed optimizer, worked out by hand (scheme_step.hpp has the model).
+// Buckets hold two parameters, from the last one defined: head and layers.2, layers.1 and layers.0,
+// embed. Reduce-scatters take 30, 40 and 6 us by bucket, all-gathers 50, 50 and 20, and the norm's
+// all-reduce 2.
 #include "numbered_model.hpp"
 
 using namespace ddpsim;
@@ -15,7 +16,8 @@ Duration megatron_times(CollectiveKind kind, const std::string& unit, StepPhase 
   return unit == "bucket 0" ? 30_us : unit == "bucket 1" ? 40_us : 6_us;
 }
 
-/// Its embedding fills 128s of elements: buckets are not padded, half of all is stepped.
+/// The embedding fills a multiple of 128 elements, so buckets are not padded and a rank steps
+/// exactly half.
 Workload even() {
   Workload step = layered();
   step.parameters.front().shape = {{1024, 1000}};
@@ -37,8 +39,8 @@ constexpr MegatronOptimizer kOverlapped{.overlap_grad_reduce = true,
 
 }  // namespace
 
-TEST_CASE("Megatron: a bucket is reduced as it fills, gathered behind the optimizer") {
-  // head and layers.2 are there at 160, layers.1 and layers.0 at 290, embed at 300.
+TEST_CASE("Megatron: a bucket is reduced when it is full, and gathered after the optimizer") {
+  // Gradients of head and layers.2 exist at 160, layers.1 and layers.0 at 290, embed at 300.
   const Step step = run_megatron(kOverlapped);
   CHECK(on_the_wire(step) ==
         "\nreduce-scatter bucket 0: 160 to 190"
@@ -54,8 +56,9 @@ TEST_CASE("Megatron: a bucket is reduced as it fills, gathered behind the optimi
 }
 
 TEST_CASE("Megatron: forward gathers a bucket ahead, and waits for the first") {
-  // embed waits until 20, runs to 25; layers.0 until 70. Then the last one is sent for, there at 120, in time for layers.2
-  // at 135. All later instants are 65 later.
+  // Embed waits until 20 and runs until 25. Then layers.0 waits until 70. At that time the last
+  // bucket is requested. It arrives at 120, in time for layers.2 at 135. Everything later is 65
+  // later.
   MegatronOptimizer scheme = kOverlapped;
   scheme.overlap_param_gather = true;
   const Step step = run_megatron(scheme);
@@ -68,11 +71,11 @@ TEST_CASE("Megatron: forward gathers a bucket ahead, and waits for the first") {
         "\nreduce-scatter bucket 2: 395 to 401"
         "\nall-reduce gradient norm: 401 to 403");
   CHECK(parts(step.times) == "forward 65 backward 36 optimizer 2 | optimizer 10 | iteration 413");
-  // Once a step, not in every micro-batch.
+  // Parameters are gathered once a step, not in every micro-batch.
   CHECK(bytes_of(run_megatron(scheme, 3), kGathers) == Sizes{4'096'000, 8'000'000, 8'000'000});
 }
 
-TEST_CASE("Megatron: without overlap one bucket, whatever its size, when backward is over") {
+TEST_CASE("Megatron: without overlap there is one bucket of any size, reduced after backward") {
   MegatronOptimizer scheme = kOverlapped;
   scheme.overlap_grad_reduce = false;
   const Step step = run_megatron(scheme);
@@ -84,14 +87,15 @@ TEST_CASE("Megatron: without overlap one bucket, whatever its size, when backwar
   CHECK(parts(step.times) == "forward 0 backward 30 optimizer 52 | optimizer 10 | iteration 392");
 }
 
-TEST_CASE("Megatron: the last micro-batch is reduced, all are added up in the buffer") {
+TEST_CASE("Megatron: only the last micro-batch is reduced; all are added up in the buffer") {
   const Step step = run_megatron(kOverlapped, 2);
   CHECK(on_the_wire(step).starts_with("\nreduce-scatter bucket 0: 460 to 490"));
   CHECK(step.times.iteration == 768_us);
 }
 
-TEST_CASE("Megatron: buckets close at a size, and end at 128s of elements and the ranks") {
-  // By default 40 million: one bucket. 1'000'000 is 64 less than a multiple of 128.
+TEST_CASE("Megatron: buckets close at a size, and end at a multiple of 128 and of the ranks") {
+  // The default is 40 million elements, so there is one bucket. 1'000'000 is 64 less than a
+  // multiple of 128.
   MegatronOptimizer scheme{.overlap_grad_reduce = true};
   SimulationOptions all = options(scheme);
   const Job whole(layered(), small::node(2), all, FreeModel{});
@@ -100,7 +104,7 @@ TEST_CASE("Megatron: buckets close at a size, and end at 128s of elements and th
   const Job two(layered(), small::node(2), options(scheme), FreeModel{});
   CHECK(bytes_of(run(two, megatron_times), kScatters) ==
         Sizes{8'000'000, 8'000'000, 4 * 1'000'064});
-  // Three ranks: 384s.
+  // With three ranks, buckets end at multiples of 384.
   const Job three(layered(), small::node(3), options(scheme), FreeModel{});
   CHECK(bytes_of(run(three, megatron_times), kScatters) ==
         Sizes{4 * 2'000'256, 4 * 2'000'256, 4 * 1'000'320});
@@ -115,7 +119,7 @@ TEST_CASE("Megatron: parameters are gathered in their own type, gradients may be
   CHECK(bytes_of(run_megatron(scheme), kGathers) == Sizes{4'000'000, 4'000'000, 2'048'000});
 }
 
-TEST_CASE("Megatron: one rank takes one GPU's step; free collectives leave compute") {
+TEST_CASE("Megatron: one rank takes one GPU's step; free collectives leave only compute") {
   const auto free = [](CollectiveKind, const std::string&, StepPhase) { return 0_us; };
   for (const bool gathers : {false, true}) {
     MegatronOptimizer scheme = kOverlapped;
@@ -126,9 +130,10 @@ TEST_CASE("Megatron: one rank takes one GPU's step; free collectives leave compu
   }
 }
 
-TEST_CASE("Megatron: the buffer is set to zero, gradients are added, and scaled") {
-  // A byte a picosecond, 1 us a kernel. 20.096 MB: zero 21.096. Added: three passes of 4 MB, or 4.096, 13 or 13.288. Scaled:
-  // 17, 17, 9.192. Cast: half of all in and out, 21.096.
+TEST_CASE("Megatron: the buffer is set to zero, gradients are added and scaled") {
+  // A byte takes a picosecond, a kernel 1 us. Setting 20.096 MB to zero takes 21.096. Adding makes
+  // three passes over 4 MB or 4.096 MB: 13 or 13.288. Scaling takes 17, 17 and 9.192. Casting half
+  // of all, in and out, takes 21.096.
   SimulationOptions all = options(kOverlapped);
   all.costs.copy_bandwidth_share = 1;
   all.costs.copy_kernel = 1_us;

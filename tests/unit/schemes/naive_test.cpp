@@ -1,4 +1,5 @@
-// All-reduces of single gradients, worked out by hand (scheme_step.hpp has the figures): backward runs from 100 to 300.
+// All-reduces of single gradients, worked out by hand (scheme_step.hpp has the numbers): backward
+// runs from 100 to 300.
 #include "scheme_step.hpp"
 
 using namespace ddpsim;
@@ -19,8 +20,8 @@ TEST_CASE("naive: a hook for each gradient all-reduces it as soon as it is writt
         "");
 }
 
-TEST_CASE("naive: after backward one follows the other, as parameters are defined") {
-  // 6 + 16 + 26 + 36 + 5
+TEST_CASE("naive: after backward, all-reduces follow each other in the order of definition") {
+  // They take 6 + 16 + 26 + 36 + 5 us.
   const Step step = run(NaiveAllReduce{.when = NaiveAllReduce::When::backward});
   CHECK(on_the_wire(step) ==
         "\nall-reduce embed.weight: 300 to 306"
@@ -34,7 +35,7 @@ TEST_CASE("naive: after backward one follows the other, as parameters are define
         "");
 }
 
-TEST_CASE("naive: all gradients in one tensor are one all-reduce, however they are asked for") {
+TEST_CASE("naive: all gradients in one tensor are one all-reduce, whenever they are sent") {
   for (const auto when : {NaiveAllReduce::When::backward, NaiveAllReduce::When::gradient}) {
     const Step step = run(NaiveAllReduce{.when = when, .flat = true});
     CHECK(on_the_wire(step) == "\nall-reduce all gradients: 300 to 370");
@@ -46,7 +47,7 @@ TEST_CASE("naive: all gradients in one tensor are one all-reduce, however they a
   }
 }
 
-TEST_CASE("naive: micro-batches but the last all-reduce nothing") {
+TEST_CASE("naive: only the last micro-batch is all-reduced") {
   const Step step = run(NaiveAllReduce{}, by_the_table, 3);
   CHECK(step.collectives.size() == 5);
   CHECK(on_the_wire(step).starts_with("\nall-reduce head.weight: 720 to 725"));
@@ -55,7 +56,7 @@ TEST_CASE("naive: micro-batches but the last all-reduce nothing") {
             3) == "");
 }
 
-TEST_CASE("naive: gradients that a module keeps to itself are not all-reduced") {
+TEST_CASE("naive: ignored parameters are not all-reduced") {
   Workload step = layered();
   step.parameters[2].ignored = true;
   for (const NaiveAllReduce& scheme :

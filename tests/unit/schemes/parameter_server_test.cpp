@@ -1,5 +1,5 @@
-// Parameter servers by hand (scheme_step.hpp has the figures): two workers of one GPU, a push of 30 us and a pull of 20 us for
-// whatever is sent. Backward runs from 100 to 300.
+// Parameter servers by hand (scheme_step.hpp has the numbers): two workers with one GPU each. Every
+// push takes 30 us and every pull 20 us. Backward runs from 100 to 300.
 #include <algorithm>
 #include <limits>
 
@@ -41,7 +41,7 @@ Step served(const ParameterServer& scheme, Duration push = 30_us, Duration pull 
   return run(scheme, taking(push, pull), accumulate, workers(2));
 }
 
-/// One server on a node of its own: pushes and pulls do not meet.
+/// One server on a node of its own, so that pushes and pulls do not share links.
 ParameterServer one_server(Pull pull = Pull::backward) {
   return {.servers = 1, .pull = pull, .colocated = false};
 }
@@ -55,7 +55,7 @@ Job served_job(const ParameterServer& scheme, const Cluster& cluster) {
   return Job(layered(), cluster, options(scheme), AnalyticModel{});
 }
 
-/// Bytes each server holds.
+/// Number of bytes that each server holds.
 std::vector<std::int64_t> held(const ParameterServer& scheme, int servers, const Workload& step) {
   const Job job(step, workers(servers), options(scheme), FreeModel{});
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(servers));
@@ -66,7 +66,7 @@ std::vector<std::int64_t> held(const ParameterServer& scheme, int servers, const
 
 }  // namespace
 
-TEST_CASE("parameter_server: each gradient is pushed when it is written, and pulled when it was") {
+TEST_CASE("parameter_server: each gradient is pushed when it is written, then pulled") {
   const Step step = served(one_server());
   CHECK(on_the_wire(step) ==
         "\nreduce head.weight: 120 to 150"
@@ -86,7 +86,7 @@ TEST_CASE("parameter_server: each gradient is pushed when it is written, and pul
       "");
 }
 
-TEST_CASE("parameter_server: workers that step do so when all sums are there") {
+TEST_CASE("parameter_server: workers that step do so when all sums have arrived") {
   ParameterServer scheme = one_server();
   scheme.update = Update::worker;
   CHECK(differences(
@@ -96,7 +96,7 @@ TEST_CASE("parameter_server: workers that step do so when all sums are there") {
 }
 
 TEST_CASE("parameter_server: a step that begins with its pulls waits for each module's own") {
-  // embed waits from 0 to 20, layers.0 from 25 to 40; backward runs from 135 to 335.
+  // Embed waits from 0 to 20, layers.0 from 25 to 40. Backward runs from 135 to 335.
   const Step step = served(one_server(Pull::forward));
   CHECK(on_the_wire(step) ==
         "\nbroadcast embed.weight: 0 to 20"
@@ -115,8 +115,9 @@ TEST_CASE("parameter_server: a step that begins with its pulls waits for each mo
         "");
 }
 
-TEST_CASE("parameter_server: without an end of the step forward goes on while servers answer") {
-  // From the start of backward: embed is pulled by 270, while forward waits for it from 200 on.
+TEST_CASE("parameter_server: with priority, forward starts while servers still answer") {
+  // Times count from the start of backward. Embed is pulled by 270, and forward waits for it from
+  // 200 on.
   const Step step = served(one_server(Pull::priority));
   CHECK(on_the_wire(step, 190_us) ==
         "\nreduce layers.0.linear.weight: 190 to 220"
@@ -129,8 +130,9 @@ TEST_CASE("parameter_server: without an end of the step forward goes on while se
       "");
 }
 
-TEST_CASE("parameter_server: by priority what forward reads first goes before what waits longer") {
-  // A push keeps the server's processor for 3 x 4 MB / 12 GB/s = 1 ms: all others are written meanwhile.
+TEST_CASE("parameter_server: with priority, what forward reads first is pushed first") {
+  // A push occupies the server's processor for 3 x 4 MB / 12 GB/s = 1 ms. All other gradients are
+  // written in that time.
   const auto step_of = [](Pull pull) {
     ParameterServer scheme = one_server(pull);
     scheme.server_bandwidth = Bandwidth::gigabytes_per_second(12);
@@ -157,8 +159,9 @@ TEST_CASE("parameter_server: by priority what forward reads first goes before wh
   CHECK(first.times.iteration < waiting.times.iteration);
 }
 
-TEST_CASE("parameter_server: links to several servers are shared, to and from them apart") {
-  // layers.0 goes to one at 290, embed to the other at 300: half of the worker's link each from then on.
+TEST_CASE("parameter_server: links to several servers are shared, separately in each direction") {
+  // The gradient of layers.0 goes to one server at 290, embed's to the other at 300. From then on
+  // each gets half of the worker's link.
   ParameterServer two = one_server();
   two.servers = 2;
   const Step step = served(two);
@@ -168,7 +171,7 @@ TEST_CASE("parameter_server: links to several servers are shared, to and from th
         "\nreduce embed.weight: 300 to 350"
         "\nbroadcast embed.weight: 350 to 380");
   CHECK(step.times.iteration == 380_us);
-  // On workers' nodes pushes and pulls share it, too.
+  // On workers' nodes, pushes and pulls share the link too.
   two.colocated = true;
   CHECK(served(two).times.iteration > 380_us);
 }
@@ -182,7 +185,7 @@ TEST_CASE("parameter_server: the GPUs of a worker add up among themselves first"
   CHECK(step.collectives.size() == 20);
 }
 
-TEST_CASE("parameter_server: micro-batches but the last push nothing") {
+TEST_CASE("parameter_server: only the last micro-batch is pushed") {
   for (const Pull pull : {Pull::backward, Pull::forward, Pull::priority}) {
     const Step step = served(one_server(pull), 30_us, 20_us, 3);
     CHECK(step.collectives.size() == 10);
@@ -191,7 +194,8 @@ TEST_CASE("parameter_server: micro-batches but the last push nothing") {
   }
 }
 
-TEST_CASE("parameter_server: a worker pushes P and pulls P, whatever is cut and dealt out how") {
+TEST_CASE(
+    "parameter_server: a worker pushes P and pulls P, however parameters are cut and spread") {
   for (const ParameterServer& scheme :
        {ParameterServer{}, one_server(), one_server(Pull::forward), one_server(Pull::priority),
         parts_of(4.096), parts_of(0.7)}) {
@@ -205,10 +209,9 @@ TEST_CASE("parameter_server: a worker pushes P and pulls P, whatever is cut and 
   }
 }
 
-TEST_CASE(
-    "parameter_server: whole tensors leave servers unequal where one dominates, parts do not") {
+TEST_CASE("parameter_server: whole tensors load servers unequally if one is large, parts do not") {
   Workload step = layered();
-  step.parameters[1].shape = {{25'000, 1000}};  // 100 MB beside four of 4
+  step.parameters[1].shape = {{25'000, 1000}};  // 100 MB, the four others 4
   const std::vector<std::int64_t> whole = held(ParameterServer{}, 3, step);
   CHECK(whole == std::vector<std::int64_t>{8'000'000, 104'000'000, 4'000'000});
   const std::vector<std::int64_t> parts = held(parts_of(1), 3, step);
@@ -223,14 +226,15 @@ TEST_CASE(
   scheme.server_bandwidth = Bandwidth::gigabytes_per_second(1);
   const Cluster cluster = workers(4);
   const ServerCosts costs(served_job(scheme, cluster), scheme);
-  // 1 MB takes 1 ms to add; its wire 0.1 ms and a little by worker.
+  // Adding up 1 MB takes 1 ms; its link takes a little more than 0.1 ms per worker.
   const ServerCosts::Transfer push = costs.push(1'000'000_B);
   CHECK(push.transfer == 4000_us);
   const Bandwidth link = Bandwidth::gigabytes_per_second(10 * wire_share(LinkKind::nic, cluster));
   CHECK(push.volume == 1'000'000_B / link);
   CHECK(push.before - push.after == 1'000'000_B / GlooLinks().copy);  // a message each way
   CHECK(costs.pull(1'000'000_B).transfer == 4'000'000_B / link);      // its link to four of them
-  // What steps there is 3 + 2 x state numbers read and written, in threes: SGD 1, Adam 7/3.
+  // An optimizer step on the server reads and writes 3 + 2 x state numbers, counted in threes: SGD
+  // 1, Adam 7/3.
   scheme.update = Update::server;
   SimulationOptions sgd = options(scheme);
   sgd.optimizer.kind = Optimizer::sgd;
@@ -241,7 +245,7 @@ TEST_CASE(
   CHECK(ServerCosts(Job(layered(), cluster, sgd, AnalyticModel{}), scheme)
             .push(3'000'000_B)
             .transfer == 19'000_us);
-  // Asynchronously each push is applied by itself: four times an addition and a step of SGD.
+  // An asynchronous push is applied by itself: four times an addition and a step of SGD.
   scheme.mode = ParameterServer::Mode::async;
   sgd.optimizer.kind = Optimizer::sgd;
   CHECK(ServerCosts(Job(layered(), cluster, sgd, AnalyticModel{}), scheme)
@@ -249,7 +253,7 @@ TEST_CASE(
             .transfer == 24'000_us);
 }
 
-TEST_CASE("parameter_server: a link that binds carries W (P g + P p) / S") {
+TEST_CASE("parameter_server: the limiting link carries W (P g + P p) / S") {
   ParameterServer fast = one_server();
   fast.server_bandwidth = Bandwidth::gigabytes_per_second(1e6);
   const Cluster cluster = workers(4);
@@ -257,7 +261,7 @@ TEST_CASE("parameter_server: a link that binds carries W (P g + P p) / S") {
   const ServerCosts apart(served_job(fast, cluster), fast);
   CHECK(apart.push(1'000'000_B).transfer == 4'000'000_B / link);
   CHECK(apart.push(1'000'000_B).volume == 1'000'000_B / link);
-  fast.colocated = true;  // its own node's worker does not send
+  fast.colocated = true;  // its own node sends nothing
   const ServerCosts together(served_job(fast, cluster), fast);
   CHECK(together.push(1'000'000_B).transfer == 3'000'000_B / link);
   CHECK(together.pull(1'000'000_B).volume == 3'000'000_B / link);
@@ -267,7 +271,7 @@ TEST_CASE("parameter_server: a link that binds carries W (P g + P p) / S") {
   CHECK(balanced.pull(1'000'000_B).volume == (1'000'000_B / link).scaled(0.75));
 }
 
-TEST_CASE("parameter_server: the host as the server takes every GPU's gradients over PCIe") {
+TEST_CASE("parameter_server: with the host as server every GPU sends gradients over PCIe") {
   ParameterServer host{.host = true, .update = Update::worker};
   host.server_bandwidth = Bandwidth::gigabytes_per_second(1);
   const ServerCosts costs(served_job(host, small::node(4)), host);
@@ -278,7 +282,7 @@ TEST_CASE("parameter_server: the host as the server takes every GPU's gradients 
   CHECK(costs.push(1'000'000_B).before == Duration());
 }
 
-TEST_CASE("parameter_server: over gloo what is sent goes as gloo was calibrated") {
+TEST_CASE("parameter_server: over gloo, transfers take the rates of its calibration") {
   ParameterServer scheme = one_server();
   scheme.update = Update::worker;
   scheme.server_bandwidth = 1000_GBps;
@@ -287,7 +291,7 @@ TEST_CASE("parameter_server: over gloo what is sent goes as gloo was calibrated"
         .links = {.process = 2_GBps, .step = 7_us, .copy = 4_GBps, .host_tensors = host_tensors}};
     return ServerCosts(Job(layered(), workers(2), options(scheme), gloo), scheme);
   };
-  // Two workers' 4 MB through one process; from the GPU 1000 us before.
+  // Two workers' 4 MB pass through one process. The copy from the GPU takes 1000 us before that.
   CHECK(costs(true).push(4'000'000_B).transfer == 4000_us);
   CHECK(costs(true).pull(4'000'000_B).transfer == 4000_us);
   CHECK(costs(true).push(4'000'000_B).before == 7_us);
@@ -330,7 +334,7 @@ TEST_CASE("parameter_server: faster servers, links and more servers make no step
   }
 }
 
-TEST_CASE("parameter_server: a worker whose server steps has no optimizer's state") {
+TEST_CASE("parameter_server: a worker holds no optimizer state if the server steps") {
   ParameterServer scheme = one_server();
   const PeakMemory served = peak_memory(served_job(scheme, workers(2)));
   CHECK(served.parts.optimizer == Bytes());
@@ -339,7 +343,7 @@ TEST_CASE("parameter_server: a worker whose server steps has no optimizer's stat
   CHECK(peak_memory(served_job(scheme, workers(2))).parts.optimizer > Bytes());
 }
 
-TEST_CASE("parameter_server: asynchronously what a worker reads is as old as there are others") {
+TEST_CASE("parameter_server: asynchronous workers read parameters as stale as there are others") {
   for (const int nodes : {1, 2, 5}) {
     ParameterServer scheme = one_server();
     scheme.mode = ParameterServer::Mode::async;
@@ -356,7 +360,7 @@ TEST_CASE("parameter_server: asynchronously what a worker reads is as old as the
   CHECK(!simulate(Job(layered(), workers(2), options(one_server()), FreeModel{})).step.staleness);
 }
 
-TEST_CASE("parameter_server: a straggler's updates are old, and hold up nobody") {
+TEST_CASE("parameter_server: a straggler's updates are stale, but do not hold up others") {
   ParameterServer scheme = one_server();
   scheme.mode = ParameterServer::Mode::async;
   SimulationOptions all = options(scheme);
@@ -364,8 +368,8 @@ TEST_CASE("parameter_server: a straggler's updates are old, and hold up nobody")
   const SimulationResult result = simulate(Job(layered(), workers(2), all, FreeModel{}));
   CHECK(result.step.times.iteration == 300_us);
   const Staleness& stale = *result.step.staleness;
-  CHECK(stale.max == 4);  // of the straggler's
-  CHECK(stale.p50 == 0);  // of the others
+  CHECK(stale.max == 4);  // the straggler's
+  CHECK(stale.p50 == 0);  // the others'
   CHECK(stale.updates_per_second == doctest::Approx(1 / 300e-6 + 1 / 1200e-6).epsilon(0.02));
   all.variation.jitter = 0.2;
   const auto again = [&] {
@@ -374,7 +378,7 @@ TEST_CASE("parameter_server: a straggler's updates are old, and hold up nobody")
   CHECK(again() == again());
 }
 
-TEST_CASE("parameter_server: what cannot be served") {
+TEST_CASE("parameter_server: settings that cannot be simulated are refused") {
   const auto why = [](const ParameterServer& scheme, const Cluster& cluster) {
     return cannot_simulate(Job(layered(), cluster, options(scheme), FreeModel{})).value_or("");
   };
@@ -387,6 +391,6 @@ TEST_CASE("parameter_server: what cannot be served") {
   CHECK(why({.update = Update::worker, .pull = Pull::forward}, workers(2)).find("pull=forward") !=
         std::string::npos);
   CHECK(why(parts_of(0.00001), workers(2)).find("partition_mb=") != std::string::npos);
-  CHECK(why({}, workers(2, 2)).find("nodes differ") != std::string::npos);  // no group is known
+  CHECK(why({}, workers(2, 2)).find("nodes differ") != std::string::npos);  // no known group
   CHECK(why({}, two_by_two()) == "");
 }

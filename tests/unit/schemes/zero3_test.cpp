@@ -1,5 +1,6 @@
-// ZeRO's stage 3, worked out by hand (scheme_step.hpp has the model and what collectives take; embed's and head's all-gathers
-// take 10, a bucket's reduce-scatter 5, the norm 6). Parameters are gathered module by module.
+// ZeRO's stage 3, worked out by hand. scheme_step.hpp has the model and the times of collectives.
+// The all-gathers of embed and head take 10, a bucket's reduce-scatter 5, the norm 6. Parameters
+// are gathered module by module.
 //
 //   us            0    10    15    30       55 60       100      120  130
 //   compute       |wait|embed|wait |layers.0|  |layers.1|layers.2|head|       10 + 15 + 5 exposed
@@ -20,12 +21,12 @@ const std::string kStageThreeForward =
     "\nall-gather layers.2.linear: 60 to 100"
     "\nall-gather head: 100 to 110";
 
-/// Nothing ahead of its module.
+/// Nothing is gathered ahead of its module.
 Zero on_demand() {
   return {.stage = 3, .stage3_prefetch_bucket_size = 0};
 }
 
-/// As its own log was recorded.
+/// The settings with which DeepSpeed was recorded.
 Zero recorded(std::int64_t prefetch, std::int64_t reuse, std::int64_t live = 1'000'000'000) {
   return {.stage = 3,
           .reduce_bucket_size = 1000,
@@ -51,9 +52,10 @@ TEST_CASE("ZeRO-3: a model that is soon used again is gathered once, in forward"
   CHECK(step.times.loss[LossCause::exposed_reduce_scatter] == 5_us);
 }
 
-TEST_CASE("ZeRO-3: one that is not is gathered again in backward, as far ahead as the host is") {
-  // The host waits for the oldest of more than two it has waited for; the communicator is never idle until 220. layers.2
-  // is there at 160, wanted at 150.
+TEST_CASE("ZeRO-3: otherwise it is gathered again in backward, as far ahead as the host is") {
+  // If more than two all-gathers are unfinished, the host waits for the oldest it has waited for.
+  // The communicator is never idle until 220. Parameters of layers.2 arrive at 160 and are needed
+  // at 150.
   Zero zero = on_demand();
   zero.stage3_max_reuse_distance = 0;
   const Step step = run(zero);
@@ -68,9 +70,10 @@ TEST_CASE("ZeRO-3: one that is not is gathered again in backward, as far ahead a
   CHECK(parts(step.times) == "forward 30 backward 15 optimizer 6 | optimizer 10 | iteration 361");
 }
 
-TEST_CASE("ZeRO-3: gradients are reduce-scattered beside backward, once one does not fit") {
-  // The host is far ahead when it finds that layers.1's does not fit: head's and layers.2's go as they have been copied, at
-  // 190, layers.1's and layers.0's at 320.
+TEST_CASE("ZeRO-3: gradients are reduce-scattered during backward, once one does not fit") {
+  // The host is far ahead when it finds that the gradient of layers.1 does not fit. Those of head
+  // and layers.2 are sent when they have been copied, at 190; those of layers.1 and layers.0 at
+  // 320.
   Zero zero = on_demand();
   zero.reduce_bucket_size = 2'000'000;
   const Step step = run(zero);
@@ -80,8 +83,9 @@ TEST_CASE("ZeRO-3: gradients are reduce-scattered beside backward, once one does
         "\nreduce-scatter bucket 2: 330 to 335"
         "\nall-reduce gradient norm: 335 to 341");
   CHECK(step.times.exposed_backward() == 5_us);
-  // Without overlap compute stands still for each, all-gathers among them: 110 in forward. Backward begins at 210,
-  // layers.1's gradient is there at 350, embed's, behind a reduce-scatter, at 415.
+  // Without overlap, compute waits for each collective, including all-gathers: 110 in forward.
+  // Backward begins at 210. The gradient of layers.1 exists at 350. Embed's follows a
+  // reduce-scatter and exists at 415.
   zero.overlap_comm = false;
   const Step alone = run(zero);
   CHECK(on_the_wire(alone, 200_us) ==
@@ -91,13 +95,14 @@ TEST_CASE("ZeRO-3: gradients are reduce-scattered beside backward, once one does
         "\nall-reduce gradient norm: 425 to 431");
   CHECK(alone.times.exposed_in_forward == 110_us);
   CHECK(alone.times.exposed_backward() == 15_us);
-  // In every micro-batch.
+  // This happens in every micro-batch.
   CHECK(bytes_of(run(zero, by_the_table, 2), kScatters) ==
         Sizes{8'000'000, 8'000'000, 4'000'000, 8'000'000, 8'000'000, 4'000'000});
 }
 
-TEST_CASE("ZeRO-3: what persists is gathered one by one behind the optimizer") {
-  // All are of a million elements. 10 + 20 + 30 + 40, the head's 0, and 6 for the norm.
+TEST_CASE("ZeRO-3: persistent parameters are gathered one by one after the optimizer") {
+  // Each has a million elements. The all-gathers take 10 + 20 + 30 + 40, the head's 0, and the norm
+  // 6.
   Zero zero = on_demand();
   zero.stage3_param_persistence_threshold = 1'000'000;
   const Step step = run(zero);
@@ -106,18 +111,19 @@ TEST_CASE("ZeRO-3: what persists is gathered one by one behind the optimizer") {
   CHECK(bytes_of(step, kScatters) == Sizes{20'000'000});
 }
 
-TEST_CASE("ZeRO-3: modules whose parameters are gathered together") {
+TEST_CASE("ZeRO-3: a module of wrap is gathered as a whole") {
   Zero zero = on_demand();
   zero.wrap.by = WrapPolicy::By::none;
   const Step whole = run(zero);
   CHECK(bytes_of(whole, kGathers) == Sizes{20'000'000});
   zero = recorded(0, 1'000'000'000);
   zero.wrap.by = WrapPolicy::By::blocks;
-  // Embedding, four layers with all they hold, norm, head; each parameter a multiple of two elements.
+  // Embedding, four layers with everything they hold, norm, head. Each parameter is padded to a
+  // multiple of two elements.
   CHECK(gathered(zero) == Sizes{1200, 3528, 2016, 3528, 2016, 112, 1200});
 }
 
-TEST_CASE("ZeRO-3: called are modules that own parameters and those around, lists of modules not") {
+TEST_CASE("ZeRO-3: modules with parameters and those around them are called, module lists not") {
   std::vector<std::string> names;
   for (const Unit& unit : zero3_modules(numbered(), {.by = WrapPolicy::By::leaves, .modules = {}}))
     if (!unit.module.starts_with("layers.") || unit.module.starts_with("layers.0"))
@@ -126,7 +132,7 @@ TEST_CASE("ZeRO-3: called are modules that own parameters and those around, list
                                           "layers.0.down", "layers.0.norm", "layers.0.up"});
 }
 
-TEST_CASE("ZeRO-3: an element of a list is called, though all it holds is numbered") {
+TEST_CASE("ZeRO-3: an element of a list is called, even if all its modules are numbered") {
   Workload step;
   for (const char* name : {"stages.0.0.up.weight", "stages.0.1.up.weight", "stages.1.0.up.weight"})
     step.parameters.push_back(parameter(name, {2, 2}));
@@ -138,7 +144,7 @@ TEST_CASE("ZeRO-3: an element of a list is called, though all it holds is number
                                           "stages.0.1.up", "stages.1.0.up"});
 }
 
-TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
+TEST_CASE("ZeRO-3: all-gathers as recorded with DeepSpeed") {
   const std::int64_t never = 1'000'000'000;
   CHECK(gathered(recorded(50'000'000, never)) == Sizes{13600});
   CHECK(gathered(recorded(0, never)) ==
@@ -158,7 +164,7 @@ TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
   CHECK(bytes_of(run_numbered(recorded(900, 0), 4), kScatters) == Sizes{3392, 3552, 3744, 3072});
 }
 
-TEST_CASE("ZeRO++: bytes of what is quantised; backward gathers within the group") {
+TEST_CASE("ZeRO++: bytes of quantised collectives; backward gathers within the group") {
   Zero zero = on_demand();
   zero.stage3_max_reuse_distance = 0;
   zero.zero_hpz_partition_size = 2;
@@ -185,10 +191,11 @@ TEST_CASE("ZeRO-3: one rank takes one GPU's step; free collectives leave compute
     }
 }
 
-TEST_CASE("ZeRO-3: the host is called for every module and gradient, and may come late") {
-  // It begins a forward ahead, at -100. The second hook in front of a module is embed's: its all-gather leaves at -80, that
-  // of layers.0.linear behind the fifth (embed, layers.0, layers.0.linear), four hooks behind that layers.1's, then
-  // layers.2's, and three on the head's.
+TEST_CASE("ZeRO-3: the host is called for every module and gradient, and may be late") {
+  // The host begins a forward ahead, at -100. The second hook before a module is embed's, so its
+  // all-gather is launched at -80. The all-gather of layers.0.linear follows the fifth hook (embed,
+  // layers.0, layers.0.linear). That of layers.1 comes four hooks later, then that of layers.2, and
+  // three hooks later the head's.
   SimulationOptions all = options(on_demand());
   all.costs.host_module_hook = 10_us;
   const Step step = run(Job(layered(), small::node(2), all, FreeModel{}));
@@ -199,7 +206,8 @@ TEST_CASE("ZeRO-3: the host is called for every module and gradient, and may com
   CHECK(launched == " -80 -50 -10 30 60");
   all.costs.host_module_hook = 0_us;
   all.costs.host_python_hook = 100_us;
-  // It has waited until layers.0's all-gather was over, at 30, and is called for five gradients: 530.
+  // The host has waited for the all-gather of layers.0, which ended at 30. Then it is called for
+  // five gradients: 530.
   const Step late = run(Job(layered(), small::node(2), all, FreeModel{}));
   CHECK(late.times.exposed_backward() == 205_us);
 }
