@@ -123,7 +123,7 @@ class Limits(unittest.TestCase):
             code=2,
         )
         self.refused(
-            "(join_timeout and resubmit), up to",
+            "(join_timeout and resubmit). A run could have",
             *LONG_RUN,
             "--mtbf",
             "1000h",

@@ -1,5 +1,5 @@
-// A bucket's instants and why it is exposed: every branch of the reasons on either side, on executions written down
-// by hand.
+// A bucket's times, and why it is exposed. Every branch of the reasons is tested on both sides, on
+// executions written by hand.
 #include "by_hand.hpp"
 #include "paper_step.hpp"
 
@@ -9,7 +9,7 @@ using paper::differences;
 
 namespace {
 
-/// A bucket's instants; backward ends at 100.
+/// A bucket's times. Backward ends at 100.
 struct Instants {
   Duration ready;
   Duration launch;
@@ -45,7 +45,8 @@ std::string reason(const std::vector<Instants>& buckets) {
   return described(buckets).back().exposed_because;
 }
 
-/// Why the first is, with nothing in front of it and another bucket ready at `last_ready`.
+/// Why the first bucket is exposed, with nothing before it and another bucket that is ready at
+/// `last_ready`.
 std::string reason_alone(const Instants& bucket, Duration last_ready = 99_us) {
   return described({bucket, {last_ready, 0_us, 800_us, 800_us, 800_us}}).front().exposed_because;
 }
@@ -54,8 +55,7 @@ const std::string kWaited = "waited for rank 7";
 
 }  // namespace
 
-TEST_CASE(
-    "exposed: a bucket's instants, its last rank and what it carries, each from its own place") {
+TEST_CASE("exposed: a bucket's times, last rank and contents each come from their own place") {
   const std::vector<BucketResult> buckets =
       described({{10_us, 11_us, 12_us, 13_us, 14_us}, {20_us, 25_us, 30_us, 40_us, 60_us}});
   REQUIRE(buckets.size() == 2);
@@ -75,7 +75,7 @@ TEST_CASE("exposed: a bucket waited for a rank when that rank came after backwar
   CHECK(reason_alone({50_us, 50_us, 60_us, 101_us, 120_us}) == kWaited);
   CHECK(reason_alone({50_us, 50_us, 60_us, 100_us, 120_us}) == paper::kLonger);
   CHECK(reason_alone({50_us, 50_us, 110_us, 110_us, 120_us}) == paper::kLonger);
-  // It says more than that its gradient is the last, or that the host was behind.
+  // This reason is preferred to the last gradient and to a late host.
   CHECK(reason_alone({50_us, 105_us, 110_us, 115_us, 120_us}, 50_us) == kWaited);
 }
 
@@ -92,20 +92,20 @@ TEST_CASE(
   CHECK(reason_alone({50_us, 99_us, 105_us, 105_us, 120_us}) == paper::kLonger);
 }
 
-TEST_CASE("exposed: a bucket queues behind what ended after it had been asked for") {
-  // In front: 30 to 80. Asked for is a bucket that is both ready and launched.
+TEST_CASE("exposed: a bucket queues after one that ended after it was both ready and launched") {
+  // The bucket before it runs from 30 to 80.
   const Instants front{20_us, 20_us, 30_us, 30_us, 80_us};
   CHECK(reason({front, {70_us, 60_us, 80_us, 80_us, 120_us}}) == paper::kInFront);
   CHECK(reason({front, {79_us, 60_us, 85_us, 85_us, 120_us}}) == paper::kInFront);
   CHECK(reason({front, {80_us, 60_us, 85_us, 85_us, 120_us}}) == paper::kReadyLast);
   CHECK(reason({front, {60_us, 79_us, 80_us, 80_us, 120_us}}) == paper::kInFront);
   CHECK(reason({front, {60_us, 80_us, 85_us, 85_us, 120_us}}) == paper::kReadyLast);
-  // What takes no time holds nothing up.
+  // A bucket that takes no time holds nothing up.
   CHECK(reason({{20_us, 20_us, 80_us, 80_us, 80_us}, {70_us, 60_us, 85_us, 85_us, 120_us}}) ==
         paper::kReadyLast);
 }
 
-TEST_CASE("exposed: of several in front the one that ended last held it up") {
+TEST_CASE("exposed: of several earlier buckets, the one that ended last held it up") {
   const Instants asked{40_us, 40_us, 90_us, 90_us, 120_us};
   const Instants to_80{20_us, 20_us, 30_us, 30_us, 80_us};
   const Instants to_90{20_us, 20_us, 30_us, 30_us, 90_us};
@@ -115,7 +115,7 @@ TEST_CASE("exposed: of several in front the one that ended last held it up") {
   CHECK(reason({to_80, to_90, to_80, asked}) == "queued behind bucket 1");
 }
 
-TEST_CASE("exposed: a bucket beside another shares the link with it, unless it queued first") {
+TEST_CASE("exposed: simultaneous buckets share the link, unless one queued first") {
   const Instants asked{40_us, 40_us, 70_us, 70_us, 120_us};
   const Instants to_60{20_us, 20_us, 30_us, 30_us, 60_us};
   const Instants to_70{20_us, 20_us, 30_us, 30_us, 70_us};
@@ -129,7 +129,7 @@ TEST_CASE("exposed: a bucket beside another shares the link with it, unless it q
   CHECK(reason({to_110, to_60, asked}) == paper::kInFront);
 }
 
-TEST_CASE("exposed: where nothing is computed a bucket is ready from the start") {
+TEST_CASE("exposed: if nothing is computed, a bucket is ready from the start") {
   by_hand::Step step;
   step.planned.ready_operation = {0};
   step.planned.launch_operation = {0};

@@ -1,5 +1,5 @@
-// Frozen parameters under schemes, worked out by hand (scheme_step.hpp has the figures): times of modules are told as an estimate
-// tells them, or left to be taken from the sizes of parameters.
+// Frozen parameters under schemes, worked out by hand (scheme_step.hpp has the numbers). Times of
+// modules are given as an estimate gives them, or are derived from the sizes of parameters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-/// The layered step without the gradients of these parameters; its times stay.
+/// The layered step without the gradients of these parameters. Its times stay.
 Workload frozen(const std::vector<std::size_t>& parameters) {
   Workload step = layered();
   for (const std::size_t p : parameters) step.parameters[p].frozen = true;
@@ -31,7 +31,7 @@ Step run_frozen(Workload step, Scheme scheme) {
   return run(Job(std::move(step), small::node(2), options(std::move(scheme)), FreeModel{}));
 }
 
-/// Shares of forward's 100 and backward's 200, as the header has them.
+/// Sets the shares of forward's 100 and backward's 200 as in the header.
 void tell_times(Workload& step) {
   const double forward[] = {0, 0.05, 0.30, 0.70, 0.90, 1};
   const double backward[] = {1, 0.95, 0.70, 0.30, 0.10, 0};
@@ -43,7 +43,7 @@ void tell_times(Workload& step) {
 
 }  // namespace
 
-TEST_CASE("frozen: DDP's buckets and its waiting leave them out, without find_unused_parameters") {
+TEST_CASE("frozen: DDP's buckets leave frozen parameters out, without find_unused_parameters") {
   const Workload step = frozen({1, 2});
   const Job job(step, small::node(2), small::bare(), FreeModel{});
   CHECK(!cannot_simulate(job));
@@ -52,15 +52,15 @@ TEST_CASE("frozen: DDP's buckets and its waiting leave them out, without find_un
     in_buckets.insert(in_buckets.end(), bucket.parameters.begin(), bucket.parameters.end());
   std::ranges::sort(in_buckets);
   CHECK(in_buckets == std::vector<std::size_t>{0, 3, 4});
-  // What is not frozen and gets no gradient stops DDP, as ever.
+  // A parameter that is not frozen and gets no gradient stops DDP, as always.
   Workload unused = step;
   unused.parameters[1].frozen = false;
   CHECK(cannot_simulate(Job(unused, small::node(2), small::bare(), FreeModel{})));
 }
 
-TEST_CASE(
-    "frozen: FSDP gathers a frozen unit where backward passes it, and reduces nothing of it") {
-  // Layer 1 is frozen: backward passes it from 60 to 140 on its own clock, which the workload tells.
+TEST_CASE("frozen: FSDP gathers a frozen unit when backward passes it, and does not reduce it") {
+  // Layer 1 is frozen. Backward passes it from 60 to 140 on its own clock, which the workload
+  // gives.
   Workload step = frozen({2});
   tell_times(step);
   const std::string forward =
@@ -68,9 +68,10 @@ TEST_CASE(
       "\nall-gather layers.0: 10 to 30"
       "\nall-gather layers.1: 30 to 60"
       "\nall-gather layers.2: 60 to 100";
-  // Forward ends at 130, 30 of it exposed. Layer 2 is gathered again from 100, layer 1 where backward comes to layer 2, at
-  // 150; layer 0 where it comes to layer 1, at 190, behind layer 2's reduce-scatter, to 245. Layer 0's gradient is there at
-  // 320, and the root's at 330.
+  // Forward ends at 130, 30 of it exposed. Layer 2 is gathered again from 100. Layer 1 is gathered
+  // when backward reaches layer 2, at 150. Layer 0 is gathered when backward reaches layer 1, at
+  // 190, but after layer 2's reduce-scatter: until 245. Its gradient exists at 320, and the root's
+  // at 330.
   const Step fully = run_frozen(step, Fsdp2{});
   CHECK(on_the_wire(fully) == forward +
                                   "\nall-gather layers.2: 100 to 140"
@@ -85,9 +86,10 @@ TEST_CASE(
         "");
 }
 
-TEST_CASE("frozen: backward does not come to what lies in front of all that trains") {
-  // Embedding, layers 0 and 1 are frozen. fully_shard gathers the group in front of the last one it comes to all the
-  // same; FullyShardedDataParallel keeps embedding and head in one flat parameter, whose views all ask for a gradient.
+TEST_CASE("frozen: backward does not reach units before everything that trains") {
+  // Embedding and layers 0 and 1 are frozen. fully_shard still gathers the group before the last
+  // one that backward reaches. FullyShardedDataParallel keeps embedding and head in one flat
+  // parameter, all of whose views require a gradient.
   Workload step = frozen({0, 1, 2});
   tell_times(step);
   for (const int p : {0, 1, 2})
@@ -110,7 +112,7 @@ TEST_CASE("frozen: backward does not come to what lies in front of all that trai
         "\nreduce-scatter layers.2"
         "\nall-gather layers.0"
         "\nreduce-scatter root");
-  // Wrapped apart from the head, the embedding asks for nothing.
+  // If it is wrapped separately from the head, the embedding requires no gradient.
   const WrapPolicy apart{.by = WrapPolicy::By::modules, .modules = {"layers.*", "embed"}};
   CHECK(in_backward(run_frozen(step, Fsdp1{.wrap = apart})) ==
         "\nall-gather layers.2"
@@ -118,7 +120,7 @@ TEST_CASE("frozen: backward does not come to what lies in front of all that trai
         "\nreduce-scatter root");
 }
 
-TEST_CASE("frozen: a flat parameter holds both kinds with use_orig_params alone") {
+TEST_CASE("frozen: a flat parameter mixes frozen and trained ones only with use_orig_params") {
   const auto problem =
       cannot_simulate(Job(frozen({0}), small::node(2), options(Fsdp1{}), FreeModel{}));
   REQUIRE(problem);
@@ -128,7 +130,7 @@ TEST_CASE("frozen: a flat parameter holds both kinds with use_orig_params alone"
       Job(frozen({0}), small::node(2), options(Fsdp1{.use_orig_params = true}), FreeModel{})));
 }
 
-TEST_CASE("frozen: without times of modules they lie in the stretch up to the next gradient") {
+TEST_CASE("frozen: without times of modules they are in the interval before the next gradient") {
   const Workload step = frozen({2});
   const Job job(step, small::node(2), options(Fsdp2{}), FreeModel{});
   const Recording recording(job, job.workload());
@@ -138,7 +140,8 @@ TEST_CASE("frozen: without times of modules they lie in the stretch up to the ne
   for (std::size_t u = 0; u < units.size(); ++u)
     text += fmt::format("\n{}: {} + {} to {} + {}", units[u].name(), spans[u].first,
                         spans[u].first_share, spans[u].last, spans[u].last_share);
-  // Gradients: head 0, layers.2 1, layers.0 2, embed 3. As large as layer 0, layer 1 has half of the stretch.
+  // The gradients are head 0, layers.2 1, layers.0 2 and embed 3. Layer 1 is as large as layer 0,
+  // so it gets half of the interval.
   CHECK(text ==
         "\nroot: 0 + 0 to 3 + 1"
         "\nlayers.0: 2 + 0.5 to 2 + 1"
@@ -146,7 +149,7 @@ TEST_CASE("frozen: without times of modules they lie in the stretch up to the ne
         "\nlayers.2: 1 + 0 to 1 + 1");
 }
 
-TEST_CASE("frozen: no gradient, optimizer or master copy of them is counted as memory") {
+TEST_CASE("frozen: memory counts no gradient, optimizer state or master copy for them") {
   for (const Scheme& scheme :
        {Scheme(Ddp{}), Scheme(NaiveAllReduce{}), Scheme(Fsdp2{}), Scheme(Zero{.stage = 1}),
         Scheme(Zero{.stage = 3}), Scheme(MegatronOptimizer{})}) {

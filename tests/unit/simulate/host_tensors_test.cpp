@@ -1,4 +1,5 @@
-// Gradients on the host, reduced by gloo: the thread that computes also calls DDP's hooks, launches and casts.
+// Gradients on the host, reduced by gloo. The thread that computes also calls DDP's hooks, launches
+// and casts.
 #include <doctest/doctest.h>
 
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
@@ -12,7 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Copies and links take nothing that a test does not ask for.
+/// Copies and links take no time unless a test sets one.
 GlooLinks host_links() {
   return {.process = 1'000'000'000_GBps,
           .host = 1'000'000'000_GBps,
@@ -52,16 +53,16 @@ TEST_CASE("host tensors: hooks and launches delay the backward of the thread tha
   const Duration plain = step_of(kThree, small::bare(), links);
   CHECK((step_of(kThree, options, links) - plain).microseconds() ==
         doctest::Approx(3 * 10 + 3 * 20));
-  // A hook of each gradient, one launch.
+  // One hook for each gradient, and one launch.
   options.ddp_to_set().bucket_cap_mb = 100;
   CHECK((step_of(kThree, options, links) - plain).microseconds() == doctest::Approx(3 * 10 + 20));
-  // A GPU's host runs ahead of it: the last launch alone is seen.
+  // A GPU's host runs ahead of it, so only the last launch is visible.
   links.host_tensors = false;
   CHECK(step_of(kThree, options, links) - step_of(kThree, small::bare(), links) <
         3 * 10_us + 20_us);
 }
 
-TEST_CASE("host tensors: a backward recorded under DDP holds its hooks and launches") {
+TEST_CASE("host tensors: a backward recorded under DDP contains its hooks and launches") {
   Workload recorded = kThree;
   recorded.recorded_with.ddp_hooks = true;
   SimulationOptions options = small::bare();
@@ -71,7 +72,7 @@ TEST_CASE("host tensors: a backward recorded under DDP holds its hooks and launc
         3 * 10_us);
 }
 
-TEST_CASE("host tensors: a compression hook casts into memory that nobody touched before") {
+TEST_CASE("host tensors: a compression hook casts into memory that was never touched before") {
   SimulationOptions options = small::bare();
   options.torch = {2, 13};
   options.ddp_to_set().bucket_cap_mb = 100;
@@ -81,7 +82,7 @@ TEST_CASE("host tensors: a compression hook casts into memory that nobody touche
   links.fresh = 2_GBps;
   // 24 MB of float32 become 12 MB.
   CHECK((step_of(kThree, options, links) - before).microseconds() == doctest::Approx(6000));
-  // Bytes of a GPU lie where its allocator has them.
+  // The memory of a GPU tensor is already allocated.
   links.host_tensors = false;
   const Duration gpu = step_of(kThree, options, links);
   links.fresh = 1_GBps;
@@ -100,7 +101,7 @@ TEST_CASE("host tensors: halves are divided one by one before PyTorch 2.1, bfloa
   CHECK(step({2, 0}, CommHook::bf16_compress) == step({2, 1}, CommHook::bf16_compress));
 }
 
-TEST_CASE("gloo: PowerSGD with one bucket, and nothing beside it") {
+TEST_CASE("gloo: PowerSGD is simulated only with one bucket and no other collective") {
   Workload workload = kThree;
   for (Parameter& parameter : workload.parameters) parameter.shape = {{1000, 2000}};
   SimulationOptions options = small::bare();
@@ -111,17 +112,17 @@ TEST_CASE("gloo: PowerSGD with one bucket, and nothing beside it") {
   CHECK_FALSE(problem());
   options.ddp_to_set().find_unused_parameters = true;
   REQUIRE(problem());
-  CHECK(problem()->find("leave that out") != std::string::npos);
+  CHECK(problem()->find("leave that option out") != std::string::npos);
   options.ddp_to_set().static_graph = true;
   CHECK_FALSE(problem());
   options.ddp_to_set().bucket_cap_mb = 1;
   REQUIRE(problem());
-  CHECK(problem()->find("with several buckets, here 3") != std::string::npos);
-  // Over NCCL several are as good as one.
+  CHECK(problem()->find("With several buckets, here 3") != std::string::npos);
+  // Over NCCL, several buckets are allowed.
   CHECK_FALSE(cannot_simulate(Job(workload, small::node(2), options, AnalyticModel{})));
 }
 
-TEST_CASE("gloo: hooks are offered where they run") {
+TEST_CASE("gloo: hooks are offered only if they run there") {
   Workload workload = kThree;
   for (Parameter& parameter : workload.parameters) parameter.shape = {{1000, 2000}};
   SimulationOptions options = small::bare();
@@ -142,7 +143,7 @@ TEST_CASE("gloo: hooks are offered where they run") {
   CHECK_FALSE(offered({1, 13}, "bf16_compress_hook"));
 }
 
-TEST_CASE("gloo: no cap is advised beside PowerSGD that would take a second bucket") {
+TEST_CASE("gloo: with PowerSGD, no cap is advised that would need a second bucket") {
   Workload workload =
       small::chain({{8'000'000, 1000}, {8'000'000, 20000}, {8'000'000, 40000}}, 50, 40000);
   for (Parameter& parameter : workload.parameters) parameter.shape = {{1000, 2000}};
@@ -162,9 +163,8 @@ TEST_CASE("gloo: no cap is advised beside PowerSGD that would take a second buck
   }
 }
 
-TEST_CASE(
-    "host tensors: all-reduces of single gradients hide behind backward, those after it do not") {
-  // Forward 50, gradients at 150, 250 and 350; each all-reduce takes 100.
+TEST_CASE("host tensors: all-reduces of single gradients hide behind backward, later ones do not") {
+  // Forward takes 50, and gradients exist at 150, 250 and 350. Each all-reduce takes 100.
   SimulationOptions options = small::bare();
   GlooLinks links = host_links();
   links.start = 100_us;
@@ -189,16 +189,15 @@ TEST_CASE("host tensors: the collectives of FSDP hold up the thread that calls t
   CHECK(simulate_times(job_of(layers, options, links)).exposed_communication < 700_us);
 }
 
-TEST_CASE(
-    "host tensors: what launches ZeroRedundancyOptimizer's broadcasts is no part of backward") {
+TEST_CASE("host tensors: launching ZeroRedundancyOptimizer's broadcasts is not part of backward") {
   SimulationOptions options = small::bare();
   options.ddp_to_set().bucket_cap_mb = 100;
   options.scheme = ZeroRedundancy{.ddp = options.ddp()};
   const StepTimes before = simulate_times(job_of(kThree, options, host_links()));
   options.costs.host_launch = 20_us;
   const StepTimes after = simulate_times(job_of(kThree, options, host_links()));
-  CHECK(after.backward - before.backward == 20_us);  // the one bucket's
-  // Beside picoseconds that broadcasts hide now.
+  CHECK(after.backward - before.backward == 20_us);  // one bucket's launch
+  // Broadcasts now hide a few picoseconds more.
   CHECK((after.exposed_in_optimizer - before.exposed_in_optimizer).microseconds() ==
         doctest::Approx(3 * 20));
 }

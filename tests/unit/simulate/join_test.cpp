@@ -1,5 +1,5 @@
-// Join around the step of paper_step.hpp, which takes 360 us, or 389 with every cost; what ranks tell each other takes no time of
-// its own here.
+// Join on the step of paper_step.hpp, which takes 360 us, or 389 us with every cost. Join's own
+// collectives take no time here.
 #include <algorithm>
 
 #include "ddpsim/sim/data/epoch.hpp"
@@ -24,7 +24,7 @@ std::vector<std::string_view> told(const std::vector<JoinCollective>& collective
 
 }  // namespace
 
-TEST_CASE("join: what nobody waits for costs nothing") {
+TEST_CASE("join: collectives that nobody waits for cost nothing") {
   const UnevenInputs inputs{.least = 4, .most = 6, .total = 10};
   CHECK(step_with(uneven(free_of_costs(), inputs)).times.iteration == 360_us);
   const StepResult step = step_with(uneven(all_costs(), inputs));
@@ -44,8 +44,9 @@ TEST_CASE("join: what nobody waits for costs nothing") {
   CHECK(epoch.time == 389_us * 6 + epoch.end_time);
 }
 
-TEST_CASE("join: a host that reads whether anybody has ended holds forward up") {
-  // Two launches to 80, the second's answer at 80 + 12 + 3, read and gone on from at 95 + 12 + 40: the step begins at 147.
+TEST_CASE("join: a host that reads whether any rank has ended holds up forward") {
+  // Two launches end at 80. The second collective's answer arrives at 80 + 12 + 3. It is read, and
+  // the host continues at 95 + 12 + 40, so the step begins at 147.
   const UnevenInputs inputs{.least = 4, .most = 6, .total = 10, .throw_on_early_termination = true};
   const StepResult step = step_with(uneven(all_costs(), inputs));
   CHECK(step.times.iteration == 389_us + 147_us);
@@ -73,7 +74,7 @@ TEST_CASE("join: buffers come from the highest rank that has inputs") {
                                       "backward reduces", "bucket", "bucket", "bucket"});
   CHECK(with.iteration[1].dtype == Dtype::int64);
   CHECK(with.iteration[1].op == "max");
-  CHECK(with.end.size() == 4);  // floats of parameters and buffers in one
+  CHECK(with.end.size() == 4);  // parameters and buffers of float32 together
   CHECK(with.end[2].elements == 7'000'000 / 4 + 100);
   options.ddp_to_set().broadcast_buffers = false;
   const JoinedEpoch without = *step_with(options, step).joined;
@@ -81,7 +82,7 @@ TEST_CASE("join: buffers come from the highest rank that has inputs") {
   CHECK(without.end[2].elements == 7'000'000 / 4);
 }
 
-TEST_CASE("join: each micro-batch's forward tells, whether it reduces or not") {
+TEST_CASE("join: each micro-batch's forward tells the others, whether it reduces or not") {
   SimulationOptions options = uneven(free_of_costs(), {.least = 1, .most = 1, .total = 2});
   options.accumulate = 2;
   const StepResult step = step_with(options);
@@ -89,7 +90,7 @@ TEST_CASE("join: each micro-batch's forward tells, whether it reduces or not") {
   CHECK(std::ranges::count(told(step.joined->iteration), "bucket") == 3);
 }
 
-TEST_CASE("join: what is listed is what is scheduled, also where a parameter is frozen") {
+TEST_CASE("join: the listed collectives are the scheduled ones, also with a frozen parameter") {
   Workload step = workload();
   step.buffers = {{.dtype = Dtype::float32, .bytes = 400_B, .tensors = 2}};
   Parameter frozen;

@@ -1,4 +1,4 @@
-// NCCL beside compute: its times are those of NCCL alone, but where they were recorded beside compute already.
+// NCCL during compute: its times are those of NCCL alone, unless they were recorded during compute.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -13,7 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// A bucket ready early, hidden behind 100 ms of backward.
+/// A bucket that is ready early and hidden behind 100 ms of backward.
 Job hidden(const Cluster& cluster, const CollectiveModel& model) {
   SimulationOptions options = small::bare();
   options.interference.communication_rate.reset();
@@ -35,7 +35,7 @@ Cluster calibrated_by(TimedBy timed_by, int gpus) {
 
 }  // namespace
 
-TEST_CASE("NCCL beside compute: at 0.8 of what it reaches alone, or at what is given") {
+TEST_CASE("NCCL beside compute: it reaches 0.8 of its rate alone, or the given share") {
   const Job job = hidden(small::node(8), AnalyticModel{});
   SimulationOptions alone = job.options();
   alone.interference.communication_rate = 1;
@@ -46,8 +46,7 @@ TEST_CASE("NCCL beside compute: at 0.8 of what it reaches alone, or at what is g
   CHECK(transfer(job.with(half)) / transfer(job.with(alone)) == doctest::Approx(2).epsilon(0.01));
 }
 
-TEST_CASE(
-    "NCCL beside compute: what was recorded beside it, and gloo, are as long as they are known") {
+TEST_CASE("NCCL beside compute: times recorded during compute, and gloo's, are not scaled") {
   const Cluster cluster = small::node(8);
   CHECK_FALSE(is_timed_beside_compute(hidden(cluster, AnalyticModel{})));
   CHECK(is_timed_beside_compute(hidden(cluster, GlooModel{})));
@@ -57,8 +56,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "NCCL beside compute: a calibration of this job shape by a training's own all-reduces holds "
-    "it") {
+    "NCCL beside compute: a calibration of this job shape from a training's own all-reduces "
+    "includes it") {
   const auto beside = [](TimedBy timed_by, int gpus) {
     return is_timed_beside_compute(hidden(calibrated_by(timed_by, gpus), AnalyticModel{}));
   };

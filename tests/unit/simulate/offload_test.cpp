@@ -1,6 +1,7 @@
-// Parts of a model that stay on the host, worked out by hand (scheme_step.hpp has the model): two ranks' shards are of 2 MB a
-// layer and 4 MB in two tensors for the root. PCIe carries 200 GB/s, so that a layer's is copied in 10 us and the root's in 20; the
-// host's processor moves 1000 GB/s: SGD reads and writes 12 bytes an element, 30 us for 2,500,000.
+// Parts of a model that stay on the host, worked out by hand (scheme_step.hpp has the model). The
+// shards of two ranks are 2 MB a layer, and 4 MB in two tensors for the root. PCIe carries 200
+// GB/s, so a layer's shard is copied in 10 us and the root's in 20. The host's processor moves 1000
+// GB/s. SGD reads and writes 12 bytes an element: 30 us for 2,500,000.
 #include "ddpsim/sim/memory/memory.hpp"
 
 #include "numbered_model.hpp"
@@ -28,11 +29,14 @@ Step stepped(Scheme scheme, const TimeOf& time = by_the_table, int accumulate = 
 
 }  // namespace
 
-TEST_CASE("offload: FSDP2 copies a shard in front of every all-gather, and steps on the host") {
-  // The root's is there at 20, layer 0's at 30; layer 1's is copied when the root has been copied out, at 30, layer 2's when layer
-  // 0 has, at 50. In backward each is copied when the one before has been copied out: layer 2's from 120, layer 1's from 170,
-  // layer 0's from 210. Behind each reduce-scatter its shard is copied to the host, on the same stream: layer 0's to 365, so that
-  // the root's begins then. It is there at 390, and the host steps for 30.
+TEST_CASE("offload: FSDP2 copies a shard before every all-gather, and steps on the host") {
+  // In forward, the root's shard arrives at 20 and layer 0's at 30. Layer 1's is copied after the
+  // root has been copied out, at 30, and layer 2's after layer 0, at 50.
+  //
+  // In backward, each is copied after the one before has been copied out: layer 2's from 120, layer
+  // 1's from 170, layer 0's from 210. After each reduce-scatter, its shard is copied to the host on
+  // the same stream. Layer 0's copy ends at 365, so the root's reduce-scatter begins then. The
+  // root's shard arrives at 390, and the host steps for 30.
   const Step step = stepped(Fsdp2{.separate_groups = true, .offload = offload(true, true)});
   CHECK(on_the_wire(step) ==
         "\nall-gather root: 20 to 30"
@@ -47,14 +51,15 @@ TEST_CASE("offload: FSDP2 copies a shard in front of every all-gather, and steps
         "\nreduce-scatter layers.0: 340 to 355"
         "\nreduce-scatter root: 365 to 370");
   CHECK(parts(step.times) == "forward 30 backward 10 optimizer 0 | optimizer 30 | iteration 420");
-  CHECK(step.times.finalize == 50_us);  // 20 in front, 10 and 20 behind
+  CHECK(step.times.finalize == 50_us);  // 20 before, 10 and 20 after
   CHECK(step.times.loss[LossCause::offload] == 80_us);
   CHECK(step.times.loss[LossCause::sharded_optimizer] == -20_us);
   CHECK(step.planned.host_reads);
 }
 
-TEST_CASE("offload: FSDP1 copies a unit whenever it is asked for, the root in backward, too") {
-  // Copies run ahead: root, layers 0, 1 and 2 to 50, then, for backward, the root and layer 2, to 80.
+TEST_CASE("offload: FSDP1 copies a unit whenever it is requested, also the root in backward") {
+  // Copies run ahead: root and layers 0, 1 and 2 until 50. For backward, the root and layer 2
+  // follow until 80.
   const Step step = stepped(Fsdp1{.offload = offload(true, true)});
   CHECK(on_the_wire(step) ==
         "\nall-gather root: 20 to 30"
@@ -73,8 +78,9 @@ TEST_CASE("offload: FSDP1 copies a unit whenever it is asked for, the root in ba
 }
 
 TEST_CASE("offload: FSDP1 without shards copies whole units, and gathers nothing") {
-  // 8 MB of the root, 40 us, 20 a layer: there at 40, 60, 80 and 100, ahead of compute but for the root. Gradients go back behind
-  // each all-reduce, and the host is held until they are there: nothing overlaps.
+  // The root's 8 MB take 40 us, and a layer 20. They arrive at 40, 60, 80 and 100, ahead of compute
+  // except for the root. Gradients go back after each all-reduce, and the host waits until they
+  // arrive, so nothing overlaps.
   const Step step =
       stepped(Fsdp1{.strategy = ShardingStrategy::no_shard, .offload = offload(true, true)});
   CHECK(on_the_wire(step) ==
@@ -82,12 +88,13 @@ TEST_CASE("offload: FSDP1 without shards copies whole units, and gathers nothing
         "\nall-reduce layers.1: 351 to 377"
         "\nall-reduce layers.0: 447 to 463"
         "\nall-reduce root: 493 to 499");
-  CHECK(step.times.optimizer == 60_us);  // all of it
+  CHECK(step.times.optimizer == 60_us);  // of all parameters
   CHECK(step.times.iteration == 599_us);
 }
 
-TEST_CASE("offload: gradients that are added to on the host hold it up") {
-  // Without no_sync each micro-batch is reduced. In the second one a layer's shard, 2 MB, takes 6 us more on the host, the root's 12.
+TEST_CASE("offload: adding to gradients on the host holds the host up") {
+  // Without no_sync each micro-batch is reduced. In the second one, a layer's shard of 2 MB takes 6
+  // us more on the host, and the root's 12.
   const Fsdp2 each = {.separate_groups = true, .no_sync = false, .offload = offload(true, true)};
   const Step once = stepped(each);
   const Step twice = stepped(each, by_the_table, 2);
@@ -99,9 +106,9 @@ TEST_CASE("offload: gradients that are added to on the host hold it up") {
   CHECK(twice.times.optimizer == once.times.optimizer);
 }
 
-TEST_CASE("offload: ZeRO-2 copies what it owns of a bucket behind its all-reduce, in fp32") {
-  // 4 MB each of the first two, 20 us, 2 of the last, 10. The host unscales, 20 us of 10 MB read and written, steps, 30, and casts, 20;
-  // the part goes back in 50.
+TEST_CASE("offload: ZeRO-2 copies its part of a bucket after the all-reduce, in fp32") {
+  // Each of the first two buckets copies 4 MB in 20 us, the last 2 MB in 10. The host unscales for
+  // 20 us (10 MB read and written), steps for 30 and casts for 20. The part goes back in 50.
   const TimeOf buckets = [](CollectiveKind kind, const std::string& unit, StepPhase) {
     if (kind == kGathers) return 50_us;
     if (unit == "gradient norm") return 2_us;
@@ -119,18 +126,20 @@ TEST_CASE("offload: ZeRO-2 copies what it owns of a bucket behind its all-reduce
         "\nall-gather parameters: 548 to 598");
   CHECK(step.times.iteration == 598_us);
   CHECK(step.times.loss[LossCause::offload] == 170_us);
-  // The host reads whether a gradient overflowed before it is copied: beside compute nothing is reduced.
+  // The host reads whether a gradient overflowed before it is copied, so nothing is reduced during
+  // compute.
   Zero beside = zero;
   beside.overlap_comm = true;
   const Step overlapped = stepped(beside, buckets);
   CHECK(on_the_wire(overlapped)
             .starts_with("\nall-reduce bucket 0: 240 to 270"
                          "\nall-reduce bucket 1: 330 to 370"));
-  // Accumulating, what the micro-batches before left comes back, is added to, and goes again.
+  // When accumulating, the sum of earlier micro-batches comes back, is added to, and goes out
+  // again.
   const Step two = stepped(zero, buckets, 2);
-  const Duration first = 300_us + 30_us + 40_us + 6_us + 50_us;  // copied
-  const Duration second =
-      300_us + 30_us + 40_us + 6_us + 3 * 50_us;  // copied, added to, copied; copied
+  const Duration first = 300_us + 30_us + 40_us + 6_us + 50_us;  // with a copy
+  // Copied back, added to, and copied out twice.
+  const Duration second = 300_us + 30_us + 40_us + 6_us + 3 * 50_us;
   CHECK(two.times.iteration == first + second + 2_us + 70_us + 50_us + 50_us);
 }
 
@@ -150,7 +159,7 @@ TEST_CASE("offload: a fused optimizer reads and writes each element once") {
   CHECK(step(offload(true, true)) == 200_us);
 }
 
-TEST_CASE("offload: what stays on the host is not in the GPU's memory") {
+TEST_CASE("offload: parts on the host are not counted in the GPU's memory") {
   const auto peak = [](Scheme scheme) {
     SimulationOptions asked = options(std::move(scheme));
     asked.optimizer.kind = Optimizer::adam;
@@ -170,8 +179,8 @@ TEST_CASE("offload: what stays on the host is not in the GPU's memory") {
   }
   const PeakMemory third = peak(Zero{.stage = 3, .offload = offload(true, true)});
   CHECK(mb(third.parts.optimizer) == 0);
-  CHECK(mb(third.host) ==
-        10 * 4 + 10);  // fp32 parameters, gradients and moments, and parameters as computed in
+  // In fp32: parameters, gradients and moments. In the type of computation: parameters.
+  CHECK(mb(third.host) == 10 * 4 + 10);
 }
 
 TEST_CASE("offload: each tensor copied costs a launch and a gap besides its bytes") {
@@ -185,7 +194,7 @@ TEST_CASE("offload: each tensor copied costs a launch and a gap besides its byte
     };
     return begins(true) - begins(false);
   };
-  // The root's bytes take 20 us: FSDP1 has them in one tensor, FSDP2 in two.
+  // The root's bytes take 20 us. FSDP1 has them in one tensor, FSDP2 in two.
   CHECK(later([](const CpuOffload& where) { return Fsdp1{.offload = where}; }) == 25_us);
   CHECK(later([](const CpuOffload& where) { return Fsdp2{.offload = where}; }) == 30_us);
 }

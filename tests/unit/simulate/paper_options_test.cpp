@@ -1,5 +1,5 @@
-// Options of DistributedDataParallel, one at a time and in pairs that meet, on the step of paper_step.hpp
-// with every cost switched on.
+// Options of DistributedDataParallel, one at a time and in pairs that interact, on the step of
+// paper_step.hpp with every cost switched on.
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -8,7 +8,7 @@ using namespace ddpsim::paper;
 
 namespace {
 
-/// p0 takes no part in the forward: after p1's gradient 80 us of backward are left.
+/// The parameter p0 takes no part in the forward, so 80 us of backward follow p1's gradient.
 Workload without_p0() {
   Workload step = workload();
   step.backward->ready.pop_back();
@@ -27,15 +27,16 @@ Members members(const std::vector<BucketResult>& buckets) {
 
 namespace {
 
-/// The host's map of three parameters is copied to the device in front of its all-reduce: a kernel, and 12 bytes at 500 GB/s.
+/// The host's map of three parameters is copied to the device before its all-reduce: a kernel, and
+/// 12 bytes at 500 GB/s.
 constexpr Duration kMapCopy = 3_us + Duration::picoseconds(24);
 constexpr Duration kMapCopyOfTwo = 3_us + Duration::picoseconds(16);
 
 }  // namespace
 
 TEST_CASE("paper options: one bucket for all waits for the last gradient") {
-  // A cap that is passed holds for the first bucket since 2.5: 7 MB, launched when the host comes to p0.
-  // Filled at 313: 316 to 356; copies out, all 23 us of them, from 359.
+  // Since 2.5, a given cap also holds for the first bucket: 7 MB, launched when the host reaches
+  // p0. It is full at 313 and reduced from 316 to 356. Copies out of 23 us follow from 359.
   SimulationOptions options = all_costs();
   options.ddp_to_set().bucket_cap_mb = 25;
   const StepResult step = step_with(options);
@@ -57,8 +58,8 @@ TEST_CASE("paper options: one bucket for all waits for the last gradient") {
 }
 
 TEST_CASE("paper options: a first bucket of 1 MiB, then the cap") {
-  // No cap passed, or one before 2.5: p2 alone, then 5 MB. The second is filled at 313: 316 to 406, copied
-  // out 409 to 425.
+  // Without a given cap, or before 2.5, p2 is alone and 5 MB follow. The second bucket is full at
+  // 313, reduced from 316 to 406 and copied out from 409 to 425.
   SimulationOptions options = all_costs();
   const auto check = [&](std::optional<double> cap, TorchVersion torch) {
     options.ddp_to_set().bucket_cap_mb = cap;
@@ -85,7 +86,8 @@ TEST_CASE("paper options: a first bucket of 1 MiB, then the cap") {
 }
 
 TEST_CASE("paper options: a first bucket of 5 MiB holds two gradients") {
-  // p2 and p1, filled at 238: 241 to 281, hidden. p0: 316 to 406. The first's copies out take 18 us.
+  // Gradients p2 and p1 fill the first bucket at 238; it is reduced from 241 to 281, hidden. The
+  // bucket of p0 is reduced from 316 to 406. The first one's copies out take 18 us.
   SimulationOptions options = all_costs();
   options.ddp_to_set().bucket_cap_mb.reset();
   options.ddp_to_set().first_bucket_mb = 5;
@@ -108,8 +110,8 @@ TEST_CASE("paper options: a first bucket of 5 MiB holds two gradients") {
 }
 
 TEST_CASE(
-    "paper options: views leave nothing to copy out, and wait for the last all-reduce alone") {
-  // The optimizer follows b2's end by an event: 354.
+    "paper options: with views nothing is copied out, and only the last all-reduce is waited for") {
+  // The optimizer follows b2's end after an event: 354.
   SimulationOptions options = all_costs();
   options.ddp_to_set().gradient_as_bucket_view = true;
   StepTimes expected = times_with_all_costs();
@@ -120,9 +122,12 @@ TEST_CASE(
 
 TEST_CASE(
     "paper options: searching unused parameters costs host time per parameter, and an all-reduce") {
-  // The host searches 3 * 20 us before the first hook, so b0 is launched at 110; the hook of p1 ends at
-  // 120, in time. The map is copied to the device behind p0's slice (kMapCopy, to 326), launched at 230 to 270 and follows b2: 351 to 356; b2's copy out lies beside
-  // it for 2 of its 5 us, and the optimizer begins at 356 + 3, as that copy ends.
+  // The host searches for 3 * 20 us before the first hook, so b0 is launched at 110. The hook of p1
+  // ends at 120, in time.
+  //
+  // The map is copied to the device after p0's slice (kMapCopy, until 326). It is launched from 230
+  // to 270 and follows b2: 351 to 356. The copy out of b2 overlaps it for 2 of its 5 us. The
+  // optimizer begins at 356 + 3, when that copy ends.
   SimulationOptions options = all_costs();
   options.ddp_to_set().find_unused_parameters = true;
   const SimulationResult result = simulated(options);
@@ -147,7 +152,7 @@ TEST_CASE(
 }
 
 TEST_CASE("paper options: a map that takes longer than the copies out is waited for") {
-  // 351 to 381: the optimizer begins at 384, 25 us later.
+  // It takes from 351 to 381, so the optimizer begins at 384, 25 us later.
   SimulationOptions options = all_costs();
   options.ddp_to_set().find_unused_parameters = true;
   const StepTimes times = step_with(options, workload(), wire({40_us, 90_us, 20_us, 30_us})).times;
@@ -158,13 +163,16 @@ TEST_CASE("paper options: a map that takes longer than the copies out is waited 
 }
 
 TEST_CASE(
-    "paper options: an unused parameter is zero-filled at the first hook, and read back in the "
+    "paper options: an unused parameter is zero-filled at the first hook, and read back at the "
     "end") {
-  // Behind p2's gradient 4 us fill p0's slice (one pass over 1 MB), so everything is filled 4 us later:
-  // 161 and 242. b2 has all it needs when b1 has: the host launches both at 120, one after the other. Backward
-  // ends at 322, the copy of the map 3 us later. b0 164 to 204, b1 245 to 335, b2 to 355, the map to 360. Copies out 322, 338 to 349.
-  // There, at p0, the host waits for the map (363) and reads it back, which is a round trip (12 us, and 40 for its next
-  // launch): 415. Nobody used p0, so nothing is copied.
+  // After p2's gradient, filling p0's slice takes 4 us (one pass over 1 MB). So everything is full
+  // 4 us later, at 161 and 242. Bucket b2 is complete when b1 is, and the host launches both at
+  // 120, one after the other. Backward ends at 322, and the copy of the map 3 us later.
+  //
+  // Bucket b0 is reduced from 164 to 204, b1 from 245 to 335, b2 until 355, and the map until 360.
+  // Copies out run until 322 and from 338 to 349. Then, at p0, the host waits for the map (363) and
+  // reads it back. That is a round trip of 12 us, and 40 us for its next launch: 415. Nobody used
+  // p0, so nothing is copied.
   SimulationOptions options = all_costs();
   options.ddp_to_set().find_unused_parameters = true;
   const StepResult step = step_with(options, without_p0());
@@ -185,11 +193,14 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "paper options: the map is read back in front of the first unused parameter, once, and later "
+    "paper options: the map is read back before the first unused parameter, once, and later "
     "copies wait for it") {
-  // p1's slice is filled in 7 us behind p2's gradient, copied by 164; p0's at 304, copied by 309; backward ends at 319.
-  // b0 167 to 207, b1 to 297, b2 312 to 332, the map to 337. b0 is copied out from 319 to 326; p1 is in b1: 337 + 3 +
-  // 52 = 392. Behind it b2's copy, to 397.
+  // The slice of p1 is filled in 7 us after p2's gradient, which is copied by 164. Gradient p0
+  // exists at 304 and is copied by 309. Backward ends at 319.
+  //
+  // Bucket b0 is reduced from 167 to 207, b1 until 297, b2 from 312 to 332, and the map until 337.
+  // Bucket b0 is copied out from 319 to 326. Parameter p1 is in b1, so the host continues at 337 +
+  // 3 + 52 = 392. The copy of b2 follows until 397.
   SimulationOptions options = all_costs();
   options.ddp_to_set().find_unused_parameters = true;
   Workload step = workload();
@@ -205,7 +216,7 @@ TEST_CASE(
                                                      .finalize = 5_us,
                                                      .optimizer = 30_us,
                                                      .stall = 55_us}) == "");
-  SUBCASE("another rank used it: it is copied out here, too") {
+  SUBCASE("another rank used it, so it is copied out here too") {
     step.ranks.resize(2);
     static_cast<Recorded&>(step.ranks[0]) = step;
     static_cast<Recorded&>(step.ranks[1]) = workload();
@@ -213,15 +224,15 @@ TEST_CASE(
     const SimulationResult result = simulated(options, step);
     CHECK(drawn(result.timeline.ranks.at(0)).find("copy out of bucket 1: ") != std::string::npos);
   }
-  SUBCASE("views leave nothing to copy, but the map is read") {
+  SUBCASE("with views nothing is copied, but the map is read") {
     options.ddp_to_set().gradient_as_bucket_view = true;
     CHECK(step_with(options, step).times.iteration == 422_us);
   }
 }
 
-TEST_CASE(
-    "paper options: behind the map copies out come at the pace of the host that launches them") {
-  // p2, in the first bucket, is unused; behind the round trip b1's copy takes the GPU 11 us, b2's 5.
+TEST_CASE("paper options: after the map the host sets the pace of copies out") {
+  // Parameter p2, in the first bucket, is unused. After the round trip, b1's copy takes the GPU 11
+  // us, and b2's 5.
   SimulationOptions options = all_costs();
   options.ddp_to_set().find_unused_parameters = true;
   Workload step = workload();
@@ -234,9 +245,10 @@ TEST_CASE(
   CHECK(with_launches_of(20_us) - with_launches_of(6_us) == 9_us);
 }
 
-TEST_CASE("paper options: an ignored parameter is no unused one") {
-  // p0 outside DDP and without a gradient: nothing to fill or read back. Two buckets, backward to 318, b1 to
-  // 331, the map to 336. Copies out 318 to 325 and 334 to 345, then the optimizer.
+TEST_CASE("paper options: an ignored parameter does not count as unused") {
+  // Parameter p0 is outside DDP and without a gradient, so there is nothing to fill or read back.
+  // There are two buckets. Backward ends at 318, b1 at 331, and the map at 336. Copies out run from
+  // 318 to 325 and from 334 to 345. Then the optimizer follows.
   SimulationOptions options = all_costs();
   options.ddp_to_set().find_unused_parameters = true;
   Workload step = without_p0();
@@ -248,22 +260,23 @@ TEST_CASE("paper options: an ignored parameter is no unused one") {
   CHECK(result.times.iteration == 375_us);
 }
 
-TEST_CASE("paper options: static_graph knows the unused parameters and searches no more") {
+TEST_CASE("paper options: static_graph knows the unused parameters and does not search again") {
   SimulationOptions options = all_costs();
   options.ddp_to_set().static_graph = true;
   CHECK(differences(step_with(options).times, times_with_all_costs()) == "");
-  // Beside find_unused_parameters, too, and no map is reduced, even where a parameter is unused.
+  // With find_unused_parameters it is the same. No map is reduced, even if a parameter is unused.
   options.ddp_to_set().find_unused_parameters = true;
   CHECK(differences(step_with(options).times, times_with_all_costs()) == "");
   CHECK(step_with(options, without_p0()).times.communication == 150_us);
 }
 
-TEST_CASE(
-    "paper options: earlier micro-batches compute alone, later ones add into their gradients") {
-  // Of two: forward and backward alone to 300, forward to 400. Adding is three passes over memory: 9, 15,
-  // 6 us behind each gradient. p2 ready at 459, copied 466; p1 551, 562; p0 638, 643; backward ends at 653.
-  // The host comes to gradients a forward ahead of them: 350, 420, 490. b0 469, b1 565 to 655, b2 to 675.
-  // Copies out 653, 660 and 678 to 683.
+TEST_CASE("paper options: earlier micro-batches only compute, later ones add to their gradients") {
+  // With two micro-batches, the first ends its backward at 300, and the second its forward at 400.
+  // Adding makes three passes over memory: 9, 15 and 6 us after each gradient. Gradient p2 is ready
+  // at 459 and copied at 466, p1 at 551 and 562, p0 at 638 and 643. Backward ends at 653.
+  //
+  // The host reaches gradients a forward ahead of them: 350, 420, 490. Bucket b0 starts at 469, b1
+  // runs from 565 to 655, and b2 until 675. Copies out run until 653 and 660, and from 678 to 683.
   SimulationOptions options = all_costs();
   options.accumulate = 2;
   StepTimes expected{.iteration = 713_us,
@@ -284,14 +297,14 @@ TEST_CASE(
                      {551_us, 460_us, 565_us, 565_us, 655_us, 4'000'000_B, kLonger},
                      {638_us, 530_us, 655_us, 655_us, 675_us, 1'000'000_B, kInFront}}) == "");
 
-  // What kept the GPU waiting between steps does so for each.
+  // Time in which the GPU waits between steps counts for each micro-batch.
   Workload stalling = workload();
   stalling.iteration = 345_us;
   expected.stall = 3_us + 2 * 15_us;
   expected.iteration = 743_us;
   CHECK(differences(step_with(options, stalling).times, expected) == "");
 
-  // A third: its forward, backward and 30 us of adding, all before the last forward.
+  // A third one adds its forward, its backward and 30 us of adding, all before the last forward.
   options.accumulate = 3;
   const StepResult three = step_with(options);
   expected.iteration = 1043_us;
@@ -305,8 +318,9 @@ TEST_CASE(
 }
 
 TEST_CASE("paper options: buffers are broadcast before the forward, one type after the other") {
-  // 1 MB in two tensors: flattened in 5 us, broadcast from 8 to 48 (the model's first), back at 51, copied
-  // in 8 us to 59. Half a MB in one: 4 us, 66 to 156, back at 159, 4 us to 163. The rest is 163 us later.
+  // 1 MB in two tensors is flattened in 5 us, broadcast from 8 to 48 (the model's first), back at
+  // 51, and copied in 8 us until 59. Half a MB in one tensor takes 4 us, is broadcast from 66 to
+  // 156, back at 159, and copied in 4 us until 163. Everything else is 163 us later.
   SimulationOptions options = all_costs();
   Workload step = workload();
   step.buffers = {{.dtype = Dtype::float32, .bytes = 1'000'000_B, .tensors = 2},
@@ -328,7 +342,7 @@ TEST_CASE("paper options: buffers are broadcast before the forward, one type aft
     CHECK(spans.find(span) != std::string::npos);
   }
 
-  // Once a synchronised step, not per micro-batch.
+  // This happens once in a synchronised step, not per micro-batch.
   options.accumulate = 2;
   const StepTimes two = step_with(options, step).times;
   CHECK(two.buffer_broadcast == 163_us);

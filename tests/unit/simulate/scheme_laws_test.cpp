@@ -318,12 +318,12 @@ TEST_CASE("schemes: a group that cannot be had is refused with what can") {
   CHECK(problem(Fsdp2{.reshard_to = 2}) == "");
   CHECK(
       problem(Fsdp2{.reshard_to = 3}) ==
-      "--scheme fsdp2: reshard_after_forward=3: 4 ranks shard together, and a number that divides "
-      "them is needed");
+      "--scheme fsdp2: reshard_after_forward=3: 4 ranks shard together, so give a number that "
+      "divides them");
   CHECK(
       problem(Fsdp2{.reshard_to = 4, .group = 2}) ==
-      "--scheme fsdp2: reshard_after_forward=4: 2 ranks shard together, and a number that divides "
-      "them is needed");
+      "--scheme fsdp2: reshard_after_forward=4: 2 ranks shard together, so give a number that "
+      "divides them");
   Cluster unknown = schemes::two_by_two();
   unknown.groups.clear();
   CHECK(problem(Fsdp2{.group = 2}, unknown)
