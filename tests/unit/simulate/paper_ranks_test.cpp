@@ -1,4 +1,5 @@
-// Two ranks that differ, and iterations of a training run, on the step of paper_step.hpp without costs.
+// Two ranks that differ, and iterations of a training run, on the step of paper_step.hpp without
+// costs.
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -7,7 +8,7 @@ using namespace ddpsim::paper;
 
 namespace {
 
-/// One bucket of 40 us, ready at 290.
+/// One bucket of 40 us that is ready at 290.
 SimulationOptions one_bucket() {
   SimulationOptions options = free_of_costs();
   options.ddp_to_set().bucket_cap_mb = 25;
@@ -16,11 +17,14 @@ SimulationOptions one_bucket() {
 
 }  // namespace
 
-TEST_CASE("paper ranks: what rank 0 waits for a straggler after its backward is exposed") {
-  // Rank 1 computes 1.5 times as long and so begins every forward 15 us after rank 0, its optimizer taking 45
-  // us: forward 15 to 165, gradients at 240, 345, 450, backward to 465. b0 waits 150 to 240, b1 280 to
-  // 345, b2 435 to 450; they end at 280, 435, 470. Rank 0's backward ends at 300: the 170 us until 470 are exposed,
-  // 110 of them transfers.
+TEST_CASE("paper ranks: rank 0's wait for a straggler after its backward is exposed") {
+  // Rank 1 computes 1.5 times as long. Its optimizer takes 45 us, so it begins every forward 15 us
+  // after rank 0. Its forward runs from 15 to 165, its gradients exist at 240, 345 and 450, and its
+  // backward ends at 465.
+  //
+  // Bucket b0 waits from 150 to 240, b1 from 280 to 345, b2 from 435 to 450. They end at 280, 435
+  // and 470. Rank 0's backward ends at 300, so the 170 us until 470 are exposed, and 110 of them
+  // are transfers.
   SimulationOptions options = free_of_costs();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
   const SimulationResult result = simulated(options);
@@ -58,7 +62,8 @@ compute optimizer: 470 to 515)");
 }
 
 TEST_CASE("paper ranks: rank 0 as the straggler waits for nobody") {
-  // Its own step: forward 150, backward to 450, b2 from 435 to 455, optimizer to 500.
+  // Its own step takes 150 for forward, until 450 for backward, from 435 to 455 for b2, and until
+  // 500 for the optimizer.
   SimulationOptions options = free_of_costs();
   options.variation.stragglers = {{.rank = 0, .slowdown = 1.5}};
   const SimulationResult result = simulated(options);
@@ -74,11 +79,11 @@ TEST_CASE("paper ranks: rank 0 as the straggler waits for nobody") {
   CHECK(result.ranks.at(0).caused == result.ranks.at(1).wait);
 }
 
-TEST_CASE("paper ranks: of four, a waiting rank's time is the last one's doing") {
+TEST_CASE("paper ranks: with four ranks, the last one causes the others' waits") {
   SimulationOptions options = one_bucket();
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.5}};
   const SimulationResult result = simulated(options, workload(), wire(), gpus(4));
-  // Ready at 290, rank 2's at 15 + 435: the others wait 160 us each.
+  // Rank 2 is ready at 15 + 435, all others at 290, so the others wait 160 us each.
   const StepResult& step = result.step;
   CHECK(differences(step.buckets, {{290_us, 190_us, 290_us, 450_us, 490_us, 7'000'000_B,
                                     "waited for rank 2", 2}}) == "");
@@ -90,14 +95,14 @@ TEST_CASE("paper ranks: of four, a waiting rank's time is the last one's doing")
   CHECK(result.ranks.at(3).wait == 160_us);
 }
 
-TEST_CASE("paper ranks: of ranks that are alike nobody's waits are told") {
+TEST_CASE("paper ranks: if all ranks behave alike, no waits are listed") {
   SimulationOptions options = one_bucket();
   CHECK(simulated(options, workload(), wire(), gpus(4)).ranks.empty());
   options.variation.stragglers = {{.rank = 1, .slowdown = 1}};
   CHECK(simulated(options, workload(), wire(), gpus(4)).ranks.empty());
 }
 
-TEST_CASE("paper ranks: ranks that are last alike share what they caused") {
+TEST_CASE("paper ranks: ranks that are equally late share the waits they cause") {
   SimulationOptions options = one_bucket();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}, {.rank = 2, .slowdown = 1.5}};
   const SimulationResult result = simulated(options, workload(), wire(), gpus(4));
@@ -105,18 +110,18 @@ TEST_CASE("paper ranks: ranks that are last alike share what they caused") {
     CHECK(result.ranks.at(static_cast<std::size_t>(rank)).caused == 160_us);
     CHECK(result.ranks.at(static_cast<std::size_t>(rank)).times_last == 1);
   }
-  CHECK(result.timeline.ranks.size() == 2);  // what computes alike is simulated once
+  CHECK(result.timeline.ranks.size() == 2);  // equal ranks are simulated once
 }
 
-TEST_CASE("paper ranks: a recorded stall holds every rank back alike, once a micro-batch") {
-  // 30 us between steps: rank 1 still begins 15 us after rank 0.
+TEST_CASE("paper ranks: a recorded stall holds every rank back equally, once a micro-batch") {
+  // The stall is 30 us between steps. Rank 1 still begins 15 us after rank 0.
   Workload step = workload();
   step.iteration = 360_us;
   SimulationOptions options = one_bucket();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.5}};
   CHECK(step_with(options, step).buckets[0].last_arrival == TimePoint(450_us));
-  // Ranks that stall differently: rank 1 computes as rank 0 does and stalls 40 us longer, so it begins later
-  // by that; of two micro-batches by twice that.
+  // If ranks stall differently, the later one begins later. Rank 1 computes like rank 0 and stalls
+  // 40 us longer, so it begins 40 us later; with two micro-batches 80 us.
   RankRecording first;
   static_cast<Recorded&>(first) = step;
   RankRecording second = first;
@@ -135,8 +140,9 @@ TEST_CASE("paper ranks: a recorded stall holds every rank back alike, once a mic
 }
 
 TEST_CASE("paper ranks: a first iteration begins staggered, the second where the first ended") {
-  // Rank 1 begins 40 us later: one bucket 330 to 370. Then buckets are rebuilt: two broadcasts of 40 and 90 us
-  // before the forward. From the third on it is the step without costs.
+  // Rank 1 begins 40 us later, so the only bucket runs from 330 to 370. Then buckets are rebuilt by
+  // two broadcasts of 40 and 90 us before the forward. From the third iteration on, it is the step
+  // without costs.
   SimulationOptions options = free_of_costs();
   options.iterations = 3;
   options.variation.stagger = 40_us;
@@ -171,8 +177,9 @@ TEST_CASE("paper ranks: a first iteration begins staggered, the second where the
 }
 
 TEST_CASE("paper ranks: rebuilding buckets is two broadcasts, each a round trip of the host") {
-  // First iteration: one bucket for everything, in definition order. Second: 3 to 43, back after 12 + 40 at
-  // 95; 98 to 188, back at 240; the step with all costs is 240 us later.
+  // The first iteration has one bucket for everything, in the order of definition. In the second,
+  // the first broadcast runs from 3 to 43 and is back after 12 + 40 at 95. The second runs from 98
+  // to 188 and is back at 240. The step with all costs follows 240 us later.
   SimulationOptions options = all_costs();
   options.iterations = 3;
   const SimulationResult result = simulated(options);
@@ -206,8 +213,8 @@ TEST_CASE("paper ranks: buckets that are never rebuilt are steady from the secon
 }
 
 TEST_CASE("paper ranks: a training run begins with the recorded offsets, at this GPU's speed") {
-  // Rank 1 was recorded 60 us after rank 0; twice as fast, 30 us. The one bucket of the first iteration is
-  // ready at 145; from then on the ranks leave together.
+  // Rank 1 was recorded 60 us after rank 0. On a GPU twice as fast this is 30 us. The only bucket
+  // of the first iteration is ready at 145. From then on the ranks leave together.
   Workload step = workload();
   RankRecording first;
   static_cast<Recorded&>(first) = step;
@@ -222,15 +229,18 @@ TEST_CASE("paper ranks: a training run begins with the recorded offsets, at this
   CHECK(result.iterations[0].times.wait == 30_us);
   CHECK(result.iterations[0].buckets[0].last_arrival == TimePoint(175_us));
   CHECK(result.iterations[1].times.wait == Duration());
-  // A staggered start comes on top of it, this one in time of its own.
+  // A staggered start is added to it, and does not scale.
   options.variation.stagger = 10_us;
   CHECK(simulated(options, step).iterations[0].times.wait == 40_us);
 }
 
 TEST_CASE("paper ranks: static_graph's first iteration copies and launches after backward") {
-  // All gradients at 290, backward to 300. The host comes to the last at 190, launches the map (230) and
-  // the bucket (270). The map is copied to the device from 300 to 303 (and 24 ps), its all-reduce 306 to 311;
-  // copies into the bucket 303 to 326, the all-reduce 329 to 369; copies out 372 to 395. The second iteration still has one bucket, launched in backward; the third
+  // All gradients exist at 290, and backward ends at 300. The host reaches the last one at 190, and
+  // launches the map (230) and the bucket (270).
+  //
+  // The map is copied to the device from 300 to 303 (and 24 ps) and all-reduced from 306 to 311.
+  // Copies into the bucket run from 303 to 326, its all-reduce from 329 to 369, and copies out from
+  // 372 to 395. The second iteration still has one bucket, launched in backward. The third one
   // rebuilds.
   SimulationOptions options = all_costs();
   options.ddp_to_set().static_graph = true;
@@ -254,15 +264,16 @@ TEST_CASE("paper ranks: static_graph's first iteration copies and launches after
   CHECK(result.iterations[1].times.iteration == 412_us);
   CHECK(result.iterations[1].buckets.size() == 1);
   CHECK(result.iterations[2].buckets.size() == 3);
-  // Broadcasts of 40 and 5 us: 3 to 43, 95, 98 to 103, 155.
+  // The broadcasts take 40 and 5 us: 3 to 43, back at 95, 98 to 103, back at 155.
   CHECK(result.iterations[2].times.forward == 255_us);
   CHECK(result.iterations[3].times.forward == 100_us);
   CHECK(result.statistics->first == 4);
 }
 
 TEST_CASE("paper ranks: jitter draws a factor per rank and iteration") {
-  // Seed 1 at 5 %: 0.970286 for rank 0 and 0.962717 for rank 1 in the first iteration. Rank 0 is last:
-  // 290 us of compute before its bucket; 40 us of transfer; 30 us of optimizer.
+  // Seed 1 at 5 % draws 0.970286 for rank 0 and 0.962717 for rank 1 in the first iteration. Rank 0
+  // is last: its bucket is ready after 290 us of compute. Then 40 us of transfer and 30 us of
+  // optimizer follow.
   SimulationOptions options = one_bucket();
   options.iterations = 1;
   options.variation = {.jitter = 0.05, .seed = 1};

@@ -1,4 +1,5 @@
-// What a recording already holds is replayed, not added again: the step of paper_step.hpp recorded under DDP.
+// What a recording already contains is replayed, not added again: the step of paper_step.hpp
+// recorded under DDP.
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -7,8 +8,8 @@ using namespace ddpsim::paper;
 
 namespace {
 
-/// The step with all costs as a profiler would have seen it: copies of 7, 11 and 5 us behind the gradients,
-/// the copy of p1 without an instant of its own.
+/// The step with all costs as a profiler would have recorded it. Copies of 7, 11 and 5 us follow
+/// the gradients. The copy of p1 has no time of its own.
 Workload recorded_under_ddp() {
   Workload step = workload();
   step.backward = Backward{.duration = 223_us,
@@ -22,20 +23,23 @@ Workload recorded_under_ddp() {
 
 }  // namespace
 
-TEST_CASE("paper recorded: copies in the recording are copies, not compute, and not added again") {
+TEST_CASE("paper recorded: recorded copies count as copies, not compute, and are not added again") {
   const StepResult step = step_with(all_costs(), recorded_under_ddp());
   CHECK(differences(step.times, times_with_all_costs()) == "");
-  // The host was a forward ahead of the recorded gradients: at 50, 127, 208.
+  // The host was one forward ahead of the recorded gradients: at 50, 127 and 208.
   CHECK(differences(step.buckets,
                     {{150_us, 90_us, 160_us, 160_us, 200_us, 2'000'000_B},
                      {227_us, 167_us, 241_us, 241_us, 331_us, 4'000'000_B, kLonger},
                      {308_us, 248_us, 331_us, 331_us, 351_us, 1'000'000_B, kInFront}}) == "");
 }
 
-TEST_CASE("paper recorded: on a GPU twice as fast recorded copies halve with everything recorded") {
-  // p2 at 75, copied 78.5; p1 113.5, 119; p0 154, 156.5; backward ends at 161.5. b0 81.5 to 121.5; b1 is
-  // launched at 115, starts at 127, ends at 217; b2 to 237. Copies out were not recorded, so the model's hold:
-  // 161.5 to 168.5, 220 to 231, 240 to 245.
+TEST_CASE("paper recorded: on a GPU twice as fast, recorded copies take half the time too") {
+  // Gradient p2 exists at 75 and is copied at 78.5; p1 at 113.5 and 119; p0 at 154 and 156.5.
+  // Backward ends at 161.5.
+  //
+  // Bucket b0 runs from 81.5 to 121.5. Bucket b1 is launched at 115 and runs from 127 to 217; b2
+  // ends at 237. Copies out were not recorded, so the modelled ones are used: 161.5 to 168.5, 220
+  // to 231, 240 to 245.
   SimulationOptions options = all_costs();
   options.compute_scale = 2;
   CHECK(
@@ -53,7 +57,7 @@ TEST_CASE("paper recorded: on a GPU twice as fast recorded copies halve with eve
 }
 
 TEST_CASE("paper recorded: a GPU that waited for its host before a copy waits again") {
-  // p2's copy ended at 60: 3 us idle, then 7. Everything but b0's start is as before.
+  // The copy of p2 ended at 60: 3 us idle, then 7. Everything except b0's start is as before.
   Workload step = recorded_under_ddp();
   step.backward->ready[0].copied_at = 60_us;
   const StepResult result = step_with(all_costs(), step);
@@ -64,7 +68,7 @@ TEST_CASE("paper recorded: a GPU that waited for its host before a copy waits ag
 }
 
 TEST_CASE("paper recorded: micro-batches without synchronisation leave the recorded copies out") {
-  // 200 us of the first backward are compute; the second adds 30 us of adding to 223.
+  // The first backward is 200 us of compute. The second adds 30 us of adding to 223.
   SimulationOptions options = all_costs();
   options.accumulate = 2;
   const StepTimes times = step_with(options, recorded_under_ddp()).times;
@@ -73,8 +77,9 @@ TEST_CASE("paper recorded: micro-batches without synchronisation leave the recor
 }
 
 TEST_CASE("paper recorded: the host's clock is shifted by the micro-batches before") {
-  // Reached 60, 130 and 220 us into a backward of 223 under copies; the first micro-batch takes 323 us as
-  // recorded, the second forward 100: until 483, 553, 643, and 40 us of launching.
+  // Gradients were reached at 60, 130 and 220 us of a backward of 223 us, during copies. The first
+  // micro-batch takes 323 us as recorded, and the second forward 100. So the host gets there at
+  // 483, 553 and 643, and launching takes 40 us.
   Workload step = recorded_under_ddp();
   step.host_ready = {60_us, 130_us, 220_us};
   SimulationOptions options = all_costs();
@@ -87,9 +92,10 @@ TEST_CASE("paper recorded: the host's clock is shifted by the micro-batches befo
   CHECK(buckets[2].launch == TimePoint(683_us));
 }
 
-TEST_CASE("paper recorded: launches of the very same buckets are where they were") {
-  // At 70, 140 and 215 of backward: 170, 240, 315. Kernels 12 us after: 182 to 222, 252 to 342, then b2 to 362.
-  // Copies out 323, 345 (342 + 3), 365 to 370.
+TEST_CASE("paper recorded: launches of exactly the same buckets stay where they were") {
+  // They were at 70, 140 and 215 of backward: 170, 240, 315. Kernels start 12 us later: 182 to 222,
+  // 252 to 342, then b2 until 362. Copies out run until 323 and 345 (from 342 + 3 at the earliest),
+  // and from 365 to 370.
   Workload step = recorded_under_ddp();
   step.recorded_with.collectives = {{.bytes = 2'000'000_B, .launch = 70_us, .start = 80_us},
                                     {.bytes = 4'000'000_B, .launch = 140_us, .start = 150_us},
@@ -102,7 +108,7 @@ TEST_CASE("paper recorded: launches of the very same buckets are where they were
   CHECK(result.times.exposed_communication == 39_us);
   CHECK(result.times.finalize == 5_us);
   CHECK(result.times.iteration == 400_us);
-  // Of other buckets they say nothing.
+  // For other buckets they say nothing.
   step.recorded_with.collectives[1].bytes = 4'000'004_B;
   CHECK(step_with(all_costs(), step).buckets[0].launch == TimePoint(90_us));
   step.recorded_with.collectives.pop_back();
@@ -110,7 +116,8 @@ TEST_CASE("paper recorded: launches of the very same buckets are where they were
 }
 
 TEST_CASE("paper recorded: copies out that took twice as long as modelled do so in every bucket") {
-  // 46 us of finalize and no tail: 14, 22, 10 us. 323 to 337, to 359, to 369; b2 ends at 351.
+  // A finalize of 46 us without a tail makes copies of 14, 22 and 10 us: 323 to 337, then to 359
+  // and 369. Bucket b2 ends at 351.
   Workload step = recorded_under_ddp();
   step.recorded_with.finalize = 46_us;
   StepTimes expected = times_with_all_costs();
@@ -118,7 +125,7 @@ TEST_CASE("paper recorded: copies out that took twice as long as modelled do so 
   expected.stall = {};
   expected.iteration = 399_us;
   CHECK(differences(step_with(all_costs(), step).times, expected) == "");
-  // Twice as fast a GPU halves what was recorded.
+  // A GPU twice as fast halves the recorded times.
   SimulationOptions options = all_costs();
   options.compute_scale = 2;
   const SimulationResult halved = simulated(options, step);
@@ -126,9 +133,9 @@ TEST_CASE("paper recorded: copies out that took twice as long as modelled do so 
         std::string::npos);
 }
 
-TEST_CASE(
-    "paper recorded: a broadcast of buffers in the recorded forward stays there, or is taken out") {
-  // 1 MB in two tensors: 5 us to flatten, 20 us of broadcast, 8 us to copy back, in a forward of 133.
+TEST_CASE("paper recorded: a broadcast of buffers in the recorded forward stays or is removed") {
+  // 1 MB in two tensors takes 5 us to flatten, 20 us to broadcast and 8 us to copy back, in a
+  // forward of 133.
   Workload step = recorded_under_ddp();
   step.forward = 133_us;
   step.buffers = {{.dtype = Dtype::float32, .bytes = 1'000'000_B, .tensors = 2}};
@@ -151,9 +158,9 @@ TEST_CASE(
   CHECK(differences(step_with(options, step).times, times_with_all_costs()) == "");
 }
 
-TEST_CASE(
-    "paper recorded: of a job of one rank the broadcast itself is added, its copies are there") {
-  // Forward of 113: 5 + 100 + 8. The broadcast runs before it, 3 to 43, and hands back at 46.
+TEST_CASE("paper recorded: in a job of one rank, the broadcast is added but its copies exist") {
+  // The forward of 113 is 5 + 100 + 8. The broadcast runs before it, from 3 to 43, and returns at
+  // 46.
   Workload step = recorded_under_ddp();
   step.forward = 113_us;
   step.buffers = {{.dtype = Dtype::float32, .bytes = 1'000'000_B, .tensors = 2}};
@@ -163,7 +170,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "paper recorded: casts of the hook that ran are in the copies, those of another are added") {
+    "paper recorded: casts of the recorded hook are in its copies, another hook's are added") {
   // Casts and divisions take 11, 16 and 8.5 us.
   Workload step = recorded_under_ddp();
   SimulationOptions options = all_costs();
@@ -176,7 +183,7 @@ TEST_CASE(
   CHECK(copies_in() == 23_us);
   options.ddp_to_set().comm_hook = CommHook::none;
   CHECK(copies_in() == 23_us);
-  options.torch = {1, 6};  // a division in place is in the recording, too
+  options.torch = {1, 6};  // the recording also contains divisions in place
   CHECK(copies_in() == 23_us);
 }
 
@@ -186,7 +193,7 @@ TEST_CASE("paper recorded: a zero fill of an unused parameter is in the recordin
   SimulationOptions options = all_costs();
   options.ddp_to_set().find_unused_parameters = true;
   const StepTimes times = step_with(options, step).times;
-  const Duration map_copy = 3_us + Duration::picoseconds(24);  // of the map, to the device
+  const Duration map_copy = 3_us + Duration::picoseconds(24);  // to the device
   CHECK(times.copies_in == 18_us + map_copy);
   CHECK(times.backward == 223_us + map_copy);
 }

@@ -1,5 +1,5 @@
-// The step of paper_step.hpp: first without costs, then each cost alone, then all of them; then what slows
-// compute or the wire. Figures are worked out beside each case.
+// The step of paper_step.hpp: first without costs, then each cost alone, then all of them, then
+// what slows compute or transfers. Each case shows its calculation.
 #include "paper_step.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 
@@ -7,7 +7,7 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 using namespace ddpsim::paper;
 
-TEST_CASE("paper step: nothing but compute and the wire takes time") {
+TEST_CASE("paper step: only compute and transfers take time") {
   const SimulationResult result = simulated(free_of_costs());
   const StepResult& step = result.step;
   CHECK(differences(step.times, {.iteration = 360_us,
@@ -72,8 +72,8 @@ compute optimizer: 359 to 389)");
 }
 
 TEST_CASE("paper step: copies alone lengthen backward and follow the last all-reduce") {
-  // As in the drawing, but nothing lies between an event and its kernel: b1 238 to 328, b2 to 348;
-  // copies out from 323 to 341, then 348 to 353.
+  // As in the drawing, but with nothing between an event and its kernel: b1 runs from 238 to 328,
+  // and b2 until 348. Copies out run from 323 to 341, then from 348 to 353.
   SimulationOptions options = free_of_costs();
   options.costs.copy_bandwidth_share = 1;
   options.costs.copy_kernel = 2_us;
@@ -88,8 +88,9 @@ TEST_CASE("paper step: copies alone lengthen backward and follow the last all-re
                                                .overlap = 1 - 25 / 150.0,
                                                .finalize = 5_us,
                                                .optimizer = 30_us}) == "");
-  // At half of the memory's bandwidth a copy takes 3 us and 4 us per MB: 11, 19, 7. Filled at 161, 250,
-  // 327; backward ends at 337. b1 250 to 340, b2 to 360; copies out 337 to 348 to 367, then 367 to 374.
+  // At half of the memory's bandwidth, a copy takes 3 us and 4 us per MB: 11, 19, 7. Buckets are
+  // full at 161, 250 and 327. Backward ends at 337. Bucket b1 runs from 250 to 340, and b2 until
+  // 360. Copies out run from 337 to 348 and to 367, then from 367 to 374.
   options.costs.copy_bandwidth_share = 0.5;
   CHECK(differences(step_with(options).times, {.iteration = 404_us,
                                                .forward = 100_us,
@@ -108,7 +109,8 @@ TEST_CASE(
   SimulationOptions options = free_of_costs();
   options.costs.event_latency = 3_us;
   const StepResult step = step_with(options);
-  // b0 153 to 193, b1 223 to 313, b2 at once (its gradient is long there) to 333, optimizer at 336.
+  // Bucket b0 runs from 153 to 193, and b1 from 223 to 313. Bucket b2 follows at once, because its
+  // gradient has been ready for long, until 333. The optimizer starts at 336.
   CHECK(differences(step.times, {.iteration = 366_us,
                                  .forward = 100_us,
                                  .backward = 200_us,
@@ -129,7 +131,8 @@ TEST_CASE("paper step: a host ahead of the GPU hides its own time") {
   options.costs.launch_latency = 12_us;
   const StepResult step = step_with(options);
   CHECK(step.times.iteration == 360_us);
-  // Hook at 0 to 10; at 50 the launch. Hook to 100, at 120 the launch. Hook to 170, at 190 the launch.
+  // The first hook runs until 10, and the launch is at 50. The second ends at 100, with a launch at
+  // 120. The third ends at 170, with a launch at 190.
   CHECK(step.buckets[0].launch == TimePoint(90_us));
   CHECK(step.buckets[1].launch == TimePoint(160_us));
   CHECK(step.buckets[2].launch == TimePoint(230_us));
@@ -138,7 +141,7 @@ TEST_CASE("paper step: a host ahead of the GPU hides its own time") {
 TEST_CASE("paper step: a host that is behind delays every all-reduce") {
   SimulationOptions options = free_of_costs();
   options.costs.host_hook = 150_us;
-  // Launched at 150, 300, 450, which is when they start.
+  // Buckets are launched at 150, 300 and 450, which is when they start.
   const std::string late = "launched late: the host was behind";
   CHECK(differences(step_with(options).times, {.iteration = 500_us,
                                                .forward = 100_us,
@@ -153,28 +156,30 @@ TEST_CASE("paper step: a host that is behind delays every all-reduce") {
                     {{150_us, 150_us, 150_us, 150_us, 190_us, 2'000'000_B},
                      {220_us, 300_us, 300_us, 300_us, 390_us, 4'000'000_B, late},
                      {290_us, 450_us, 450_us, 450_us, 470_us, 1'000'000_B, kReadyLast}}) == "");
-  // A launch takes 40 us of the host, too: 190, 380, 570.
+  // A launch also takes 40 us of the host: 190, 380, 570.
   options.costs.host_launch = 40_us;
   CHECK(differences(step_with(options).buckets,
                     {{150_us, 190_us, 190_us, 190_us, 230_us, 2'000'000_B},
                      {220_us, 380_us, 380_us, 380_us, 470_us, 4'000'000_B, late},
                      {290_us, 570_us, 570_us, 570_us, 590_us, 1'000'000_B, kReadyLast}}) == "");
-  // And the kernel starts 12 us after it.
+  // The kernel starts 12 us after it.
   options.costs.launch_latency = 12_us;
   CHECK(differences(step_with(options).buckets,
                     {{150_us, 190_us, 202_us, 202_us, 242_us, 2'000'000_B},
                      {220_us, 380_us, 392_us, 392_us, 482_us, 4'000'000_B, late},
                      {290_us, 570_us, 582_us, 582_us, 602_us, 1'000'000_B, kReadyLast}}) == "");
-  // A little behind is not late: launched at 240 with 60 us of backward left.
+  // A host that is only a little behind is not late: it launches at 240, with 60 us of backward
+  // left.
   options = free_of_costs();
   options.costs.host_hook = 120_us;
   CHECK(step_with(options).buckets[1].exposed_because == kLonger);
 }
 
 TEST_CASE(
-    "paper step: an all-reduce that holds half the SMs slows compute to half while it is there") {
-  // b0 150 to 190: 20 us of p1's 70 are done, the other 50 end at 240. b1 240 to 330: 45 of p0's 70 done,
-  // then at full speed, ready at 355. b2 355 to 375; of it the last 10 us of backward take 20.
+    "paper step: an all-reduce that holds half the SMs slows compute to half during the transfer") {
+  // Bucket b0 runs from 150 to 190. Then 20 us of p1's 70 are done, and the other 50 end at 240.
+  // Bucket b1 runs from 240 to 330. Then 45 of p0's 70 are done. The rest runs at full speed, so p0
+  // is ready at 355. Bucket b2 runs from 355 to 375, and backward's last 10 us take 20 during it.
   SimulationOptions options = free_of_costs();
   options.interference.sm_share = 1;
   const StepResult step = step_with(
@@ -190,18 +195,23 @@ TEST_CASE(
   CHECK(differences(step.buckets, {{150_us, 50_us, 150_us, 150_us, 190_us, 2'000'000_B},
                                    {240_us, 120_us, 240_us, 240_us, 330_us, 4'000'000_B},
                                    {355_us, 190_us, 355_us, 355_us, 375_us, 1'000'000_B}}) == "");
-  options.interference.sm_share = 0.5;  // of the SMs it holds: three quarters of the speed are left
-  // b0: 30 of 70 by 190, ready 230. b1 230 to 320: 67.5 of 70, ready 322.5; b2 to 342.5, and the last 10 us
-  // of backward take 13.333334 (rounded up) beside it.
+  // Half of the SMs it holds are lost, so three quarters of the speed are left.
+  options.interference.sm_share = 0.5;
+  // During b0, 30 of 70 are done by 190, so p1 is ready at 230. Bucket b1 runs from 230 to 320.
+  // Then 67.5 of 70 are done, and p0 is ready at 322.5. Bucket b2 runs until 342.5, and backward's
+  // last 10 us take 13.333334 (rounded up) during it.
   CHECK(step_with(options, workload(),
                   RecordedModel{.durations = {40_us, 90_us, 20_us}, .channels = 32})
             .times.backward == 235'833'334_ps);
 }
 
-TEST_CASE("paper step: copies into buckets are slowed as compute is, and stay copies") {
-  // With copies of 7, 11, 5 us and half speed beside the wire: b0 157 to 197 (20 us of p1 done), p1 ready
-  // 247, copied 258; b1 258 to 348 (45 of p0), p0 ready 373, copied 378; b2 378 to 398, backward's last
-  // 10 us end with it. Slowed: 20 + 45 + 10. Copies out meet a free GPU: 398 to 421.
+TEST_CASE("paper step: copies into buckets are slowed like compute, and stay copies") {
+  // Copies take 7, 11 and 5 us, and compute runs at half speed during transfers. Bucket b0 runs
+  // from 157 to 197, with 20 us of p1 done. Gradient p1 is ready at 247 and copied at 258. Bucket
+  // b1 runs from 258 to 348, with 45 of p0 done. Gradient p0 is ready at 373 and copied at 378.
+  // Bucket b2 runs from 378 to 398, and backward's last 10 us end with it.
+  //
+  // The slowdown is 20 + 45 + 10. Copies out find a free GPU: 398 to 421.
   SimulationOptions options = free_of_costs();
   options.costs.copy_bandwidth_share = 1;
   options.costs.copy_kernel = 3_us;
@@ -217,8 +227,9 @@ TEST_CASE("paper step: copies into buckets are slowed as compute is, and stay co
                                                                  .overlap = 1,
                                                                  .finalize = 23_us,
                                                                  .optimizer = 30_us}) == "");
-  // A first all-reduce of 170 us, 157 to 327: p1 takes 140 us to 297, its copy 22 to 319; of p0's 70 us 4
-  // are done by 327, so it is ready at 393, copied at 398, and backward ends at 408.
+  // A first all-reduce of 170 us runs from 157 to 327. Gradient p1 takes 140 us until 297, and its
+  // copy 22 until 319. Of p0's 70 us, 4 are done by 327. So it is ready at 393 and copied at 398,
+  // and backward ends at 408.
   options.ddp_to_set().gradient_as_bucket_view = true;
   const StepTimes slow_copy =
       step_with(options, workload(),
@@ -229,9 +240,9 @@ TEST_CASE("paper step: copies into buckets are slowed as compute is, and stay co
   CHECK(slow_copy.interference == 85_us);
 }
 
-TEST_CASE("paper step: a wire at half its rate beside compute") {
-  // b0 150 to 230. b1 from 230: 35 of its 90 us are done when backward ends at 300, the other 55 at full
-  // rate to 355. b2 355 to 375.
+TEST_CASE("paper step: transfers run at half their rate during compute") {
+  // Bucket b0 runs from 150 to 230. Of b1's 90 us from 230 on, 35 are done when backward ends at
+  // 300. The other 55 run at full rate until 355. Bucket b2 runs from 355 to 375.
   SimulationOptions options = free_of_costs();
   options.interference.communication_rate = 0.5;
   const StepResult step = step_with(options);
@@ -250,9 +261,12 @@ TEST_CASE("paper step: a wire at half its rate beside compute") {
 }
 
 TEST_CASE("paper step: a GPU twice as fast halves compute, not DDP's own work") {
-  // Forward 50; p2 to 75, copied 82; p1 to 117, copied 128; p0 to 163, copied 168; backward to 173. The
-  // host reaches gradients at 25, 60, 95 and launches at 65, 115, 165. b0 starts at 85 (82 + 3) and ends after b1 was asked for; b1 starts at 131,
-  // b2 after it. Copies out 173, 224, 244 to 249.
+  // Forward takes 50. Gradient p2 exists at 75 and is copied at 82, p1 at 117 and 128, p0 at 163
+  // and 168. Backward ends at 173. The host reaches gradients at 25, 60 and 95, and launches at 65,
+  // 115 and 165.
+  //
+  // Bucket b0 starts at 85 (82 + 3) and ends after b1 is requested. Bucket b1 starts at 131, and b2
+  // after it. Copies out start at 173 and 224, and the last runs from 244 to 249.
   SimulationOptions options = all_costs();
   options.compute_scale = 2;
   const StepResult step = step_with(options);
@@ -274,8 +288,11 @@ TEST_CASE("paper step: a GPU twice as fast halves compute, not DDP's own work") 
 }
 
 TEST_CASE("paper step: a multi-GPU slowdown lengthens compute, and only compute") {
-  // 1.25 times: forward 125; p2 187.5, copied 194.5; p1 282, copied 293; p0 380.5, copied 385.5; backward to
-  // 398. b1 is hidden (386); copies out 398 to 421 run beside b2 (388.5 to 408.5) for 10.5 us.
+  // Compute takes 1.25 times as long: forward 125. Gradient p2 exists at 187.5 and is copied at
+  // 194.5, p1 at 282 and 293, p0 at 380.5 and 385.5. Backward ends at 398.
+  //
+  // Bucket b1 is hidden (386). Copies out run from 398 to 421, and overlap b2 (388.5 to 408.5) for
+  // 10.5 us.
   SimulationOptions options = all_costs();
   options.rank_slowdown.several_gpus = 0.25;
   const StepResult step = step_with(options);
@@ -297,15 +314,15 @@ TEST_CASE("paper step: a multi-GPU slowdown lengthens compute, and only compute"
 }
 
 TEST_CASE(
-    "paper step: a recorded iteration beyond its parts is a stall; one below overlaps steps") {
-  // Forward, backward and optimizer are 330 us.
+    "paper step: a recorded iteration longer than its parts has a stall; a shorter one overlaps") {
+  // Forward, backward and optimizer take 330 us.
   Workload step = workload();
   step.iteration = 345_us;
   StepTimes expected = times_with_all_costs();
   expected.stall = 3_us + 15_us;
   expected.iteration = 404_us;
   CHECK(differences(step_with(all_costs(), step).times, expected) == "");
-  // 10 us before a step ends the next forward has begun.
+  // The next forward begins 10 us before a step ends.
   step.iteration = 320_us;
   expected = times_with_all_costs();
   expected.forward = 90_us;
@@ -315,23 +332,24 @@ TEST_CASE(
   CHECK(end_of_backward(step_with(all_costs(), step).times) == TimePoint(323_us));
 }
 
-TEST_CASE("paper step: a forward that begins early is as long, and as early, as its GPU is fast") {
+TEST_CASE("paper step: a forward that begins early scales with its GPU, and so does its advance") {
   Workload step = workload();
   step.iteration = 270_us;  // 60 us early
   SimulationOptions options = free_of_costs();
-  options.compute_scale = 2;  // forward 50 us, 30 of them early; backward 100, optimizer 15
+  // Forward takes 50 us, 30 of them early, backward 100 and the optimizer 15.
+  options.compute_scale = 2;
   const StepTimes times = step_with(options, step).times;
   CHECK(times.forward == 20_us);
   CHECK(times.forward_ahead == 30_us);
   CHECK(times.stall == Duration());
-  // Two micro-batches, two forwards.
+  // Two micro-batches have two forwards.
   options.compute_scale = 1;
   options.accumulate = 2;
   CHECK(step_with(options, step).times.forward_ahead == 120_us);
   CHECK(step_with(options, step).times.forward == 80_us);
 }
 
-TEST_CASE("paper step: no more than its forward runs ahead, whatever was recorded") {
+TEST_CASE("paper step: at most the whole forward runs ahead, whatever was recorded") {
   Workload step = workload();
   for (const Duration iteration : {230_us, 100_us, 1_us}) {
     step.iteration = iteration;
@@ -344,7 +362,8 @@ TEST_CASE("paper step: no more than its forward runs ahead, whatever was recorde
 }
 
 TEST_CASE(
-    "paper step: buffers are broadcast where a forward begins, beside the step before or not") {
+    "paper step: buffers are broadcast where a forward begins, even if it overlaps the step "
+    "before") {
   Workload step = workload();
   step.recorded_with.buffer_broadcast = 40_us;
   step.buffers = {{.dtype = Dtype::float32, .bytes = Bytes(4), .tensors = 1}};

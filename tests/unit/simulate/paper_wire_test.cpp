@@ -1,5 +1,5 @@
-// What goes over the wire and how many at a time: compression hooks, divisions, process groups, gloo; on the step of
-// paper_step.hpp with every cost switched on.
+// What is sent, and how many transfers run at a time: compression hooks, divisions, process groups
+// and gloo. The step is that of paper_step.hpp with every cost switched on.
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -7,11 +7,13 @@ using namespace ddpsim::literals;
 using namespace ddpsim::paper;
 
 TEST_CASE("paper wire: a compression hook casts before and after, on half the bytes") {
-  // At the launch, 30 us of the host more each: cast 3 us + 6 MB, 12 MB or 3 MB of memory for two passes over
-  // 4 bytes and 2 (6, 9, 4.5 us), divide half the bytes (5, 7, 4 us). Filled at 168, 265, 348.5; backward ends
-  // at 358.5. b0 171, b1 268 to 358, b2 to 378. Copies out wait for an event of 3 us, the cast back and its event:
-  // 358.5 to 365.5, 373 to 384, 388.5 to 393.5. Not beside the wire: 378 to 384 of the second, 4.5 of the last
-  // cast, 5.
+  // Each launch takes 30 us more of the host. A cast takes 3 us plus two passes over 4 bytes and 2,
+  // which is 6 MB, 12 MB or 3 MB of memory: 6, 9 and 4.5 us. Dividing half the bytes takes 5, 7 and
+  // 4 us. Buckets are full at 168, 265 and 348.5. Backward ends at 358.5.
+  //
+  // Bucket b0 starts at 171, b1 runs from 268 to 358, and b2 until 378. Copies out wait for an
+  // event of 3 us, the cast back and its event: 358.5 to 365.5, 373 to 384, 388.5 to 393.5. Not
+  // overlapped are 378 to 384 of the second copy, 4.5 of the last cast, and 5.
   SimulationOptions options = all_costs();
   for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
     options.ddp_to_set().comm_hook = hook;
@@ -30,13 +32,14 @@ TEST_CASE("paper wire: a compression hook casts before and after, on half the by
                       {{150_us, 120_us, 171_us, 171_us, 211_us, 1'000'000_B},
                        {238_us, 200_us, 268_us, 268_us, 358_us, 2'000'000_B},
                        {335_us, 280_us, 358_us, 358_us, 378_us, 500'000_B, kInFront}}) == "");
-    CHECK(step.buckets[0].bucket.bytes == 2'000'000_B);  // of gradients, as the cap counts them
+    CHECK(step.buckets[0].bucket.bytes == 2'000'000_B);  // gradients, as counted for the cap
   }
 }
 
 TEST_CASE("paper wire: gradients of the hook's own type are divided, not cast") {
-  // Two bytes an element and as many bytes: divided in 7, 11, 5 us. Filled at 164, 256, 336; backward ends
-  // at 346; b0 167, b1 259 to 349, b2 to 369. Copies out 346, 353, 372 to 377.
+  // An element has two bytes, and the sizes are the same: divided in 7, 11 and 5 us. Buckets are
+  // full at 164, 256 and 336. Backward ends at 346. Bucket b0 starts at 167, b1 runs from 259 to
+  // 349, and b2 until 369. Copies out start at 346 and 353, and the last runs from 372 to 377.
   Workload step = workload();
   for (Parameter& parameter : step.parameters) {
     parameter.dtype = Dtype::float16;
@@ -60,8 +63,8 @@ TEST_CASE("paper wire: gradients of the hook's own type are divided, not cast") 
 }
 
 TEST_CASE("paper wire: a hook's casts wait for the host that launches them") {
-  // Hooks take 130 us: b0's is called at 130 + 30 = 160; its kernels 12 us later, at 172. Before, the copy of
-  // p2 had ended at 157.
+  // A hook takes 130 us. The hook of b0 is called at 130 + 30 = 160, and its kernels start 12 us
+  // later, at 172. Before that, the copy of p2 had ended at 157.
   SimulationOptions options = all_costs();
   options.costs.host_hook = 130_us;
   options.ddp_to_set().comm_hook = CommHook::fp16_compress;
@@ -72,7 +75,7 @@ TEST_CASE("paper wire: a hook's casts wait for the host that launches them") {
 }
 
 TEST_CASE("paper wire: before 1.7 a full bucket is divided in place") {
-  // 7, 11 and 5 us more on the compute stream, as where the hook divides: see above.
+  // Divisions take 7, 11 and 5 us more on the compute stream, as when the hook divides (see above).
   SimulationOptions options = all_costs();
   options.torch = {1, 6};
   const StepTimes before = step_with(options).times;
@@ -83,8 +86,9 @@ TEST_CASE("paper wire: before 1.7 a full bucket is divided in place") {
 }
 
 TEST_CASE("paper wire: two process groups hold two all-reduces in flight, which share the wire") {
-  // b0 160 to 200. b1 from 241 alone; b2, of b0's group, at 316: b1 has 15 us left and takes 30, to 346; b2 has
-  // had 15 of its 20 by then and ends at 351. Copies out 323 to 330, 349 to 360 (2 us beside b2), to 365.
+  // Bucket b0 runs from 160 to 200. Bucket b1 runs alone from 241 until b2, of b0's group, starts
+  // at 316. Then b1 has 15 us left, which take 30, until 346. By then b2 has done 15 of its 20, and
+  // ends at 351. Copies out run from 323 to 330, from 349 to 360 (2 us during b2) and until 365.
   SimulationOptions options = all_costs();
   options.torch = {1, 13};
   options.ddp_to_set().process_groups = 2;
@@ -106,10 +110,13 @@ TEST_CASE("paper wire: two process groups hold two all-reduces in flight, which 
 }
 
 TEST_CASE("paper wire: gloo copies to the host and back, and its threads share the wire") {
-  // 50 GB/s: 40, 80, 20 us of bytes behind 6 us of latency. A byte a picosecond to the host and back: 2, 4,
-  // 1 us. b0 160 + 2 to 208. b1 from 245 (238 + 3 + 4); b2 from 317 (313 + 3 + 1): of b1's 80 us 8 are left and
-  // take 16, to 333; b2 has had 8 of its 20, ends at 345. Back at 213, 340 and 349: copies out 323 to 330,
-  // 340 (5 of 11 us beside b2), 351 to 356.
+  // At 50 GB/s, the bytes take 40, 80 and 20 us, after 6 us of latency. Copies to the host and back
+  // take a picosecond a byte: 2, 4 and 1 us.
+  //
+  // Bucket b0 runs from 160 + 2 to 208. Bucket b1 runs from 245 (238 + 3 + 4). Bucket b2 starts at
+  // 317 (313 + 3 + 1). Then 8 of b1's 80 us are left and take 16, until 333. By then b2 has done 8
+  // of its 20, and ends at 345. The results are back at 213, 340 and 349. Copies out run from 323
+  // to 330, from 340 (5 of 11 us during b2), and from 351 to 356.
   const GlooModel gloo{.links = {.process = 50_GBps,
                                  .to_fill = 1,
                                  .host = 1000_GBps,

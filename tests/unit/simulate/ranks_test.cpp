@@ -11,7 +11,7 @@ using namespace ddpsim::small;
 
 namespace {
 
-/// One gradient ready at `at_us` of a backward of 100 us, after a forward of 50 us.
+/// One gradient that is ready at `at_us` of a backward of 100 us, after a forward of 50 us.
 Workload one_gradient(double at_us) {
   return chain({{4 * kMiB, at_us}}, 50, 100, 10);
 }
@@ -38,7 +38,7 @@ SimulationResult simulated_group(const Workload& workload, int ranks) {
 
 }  // namespace
 
-TEST_CASE("ranks: the rank whose gradient is late is waited for, and named") {
+TEST_CASE("ranks: the rank whose gradient is late is named as the one others wait for") {
   const SimulationResult result = simulated_group(two_ranks(95, {}), 2);
   const BucketResult& bucket = result.step.buckets.at(0);
   CHECK(bucket.start == TimePoint(110_us));
@@ -55,7 +55,7 @@ TEST_CASE("ranks: a rank that begins its step later arrives later") {
   CHECK(result.step.times.wait == 30_us);
 }
 
-TEST_CASE("ranks: one that began earlier waits for rank 0, whose own times stay as they are") {
+TEST_CASE("ranks: a rank that began earlier waits for rank 0, whose own times stay the same") {
   const SimulationResult result = simulated_group(two_ranks(60, -30_us), 2);
   const BucketResult& bucket = result.step.buckets.at(0);
   CHECK(bucket.last_rank == 0);
@@ -64,12 +64,12 @@ TEST_CASE("ranks: one that began earlier waits for rank 0, whose own times stay 
   CHECK(result.step.times.wait == Duration());
   CHECK(result.step.times.forward == 50_us);
   CHECK(result.step.times.backward == 100_us);
-  // Rank 1 is drawn from before time zero: that is when it began.
+  // Rank 1 is drawn from before time zero, because it began then.
   REQUIRE(result.timeline.ranks.size() == 2);
   CHECK(result.timeline.ranks[1].spans.front().start == TimePoint(-30_us));
 }
 
-TEST_CASE("ranks: twins that begin together are one rank's step") {
+TEST_CASE("ranks: equal ranks that begin together are simulated as one rank") {
   const SimulationResult twins = simulated_group(two_ranks(60, {}), 2);
   const SimulationResult alone = simulated_group(one_gradient(60), 2);
   CHECK(twins.step.times.iteration == alone.step.times.iteration);
@@ -81,7 +81,7 @@ TEST_CASE("ranks: more GPUs than recordings repeat them, so a straggler is found
   const SimulationResult result = simulated_group(two_ranks(95, {}), 8);
   CHECK(result.step.times.wait == 35_us);
   CHECK(result.step.buckets.at(0).last_rank == 1);  // the first of ranks 1, 3, 5, 7
-  CHECK(result.timeline.ranks.size() == 2);         // those that compute alike are simulated once
+  CHECK(result.timeline.ranks.size() == 2);         // equal ranks are simulated once
 }
 
 TEST_CASE("ranks: fewer GPUs than recordings leave the later ones out") {
@@ -90,7 +90,7 @@ TEST_CASE("ranks: fewer GPUs than recordings leave the later ones out") {
   CHECK(result.timeline.ranks.size() == 1);
 }
 
-TEST_CASE("ranks: a cluster's rank replays its own recording, others repeat from the first on") {
+TEST_CASE("ranks: a rank replays its own recording; others repeat recordings from the first on") {
   Workload workload;
   CHECK_FALSE(recording_of(workload, 3).has_value());
   workload.ranks.resize(3);
@@ -102,7 +102,7 @@ TEST_CASE("ranks: a cluster's rank replays its own recording, others repeat from
     CHECK(recording_of(workload, static_cast<int>(rank)) == expected[rank]);
 }
 
-TEST_CASE("ranks: a faster GPU shrinks the offsets with everything else recorded") {
+TEST_CASE("ranks: a faster GPU shrinks the offsets like all recorded times") {
   SimulationOptions options = bare();
   options.compute_scale = 2;
   const SimulationResult result = simulate(Job(two_ranks(60, 30_us), node(2), options,

@@ -1,5 +1,6 @@
-// Eight V100s of one job replayed together: every rank from its own recording, the transfers the
-// shortest durations. What must come out is where each collective started and ended on each rank.
+// Eight V100s of one job, replayed together. Every rank uses its own recording, and transfers take
+// the shortest recorded durations. The result must reproduce where each collective started and
+// ended on each rank.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,7 +21,7 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr int kRanks = 8;
-/// By position in ready order: the members of the three recorded all-reduces, by their bytes.
+/// Members of the three recorded all-reduces by position in ready order, derived from their bytes.
 const std::vector<std::vector<std::size_t>> kBuckets = {
     {0, 1, 2, 3, 4, 5}, {8}, {6, 7, 10, 11, 12, 13, 14, 15}};
 
@@ -59,7 +60,7 @@ TEST_CASE("replay: eight V100s with their own recordings start and end where the
   const Workload workload = import_ranks(trace_files(), {}).workload;
   REQUIRE(workload.ranks.size() == kRanks);
   const std::vector<ReadyEvent>& ready = workload.backward->ready;
-  REQUIRE(workload.parameters[ready[9].parameter].ignored);  // a scalar no all-reduce holds
+  REQUIRE(workload.parameters[ready[9].parameter].ignored);  // a scalar outside all-reduces
   SimulationOptions options;
   options.buckets.emplace();
   for (const std::vector<std::size_t>& members : kBuckets) {
@@ -95,7 +96,8 @@ TEST_CASE("replay: eight V100s with their own recordings start and end where the
       end_errors.push_back(std::abs(span.end.since_start().microseconds() - end));
       CAPTURE(rank);
       CAPTURE(b);
-      // The second waits behind an all-to-all of the model's own, whose waits no schedule of DDP holds.
+      // The second one waits after an all-to-all of the model's own. No DDP schedule contains those
+      // waits.
       const double allowed_us = b == 1 ? 60 : 15;
       CHECK(start_errors.back() <= allowed_us);
       CHECK(end_errors.back() <= 15);

@@ -1,4 +1,4 @@
-// Real steps replayed: what was recorded must come out again before anything is predicted.
+// Replays real steps: what was recorded must be reproduced before anything is predicted.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -90,7 +90,7 @@ TEST_CASE("replay: two A100s with their recorded durations start and end where t
   MESSAGE("worst tail " << worst_tail_us << " us, worst start " << worst_start_us << " us");
 }
 
-TEST_CASE("replay: what its host launched makes no open trace's step another") {
+TEST_CASE("replay: counted host launches do not change the step of an open trace") {
   const std::string folder = files::shared_file("data/traces");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the open traces are not beside this checkout");
@@ -118,7 +118,8 @@ TEST_CASE("replay: what its host launched makes no open trace's step another") {
     unaware.host_held.clear();
     const StepTimes once = at(workload, 1);
     const double longer = once.iteration / at(unaware, 1).iteration;
-    // One of the eight ranks of DLRM, replayed without its collectives, is shorter than its launches.
+    // One of the eight ranks of DLRM, replayed without its collectives, takes less time than its
+    // launches.
     CHECK(longer >= 1 - 1e-6);
     CHECK(longer <= 1.015);
     const StepTimes twice = at(workload, 2);
@@ -139,14 +140,16 @@ TEST_CASE("seed case: ResNet-50 on two V100s hides its communication") {
   CHECK(times.backward / times.forward == doctest::Approx(2).epsilon(0.15));
 }
 
-// PyTorch's own DDP benchmark: README of benchmarks/distributed/ddp in pytorch/pytorch, torch 1.4,
-// NCCL, V100s in hybrid cube meshes, batch 32, fp32: median seconds per iteration at 1, 2, 4, 8 and
-// 16 GPUs; 0.097 without DDP. The one number taken from it is that baseline, which scales compute. Its
-// script (benchmark.py) sets broadcast_buffers=False, waits for the GPU after each step and never
-// clears gradients. Figures are printed to a millisecond.
+// PyTorch's own DDP benchmark: README of benchmarks/distributed/ddp in pytorch/pytorch, torch 1.4.
+// V100s in hybrid cube meshes, NCCL, batch 32, fp32. The README gives the median seconds per
+// iteration at 1, 2, 4, 8 and 16 GPUs, and 0.097 without DDP.
+//
+// That baseline is the only number taken from it, to scale compute. Its script (benchmark.py) sets
+// broadcast_buffers=False, waits for the GPU after each step and never clears gradients. Its
+// numbers are printed to a millisecond.
 namespace {
 
-/// A V100 as the command line takes it.
+/// Slowdown of a V100 with the command line's defaults.
 RankSlowdown published_slowdown() {
   RankSlowdown terms = kPublishedRankSlowdown;
   terms.gpu_spread = usual_gpu_spread({.compute_capability = 70});
@@ -155,7 +158,7 @@ RankSlowdown published_slowdown() {
 
 }  // namespace
 
-TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it explains") {
+TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism with the part it explains") {
   const Workload plain = *bundled_workload("resnet50-v100-b32-plain");
   const Duration recorded = *plain.forward + plain.backward->duration + *plain.optimizer;
   const double baseline_ms = 97;
@@ -166,7 +169,8 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it
   struct Row {
     int gpus;
     double cap25_ms;  ///< median
-    double cap1_ms;   ///< 75th percentile: the README gives no median for it
+    // 75th percentile, because the README gives no median for it.
+    double cap1_ms;
     ClusterRequest cluster;
   };
   const std::vector<Row> rows = {{1, 100, 101, {.text = "dgx1v", .gpus_per_node = 1}},
@@ -178,12 +182,13 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it
     options.rank_slowdown = terms;
     return times_on("resnet50-v100-b32-plain", row.cluster, options);
   };
-  // As it was until mechanisms took its place: 4.5 % on several ranks, 2.5 % more a doubling of nodes.
+  // The former constant, before mechanisms replaced it: 4.5 % on several ranks, 2.5 % more for
+  // several nodes.
   const auto constant = [](const Row& row) {
     return row.gpus == 1 ? 0.0 : row.gpus <= 8 ? 0.045 : 0.07;
   };
   std::string report = "compute scaled by " + std::to_string(options.compute_scale) +
-                       " so that a step without DDP is 97 ms; everything in ms\n"
+                       " so that a step without DDP is 97 ms.\nEverything is in ms:\n"
                        "cap gpus measured predicted   error  constant  none | copies  exposed  "
                        "interference  slowest  "
                        "unexplained | against one row fewer: measured, predicted\n";
@@ -210,7 +215,7 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it
       if (row.gpus == 1) CHECK(std::abs(predicted - measured) <= 1);
       if (row.gpus == 2)
         CHECK(std::abs((predicted - predicted_before) - (measured - measured_before)) <= 1.5);
-      // More GPUs never help a step, and DDP always costs something.
+      // More GPUs never shorten a step, and DDP always costs something.
       CHECK(predicted > predicted_before);
       predicted_before = predicted;
       measured_before = measured;
@@ -220,7 +225,8 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it
 }
 
 TEST_CASE(
-    "confidence: the interval holds the published benchmark, and today's step once it is given") {
+    "confidence: the interval includes the published benchmark, also after the current step is "
+    "given") {
   const Workload plain = *bundled_workload("resnet50-v100-b32-plain");
   const Cluster cluster = load_cluster({.text = "dgx1v"});
   SimulationOptions options;

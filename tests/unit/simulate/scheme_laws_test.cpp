@@ -1,5 +1,5 @@
-// What holds of a step under any scheme: parts and losses add up, bytes are those of the schemes' formulas, and no
-// option breaks the schedule. Models, ranks and options are drawn.
+// Laws that hold for a step under any scheme: parts and losses add up, bytes follow the schemes'
+// formulas, and no option breaks the schedule. Models, ranks and options are drawn at random.
 #include <map>
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
@@ -54,7 +54,8 @@ std::vector<Scheme> all_schemes() {
   return all;
 }
 
-/// Blocks of a few layers between an embedding and a head; gradients in reverse, now and then two changed places.
+/// Blocks of a few layers between an embedding and a head. Gradients come in reverse order,
+/// sometimes with two places swapped.
 Workload model(std::mt19937_64& random) {
   Workload step;
   step.name = "drawn";
@@ -111,7 +112,7 @@ void hold(const SimulationResult& result, const Job& job) {
     if (!may_gain(cause) && cause != LossCause::launch_bound)
       CHECK(times.loss[cause] >= Duration());
   }
-  // Asked again, or for the times alone, it is the same to the picosecond.
+  // A second run, or one for the times alone, gives the same to the picosecond.
   if (job.options().iterations == 0) CHECK(simulate_times(job).iteration == times.iteration);
 
   TimePoint launched =
@@ -139,7 +140,7 @@ Bytes sent(const SimulationResult& result, CollectiveKind kind) {
   return bytes;
 }
 
-/// What a rank sends of it, on a ring.
+/// Bytes that a rank sends on a ring.
 double by_a_rank(const SimulationResult& result, int ranks) {
   double bytes = 0;
   for (const CollectiveResult& one : result.step.collectives)
@@ -160,7 +161,7 @@ SimulationResult simulated_scheme(const Scheme& scheme, const Workload& step = s
 
 }  // namespace
 
-TEST_CASE("schemes: parts and losses of drawn models add up under every scheme, whatever differs") {
+TEST_CASE("schemes: parts and losses of random models add up under every scheme") {
   std::mt19937_64 random(22);
   std::vector<Scheme> every = all_schemes();
   for (const Scheme& known : known_schemes()) every.push_back(known);
@@ -174,7 +175,7 @@ TEST_CASE("schemes: parts and losses of drawn models add up under every scheme, 
     const bool one_node = std::holds_alternative<DataParallel>(scheme);
     const bool apart = std::holds_alternative<PeriodicAveraging>(scheme);
     const auto check = [&] {
-      if (apart && !options.variation.empty()) return;  // ranks that differ: refused
+      if (apart && !options.variation.empty()) return;  // refuses ranks that differ
       const Job job(step, one_node ? small::node(4) : schemes::two_by_two(), options,
                     AnalyticModel{});
       REQUIRE_FALSE(cannot_simulate(job));
@@ -184,7 +185,7 @@ TEST_CASE("schemes: parts and losses of drawn models add up under every scheme, 
     options.variation.stragglers = {{.rank = 1, .slowdown = 1.4}};
     check();
     options.variation = {};
-    // A host that sets the pace.
+    // The host sets the pace.
     step.launches = Launches{.forward = 200, .backward = {}, .optimizer = 30};
     step.launches->backward.assign(step.backward->ready.size(), 20);
     options.costs.host_kernel = 40_us;
@@ -196,8 +197,9 @@ TEST_CASE("schemes: parts and losses of drawn models add up under every scheme, 
   }
 }
 
-TEST_CASE("schemes: where collectives are free a step is one GPU's") {
-  // Forward and backward as recorded, the optimizer on this rank's share: all a rank holds has an even length.
+TEST_CASE("schemes: with free collectives a step is one GPU's") {
+  // Forward and backward are as recorded, and the optimizer steps this rank's share. Everything
+  // that a rank holds has an even length.
   const Workload step = schemes::layered();
   for (const Scheme& scheme : all_schemes()) {
     const std::string described_scheme = described(scheme);
@@ -209,7 +211,7 @@ TEST_CASE("schemes: where collectives are free a step is one GPU's") {
       CHECK(times.backward == 200_us * accumulate);
       CHECK(times.exposed_communication == Duration());
       CHECK(times.iteration == 300_us * accumulate + times.finalize + times.optimizer);
-      if (offload_of(scheme) != nullptr) {  // the host is not free
+      if (offload_of(scheme) != nullptr) {  // the host takes time
         CHECK(times.loss[LossCause::offload] == times.finalize + times.optimizer);
         continue;
       }
@@ -236,8 +238,8 @@ TEST_CASE("schemes: one rank sends nothing and waits for nobody") {
   }
 }
 
-TEST_CASE("schemes: what a rank sends is what the formulas say") {
-  // P = 20 MB in fp32; the root holds 8 of them and is gathered once. N = 4.
+TEST_CASE("schemes: what a rank sends follows the formulas") {
+  // P = 20 MB in fp32. The root holds 8 of them and is gathered once. N = 4.
   const double p = 20e6;
   const double root = 8e6;
   const double share = 3.0 / 4;
@@ -256,7 +258,8 @@ TEST_CASE("schemes: what a rank sends is what the formulas say") {
         doctest::Approx(((2 * p - root) / 2 + p) * share));
   CHECK(bytes(Fsdp1{.param_dtype = Dtype::bfloat16}) ==
         doctest::Approx(((2 * p - root) / 2 + p / 2) * share));
-  // Hybrid: within groups of two as if there were two ranks, and the shard of 10 MB all-reduced between two nodes.
+  // Hybrid: within groups of two it is as with two ranks, and the shard of 10 MB is all-reduced
+  // between two nodes.
   const SimulationResult hybrid =
       simulated_scheme(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}, schemes::layered(),
                        AnalyticModel{}, schemes::two_by_two());
@@ -285,7 +288,7 @@ TEST_CASE("schemes: each unit is gathered and reduced as often as there are micr
   }
 }
 
-TEST_CASE("schemes: gathering again costs time, and so does sharding where nothing is gained") {
+TEST_CASE("schemes: gathering again costs time, and so does less overlap") {
   std::mt19937_64 random(3);
   for (int drawn = 0; drawn < 40; ++drawn) {
     CAPTURE(drawn);
@@ -301,7 +304,7 @@ TEST_CASE("schemes: gathering again costs time, and so does sharding where nothi
   }
 }
 
-TEST_CASE("schemes: a group that cannot be had is refused with what can") {
+TEST_CASE("schemes: an impossible group is refused with the possible ones") {
   const auto problem = [](const Scheme& scheme, const Cluster& cluster = schemes::two_by_two(),
                           const CollectiveModel& model = AnalyticModel{}) {
     return cannot_simulate(Job(schemes::layered(), cluster, schemes::options(scheme), model))
@@ -309,21 +312,19 @@ TEST_CASE("schemes: a group that cannot be had is refused with what can") {
   };
   CHECK(problem(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}) == "");
   CHECK(problem(Fsdp1{.strategy = ShardingStrategy::hybrid_shard, .group = 4}) == "");
-  CHECK(problem(Fsdp1{.strategy = ShardingStrategy::full_shard, .group = 3}) == "");  // of hybrids
+  CHECK(problem(Fsdp1{.strategy = ShardingStrategy::full_shard, .group = 3}) == "");  // no hybrid
   CHECK(
       problem(Fsdp1{.strategy = ShardingStrategy::hybrid_shard, .group = 3}) ==
       "--scheme fsdp1: group=3: a group must be GPUs of one node or whole nodes. node has 2 nodes "
       "with 2 GPUs. Take a number that divides 2, or a multiple of 2 that divides 4");
   CHECK(problem(Fsdp2{.group = 8}).starts_with("--scheme fsdp2: group=8: a group must be GPUs"));
   CHECK(problem(Fsdp2{.reshard_to = 2}) == "");
-  CHECK(
-      problem(Fsdp2{.reshard_to = 3}) ==
-      "--scheme fsdp2: reshard_after_forward=3: 4 ranks shard together, so give a number that "
-      "divides them");
-  CHECK(
-      problem(Fsdp2{.reshard_to = 4, .group = 2}) ==
-      "--scheme fsdp2: reshard_after_forward=4: 2 ranks shard together, so give a number that "
-      "divides them");
+  CHECK(problem(Fsdp2{.reshard_to = 3}) ==
+        "--scheme fsdp2: reshard_after_forward=3: 4 ranks shard together, so give a number that "
+        "divides them");
+  CHECK(problem(Fsdp2{.reshard_to = 4, .group = 2}) ==
+        "--scheme fsdp2: reshard_after_forward=4: 2 ranks shard together, so give a number that "
+        "divides them");
   Cluster unknown = schemes::two_by_two();
   unknown.groups.clear();
   CHECK(problem(Fsdp2{.group = 2}, unknown)

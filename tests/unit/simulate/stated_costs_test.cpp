@@ -1,4 +1,4 @@
-// Costs of DDP that a file states, in place of those of other hosts and GPUs.
+// Costs of DDP that a file states. They replace those of other hosts and GPUs.
 #include "ddpsim/sim/values/ddp_costs.hpp"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ StatedCost stated(std::span<const CostField> fields, std::string_view name, doub
 
 }  // namespace
 
-TEST_CASE("stated costs: each is that of its name and leaves the others alone") {
+TEST_CASE("stated costs: each one sets the cost of its name and no other") {
   DdpCosts costs;
   state(costs, {stated(host_costs(), "collective_us", 33), stated(gpu_costs(), "copy_us", 2.5),
                 stated(gpu_costs(), "copy_gbps", 600)});
@@ -38,7 +38,7 @@ TEST_CASE("stated costs: each is that of its name and leaves the others alone") 
   CHECK(costs.copy_kernel == 2.5_us);
   CHECK(costs.copy_rate == Bandwidth::gigabytes_per_second(600));
   CHECK(costs.host_copy_kernel == DdpCosts().host_copy_kernel);
-  // Every field has one of the two, and a name of its own within its file.
+  // Every field has one of the two, and its name is unique within its file.
   for (const auto fields : {host_costs(), gpu_costs()})
     for (const CostField& field : fields) {
       CHECK((field.time != nullptr) != (field.rate != nullptr));
@@ -46,7 +46,7 @@ TEST_CASE("stated costs: each is that of its name and leaves the others alone") 
     }
 }
 
-TEST_CASE("stated costs: what is measured does not vary, what is not does") {
+TEST_CASE("stated costs: measured costs do not vary, others do") {
   SimulationOptions options;
   options.stated_costs = {stated(host_costs(), "hook_us", 4), stated(gpu_costs(), "gap_us", 0.5)};
   state(options.costs, options.stated_costs);

@@ -1,6 +1,7 @@
-// Whether intervals for a further step hold it: the open traces, and real trainings (tests/lab/step_times.py).
-// Where one step of 40 is left out and ranks of the other 39 make the interval, it holds 32 whatever the times are: what can
-// fail there is the arithmetic. What intervals promise is seen in steps to come.
+// How often the interval for a further step contains it: open traces, and real trainings
+// (tests/lab/step_times.py). If one step of 40 is left out and ranks of the other 39 make the
+// interval, it contains 32 for any times. So only the arithmetic can fail there. The promise of an
+// interval is tested with steps to come.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -47,7 +48,7 @@ Interval least_to_most(const Times& steps) {
   return {low, high};
 }
 
-/// Steps held, by ddpsim's interval and two that know nothing of statistics.
+/// Number of steps contained in ddpsim's interval, and in two intervals that use no statistics.
 struct Hits {
   std::size_t all = 0;
   std::size_t spread = 0;
@@ -83,7 +84,7 @@ Hits each_left_out(const Times& steps) {
   return hits;
 }
 
-/// Every run of so many steps, and the step that comes `ahead` steps after its last.
+/// Uses every run of `known` steps, and the step that comes `ahead` steps after its last one.
 Hits after_runs(const Times& steps, std::size_t known, std::size_t ahead) {
   Hits hits;
   for (std::size_t k = known + ahead - 1; k < steps.size(); ++k) {
@@ -98,7 +99,7 @@ struct RunOfSteps {
   Times steps;
 };
 
-/// Of rank 0: the others of its job wait for the same steps.
+/// Recordings of rank 0. The others of its job wait for the same steps.
 std::vector<RunOfSteps> lab_recordings() {
   std::ifstream table(files::fixture_file("../lab/measured/step_times.csv"));
   std::string line;
@@ -127,7 +128,7 @@ const std::string kHead =
 
 }  // namespace
 
-TEST_CASE("step spread: left out in turn, open traces") {
+TEST_CASE("step spread: each step left out in turn, open traces") {
   const std::filesystem::path folder = files::shared_file("data/traces");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the open traces are not beside this checkout");
@@ -154,7 +155,7 @@ TEST_CASE("step spread: left out in turn, open traces") {
   CHECK(pooled.all >= 40);
 }
 
-TEST_CASE("step spread: left out in turn, real trainings") {
+TEST_CASE("step spread: each step left out in turn, real trainings") {
   const std::vector<RunOfSteps> recordings = lab_recordings();
   REQUIRE(recordings.size() >= 20);
   Hits pooled;
@@ -168,7 +169,7 @@ TEST_CASE("step spread: left out in turn, real trainings") {
   CHECK(pooled.percent(pooled.spread) <= 90);
 }
 
-TEST_CASE("step spread: left out, known are those just before, real trainings") {
+TEST_CASE("step spread: a step is predicted from those just before it, real trainings") {
   const std::vector<RunOfSteps> recordings = lab_recordings();
   std::string report = kHead;
   for (const std::size_t known : {2U, 3U, 5U, 8U, 12U, 20U}) {

@@ -1,4 +1,4 @@
-// What cannot be simulated, on either side of each limit.
+// Jobs that cannot be simulated, tested on both sides of each limit.
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "paper_step.hpp"
 
@@ -11,7 +11,7 @@ Duration seconds(double count) {
   return Duration::seconds(count);
 }
 
-/// A forward of 400,000 s beside a backward of nothing much; a step may last 1,000,000 s.
+/// A forward of 400,000 s and a very short backward. A step may last 1,000,000 s.
 Workload slow() {
   Workload step = small::chain({{400, 10}}, 0, 20);
   step.forward = seconds(400'000);
@@ -41,11 +41,11 @@ TEST_CASE("limits: every recorded part counts towards the longest step") {
   CHECK(problem(step) == "");
   step.iteration = seconds(1'100'000);
   CHECK(problem(step) == kTooLong);
-  step.iteration = seconds(-300'000);  // steps that overlap by far more than they last
+  step.iteration = seconds(-300'000);  // overlap longer than the step
   CHECK(problem(step) == kTooLong);
 }
 
-TEST_CASE("limits: what makes compute slower counts at its slowest") {
+TEST_CASE("limits: anything that slows compute counts at its slowest") {
   const auto with = [](auto change) {
     SimulationOptions options = small::bare();
     change(options);
@@ -94,8 +94,9 @@ TEST_CASE("limits: the slowest of several recordings counts, however far from ra
   CHECK(with(400'000, -700'000) == kTooLong);
 }
 
-TEST_CASE("limits: passes over memory, tensors and transfers take their time at the worst") {
-  // One GPU: no transfers. Twenty passes over gradients, eight over buffers at 1 GB/s; 1 ms a tensor.
+TEST_CASE("limits: passes over memory, tensors and transfers count at their worst") {
+  // One GPU has no transfers. There are twenty passes over gradients and eight over buffers at 1
+  // GB/s; a tensor takes 1 ms.
   const Cluster alone = paper::gpus(1);
   const auto with_gradient = [&](std::int64_t terabytes, const Cluster& cluster) {
     Workload step = small::chain({{400, 10}}, 5, 20);
@@ -113,14 +114,15 @@ TEST_CASE("limits: passes over memory, tensors and transfers take their time at 
   CHECK(with_buffers(130, 1) == kTooLong);
   CHECK(with_buffers(0, 900'000'000) == "");
   CHECK(with_buffers(0, 1'100'000'000) == kTooLong);
-  // At 1 GB/s between two GPUs the same 45 TB take at least 45,000 s, and sixteen times that at the worst.
+  // At 1 GB/s between two GPUs, the same 45 TB take at least 45,000 s, and sixteen times that at
+  // worst.
   CHECK(with_gradient(45, small::node(2, 1)) == kTooLong);
 }
 
 TEST_CASE("limits: bytes beyond 2^50, of gradients or of buffers together") {
   Workload step = small::chain({{400, 10}}, 5, 20);
   step.parameters[0].shape = {{std::int64_t{1} << 48}};
-  CHECK(problem(step) == kTooLong);  // 2^50 exactly: too slow, not too large
+  CHECK(problem(step) == kTooLong);  // exactly 2^50: too slow, not too large
   step.parameters[0].shape = {{(std::int64_t{1} << 48) + 1}};
   CHECK(problem(step) == kTooLarge);
   step = small::chain({{400, 10}}, 5, 20);
@@ -133,7 +135,7 @@ TEST_CASE("limits: bytes beyond 2^50, of gradients or of buffers together") {
   CHECK(problem(step) == kTooLarge);
 }
 
-TEST_CASE("limits: buckets beyond 100,000, with what makes them fewer") {
+TEST_CASE("limits: more than 100,000 buckets are refused, with the option that makes them fewer") {
   const auto with = [](std::size_t gradients) {
     SimulationOptions options = small::bare();
     options.ddp_to_set().bucket_cap_mb = 0;
@@ -145,7 +147,7 @@ TEST_CASE("limits: buckets beyond 100,000, with what makes them fewer") {
         "a step has 100001 buckets, and the limit is 100000; raise --bucket-cap-mb");
 }
 
-TEST_CASE("limits: ranks that differ are at most 65536, ranks alike as many as there are") {
+TEST_CASE("limits: at most 65536 ranks may differ, but any number may be alike") {
   Cluster cluster = paper::gpus(8);
   cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 8, .per_nic = 100_Gbps};
   SimulationOptions options = small::bare();
@@ -160,7 +162,7 @@ TEST_CASE("limits: ranks that differ are at most 65536, ranks alike as many as t
   CHECK(problem(step, options, cluster) == too_many);
   cluster.nodes = 8192;
   CHECK(problem(step, options, cluster) == "");
-  // Recordings of several ranks drift apart from iteration to iteration only.
+  // Recordings of several ranks drift apart only from iteration to iteration.
   Workload several = step;
   RankRecording first;
   static_cast<Recorded&>(first) = step;
@@ -204,7 +206,7 @@ TEST_CASE("limits: a workload without parameters, order or times says what to re
   CHECK(problem(step) == no_timing);
   step = paper::workload();
   step.backward->duration = {};
-  CHECK(problem(step) == "");  // a forward that was recorded is a time
+  CHECK(problem(step) == "");  // a recorded forward is enough
   step.forward.reset();
   CHECK(
       problem(step) ==

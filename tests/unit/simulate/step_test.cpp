@@ -40,7 +40,7 @@ void check_sums(const StepTimes& times) {
   }
 }
 
-/// Small seeded randomness for random jobs.
+/// A small seeded generator for random jobs.
 struct Random {
   std::uint64_t state;
   std::uint64_t next() { return next_random(state); }
@@ -52,7 +52,7 @@ struct Random {
 }  // namespace
 
 TEST_CASE("step: two buckets, the first hidden, the second exposed") {
-  // Backward 100 us; 4 MB ready at 40, 4 MB at 100; each all-reduce takes 30 us.
+  // Backward takes 100 us. 4 MB are ready at 40, and 4 MB at 100. Each all-reduce takes 30 us.
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
   SimulationOptions options = small::bare();
   options.ddp_to_set().bucket_cap_mb = 1;
@@ -69,9 +69,9 @@ TEST_CASE("step: two buckets, the first hidden, the second exposed") {
   check_sums(times);
 }
 
-TEST_CASE("step: a bucket complete before its turn waits for the one in front") {
-  // Bucket order follows the ready order of rank 0; forcing the buckets the other way round makes
-  // the first to be complete the second in line.
+TEST_CASE("step: a bucket complete before its turn waits for the one before it") {
+  // The order of buckets follows the ready order of rank 0. With the buckets forced into the
+  // opposite order, the first one to be complete is second in line.
   const Workload workload = small::chain({{4'000'000, 10}, {4'000'000, 60}}, 0, 100);
   SimulationOptions options = small::bare();
   std::vector<Bucket> buckets = rebuilt_buckets(workload, std::vector<Bytes>{1_B});
@@ -119,8 +119,8 @@ TEST_CASE("step: accumulation adds micro-batches without collectives") {
   CHECK(thrice.communication == once.communication);
   CHECK(thrice.exposed_communication == once.exposed_communication);
   CHECK(thrice.iteration >= once.iteration + 2 * 150_us);
-  CHECK((thrice.iteration - once.iteration - 2 * 150_us) <
-        1_us);  // adding into gradients: bare here
+  // Adding to gradients costs nothing here.
+  CHECK((thrice.iteration - once.iteration - 2 * 150_us) < 1_us);
   check_sums(thrice);
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("step: gradient_as_bucket_view leaves nothing to copy out") {
   CHECK(views.copies_in == copied.copies_in);
 }
 
-TEST_CASE("step: copies the recording already holds are not added again") {
+TEST_CASE("step: copies that the recording contains are not added again") {
   Workload plain = small::chain({{40'000'000, 300}, {40'000'000, 800}}, 50, 1000);
   Workload hooked = plain;
   hooked.recorded_with.ddp_hooks = true;
@@ -184,7 +184,7 @@ TEST_CASE("step: parameters outside DDP have no bucket but keep their place in b
   CHECK(result.step.times.backward == 100_us);
 }
 
-TEST_CASE("step: buffers are broadcast before forward unless the recording holds it") {
+TEST_CASE("step: buffers are broadcast before forward unless the recording contains it") {
   Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
   workload.buffers = {{.dtype = Dtype::float32, .bytes = 200_KiB, .tensors = 10}};
   const CollectiveModel model = AnalyticModel{};
@@ -208,9 +208,9 @@ TEST_CASE("step: a straggler makes the others wait, and only wait") {
   options.ddp_to_set().bucket_cap_mb = 1;
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
   const StepTimes times = simulated_ranks(workload, options, taking({30_us, 30_us}), 4).step.times;
-  // Rank 2 ends backward at 180 us instead of 150; the last all-reduce ends 30 us later.
+  // Rank 2 ends backward at 180 us instead of 150. The last all-reduce ends 30 us later.
   CHECK(times.iteration == 210_us);
-  // At the first bucket 108 - 90 us, at the second 180 - 150.
+  // The wait is 108 - 90 us at the first bucket, and 180 - 150 at the second.
   CHECK(times.wait == 18_us + 30_us);
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.2}};
   CHECK(simulated_ranks(workload, options, taking({30_us, 30_us}), 4).step.times.iteration ==
@@ -248,8 +248,8 @@ TEST_CASE("step: random jobs keep the sums, and a faster network is never slower
     options.ddp_to_set().find_unused_parameters = random.below(3) == 0;
     options.accumulate = static_cast<int>(1 + random.below(3));
     const int ranks = static_cast<int>(2 + random.below(12));
-    // Without interference: a slower NCCL kernel holds SMs for longer, a faster one at another
-    // time.
+    // Without interference, because a slower NCCL kernel holds SMs for longer, and a faster one at
+    // another time.
     options.interference.sm_share = 0;
     Duration before = Duration::max();
     for (const double rate : {5.0, 20.0, 80.0, 320.0}) {
@@ -264,7 +264,7 @@ TEST_CASE("step: random jobs keep the sums, and a faster network is never slower
   }
 }
 
-TEST_CASE("step: what cannot be simulated is said with the way out") {
+TEST_CASE("step: a job that cannot be simulated is refused with a way out") {
   const Cluster cluster = small::node(2);
   Workload workload = small::chain({{400, 10}}, 5, 20);
   workload.parameters[0].shape.reset();
@@ -289,7 +289,8 @@ TEST_CASE("step: what cannot be simulated is said with the way out") {
 
 namespace {
 
-/// Two gradients recorded under DDP on two ranks, an 8-channel kernel from 30 to 90 us of backward.
+/// Two gradients recorded under DDP on two ranks, with an 8-channel kernel from 30 to 90 us of
+/// backward.
 Workload recorded_on_two_ranks() {
   Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 120, 10);
   RecordedWith& recorded = workload.recorded_with;
@@ -304,11 +305,11 @@ Workload recorded_on_two_ranks() {
 
 }  // namespace
 
-TEST_CASE("step: what NCCL slowed in the recording is the same on every cluster") {
+TEST_CASE("step: the recorded slowdown by NCCL is removed for every cluster") {
   const Workload workload = recorded_on_two_ranks();
   SimulationOptions options = small::bare();
   options.interference.sm_share = 1;
-  // 60 us of backward ran at 72/80 speed: 6 us of its 120 are not its own.
+  // 60 us of backward ran at 72/80 of the speed, so 6 us of its 120 are not its own.
   for (const int ranks : {1, 2, 8}) {
     const Cluster cluster = small::node(ranks);
     const StepTimes times = simulate(Job(workload, cluster, options, AnalyticModel{})).step.times;
@@ -318,7 +319,7 @@ TEST_CASE("step: what NCCL slowed in the recording is the same on every cluster"
   CHECK(simulate_times(Job(workload, cluster, options, FreeModel{})).backward_compute == 114_us);
 }
 
-TEST_CASE("step: a recording replayed with its own durations and kernels comes out as it was") {
+TEST_CASE("step: replaying a recording with its own durations and kernels reproduces it") {
   const Workload workload = recorded_on_two_ranks();
   SimulationOptions options = small::bare();
   options.interference.sm_share = 1;
@@ -329,7 +330,7 @@ TEST_CASE("step: a recording replayed with its own durations and kernels comes o
   CHECK(times.interference > Duration());
 }
 
-TEST_CASE("step: copies out take what was recorded, whatever the buckets under study") {
+TEST_CASE("step: copies out take the recorded time for any buckets under study") {
   const Workload workload = recorded_on_two_ranks();
   SimulationOptions options = small::bare();
   options.costs.copy_kernel = 1_us;
@@ -337,7 +338,7 @@ TEST_CASE("step: copies out take what was recorded, whatever the buckets under s
   Duration most;
   for (const double cap : {0.0, 1.0, 100.0}) {
     options.ddp_to_set().bucket_cap_mb = cap;
-    // With free collectives nothing hides a copy: finalize is all of them.
+    // With free collectives nothing hides a copy, so finalize is the time of all copies.
     const Duration finalize =
         simulate_times(Job(workload, small::node(2), options, FreeModel{})).finalize;
     least = std::min(least, finalize);
@@ -360,7 +361,7 @@ TEST_CASE("step: buffers are broadcast once per synchronised step, not per micro
   CHECK(without.buffer_broadcast == Duration());
 }
 
-TEST_CASE("step: static_graph's first iteration loses nothing that was recorded") {
+TEST_CASE("step: static_graph's first iteration keeps everything that was recorded") {
   Workload workload = recorded_on_two_ranks();
   for (ReadyEvent& event : workload.backward->ready) event.copied_at = event.at + 15_us;
   SimulationOptions options = small::bare();
@@ -371,9 +372,9 @@ TEST_CASE("step: static_graph's first iteration loses nothing that was recorded"
   CHECK(result.iterations[0].times.backward == result.iterations[1].times.backward);
 }
 
-TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
-  // 4 MB of fp32 ready at 100 us. At 1 byte per ps of memory: cast 6 MB, divide 4 MB, cast back 6
-  // MB; copies 8 MB each.
+TEST_CASE("step: a compression hook halves the bytes sent and adds casts around them") {
+  // 4 MB of fp32 are ready at 100 us. At 1 byte per ps of memory, a cast moves 6 MB, a division 4
+  // MB, a cast back 6 MB, and each copy 8 MB.
   const Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
   SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
@@ -393,13 +394,13 @@ TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
     CHECK(hooked.times.exposed_communication == 30_us);
     CHECK(hooked.times.finalize == 6_us + 8_us);
     CHECK(hooked.times.stall == Duration());
-    CHECK(hooked.buckets[0].bucket.bytes == 4'000'000_B);  // of gradients, as the cap counts them
+    CHECK(hooked.buckets[0].bucket.bytes == 4'000'000_B);  // gradients, as counted for the cap
   }
 }
 
 TEST_CASE("step: casts of a compression hook wait for a host that is behind") {
   Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
-  workload.host_ready = {300_us};  // of backward: 200 us after the GPU wrote the gradient
+  workload.host_ready = {300_us};  // 200 us after the GPU
   SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
   Cluster cluster = small::node(2);
@@ -410,11 +411,11 @@ TEST_CASE("step: casts of a compression hook wait for a host that is behind") {
     check_sums(step.times);
     return step.buckets[0].start;
   };
-  // Cast 6 MB and divide 4 MB behind the launch, not in the idle time before it.
+  // Casting 6 MB and dividing 4 MB follow the launch, and do not use the idle time before it.
   CHECK(start_with(CommHook::fp16_compress) - start_with(CommHook::none) == 10_us);
 }
 
-TEST_CASE("step: casts that were recorded are not made once more") {
+TEST_CASE("step: recorded casts are not added again") {
   Workload workload = small::chain({{4'000'000, 100}}, 50, 100);
   workload.recorded_with.ddp_hooks = true;
   workload.recorded_with.world_size = 2;
@@ -431,7 +432,7 @@ TEST_CASE("step: casts that were recorded are not made once more") {
   CHECK(backward() == added);
 }
 
-TEST_CASE("step: a cast back runs beside the next all-reduce, not in front of it") {
+TEST_CASE("step: a cast back runs during the next all-reduce, not before it") {
   const Workload workload = small::chain({{4'000'000, 10}, {4'000'000, 10}}, 0, 10);
   SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
@@ -441,11 +442,11 @@ TEST_CASE("step: a cast back runs beside the next all-reduce, not in front of it
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const StepResult step = simulate(Job(workload, cluster, options, taking({30_us, 30_us}))).step;
   CHECK(step.buckets[1].start == step.buckets[0].end);
-  CHECK(step.times.finalize == 6_us);  // of the last bucket alone
+  CHECK(step.times.finalize == 6_us);  // the last bucket's
   check_sums(step.times);
 }
 
-TEST_CASE("step: an all-reduce behind a compression hook carries two bytes an element") {
+TEST_CASE("step: an all-reduce under a compression hook carries two bytes an element") {
   DdpOptions options;
   CHECK(wire_bytes(options, Dtype::float32, 12_B) == 12_B);
   options.comm_hook = CommHook::bf16_compress;
@@ -463,7 +464,7 @@ TEST_CASE("step: an all-reduce behind a compression hook carries two bytes an el
   CHECK(transfer() / whole == doctest::Approx(0.5).epsilon(0.05));
 }
 
-TEST_CASE("step: small buckets may travel as they are, divided like the others") {
+TEST_CASE("step: small buckets may travel uncompressed, divided like the others") {
   const Workload workload = small::chain({{4'000'000, 10}, {1'000'000, 20}}, 0, 20);
   SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
@@ -482,10 +483,10 @@ TEST_CASE("step: small buckets may travel as they are, divided like the others")
   const StepResult large = step_from(1);
   CHECK(large.buckets[0].bytes == 2'000'000_B);
   CHECK(large.buckets[1].bytes == 1'000'000_B);
-  // Of 1 MB: copied 2, cast 1.5 and divided 1; divided 2.
+  // For 1 MB: copied 2, cast 1.5 and divided 1; or only divided 2.
   CHECK(all.times.copies_in - large.times.copies_in == Duration::microseconds(0.5));
   CHECK(all.times.finalize - large.times.finalize == Duration::microseconds(1.5));
-  // From 4 MB on, and from a byte more.
+  // The limit applies from 4 MB on, but not at a byte more.
   CHECK(step_from(4'000'000.0 / 1048576).buckets[0].bytes == 2'000'000_B);
   CHECK(step_from(4'000'001.0 / 1048576).buckets[0].bytes == 4'000'000_B);
   CHECK_FALSE(unsupported(options.ddp(), options.torch));
