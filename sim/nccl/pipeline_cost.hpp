@@ -82,8 +82,9 @@ struct PipelineConstants {
   /// Logs of RTX 2080 Ti, RTX 4090 and A100 give 0.47. Eight machines of PCIe 3, 4 and 5 have 0.24
   /// to 0.67, with a geometric mean of 0.45.
   ///
-  /// NICs that do not reach GPU memory use the same way. Over networks, a V100 with GPUDirect
-  /// switched off has 0.41 (PCIe 3). An A100 with its NIC on the other socket has 0.29 (PCIe 4).
+  /// NICs that do not reach GPU memory use the same way. A V100 whose NCCL was modified to send
+  /// nothing over the network has 0.41 (PCIe 3). An A100 with its NIC on the other socket has 0.29
+  /// (PCIe 4).
   double host_share = 0.46;
   /// The same for peer to peer under one root. Four RTX 4090 of one socket, with a driver that
   /// allows it.

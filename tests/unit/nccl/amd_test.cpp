@@ -1,4 +1,5 @@
-// What AMD's GPUs have of their own in the simulator: the rate of xGMI, PyTorch's releases, no TF32 unasked.
+// What the simulator knows about AMD's GPUs: the rate of xGMI, PyTorch's releases, no TF32 unless
+// requested.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,12 +19,12 @@
 
 using namespace ddpsim;
 
-TEST_CASE("amd: of xGMI's rate as much is data as RCCL counts on") {
+TEST_CASE("amd: the usable share of xGMI's rate is the one RCCL assumes") {
   CHECK(constants_of(parse_cluster_line("node:1 gpu:8xMI300X xgmi:7x64GBps")).local_share == 0.75);
   CHECK(constants_of(parse_cluster_line("node:1 gpu:8xH100 nvswitch:450GBps")).local_share == 0.82);
 }
 
-TEST_CASE("amd: one node is no surer than a network") {
+TEST_CASE("amd: the interval for one node is as wide as for a network") {
   const auto width = [](const char* line) {
     const std::vector<Bytes> sizes = {Bytes(std::int64_t{1} << 28)};
     const AllReduceRow row = all_reduce_table(parse_cluster_line(line), {}, sizes).rows.front();
@@ -52,7 +53,7 @@ TEST_CASE("amd: the first PyTorch with ROCm for a GPU; RCCL's version excludes n
   CHECK(possible_versions(workload, cluster, &nvidia, {}, {}).back().to == TorchVersion{2, 4});
 }
 
-TEST_CASE("amd: a convolution in fp32 takes no TensorFloat-32 unless it is asked for") {
+TEST_CASE("amd: a convolution in fp32 uses no TensorFloat-32 unless it is requested") {
   const Model model = find_model("resnet50").value();
   const auto convolution =
       std::find_if(model.layers.begin(), model.layers.end(),
@@ -66,7 +67,7 @@ TEST_CASE("amd: a convolution in fp32 takes no TensorFloat-32 unless it is asked
   CHECK(forward(gpu, Precision::fp32) == forward(gpu, Precision::tf32));
 }
 
-TEST_CASE("amd: two nodes of eight MI300X lie within the band of logs over networks") {
+TEST_CASE("amd: two nodes of eight MI300X are within the interval for networks") {
   const std::filesystem::path path = files::shared_file("data/nccl-tests-more/mi300x-n2g8.txt");
   if (!std::filesystem::exists(path)) {
     MESSAGE("skipped: " << path.string() << " is not there");

@@ -20,7 +20,7 @@ std::string words(const CollectiveChoice& choice) {
 
 }  // namespace
 
-TEST_CASE("choice ranges: without gaps, neighbours differ, any size has the choice of its range") {
+TEST_CASE("choice ranges: no gaps, neighbours differ, every size has the choice of its range") {
   const Cluster cluster = load_cluster_at("p4d", 4, 8);
   const CollectiveTuning tuning{.nccl = NcclVersion{2, 27, 3}};
   constexpr std::int64_t kLargest = 4'294'967'295;
@@ -47,7 +47,7 @@ TEST_CASE("choice ranges: without gaps, neighbours differ, any size has the choi
   }
 }
 
-TEST_CASE("choice ranges: one where there is no choice") {
+TEST_CASE("choice ranges: there is one range if there is no choice") {
   const Cluster lone = load_cluster_at("p4d", 1, 1);
   const auto ranges = choice_ranges(CollectiveKind::all_reduce, lone, {}, Bytes(1 << 20));
   REQUIRE(ranges.size() == 1);

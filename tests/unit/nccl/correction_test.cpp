@@ -1,4 +1,4 @@
-// How alike two measurements of one cluster err, and what the correction makes of all of them: the
+// How similar the errors of two measurements of one cluster are, and the resulting correction: the
 // covariances of correction.cpp, term by term.
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("correction: how alike two measurements err, by size, job shape, choice and release") {
+TEST_CASE("correction: similarity of two errors by size, job shape, choice and release") {
   const OperatingPoint here{.nodes = 2,
                             .gpus_per_node = 8,
                             .size = 1_MiB,
@@ -42,11 +42,11 @@ TEST_CASE("correction: how alike two measurements err, by size, job shape, choic
         doctest::Approx(common + shape * std::exp(-0.5)));  // two of four doublings
   CHECK(with([](auto& at) { at.gpus_per_node = 4; }) ==
         doctest::Approx(common + shape * std::exp(-0.2)));  // one of five
-  // Nothing is common to one node and several; one doubling and two more away.
+  // One node and several share nothing. The distance is one doubling plus two.
   CHECK(with([](auto& at) { at.nodes = 1; }) == doctest::Approx(shape * std::exp(-0.75)));
 }
 
-TEST_CASE("correction: one release shares its latencies between nodes, whatever the job shape") {
+TEST_CASE("correction: one release shares its latencies between nodes, for any job shape") {
   OperatingPoint small{.nodes = 2, .gpus_per_node = 8, .size = 64_KiB};
   const double without = correction_covariance(small, small);
   const auto more = [&](OperatingPoint a, OperatingPoint b) {
@@ -71,7 +71,8 @@ TEST_CASE("correction: one release shares its latencies between nodes, whatever 
   other.nodes = 1;
   CHECK(more(small, other) == doctest::Approx(0));
   CHECK(more(other, other) == doctest::Approx(0));
-  // Whole up to 64 KiB, half at 256 KiB, nothing from 1 MiB on; and by the distance of sizes.
+  // The share is whole up to 64 KiB, half at 256 KiB, and zero from 1 MiB on. It also falls with
+  // the distance of sizes.
   OperatingPoint middle = small;
   middle.size = 256_KiB;
   CHECK(more(middle, middle) == doctest::Approx(0.09 / 4));
@@ -85,7 +86,7 @@ TEST_CASE("correction: one release shares its latencies between nodes, whatever 
 }
 
 TEST_CASE(
-    "correction: a job shape's own share reaches no other job shape, and a power of two of sizes") {
+    "correction: a job shape's own part applies to no other shape, and within a power of two") {
   const OperatingPoint here{.nodes = 2, .gpus_per_node = 8, .size = 1_MiB};
   OperatingPoint other = here;
   CHECK(within_shape_covariance(here, here) == doctest::Approx(0.09));
@@ -100,7 +101,7 @@ TEST_CASE(
   CHECK(within_shape_covariance(here, other) == 0);
 }
 
-TEST_CASE("correction: the sum over all points of what each is worth here") {
+TEST_CASE("correction: the sum over all points of each one's weight here") {
   const OperatingPoint here{.nodes = 2, .gpus_per_node = 8, .size = 1_MiB};
   OperatingPoint elsewhere = here;
   elsewhere.nodes = 8;

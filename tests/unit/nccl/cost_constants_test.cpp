@@ -8,7 +8,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("cost constants: every row is of a value of its own, with a unit and a meaning") {
+TEST_CASE("cost constants: every row is for a different value, with a unit and a meaning") {
   PathConstants constants;
   std::set<double*> values;
   for (const CostConstant& row : cost_constants()) {
@@ -24,7 +24,7 @@ TEST_CASE("cost constants: every row is of a value of its own, with a unit and a
 }
 
 TEST_CASE(
-    "cost constants: elements of one array stand side by side, in NCCL's order of protocols") {
+    "cost constants: elements of one array are next to each other, in NCCL's order of protocols") {
   const auto begins = [](std::string_view name) {
     const auto row = std::ranges::find(cost_constants(), name, &CostConstant::name);
     return static_cast<std::size_t>(row - cost_constants().begin());
@@ -33,7 +33,8 @@ TEST_CASE(
   for (const auto& [key, array] : {std::pair{"start_us", &constants.start_us},
                                    {"local_us", &constants.local_us},
                                    {"hop_us", &constants.hop_us}}) {
-    const char* const name = key;  // a capture must not name a structured binding: clang 14
+    // A capture must not name a structured binding (clang 14).
+    const char* const name = key;
     CAPTURE(name);
     const std::size_t first = begins(name);
     constexpr const char* kProtocolNames[] = {"LL", "LL128", "Simple"};
@@ -46,7 +47,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cost constants: what a cluster file may say, and what a fit expects of each kind") {
+TEST_CASE("cost constants: allowed values in a cluster file, and what a fit expects of each kind") {
   const auto row = [](std::string_view name) -> const CostConstant& {
     return *std::ranges::find(cost_constants(), name, &CostConstant::name);
   };
@@ -58,11 +59,11 @@ TEST_CASE("cost constants: what a cluster file may say, and what a fit expects o
     CHECK(row(share).range.most == 1);
     CHECK(row(share).range.positive);
   }
-  CHECK_FALSE(row("ring_ends").range.positive);  // what no link carries may be nothing
+  CHECK_FALSE(row("ring_ends").range.positive);  // it may be zero
   CHECK(row("ll_gbps").range.positive);
   CHECK(row("overlap").range.least == 1);
-  CHECK(row("channel_us").prior.deviation == 0);  // no log tells it from hop_us
-  CHECK(row("start_us").prior.deviation == 0);    // with LL nothing is agreed upon beforehand
+  CHECK(row("channel_us").prior.deviation == 0);  // logs cannot separate it from hop_us
+  CHECK(row("start_us").prior.deviation == 0);    // LL has no handshake
   CHECK(row("hop_growth").prior.additive);
   CHECK_FALSE(row("hop_us").prior.additive);
   CHECK_FALSE(row("hop_growth").required);

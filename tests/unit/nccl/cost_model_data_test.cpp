@@ -1,5 +1,5 @@
-// The uncalibrated cost model against real all_reduce_perf logs: clusters by the one-line form, nothing
-// fitted here.
+// Compares the uncalibrated cost model with real all_reduce_perf logs. Clusters are given by the
+// one-line form; nothing is fitted here.
 //
 // DDPSIM_PIPELINE_ROWS=FILE writes what was compared; tests/accuracy/fit_cost_model.py reads it.
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// Where the time goes: what is measured and reported apart.
+/// Kinds of machines that are measured and reported separately.
 enum class Kind { nvlink_node, pcie_node, network };
 
 struct Log : open_logs::Log {
@@ -90,7 +90,7 @@ struct ModelBeside {
 }  // namespace
 
 TEST_CASE(
-    "pipeline cost model: what a message costs a TCP connection, by the open logs over sockets") {
+    "pipeline cost model: cost of a message on a TCP connection, from open logs over sockets") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
@@ -178,8 +178,8 @@ TEST_CASE("pipeline cost model: open logs") {
                                       << "\n              constant  " << all[kind].trivial.text()
                                       << "\n              NCCL's    " << all[kind].nccl.text());
   }
-  // Measured for these constants, rounded up. The logs took part in the fit: on clusters that did
-  // not, the script's leave-one-out figures hold: see there.
+  // Limits measured for these constants, rounded up. The logs took part in the fit. For clusters
+  // that did not, see the script's leave-one-out results.
   const auto within = [](ModelErrors& errors, double median, double p90) {
     CHECK(errors.middle() < median);
     CHECK(errors.p90() < p90);
@@ -188,8 +188,8 @@ TEST_CASE("pipeline cost model: open logs") {
   within(all[0].model, 0.11, 0.55);
   within(large[1].model, 0.11, 0.22);
   within(all[1].model, 0.18, 0.50);
-  // 0.42 while the table of 2.21 stood in for that of 2.23: rings of LL, which Alps does not run, were
-  // nearer to its trees than a hop that is learned from three sites of Slingshot.
+  // It was 0.42 while the table of 2.21 was used for 2.23. It chose rings of LL, which Alps does
+  // not run. They were closer to Alps's trees than a hop learned from three sites of Slingshot.
   within(large[2].model, 0.13, 0.53);
   within(all[2].model, 0.23, 0.80);
   for (std::size_t kind = 0; kind < 3; ++kind) {

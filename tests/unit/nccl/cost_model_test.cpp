@@ -59,7 +59,7 @@ TEST_CASE("pipeline cost model: one rank takes no time") {
   }
 }
 
-TEST_CASE("pipeline cost model: no bytes still take a launch, and never less than none") {
+TEST_CASE("pipeline cost model: zero bytes still take a launch, and never less than nothing") {
   for (const Cluster& cluster : machines()) {
     for (const CollectiveChoice& choice : every_choice()) {
       CHECK(cost(kAllReduce, choice, 0_B, cluster) > Duration());
@@ -73,7 +73,7 @@ TEST_CASE("pipeline cost model: for a given choice a larger size is never faster
     for (const CollectiveChoice& choice : every_choice()) {
       for (const CollectiveKind kind : {kAllReduce, kBroadcast}) {
         Duration before;
-        // Steps of a ninth, so that chunk and loop limits are met from both sides.
+        // Steps of a ninth reach the limits of chunks and loops from both sides.
         for (std::int64_t size = 0; size < std::int64_t{1} << 36; size += size / 9 + 1) {
           const Duration now = cost(kind, choice, Bytes(size), cluster);
           REQUIRE(now >= before);
@@ -123,22 +123,23 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("pipeline cost model: between two nodes a tree carries half of what a ring does") {
+TEST_CASE("pipeline cost model: between two nodes a tree carries half as much as a ring") {
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16, Duration()};
   const CollectiveChoice tree{Algorithm::tree, Protocol::simple, 16, Duration()};
   const auto ratio = [&](int nodes, int gpus) {
     const Cluster cluster = cost_machine(nodes, gpus);
     return cost(kAllReduce, ring, 16384_MiB, cluster) / cost(kAllReduce, tree, 16384_MiB, cluster);
   };
-  // At the rate of a ring where every GPU has its NIC. Four NICs of eight GPUs, and forks, take longer.
+  // The rate is a ring's if every GPU has its NIC. Four NICs for eight GPUs, and forks, take
+  // longer.
   CHECK(ratio(2, 4) == doctest::Approx(2.0 * 7 / 8).epsilon(0.03));
   CHECK(ratio(2, 8) == doctest::Approx(0.55 * 2.0 * 15 / 16).epsilon(0.03));
   CHECK(ratio(64, 8) == doctest::Approx(0.7).epsilon(0.1));
 }
 
 TEST_CASE(
-    "pipeline cost model: a switch that reduces beats a ring, and no link carries more than it "
-    "can") {
+    "pipeline cost model: a switch that reduces beats a ring, and no link carries more than its "
+    "rate") {
   Cluster node = cost_machine(1, 8, 90);
   node.intra.per_gpu = 450_GBps;
   const CollectiveChoice ring{Algorithm::ring, Protocol::simple, 24};
@@ -151,8 +152,7 @@ TEST_CASE(
   CHECK(carried > 0.65 * 450e9);
 }
 
-TEST_CASE(
-    "pipeline cost model: between two nodes NVLSTree is bound by the slower of switch and NICs") {
+TEST_CASE("pipeline cost model: between two nodes the slower of switch and NICs limits NVLSTree") {
   Cluster two = cost_machine(2, 8, 90);
   two.intra.per_gpu = 450_GBps;
   const CollectiveChoice tree{Algorithm::nvls_tree, Protocol::simple, 16};
@@ -160,7 +160,7 @@ TEST_CASE(
   const auto algbw = [&] {
     return static_cast<double>(size.count()) / cost(kAllReduce, tree, size, two).seconds() / 1e9;
   };
-  // Every wave of 16 channels x 8 heads x 64 KiB waits 2.3 us beside its transfer.
+  // Every wave of 16 channels x 8 heads x 64 KiB waits 2.3 us in addition to its transfer.
   const double wave = 16 * 8 * 65536;
   const auto paced = [&](double rate) { return wave / (wave / rate + 2.3e3); };  // bytes per ns
   CHECK(algbw() == doctest::Approx(paced(100 * 0.94)).epsilon(0.005));  // four NICs of 25 GB/s
@@ -168,7 +168,7 @@ TEST_CASE(
   CHECK(algbw() == doctest::Approx(paced(450 * 0.707 / 1.125)).epsilon(0.005));
 }
 
-TEST_CASE("pipeline cost model: no jump in time where chunks, loops or waves change") {
+TEST_CASE("pipeline cost model: no jump in time when chunks, loops or waves change") {
   for (const Cluster& cluster : machines()) {
     for (const CollectiveChoice& choice : every_choice()) {
       for (std::int64_t size = 4096; size < std::int64_t{1} << 34; size += size / 64) {
@@ -181,8 +181,8 @@ TEST_CASE("pipeline cost model: no jump in time where chunks, loops or waves cha
 }
 
 TEST_CASE(
-    "pipeline cost model: a smaller buffer makes smaller chunks, which fill sooner and walk "
-    "oftener") {
+    "pipeline cost model: a smaller buffer makes smaller chunks, which fill sooner and loop more "
+    "often") {
   const Cluster two = cost_machine(2, 8);
   CollectiveChoice ring{Algorithm::ring, Protocol::simple, 16};
   const Duration standard = cost(kAllReduce, ring, 1024_MiB, two);
@@ -203,7 +203,7 @@ TEST_CASE("pipeline cost model: large messages over EFA pay the rendezvous, smal
   CHECK(large - small > 150);  // two hops, almost 90 us each
 }
 
-TEST_CASE("pipeline cost model: TCP connections bind where NCCL opens few of them") {
+TEST_CASE("pipeline cost model: TCP connections are the limit if NCCL opens few of them") {
   Cluster two = cost_machine(2, 1);
   two.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
   const auto rate = [&](int channels, Sockets sockets) {  // GB/s between two ranks
@@ -211,7 +211,7 @@ TEST_CASE("pipeline cost model: TCP connections bind where NCCL opens few of the
     const CollectiveChoice ring{Algorithm::ring, Protocol::simple, channels};
     return 1e-3 * 1e9 / cost(kAllReduce, ring, Bytes(1'000'000'000), two).microseconds();
   };
-  // A message of 1 MiB takes 456 us and 22 more on a connection of 2.3 GB/s.
+  // A message of 1 MiB takes 456 us plus 22 on a connection of 2.3 GB/s.
   CHECK(rate(1, Sockets::host) == doctest::Approx(2.3 * 456 / 478).epsilon(0.01));
   CHECK(rate(2, Sockets::host) == doctest::Approx(4.6 * 456 / 478).epsilon(0.01));
   CHECK(rate(8, Sockets::host) == doctest::Approx(4.6).epsilon(0.01));  // the processor copies
@@ -237,12 +237,13 @@ TEST_CASE(
   };
   const NcclVersion old{2, 7, 8};
   const NcclVersion now{2, 8, 0};
-  // A ring sends 60 messages of each connection at 16 ranks, however short: 22 us each.
+  // At 16 ranks, a ring sends 60 messages over each connection. Each takes at least 22 us.
   const double ring = us(Algorithm::ring, now, 8_MiB);
   const double bytes = 2 * 15.0 / 16 * 8 * 1048576 / 2e9 * 1e6;
   CHECK(ring - bytes > 60 * 22);
   CHECK(us(Algorithm::ring, old, 8_MiB) == ring);
-  // A tree of two nodes moves S over each connection, before 2.8 in one direction at a time.
+  // A tree of two nodes moves S over each connection. Before 2.8 it does so in one direction at a
+  // time.
   const double tree = us(Algorithm::tree, now, 1024_MiB);
   CHECK(us(Algorithm::tree, old, 1024_MiB) == doctest::Approx(2 * tree).epsilon(0.01));
   cluster.nodes = 4;
@@ -253,7 +254,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "pipeline cost model: LL moves half the payload, and few channels bind small operations") {
+    "pipeline cost model: LL moves half the payload, and few channels limit small operations") {
   const Cluster node = cost_machine(1, 8);
   const CollectiveChoice one{Algorithm::ring, Protocol::ll, 1, Duration()};
   const CollectiveChoice many{Algorithm::ring, Protocol::ll, 24, Duration()};
@@ -276,7 +277,7 @@ TEST_CASE(
   CHECK(took(Protocol::ll128, 4_MiB, {2, 20, 0}) == took(Protocol::ll128, 4_MiB, {2, 19, 4}));
 }
 
-/// How much longer 4 GiB take with half of a calibrated share.
+/// Factor by which 4 GiB take longer with half of a calibrated share.
 static double halved(double PathConstants::*share, int nodes, Algorithm algorithm,
                      Protocol protocol, int channels) {
   Cluster cluster = cost_machine(nodes, 4);
@@ -292,14 +293,14 @@ static double halved(double PathConstants::*share, int nodes, Algorithm algorith
   return took(0.2) / took(0.4);
 }
 
-TEST_CASE("pipeline cost model: tree_share slows trees over three nodes and more, nothing else") {
+TEST_CASE("pipeline cost model: tree_share slows only trees over three nodes and more") {
   for (const int nodes : {2, 8})
     for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring})
       CHECK(halved(&PathConstants::tree_share, nodes, algorithm, Protocol::simple, 24) ==
             doctest::Approx(nodes == 8 && algorithm == Algorithm::tree ? 2.0 : 1.0).epsilon(0.02));
 }
 
-TEST_CASE("pipeline cost model: ll_share slows LL between nodes, nothing else") {
+TEST_CASE("pipeline cost model: ll_share slows only LL between nodes") {
   for (const int nodes : {1, 8})
     for (const Protocol protocol : {Protocol::ll, Protocol::simple})
       CHECK(halved(&PathConstants::ll_share, nodes, Algorithm::ring, protocol, 4) ==
@@ -327,7 +328,7 @@ TEST_CASE("pipeline cost model: a link without bandwidth takes for ever, not a n
   }
 }
 
-TEST_CASE("collective plan: each model answers in its own way") {
+TEST_CASE("collective plan: each model gives its own answer") {
   const Cluster node = cost_machine(1, 8);
   const auto on_node = [&](CollectiveModel model, std::size_t index = 0) {
     return plan(Job({}, node, {}, std::move(model)), kAllReduce, 25_MiB, index);

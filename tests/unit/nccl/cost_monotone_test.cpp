@@ -1,4 +1,5 @@
-// For one algorithm, protocol and number of channels no time falls with the size, and no better link slows.
+// For a given algorithm, protocol and number of channels, a larger size is never faster and a
+// better link never slower.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// Two nodes, lone GPUs and few channels often.
+/// A random cluster, often with two nodes, single GPUs and few channels.
 Cluster random_machine(std::mt19937_64& random) {
   const auto pick = [&](std::initializer_list<const char*> words) {
     return std::string(words.begin()[random() % words.size()]);
@@ -49,7 +50,8 @@ TEST_CASE("cost model: monotone in size and links for one choice, on random clus
   for (int i = 0; i < random_clusters(60); ++i) {
     const Cluster cluster = random_machine(random);
     if (cluster.ranks() == 1) continue;
-    // On the same channels: over other links NCCL may find others, and they load the wires otherwise.
+    // The channels stay the same: over other links NCCL may find others, which load the links
+    // differently.
     Cluster free = cluster;
     free.loads = nullptr;
     std::array better{free, free, free};

@@ -1,5 +1,6 @@
-// One GPU a node over RDMA. Whether its NIC reaches its memory decides, and what a slot carries through host memory is
-// learned from GPUs of one node alone (pipeline_cost.hpp), so that each log here is predicted without itself.
+// One GPU a node over RDMA. It matters whether its NIC reaches its memory. The share of a slot
+// through host memory was learned only from GPUs of one node (pipeline_cost.hpp), so each log here
+// is predicted without itself.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ struct LoneGpu {
   double most_median;  ///< error of sizes from 1 MiB on
 };
 
-/// A log of one GPU a node beside its prediction, from 1 MiB on.
+/// Errors of the prediction for a log of one GPU a node, from 1 MiB on.
 struct LoneGpuErrors {
   std::vector<double> of;
   std::vector<double> ratios;  ///< predicted over measured
@@ -55,10 +56,11 @@ LoneGpuErrors lone_gpu_errors(const std::filesystem::path& path, const open_logs
 
 }  // namespace
 
-TEST_CASE("one GPU a node: four in five large sizes of each log lie within the interval") {
+TEST_CASE("one GPU a node: the 80 % interval holds four fifths of each log's large sizes") {
   const std::string kMore = "data/nccl-tests-more/";
-  // No page but the third's says whether NICs reach GPU memory; the fifth log's carries nothing. Of the second the rate
-  // of its NIC and its NCCL are assumed; of the third the NIC is on the other socket.
+  // Only the page of a100-pcie-hdr says whether NICs reach GPU memory; its NIC is on the other
+  // socket. In p3dn-nonet the network carries nothing. For lambda-h100, the NIC's rate and NCCL are
+  // assumed.
   const LoneGpu all[] = {
       {"data/nccl-tests/",
        {"gke-h200-n2g1", "node:2 gpu:1xH200 nic:1x400Gbps:roce", "2.23.4"},
@@ -94,7 +96,7 @@ TEST_CASE("one GPU a node: four in five large sizes of each log lie within the i
 }
 
 TEST_CASE(
-    "one GPU a node: where nobody says whether its NIC reaches its memory, the interval holds "
+    "one GPU a node: if it is unknown whether the NIC reaches GPU memory, the interval covers "
     "both") {
   const std::string line = "node:2 gpu:1xH200 nic:1x400Gbps:roce";
   const Cluster unsaid = parse_cluster_line(line);
@@ -109,7 +111,7 @@ TEST_CASE(
     CHECK(staged > 1.3 * us(unsaid, size));
     CHECK(us(unsaid, size) * duration_band(unsaid, size).slower >= staged);
   }
-  // Said, it reaches no further than other networks' does.
+  // If it is known, the interval is no wider than for other networks.
   const Bytes large(1 << 30);
   CHECK(duration_band(parse_cluster_line(line + ":gdr"), large).slower <
         duration_band(unsaid, large).slower);
