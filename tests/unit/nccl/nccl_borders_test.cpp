@@ -1,4 +1,4 @@
-// NCCL's choice on either side of each border: sizes, versions, GPUs, networks, settings.
+// NCCL's choice on both sides of each border: sizes, versions, GPUs, networks, settings.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -37,14 +37,14 @@ Cluster selecting(Cluster cluster, const FittedSelection& selection) {
 
 }  // namespace
 
-TEST_CASE("nccl borders: LL128 between nodes by the network and by the GPU that feeds it") {
+TEST_CASE("nccl borders: LL128 between nodes depends on the network and on the GPU that feeds it") {
   for (const int capability : {70, 80, 90}) {
     CAPTURE(capability);
     CHECK(takes_ll128(over(NetworkKind::infiniband, capability)));
     CHECK(takes_ll128(over(NetworkKind::roce, capability)));
     CHECK_FALSE(takes_ll128(over(NetworkKind::tcp, capability)));
     CHECK_FALSE(takes_ll128(over(NetworkKind::slingshot, capability)));
-    // The first EFA, beside Volta, stages in host memory.
+    // The first EFA, used with Volta, stages in host memory.
     CHECK(takes_ll128(over(NetworkKind::efa, capability)) == (capability >= 80));
     Cluster staged = over(NetworkKind::infiniband, capability);
     staged.network.gpudirect = false;
@@ -52,14 +52,14 @@ TEST_CASE("nccl borders: LL128 between nodes by the network and by the GPU that 
     Cluster tcpx = over(NetworkKind::tcp, capability);
     tcpx.network.sockets = Sockets::gpudirect;
     CHECK_FALSE(takes_ll128(tcpx));
-    // Within a node no network matters.
+    // Within a node the network does not matter.
     Cluster alone = over(NetworkKind::tcp, capability);
     alone.nodes = 1;
     CHECK(takes_ll128(alone));
   }
 }
 
-TEST_CASE("nccl borders: LL128 inside a node needs NVLink where there is more than one GPU") {
+TEST_CASE("nccl borders: LL128 inside a node needs NVLink if there is more than one GPU") {
   CHECK_FALSE(takes_ll128(pcie(nvlink(1, 2, 80, graph(2, 20)))));
   CHECK(takes_ll128(pcie(nvlink(2, 1, 80, graph(2, 20)))));
 }
@@ -68,7 +68,7 @@ TEST_CASE("nccl borders: the GPUs that LL128 is enabled for, version by version"
   const auto node = [](int capability) { return nvlink(1, 8, capability, graph(6, 20)); };
   struct Known {
     NcclVersion nccl;
-    int newest;  ///< of 70, 80, 90; 0: every one from 70 on
+    int newest;  ///< 70, 80 or 90; 0: no limit
   };
   for (const Known& version : {Known{{2, 7, 8}, 80}, Known{{2, 17, 1}, 80}, Known{{2, 18, 3}, 90},
                                Known{{2, 23, 4}, 90}, Known{{2, 27, 7}, 0}, Known{{2, 30, 7}, 0}})
@@ -81,7 +81,7 @@ TEST_CASE("nccl borders: the GPUs that LL128 is enabled for, version by version"
     }
 }
 
-TEST_CASE("nccl borders: who lists LL128 gets it even where NCCL would not take it") {
+TEST_CASE("nccl borders: a setting that lists LL128 enables it even where NCCL would not") {
   const Cluster tcp = over(NetworkKind::tcp, 80);
   const auto protocol = [&](std::optional<ProtocolSet> protocols) {
     CollectiveTuning tuning = kNewest;
@@ -102,8 +102,8 @@ TEST_CASE("nccl borders: a log may forbid LL128 between nodes, not inside one, n
   CHECK(can_select_algorithm(selecting(nvlink(2, 8, 80, graph(8, 24)), without), listed));
 }
 
-TEST_CASE("nccl borders: a log may weigh trees between nodes; the estimate stays NCCL's") {
-  // Two nodes of eight A100: 25 MiB take a ring of LL128 for 385 us, 4 MiB a tree for 114.
+TEST_CASE("nccl borders: a log may weight trees between nodes; the estimate stays NCCL's") {
+  // On two nodes of eight A100, 25 MiB take a ring of LL128 for 385 us, and 4 MiB a tree for 114.
   const Cluster two = nvlink(2, 8, 80, graph(8, 24), CpuVendor::amd);
   const auto chosen = [&](double factor, Bytes size, int nodes) {
     Cluster cluster = two;
@@ -115,11 +115,12 @@ TEST_CASE("nccl borders: a log may weigh trees between nodes; the estimate stays
   CHECK(chosen(1, 4_MiB, 2).algorithm == kTree);
   CHECK(chosen(4, 4_MiB, 2).algorithm == kRing);
   CHECK(chosen(0.5, 4_MiB, 2).nccl_estimate == chosen(1, 4_MiB, 2).nccl_estimate);
-  CHECK(chosen(0.01, 25_MiB, 1).algorithm == kRing);  // within a node nothing was weighed
+  CHECK(chosen(0.01, 25_MiB, 1).algorithm == kRing);  // no weight within a node
 }
 
 TEST_CASE("nccl borders: large rings of Simple pay more latency between nodes, by size and GPU") {
-  // 16 channels and 16 ranks: from 64 bytes each on. An entry of 100 us and next to no bytes.
+  // With 16 channels and 16 ranks, it starts at 64 bytes each. The entry has 100 us and almost no
+  // time for bytes.
   const TuningEntry entry{.latency_us = 100, .bandwidth_gbps = 1e9f};
   const auto us = [&](std::int64_t bytes, int nodes, int capability, NcclVersion nccl,
                       Protocol protocol = Protocol::simple, Algorithm algorithm = kRing,
@@ -138,7 +139,7 @@ TEST_CASE("nccl borders: large rings of Simple pay more latency between nodes, b
   CHECK(us(16'384, 2, 80, newest, Protocol::simple, kTree) == doctest::Approx(100));
   CHECK(us(16'384, 2, 80, newest, Protocol::simple, kRing, CollectiveKind::broadcast) ==
         doctest::Approx(100));
-  // Until 2.18 by ranks, 64 KiB for sixteen, and 1.9 for every GPU.
+  // Until 2.18 it goes by ranks (64 KiB for sixteen), and is 1.9 for every GPU.
   const NcclVersion old{2, 14, 3};
   CHECK(us(65'535, 2, 80, old) == doctest::Approx(100));
   CHECK(us(65'536, 2, 80, old) == doctest::Approx(190));
@@ -146,8 +147,9 @@ TEST_CASE("nccl borders: large rings of Simple pay more latency between nodes, b
   CHECK(us(16'384, 2, 80, {2, 18, 3}) == doctest::Approx(140));
 }
 
-TEST_CASE("nccl borders: an operation takes its last channel at so many bytes") {
-  // Ten channels of the communicator; threads x bytes a thread x channels (x ranks for a ring of LL).
+TEST_CASE("nccl borders: the size at which an operation uses its last channel") {
+  // The communicator has ten channels. The size is threads x bytes a thread x channels (x ranks for
+  // a ring of LL).
   Cluster cluster = nvlink(2, 8, 80, graph(5, 20));
   const auto needs = [&](Algorithm algorithm, Protocol protocol, std::int64_t bytes) {
     CAPTURE(name_of(algorithm));
@@ -164,14 +166,14 @@ TEST_CASE("nccl borders: an operation takes its last channel at so many bytes") 
   needs(kTree, Protocol::ll128, 10 * 640 * 8);
   needs(Algorithm::collnet_direct, Protocol::simple, 10 * 640 * 512);
   needs(Algorithm::collnet_chain, Protocol::simple, 10 * 640 * 512);
-  // Rings of 12 GB/s together have half the threads, trees of as much do not.
+  // Rings with 12 GB/s together have half the threads; trees with the same rate do not.
   cluster.ring = graph(5, 2.4);
   needs(kRing, Protocol::simple, 10 * 256 * 64);
   needs(kTree, Protocol::simple, 10 * 512 * 64);
   needs(kRing, Protocol::ll128, 10 * 640 * 8);
   cluster.ring = graph(5, 2.41);
   needs(kRing, Protocol::simple, 10 * 512 * 64);
-  // NVLS takes its own, whatever the size.
+  // NVLS uses its own channels for any size.
   cluster.nvls_channels = 16;
   CHECK(operation_channels(Algorithm::nvls, Protocol::simple, 1_B, cluster, kNewest) == 16);
   CHECK(operation_channels(Algorithm::nvls_tree, Protocol::simple, 1_B, cluster, kNewest) == 16);
@@ -191,16 +193,16 @@ TEST_CASE(
   CHECK(channels(2, 89, 4, 46, newest) == 8);
   CHECK(channels(1, 90, 4, 46, newest) == 8);
   CHECK(channels(2, 90, 7, 46, newest) == 28);
-  CHECK(channels(2, 90, 8, 46, newest) == 16);  // enough as it is
+  CHECK(channels(2, 90, 8, 46, newest) == 16);  // already enough
   CHECK(channels(2, 90, 4, 46, {2, 18, 3}) == 16);
   CHECK(channels(2, 90, 4, 46, {2, 17, 1}) == 8);
-  // At most 32 until 2.27, then 64.
+  // The limit is 32 until 2.27, then 64.
   CHECK(channels(1, 80, 32, 20, {2, 23, 4}) == 32);
   CHECK(channels(1, 80, 32, 20, {2, 27, 7}) == 64);
   CHECK(channels(1, 80, 0, 20, newest) == 2);
 }
 
-TEST_CASE("nccl borders: settings bound the channels, the least before the most they can be") {
+TEST_CASE("nccl borders: settings limit the channels, and the minimum wins over the maximum") {
   const Cluster node = nvlink(1, 8, 80, graph(6, 20));
   const auto channels = [&](std::optional<int> least, std::optional<int> most) {
     return communicator_channels(node,
@@ -215,7 +217,7 @@ TEST_CASE("nccl borders: settings bound the channels, the least before the most 
   CHECK(channels({}, 0) == 1);
 }
 
-TEST_CASE("nccl borders: what a choice carries besides") {
+TEST_CASE("nccl borders: other fields of a choice") {
   CollectiveTuning tuning{.nccl = {2, 18, 3}};
   tuning.buffer = 1_MiB;
   for (const NcclVersion nccl : {NcclVersion{2, 18, 3}, NcclVersion{2, 4, 8}}) {

@@ -1,6 +1,6 @@
-// What holds of NCCL's choice and of what it costs on any cluster: within one choice bandwidth never falls with the size
-// nor with a better NIC, and no choice beats the wires. On usual machines it falls no more than in posted tables where the
-// choice changes.
+// Laws of NCCL's choice and its cost on any cluster. Within one choice, bandwidth never falls with
+// the size or with a better NIC. No choice beats the links. On usual machines, a change of choice
+// costs no more bandwidth than in posted tables.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kLawRounding = 1 + 1e-9;
 
-/// A line without its NICs' rate: nodes with an NVSwitch, several with a network.
+/// A line without its NICs' rate: nodes with an NVSwitch, and a network if there are several.
 struct RandomLine {
   std::string node;
   std::string network;  ///< empty in one node
@@ -60,8 +60,9 @@ bool same_choice(const CollectiveChoice& a, const CollectiveChoice& b) {
   return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
 }
 
-/// NCCL's search found as many channels, as fast, through as many NICs, and they load the links inside nodes alike: what else
-/// it chooses by does not know the NIC. (It puts two channels on every second NIC where one carries both.)
+/// Whether NCCL's search found as many channels, as fast, through as many NICs, with the same load
+/// inside nodes. Nothing else in its choice depends on the NIC. (It puts two channels on every
+/// second NIC if one NIC carries both.)
 bool same_search(const Cluster& a, const Cluster& b) {
   const auto same = [](const SearchGraph& one, const SearchGraph& other) {
     return one.channels == other.channels && one.intra == other.intra && one.inter == other.inter &&
@@ -70,7 +71,7 @@ bool same_search(const Cluster& a, const Cluster& b) {
   const auto alike = [&](ChannelShape shape) {
     const LinkLoad& one = a.loads->of(shape, kMostChannels);
     const LinkLoad& other = b.loads->of(shape, kMostChannels);
-    // Of a NIC the share of the channels' bytes, whatever its rate.
+    // A NIC's share of the channels' bytes does not depend on its rate.
     const auto nic = static_cast<std::size_t>(LinkKind::nic);
     const double share = one.network[nic] * a.network.per_nic.bytes_per_second();
     const double other_share = other.network[nic] * b.network.per_nic.bytes_per_second();
@@ -109,7 +110,7 @@ const CollectiveTuning& random_tuning(std::mt19937_64& random) {
 TEST_CASE(
     "choice laws: bandwidth by size and NIC, and the wires, on thousands of random clusters") {
   std::mt19937_64 random(41);
-  int compared = 0;  // by their NICs
+  int compared = 0;  // pairs with different NICs
   for (int i = 0; i < random_clusters(2500); ++i) {
     const RandomLine line = random_line(random);
     const Cluster cluster = parse_cluster_line(line.with(line.gbps));
@@ -147,8 +148,8 @@ TEST_CASE(
 }
 
 TEST_CASE("choice laws: where the choice changes bandwidth falls no more than in posted tables") {
-  // When the size doubles, from 1 MiB up, the worst healthy table over InfiniBand keeps 0.71 (two H100 a node, 128 to 256
-  // MiB); over Slingshot 0.60 (4 GH200 a node).
+  // When the size doubles, from 1 MiB up, the worst healthy table over InfiniBand keeps 0.71 (two
+  // H100 a node, from 128 to 256 MiB). Over Slingshot it is 0.60 (4 GH200 a node).
   double least = 1;
   for (const std::string board : {"A100 nvswitch:300GBps", "H100 nvswitch:450GBps",
                                   "H200 nvswitch:450GBps", "B200 nvswitch:900GBps"})
@@ -173,8 +174,9 @@ TEST_CASE("choice laws: where the choice changes bandwidth falls no more than in
   MESSAGE("the worst keeps " << least);
 }
 
-TEST_CASE("choice laws: 2.27 takes LL128 for twice as fast on Blackwell, which costs little") {
-  // Its perChMaxRingLL128Bws are twice Hopper's there (graph/tuning.cc); from 2.30 on 40 GB/s a channel, 20 a block.
+TEST_CASE("choice laws: 2.27 rates LL128 twice as fast on Blackwell, which costs little") {
+  // Its perChMaxRingLL128Bws are twice Hopper's there (graph/tuning.cc). From 2.30 on they are 40
+  // GB/s a channel, 20 a block.
   const Cluster cluster =
       parse_cluster_line("node:16 gpu:8xB200 nvswitch:900GBps nic:8x800Gbps:ib");
   const CollectiveTuning tuning{.nccl = {2, 27, 7}};
@@ -185,10 +187,10 @@ TEST_CASE("choice laws: 2.27 takes LL128 for twice as fast on Blackwell, which c
   CHECK(2 * small.us / large.us > 0.80);  // of the bandwidth
 }
 
-TEST_CASE(
-    "choice laws: of the channels a search finds 8 NICs of 280 Gb/s have twice those of 279") {
-  // NCCL tries 30 GB/s before 17.5 (search.cc). At 34.9 GB/s a NIC carries one channel of 30, at 35 two of 17.5,
-  // which is more in all: so many thread blocks more, and with them compute that is slower.
+TEST_CASE("choice laws: a search finds twice as many channels for 8 NICs of 280 Gb/s as for 279") {
+  // NCCL tries 30 GB/s before 17.5 (search.cc). At 34.9 GB/s a NIC carries one channel of 30. At 35
+  // it carries two of 17.5, which is more in total. So there are more thread blocks, and compute is
+  // slower with them.
   const auto rings = [](int gbps) {
     return parse_cluster_line(
                fmt::format("node:4 gpu:8xH100 nvswitch:450GBps nic:8x{}Gbps:ib", gbps))
@@ -200,7 +202,7 @@ TEST_CASE(
   CHECK(rings(280).inter == Bandwidth::gigabytes_per_second(17.5));
 }
 
-TEST_CASE("choice laws: more nodes cost a step of the tree at powers of two, and no more") {
+TEST_CASE("choice laws: more nodes only cost a step of the tree at powers of two") {
   const auto us = [](int nodes) {
     const Cluster cluster = parse_cluster_line(
         fmt::format("node:{} gpu:8xH200 nvswitch:450GBps nic:8x400Gbps:ib", nodes));
@@ -215,7 +217,8 @@ TEST_CASE("choice laws: more nodes cost a step of the tree at powers of two, and
 }
 
 TEST_CASE("choice laws: releases since 2.21 agree on large all-reduces of 248 nodes of Hopper") {
-  // Without NCCL's penalty on trees that end at one GPU 2.23 and 2.27 would take slow trees from 512 MiB on.
+  // Without NCCL's penalty on trees that end at one GPU, 2.23 and 2.27 would use slow trees from
+  // 512 MiB on.
   const Cluster cluster =
       parse_cluster_line("node:248 gpu:8xH200 nvswitch:450GBps nic:8x400Gbps:ib");
   for (const NcclVersion nccl : {NcclVersion{2, 21, 5}, NcclVersion{2, 23, 4},

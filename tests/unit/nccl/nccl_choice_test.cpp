@@ -91,7 +91,7 @@ TEST_CASE("nccl choice: 2.30.7 latency and bandwidth agree with the sample evalu
   }
 }
 
-TEST_CASE("nccl choice: 2.30.7 picks what the sample evaluation picks") {
+TEST_CASE("nccl choice: 2.30.7 picks the same as the sample evaluation") {
   for (const Sample& sample : samples()) {
     CAPTURE(sample.name);
     for (const Sample::Best& best : sample.best) {
@@ -118,32 +118,32 @@ TEST_CASE("nccl choice: 2.7.8 on one DGX-1V, by hand") {
   check_entry(dgx1, {2, 4, 8}, Algorithm::ring, Protocol::simple, 8.4 + 14 * 3.4, 72);  // oldest
 }
 
-TEST_CASE("nccl choice: what changed between versions on two nodes of eight V100, by hand") {
+TEST_CASE("nccl choice: changes between versions on two nodes of eight V100, by hand") {
   const Cluster two = nvlink(2, 8, 70, graph(4, 12));
   const auto ring = Algorithm::ring;
   const auto tree = Algorithm::tree;
-  // 28 local and 2 network steps; LL's local latency x 1.8.
+  // There are 28 local and 2 network steps. LL's local latency is multiplied by 1.8.
   check_entry(two, {2, 10, 3}, ring, Protocol::ll, 3.6 + 28 * .846 + 2 * 2.7, 48.0 / 4 * 16 / 30);
   check_entry(two, {2, 10, 3}, tree, Protocol::ll, 4.4 + 2 * (7 * .936 + 5), 48 * .92 / 3.8 / 2);
   // 2.14 counts 2N network steps.
   check_entry(two, {2, 14, 3}, ring, Protocol::ll, 3.6 + 26 * .846 + 4 * 2.7, 6.4);
-  // 2.18 raises the bases and bounds local steps by the proxy.
+  // 2.18 raises the base latencies, and the proxy is a lower bound for local steps.
   check_entry(two, {2, 18, 3}, ring, Protocol::simple, 8.4 + 26 * 3.4 + 4 * 14, 25.6);
   check_entry(two, {2, 18, 3}, ring, Protocol::ll, 6.6 + 26 * 1.0 + 4 * 2.7, 6.4);
-  // 2.21 halves instead of quartering, and makes simple trees slow.
+  // 2.21 halves LL instead of quartering it, and makes Simple trees slow.
   check_entry(two, {2, 21, 5}, ring, Protocol::ll, 6.6 + 26 * 1.0 + 4 * 2.7, 12.8);
   check_entry(two, {2, 21, 5}, tree, Protocol::simple, 2 * (7 * 28 + 28), 48 * .92 / 2);
-  // 2.23 counts 2(N - 1) network steps again, and makes them fast.
+  // 2.23 counts 2(N - 1) network steps again, and makes these trees fast.
   check_entry(two, {2, 23, 4}, ring, Protocol::ll, 6.6 + 28 * 1.0 + 2 * 2.7, 12.8);
   check_entry(two, {2, 23, 4}, tree, Protocol::simple, 8.4 + 2 * (7 * 4 + 14), 48 * .92 / 2);
   check_entry(two, {2, 27, 7}, tree, Protocol::simple, 8.4 + 2 * (7 * 4 + 14), 48 * .92 / 2);
 }
 
-TEST_CASE("nccl choice: 2.8 caps trees per channel, LL128 as 2.7 does nearly, by hand") {
+TEST_CASE("nccl choice: 2.8 caps trees per channel, and LL128 almost as 2.7, by hand") {
   Cluster pair = nvlink(2, 4, 70, graph(2, 12));
   pair.tree.intra = Bandwidth::gigabytes_per_second(24);
   const NcclVersion v{2, 8, 4};
-  // Two nodes: the tree's speed inside a node counts, up to 18.5 a channel.
+  // With two nodes, the tree's speed inside a node counts, up to 18.5 a channel.
   const double tree = 2 * 18.5;
   check_entry(pair, v, Algorithm::tree, Protocol::ll, 4.4 + 2 * (3 * .936 + 5), tree / 3.8 / 2);
   check_entry(pair, v, Algorithm::tree, Protocol::ll128, 4.4 + 2 * (3 * 1.25 + 8.5), 16.9);
@@ -153,7 +153,7 @@ TEST_CASE("nccl choice: 2.8 caps trees per channel, LL128 as 2.7 does nearly, by
   const Cluster dgx1 = nvlink(1, 8, 70, graph(6, 21));
   check_entry(dgx1, v, Algorithm::ring, Protocol::ll128, 10 + 14 * 1.9, 16.9 * 6 * 8 / 14);
   check_entry(dgx1, v, Algorithm::ring, Protocol::ll, 3.6 + 14 * .47, 126.0 / 4 * 8 / 14);
-  // From three nodes on what passes between them, and 10 a channel.
+  // From three nodes on, the rate between them counts, up to 10 a channel.
   const Cluster eight = nvlink(8, 4, 70, graph(2, 12));
   check_entry(eight, v, Algorithm::tree, Protocol::simple, 2 * (3 * 28 + 3 * 28), 10);
   check_entry(eight, v, Algorithm::tree, Protocol::ll128, 4.4 + 2 * (3 * 1.25 + 3 * 8.5),
@@ -174,7 +174,7 @@ TEST_CASE("nccl choice: NVLS by version on one H100 node, by hand") {
   const Cluster node = switched(1, 90, 40, 40);
   const auto nvls = Algorithm::nvls;
   const auto simple = Protocol::simple;
-  check_entry(node, {2, 16, 2}, nvls, simple, 0, 0);  // not there yet
+  check_entry(node, {2, 16, 2}, nvls, simple, 0, 0);  // does not exist yet
   check_entry(node, {2, 18, 3}, nvls, simple, 23, 8 * 40 * 5.0 / 6);
   check_entry(node, {2, 21, 5}, nvls, simple, 25, 8 * 40 * 5.0 / 6);
   check_entry(node, {2, 27, 7}, nvls, simple, 25, 8 * 40 * 5.0 / 6);
@@ -189,7 +189,7 @@ TEST_CASE("nccl choice: NVLS by version on one H100 node, by hand") {
         Algorithm::ring);
 }
 
-TEST_CASE("nccl choice: channels are limited only where fewer are asked for than NCCL takes") {
+TEST_CASE("nccl choice: channels are limited only if the setting is below what NCCL would use") {
   const Cluster node = switched(1, 90, 40, 40);
   const auto limit = [&](std::optional<int> most) {
     CollectiveTuning tuning = kNewest;
@@ -219,7 +219,7 @@ TEST_CASE("nccl choice: NVLSTree by version on two and four H100 nodes, by hand"
   check_entry(two, {2, 30, 7}, Algorithm::nvls, simple, 25 + 18, 0);  // several nodes need CollNet
 }
 
-TEST_CASE("nccl choice: CollNet needs SHARP, the user's word and an NVSwitch for its direct form") {
+TEST_CASE("nccl choice: CollNet needs SHARP and the user's setting; its direct form an NVSwitch") {
   Cluster cluster = nvlink(4, 8, 80, graph(8, 24));
   cluster.network.collnet = true;
   const auto bandwidth = [&](Algorithm algorithm, NcclVersion version, bool asked) {
@@ -232,7 +232,7 @@ TEST_CASE("nccl choice: CollNet needs SHARP, the user's word and an NVSwitch for
   CHECK(bandwidth(direct, {2, 30, 7}, true) == doctest::Approx(192 * .5));
   CHECK(bandwidth(chain, {2, 30, 7}, true) == doctest::Approx(192 * .5));
   CHECK(bandwidth(direct, {2, 30, 7}, false) == 0);
-  CHECK(bandwidth(direct, {2, 7, 8}, true) == 0);  // one CollNet, a chain
+  CHECK(bandwidth(direct, {2, 7, 8}, true) == 0);  // only a chain exists
   CHECK(bandwidth(chain, {2, 7, 8}, true) == doctest::Approx(192 * .9 * .5));
   cluster.intra.kind = IntraKind::nvlink;
   CHECK(bandwidth(direct, {2, 30, 7}, true) == 0);
@@ -251,7 +251,7 @@ TEST_CASE("nccl choice: CollNet's latencies, by hand") {
   CHECK(static_cast<double>(entries[2][2].bandwidth_gbps) == doctest::Approx(384 * .85 * .5));
 }
 
-TEST_CASE("nccl choice: sets leave out what they exclude, and say when nothing is left") {
+TEST_CASE("nccl choice: sets exclude what they leave out, and say when nothing is left") {
   const Cluster node = switched(1, 90, 40, 40);
   CollectiveTuning tuning = kNewest;
   tuning.algorithms = AlgorithmSet::all();
@@ -272,7 +272,7 @@ TEST_CASE("nccl choice: sets leave out what they exclude, and say when nothing i
   CHECK_FALSE(can_select_algorithm(node, impossible));
 }
 
-TEST_CASE("nccl choice: channel bounds hold for rings, not for NVLS") {
+TEST_CASE("nccl choice: channel limits hold for rings, not for NVLS") {
   const Cluster node = switched(1, 90, 40, 40);
   CollectiveTuning tuning = kNewest;
   tuning.max_channels = 4;
@@ -285,7 +285,7 @@ TEST_CASE("nccl choice: channel bounds hold for rings, not for NVLS") {
   CHECK(communicator_channels(node, tuning) == 64);
 }
 
-TEST_CASE("nccl choice: a version uses the newest table not newer than it") {
+TEST_CASE("nccl choice: a version uses the newest table that is not newer than itself") {
   CHECK(nccl_tuning({2, 8, 1}).version == NcclVersion{2, 7, 8});
   CHECK(nccl_tuning({2, 9, 9}).version == NcclVersion{2, 8, 3});
   CHECK(nccl_tuning({2, 20, 5}).version == NcclVersion{2, 18, 3});
@@ -316,12 +316,12 @@ TEST_CASE("nccl choice: before 2.5 sizes are compared with thresholds") {
     tuning.nccl = {2, 4, 8};
     const CollectiveChoice choice =
         select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
-    CHECK(choice.nccl_estimate == Duration());  // it estimated nothing
+    CHECK(choice.nccl_estimate == Duration());  // no estimate exists
     return std::string(name_of(choice.algorithm)) + " " + std::string(name_of(choice.protocol)) +
            " x" + std::to_string(choice.channels);
   };
   Cluster cluster = nvlink(2, 8, 70, graph(1, 20));
-  SUBCASE("two nodes with NVLink: a tree for every size, LL within it up to 256 KiB") {
+  SUBCASE("two nodes with NVLink: a tree for every size, with LL up to 256 KiB") {
     CHECK(chosen(cluster, Bytes(1), {}) == "tree LL x1");
     CHECK(chosen(cluster, 256_KiB, {}) == "tree LL x2");
     CHECK(chosen(cluster, 256_KiB + Bytes(1), {}) == "tree Simple x2");
@@ -337,7 +337,7 @@ TEST_CASE("nccl choice: before 2.5 sizes are compared with thresholds") {
     CHECK(chosen(cluster, 1_MiB, {.algorithms = Algorithm::ring}) == "ring LL x2");
     CHECK(chosen(cluster, 2_MiB, {.algorithms = Algorithm::ring}) == "ring Simple x2");
   }
-  SUBCASE("without NVLink: 10000 bytes per us * (15 * 6 - 15 - 7 * 4) us, whatever the channels") {
+  SUBCASE("without NVLink: 10000 bytes per us * (15 * 6 - 15 - 7 * 4) us, for any channels") {
     cluster.intra.kind = IntraKind::pcie;
     CHECK(chosen(cluster, Bytes(469'999), {}) == "tree Simple x2");
     CHECK(chosen(cluster, Bytes(470'001), {}) == "ring LL x2");
@@ -382,7 +382,7 @@ TEST_CASE("nccl choice: forced algorithm and protocol are obeyed") {
   const CollectiveChoice choice = select_algorithm(CollectiveKind::all_reduce, 4_KiB, dgx1, forced);
   CHECK(choice.algorithm == Algorithm::tree);
   CHECK(choice.protocol == Protocol::simple);
-  // A broadcast has only rings, whatever NCCL_ALGO says.
+  // A broadcast has only rings, regardless of NCCL_ALGO.
   CHECK(select_algorithm(CollectiveKind::broadcast, 4_KiB, dgx1, forced).algorithm ==
         Algorithm::ring);
 }
@@ -418,8 +418,9 @@ TEST_CASE("nccl choice: channels shrink with the size and reach the communicator
   CHECK(channels(Protocol::simple, Bytes(393'216)) == 12);
   CHECK(channels(Protocol::simple, Bytes(393'215)) == 11);
   CHECK(channels(Protocol::ll, Bytes(0)) == 1);
-  CHECK(channels(Protocol::ll, 64_KiB) == 2);  // 512 threads x 8 bytes x 8 ranks each
-  // Hopper across nodes with fast rings and few channels doubles twice.
+  // Each channel has 512 threads x 8 bytes x 8 ranks.
+  CHECK(channels(Protocol::ll, 64_KiB) == 2);
+  // Hopper with several nodes, fast rings and few channels doubles twice.
   CHECK(communicator_channels(nvlink(4, 8, 90, graph(4, 48)), kNewest) == 16);
   CHECK(communicator_channels(nvlink(4, 8, 80, graph(4, 48)), kNewest) == 8);
 }

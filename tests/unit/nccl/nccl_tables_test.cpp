@@ -1,5 +1,5 @@
-// NCCL's constants version by version, read through the cells of its own table. The figures are those
-// of its graph/tuning.cc; LL, LL128, Simple.
+// NCCL's constants version by version, read through the entries of its own table. The numbers are
+// those of its graph/tuning.cc, in the order LL, LL128, Simple.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array kProtocolList{Protocol::ll, Protocol::ll128, Protocol::simple};
 
-using ByProtocol = std::array<double, 3>;  // by protocol
+using ByProtocol = std::array<double, 3>;
 
 struct Latencies {
   NcclVersion nccl;
@@ -146,12 +146,12 @@ double bandwidth(const Cluster& cluster, NcclVersion nccl, Algorithm algorithm, 
   return static_cast<double>(entries[at(algorithm)][at(protocol)].bandwidth_gbps);
 }
 
-/// A generation's row of caps in GB/s: one node, two, more.
+/// A generation's caps in GB/s: one node, two, more.
 using Nodes = std::array<double, 3>;
 struct Caps {
   NcclVersion nccl;
   int capability;
-  Nodes ll;  ///< within one node; several have the processor's
+  Nodes ll;  ///< for one node; several use the processor's
   Nodes ring_ll128, tree_ll128, tree;
 };
 
@@ -177,7 +177,7 @@ const Caps kCaps[] = {
 
 }  // namespace
 
-TEST_CASE("nccl tables: latencies of two GPUs are a base and two hops, by NVLink and by PCIe") {
+TEST_CASE("nccl tables: latencies of two GPUs are a base and two hops, over NVLink or PCIe") {
   for (const Latencies& row : kLatencies) {
     CAPTURE(to_string(row.nccl));
     const Cluster pair = nvlink(1, 2, 80, graph(2, 20));
@@ -196,7 +196,8 @@ TEST_CASE("nccl tables: latencies of two GPUs are a base and two hops, by NVLink
   }
 }
 
-TEST_CASE("nccl tables: latencies of two nodes of two GPUs, two hops of six between them") {
+TEST_CASE(
+    "nccl tables: latencies of two nodes of two GPUs, where two of six hops are between them") {
   for (const Latencies& row : kLatencies) {
     CAPTURE(to_string(row.nccl));
     const Cluster two = nvlink(2, 2, 80, graph(2, 20));
@@ -206,7 +207,7 @@ TEST_CASE("nccl tables: latencies of two nodes of two GPUs, two hops of six betw
     for (const Protocol protocol : kProtocolList) {
       const std::size_t p = at(protocol);
       CAPTURE(p);
-      // LL's local hops cost 1.8 times as much until 2.18, which counts a proxy's work instead.
+      // Until 2.18, LL's local hops cost 1.8 times as much. 2.18 counts a proxy's work instead.
       const double slow = old && protocol == Protocol::ll ? 1.8 : 1;
       const double proxy = old ? 0 : protocol == Protocol::simple ? 3 : 1;
       CHECK(latency(two, row.nccl, kTree, protocol) ==
@@ -220,17 +221,17 @@ TEST_CASE("nccl tables: latencies of two nodes of two GPUs, two hops of six betw
   }
 }
 
-TEST_CASE("nccl tables: a ring of lone GPUs takes the tree's network hops since 2.23") {
+TEST_CASE("nccl tables: a ring with one GPU a node uses the tree's network hops since 2.23") {
   const Cluster two = pcie(nvlink(2, 1, 80, graph(1, 20)));
   CHECK(latency(two, {2, 10, 3}, kRing, Protocol::ll) == doctest::Approx(3.6 + 2 * 2.7));
   CHECK(latency(two, {2, 23, 4}, kRing, Protocol::ll) == doctest::Approx(6.6 + 2 * 5));
   CHECK(latency(two, {2, 23, 4}, kRing, Protocol::ll128) == doctest::Approx(14 + 2 * 8.5));
-  // Two GPUs a node, and the ring has its own.
+  // With two GPUs a node, the ring has its own hops.
   const Cluster pairs = pcie(nvlink(2, 2, 80, graph(1, 20)));
   CHECK(latency(pairs, {2, 23, 4}, kRing, Protocol::ll) == doctest::Approx(6.6 + 4 * 1 + 2 * 2.7));
 }
 
-TEST_CASE("nccl tables: on POWER trees of Simple over PCIe take the ring's hops") {
+TEST_CASE("nccl tables: on POWER, trees of Simple over PCIe use the ring's hops") {
   Cluster node = pcie(nvlink(1, 3, 70, graph(1, 12), CpuVendor::power));
   CHECK(latency(node, {2, 30, 7}, kTree, Protocol::simple) == doctest::Approx(8.4 + 4 * 5.7));
   CHECK(latency(node, {2, 30, 7}, kTree, Protocol::ll) == doctest::Approx(6.8 + 4 * 1.0));
@@ -240,8 +241,8 @@ TEST_CASE("nccl tables: on POWER trees of Simple over PCIe take the ring's hops"
   CHECK(latency(node, {2, 30, 7}, kTree, Protocol::simple) == doctest::Approx(8.4 + 4 * 4.0));
 }
 
-TEST_CASE("nccl tables: a proxy's work bounds local hops between nodes, AMD's twice as high") {
-  // 2x2 GPUs on PCIe: four local hops of 1 us (LL), 2.5 (LL128) and 5.7 (Simple).
+TEST_CASE("nccl tables: a proxy's work is a lower bound for local hops, twice as high on AMD") {
+  // With 2x2 GPUs on PCIe there are four local hops of 1 us (LL), 2.5 (LL128) and 5.7 (Simple).
   const auto ring = [](CpuVendor cpu, Protocol protocol) {
     return latency(pcie(nvlink(2, 2, 80, graph(1, 12), cpu)), {2, 30, 7}, kRing, protocol);
   };
@@ -253,7 +254,7 @@ TEST_CASE("nccl tables: a proxy's work bounds local hops between nodes, AMD's tw
 }
 
 TEST_CASE("nccl tables: caps of each generation, on one node, two and three") {
-  // One channel of 1000 GB/s: only the caps bind, and the 235 GB/s of sm_80 until 2.18.
+  // With one channel of 1000 GB/s, only the caps limit, and the 235 GB/s of sm_80 until 2.18.
   for (const Caps& caps : kCaps)
     for (const int nodes : {1, 2, 3, 4}) {
       CAPTURE(to_string(caps.nccl));
@@ -301,7 +302,7 @@ TEST_CASE("nccl tables: a generation's row begins with its first capability") {
   CHECK(row(90, newest) == 2);
   CHECK(row(99, newest) == 2);
   CHECK(row(100, newest) == 3);
-  // Until 2.18 only sm_80 itself was Ampere; what came later was taken for Volta.
+  // Until 2.18 only sm_80 itself was Ampere. Later GPUs counted as Volta.
   const NcclVersion older{2, 14, 3};
   CHECK(row(80, older) == 1);
   CHECK(row(86, older) == 0);
@@ -310,8 +311,8 @@ TEST_CASE("nccl tables: a generation's row begins with its first capability") {
 }
 
 TEST_CASE("nccl tables: 2.7 caps the trees of a whole node, by nodes and for LL128 of sm_80") {
-  // Twelve channels of 20: 240 GB/s, 235 on sm_80; trees 0.9 of it, cut to 110 up to two nodes, 80
-  // from three on, LL128 of sm_80 to 130 and 105.
+  // Twelve channels of 20 are 240 GB/s, or 235 on sm_80. Trees get 0.9 of it, at most 110 with up
+  // to two nodes and 80 with more. LL128 of sm_80 gets at most 130 and 105.
   const NcclVersion v{2, 7, 8};
   const auto rate = [&](int capability, int nodes, Protocol protocol) {
     return bandwidth(nvlink(nodes, 8, capability, graph(12, 20)), v, kTree, protocol);
@@ -328,14 +329,14 @@ TEST_CASE("nccl tables: 2.7 caps the trees of a whole node, by nodes and for LL1
   CHECK(rate(80, 1, Protocol::ll128) == doctest::Approx(130 * 7.0 / 9 / 2));
   CHECK(rate(80, 2, Protocol::ll128) == doctest::Approx(130 * 0.915 / 2));
   CHECK(rate(80, 3, Protocol::ll128) == doctest::Approx(105 * 0.915 / 2));
-  // Less than the caps: 0.9 of three channels of 20, LL128 16.7 a channel.
+  // Below the caps: 0.9 of three channels of 20, and LL128 16.7 a channel.
   const Cluster few = nvlink(2, 8, 70, graph(3, 20));
   CHECK(bandwidth(few, v, kTree, Protocol::simple) == doctest::Approx(54 / 2.0));
   CHECK(bandwidth(few, v, kTree, Protocol::ll128) == doctest::Approx(16.7 * 3 * 7 / 9 / 2));
 }
 
 TEST_CASE("nccl tables: a tree's speed inside two nodes counts since 2.8, inside three never") {
-  // Two channels of 12 GB/s inside, 6 between; the tree's bus is 0.9 or 0.92 of it.
+  // There are two channels of 12 GB/s inside and 6 between. The tree's bus is 0.9 or 0.92 of it.
   const auto rate = [](int nodes, NcclVersion nccl) {
     Cluster cluster = nvlink(nodes, 8, 70, graph(2, 12));
     cluster.tree.inter = Bandwidth::gigabytes_per_second(6);
@@ -347,8 +348,8 @@ TEST_CASE("nccl tables: a tree's speed inside two nodes counts since 2.8, inside
   CHECK(rate(1, {2, 7, 8}) == doctest::Approx(0.9 * 24 / 2));
 }
 
-TEST_CASE("nccl tables: sm_80 is bound to 235 GB/s until 2.18") {
-  // Twelve channels of 20 on one node of eight: 8/14 of the bus; trees have 0.92 of it.
+TEST_CASE("nccl tables: sm_80 is limited to 235 GB/s until 2.18") {
+  // There are twelve channels of 20 on one node of eight: 8/14 of the bus. Trees have 0.92 of it.
   const auto ring = [](int capability, NcclVersion nccl) {
     return bandwidth(nvlink(1, 8, capability, graph(12, 20)), nccl, kRing, Protocol::simple);
   };
@@ -364,12 +365,12 @@ TEST_CASE("nccl tables: sm_80 is bound to 235 GB/s until 2.18") {
 }
 
 TEST_CASE("nccl tables: LL takes a quarter of the bus before 2.21, half of it since") {
-  // Two nodes of two GPUs on a slow wire of 4 GB/s: no cap binds, 4/6 of it is the algorithm's.
+  // Two nodes of two GPUs on a slow wire of 4 GB/s reach no cap. The algorithm gets 4/6 of it.
   const Cluster slow = nvlink(2, 2, 80, graph(1, 4));
   CHECK(bandwidth(slow, {2, 7, 8}, kRing, Protocol::ll) == doctest::Approx(1.0 * 4 / 6));
   CHECK(bandwidth(slow, {2, 18, 3}, kRing, Protocol::ll) == doctest::Approx(1.0 * 4 / 6));
   CHECK(bandwidth(slow, {2, 21, 5}, kRing, Protocol::ll) == doctest::Approx(2.0 * 4 / 6));
-  // A broadcast within a node took a third.
+  // A broadcast within a node got a third.
   const auto broadcast = CollectiveKind::broadcast;
   CHECK(bandwidth(slow, {2, 18, 3}, kRing, Protocol::ll, broadcast) == doctest::Approx(1));
   const Cluster node = nvlink(1, 4, 80, graph(1, 6));
@@ -379,7 +380,7 @@ TEST_CASE("nccl tables: LL takes a quarter of the bus before 2.21, half of it si
 }
 
 TEST_CASE(
-    "nccl tables: rings of LL128 by collective before 2.10, weak where GPUs are alone until 2.23") {
+    "nccl tables: rings of LL128 by collective before 2.10, weak with one GPU a node until 2.23") {
   const auto broadcast = CollectiveKind::broadcast;
   const Cluster node = nvlink(1, 4, 70, graph(1, 1000));
   CHECK(bandwidth(node, {2, 7, 8}, kRing, Protocol::ll128) == doctest::Approx(16.7 * 4 / 6));
@@ -395,17 +396,17 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "nccl tables: a broadcast's hops are those of its slowest path, one where channels agree") {
+    "nccl tables: a broadcast's hops are those of its slowest path, or one if channels agree") {
   const auto broadcast = CollectiveKind::broadcast;
   const NcclVersion v{2, 30, 7};
-  // Two nodes of two GPUs: four steps; Simple goes in the tree's chunks.
+  // Two nodes of two GPUs have four steps. Simple goes in the tree's chunks.
   const Cluster two = nvlink(2, 2, 80, graph(2, 20));
   CHECK(latency(two, v, kRing, Protocol::ll, broadcast) == doctest::Approx(6.6 + 4 * 2.7));
   CHECK(latency(two, v, kRing, Protocol::ll128, broadcast) == doctest::Approx(14 + 4 * 4));
   CHECK(latency(two, v, kRing, Protocol::simple, broadcast) == doctest::Approx(8.4 + 4 * 14));
   CHECK(latency(two, {2, 7, 8}, kRing, Protocol::simple, broadcast) ==
         doctest::Approx(8.4 + 4 * 50));
-  // One channel agrees with itself, on any wires.
+  // A single channel agrees with itself, on any links.
   const Cluster one = nvlink(2, 2, 80, graph(1, 20));
   CHECK(latency(one, {2, 7, 8}, kRing, Protocol::simple, broadcast) == doctest::Approx(8.4 + 9.6));
   CHECK(latency(pcie(nvlink(1, 2, 80, graph(1, 20))), v, kRing, Protocol::simple, broadcast) ==
@@ -414,8 +415,8 @@ TEST_CASE(
         doctest::Approx(8.4 + 2 * 4.0));
 }
 
-TEST_CASE("nccl tables: how trees bend, by power of two from 64 bytes on") {
-  // Of a tree of no latency and 1 GB/s: bytes / 1000 / correction.
+TEST_CASE("nccl tables: correction of trees, by power of two from 64 bytes on") {
+  // For a tree without latency and with 1 GB/s: bytes / 1000 / correction.
   struct Bend {
     NcclVersion nccl;
     Protocol protocol;
@@ -454,10 +455,10 @@ TEST_CASE("nccl tables: how trees bend, by power of two from 64 bytes on") {
       CHECK(us(bend.nccl, bend.protocol, bytes) ==
             doctest::Approx(static_cast<double>(bytes) / 1000 / bend.by_power[power]));
     }
-  // Up to the next power of two; below 64 bytes as from there on.
+  // A value holds up to the next power of two. Below 64 bytes the first one holds.
   CHECK(us({2, 30, 7}, Protocol::ll, 2047) == doctest::Approx(2.047 / 0.9));
   CHECK(us({2, 30, 7}, Protocol::simple, 10) == doctest::Approx(0.010 / 0.9));
-  // Rings do not bend, nor do trees of broadcasts.
+  // Rings are not corrected, nor are trees of broadcasts.
   CHECK(us({2, 30, 7}, Protocol::ll, 1 << 20, kRing) == doctest::Approx(1048.576));
   CHECK(static_cast<double>(estimate_us(CollectiveKind::broadcast, kTree, Protocol::ll, plain,
                                         1_MiB, node, kNewest)) == doctest::Approx(1048.576));

@@ -1,4 +1,4 @@
-// NCCL before its table of times: what 2.3 and 2.4 compare sizes with, by hand.
+// NCCL before its table of times: the sizes at which 2.3 and 2.4 change their choice, by hand.
 #include <doctest/doctest.h>
 
 #include "collective_words.hpp"
@@ -14,7 +14,7 @@ using namespace ddpsim::nccl_clusters;
 
 namespace {}  // namespace
 
-TEST_CASE("nccl thresholds: before 2.4 a ring for each NIC between nodes") {
+TEST_CASE("nccl thresholds: before 2.4 there is a ring for each NIC between nodes") {
   Cluster two = nvlink(2, 8, 70, graph(6, 20));
   const CollectiveTuning old{.nccl = {2, 3, 7}};
   two.network.nics_per_node = 4;
@@ -25,11 +25,11 @@ TEST_CASE("nccl thresholds: before 2.4 a ring for each NIC between nodes") {
   CHECK(communicator_channels(two, old) == 1);
 }
 
-TEST_CASE("nccl thresholds: the largest tree of 2.4") {
+TEST_CASE("nccl thresholds: the largest all-reduce by tree in 2.4") {
   const CollectiveTuning v{.nccl = {2, 4, 8}};
-  // Three nodes of eight, two channels: 30,000 bytes per us times 6 * 23 - 15 - 28 us.
+  // Three nodes of eight with two channels: 30,000 bytes per us times 6 * 23 - 15 - 28 us.
   CHECK(tree_threshold(nvlink(3, 8, 70, graph(1, 20)), v) == Bytes(2'850'000));
-  // Four channels take twice as much.
+  // With four channels it is twice as much.
   CHECK(tree_threshold(nvlink(3, 8, 70, graph(2, 20)), v) == Bytes(5'700'000));
   // Eight nodes: 60'000 * (6 * 63 - 45 - 28).
   CHECK(tree_threshold(nvlink(8, 8, 70, graph(2, 20)), v) == Bytes(18'300'000));
@@ -37,15 +37,15 @@ TEST_CASE("nccl thresholds: the largest tree of 2.4") {
   CHECK(tree_threshold(nvlink(1, 8, 70, graph(1, 20)), v) == Bytes());
   // A ring of two GPUs has 6 us of latency, their tree 15.
   CHECK(tree_threshold(nvlink(2, 1, 70, graph(1, 20)), v) == Bytes());
-  // Over PCIe the channels do not count: 10,000 * (6 * 23 - 15 - 28), two nodes without a bonus.
+  // Over PCIe channels do not count: 10,000 * (6 * 23 - 15 - 28). Two nodes have no bonus.
   CHECK(tree_threshold(pcie(nvlink(3, 8, 70, graph(2, 20))), v).count() ==
         doctest::Approx(950'000).epsilon(1e-5));
   CHECK(tree_threshold(pcie(nvlink(2, 8, 70, graph(2, 20))), v).count() ==
         doctest::Approx(470'000).epsilon(1e-5));
 }
 
-TEST_CASE("nccl thresholds: the largest LL of 2.4, by GPU, nodes and collective") {
-  // Two channels of 256 threads, 64 bytes a thread and rank of a ring.
+TEST_CASE("nccl thresholds: the largest size with LL in 2.4, by GPU, nodes and collective") {
+  // There are two channels of 256 threads, with 64 bytes a thread and, in a ring, rank.
   const auto largest = [](const Cluster& cluster, CollectiveKind kind, std::int64_t bytes) {
     const CollectiveTuning v{.nccl = {2, 4, 8}, .algorithms = Algorithm::ring};
     CAPTURE(bytes);
@@ -61,7 +61,7 @@ TEST_CASE("nccl thresholds: the largest LL of 2.4, by GPU, nodes and collective"
   largest(nvlink(1, 8, 69, graph(1, 20)), kAllReduce, 2 * 256 * 8 * 32);
   largest(nvlink(2, 8, 70, graph(1, 20)), kAllReduce, 2 * 256 * 16 * 128);
   largest(nvlink(1, 8, 70, graph(1, 20)), CollectiveKind::broadcast, 2 * 256 * 64);
-  // A second channel from 8 bytes a thread on.
+  // A second channel is used from 8 bytes a thread on.
   const auto channels = [](Bytes size) {
     return select_algorithm(kAllReduce, size, nvlink(1, 8, 70, graph(1, 20)), {.nccl = {2, 4, 8}})
         .channels;

@@ -1,4 +1,4 @@
-// What NCCL might choose as well: by its own estimates, near the least.
+// Choices that NCCL might make as well: by its own estimates, they are near the best.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 using namespace ddpsim;
 
 TEST_CASE(
-    "near choices: the one taken first, others within the factor, more of them with a wider one") {
+    "near choices: NCCL's choice first, then others within the factor, more with a wider factor") {
   const Cluster cluster = load_cluster_at("alps-gh200:spec", 4, 4);
   const CollectiveTuning tuning{.nccl = NcclVersion{2, 23, 4}};
   bool several = false;
@@ -38,7 +38,7 @@ TEST_CASE(
   CHECK(several);
 }
 
-TEST_CASE("near choices: none but the one taken where NCCL goes by thresholds or sends alone") {
+TEST_CASE("near choices: only NCCL's choice if it uses thresholds, or for send and receive") {
   const Cluster cluster = load_cluster_at("dgx1v:spec", 2, 8);
   const auto count = [&](CollectiveKind kind, NcclVersion nccl, const Cluster& of) {
     return near_choices(kind, Bytes(1 << 20), of, {.nccl = nccl}, 100).size();

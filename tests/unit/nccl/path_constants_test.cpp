@@ -1,5 +1,5 @@
-// Which constants of the pipeline cost model hold for a cluster that no log was fitted to: by GPU, by path
-// inside the node, by network. The figures are those beside each constant in pipeline_cost.hpp.
+// Which constants of the pipeline cost model hold for a cluster without a fitted log: by GPU, by
+// path inside the node, by network. The numbers are those with each constant in pipeline_cost.hpp.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ void check_latency(const ProtocolLatency& found, const ProtocolLatency& expected
 
 }  // namespace
 
-TEST_CASE("a tree passes nothing inside one node, one copy between two, two at a fork") {
+TEST_CASE("a tree sends nothing inside one node, one copy between two, two at a fork") {
   CHECK(tree_traffic(1) == 0);
   CHECK(tree_traffic(2) == 1);
   CHECK(tree_traffic(3) == 1.5);
@@ -63,13 +63,13 @@ TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with
     CHECK(constants.launch_us == 7);
     check_latency(constants.start_us, {0, 36 * gpu.pace, 38 * gpu.pace});
     check_latency(constants.local_us, {0.84 * gpu.pace, 2.2 * gpu.pace, 4.0 * gpu.pace});
-    check_latency(constants.hop_us, {5.3, 13.5, 30});  // the NIC is no faster for it
+    check_latency(constants.hop_us, {5.3, 13.5, 30});  // the same NIC
     CHECK(constants.channel_us == 0.3);
     CHECK(constants.single_gpu_per_node == 1);
     CHECK(constants.overlap == 2.5);
     CHECK(constants.nvls_start_us == 31);
     CHECK(constants.nvls_wave_us == 2.3);
-    // What only logs tell is left out.
+    // Constants that only logs give are left out.
     CHECK(constants.per_channel_start_us == 0);
     CHECK(constants.ring_ends == 0);
     CHECK(constants.tree_share == 1);
@@ -84,7 +84,7 @@ TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with
   CHECK(constants_of(rack).nvls_share == doctest::Approx(0.615 * 0.935 * 0.935));
 }
 
-TEST_CASE("path constants: PCIe has its own hops and share, whatever the GPU") {
+TEST_CASE("path constants: PCIe has its own hops and share, for any GPU") {
   for (const int capability : {70, 80, 90}) {
     Cluster pcie = cluster(capability);
     pcie.intra.kind = IntraKind::pcie;
@@ -95,7 +95,7 @@ TEST_CASE("path constants: PCIe has its own hops and share, whatever the GPU") {
     pcie.intra.peers = PeerAccess::host;
     pcie.intra.to_host = pcie.intra.per_gpu / 2;
     CHECK(constants_of(pcie).local_share == 0.23);
-    // Direct NVLinks are NVLink, too.
+    // Direct NVLinks count as NVLink too.
     pcie.intra.kind = IntraKind::nvlink;
     CHECK(constants_of(pcie).local_share == nvlink_share(pcie));
   }
@@ -113,7 +113,7 @@ TEST_CASE("path constants: each network has its hops, its rendezvous and its sha
         Expected{NetworkKind::roce, Sockets::host, {5.3, 13.5, 30}, 0, 0.94},
         Expected{NetworkKind::efa, Sockets::host, {47, 45, 45}, 88, 0.82},
         Expected{NetworkKind::slingshot, Sockets::host, {11.7, 82, 82}, 0, 0.94},
-        // 12.5 GB/s, of which the processor copies 4.6.
+        // The processor copies 4.6 GB/s of 12.5.
         Expected{NetworkKind::tcp, Sockets::host, {21, 131, 131}, 0, 0.368},
         Expected{NetworkKind::tcp, Sockets::virtual_nic, {21, 131, 131}, 0, 0.368},
         // A plugin drives the NICs, as over EFA.
@@ -129,13 +129,13 @@ TEST_CASE("path constants: each network has its hops, its rendezvous and its sha
   }
 }
 
-TEST_CASE("path constants: the first EFA moves data in software, a thread both ways") {
+TEST_CASE("path constants: the first EFA moves data in software, with one thread both ways") {
   const auto constants = [](int capability, bool gpudirect) {
     Cluster over = cluster(capability, NetworkKind::efa);
     over.network.gpudirect = gpudirect;
     return constants_of(over);
   };
-  // Beside Volta, whatever is said of GPUDirect.
+  // With Volta, the GPUDirect setting does not matter.
   for (const bool gpudirect : {true, false}) {
     CHECK(constants(70, gpudirect).nic_share == doctest::Approx(0.41));
     CHECK(constants(79, gpudirect).single_gpu_per_node == 0.5);
@@ -144,8 +144,7 @@ TEST_CASE("path constants: the first EFA moves data in software, a thread both w
   }
 }
 
-TEST_CASE(
-    "path constants: without GPUDirect slots carry to NICs what they carry through host memory") {
+TEST_CASE("path constants: without GPUDirect, slots carry to NICs as much as through host memory") {
   const auto share = [](int capability, NetworkKind kind, bool gpudirect) {
     Cluster over = cluster(capability, kind);
     over.network.gpudirect = gpudirect;
@@ -155,19 +154,21 @@ TEST_CASE(
     CHECK(share(80, kind, true) == kPciePackets);
     CHECK(share(80, kind, false) == 0.46);
   }
-  // What the first EFA carries holds it; Slingshot's NICs sit at the processor, sockets are its business.
+  // The first EFA's constants already contain it. Slingshot's NICs are at the processor, and so is
+  // the work of sockets.
   CHECK(share(70, NetworkKind::efa, false) == kPciePackets);
   CHECK(share(80, NetworkKind::slingshot, false) == kPciePackets);
   CHECK(share(80, NetworkKind::tcp, false) == kPciePackets);
-  // A log holds it, too.
+  // The constants of a log already contain it too.
   Cluster fitted = cluster(80);
   fitted.network.gpudirect = false;
   round_costs::set(fitted, round_costs::constants());
   CHECK(slot_share_to_nics(fitted) == kPciePackets);
 }
 
-TEST_CASE("path constants: a GPU's slot, whole or staged, bounds what its NICs take from it") {
-  // Two NICs of 50 GB/s at a slot of 63 GB/s: 0.85 of it, 0.46 through host memory. A NIC of 3.1 GB/s feels neither.
+TEST_CASE("path constants: a GPU's slot, direct or staged, limits what its NICs take from it") {
+  // Two NICs of 50 GB/s use a slot of 63 GB/s: 0.85 of it, or 0.46 through host memory. A NIC of
+  // 3.1 GB/s reaches neither limit.
   const auto rate = [](const char* nics, bool gpudirect) {
     Cluster lone = cluster(90);
     lone.gpus_per_node = 1;
@@ -188,8 +189,7 @@ TEST_CASE("path constants: a GPU's slot, whole or staged, bounds what its NICs t
   CHECK(rate("1", false) == doctest::Approx(0.94 * 3.125e9));
 }
 
-TEST_CASE(
-    "path constants: what a processor copies or a host's bridge passes bounds fast NICs alone") {
+TEST_CASE("path constants: a processor that copies, or a host bridge, limits only fast NICs") {
   const auto share = [](int capability, NetworkKind kind, Bandwidth nic) {
     return constants_of(cluster(capability, kind, nic)).nic_share;
   };
@@ -197,14 +197,14 @@ TEST_CASE(
   CHECK(share(80, NetworkKind::tcp, 50_Gbps) == doctest::Approx(0.71));  // 4.4 of 4.6 GB/s
   CHECK(share(80, NetworkKind::tcp, 200_Gbps) == doctest::Approx(4.6 / 25));
   CHECK(share(80, NetworkKind::tcp, Bandwidth()) == doctest::Approx(0.71));
-  // Slingshot beside PCIe 4: 18.5 GB/s of 25.
+  // Slingshot with PCIe 4 gets 18.5 GB/s of 25.
   CHECK(share(80, NetworkKind::slingshot, 200_Gbps) == doctest::Approx(0.74));
   CHECK(share(80, NetworkKind::slingshot, 100_Gbps) == doctest::Approx(0.94));
   CHECK(share(70, NetworkKind::slingshot, 200_Gbps) == doctest::Approx(0.94));
   CHECK(share(90, NetworkKind::slingshot, 200_Gbps) == doctest::Approx(0.94));
 }
 
-TEST_CASE("path constants: a stated latency takes the place of the wire's share of every hop") {
+TEST_CASE("path constants: a stated latency replaces the wire's share of every hop") {
   const auto hop = [](NetworkKind kind, Sockets sockets, std::size_t protocol) {
     Cluster over = cluster(80, kind);
     over.network.sockets = sockets;
@@ -223,10 +223,11 @@ TEST_CASE("path constants: a stated latency takes the place of the wire's share 
   }
 }
 
-TEST_CASE("path constants: TCP connections carry so much each, less in short messages") {
+TEST_CASE("path constants: each TCP connection has a rate, which is lower for short messages") {
   Cluster tcp = cluster(80, NetworkKind::tcp);
   CHECK(connections_rate(3, tcp) == doctest::Approx(6.9e9));
-  // In the 22 us a message keeps its connection 50,600 bytes pass: such a message goes at half the rate.
+  // In the 22 us for which a message occupies its connection, 50,600 bytes could pass. A message of
+  // that size gets half the rate.
   CHECK(connections_rate(3, tcp, 50'600) == doctest::Approx(3.45e9));
   CHECK(connections_rate(3, tcp, 3 * 50'600) == doctest::Approx(6.9e9 * 3 / 4));
   CHECK(connections_rate(3, tcp, 0) == doctest::Approx(6.9e9));
@@ -238,13 +239,13 @@ TEST_CASE("path constants: TCP connections carry so much each, less in short mes
   tcp.network.sockets = Sockets::gpudirect;
   CHECK(connections_rate(3, tcp) == kNoLimit);
   CHECK(connections_rate(3, cluster(80, NetworkKind::efa)) == kNoLimit);
-  // A log holds the connections of the channels it was measured with.
+  // A log already contains the connections of its channels.
   Cluster fitted = cluster(80, NetworkKind::tcp);
   round_costs::set(fitted, round_costs::constants());
   CHECK(connections_rate(3, fitted) == kNoLimit);
 }
 
-TEST_CASE("path constants: connections bind messages of Simple by their size, the others by none") {
+TEST_CASE("path constants: message size reduces the rate of connections for Simple only") {
   Cluster tcp = cluster(80, NetworkKind::tcp);
   tcp.network.connection = 1_GBps;
   const auto rate = [&](Protocol protocol, double message, double busy) {
@@ -257,14 +258,14 @@ TEST_CASE("path constants: connections bind messages of Simple by their size, th
   CHECK(rate(Protocol::ll, 22'000, 1) == doctest::Approx(2e9));
   CHECK(rate(Protocol::simple, 22'000, 0.5) == doctest::Approx(0.5e9));
   tcp.network.connection = 100_GBps;
-  CHECK(rate(Protocol::ll, 22'000, 1) == 5e9);  // the wire binds
+  CHECK(rate(Protocol::ll, 22'000, 1) == 5e9);  // the wire is the limit
   tcp.nodes = 1;
   tcp.network.connection = 1_GBps;
   CHECK(rate(Protocol::simple, 22'000, 1) == 5e9);
 }
 
-TEST_CASE("path constants: LL passes a proxy for each process that sends, 3.3 GB/s of data each") {
-  Cluster two = cluster(90);  // of eight GPUs and one NIC
+TEST_CASE("path constants: LL goes through a proxy per sending process, 3.3 GB/s of data each") {
+  Cluster two = cluster(90);  // eight GPUs and one NIC each
   CHECK(ll_proxies_rate(16, two) == doctest::Approx(3.3e9));
   two.network.nics_per_node = 4;
   CHECK(ll_proxies_rate(16, two) == doctest::Approx(4 * 3.3e9));
@@ -278,12 +279,12 @@ TEST_CASE("path constants: LL passes a proxy for each process that sends, 3.3 GB
   };
   CHECK(rate(Protocol::ll) == doctest::Approx(3.3e9));
   CHECK(rate(Protocol::ll128) > 10e9);
-  // A log holds its proxies.
+  // A log already contains its proxies.
   round_costs::set(two, round_costs::constants());
   CHECK(ll_proxies_rate(16, two) == kNoLimit);
 }
 
-TEST_CASE("path constants: what traffic of any kind can fill of a link") {
+TEST_CASE("path constants: the share of a link that traffic of any kind can fill") {
   Cluster two = cluster(80);
   CHECK(wire_share(LinkKind::nvlink, two) == 0.76);
   CHECK(wire_share(LinkKind::pcie, two) == 0.85);
@@ -296,13 +297,14 @@ TEST_CASE("path constants: what traffic of any kind can fill of a link") {
   first_efa.network.kind = NetworkKind::efa;
   first_efa.gpu.compute_capability = 70;
   CHECK(wire_share(LinkKind::nic, first_efa) == doctest::Approx(0.41 * 0.5));
-  // Where NCCL goes over PCIe, its share is no share of NVLink.
+  // If NCCL uses PCIe, its share does not apply to NVLink.
   two.intra.kind = IntraKind::pcie;
   CHECK(wire_share(LinkKind::nvlink, two) == 0.76);
 }
 
-TEST_CASE("path constants: fast corrections widen the links, slow ones leave them") {
-  // At 1 MiB the log of measured over law is -ln 2 at most; between sizes there are 2 % of room.
+TEST_CASE("path constants: corrections to faster widen the links, to slower they do not") {
+  // At 1 MiB the logarithm of measured over modelled time is at least -ln 2. Between sizes there is
+  // a margin of 2 %.
   Cluster two = round_costs::cluster(2, 4);
   CHECK(fastest_correction(two) == 1);
   const auto with = [&](double weight) {
@@ -318,7 +320,7 @@ TEST_CASE("path constants: fast corrections widen the links, slow ones leave the
 }
 
 TEST_CASE(
-    "path constants: what nobody says of PCIe reaches from peer to peer to four GPUs at one root "
+    "path constants: unknown PCIe properties range from peer to peer to four GPUs at one root "
     "port") {
   Cluster node = cluster(80);
   node.nodes = 1;
@@ -344,17 +346,17 @@ TEST_CASE(
     near(ends(peers, false, false), 1, 1);
   }
   near(ends(PeerAccess::host, false, false), 1, 1);
-  // By two at a root port as drawn: alone, or by eight.
+  // Drawn with two GPUs at a root port; it could be one GPU, or eight.
   near(ends(PeerAccess::host, false, true), 0.5, 4);
   near(ends(PeerAccess::host, true, true), 0.23 / 0.80, 4);
   near(ends(PeerAccess::sockets, true, true), 0.46 / 0.80, 8);
-  // A file shows the roots.
+  // A file shows the root ports.
   near(ends(PeerAccess::sockets, true, false), 0.46 / 0.80, 2);
   near(ends(PeerAccess::one_root, true, false), 1, 0.80 / 0.23);
   node.gpus_per_node = 2;
   near(ends(PeerAccess::sockets, true, true), 0.46 / 0.80, 2);
 
-  // Between nodes only as far as the network lets it be seen.
+  // Between nodes, it counts only as far as the network does not limit.
   node.gpus_per_node = 8;
   node.nodes = 2;
   near(ends(PeerAccess::sockets, true, true), 1, 11.75 / 1.84);
@@ -363,8 +365,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "path constants: through host memory a thread block moves so much, straight from peer to peer "
-    "more") {
+    "path constants: a thread block has a rate through host memory, and a higher one peer to "
+    "peer") {
   Cluster node = cluster(100);
   node.intra = {.kind = IntraKind::pcie, .per_gpu = 63_GBps, .peers = PeerAccess::host};
   CHECK(host_blocks_rate(2, node) == 14.8e9);
@@ -376,7 +378,7 @@ TEST_CASE(
   CHECK(host_blocks_rate(2, node) == kNoLimit);
 }
 
-TEST_CASE("path constants: channels that are limited below NCCL's own limit NVLink") {
+TEST_CASE("path constants: fewer channels than NCCL would use limit NVLink") {
   Cluster node = cluster(80);
   node.intra = {.kind = IntraKind::nvswitch, .per_gpu = 300_GBps};
   CHECK(nvlink_blocks_rate(0, node) == kNoLimit);

@@ -1,5 +1,6 @@
-// GPUs joined by PCIe alone against the open logs of such machines: the share of a slot that reaches the next GPU is
-// learned from the other machines whose peers reach each other in the same way, then each log is predicted.
+// Compares GPUs connected only by PCIe with the open logs of such machines. The share of a slot
+// that reaches the next GPU is learned from the other machines whose peers reach each other in the
+// same way. Then each log is predicted.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,15 +31,15 @@ constexpr std::int64_t kFromMiB = 1 << 20;
 struct PcieData {
   PcieLog about;
   MeasuredLog log;
-  double rate = 0;  ///< GB/s of bus bandwidth from 128 MiB on, the median
+  double rate = 0;  ///< GB/s of bus bandwidth, median from 128 MiB
 
-  /// What a GPU's way to its peers could carry.
+  /// Nominal rate of a GPU's way to its peers.
   double nominal() const {
     const Interconnect& intra = about.cluster.intra;
     return (through_host() ? intra.to_host : intra.per_gpu).gigabytes_per_second();
   }
   bool through_host() const { return about.cluster.intra.peers == PeerAccess::host; }
-  /// Whether every byte passes one GPU's slot only on its way to the next.
+  /// Whether every byte uses a GPU's slot only once on its way to the next.
   bool direct() const { return about.cluster.intra.peers == PeerAccess::one_root; }
 };
 
@@ -83,8 +84,8 @@ double average(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Logarithms of the share that each other machine of the same kind reaches: peer to peer under one root, or through
-/// host memory.
+/// Logarithms of the share reached by each other machine of the same kind: peer to peer under one
+/// root, or through host memory.
 std::vector<double> shares_of_others(const std::vector<PcieData>& all, const PcieData& out) {
   std::vector<std::string> machines;
   for (const PcieData& one : all) machines.push_back(one.about.machine);
@@ -102,7 +103,7 @@ std::vector<double> shares_of_others(const std::vector<PcieData>& all, const Pci
   return logs;
 }
 
-/// Geometric mean of the others. Where no machine is left, what PCIe's headers leave.
+/// Geometric mean over the other machines. If there are none, the share that PCIe's headers leave.
 double learned_share(const std::vector<PcieData>& all, const PcieData& out) {
   const std::vector<double> logs = shares_of_others(all, out);
   constexpr double kHeaders = 0.85;
@@ -118,7 +119,7 @@ Cluster with_share(Cluster cluster, double share) {
   return cluster;
 }
 
-/// What was said before slots counted: 3.6 GB/s through host memory, whatever the slot.
+/// The former model, without slots: 3.6 GB/s through host memory.
 Cluster as_before(const PcieLog& about) {
   constexpr double kHostMemory = 3.6;
   const Interconnect& intra = about.cluster.intra;
@@ -151,7 +152,7 @@ struct PcieErrors {
 
 }  // namespace
 
-TEST_CASE("PCIe: each machine left out, its roots and peers as its page states them") {
+TEST_CASE("PCIe: each machine left out, with its roots and peers as its page states them") {
   const std::vector<PcieData> all = read_pcie_logs();
   if (all.empty()) {
     MESSAGE("skipped: the measured logs are not here");
@@ -195,28 +196,29 @@ TEST_CASE("PCIe: each machine left out, its roots and peers as its page states t
 
 namespace {
 
-/// Between which one more machine lies in four cases of five, half as wide again: they are few. Around 1.
+/// An 80 % interval for one more machine, around 1, widened by half because machines are few.
 Band band_of_shares(const std::vector<double>& logs) {
   const double middle = average(logs);
   double squares = 0;
   for (const double one : logs) squares += (one - middle) * (one - middle);
   const auto count = static_cast<double>(logs.size());
-  constexpr double kFourInFive = 1.54;  // Student's t of seven machines, and their mean's own error
-  constexpr double kFew = 1.5;          // as networks of few families have it
+  // Student's t of seven machines, with their mean's own error.
+  constexpr double kFourInFive = 1.54;
+  constexpr double kFew = 1.5;  // as for networks with few families
   const double half = kFew * kFourInFive * std::sqrt(squares / (count - 1));
   return {std::exp(-half), std::exp(half)};
 }
 
-/// How one log lies to what is predicted of its machine without it.
+/// How one log compares with the prediction made without its machine.
 struct PcieInterval {
-  double centre = 0;  ///< predicted over measured, the median from 1 MiB on
-  double held = 0;    ///< share of sizes from 1 MiB on within
-  double width = 0;   ///< slow end over fast end at the largest size
+  double centre = 0;  ///< median of predicted over measured, from 1 MiB
+  double held = 0;    ///< share of sizes from 1 MiB within
+  double width = 0;   ///< slow over fast end, largest size
 };
 
 PcieInterval interval_of(const PcieData& data, const Cluster& centre, const Band& band,
                          PeerEnds ends) {
-  // Errors that know nothing of each other.
+  // The errors are independent.
   const double fastest = std::exp(-std::hypot(std::log(band.faster), std::log(ends.fastest)));
   const double slowest = std::exp(std::hypot(std::log(band.slower), std::log(ends.slowest)));
   std::vector<double> ratios;
@@ -254,7 +256,7 @@ struct HeldMachines {
 
 }  // namespace
 
-TEST_CASE("PCIe: the interval holds every machine but one, said and unsaid") {
+TEST_CASE("PCIe: the interval holds all machines except one, with known or unknown properties") {
   const std::vector<PcieData> all = read_pcie_logs();
   if (all.empty()) {
     MESSAGE("skipped: the measured logs are not here");
@@ -299,7 +301,8 @@ TEST_CASE("PCIe: the interval holds every machine but one, said and unsaid") {
 
 namespace {
 
-/// Measured over predicted of one log, its machine left out; `fixed` and `bandwidth` as uncertainty.cpp defines them.
+/// Measured over predicted times of one log, without its machine. `fixed` and `bandwidth` are
+/// defined as in uncertainty.cpp.
 struct PcieRatios {
   std::string machine;
   std::vector<double> small, middle, large, fixed;
@@ -333,7 +336,7 @@ PcieRatios ratios_of(const PcieData& data, const Cluster& cluster) {
   return out;
 }
 
-/// Between which one more of the same kind lies in four cases of five.
+/// An 80 % interval for one more machine of the same kind.
 Band band_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) {
@@ -353,7 +356,7 @@ Band range_of(std::vector<double> values) {
 
 }  // namespace
 
-TEST_CASE("PCIe: the bands of uncertainty.cpp, and what bands of the other machines held") {
+TEST_CASE("PCIe: the intervals of uncertainty.cpp, and how often those of other machines held") {
   const std::vector<PcieData> all = read_pcie_logs();
   if (all.empty()) {
     MESSAGE("skipped: the measured logs are not here");
@@ -409,7 +412,7 @@ TEST_CASE("PCIe: calibrated from the smallest and three large sizes of its own l
     for (const MeasuredPoint& point : data.log.points)
       if (point.size.count() >= kFromMiB) large.push_back(point);
     MeasuredLog three = data.log;
-    // A fit asks for a fourth.
+    // A fit needs a fourth size.
     three.points = {data.log.points.front(), large.front(), large[large.size() / 2], large.back()};
     const Cluster& plain = data.about.cluster;
     const Fit fit = fit_calibration({three}, [&](JobShape) { return plain; },

@@ -1,4 +1,4 @@
-// What trees between nodes do unlike rings, where no calibration tells.
+// How trees between nodes differ from rings without a calibration.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -53,14 +53,15 @@ TEST_CASE("tree factors: by nodes, NICs for each GPU, network and generation") {
 }
 
 TEST_CASE(
-    "tree factors: a thread block of Blackwell shares its rate between all it reads and writes") {
+    "tree factors: a thread block of Blackwell divides its rate among all its reads and writes") {
   const auto of = [](const std::string& line) { return tree_factors(parse_cluster_line(line)); };
   const auto rate = [&](const std::string& line, double touched) {
     CAPTURE(line);
     CHECK(of(line).ll128_gbps == doctest::Approx(0.3 * 79 / touched));
     CHECK(of(line).simple_gbps == doctest::Approx(0.4 * 79 / touched));
   };
-  // The 0.4 of its threads that broadcast (0.3 with LL128) read once and write the result; and once more for every child.
+  // A share of 0.4 of its threads broadcasts (0.3 with LL128). They read once, write the result,
+  // and write once more for every child.
   const std::string b200 = " gpu:8xB200 nvswitch:900GBps nic:8x400Gbps:ib";
   rate("node:1 gpu:2xB200 nvswitch:900GBps", 2);
   rate("node:1 gpu:8xB200 nvswitch:900GBps", 3);
@@ -70,14 +71,14 @@ TEST_CASE(
   rate("node:64" + b200, 5);
   rate("node:64 gpu:1xB200 nic:1x400Gbps:ib", 4);
   CHECK(of("node:3" + b200).network == 1);
-  // Where two GPUs share the edges, or before Blackwell, links bind in all that is known.
+  // If two GPUs share the edges, or before Blackwell, links are the limit in all known cases.
   CHECK(std::isinf(of("node:3 gpu:8xGB200 nvswitch:900GBps nic:8x400Gbps:ib").simple_gbps));
   CHECK(std::isinf(of("node:4 gpu:8xB200 nvswitch:900GBps nic:4x400Gbps:ib").simple_gbps));
   CHECK(std::isinf(of("node:4 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib").simple_gbps));
   CHECK(of("node:4 gpu:8xB200 nvswitch:900GBps nic:4x400Gbps:ib").network == 0.7);
 }
 
-TEST_CASE("tree factors: where all edges of a tree end at one GPU of a node") {
+TEST_CASE("tree factors: whether all edges of a tree end at one GPU of a node") {
   const auto at_one = [](const std::string& line) {
     return parse_cluster_line(line).tree_at_one_gpu;
   };
@@ -85,7 +86,7 @@ TEST_CASE("tree factors: where all edges of a tree end at one GPU of a node") {
   CHECK(at_one("node:2 gpu:8xB200 nvswitch:900GBps nic:8x400Gbps:ib"));
   CHECK(at_one("node:2 gpu:4xGH200 nvswitch:450GBps nic:4x200Gbps:slingshot"));
   CHECK(at_one("node:2 gpu:1xA100 nic:1x200Gbps:ib"));
-  // Two GPUs have a NIC in common, as on Grace; Ampere's search goes on until it finds two.
+  // Two GPUs share a NIC, as on Grace. Ampere's search continues until it finds two.
   CHECK_FALSE(at_one("node:2 gpu:8xH100 nvswitch:450GBps nic:4x400Gbps:ib"));
   CHECK_FALSE(at_one("node:2 gpu:8xGB200 nvswitch:900GBps nic:8x400Gbps:ib"));
   CHECK_FALSE(at_one("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib"));
@@ -93,7 +94,8 @@ TEST_CASE("tree factors: where all edges of a tree end at one GPU of a node") {
 }
 
 TEST_CASE("tree factors: trees over three NVLink domains of GB200 fill their NICs") {
-  // Stated of 16 GiB with NVLS off: trees 486 GB/s with 8 GPUs a domain, 234 with 4; rings 394 and 197.
+  // For 16 GiB with NVLS off, trees have 486 GB/s with 8 GPUs a domain and 234 with 4; rings have
+  // 394 and 197.
   const auto busbw = [](const std::string& gpus, Algorithm algorithm) {
     const Cluster cluster = parse_cluster_line(
         "node:3 gpu:" + gpus + "xGB200 nvswitch:900GBps nic:" + gpus + "x400Gbps:ib");
@@ -107,7 +109,7 @@ TEST_CASE("tree factors: trees over three NVLink domains of GB200 fill their NIC
   CHECK(busbw("4", Algorithm::ring) == doctest::Approx(197).epsilon(0.06));
 }
 
-TEST_CASE("tree factors: a calibrated cluster's logs had trees of their own") {
+TEST_CASE("tree factors: none on a calibrated cluster, whose logs contain trees") {
   Cluster cluster = parse_cluster_line("node:8" + kNode + "2x200Gbps:slingshot");
   Calibration calibration;
   calibration.constants = constants_of(cluster);
@@ -120,7 +122,7 @@ TEST_CASE("tree factors: a calibrated cluster's logs had trees of their own") {
   CHECK(std::isinf(factors.simple_gbps));
 }
 
-TEST_CASE("tree factors: rings know nothing of them, trees take each") {
+TEST_CASE("tree factors: rings ignore them, trees use each") {
   const Cluster nics = parse_cluster_line("node:2" + kNode + "4x100Gbps:ib");
   const Cluster shared = parse_cluster_line("node:2" + kNode + "2x200Gbps:ib");
   const auto ratio = [&](Algorithm algorithm) {
@@ -129,7 +131,7 @@ TEST_CASE("tree factors: rings know nothing of them, trees take each") {
   };
   CHECK(ratio(Algorithm::ring) == doctest::Approx(1).epsilon(0.01));
   CHECK(ratio(Algorithm::tree) == doctest::Approx(1 / 0.55).epsilon(0.01));
-  // Launch and 0.3 of the start; a hop of 82 us, of which a tree of Simple sees 0.3.
+  // Launch and 0.3 of the start are left. Of a hop of 82 us, a tree of Simple takes 0.3.
   const Cluster slingshot = parse_cluster_line("node:2" + kNode + "4x200Gbps:slingshot");
   const auto terms = [&](Algorithm algorithm) {
     const CollectiveChoice one{.algorithm = algorithm, .protocol = Protocol::simple, .channels = 1};
@@ -142,7 +144,8 @@ TEST_CASE("tree factors: rings know nothing of them, trees take each") {
 }
 
 TEST_CASE("tree factors: from LL to LL128 two nodes of DGX A100 grow as logs do") {
-  // By 1.05 to 1.56 per doubling of the size at this border; 2.2 before trees had a start of their own.
+  // Logs grow by 1.05 to 1.56 per doubling of the size at this border. The model had 2.2 before
+  // trees had a start of their own.
   const Cluster cluster = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
   const double before = all_reduce_us(Algorithm::tree, Protocol::ll, 128_KiB, cluster);
   const double after = all_reduce_us(Algorithm::tree, Protocol::ll128, 256_KiB, cluster);
@@ -168,7 +171,7 @@ TEST_CASE("tree factors: trees of 8 to 512 B200, by algorithm") {
         parse_cluster_line("node:" + row[0] + " gpu:8xB200 nvswitch:900GBps nic:8x400Gbps:ib");
     CAPTURE(row[0]);
     const Bytes size = 32768_MiB;
-    // Twice as many channels in one node, as NCCL's search has it.
+    // NCCL's search finds twice as many channels in one node.
     const double us = all_reduce_us(Algorithm::tree, Protocol::simple, size, cluster,
                                     cluster.nodes == 1 ? 32 : 16);
     const double busbw = busbw_gbps(size, Duration::microseconds(us), cluster.ranks());
