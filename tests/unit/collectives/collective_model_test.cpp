@@ -1,4 +1,4 @@
-// What a step asks of each collective model besides a plan.
+// What a step asks of each collective model, in addition to a plan.
 #include <doctest/doctest.h>
 
 #include "collective_words.hpp"
@@ -13,7 +13,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("collective model: what chooses, and what predicts") {
+TEST_CASE("collective model: the models that choose, and those that predict") {
   const Cluster node = small::node(4);
   CollectiveModel analytic = AnalyticModel{.tuning = {.nccl = {2, 18, 3}}};
   CollectiveModel flow = flow_model({.nccl = {2, 18, 3}}, fabrics::switched(node, 2));
@@ -32,7 +32,8 @@ TEST_CASE("collective model: what chooses, and what predicts") {
 }
 
 TEST_CASE("collective model: a plan holds the choice's channels and the bytes' part of its time") {
-  // Two nodes of four GPUs over one NIC: a ring of Simple, 700 us of bytes in 941.25 us of cost model.
+  // Two nodes of four GPUs over one NIC. A ring of Simple needs 700 us for bytes, of 941.25 us in
+  // the cost model.
   const Cluster two = round_costs::cluster(2, 4);
   CollectiveTuning tuning{.nccl = {2, 18, 3},
                           .algorithms = Algorithm::ring,
@@ -45,18 +46,18 @@ TEST_CASE("collective model: a plan holds the choice's channels and the bytes' p
   CHECK(planned.channels == 2);
   CHECK(planned.to_host == Duration());
   CHECK(planned.to_device == Duration());
-  // Alone on its links the flow network takes as long.
+  // Alone on its links, the flow network takes as long.
   const CollectivePlan flow = plan(small::on(two, flow_model(tuning, fabrics::switched(two, 2))),
                                    kAllReduce, Bytes(16'000'000));
   CHECK(flow.transfer.microseconds() == doctest::Approx(941.25).epsilon(1e-3));
   CHECK(flow.volume == 700_us);
-  // Without channels in the fabric the cost model answers.
+  // Without channels in the fabric, the cost model is used.
   CHECK(
       plan(small::on(two, flow_model(tuning, Fabric{})), kAllReduce, Bytes(16'000'000)).transfer ==
       941.25_us);
 }
 
-TEST_CASE("collective model: of one rank nothing moves, of a recording what was recorded") {
+TEST_CASE("collective model: one rank moves nothing; a recording takes the recorded time") {
   const CollectivePlan one = plan(small::on(small::node(1), AnalyticModel{}), kAllReduce, 25_MiB);
   CHECK(one.transfer == Duration());
   CHECK(one.volume == Duration());
@@ -70,8 +71,8 @@ TEST_CASE("collective model: of one rank nothing moves, of a recording what was 
   CHECK(plan(small::on(small::node(2), FreeModel{}), kAllReduce, 25_MiB).channels == 0);
 }
 
-TEST_CASE("collective model: sockets of one communicator fill no link between nodes") {
-  // 100 Gbit/s, of which the processor copies 4.6 GB/s; frames would carry 0.956.
+TEST_CASE("collective model: sockets of one communicator do not fill a link between nodes") {
+  // The processor copies 4.6 GB/s of 100 Gbit/s. Frames would carry 0.956.
   Cluster cluster = small::node(8);
   cluster.nodes = 2;
   cluster.network = {.kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 100_Gbps};
@@ -82,7 +83,7 @@ TEST_CASE("collective model: sockets of one communicator fill no link between no
   cluster.network.sockets = Sockets::host;
   cluster.nodes = 1;
   CHECK(fill() == 1);
-  // A connection of 0.5 GB/s for each of eight channels: 4 GB/s of two NICs' 25.
+  // Each of eight channels has a connection of 0.5 GB/s: 4 GB/s of two NICs' 25.
   cluster.nodes = 2;
   cluster.network.nics_per_node = 2;
   cluster.network.connection = 0.5_GBps;

@@ -44,7 +44,7 @@ TEST_CASE("gloo: large all-reduces follow the volume model at the rate of a proc
   }
 }
 
-TEST_CASE("gloo: processes of a host share it, a slow NIC binds all") {
+TEST_CASE("gloo: processes of a host share it, and a slow NIC limits all") {
   const GlooLinks links{
       .process = 2_GBps, .host = 4_GBps, .cache = kAmple, .step = {}, .start = {}};
   const auto time = [&](const Cluster& cluster) {
@@ -54,12 +54,13 @@ TEST_CASE("gloo: processes of a host share it, a slow NIC binds all") {
   CHECK(time(nodes(1, 2)) == doctest::Approx(volume_us(2, bytes, 2)));
   CHECK(time(nodes(1, 8)) == doctest::Approx(volume_us(8, bytes, 0.5)));
   CHECK(time(nodes(2, 8)) == doctest::Approx(volume_us(16, bytes, 0.5)));
-  // 1 Gbit/s less Ethernet's frames: the lab's volume model.
+  // 1 Gbit/s without Ethernet's frames: the lab's volume model.
   CHECK(time(nodes(2, 1, 1_Gbps)) == doctest::Approx(volume_us(2, bytes, 0.956 / 8)));
 }
 
-TEST_CASE("gloo: what outgrows the cache passes at half the rate") {
-  // Two processes touch twice two buffers: 8 MiB fit, of 16 MiB half comes from memory, and so on.
+TEST_CASE("gloo: data that does not fit into the cache moves at half the rate") {
+  // Two processes touch two buffers twice. At 8 MiB they fit; at 16 MiB half comes from memory, and
+  // so on.
   const GlooLinks links{
       .process = 2.3_GBps, .host = 100_GBps, .cache = 32_MiB, .step = {}, .start = {}};
   const auto rate = [&](Bytes size) {
@@ -73,7 +74,7 @@ TEST_CASE("gloo: what outgrows the cache passes at half the rate") {
 }
 
 TEST_CASE("gloo: a small all-reduce takes its steps, not its bytes") {
-  // 16 ranks: 32 segments, 2 of them a rank's own, so 2 * 30 steps.
+  // With 16 ranks there are 32 segments, 2 of them a rank's own, so 2 * 30 steps.
   const GlooLinks links{.host = 100_GBps, .step = 20_us, .start = 60_us};
   const auto time = [&](Bytes size, int ranks) {
     return plan(gloo(nodes(1, ranks), links), kAllReduce, size).transfer;
@@ -81,7 +82,7 @@ TEST_CASE("gloo: a small all-reduce takes its steps, not its bytes") {
   CHECK(time(0_B, 16).microseconds() == doctest::Approx(60 + 60 * 20));
   CHECK(time(0_B, 2).microseconds() == doctest::Approx(60 + 4 * 20));
   CHECK(time(1024_B, 16) / time(0_B, 16) < 1.001);
-  // A step whose bytes take as long as it does: half of one hides behind the other.
+  // If a step's bytes take as long as its latency, half of one hides behind the other.
   const Bytes even =
       Bytes(static_cast<std::int64_t>(20e-6 * links.process.bytes_per_second()) * 32);
   CHECK(time(even, 16).microseconds() == doctest::Approx(60 + 60 * 20 * 1.587).epsilon(0.01));
@@ -92,8 +93,8 @@ TEST_CASE("gloo: a small all-reduce takes its steps, not its bytes") {
   }
 }
 
-TEST_CASE("gloo: segments of a MiB at most, two for each rank at least, as many for every one") {
-  // Links too fast to show: 60 us and 20 us for each of 2 (s - s/n) steps.
+TEST_CASE("gloo: segments are at most a MiB, and every rank has equally many, at least two") {
+  // Links are too fast to matter: 60 us, and 20 us for each of 2 (s - s/n) steps.
   const GlooLinks links{.process = 1'000'000_GBps,
                         .host = 16'000'000_GBps,
                         .cache = kAmple,
@@ -105,28 +106,30 @@ TEST_CASE("gloo: segments of a MiB at most, two for each rank at least, as many 
   };
   CHECK(steps(1_MiB, 2) == doctest::Approx(2 * (4 - 2)).epsilon(1e-3));
   CHECK(steps(4_MiB, 2) == doctest::Approx(2 * (4 - 2)).epsilon(1e-3));
-  CHECK(steps(4_MiB + 1_B, 2) == doctest::Approx(2 * (6 - 3)).epsilon(1e-3));  // 5, made even
+  CHECK(steps(4_MiB + 1_B, 2) == doctest::Approx(2 * (6 - 3)).epsilon(1e-3));  // 5, rounded up
   CHECK(steps(25_MiB, 3) == doctest::Approx(2 * (27 - 9)).epsilon(1e-3));
   CHECK(steps(64_MiB, 16) == doctest::Approx(2 * (64 - 4)).epsilon(1e-3));
 }
 
-TEST_CASE("gloo: a broadcast is passed on in rounds, each twice as many ranks") {
-  // 2 MB at 2 GB/s take 1000 us, a step 30: ceil(log2 n) rounds of both.
+TEST_CASE("gloo: a broadcast is passed on in rounds, and each round doubles the ranks") {
+  // 2 MB at 2 GB/s take 1000 us, and a step 30. There are ceil(log2 n) rounds of both.
   const GlooLinks links{
       .process = 2_GBps, .host = 100_GBps, .cache = kAmple, .step = 30_us, .start = 60_us};
   const auto planned = [&](int ranks) {
     return plan(gloo(nodes(1, ranks), links), CollectiveKind::broadcast, Bytes(2'000'000));
   };
   for (const auto& [ranks, rounds] : {std::pair(2, 1), {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
-    const int gpus = ranks;  // a capture must not name a structured binding: clang 14
+    // A capture must not name a structured binding (clang 14).
+    const int gpus = ranks;
     CAPTURE(gpus);
     CHECK(planned(ranks).transfer == 60_us + rounds * 1030_us);
     CHECK(planned(ranks).volume == rounds * 1000_us);
   }
 }
 
-TEST_CASE("gloo: between nodes a step takes the wire's latency, the NIC what the fabric leaves") {
-  // Two nodes of one: 4 steps. 1 Gbit/s of which 0.956 are payload, a quarter of it behind the fabric.
+TEST_CASE("gloo: between nodes a step has the wire's latency, and the NIC the fabric's rate") {
+  // Two nodes of one process make 4 steps. 1 Gbit/s carries 0.956 of payload, and a quarter of it
+  // through the fabric.
   const GlooLinks links{.cache = kAmple, .step = 30_us, .start = {}};
   const auto us = [&](const Cluster& cluster, Bytes size) {
     return plan(gloo(cluster, links), kAllReduce, size).transfer.microseconds();
@@ -151,15 +154,15 @@ TEST_CASE("gloo: between nodes a step takes the wire's latency, the NIC what the
   CHECK(volume(0.5) == doctest::Approx(volume_us(2, 8e6, 0.956 / 8)));
 }
 
-TEST_CASE("gloo: every process of a host takes its part of the cache") {
-  // 8 processes touch twice 8 buffers of 1 MB: 16 of 8 MB fit, so half comes from memory.
+TEST_CASE("gloo: every process of a host uses its part of the cache") {
+  // 8 processes touch 8 buffers of 1 MB twice. Of these 16 MB, 8 fit, so half comes from memory.
   const GlooLinks links{
       .process = 1.5_GBps, .host = 100_GBps, .cache = Bytes(8'000'000), .step = {}, .start = {}};
   const CollectivePlan planned = plan(gloo(nodes(1, 8), links), kAllReduce, Bytes(1'000'000));
   CHECK(planned.volume.microseconds() == doctest::Approx(volume_us(8, 1e6, 1.0)));
 }
 
-TEST_CASE("gloo: cost factors stretch latencies and bytes apart") {
+TEST_CASE("gloo: cost factors scale latencies and bytes separately") {
   const GlooLinks links{
       .process = 2_GBps, .host = 100_GBps, .cache = kAmple, .step = 30_us, .start = 60_us};
   const CollectivePlan plain =
@@ -175,7 +178,7 @@ TEST_CASE("gloo: cost factors stretch latencies and bytes apart") {
   CHECK(cost_factors_of(any)->bandwidth == 3);
 }
 
-TEST_CASE("gloo: as many collectives at a time as it has threads") {
+TEST_CASE("gloo: there are as many collectives at a time as threads") {
   CHECK(collectives_at_a_time(gloo(nodes(1, 2), {.threads = 3})) == 3);
   CHECK(collectives_at_a_time(small::on(nodes(1, 2), FreeModel{})) == 1);
   CHECK(collectives_at_a_time(small::on(nodes(1, 2), AnalyticModel{})) == 1);
@@ -185,7 +188,7 @@ TEST_CASE("gloo: as many collectives at a time as it has threads") {
   CHECK(name_of(Backend::nccl) == "nccl");
 }
 
-TEST_CASE("gloo: tensors of a GPU pass the host, tensors of the host stay there") {
+TEST_CASE("gloo: tensors of a GPU pass through the host, tensors of the host stay there") {
   const CollectivePlan device = plan(gloo(nodes(1, 4)), kAllReduce, 11_MiB);
   CHECK(device.to_host == 11_MiB / GlooLinks{}.copy);
   CHECK(device.to_device == device.to_host);
@@ -196,7 +199,7 @@ TEST_CASE("gloo: tensors of a GPU pass the host, tensors of the host stay there"
   CHECK(host.transfer == device.transfer);
 }
 
-TEST_CASE("gloo: gradients on the host are copied at its rate, whatever the GPU's memory does") {
+TEST_CASE("gloo: gradients on the host are copied at its rate, regardless of the GPU's memory") {
   const Workload workload = small::chain({{11'000'000, 10}}, 0, 10);
   SimulationOptions options = small::bare();
   options.costs.host_copy = 2_us;
@@ -207,7 +210,7 @@ TEST_CASE("gloo: gradients on the host are copied at its rate, whatever the GPU'
   CHECK(times(links, options).copies_in == 1002_us);
   CHECK(times(links, options).finalize == 1002_us);
   CHECK(times({.copy = 22_GBps, .host_tensors = true}, options).finalize == 502_us);
-  // What a GPU copies is its memory's affair.
+  // A GPU's copies depend on its own memory.
   CHECK(times({.copy = 11_GBps}, options).finalize == Duration());
   options.ddp_to_set().gradient_as_bucket_view = true;
   CHECK(times(links, options).finalize == Duration());
@@ -219,7 +222,7 @@ TEST_CASE("gloo: one rank moves nothing") {
 }
 
 TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows compute") {
-  // Two gradients of 8 MB ready together at 10 us; each takes about 5.7 ms of links.
+  // Two gradients of 8 MB are ready together at 10 us. Each takes about 5.7 ms of the links.
   const Workload workload = small::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10);
   SimulationOptions options = small::bare();
   options.ddp_to_set().bucket_cap_mb = 1;
@@ -237,13 +240,13 @@ TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows com
   CHECK(two.buckets[1].start < two.buckets[0].end);
   const StepResult one = run(1);
   CHECK(one.buckets[1].start == one.buckets[0].end);
-  // What the links must carry they carry in the same time; only latencies may hide.
+  // The links need the same time for the bytes. Only latencies may hide.
   CHECK(two.times.iteration <= one.times.iteration);
   CHECK(two.times.iteration.microseconds() ==
         doctest::Approx(one.times.iteration.microseconds()).epsilon(0.03));
 }
 
-TEST_CASE("process groups: NCCL's all-reduces run side by side, and hold SMs side by side") {
+TEST_CASE("process groups: NCCL's all-reduces run in parallel, and each holds SMs") {
   const Workload workload = small::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10'000);
   SimulationOptions options = small::bare();
   options.torch = {1, 13};
@@ -272,14 +275,15 @@ TEST_CASE("process groups: over sockets one communicator does not fill the link"
   emulated.ring.channels = 1;
   CHECK(collectives_to_fill(small::on(emulated, AnalyticModel{})) ==
         doctest::Approx(0.956 * 3.125 / 1.2));
-  // Eight processes of a host that carries twelve: two in flight gain what is left of the host.
+  // A process carries 1 GB/s and the host twelve. With eight processes, two collectives in flight
+  // gain the rest of the host.
   const GlooLinks links{.process = 1_GBps, .to_fill = 1.6, .host = 12_GBps};
   CHECK(collectives_to_fill(gloo(nodes(2, 2), links)) == doctest::Approx(1.6));
   CHECK(collectives_to_fill(gloo(nodes(2, 8), links)) == doctest::Approx(1.5));
   CHECK(collectives_to_fill(gloo(nodes(2, 2, 1_Gbps), links)) == 1);
 }
 
-TEST_CASE("process groups: PyTorch 2.0 has none") {
+TEST_CASE("process groups: PyTorch 2.0 does not have them") {
   const DdpOptions options{.process_groups = 3};
   CHECK_FALSE(unsupported(options, {1, 13}));
   CHECK(unsupported(options, {2, 0}));

@@ -1,4 +1,5 @@
-// Long runs under torchrun: failures at scripted instants by hand, Daly's formula in the limit it covers, laws.
+// Long runs under torchrun: scripted failures by hand, Daly's formula in the limit where it holds,
+// and laws.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Agents that ask all the time and notice at once; a step of a second on any number of nodes, four of them between checkpoints of 2 s.
+/// Agents that look all the time and notice at once. A step takes a second on any number of nodes.
+/// A checkpoint of 2 s follows every four steps.
 ElasticOptions prompt(int min, int max) {
   return {.min_nodes = min,
           .max_nodes = max,
@@ -48,26 +50,28 @@ RunTime half(RunTime time) {
 
 }  // namespace
 
-TEST_CASE("elastic: without failures only checkpoints are lost") {
+TEST_CASE("elastic: without failures only checkpoints cost time") {
   const RunOutcome outcome = run_training(prompt(2, 2), {}, 600s);  // a hundred times 4 s and 2 s
   CHECK(outcome[RunPart::training] == 400s);
   CHECK(outcome[RunPart::checkpoints] == 200s);
   CHECK(outcome.goodput() == doctest::Approx(4.0 / 6));
   CHECK(outcome.failures == 0);
-  CHECK(run_training(prompt(2, 2), {}, 603500ms)[RunPart::lost_work] == 500ms);  // a step begun
+  // The last step is unfinished.
+  CHECK(run_training(prompt(2, 2), {}, 603500ms)[RunPart::lost_work] == 500ms);
 }
 
-TEST_CASE("elastic: a process dies, all restart from the checkpoint") {
-  // 3 cycles of 6 s, then 3.5 s that are lost; the agents of two nodes stop their workers one after the other.
+TEST_CASE("elastic: when a process dies, all restart from the checkpoint") {
+  // There are 3 cycles of 6 s, then 3.5 s that are lost. The agents of two nodes stop their workers
+  // one after the other.
   const RunOutcome outcome =
       run_training(prompt(2, 2), {{.at = 21500ms, .node = 1, .process = true}}, 68500ms);
   CHECK(outcome[RunPart::lost_work] == 3500ms);
   CHECK(outcome[RunPart::detection] == 0s);
   CHECK(outcome[RunPart::stop] == 2s);
-  CHECK(outcome[RunPart::rendezvous] == 0s);  // both are there at once
+  CHECK(outcome[RunPart::rendezvous] == 0s);  // both are present at once
   CHECK(outcome[RunPart::start] == 10s);
   CHECK(outcome[RunPart::load] == 5s);
-  CHECK(outcome[RunPart::training] == 12s + 20s);  // 30 s are left: five cycles
+  CHECK(outcome[RunPart::training] == 12s + 20s);  // 30 s left are five cycles
   CHECK(outcome[RunPart::checkpoints] == 6s + 10s);
   CHECK(outcome.restarts == 1);
   CHECK(outcome.membership_changes == 0);
@@ -79,41 +83,45 @@ TEST_CASE("elastic: how long agents take to notice, on average") {
   options.monitor_interval = 100ms;
   options.poll = 1s;
   const std::vector<NodeFailure> failures = {{.at = 21500ms, .node = 1, .process = true}};
-  // 50 ms until its own agent looks; the other's state is half a second old, and 50 ms more.
+  // Its own agent looks after 50 ms. The other agent's state is half a second old, and it takes 50
+  // ms more.
   const RunOutcome outcome = run_training(options, failures, 600s);
   CHECK(outcome[RunPart::detection] == 50ms + 500ms + 50ms);
-  // The last to leave opens the round; the other asks within a second and completes it; the last asks again after one.
+  // The last one to leave opens the round. The other asks within a second and completes it. The
+  // last one asks again after one second.
   CHECK(outcome[RunPart::rendezvous] == 1s);
-  // A collective that fails at once (gloo) is seen by every agent by itself: the later of two looks.
+  // If a collective fails at once (gloo), every agent sees it by itself. The later of two looks
+  // counts.
   options.timeout = 0s;
   CHECK(run_training(options, failures, 600s)[RunPart::detection] / 1us == 66'666);
   CHECK(run_training(options, failures, 600s)[RunPart::stop] == 1s);
 }
 
-TEST_CASE(
-    "elastic: a lost node hangs the others until their time-out, then the last call goes by") {
-  // Of three nodes one is lost at 21.5 s and back at 321.5 s; MIN is 2.
+TEST_CASE("elastic: a lost node hangs the others until their time-out, then the last call passes") {
+  // One of three nodes is lost at 21.5 s and back at 321.5 s. MIN is 2.
   ElasticOptions options = prompt(2, 3);
   const std::vector<NodeFailure> failures = {{.at = 21500ms, .node = 2}};
   const RunOutcome outcome = run_training(options, failures, 321500ms);
   CHECK(outcome[RunPart::lost_work] == 3500ms);
   CHECK(outcome[RunPart::detection] == 100s);
   CHECK(outcome[RunPart::stop] == 1s);
-  CHECK(outcome[RunPart::rendezvous] == 30s);  // two joined at once, the third is waited for
+  // Two joined at once, and the third is waited for.
+  CHECK(outcome[RunPart::rendezvous] == 30s);
   CHECK(outcome[RunPart::start] == 10s);
   CHECK(outcome[RunPart::load] == 5s);
-  // 154 s are left to two nodes: 25 cycles, and four steps that last because the run is over.
+  // Two nodes train for the remaining 154 s: 25 cycles, and four steps that count because the run
+  // ends.
   CHECK(outcome.trained[0] == 100s + 4s);
   CHECK(outcome[RunPart::training] + outcome[RunPart::fewer_nodes] == 12s + 104s);
   CHECK(outcome[RunPart::fewer_nodes] / 1ms == 34'666);  // a third of 104 s
 
-  SUBCASE("its replacement's coming restarts all once more, at the cost of what is not saved") {
+  SUBCASE("its replacement's arrival restarts all once more, and unsaved work is lost") {
     const RunOutcome after = run_training(options, failures, 321500ms + 1s + 15s + 60s);
     CHECK(after.membership_changes == 1);
     CHECK(after.restarts == 2);
-    CHECK(after[RunPart::detection] == 100s);  // that of a new node is a look
+    CHECK(after[RunPart::detection] == 100s);  // a new node takes one look
     CHECK(after[RunPart::stop] == 2s);
-    CHECK(after[RunPart::rendezvous] == 30s);  // MAX are there: no last call
+    CHECK(after[RunPart::rendezvous] == 30s);  // MAX nodes: no last call
     CHECK(after[RunPart::lost_work] == 3500ms + 4s);
     CHECK(after.trained[1] == 12s + 40s);
   }
@@ -124,9 +132,10 @@ TEST_CASE(
     CHECK(after[RunPart::rendezvous] == 0s);
     CHECK(after.restarts == 1);
   }
-  SUBCASE("but not before the lost node's keep-alive is over") {
+  SUBCASE("but not before the lost node's keep-alive has expired") {
     options.repair = 3s;
-    // Three beats of 5 s, the last of them 2.5 s old: nobody waits while three are participants.
+    // Three beats of 5 s, the last of them 2.5 s old. Nobody waits while there are three
+    // participants.
     CHECK(run_training(options, failures, 600s)[RunPart::detection] == 12500ms);
   }
   SUBCASE("a time-out at once is followed by waiting for the keep-alive") {
@@ -137,7 +146,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("elastic: fewer than MIN wait for a node, no longer than the join time-out") {
+TEST_CASE("elastic: fewer than MIN nodes wait for another, at most for the join time-out") {
   ElasticOptions options = prompt(3, 3);
   const std::vector<NodeFailure> failures = {{.at = 21500ms, .node = 0}};
   RunOutcome outcome = run_training(options, failures, 1000s);
@@ -145,13 +154,14 @@ TEST_CASE("elastic: fewer than MIN wait for a node, no longer than the join time
   CHECK(outcome.ended == 0);
   options.join_timeout = 150s;
   outcome = run_training(options, failures, 1000s);
-  CHECK(outcome[RunPart::waiting] == 150s);  // from 122.5 s on; at 322.5 s the node is back
+  // They wait from 122.5 s on; the node is back at 322.5 s.
+  CHECK(outcome[RunPart::waiting] == 150s);
   CHECK(outcome[RunPart::ended] == 50s);
   CHECK(outcome.ended == 1);
   CHECK(outcome.ended_by[static_cast<std::size_t>(RunEnd::join_timed_out)] == 1);
 }
 
-TEST_CASE("elastic: what ends a job") {
+TEST_CASE("elastic: reasons for which a job ends") {
   ElasticOptions options = prompt(1, 2);
   const std::vector<NodeFailure> died = {{.at = 21500ms, .node = 1, .process = true}};
   const std::vector<NodeFailure> lost = {{.at = 21500ms, .node = 1}};
@@ -161,8 +171,9 @@ TEST_CASE("elastic: what ends a job") {
     CHECK(run_training(options, died, 600s).ended_by[0] == 1);
     CHECK(run_training(options, died, 600s).restarts == 0);
     CHECK(run_training(options, died, 600s)[RunPart::ended] == 50s);
-    CHECK(run_training(options, lost, 300s).ended == 1);  // the time-out is the survivor's failure
-    // A node that comes counts for nobody, and in time nobody fails.
+    // The time-out counts as the survivor's failure.
+    CHECK(run_training(options, lost, 300s).ended == 1);
+    // A node that arrives counts for nobody, and if it is in time nobody fails.
     options.repair = 40s;
     CHECK(run_training(options, lost, 600s).ended == 0);
     CHECK(run_training(options, lost, 600s).restarts == 1);
@@ -173,7 +184,7 @@ TEST_CASE("elastic: what ends a job") {
     const NodeFailure other{.at = 200s, .node = 0, .process = true};
     CHECK(run_training(options, {died[0], other}, 600s).ended == 0);
     CHECK(run_training(options, {died[0], second}, 600s).ended == 1);
-    // Between them another node took its place, in time: its agent has restarts of its own.
+    // Another node replaced it in time between the failures, so its agent has restarts of its own.
     options.repair = 40s;
     const NodeFailure replaced{.at = 100s, .node = 1};
     CHECK(run_training(options, {died[0], replaced, second}, 600s).ended == 0);
@@ -191,7 +202,7 @@ TEST_CASE("elastic: what ends a job") {
   }
 }
 
-TEST_CASE("elastic: a failure while workers start, or load, is one more restart") {
+TEST_CASE("elastic: a failure while workers start or load is one more restart") {
   const RunOutcome outcome =
       run_training(prompt(1, 1),
                    {{.at = 21500ms, .node = 0, .process = true},
@@ -202,18 +213,18 @@ TEST_CASE("elastic: a failure while workers start, or load, is one more restart"
   CHECK(outcome[RunPart::start] == 4s + 10s + 10s);
   CHECK(outcome[RunPart::load] == 2s + 5s);
   CHECK(outcome[RunPart::stop] == 3s);
-  CHECK(outcome.restarts == 3);  // while workers are stopped nothing can die
+  CHECK(outcome.restarts == 3);  // stopped workers cannot die
   CHECK(outcome.failures == 4);
 }
 
-TEST_CASE("elastic: failures are drawn by seed and node, at the rate asked for") {
+TEST_CASE("elastic: failures are drawn by seed and node, at the requested rate") {
   ElasticOptions options = prompt(1, 8);
   options.process_share = 0.25;
   const RunTime length = 4'000'000s;
   const std::vector<NodeFailure> all = draw_failures(options, 8000, length, 7);
   CHECK(all == draw_failures(options, 8000, length, 7));
   CHECK(all != draw_failures(options, 8000, length, 8));
-  // Up 8000 s on average, and away for 300 s after three of four.
+  // A node is up for 8000 s on average, and away for 300 s after three of four failures.
   const double expected = 8 * 4e6 / (8000 + 0.75 * 300);
   CHECK(static_cast<double>(all.size()) == doctest::Approx(expected).epsilon(0.05));
   double died = 0;
@@ -230,8 +241,9 @@ TEST_CASE("elastic: failures are drawn by seed and node, at the rate asked for")
   CHECK(died / static_cast<double>(all.size()) == doctest::Approx(0.25).epsilon(0.08));
 }
 
-TEST_CASE("elastic: in the limit Daly's formula covers, simulation and formula agree") {
-  // Nothing but lost work and a restart of one length: MIN = MAX, whose nodes stay, noticed at once.
+TEST_CASE("elastic: where Daly's formula holds, simulation and formula agree") {
+  // There is only lost work, and a restart of fixed length. MIN = MAX, nodes stay, and failures are
+  // noticed at once.
   ElasticOptions options = prompt(4, 4);
   options.process_share = 1;
   options.stop = options.load = 0s;
@@ -267,7 +279,7 @@ TEST_CASE("elastic: in the limit Daly's formula covers, simulation and formula a
         chi += off * off;
         ++points;
         if (every == 1.0) {
-          // Its own formula, and his optimum.
+          // Daly's formula, and his optimum.
           CHECK(answer.daly_interval == doctest::Approx(interval));
           CHECK(answer.best_interval == doctest::Approx(interval).epsilon(0.1));
           CHECK(std::abs(answer.best_goodput - answer.goodput_at_daly.mean) < 0.002);
@@ -278,7 +290,7 @@ TEST_CASE("elastic: in the limit Daly's formula covers, simulation and formula a
 }
 
 TEST_CASE(
-    "elastic: parts sum, rarer failures and quicker restarts do not harm, one seed one answer") {
+    "elastic: parts add up, rarer failures and faster restarts do not harm, seeds are repeatable") {
   ElasticQuestion question{.options = prompt(2, 6),
                            .steps = {},
                            .node_mtbf_seconds = 30'000,
@@ -311,7 +323,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("elastic: seconds in which nothing is there are parts, too: every run adds up") {
+TEST_CASE("elastic: a run adds up even if no node is present for a while") {
   ElasticOptions options = prompt(1, 3);
   options.poll = 1s;
   options.monitor_interval = 100ms;
@@ -337,8 +349,9 @@ TEST_CASE("elastic: seconds in which nothing is there are parts, too: every run 
 }
 
 TEST_CASE("elastic: a longer repair moves the best checkpoint interval little, and one way") {
-  // 6 to 8 nodes: a node that comes back restarts all, as a failure does. A repair of one length came back in step with checkpoints,
-  // and the best interval jumped from 62 to 35 minutes and on to 64.
+  // With 6 to 8 nodes, a node that comes back restarts all nodes, as a failure does. Repairs of
+  // fixed length made nodes come back in step with checkpoints. Then the best interval jumped from
+  // 62 to 35 minutes and on to 64.
   ElasticQuestion question{
       .options = {.min_nodes = 6, .max_nodes = 8, .max_restarts = 1000, .store_on_node = false},
       .steps = std::vector<Duration>(3, Duration::milliseconds(900)),
@@ -354,9 +367,10 @@ TEST_CASE("elastic: a longer repair moves the best checkpoint interval little, a
   }
   const auto [least, most] = std::minmax_element(best.begin(), best.end());
   CHECK(*most < 1.15 * *least);
-  // Longer repairs: more returns interrupt training that a checkpoint would have kept.
+  // With longer repairs, more returns interrupt training that a checkpoint would have kept.
   for (std::size_t i = 1; i < best.size(); ++i) CHECK(best[i] < 1.02 * best[i - 1]);
-  // Young's sqrt(2 * checkpoint * M), M between that of failures alone and that of failures and returns, half as long.
+  // Young's sqrt(2 * checkpoint * M). M is between the mean time of failures alone and that of
+  // failures and returns, which is half as long.
   CHECK(young == doctest::Approx(std::sqrt(2 * 30 * 500 * 3600.0 / 8)));
   CHECK(*most < young);
   CHECK(*least > young / std::sqrt(2.0));

@@ -1,4 +1,5 @@
-// Peak memory by hand: three gradients of 4, 8 and 12 MiB, ready at 10, 20 and 40 us of a backward of 40 us.
+// Peak memory by hand: three gradients of 4, 8 and 12 MiB, ready at 10, 20 and 40 us of a backward
+// of 40 us.
 #include "ddpsim/sim/memory/memory.hpp"
 
 #include <doctest/doctest.h>
@@ -37,8 +38,7 @@ std::int64_t in_mib(Bytes bytes) {
 
 }  // namespace
 
-TEST_CASE(
-    "memory: without activations the optimizer decides, with one more copy of all parameters") {
+TEST_CASE("memory: without activations the optimizer has the peak, with a copy of all parameters") {
   const PeakMemory memory = peak();
   CHECK(memory.at == PeakMoment::optimizer);
   CHECK(in_mib(memory.parts.parameters) == 24);
@@ -52,7 +52,7 @@ TEST_CASE(
   CHECK(memory.allocated() == Bytes(120 * small::kMiB + 100));
 }
 
-TEST_CASE("memory: views leave gradients in their buckets") {
+TEST_CASE("memory: with views gradients stay in their buckets") {
   const auto views = [](MemoryJob& setting) {
     setting.options.ddp_to_set().gradient_as_bucket_view = true;
   };
@@ -60,9 +60,10 @@ TEST_CASE("memory: views leave gradients in their buckets") {
   CHECK(in_mib(peak().allocated() - peak(views).allocated()) == 24);
 }
 
-TEST_CASE("memory: activations leave in equal shares with each gradient") {
-  // 30 MiB: 30 + 4 up to the first gradient, 4 + 20 + 8 up to the second, 12 + 10 + 12 up to the third, 24 after it; on a
-  // host, where the optimizer takes 24 + 12, and of 36 MiB more than that: 36 + 4.
+TEST_CASE("memory: activations are freed in equal shares with each gradient") {
+  // With 30 MiB, memory is 30 + 4 until the first gradient and 4 + 20 + 8 until the second. It is
+  // 12 + 10 + 12 until the third, and 24 after it. On a host, the optimizer takes 24 + 12.
+  // Activations of 36 MiB exceed that with 36 + 4.
   GlooModel gloo;
   gloo.links.host_tensors = true;
   Workload workload =
@@ -85,7 +86,7 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
   CHECK(start.at == PeakMoment::backward);
   CHECK(in_mib(*start.parts.activations) == 100);
   CHECK(start.parts.gradients == Bytes());
-  // Before 2.0 gradients are there from the start, and temporaries of the optimizer are one tensor's.
+  // Before 2.0, gradients exist from the start, and the optimizer's temporaries are one tensor's.
   const PeakMemory old = peak([](MemoryJob& setting) {
     setting.activations->bytes = Bytes(100 * small::kMiB);
     setting.options.torch = {1, 13};
@@ -101,13 +102,14 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
     setting.options.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
   });
-  // The last gradient, of 12 MiB, is added to what is there: beside it lie the last third.
+  // The last gradient, of 12 MiB, is added to an existing one. The last third of activations is
+  // also in memory.
   CHECK(fast_gradients.at == PeakMoment::backward);
   CHECK(in_mib(fast_gradients.parts.temporaries) == 12);
   CHECK(in_mib(*fast_gradients.parts.activations) == 2);
 }
 
-TEST_CASE("memory: what is held between gradients comes from the recording, their own among it") {
+TEST_CASE("memory: memory held between gradients comes from the recording, gradients included") {
   const auto held = [](std::vector<std::int64_t> mib, bool views = false, int accumulate = 1) {
     return peak([&](MemoryJob& setting) {
       setting.options.optimizer.kind = Optimizer::sgd;
@@ -118,7 +120,7 @@ TEST_CASE("memory: what is held between gradients comes from the recording, thei
         setting.activations->held.emplace_back(count * small::kMiB);
     });
   };
-  // Gradients of 4, 8 and 12 MiB lie beside their buckets: 50, 4 + 47, 12 + 38, 24 + 25.
+  // Gradients of 4, 8 and 12 MiB are outside their buckets: 50, 4 + 47, 12 + 38, 24 + 25.
   const PeakMemory second = held({50, 47, 38, 25, 0});
   CHECK(second.at == PeakMoment::backward);
   CHECK(in_mib(*second.parts.activations) == 47);
@@ -126,25 +128,26 @@ TEST_CASE("memory: what is held between gradients comes from the recording, thei
   CHECK(second.parts.temporaries == Bytes());
   CHECK(in_mib(held({50, 47, 38, 28, 0}).parts.gradients) == 24);  // after the last
   CHECK(in_mib(*held({50, 47, 38, 25, 0}, true).parts.activations) == 50);
-  // Accumulated without being all-reduced they are in no bucket, with views or without: 30 + 24, 31 + 20, 38 + 12.
+  // Accumulated gradients that are not all-reduced are in no bucket, with views or without: 30 +
+  // 24, 31 + 20, 38 + 12.
   const PeakMemory accumulated = held({30, 31, 38, 10, 0}, true, 2);
   CHECK(in_mib(*accumulated.parts.activations) == 30);
   CHECK(in_mib(accumulated.parts.gradients) == 24);
   CHECK(in_mib(*held({30, 31, 43, 10, 0}, true, 2).parts.activations) == 43);
-  // What backward leaves, the batch, is there while the optimizer steps.
+  // The batch, which backward leaves, is in memory while the optimizer steps.
   const PeakMemory stepping = held({9, 9, 9, 9, 3});
   CHECK(stepping.at == PeakMoment::optimizer);
   CHECK(in_mib(*stepping.parts.activations) == 3);
 }
 
-TEST_CASE("memory: what is not known is a lower bound, not zero") {
+TEST_CASE("memory: with unknown activations the result is a lower bound, not zero") {
   const PeakMemory memory = peak([](MemoryJob& setting) { setting.activations.reset(); });
   CHECK_FALSE(memory.activations);
   CHECK_FALSE(memory.parts.activations);
   CHECK(memory.total() == peak().total());
 }
 
-TEST_CASE("memory: what optimizers keep") {
+TEST_CASE("memory: the state that optimizers keep") {
   const auto state = [](Optimizer kind, bool masters, Dtype dtype) {
     return in_mib(peak([&](MemoryJob& setting) {
                     setting.options.optimizer = {.kind = kind, .master_weights = masters};
@@ -156,11 +159,11 @@ TEST_CASE("memory: what optimizers keep") {
   CHECK(state(Optimizer::adam, false, Dtype::float32) == 48);
   CHECK(state(Optimizer::adamw, true, Dtype::float32) == 48);
   CHECK(state(Optimizer::adam, false, Dtype::float16) == 24);      // as wide as the parameters
-  CHECK(state(Optimizer::adam, true, Dtype::bfloat16) == 3 * 24);  // both, and the copy, in fp32
+  CHECK(state(Optimizer::adam, true, Dtype::bfloat16) == 3 * 24);  // state and copy in fp32
   CHECK(state(Optimizer::sgd, true, Dtype::float16) == 24);
 }
 
-TEST_CASE("memory: a compression hook keeps half of every bucket that is full") {
+TEST_CASE("memory: a compression hook keeps half of every full bucket") {
   const PeakMemory memory = peak([](MemoryJob& setting) {
     setting.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
     setting.options.torch = {1, 13};
@@ -172,8 +175,9 @@ TEST_CASE("memory: a compression hook keeps half of every bucket that is full") 
 }
 
 TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
-  // Buckets of 4, 8 and 12 MiB: the last gradient beside the other 48, and in its place a temporary while it steps.
-  // PyTorch 2.13 on a CPU, eight layers in buckets of 3, 3 and 2: 2.38 times the parameters with SGD, 3.38 with momentum.
+  // Buckets have 4, 8 and 12 MiB. The last gradient exists with the other 48. While it steps, a
+  // temporary takes its place. PyTorch 2.13 on a CPU, with eight layers in buckets of 3, 3 and 2,
+  // needs 2.38 times the parameters with SGD, and 3.38 with momentum.
   const auto stepping = [](MemoryJob& setting) {
     setting.options.ddp_to_set().optimizer_in_backward = true;
     setting.options.ddp_to_set().bucket_cap_mb = 1;
@@ -186,7 +190,7 @@ TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
                  stepping(setting);
                  setting.options.optimizer.kind = Optimizer::momentum;
                }).allocated()) == 24 + 24 + 12 + 24);
-  // Views: beside a gradient on its way to its bucket a temporary.
+  // With views, a temporary exists with a gradient on its way to its bucket.
   CHECK(in_mib(peak([&](MemoryJob& setting) {
                  stepping(setting);
                  setting.options.ddp_to_set().gradient_as_bucket_view = true;
@@ -194,7 +198,8 @@ TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
 }
 
 TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the bucket it reduces") {
-  // One bucket of three matrices of one column: with their 1, 2 and 3 Mi elements P, and Q of one each.
+  // One bucket holds three matrices of one column: P has their 1, 2 and 3 Mi elements, and Q one
+  // each.
   const auto hooked = [](MemoryJob& setting) {
     setting.options.ddp_to_set().comm_hook = CommHook::power_sgd;
     setting.options.ddp_to_set().power_sgd.min_compression_rate = 0.5;
@@ -206,7 +211,7 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
   CHECK(memory.parts.hook ==
         Bytes(24 * small::kMiB + 24 * small::kMiB + 12 + 2 * 24 * small::kMiB));
   CHECK(memory.parts.temporaries == Bytes());
-  // Bucket by bucket: 4 MiB, 8 MiB, 12 MiB, and all travel whole.
+  // Bucket by bucket, it is 4, 8 and 12 MiB, and all travel whole.
   const PeakMemory apart = peak([&](MemoryJob& setting) {
     hooked(setting);
     setting.options.ddp_to_set().power_sgd = {};
@@ -216,7 +221,7 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
   CHECK(in_mib(apart.parts.hook) == 24 + 3 * 12);
 }
 
-TEST_CASE("memory: local SGD's next average stands beside the parameters") {
+TEST_CASE("memory: local SGD's next average exists in addition to the parameters") {
   const auto local = [](MemoryJob& setting) {
     setting.options.ddp_to_set().comm_hook = CommHook::post_local_sgd;
     setting.options.torch = {1, 13};
@@ -240,7 +245,7 @@ TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
   CHECK(memory.at == PeakMoment::rebuild);
   CHECK(in_mib(memory.parts.buckets) == 48);
   CHECK(in_mib(memory.allocated()) == 72);
-  // Buckets that are never rebuilt.
+  // These buckets are never rebuilt.
   CHECK(peak([&](MemoryJob& setting) {
           rebuilding(setting);
           setting.options.ddp_to_set().find_unused_parameters = true;
@@ -261,14 +266,14 @@ TEST_CASE("memory: the allocator's blocks and segments") {
   CHECK(on_host.rounding + on_host.segments == Bytes());
 }
 
-TEST_CASE("memory: what is larger than 10 MiB is a segment of its own, in multiples of 2 MiB") {
+TEST_CASE("memory: a tensor above 10 MiB is a segment of its own, in multiples of 2 MiB") {
   Workload workload = small::chain({{11 * small::kMiB, 10}, {3 * small::kMiB, 15}}, 10, 20);
   workload.activations = Activations{};
   SimulationOptions options = small::bare();
   options.optimizer.kind = Optimizer::sgd;
   options.ddp_to_set().bucket_cap_mb = 1;
   const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
-  // Parameter and bucket of 11 MiB take 12 each, those of 3 MiB one segment of 20 together.
+  // Parameter and bucket of 11 MiB take 12 each. Those of 3 MiB share one segment of 20.
   CHECK(memory.rounding == Bytes());
   CHECK(memory.segments == Bytes(2 * small::kMiB + 14 * small::kMiB));
 }

@@ -1,5 +1,6 @@
-// Peak memory of schemes by hand: five parameters of 1,000,000 elements, in the order their gradients are written head,
-// layers 2, 1, 0, embed; the root holds head and embed. Two ranks, nothing of activations. In MB of 10^6 bytes.
+// Peak memory of schemes by hand. There are five parameters of 1,000,000 elements. Their gradients
+// are written in the order head, layers 2, 1, 0, embed. The root holds head and embed. There are
+// two ranks and no activations. Sizes are in MB of 10^6 bytes.
 #include "ddpsim/sim/memory/memory.hpp"
 
 #include "scheme_step.hpp"
@@ -28,9 +29,11 @@ double all(const PeakMemory& peak) {
 
 }  // namespace
 
-TEST_CASE("scheme memory: FSDP1 gathers one unit ahead, and reduces beside the unit before") {
-  // Shards of parameters and momentum, 10 each. When layer 1's gradient is put together: root, layers 1 and 0 are whole,
-  // 16; head's and layer 1's gradients, 8, layer 2's shard, 2; layer 1's flat gradient beside layer 2's, 8.
+TEST_CASE(
+    "scheme memory: FSDP1 gathers one unit ahead, and reduces while the unit before still is") {
+  // Shards of parameters and momentum take 10 each. When layer 1's gradient is built, the root and
+  // layers 1 and 0 are whole: 16. The gradients of head and layer 1 take 8, and layer 2's shard 2.
+  // Layer 1's and layer 2's flat gradients take 8.
   const PeakMemory memory = peak(Fsdp1{}, Optimizer::momentum);
   CHECK(memory.at == PeakMoment::backward);
   CHECK(mb(memory.parts.parameters) == 26);
@@ -38,23 +41,27 @@ TEST_CASE("scheme memory: FSDP1 gathers one unit ahead, and reduces beside the u
   CHECK(mb(memory.parts.gradients) == 10);
   CHECK(mb(memory.parts.buckets) == 8);
   CHECK(all(memory) == 54);
-  // Nobody ahead, it is the root's end that decides: 8 whole beside shards, 14 of gradients, 8 and 4 reduced.
+  // Without prefetch, the peak is at the root's end: 8 whole besides shards, 14 of gradients, 8 and
+  // 4 reduced.
   const PeakMemory alone =
       peak(Fsdp1{.backward_prefetch = BackwardPrefetch::none}, Optimizer::momentum);
   CHECK(all(alone) == 54);
   CHECK(mb(alone.parts.parameters) == 18);
-  // Whole from the start, freed behind each unit: where layer 1's is put together nothing is saved by gathering again.
+  // Whole from the start, and freed after each unit: when layer 1's is built, gathering again saves
+  // nothing.
   CHECK(all(peak(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}, Optimizer::momentum)) == 54);
 }
 
-TEST_CASE("scheme memory: FSDP1 without shards is everything whole, the optimizer's copies last") {
+TEST_CASE(
+    "scheme memory: FSDP1 without shards holds everything whole, and the optimizer's copies") {
   const PeakMemory memory =
       peak(Fsdp1{.strategy = ShardingStrategy::no_shard}, Optimizer::momentum);
   CHECK(memory.at == PeakMoment::optimizer);
-  CHECK(all(memory) == 80);  // parameters, momentum, gradients, what foreach kernels make of them
+  // Parameters, momentum, gradients, and the copies of foreach kernels.
+  CHECK(all(memory) == 80);
 }
 
-TEST_CASE("scheme memory: gradients of micro-batches that nobody reduced are whole") {
+TEST_CASE("scheme memory: gradients of micro-batches that are not reduced are whole") {
   const PeakMemory once = peak(Fsdp2{}, Optimizer::sgd);
   const PeakMemory twice = peak(Fsdp2{}, Optimizer::sgd, 2);
   const PeakMemory reduced = peak(Fsdp2{.no_sync = false}, Optimizer::sgd, 2);
@@ -62,11 +69,14 @@ TEST_CASE("scheme memory: gradients of micro-batches that nobody reduced are who
   CHECK(all(reduced) == all(once));
 }
 
-TEST_CASE("scheme memory: a stream lends no other what it has let go of") {
-  // The highest moment is the loss, with 1000 of activations, of which nothing is left when the first gradient is put
-  // together. Shards of gradients come after it, 2 of each layer and 4 of the root, on the stream that reduces; FSDP1 casts
-  // there, too: of the root, 4, beside the last layer's 2 and all layers' shards, 6. One of its layers, 4, waits for the GPU
-  // to be let go of, where layers are gathered again.
+TEST_CASE("scheme memory: streams do not lend each other freed memory") {
+  // The peak is at the loss, with 1000 of activations. None of them is left when the first gradient
+  // is built.
+  //
+  // Later, shards of gradients are allocated on the stream that reduces: 2 for each layer and 4 for
+  // the root. FSDP1 casts there too: 4 for the root, with the last layer's 2 and all layers'
+  // shards, 6. If layers are gathered again, one of FSDP1's layers, 4, waits until the GPU has
+  // finished with it.
   const auto apart = [](Scheme scheme) {
     SimulationOptions asked = options(std::move(scheme));
     asked.optimizer.kind = Optimizer::sgd;
@@ -77,26 +87,27 @@ TEST_CASE("scheme memory: a stream lends no other what it has let go of") {
     const PeakMemory memory =
         peak_memory(Job(std::move(step), small::node(2), std::move(asked), FreeModel{}));
     CHECK(mb(*memory.parts.activations) == 1000);
-    constexpr double kOwnSegment = 20 * 1.048576 - 10;  // of the shards of parameters
+    constexpr double kOwnSegment = 20 * 1.048576 - 10;  // for the shards of parameters
     return mb(memory.segments) - kOwnSegment;
   };
   const auto about = [](double value) { return doctest::Approx(value).epsilon(1e-3); };
   CHECK(apart(Fsdp1{}) == about(10 + 4));
   CHECK(apart(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}) == about(10));
   CHECK(apart(Fsdp1{.wrap = {.by = WrapPolicy::By::none}}) == about(10));
-  // Of two units neither is gathered while the other waits and a third is computed.
+  // With two units, neither is gathered while the other waits and a third is computed.
   CHECK(apart(Fsdp1{.wrap = {.by = WrapPolicy::By::modules,
                              .modules = {"layers.1", "layers.2"}}}) == about(10));
   CHECK(apart(Fsdp2{}) == about(10));
   CHECK(apart(Fsdp1{.reduce_dtype = Dtype::bfloat16}) == about(12 + 4));
   CHECK(apart(Fsdp2{.reduce_dtype = Dtype::bfloat16}) == about(10));
-  // Where backward's end is the highest, all is there at once.
+  // If the peak is at backward's end, everything exists at once.
   const PeakMemory last = peak(Fsdp1{.strategy = ShardingStrategy::no_shard}, Optimizer::momentum);
   CHECK(mb(last.segments) < 2);
 }
 
 TEST_CASE("scheme memory: ZeRO by stage, in bf16 with Adam in fp32") {
-  // Of 5 M elements: parameters 10, fp32 copies and two moments of half of them 30, their gradients in fp32 10.
+  // With 5 M elements, parameters take 10. The fp32 copies and two moments of half of them take 30,
+  // and their gradients in fp32 10.
   const auto zero = [](int stage) {
     Zero scheme{.stage = stage, .reduce_bucket_size = 1'000'000};
     scheme.param_dtype = Dtype::bfloat16;
@@ -104,19 +115,20 @@ TEST_CASE("scheme memory: ZeRO by stage, in bf16 with Adam in fp32") {
     scheme.stage3_max_live_parameters = 2'000'000;
     return scheme;
   };
-  CHECK(all(peak(zero(1), Optimizer::adam)) == 10 + 30 + 10 + 10);     // gradients whole
+  CHECK(all(peak(zero(1), Optimizer::adam)) == 10 + 30 + 10 + 10);     // whole gradients
   CHECK(all(peak(zero(2), Optimizer::adam)) == 10 + 30 + 5 + 2 + 10);  // half of them, and a bucket
   CHECK(all(peak(zero(3), Optimizer::adam)) == 5 + 4 + 30 + 5 + 2 + 10);
-  // Megatron-Core: gradients in fp32 are what is stepped.
+  // Megatron-Core steps its gradients in fp32.
   const MegatronOptimizer megatron{.param_dtype = Dtype::bfloat16, .grad_reduce_in_fp32 = true};
   CHECK(all(peak(megatron, Optimizer::adam)) == 10 + 30 + 20);
 }
 
-TEST_CASE("scheme memory: ZeroRedundancyOptimizer keeps the state of what a rank steps") {
+TEST_CASE(
+    "scheme memory: ZeroRedundancyOptimizer keeps only the state of a rank's own parameters") {
   const PeakMemory ddp = peak(Ddp{}, Optimizer::adam);
   const PeakMemory shared = peak(ZeroRedundancy{}, Optimizer::adam);
   CHECK(mb(ddp.parts.optimizer) == 40);
   CHECK(mb(shared.parts.optimizer) == 24);  // three of five parameters
-  CHECK(mb(ddp.parts.temporaries) == 20);   // of Adam's step, for what is stepped
+  CHECK(mb(ddp.parts.temporaries) == 20);   // Adam's, for stepped parameters
   CHECK(mb(shared.parts.temporaries) == 12);
 }

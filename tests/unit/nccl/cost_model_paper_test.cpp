@@ -223,9 +223,9 @@ TEST_CASE(
     "cost model on paper: before 2.20 the chunks of a tree are halved until enough fill its "
     "depth") {
   // A chunk of c bytes fills 2 * (3 * 2 c at 100 GB/s + c at 40 GB/s) = c * 0.17 ns. There are four
-  // hops. With the data per channel and hop, a chunk is the smallest of three: an eighth but at
-  // least 128 KiB, a quarter but at least 64 KiB, all of it but at least 32 KiB. It is at most all
-  // the data.
+  // hops. A chunk is the smallest of three parts of the data per channel and hop. They are an
+  // eighth but at least 128 KiB, a quarter but at least 64 KiB, and all of it but at least 32 KiB.
+  // It is at most all the data.
   const auto chunk = [](NcclVersion nccl, std::int64_t per_channel) {
     CollectiveChoice tree = choice(Algorithm::tree, Protocol::simple);
     tree.nccl = nccl;

@@ -1,4 +1,4 @@
-// Waves in closed form against every chunk of every hop as an event, to the picosecond.
+// Compares waves in closed form with every chunk of every hop as an event, to the picosecond.
 #include "chunk_waves.hpp"
 
 #include <doctest/doctest.h>
@@ -20,10 +20,10 @@ namespace {
 
 struct WaveCollective {
   std::size_t pipeline;
-  Duration pause;  ///< since the one before ended
+  Duration pause;  ///< since the previous one ended
 };
 
-/// Job 0 runs collectives, one after the other; the others start by themselves.
+/// Job 0 runs collectives, one after the other. The other jobs start by themselves.
 struct WaveWorld {
   NetworkLinks links;
   std::vector<std::unique_ptr<PipelineShape>> shapes;
@@ -39,7 +39,7 @@ class Draw {
   Duration time(std::uint64_t picoseconds) { return Duration::picoseconds(below(picoseconds)); }
 
   WaveWorld world() {
-    // Of alike hops many instants coincide.
+    // With equal hops, many events happen at the same time.
     alike_ = one_in(3);
     rendezvous_ = one_in(4);
     ranks_ = static_cast<std::uint32_t>(one_in(10) ? 1 + below(40) : 1 + below(12));
@@ -73,7 +73,7 @@ class Draw {
     return builder_.link(LinkKind::network, Bandwidth::bytes_per_second(rate),
                          Duration::picoseconds(alike_ ? 500 : below(2'000)));
   }
-  /// Most hops have a link of their own; some pass one that others pass, too.
+  // Most hops have a link of their own. Some pass one that others pass too.
   Route route() {
     std::vector<LinkId> links;
     if (!one_in(8)) links.push_back(link_of_any_width());
@@ -153,7 +153,7 @@ class Draw {
 
 using Ends = std::vector<std::pair<std::size_t, std::int64_t>>;  ///< job, picosecond
 
-/// Of everything that ends until a while after the last collective.
+/// Ends of everything until some time after the last collective.
 template <typename Network>
 Ends ends_of(const WaveWorld& world) {
   Network network(world.links, world.jobs);
@@ -183,7 +183,7 @@ Ends ends_of(const WaveWorld& world) {
   return ends;
 }
 
-/// DDPSIM_RANDOM_WORLDS=100000 took as many.
+/// Number of random worlds: DDPSIM_RANDOM_WORLDS if set (100000 have passed).
 std::uint64_t worlds() {
   const char* count = std::getenv("DDPSIM_RANDOM_WORLDS");
   return count != nullptr ? std::strtoull(count, nullptr, 10) : 600;
@@ -191,7 +191,8 @@ std::uint64_t worlds() {
 
 }  // namespace
 
-TEST_CASE("chunk waves: whatever shares the links, every end is that of every chunk by itself") {
+TEST_CASE(
+    "chunk waves: every end is the same as with each chunk by itself, whatever shares links") {
   int slowed = 0;
   int background = 0;
   for (std::uint64_t seed = 1; seed <= worlds(); ++seed) {
@@ -207,7 +208,7 @@ TEST_CASE("chunk waves: whatever shares the links, every end is that of every ch
     background += static_cast<int>(
         std::ranges::count_if(ends, [](const Ends::value_type& one) { return one.first > 0; }));
   }
-  // What is compared did meet others.
+  // Collectives and background did meet.
   CHECK(slowed > 200);
   CHECK(background > 2'000);
 }

@@ -1,4 +1,5 @@
-// The delay of the cost model shared out over the hops of random shapes, held against every path there is.
+// The cost model's delay is distributed over the hops of random shapes, and compared with every
+// path.
 #include "cost_pipeline.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +19,8 @@ namespace {
 
 using small::draw;
 
-/// One to three channels of up to nine hops. Each waits for any of the hops before it in its channel.
+/// One to three channels of up to nine hops. Each hop waits for any of the hops before it in its
+/// channel.
 PipelineShape random_graph(std::mt19937_64& random) {
   PipelineShape shape;
   for (std::int64_t channel = draw(random, 3); channel >= 0; --channel) {
@@ -58,7 +60,7 @@ double us_of(const ChunkPipeline& pipeline, const Hop& hop) {
   return (hop.between_nodes ? pipeline.network_latency : pipeline.local_latency).microseconds();
 }
 
-/// Of every path to every hop: its latencies, and a chunk's time for each hop behind the first.
+/// Longest path to any hop: its latencies, and a chunk's time for each hop after the first.
 double longest_path(const PipelineShape& shape, const ChunkPipeline& pipeline, double chunk_us) {
   double longest = 0;
   const std::function<void(std::uint32_t, double)> walk = [&](std::uint32_t at, double behind) {
@@ -71,7 +73,7 @@ double longest_path(const PipelineShape& shape, const ChunkPipeline& pipeline, d
   return longest;
 }
 
-/// Of every run of so many hops of a ring, from each of them on.
+/// Longest run of as many hops of a ring as there are chunks, from any hop on.
 double longest_run(const PipelineShape& shape, const ChunkPipeline& pipeline) {
   double longest = 0;
   for (const Slice ring : shape.unlike_channels)
@@ -109,7 +111,7 @@ TEST_CASE("cost pipeline: the first chunk takes the cost model's delay on its lo
     REQUIRE(pipeline.chunks == chunks);
     const double longest = longest_path(shape, pipeline, terms.transfer_us / chunks);
     const double delay = terms.latency_us + terms.fill_us;
-    if (pipeline.local_latency == 0_us) {  // sending chunk by chunk takes longer by itself
+    if (pipeline.local_latency == 0_us) {  // chunks alone take longer
       REQUIRE(pipeline.network_latency == 0_us);
       REQUIRE(longest >= delay);
       continue;
@@ -136,7 +138,7 @@ TEST_CASE("cost pipeline: the slowest hops of a ring in a row take the cost mode
   }
 }
 
-TEST_CASE("cost pipeline: a kind of hop without a latency takes the other's") {
+TEST_CASE("cost pipeline: a kind of hop without a latency uses the other kind's") {
   std::mt19937_64 random(1);
   const PipelineShape shape = random_rings(random);
   const auto latencies = [&](double local_us, double network_us) {

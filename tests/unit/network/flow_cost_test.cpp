@@ -1,4 +1,4 @@
-// Alone on its links, a flow pipeline takes what the analytic cost model says.
+// Alone on its links, a flow pipeline takes as long as the analytic cost model says.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ double error_of(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
 
 }  // namespace
 
-TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration says") {
+TEST_CASE("flow: alone on a calibrated cluster it takes as long as the calibration says") {
   for (const double weight : {2.0, -1.5})  // the cost model is too fast, too slow
     for (const int nodes : {1, 4}) {
       Cluster cluster = machine(nodes, 4);
@@ -66,13 +66,14 @@ TEST_CASE("flow: alone on a calibrated cluster it takes what the calibration say
     }
 }
 
-TEST_CASE("flow: one planner tells buffers and releases of NCCL apart") {
+TEST_CASE("flow: one planner distinguishes buffers and releases of NCCL") {
   Cluster cluster = machine(4, 4);
   Calibration calibration;
   calibration.constants = constants_of(cluster);
   calibration.shapes = {{4, 4, Bytes(8), 64_MiB, "older", "", NcclVersion{2, 18, 0}},
                         {4, 4, Bytes(8), 64_MiB, "newer", "", NcclVersion{2, 21, 0}}};
-  // What all releases share is faster than the cost model; each of these two by itself is not.
+  // The part shared by all releases is faster than the cost model. Each of these two releases is
+  // not.
   const OperatingPoint shared{4, 4, Bytes(1 << 16), Algorithm::ring, Protocol::simple};
   OperatingPoint older = shared;
   older.nccl = NcclVersion{2, 18, 0};
@@ -91,25 +92,26 @@ TEST_CASE("flow: one planner tells buffers and releases of NCCL apart") {
                                     .nccl = nccl};
       for (const Bytes size : {Bytes(1 << 16), 64_MiB})
         CHECK(error_of(CollectiveKind::all_reduce, choice, size, cluster, planner) < 1e-3);
-      // The links are wide enough for the fastest of them.
+      // The links are wide enough for the fastest release.
       CHECK(fastest_correction(cluster) >=
             std::exp(
                 -correction_at(calibration, operating_point_of(choice, Bytes(1 << 16), cluster))));
     }
 }
 
-TEST_CASE("chunk pipeline: of channels that differ in their routes only, one stands for all") {
+TEST_CASE("chunk pipeline: one channel stands for all that differ only in their routes") {
   const Cluster cluster = machine(4, 4);
   const Fabric fabric = fabrics::switched(cluster, 4);
   const PipelineShape rings = ring_all_reduce_shape(fabric, 8, 4);
   CHECK(rings.hops.size() == 8 * 16);
   REQUIRE(rings.unlike_channels.size() == 1);
   CHECK(rings.unlike_channels.front().count == 16);
-  // The two trees over the nodes differ; every further channel repeats one of them.
+  // The two trees over the nodes differ. Every further channel repeats one of them.
   const PipelineShape trees = tree_all_reduce_shape(fabric, 8, 4);
   CHECK(trees.unlike_channels.size() == 2);
   CHECK(trees.unlike_channels.back().first > 0);
-  // A chain of four ranks and a star have as many hops within a node, but a chunk takes more of the chain's in a row.
+  // A chain of four ranks and a star have the same number of hops within a node, but a chunk passes
+  // more of the chain's in a row.
   Fabric within;
   const std::vector<Route> routes(4);
   const TreeChannel chain{.parent = {0, 0, 1, 2}, .up = routes, .down = routes};
@@ -118,7 +120,7 @@ TEST_CASE("chunk pipeline: of channels that differ in their routes only, one sta
   CHECK(tree_all_reduce_shape(within, 3, 4).unlike_channels.size() == 2);
 }
 
-TEST_CASE("flow: alone it takes what the cost model says, within a thousandth") {
+TEST_CASE("flow: alone it takes as long as the cost model says, within a thousandth") {
   double worst = 0;
   for (const auto& [nodes, gpus] :
        {std::pair(1, 2), {1, 3}, {1, 8}, {2, 1}, {2, 8}, {3, 5}, {4, 4}, {7, 2}, {8, 1}, {16, 2}}) {

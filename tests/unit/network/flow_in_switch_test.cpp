@@ -1,4 +1,5 @@
-// NVLS and NVLSTree in the flow network: alone what the cost model says, and slower beside others on their links.
+// NVLS and NVLSTree in the flow network: alone they match the cost model, and with other traffic on
+// their links they are slower.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ struct LaidOut {
   }
 };
 
-/// How much longer an all-reduce of 64 MiB takes beside eight transfers of 1 GB over this link.
+/// Factor by which an all-reduce of 64 MiB is slower with eight transfers of 1 GB over this link.
 double slowdown(const LaidOut& laid_out, const std::string& link) {
   Background background;
   for (int i = 0; i < 8; ++i)
@@ -58,7 +59,7 @@ double slowdown(const LaidOut& laid_out, const std::string& link) {
 
 }  // namespace
 
-TEST_CASE("flow in the switch: alone it takes what the cost model says") {
+TEST_CASE("flow in the switch: alone it takes as long as the cost model says") {
   for (const std::string line : {
            "node:1 gpu:8xH100 nvswitch:450GBps",
            "node:1 gpu:72xB200 nvswitch:900GBps",
@@ -80,19 +81,18 @@ TEST_CASE("flow in the switch: alone it takes what the cost model says") {
   }
 }
 
-TEST_CASE("flow in the switch: others on a NIC, or on a GPU's NVLink, slow it") {
+TEST_CASE("flow in the switch: traffic on a NIC, or on a GPU's NVLink, slows it") {
   const LaidOut two("node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib");
   CHECK(slowdown(two, "node0/nic3 > switch") > 1.3);
   CHECK(slowdown(two, "switch > node1/nic0") > 1.3);
   const LaidOut one("node:1 gpu:8xH100 nvswitch:450GBps");
   CHECK(slowdown(one, "node0/gpu5 > node0/nvswitch0") > 1.3);
-  // Nothing of it passes a GPU's slot in one node.
+  // In one node, nothing of it passes a GPU's slot.
   CHECK(slowdown(one, "node0/gpu5 > node0/pcie2") == doctest::Approx(1).epsilon(1e-9));
 }
 
 TEST_CASE(
-    "flow in the switch: heads, and the other collectives of NVLS, which stay with the cost "
-    "model") {
+    "flow in the switch: heads, and the other collectives of NVLS, which use the cost model") {
   const LaidOut rack("node:1 gpu:72xB200 nvswitch:900GBps");
   CHECK(rack.fabric->switched.size() == 32);
   CHECK(rack.fabric->to_switch.size() == 72);
@@ -106,8 +106,9 @@ TEST_CASE(
   CHECK_FALSE(planner.has_channels(kAllReduce, {.algorithm = Algorithm::collnet_direct}));
 }
 
-TEST_CASE("flow in the switch: no scenario takes less than the wires") {
-  // A head's link carries S, and an eighth more of its own; a NIC half of S up and down for each of four edges, by eight.
+TEST_CASE("flow in the switch: no scenario takes less time than the links need") {
+  // A head's link carries S, and an eighth more for its own. A NIC carries half of S up and down
+  // for each of four edges, divided by eight.
   const auto least = [](const std::string& line) {
     const LaidOut laid_out(line);
     return least_time(kAllReduce, laid_out.choice(), Bytes(450'000'000), *laid_out.cluster)

@@ -21,7 +21,7 @@ class Wires {
     links.latencies.resize(capacities.size());
     links.capacities = std::move(capacities);
   }
-  /// So many chunks of `bytes` in order.
+  /// A job that sends `chunks` chunks of `bytes` in order.
   NetworkJob job(const std::vector<LinkId>& route, std::int64_t bytes, std::int64_t ceiling,
                  TimePoint first, Duration period = {}, std::uint32_t chunks = 1) {
     auto shape = std::make_unique<PipelineShape>();
@@ -47,7 +47,7 @@ TimePoint at_us(std::int64_t microseconds) {
   return TimePoint(microseconds * 1_us);
 }
 
-/// When the job becomes idle, running everything.
+/// Runs everything, and returns when the job becomes idle.
 TimePoint end_of(FlowNetwork& network, std::size_t job) {
   TimePoint end;
   bool running = false;
@@ -63,32 +63,33 @@ TimePoint end_of(FlowNetwork& network, std::size_t job) {
 
 }  // namespace
 
-TEST_CASE("flow network: two transfers over one link each get half while both are there") {
+TEST_CASE("flow network: two transfers over one link each get half while both run") {
   Wires wires({1'000'000'000});  // 1 GB/s: 1000 bytes take 1 us
   std::vector<NetworkJob> jobs;
   jobs.push_back(wires.job({0}, 10'000, 1'000'000'000, at_us(0)));
   jobs.push_back(wires.job({0}, 2'000, 1'000'000'000, at_us(4)));
-  // The first sends 4000 bytes alone; then both 2000 in 4 us; then the first its last 4000 alone.
+  // The first sends 4000 bytes alone. Then both send 2000 in 4 us, and then the first sends its
+  // last 4000 alone.
   FlowNetwork first(wires.links, jobs);
   CHECK(end_of(first, 0) == at_us(12));
   FlowNetwork second(wires.links, jobs);
   CHECK(end_of(second, 1) == at_us(8));
 }
 
-TEST_CASE("flow network: what a ceiling leaves goes to the others") {
+TEST_CASE("flow network: the rate that a ceiling leaves goes to the others") {
   Wires wires({1'000'000'000});
   std::vector<NetworkJob> jobs;
   jobs.push_back(wires.job({0}, 9'000, 900'000'000, at_us(0)));
   jobs.push_back(wires.job({0}, 1'000, 200'000'000, at_us(0)));
-  // 200 MB/s are less than half, so the second is not held back and ends after 5 us; the first has
-  // 800 MB/s for 5 us, then the 900 it may send: 5000 bytes in 5.556 us.
+  // 200 MB/s are less than half, so the second is not held back and ends after 5 us. The first has
+  // 800 MB/s for 5 us. Then it sends the remaining 5000 bytes at its 900 MB/s, in 5.556 us.
   FlowNetwork network(wires.links, jobs);
   const Duration end = end_of(network, 0) - TimePoint();
   CHECK(end == Duration::picoseconds(10'555'556));
 }
 
 TEST_CASE("flow network: in a rendezvous a chunk waits until the one before is delivered") {
-  // Three chunks of 1 us that arrive 5 us later: one behind the other, or each by itself.
+  // Three chunks of 1 us arrive 5 us later: one after the other, or independently.
   const auto end = [](bool rendezvous) {
     Wires wires({1'000'000'000});
     std::vector<NetworkJob> jobs;
@@ -103,7 +104,7 @@ TEST_CASE("flow network: in a rendezvous a chunk waits until the one before is d
 }
 
 TEST_CASE("flow network: a job begins again after its period, or when it has ended") {
-  // Of each 3 us of sending due every `period`, how much is sent by 13 us when it begins at 1 us.
+  // A job sends for 3 us every `period`, beginning at 1 us. This is the time it has sent by 13 us.
   const auto sent_by_13_us = [](Duration period) {
     Wires wires({1'000'000'000});
     std::vector<NetworkJob> jobs;
@@ -122,10 +123,11 @@ TEST_CASE("flow network: a job begins again after its period, or when it has end
   };
   CHECK(sent_by_13_us(2_us) == 12_us);  // always late, so without a pause
   CHECK(sent_by_13_us(3_us) == 12_us);
-  CHECK(sent_by_13_us(6_us) == 6_us);  // from 1 to 4 and from 7 to 10
+  // It sends from 1 to 4 and from 7 to 10.
+  CHECK(sent_by_13_us(6_us) == 6_us);
 }
 
-TEST_CASE("flow network: no link is ever overfull and every byte arrives once") {
+TEST_CASE("flow network: no link is ever overfull, and every byte arrives once") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     INFO("seed ", seed);
     std::mt19937_64 random(seed);
@@ -159,7 +161,7 @@ TEST_CASE("flow network: no link is ever overfull and every byte arrives once") 
       }
       before = *now;
     }
-    // An end is rounded up to a whole picosecond: at most 30 chunks at a few MB/s.
+    // An end is rounded up to a whole picosecond, for at most 30 chunks at a few MB/s.
     for (LinkId link = 0; link < load.size(); ++link) {
       CHECK(carried[link] >= expected[link]);
       CHECK(carried[link] <= expected[link] + 30 * 5'000'000);

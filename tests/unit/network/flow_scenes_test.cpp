@@ -1,4 +1,4 @@
-// Scenes whose answer is known beforehand.
+// Scenes whose answer is known in advance.
 #include <doctest/doctest.h>
 
 #include "collective_words.hpp"
@@ -39,7 +39,7 @@ RingChannel ring_of_pairs(fabrics::LeafSpine& network, const std::vector<std::ui
   return ring;
 }
 
-/// One all-reduce whose last rank arrives at that instant, beside the planner's background.
+/// One all-reduce whose last rank arrives at that time, with the planner's background.
 Duration transfer_at(TimePoint instant, Bytes size, FlowPlanner& planner) {
   const std::vector<ScheduledCollective> collectives{{.size = size}};
   const std::vector<std::optional<CollectiveChoice>> choices{kRingChoice};
@@ -53,13 +53,14 @@ double transfer_us(Bytes size, const Cluster& cluster) {
 }  // namespace
 
 TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
-  // Two leaves with four nodes each, two spines: four NICs of 25 GB/s share two cables up.
+  // There are two leaves with four nodes each, and two spines. Four NICs of 25 GB/s share two
+  // cables up.
   const Cluster cluster = pairs(8);
   const Bytes size = 1024_MiB;
   fabrics::LeafSpine network(8, 4, 2, 25_GBps, Duration());
 
   SUBCASE("a ring that stays under its leaf as long as it can is not held back") {
-    // One hop leaves each leaf, and one cable carries it: what the cost model says for a flat network.
+    // One hop leaves each leaf, and one cable carries it. So it takes as long as in a flat network.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 1, 2, 3, 4, 5, 6, 7}));
     FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, {});
     const Duration expected = cost(kAllReduce, kRingChoice, size, cluster);
@@ -67,9 +68,9 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
           doctest::Approx(1).epsilon(0.001));
   }
   SUBCASE("a ring that crosses with every hop takes twice the transfer") {
-    // All four NICs of a leaf send across at once, two over each cable: half the rate for every
-    // chunk that crosses, and the ring goes at the pace of its slowest hop. Latency, 4 us against
-    // 90 us for a chunk, is not doubled.
+    // All four NICs of a leaf send across at once, two over each cable. So every chunk that crosses
+    // has half the rate, and the ring runs at the pace of its slowest hop. Latency is not doubled,
+    // but it is only 4 us, compared with 90 us for a chunk.
     network.builder.fabric.rings.push_back(ring_of_pairs(network, {0, 4, 1, 5, 2, 6, 3, 7}));
     FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, {});
     const double us = planner.alone(kAllReduce, kRingChoice, size).microseconds();
@@ -77,9 +78,9 @@ TEST_CASE("scene: a leaf-spine network oversubscribed two to one") {
   }
 }
 
-TEST_CASE("scene: one NVLink of a ring at half its rate") {
-  // Every chunk of the all-reduce passes every link, so the weak one sends all K chunks one after
-  // the other, each in twice the time; the other links keep up and wait. Only the last delivery
+TEST_CASE("scene: one NVLink of a ring has half its rate") {
+  // Every chunk of the all-reduce passes every link. So the weak link sends all K chunks one after
+  // the other, each in twice the time. The other links keep up and wait. Only the last delivery
   // adds a latency: start + K * 2 * chunk + latency, to the picosecond.
   const Cluster cluster = small::node(8, 25);
   const Bytes size = 256_MiB;
@@ -97,8 +98,8 @@ TEST_CASE("scene: one NVLink of a ring at half its rate") {
 }
 
 TEST_CASE("scene: two jobs across one spine") {
-  // Each job has two nodes under either leaf and crosses the one cable once in each direction. A
-  // chunk of each on the cable: half the rate for both.
+  // Each job has two nodes under both leaves, and crosses the only cable once in each direction.
+  // With a chunk of each on the cable, both have half the rate.
   const Cluster cluster = pairs(4);
   const Bytes size = 1024_MiB;
   fabrics::LeafSpine network(8, 4, 1, 25_GBps, Duration());
@@ -112,23 +113,23 @@ TEST_CASE("scene: two jobs across one spine") {
     FlowPlanner planner = fabrics::planner(cluster, network.builder.fabric, background);
     return transfer_at(TimePoint(), size, planner).microseconds() / alone;
   };
-  SUBCASE("side by side for ever, both take twice as long") {
+  SUBCASE("if both run all the time, each takes twice as long") {
     CHECK(beside(size, {}, Duration::microseconds(1)) == doctest::Approx(2).epsilon(0.01));
   }
-  // Alone, latency shows: a twentieth of the transfer.
+  // Alone, latency is visible: a twentieth of the transfer.
   const double undisturbed = cost(kAllReduce, kRingChoice, size, cluster).microseconds() / alone;
-  SUBCASE("beside a job of half the size, one and a half times as long") {
-    // Together, at two transfers per chunk, until the other has sent its half and with it we ours;
-    // then the other half at the pace of a job alone.
+  SUBCASE("with a job of half the size, it takes one and a half times as long") {
+    // Both run together, at two transfers per chunk, until the other has sent its half and we have
+    // sent ours. Then our other half runs at the pace of a job alone.
     CHECK(beside(512_MiB, {}, {}) == doctest::Approx(1 + undisturbed / 2).epsilon(0.002));
   }
-  SUBCASE("a job that begins later than ours ends changes nothing") {
+  SUBCASE("a job that begins after ours has ended changes nothing") {
     CHECK(beside(size, Duration::seconds(10), {}) == doctest::Approx(undisturbed).epsilon(1e-5));
   }
 }
 
 TEST_CASE("scene: background traffic takes its share of a link and no more") {
-  // Half the ring's rate is taken for the first 20 ms: ten of them are lost.
+  // Half of the ring's rate is taken for the first 20 ms, so ten of them are lost.
   const Cluster cluster = small::node(8, 25);
   const Bytes size = 1024_MiB;
   Fabric fabric = fabrics::ring(8, 25_GBps, Duration(), LinkKind::nvlink);

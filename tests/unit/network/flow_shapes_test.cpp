@@ -1,5 +1,5 @@
-// What the flow network is given: the hops of each collective, what they carry, how fast, and the links
-// they pass. Small enough to be drawn.
+// The input of the flow network: the hops of each collective, what they carry, how fast, and the
+// links they pass. The examples are small enough to draw.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Hops behind(const PipelineShape& shape, std::size_t hop) {
   return {list.begin(), list.end()};
 }
 
-/// A channel over these ranks, each hop a link of its own, numbered as the hops are.
+/// A channel over these ranks. Each hop is a link of its own, numbered like the hop.
 Fabric ring_of(const std::vector<std::uint32_t>& ranks) {
   fabrics::Builder builder;
   RingChannel ring{.ranks = ranks, .to_next = {}};
@@ -45,7 +45,7 @@ Fabric ring_of(const std::vector<std::uint32_t>& ranks) {
 }  // namespace
 
 TEST_CASE("flow shapes: every hop of a ring waits for the one before it, the first for the last") {
-  // Ranks 2, 0, 3, 1 of nodes of two: 0 and 1 are node 0.
+  // Ranks 2, 0, 3, 1 are in nodes of two: 0 and 1 are node 0.
   const PipelineShape ring = ring_all_reduce_shape(ring_of({2, 0, 3, 1}), 1, 2);
   REQUIRE(ring.hops.size() == 4);
   CHECK(ring.dependency == ChunkDependency::previous);
@@ -63,7 +63,7 @@ TEST_CASE("flow shapes: every hop of a ring waits for the one before it, the fir
 }
 
 TEST_CASE("flow shapes: a broadcast opens the ring before its first rank") {
-  // Rank 0 sends, by the links of its own hop and the two behind it; none leads back to it.
+  // Rank 0 sends, over the links of its own hop and the two after it. None leads back to it.
   const Fabric fabric = ring_of({2, 0, 3, 1});
   const PipelineShape shape = ring_broadcast_shape(fabric, 1, 2);
   REQUIRE(shape.hops.size() == 3);
@@ -75,8 +75,8 @@ TEST_CASE("flow shapes: a broadcast opens the ring before its first rank") {
     CHECK(fabric.links_of(shape.hops[hop].route)[0] == (hop + 1) % 4);
 }
 
-TEST_CASE("flow shapes: a reduce opens the ring behind its first rank, which ends it") {
-  // By the hops of ranks 3, 1 and 2: from the rank behind 0 back to it.
+TEST_CASE("flow shapes: a reduce opens the ring after its first rank, where it ends") {
+  // It uses the hops of ranks 3, 1 and 2: from the rank after 0 back to it.
   const Fabric fabric = ring_of({2, 0, 3, 1});
   const PipelineShape shape = ring_reduce_shape(fabric, 1, 2);
   REQUIRE(shape.hops.size() == 3);
@@ -86,7 +86,7 @@ TEST_CASE("flow shapes: a reduce opens the ring behind its first rank, which end
     CHECK(fabric.links_of(shape.hops[hop].route)[0] == (hop + 2) % 4);
 }
 
-TEST_CASE("flow shapes: pairs send at once, all channels by the first ring's ways") {
+TEST_CASE("flow shapes: pairs send at once, and all channels use the first ring's links") {
   Fabric fabric = ring_of({2, 0, 3, 1});
   fabric.rings.push_back({.ranks = {0, 1, 2, 3}, .to_next = fabric.rings[0].to_next});
   const PipelineShape shape = send_recv_shape(fabric, 3, 2);
@@ -100,7 +100,7 @@ TEST_CASE("flow shapes: pairs send at once, all channels by the first ring's way
 
 TEST_CASE(
     "flow shapes: a tree's chunks go up from the leaves, and down once all have reached the root") {
-  // 1 and 2 hang on 0, 3 on 1. Two GPUs a node.
+  // Ranks 1 and 2 are children of 0, and 3 is a child of 1. There are two GPUs a node.
   fabrics::Builder builder;
   const auto wire = [&] { return builder.route({builder.link(LinkKind::nvlink, 100_GBps)}); };
   TreeChannel tree{.parent = {0, 0, 0, 1}, .up = {}, .down = {}};
@@ -148,8 +148,9 @@ TEST_CASE("flow shapes: more channels than the fabric has repeat its first ones"
 }
 
 TEST_CASE("flow shapes: what each hop carries") {
-  // 16 MB on two channels over eight ranks: a ring passes 14 chunks of a rank's share of a channel,
-  // for each of its loops; trees and broadcasts pass all of the channel, in chunks of their own.
+  // 16 MB are sent on two channels over eight ranks. For each of its loops, a ring passes 14 chunks
+  // of a rank's share of a channel. Trees and broadcasts pass the whole channel, in chunks of their
+  // own.
   const Cluster two = round_costs::cluster(2, 4);
   const Bytes size(16'000'000);
   const auto load = [&](CollectiveKind kind, Algorithm algorithm, PipelineTerms terms) {
@@ -159,7 +160,7 @@ TEST_CASE("flow shapes: what each hop carries") {
   const PipelineLoad ring = load(all_reduce, Algorithm::ring, {.loops = 3});
   CHECK(ring.wire_bytes == doctest::Approx(14e6));
   CHECK(ring.chunks == 42);
-  // Half of what LL sends are flags.
+  // Half of the bytes that LL sends are flags.
   CHECK(load(all_reduce, Algorithm::ring, {.payload = 0.5}).wire_bytes == doctest::Approx(28e6));
   const PipelineLoad tree = load(all_reduce, Algorithm::tree, {.loops = 3});
   CHECK(tree.wire_bytes == doctest::Approx(8e6));
@@ -172,9 +173,9 @@ TEST_CASE("flow shapes: what each hop carries") {
   CHECK(gather.chunks == 21);
 }
 
-TEST_CASE("flow shapes: a ring's pace, and its latency shared out over the slowest hops in a row") {
-  // 60 us for six chunks of 10 kB: 10 us each at 1 GB/s. 36 us of delay over six hops in a row of
-  // 5 us: one turn and two hops, 30 us, so each is a fifth longer.
+TEST_CASE("flow shapes: a ring's pace, and its latency divided among the slowest hops in a row") {
+  // Six chunks of 10 kB take 60 us: 10 us each at 1 GB/s. A delay of 36 us covers six hops in a row
+  // of 5 us. That is one turn and two hops, 30 us, so each hop is a fifth longer.
   const PipelineShape inside = ring_all_reduce_shape(ring_of({0, 1, 2, 3}), 1, 4);
   const PipelineTerms terms{
       .start_us = 10, .latency_us = 30, .fill_us = 6, .transfer_us = 60, .local_hop_us = 5};
@@ -186,12 +187,12 @@ TEST_CASE("flow shapes: a ring's pace, and its latency shared out over the slowe
   CHECK(pipeline.ceiling == 1'000'000'000);
   CHECK(pipeline.local_latency == 6_us);
   CHECK_FALSE(pipeline.rendezvous);
-  // However short: 500 bytes in half a microsecond.
+  // The rate also holds for short transfers: 500 bytes in half a microsecond.
   CHECK(cost_pipeline(inside, {.latency_us = 3, .transfer_us = 0.5, .local_hop_us = 1},
                       {.wire_bytes = 500, .chunks = 1})
             .ceiling == 1'000'000'000);
-  // Three GPUs of one node and one of another: 5, 5, 50, 50. Six hops hold a turn and both of the long
-  // ones: 210 us.
+  // Three GPUs are in one node and one is in another, so hops take 5, 5, 50 and 50. Six hops
+  // contain a turn and both of the long ones: 210 us.
   const PipelineShape apart = ring_all_reduce_shape(ring_of({0, 1, 2, 3}), 1, 3);
   const PipelineTerms long_terms{
       .latency_us = 400, .fill_us = 20, .transfer_us = 60, .local_hop_us = 5, .network_hop_us = 50};
@@ -200,24 +201,25 @@ TEST_CASE("flow shapes: a ring's pace, and its latency shared out over the slowe
   CHECK(twice.network_latency == 100_us);
 }
 
-TEST_CASE("flow shapes: chunks of a broadcast are as many as keep its own fill small") {
-  // Three hops: twice a chunk's time beside the cost model's delay of 40 us, which is to be ten times as
-  // much: 4 * 2 * 100 / 40 chunks. The hops take what is left of the delay, 40 - 2 * 5 us.
+TEST_CASE("flow shapes: a broadcast has enough chunks to keep its own fill small") {
+  // Three hops add twice a chunk's time to the cost model's delay of 40 us. There are 4 * 2 * 100 /
+  // 40 chunks, so that this is only a quarter of the delay. The hops take the rest of it, 40 - 2 *
+  // 5 us.
   const PipelineShape shape = ring_broadcast_shape(ring_of({0, 1, 2, 3}), 1, 4);
   const PipelineTerms terms{.latency_us = 30, .fill_us = 10, .transfer_us = 100, .local_hop_us = 7};
   const ChunkPipeline pipeline = cost_pipeline(shape, terms, {.wire_bytes = 1e6, .chunks = 0});
   CHECK(pipeline.chunks == 20);
   CHECK(pipeline.chunk_time == 5_us);
   CHECK(pipeline.local_latency == 10_us);
-  // A law without delay has a thousand chunks for each hop, one without bytes a single one.
+  // Without delay there are a thousand chunks for each hop, and without bytes a single one.
   CHECK(cost_pipeline(shape, {.transfer_us = 100}, {.wire_bytes = 1e6, .chunks = 0}).chunks ==
         3000);
   CHECK(cost_pipeline(shape, {.latency_us = 1, .local_hop_us = 1}, {}).chunks == 1);
 }
 
 TEST_CASE(
-    "flow shapes: a hop goes at the pace of its narrowest link, and waits for every one's "
-    "latency") {
+    "flow shapes: a hop runs at the pace of its narrowest link, and has the latency of every "
+    "link") {
   const NetworkLinks links{.capacities = {4'000'000'000, 1'000'000'000},
                            .latencies = {1_us, 2_us},
                            .route_links = {0, 1, 0}};
@@ -241,7 +243,7 @@ TEST_CASE(
   CHECK(fast.latency == 21_us);
 }
 
-TEST_CASE("flow shapes: links that carry all that is reserved hold nobody back") {
+TEST_CASE("flow shapes: links that can carry everything reserved on them hold nobody back") {
   const NetworkLinks links{.capacities = {3, 2}, .latencies = {{}, {}}, .route_links = {0, 1}};
   PipelineShape shape;
   shape.hops.push_back({.route = {0, 1}, .between_nodes = false, .waits_for = {}, .feeds = {}});
@@ -258,7 +260,7 @@ TEST_CASE("flow shapes: links that carry all that is reserved hold nobody back")
   CHECK(reserved[0] == std::numeric_limits<std::int64_t>::max());
 }
 
-TEST_CASE("flow shapes: links carry their kind's share of what they are said to") {
+TEST_CASE("flow shapes: links carry their kind's share of their stated rate") {
   fabrics::Builder builder;
   builder.link(LinkKind::nvlink, 100_GBps, 1_us);
   builder.link(LinkKind::pcie, 20_GBps);
@@ -266,7 +268,8 @@ TEST_CASE("flow shapes: links carry their kind's share of what they are said to"
   builder.link(LinkKind::nic, 25_GBps, 2_us);
   builder.link(LinkKind::network, 50_GBps);
   builder.link(LinkKind::network, Bandwidth());
-  builder.link(LinkKind::network, Bandwidth::bytes_per_second(10.5));  // 9.87 are data: rounded up
+  // 9.87 are data, which is rounded up.
+  builder.link(LinkKind::network, Bandwidth::bytes_per_second(10.5));
   builder.link(LinkKind::network,
                Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity()));
   Cluster cluster = small::node(4, 300);
@@ -284,7 +287,7 @@ TEST_CASE("flow shapes: links carry their kind's share of what they are said to"
   CHECK(links.latencies[3] == 2_us);
 }
 
-TEST_CASE("flow shapes: which collectives the fabric has channels for") {
+TEST_CASE("flow shapes: for which collectives the fabric has channels") {
   Cluster cluster = small::node(4);
   const Fabric rings = ring_of({0, 1, 2, 3});
   Fabric trees;
@@ -305,8 +308,9 @@ TEST_CASE("flow shapes: which collectives the fabric has channels for") {
   CHECK_FALSE(has(rings, all_reduce, Algorithm::ring));
 }
 
-TEST_CASE("flow planner: a job of others is a ring of its own size") {
-  // Two of four nodes, two GPUs each: six chunks of a quarter of 8 MB, 300 us at 40 GB/s.
+TEST_CASE("flow planner: another job is a ring of its own size") {
+  // It has two of four nodes with two GPUs each: six chunks of a quarter of 8 MB, 300 us at 40
+  // GB/s.
   const Cluster four = round_costs::cluster(4, 2);
   Fabric fabric = ring_of({0, 1, 2, 3, 4, 5, 6, 7});
   const RingChannel others{
@@ -338,15 +342,15 @@ TEST_CASE("flow planner: a job of others is a ring of its own size") {
 }
 
 TEST_CASE(
-    "flow planner: latencies and bytes are scaled apart, and links stay busy until they are done") {
-  // 241.25 us of latency twice as long, 700 us of bytes in half the time. The second is asked for before
-  // the links are free, and waits.
+    "flow planner: latencies and bytes scale separately, and links stay busy until they are done") {
+  // 241.25 us of latency take twice as long, and 700 us of bytes half the time. The second transfer
+  // is requested before the links are free, and waits.
   const Cluster two = round_costs::cluster(2, 4);
   FlowPlanner planner = fabrics::planner(two, fabrics::switched(two, 2), {});
   const CollectiveChoice ring{.algorithm = Algorithm::ring, .channels = 2};
   const ScheduledCollective one{.transfer = 832.5_us, .size = Bytes(16'000'000), .volume = 350_us};
   const std::vector<ScheduledCollective> collectives{one, one, one};
-  // The third one's choice is not known: it takes what its plan says.
+  // The third one's choice is unknown, so it takes as long as its plan says.
   const std::vector<std::optional<CollectiveChoice>> choices{ring, ring, std::nullopt};
   SharedNetworkRun run(planner, collectives, choices, {.fixed = 2, .bandwidth = 0.5});
   CHECK(run.transfer(0, TimePoint()).microseconds() == doctest::Approx(832.5).epsilon(1e-3));

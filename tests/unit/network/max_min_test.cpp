@@ -18,7 +18,7 @@ namespace {
 
 struct System {
   std::vector<std::int64_t> capacities;
-  std::vector<std::vector<LinkId>> routes;  ///< by flow; empty: not there
+  std::vector<std::vector<LinkId>> routes;  ///< by flow; empty: no flow
   std::vector<std::int64_t> ceilings;
 };
 
@@ -41,7 +41,8 @@ struct Fraction {
   bool operator==(const Fraction&) const = default;
 };
 
-/// The textbook: the link or ceiling that stops first decides its flows, then the rest again.
+/// The textbook's method: the link or ceiling that stops first decides its flows, then the rest
+/// again.
 std::vector<Fraction> brute_force(const System& system) {
   std::vector<Fraction> rates(system.routes.size());
   std::vector<bool> decided(system.routes.size());
@@ -107,7 +108,7 @@ class RandomSystem {
   std::int64_t unit_;
 };
 
-/// Of every flow that is there; 0 of the others.
+/// Rate of every existing flow; 0 for others.
 std::vector<std::int64_t> rates_of(const System& system, const MaxMin& solver) {
   std::vector<std::int64_t> rates(system.routes.size());
   for (std::size_t f = 0; f < rates.size(); ++f)
@@ -115,8 +116,8 @@ std::vector<std::int64_t> rates_of(const System& system, const MaxMin& solver) {
   return rates;
 }
 
-/// Flows come and go; `check` sees the system after each settling. Each settling reports exactly the flows whose rate is
-/// not what it was, each once; a flow that comes had none.
+/// Adds and removes flows. `check` sees the system after each settling. Each settling reports
+/// exactly the flows whose rate changed, each once. A new flow had none.
 template <typename Check>
 void live_through(RandomSystem world, const Check& check) {
   System& system = world.system;
@@ -131,7 +132,7 @@ void live_through(RandomSystem world, const Check& check) {
         before[flow] = 0;
       } else {
         world.draw_flow(flow);
-        // The route must stay where it is while the flow is there.
+        // The route must not move while the flow exists.
         solver.add(static_cast<MaxMin::FlowId>(flow), system.routes[flow], system.ceilings[flow]);
       }
     }
@@ -157,8 +158,8 @@ std::int64_t load(const System& system, const MaxMin& solver, LinkId link) {
 
 }  // namespace
 
-TEST_CASE("max-min: random systems have the rates of the textbook, exactly") {
-  // Shares of up to six flows are whole multiples of 1/lcm(1..9): no rounding.
+TEST_CASE("max-min: random systems have exactly the rates of the textbook") {
+  // Shares of up to six flows are whole multiples of 1/lcm(1..9), so nothing is rounded.
   constexpr std::int64_t kUnit = 2520;
   std::size_t systems = 0;
   for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
@@ -179,7 +180,7 @@ TEST_CASE("max-min: random systems have the rates of the textbook, exactly") {
 }
 
 TEST_CASE(
-    "max-min: with awkward capacities no link is overfull and every flow knows why it stops") {
+    "max-min: with awkward capacities no link is overfull, and every flow stops for a reason") {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     INFO("seed ", seed);
     live_through(RandomSystem(seed, 1'000'003), [&](const System& system, const MaxMin& solver) {
@@ -190,8 +191,8 @@ TEST_CASE(
         const std::int64_t rate = solver.rate(static_cast<MaxMin::FlowId>(f));
         REQUIRE(rate <= system.ceilings[f]);
         if (rate == system.ceilings[f]) continue;
-        // Some link is full to less than a byte per second and flow, and nobody on it has more
-        // (but for what rounding down left over).
+        // Some link is full, except for less than one byte per second and flow. No flow on it has
+        // more, except for what rounding down left.
         const bool held =
             std::any_of(system.routes[f].begin(), system.routes[f].end(), [&](LinkId link) {
               std::int64_t flows = 0;
@@ -210,7 +211,7 @@ TEST_CASE(
 }
 
 TEST_CASE("max-min: the example of every textbook") {
-  // Three flows share 12; one of them passes a second link that it shares with two more.
+  // Three flows share 12. One of them passes a second link that it shares with two more.
   const std::vector<std::vector<LinkId>> routes{{0}, {0}, {0, 1}, {1}, {1}};
   MaxMin solver({12, 9});
   for (MaxMin::FlowId f = 0; f < routes.size(); ++f) solver.add(f, routes[f], 100);
@@ -237,7 +238,7 @@ TEST_CASE("max-min: a flow gets a byte per second, however many share a link") {
   CHECK(solver.rate(0) == 1);  // its ceiling
 }
 
-TEST_CASE("max-min: flows that do not meet are left alone") {
+TEST_CASE("max-min: flows that do not meet are not affected") {
   const std::vector<LinkId> left{0};
   const std::vector<LinkId> right{1};
   MaxMin solver({10, 10});

@@ -15,7 +15,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Every chunk, event by event.
+/// Runs every chunk, event by event.
 Duration simulate_all(const ChunkPipeline& pipeline, const NetworkLinks& links) {
   EveryChunkNetwork network(links, {{.pipelines = {pipeline}, .recurrence = {}}});
   network.start(0, 0, TimePoint());
@@ -29,7 +29,8 @@ struct PipelineWorld {
   ChunkPipeline pipeline;
 };
 
-/// Rings, opened rings or trees of 2 to 9 ranks; alike, or every link and latency drawn apart.
+/// Rings, opened rings or trees of 2 to 9 ranks. All hops are equal, or every link and latency is
+/// drawn separately.
 PipelineWorld draw(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
@@ -76,7 +77,7 @@ PipelineWorld draw(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("steady state: the shortcut is the full run, for alike hops and for hops that differ") {
+TEST_CASE("steady state: the shortcut equals the full run, for equal hops and for different ones") {
   int skipped = 0;
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     INFO("seed ", seed);
@@ -90,7 +91,7 @@ TEST_CASE("steady state: the shortcut is the full run, for alike hops and for ho
   CHECK(skipped == 1500);
 }
 
-TEST_CASE("steady state: without hops or chunks there is nothing behind the start") {
+TEST_CASE("steady state: without hops or chunks there is nothing after the start") {
   const NetworkLinks links{.capacities = {8'000}, .latencies = {1_us}, .route_links = {}};
   const PipelineShape none;
   PipelineWorld world = draw(1);
@@ -102,7 +103,8 @@ TEST_CASE("steady state: without hops or chunks there is nothing behind the star
 
 TEST_CASE("steady state: hops that share a link are left to the full run") {
   fabrics::LeafSpine network(4, 2, 1, 10_GBps, Duration());
-  // 0 and 1 under one leaf, 2 and 3 under the other: in this order every hop crosses the spine.
+  // Ranks 0 and 1 are under one leaf, 2 and 3 under the other. In this order every hop crosses the
+  // spine.
   network.builder.fabric.rings.push_back(network.ring({0, 2, 1, 3}));
   const Fabric& fabric = network.builder.fabric;
   NetworkLinks links{.capacities = std::vector<std::int64_t>(fabric.links.size(), 10'000),
@@ -116,7 +118,7 @@ TEST_CASE("steady state: hops that share a link are left to the full run") {
   CHECK(simulate_all(pipeline, links) == 6 * 200_ps);
 }
 
-TEST_CASE("steady state: the anchor of the peers, to the last digit") {
+TEST_CASE("steady state: results of another simulator, to the last digit") {
   const auto times = [](std::uint32_t ranks, bool tree) {
     Fabric fabric = fabrics::ring(ranks, 50_GBps, Duration::microseconds(0.5));
     if (tree) {
@@ -141,12 +143,12 @@ TEST_CASE("steady state: the anchor of the peers, to the last digit") {
     if (ranks <= 64) CHECK(bucket == simulate_all(pipeline, links));
     return 10 * bucket.picoseconds();
   };
-  // Ten 25 MiB all-reduces. A rank sends 25 MiB / N in N-ths of 524.288 us and each message is
-  // delivered 500 ns later: 2 (N - 1) times that, ten times.
+  // Ten all-reduces of 25 MiB. A rank sends 25 MiB / N in N-ths of 524.288 us, and each message is
+  // delivered 500 ns later. The time is 2 (N - 1) times that, ten times.
   CHECK(times(8, false) == 9'245'040'000);
   CHECK(times(1024, false) == 20'705'520'000);
-  // As SimGrid 3.32 says for a fat tree with 8 hosts per leaf: from 16 hosts on the messages that
-  // cross leaves take 1 us more than they send, and the ring goes no faster than those.
+  // SimGrid 3.32 gives this for a fat tree with 8 hosts per leaf. From 16 hosts on, messages that
+  // cross leaves take 1 us more than they send. The ring runs at the pace of those.
   CHECK(times(8, true) == 9'245'040'000);
   CHECK(times(64, true) == 11'581'920'000);
   CHECK(times(256, true) == 15'544'800'000);
