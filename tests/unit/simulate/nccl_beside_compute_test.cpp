@@ -35,7 +35,7 @@ Cluster calibrated_by(TimedBy timed_by, int gpus) {
 
 }  // namespace
 
-TEST_CASE("NCCL beside compute: it reaches 0.8 of its rate alone, or the given share") {
+TEST_CASE("NCCL during compute: it reaches 0.8 of its rate alone, or the given share") {
   const Job job = hidden(small::node(8), AnalyticModel{});
   SimulationOptions alone = job.options();
   alone.interference.communication_rate = 1;
@@ -46,7 +46,7 @@ TEST_CASE("NCCL beside compute: it reaches 0.8 of its rate alone, or the given s
   CHECK(transfer(job.with(half)) / transfer(job.with(alone)) == doctest::Approx(2).epsilon(0.01));
 }
 
-TEST_CASE("NCCL beside compute: times recorded during compute, and gloo's, are not scaled") {
+TEST_CASE("NCCL during compute: times recorded during compute, and gloo's, are not scaled") {
   const Cluster cluster = small::node(8);
   CHECK_FALSE(is_timed_beside_compute(hidden(cluster, AnalyticModel{})));
   CHECK(is_timed_beside_compute(hidden(cluster, GlooModel{})));
@@ -56,7 +56,7 @@ TEST_CASE("NCCL beside compute: times recorded during compute, and gloo's, are n
 }
 
 TEST_CASE(
-    "NCCL beside compute: a calibration of this job shape from a training's own all-reduces "
+    "NCCL during compute: a calibration of this job shape from a training's own all-reduces "
     "includes it") {
   const auto beside = [](TimedBy timed_by, int gpus) {
     return is_timed_beside_compute(hidden(calibrated_by(timed_by, gpus), AnalyticModel{}));
