@@ -40,7 +40,7 @@ std::string because_of_others(const BucketResult& bucket, const DescribedBuckets
     const BucketResult*& found = other.end <= bucket.start ? queued_behind : beside;
     if (found == nullptr || other.end > found->end) found = &other;
   }
-  if (queued_behind == &before.back()) return "queued behind the bucket in front";
+  if (queued_behind == &before.back()) return "queued behind the previous bucket";
   if (queued_behind != nullptr)
     return fmt::format("queued behind bucket {}", queued_behind - before.data());
   if (beside != nullptr)
@@ -55,10 +55,10 @@ std::string why_exposed(const BucketResult& bucket, const DescribedBuckets& befo
     if (std::string others = because_of_others(bucket, before); !others.empty()) return others;
   if (bucket.last_arrival > bucket.start && bucket.last_arrival > backward_end)
     return fmt::format("waited for rank {}", bucket.last_rank);
-  if (ready_last) return "its last gradient ends backward: nothing is left to hide behind";
+  if (ready_last) return "its last gradient ends backward, so no compute is left to hide it";
   if (bucket.launch > bucket.ready && bucket.launch >= backward_end)
     return "launched late: the host was behind";
-  return "longer than the backward that was left";
+  return "takes longer than the rest of backward";
 }
 
 /// Notes the times of a bucket's collectives. A bucket that sends nothing ends when the hook has

@@ -407,7 +407,7 @@ class Backends(unittest.TestCase):
         shared = 0
         for i, bucket in enumerate(buckets[1:], 1):
             because = bucket["exposed_because"] or ""
-            if because.startswith("queued behind the bucket in front"):
+            if because.startswith("queued behind the previous bucket"):
                 self.assertGreaterEqual(bucket["start_us"], buckets[i - 1]["end_us"])
             shared += because.startswith("shares the link with bucket")
         self.assertGreater(shared, 0)

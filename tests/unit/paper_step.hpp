@@ -174,10 +174,10 @@ struct Row {
   int last_rank = 0;
 };
 
-inline const std::string kLonger = "longer than the backward that was left";
-inline const std::string kInFront = "queued behind the bucket in front";
+inline const std::string kLonger = "takes longer than the rest of backward";
+inline const std::string kInFront = "queued behind the previous bucket";
 inline const std::string kReadyLast =
-    "its last gradient ends backward: nothing is left to hide behind";
+    "its last gradient ends backward, so no compute is left to hide it";
 
 inline std::string differences(const std::vector<BucketResult>& got,
                                const std::vector<Row>& expected) {

@@ -65,7 +65,7 @@ TEST_CASE("step: two buckets, the first hidden, the second exposed") {
   CHECK(result.step.buckets[0].exposed_because.empty());
   CHECK(result.step.buckets[1].start == TimePoint(150_us));
   CHECK(result.step.buckets[1].exposed_because ==
-        "its last gradient ends backward: nothing is left to hide behind");
+        "its last gradient ends backward, so no compute is left to hide it");
   check_sums(times);
 }
 
