@@ -59,8 +59,9 @@ def findings_of_passage(passage: Passage) -> Iterator[Finding]:
         yield Finding(passage.path, passage.line, f'opens with "{opener.group().strip()}"', passage.text)
     if passage.trailing and words_in(passage.text) > plain_words.TRAILING_WORDS:
         yield Finding(passage.path, passage.line, "a comment stands above what it describes", passage.text)
+    spoken = re.sub(r"`[^`]*`", "", passage.text)  # keys and options keep their names
     for phrase, instead in plain_words.PHRASES:
-        if found := phrase.search(passage.text):
+        if found := phrase.search(spoken):
             yield Finding(passage.path, passage.line, f'"{found.group()}": write {instead}', passage.text)
 
 

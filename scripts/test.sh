@@ -218,6 +218,7 @@ else
   skip "formatting of Python" "ruff $ruff_version is not here (scripts/setup.sh --python)"
 fi
 ((${#formatters[@]} == 0)) || check formatting formatting "${formatters[@]}"
+check "plain English" python3 scripts/plain_english.py
 
 if $quick; then
   check "build" build quick
