@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/collect.sh and scripts/validate.sh send away (ddpsim.collect/1, docs/formats.md): performance settings of the
+"""What scripts/collect.sh and scripts/validate.sh send away (ddpsim.collect/1, docs/reference/formats.md): performance settings of the
 environment by an allowlist, and an archive without names of users, hosts, files or addresses.
 
     job_archive.py environment

@@ -41,7 +41,7 @@ HEAD = '''\
 """Documents of the program as dataclasses: generated from their JSON Schemas by scripts/python_package.py.
 
 A name ends with its unit where it has one: `_us` microseconds, `_bytes` bytes, `_mb` MiB, `_percent` percent, `_s` seconds,
-`usd` US dollars; `algbw_gbps` and `busbw_gbps` are GB/s as nccl-tests prints them. docs/formats.md says how to read them.
+`usd` US dollars; `algbw_gbps` and `busbw_gbps` are GB/s as nccl-tests prints them. docs/reference/formats.md says how to read them.
 """
 
 from __future__ import annotations

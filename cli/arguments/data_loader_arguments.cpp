@@ -71,7 +71,7 @@ void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_
           "how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as "
           "DataLoader has them; batch (time of a worker) or sample and storage (of each node, "
           "RATE:shared of the whole job), sample_bytes; cores of a node; batch_bytes to the GPU "
-          "(docs/data_loading.md)")
+          "(docs/reference/data_loading.md)")
       ->type_name("KEY=VALUE,…");
 }
 

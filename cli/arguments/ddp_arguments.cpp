@@ -95,7 +95,7 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
   command.add_option(
       "--comm-hook-min-mb", arguments.comm_hook_min_mb,
       "of fp16 and bf16: buckets of fewer MiB are all-reduced as they are, by a hook "
-      "of five lines of your own (docs/formats.md)");
+      "of five lines of your own (docs/reference/formats.md)");
   const PowerSgd standard;
   command
       .add_option("--matrix-approximation-rank", arguments.matrix_approximation_rank,

@@ -31,7 +31,7 @@ std::string help() {
   names.front() += " (default)";
   return fmt::format(
       "how it is trained data-parallel: {}; options behind a colon: "
-      "fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)",
+      "fsdp2:param_dtype=bf16,wrap=blocks (docs/reference/schemes.md)",
       fmt::join(names, ", "));
 }
 

@@ -165,7 +165,7 @@ void add_elastic_options(CLI::App& command, ElasticArguments& arguments) {
   command.add_option(
       "--elastic", arguments.elastic,
       "of --nnodes, KEY=VALUE,…: max_restarts, last_call_timeout, join_timeout, timeout, store, "
-      "start, load, repair, process_share, checkpoint_interval, … (docs/elastic.md)");
+      "start, load, repair, process_share, checkpoint_interval, … (docs/reference/elastic.md)");
 }
 
 std::optional<ElasticQuestion> elastic_question(const ElasticArguments& arguments,

@@ -6,7 +6,7 @@
     'DistributedDataParallel(model, bucket_cap_mb=5)'
 
 A function for each command of the program `ddpsim`, which does the work; `import_trace` for `import`. An answer is a
-dataclass with the keys of `--json` as attributes. Each class says what its attributes mean, docs/formats.md how to read an answer.
+dataclass with the keys of `--json` as attributes. Each class says what its attributes mean, docs/reference/formats.md how to read an answer.
 """
 
 from __future__ import annotations

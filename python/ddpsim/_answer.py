@@ -79,7 +79,7 @@ class Answer(Record):
         return self.text.partition("\n")[0].lstrip("# ")  # nccl-tests' tables begin so
 
     def report(self) -> dict[str, Any]:
-        """All that the page of `--report` draws: `ddpsim.report/1` (docs/formats.md)."""
+        """All that the page of `--report` draws: `ddpsim.report/1` (docs/reference/formats.md)."""
         document: dict[str, Any] = json.loads(self.arguments.shown(_report_within(self.page())))
         return document
 

@@ -11,7 +11,7 @@ configurations so far lie in a file of its own: they are taken with the key `par
 CARD/recorded afterwards: real steps that ddpsim reads.
 
 What is bulk stays behind (each iteration's time, spreads of single buckets, which parameters they hold), and so do hosts, paths and
-addresses. Rehearsals, probes and documents made without a GPU are refused. The format: docs/formats.md."""
+addresses. Rehearsals, probes and documents made without a GPU are refused. The format: docs/reference/formats.md."""
 
 import argparse
 import json

@@ -84,7 +84,8 @@ SchemeRules rules_of(const ParameterServer& scheme) {
       .rests_on = [](const Job& /*job*/) -> std::vector<std::string> {
         return {
             "transfers between workers and servers are not calibrated: they take bytes over rates "
-            "(docs/schemes.md). The server's processor is assumed to add up at server_bandwidth"};
+            "(docs/reference/schemes.md). The server's processor is assumed to add up at "
+            "server_bandwidth"};
       }};
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What one GPU measured beside what ddpsim predicts, from the documents in tests/lab/measured/gpu (docs/formats.md), as Markdown.
+"""What one GPU measured beside what ddpsim predicts, from the documents in tests/lab/measured/gpu (docs/reference/formats.md), as Markdown.
 
     tests/accuracy/gpu_tables.py --ddpsim build/release/cli/ddpsim
 

@@ -1,4 +1,4 @@
-"""Inputs that somebody else made take no more memory than docs/formats.md says: hostile ones are refused before they fill
+"""Inputs that somebody else made take no more memory than docs/reference/formats.md says: hostile ones are refused before they fill
 it, large ones are read within a multiple of their size."""
 
 import io
@@ -126,8 +126,8 @@ class Budgets(unittest.TestCase):
         return path
 
     def stated(self, kind):
-        """How many times its bytes an input takes, as docs/formats.md has it."""
-        page = (ROOT / "docs" / "formats.md").read_text().partition("\n## Memory\n")[2]
+        """How many times its bytes an input takes, as docs/reference/formats.md has it."""
+        page = (ROOT / "docs" / "reference" / "formats.md").read_text().partition("\n## Memory\n")[2]
         return int(re.search(rf"^\| {kind} \| (\d+)", page, re.MULTILINE)[1])
 
     def archive(self, members):

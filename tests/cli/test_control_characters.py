@@ -1,7 +1,7 @@
 """One door out: whatever a file, a name of a file or a word of the command line holds, no control character of it reaches a
 terminal, a message or a file that is written.
 
-The files of docs/formats.md and tests/fixtures are given to the commands beside them, with each of their strings in turn
+The files of docs/reference/formats.md and tests/fixtures are given to the commands beside them, with each of their strings in turn
 replaced by itself and every character that must not be shown."""
 
 import copy
@@ -134,7 +134,7 @@ class FilesOfTheDocumentation(Hostile):
     MOST_COMMANDS = 2  # of those that read a file
 
     def test_strings_of_every_format(self):
-        blocks = [block for block in pages.blocks((ROOT / "docs" / "formats.md").read_text())]
+        blocks = [block for block in pages.blocks((ROOT / "docs" / "reference" / "formats.md").read_text())]
         seen = set()
         for at, block in enumerate(blocks):
             if not block.name:

@@ -1,4 +1,4 @@
-"""The first screen of every answer: its order, its length, and what it never says (docs/first_screens.md)."""
+"""The first screen of every answer: its order, its length, and what it never says (docs/reference/answers.md)."""
 
 import re
 import unittest

@@ -1,4 +1,4 @@
-"""The examples of docs/formats.md: files are read by the commands beside them, commands print what is shown, and every key an
+"""The examples of docs/reference/formats.md: files are read by the commands beside them, commands print what is shown, and every key an
 example shows is explained in its section, or by the schema that the section names."""
 
 import json
@@ -10,7 +10,7 @@ import unittest
 import pages
 from command import ROOT, ddpsim
 
-PAGE = (ROOT / "docs" / "formats.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "formats.md").read_text()
 
 
 def keys(document):

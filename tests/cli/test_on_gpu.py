@@ -238,7 +238,7 @@ class Kept(unittest.TestCase):
     """What was measured and is in the repository."""
 
     def test_documents_hold_to_their_format(self):
-        page = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
         section = page.split("## Measured on one GPU\n")[1].split("\n## ")[0]
         explained = set(
             re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", section, flags=re.MULTILINE | re.DOTALL))

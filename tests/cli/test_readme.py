@@ -7,10 +7,10 @@ import pages
 from command import ROOT
 from shown_commands import folder
 
-# docs/formats.md brings its own files: test_formats
-PAGES = [ROOT / "README.md"] + [
-    ROOT / "docs" / name
-    for name in ("calibration.md", "data_loading.md", "diff.md", "elastic.md", "schemes.md", "studies.md")
+# docs/reference/formats.md brings its own files: test_formats
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "formats.md"),
 ]
 
 

@@ -34,8 +34,8 @@ def with_schema(name, document):
 
 
 def read_documents():
-    """What the program reads: the examples of docs/formats.md and the bundled clusters."""
-    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    """What the program reads: the examples of docs/reference/formats.md and the bundled clusters."""
+    text = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
     for name, example in re.findall(r"^```json (\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         yield with_schema(name, json.loads(example))
     for file in sorted((ROOT / "topologies" / "data").glob("*.json")):

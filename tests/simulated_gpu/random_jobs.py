@@ -81,7 +81,7 @@ def host(draw, gradients):
 
 
 def cluster(draw, ranks):
-    """A node whose calibration is drawn about the measured one of docs/formats.md."""
+    """A node whose calibration is drawn about the measured one of docs/reference/formats.md."""
     node = {"gpus": ranks, "gpu": "V100"}
     if ranks > 1:
         node["interconnect"] = {"kind": "nvlink", "links_per_gpu": ranks - 1, "per_link": "25GBps", "layout": "mesh"}

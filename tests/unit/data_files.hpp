@@ -10,7 +10,7 @@ namespace ddpsim::files {
 std::string shared_file(const std::string& path);
 /// Small inputs of our own, in tests/fixtures.
 std::string fixture_file(const std::string& path);
-/// A page of the documentation: "docs/formats.md".
+/// A page of the documentation: "docs/reference/formats.md".
 std::string page(const std::string& path);
 
 }  // namespace ddpsim::files

@@ -135,7 +135,7 @@ void require_alike(const Archive& archive) {
     if (here != *count)
       fail(archive.name_of(*member),
            fmt::format("nodes differ: {} GPUs here, {} on the first", here, *count),
-           "Describe them in a cluster file with a type for each (docs/formats.md)");
+           "Describe them in a cluster file with a type for each (docs/reference/formats.md)");
   }
 }
 

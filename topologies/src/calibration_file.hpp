@@ -1,4 +1,4 @@
-// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes: docs/formats.md, Calibration. The
+// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes: docs/reference/formats.md, Calibration. The
 // values mean what sim/calibration.hpp says.
 #pragma once
 

@@ -1,4 +1,4 @@
-// ddpsim.cluster/1, the cluster file (docs/formats.md). `node` is read by
+// ddpsim.cluster/1, the cluster file (docs/reference/formats.md). `node` is read by
 // node_file, `wiring`, `switches` and `degraded` by wiring_file, `calibration` by calibration_file,
 // `gloo` by gloo_file.
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes of gloo: docs/formats.md, Calibration of gloo.
+// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes of gloo: docs/reference/formats.md, Calibration of gloo.
 #pragma once
 
 #include "ddpsim/formats/decoder.hpp"

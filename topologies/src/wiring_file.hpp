@@ -1,4 +1,4 @@
-// The parts of ddpsim.cluster/1 that say how things are wired: docs/formats.md, Mixed nodes and
+// The parts of ddpsim.cluster/1 that say how things are wired: docs/reference/formats.md, Mixed nodes and
 // wiring, Switches and degraded links.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a page holds: ddpsim.report/1 (docs/formats.md, Report). scripts/page_types.py makes the types of its documents.
+// What a page holds: ddpsim.report/1 (docs/reference/formats.md, Report). scripts/page_types.py makes the types of its documents.
 import type * as ddpsim from 'documents';
 
 export interface Envelope {

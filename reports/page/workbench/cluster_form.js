@@ -84,7 +84,7 @@ export class ClusterForm {
       {hint: '300GBps; of NVLink and xGMI links × rate: 6x25GBps'});
     this.line = textField(
       'As one line', (value) => this.set(value, true),
-      {hint: 'A name, a file dropped here, or words: docs/formats.md, “Cluster in one line”.', kind: 'wide'});
+      {hint: 'A name, a file dropped here, or words: docs/reference/formats.md, “Cluster in one line”.', kind: 'wide'});
     this.known = html('p', {class: 'hint'});
     this.network = html('div', {class: 'fields'}, this.nics.element, this.rate.element, this.kind.element);
     this.node =

@@ -62,8 +62,10 @@ TEST_CASE("environment table: a value that costs is found in a list of variables
   CHECK(rules == 29);
 }
 
-TEST_CASE("environment table: docs/evidence.md names each variable that costs beside its class") {
-  const std::string page = read_file(files::page("docs/evidence.md"), 1 << 20);
+TEST_CASE(
+    "environment table: docs/reference/evidence.md names each variable that costs beside its "
+    "class") {
+  const std::string page = read_file(files::page("docs/reference/evidence.md"), 1 << 20);
   for (const EnvironmentRow& row : environment_table()) {
     CAPTURE(row.name);
     if (row.costly) CHECK(mentions(row_of_cause(page, row.costly->what), "`" + row.name));

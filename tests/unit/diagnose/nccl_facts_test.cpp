@@ -666,7 +666,7 @@ TEST_CASE("A last line without its end says nothing that cutting may have made")
 }
 
 TEST_CASE("findings: the page says of each class what tells it") {
-  const std::string page = read_file(files::page("docs/evidence.md"), 1 << 20);
+  const std::string page = read_file(files::page("docs/reference/evidence.md"), 1 << 20);
   for (const CauseClass what : cause_classes()) {
     if (what > CauseClass::unequal_versions) break;  // what no line of evidence tells
     CAPTURE(std::string(name_of(what)));

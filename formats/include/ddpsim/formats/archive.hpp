@@ -1,4 +1,4 @@
-// What scripts/collect.sh packs of a job: one archive (ddpsim.collect/1, docs/formats.md), or the folder it unpacks to.
+// What scripts/collect.sh packs of a job: one archive (ddpsim.collect/1, docs/reference/formats.md), or the folder it unpacks to.
 //
 // Whoever reads a kind of evidence takes its members as they are, text or bytes: nothing is decoded here but the
 // manifest. An archive comes from strangers: no member is written anywhere, links and paths outside are refused, and

@@ -1,5 +1,5 @@
 // --report: one HTML file that draws an answer's own JSON documents, asks nothing of the network and runs no script but its
-// own (docs/formats.md, Report). What is drawn is decided in reports/page.
+// own (docs/reference/formats.md, Report). What is drawn is decided in reports/page.
 #pragma once
 
 #include <string>

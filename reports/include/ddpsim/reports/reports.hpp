@@ -208,7 +208,7 @@ std::string compare_csv(const CompareReport& report);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 std::string allreduce_csv(const AllReduceTable& table);
 
-/// Figures, an SVG document each (docs/formats.md, Figures): step time by cap; busbw by size, beside what was measured; training
+/// Figures, an SVG document each (docs/reference/formats.md, Figures): step time by cap; busbw by size, beside what was measured; training
 /// speed by number of GPUs.
 std::string tune_svg(const TuneReport& report);
 std::string allreduce_svg(const AllReduceReport& report,

@@ -1,5 +1,5 @@
 // What others send over the links of a cluster while the job runs, ddpsim.background/1:
-// docs/formats.md, Background.
+// docs/reference/formats.md, Background.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Limits of what ddpsim computes. A question beyond them is refused because its answer would take
 // minutes or all of the memory, although the question is short. Each limit is set where the work
-// takes about ten seconds on one core. docs/formats.md, "Limits", lists them for users.
+// takes about ten seconds on one core. docs/reference/formats.md, "Limits", lists them for users.
 #pragma once
 
 #include <cstddef>
