@@ -1,5 +1,5 @@
-"""Runs commands that people are shown as they stand, in a folder that holds nothing but trace.json.gz, a small recording,
-study.json, a study of two points, and n1.txt and n2.txt, all-reduces of one and two nodes."""
+"""Runs commands that people are shown as they stand, in a folder of their own. It holds only trace.json.gz (a small recording),
+study.json (a study of two points), and n1.txt and n2.txt (logs of all-reduces on one and two nodes)."""
 
 import contextlib
 import gzip
@@ -13,7 +13,7 @@ from recording import profiler_trace
 
 @contextlib.contextmanager
 def folder():
-    """`run` of a line of shell there."""
+    """A function that runs a line of shell there; its attribute `here` is the folder."""
     with tempfile.TemporaryDirectory() as temporary:
         here = pathlib.Path(temporary, "here")
         here.mkdir()
@@ -33,6 +33,8 @@ def folder():
         def run(line):
             return pages.run(line, here)
 
-        for nodes in (1, 2):  # what the cost model says, as all_reduce_perf would print it
+        run.here = here
+        # The cost model's times, in the form of an all_reduce_perf log.
+        for nodes in (1, 2):
             run(f"ddpsim allreduce abci-v100@{nodes} > n{nodes}.txt").check_returncode()
         yield run
