@@ -1,13 +1,19 @@
-"""Runs commands that people are shown as they stand, in a folder of their own. It holds only trace.json.gz (a small recording),
-study.json (a study of two points), and n1.txt and n2.txt (logs of all-reduces on one and two nodes)."""
+"""Runs commands that people are shown as they stand, in a folder of their own. It holds only what the pages assume:
+
+- trace.json.gz, a small recording; log, a folder with traces of three ranks;
+- study.json, a study of two points;
+- n1.txt and n2.txt, logs of all-reduces on one and two nodes;
+- before and after, folders with recordings of two ranks; in the second one rank 1 is slow."""
 
 import contextlib
 import gzip
 import json
 import pathlib
+import shutil
 import tempfile
 
 import pages
+from command import ROOT
 from recording import profiler_trace
 
 
@@ -17,6 +23,12 @@ def folder():
     with tempfile.TemporaryDirectory() as temporary:
         here = pathlib.Path(temporary, "here")
         here.mkdir()
+        inputs = ROOT / "tests" / "golden" / "inputs"
+        (here / "log").mkdir()
+        for trace in inputs.glob("rank*.json"):
+            shutil.copy(trace, here / "log")
+        shutil.copytree(inputs / "lab" / "base", here / "before")
+        shutil.copytree(inputs / "lab" / "slow-rank", here / "after")
         (here / "trace.json.gz").write_bytes(gzip.compress(json.dumps(profiler_trace()).encode()))
 
         (here / "study.json").write_text(
