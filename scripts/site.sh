@@ -47,12 +47,13 @@ if [[ -z $program ]]; then
   fi
 fi
 
-python3 scripts/site_pages.py -o build/site/pages "$program"
+with_page=()
 if [[ -f $page ]]; then
-  cp "$page" build/site/pages/ddpsim.html
+  with_page=(--page "$page")
 else
   echo "site: without ddpsim.html; scripts/setup.sh --wasm --page installs what builds it"
 fi
+python3 scripts/site_pages.py "${with_page[@]}" -o build/site/pages "$program"
 # The theme's notice about other programs is of no use to readers here.
 if ! NO_MKDOCS_2_WARNING=1 "$tools/bin/mkdocs" build --strict --config-file mkdocs.yml --site-dir "$(realpath -m "$out")" >build/site/mkdocs.log 2>&1; then
   cat build/site/mkdocs.log >&2

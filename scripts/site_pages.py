@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Gathers the pages of the documentation site in one folder, laid out as in the repository, so that their links hold.
 
-    scripts/site_pages.py -o FOLDER PROGRAM...
+    scripts/site_pages.py [--page FILE] -o FOLDER PROGRAM...
 
 The pages are those of the repository, with the files they link to. Two more are written from what the program tells about
 itself: the commands (`ddpsim list --commands --json`) and the documents (`ddpsim list --schema NAME --json`). PROGRAM may be
-several words, for example an emulator and its argument. A link to a file that is not there ends this with exit code 1."""
+several words, for example an emulator and its argument. FILE is ddpsim.html, which the site then has and links to. A link to a file that is not there ends this with exit code 1."""
 
 import argparse
 import json
@@ -70,6 +70,14 @@ def copy_pages(folder):
     return wrong
 
 
+def add_simulator(page, folder):
+    """Puts ddpsim.html at the root of the site. The pages for newcomers link to it where they name it first."""
+    shutil.copy(page, folder / "ddpsim.html")
+    for name, target in (("README.md", "ddpsim.html"), ("docs/start.md", "../ddpsim.html")):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace("`ddpsim.html`", f"[`ddpsim.html`]({target})", 1), encoding="utf-8")
+
+
 def cell(text):
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
@@ -120,7 +128,14 @@ def commands_page(offered):
             )
 
 
-JSON_TYPES = {"string": "text", "boolean": "true or false", "array": "list", "number": "number", "integer": "integer", "null": "null"}
+JSON_TYPES = {
+    "string": "text",
+    "boolean": "true or false",
+    "array": "list",
+    "number": "number",
+    "integer": "integer",
+    "null": "null",
+}
 
 
 def type_of(member, name_of):
@@ -189,11 +204,14 @@ def documents_page(schemas):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs=argparse.REMAINDER)
+    parser.add_argument("--page", type=pathlib.Path, metavar="FILE")
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
     given = parser.parse_args()
     shutil.rmtree(given.output, ignore_errors=True)
     if wrong := copy_pages(given.output):
         sys.exit("\n".join(f"site: {sentence}" for sentence in wrong))
+    if given.page:
+        add_simulator(given.page, given.output)
     schemas = {name: json.loads(text) for name, text in schema_texts(given.program).items()}
     made = {COMMANDS: commands_page(asked(given.program, "--commands")), DOCUMENTS: documents_page(schemas)}
     for path, text in made.items():

@@ -894,7 +894,10 @@ TABLES = {
 
 # The README's figures: lines of text, and where their figures are found, as above. The largest error stands first.
 LINES = [
-    ("| Predicted | Data | Median error | 90th percentile | Simple predictor | Its median error |\n|---|---|---|---|---|---|", ()),
+    (
+        "| Predicted | Data | Median error | 90th percentile | Simple predictor | Its median error |\n|---|---|---|---|---|---|",
+        (),
+    ),
     (
         "| all-reduce ≥ 1 MiB over a network, from data sheets | 22 logs | {median} % | {p90} % | NCCL's own estimate | {nccl} % |",
         model("network"),

@@ -10,7 +10,9 @@ from command import BINARY, ROOT
 
 NO_TOOLS = 77
 # What a browser fetches by itself; links that a reader follows are allowed.
-FETCHED = re.compile(r"<(?:script|img|iframe)[^>]*\ssrc=\"?https?:|<link[^>]*rel=\"?(?:stylesheet|preconnect|icon)[^>]*href=\"?https?:")
+FETCHED = re.compile(
+    r"<(?:script|img|iframe)[^>]*\ssrc=\"?https?:|<link[^>]*rel=\"?(?:stylesheet|preconnect|icon)[^>]*href=\"?https?:"
+)
 FETCHED_BY_STYLE = re.compile(r"(?:url\(|@import )[\"']?https?:")
 
 
