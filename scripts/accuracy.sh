@@ -118,7 +118,7 @@ for measured in one_gigabit fp16_hook four_ranks; do
 done
 section "The lab: real DDP beside PyTorch's reducer" as_text \
   python3 tests/lab/compare_reducers.py --backends torch c10d-gloo tests/lab/measured/fp16_hook.csv
-section "The lab: levers" as_text \
+section "The lab: settings" as_text \
   python3 tests/lab/levers.py --program "$ddpsim" --table tests/lab/measured/levers.json
 section "The lab: schemes" as_text \
   python3 tests/lab/schemes.py --program "$ddpsim" --table tests/lab/measured/schemes.json
