@@ -15,6 +15,7 @@ from shown_commands import folder
 # Every page but docs/reference/formats.md, whose blocks test_formats reads.
 PAGES = [
     ROOT / "README.md",
+    ROOT / "traces" / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "formats.md"),
 ]
 UPDATE = os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1"
