@@ -399,7 +399,7 @@ def curve(backend, figures, what, rows):
 
 TABLES = (
     Table(
-        "Worst first",
+        "The misses",
         "These are the largest errors, and those that miss what was aimed at. The tables below have the rest.",
         VALUES,
         (
