@@ -32,6 +32,8 @@ OTHER_PAGES = (
 )
 COMMANDS, DOCUMENTS = "docs/reference/commands.md", "docs/reference/documents.md"
 GENERATED = (COMMANDS, DOCUMENTS)
+# A block that holds a file: ```json workload.json. The site shows the name above the block.
+NAMED_BLOCK = re.compile(r"^(```\w+) (\S+)$", re.MULTILINE)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 
 
@@ -67,6 +69,9 @@ def copy_pages(folder):
     for path in wanted:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, folder / path)
+    for page in pages:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        (folder / page).write_text(NAMED_BLOCK.sub(r'\1 title="\2"', text), encoding="utf-8")
     return wrong
 
 

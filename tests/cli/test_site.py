@@ -9,7 +9,7 @@ import unittest
 from command import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
-import site_pages  # noqa: E402
+import site_pages
 
 NAVIGATION = re.compile(r"^ +- .+: (\S+\.md)$", re.MULTILINE)
 
@@ -26,6 +26,12 @@ class Site(unittest.TestCase):
     def test_links_in_code_are_no_links(self):
         page = "[a](a.md) `[b](b.md)`\n```text\n[c](c.md)\n```\n![d](d.png)\n"
         self.assertEqual(site_pages.LINK.findall(site_pages.without_code(page)), ["a.md", "d.png"])
+
+    def test_the_name_of_a_block_stands_above_it(self):
+        self.assertEqual(
+            site_pages.NAMED_BLOCK.sub(r'\1 title="\2"', "```json a.json\n{}\n```\n```sh\n"),
+            '```json title="a.json"\n{}\n```\n```sh\n',
+        )
 
     def test_types_of_members_are_told_in_words(self):
         told = {
