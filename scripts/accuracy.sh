@@ -86,8 +86,8 @@ section "Pairs of clusters that ran one job" \
   python3 tests/accuracy/published_pairs.py "$shared" --ddpsim "$ddpsim"
 section "What several ranks cost" \
   python3 tests/accuracy/rank_costs.py "$shared" --ddpsim "$ddpsim"
-section "Single levers, with and without" \
-  python3 tests/accuracy/levers.py "$shared" --ddpsim "$ddpsim"
+section "Single settings, with and without" \
+  python3 tests/accuracy/settings.py "$shared" --ddpsim "$ddpsim"
 section "Other schemes" \
   python3 tests/accuracy/schemes.py "$shared" --ddpsim "$ddpsim" --check
 section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
@@ -119,7 +119,7 @@ done
 section "The lab: real DDP beside PyTorch's reducer" as_text \
   python3 tests/lab/compare_reducers.py --backends torch c10d-gloo tests/lab/measured/fp16_hook.csv
 section "The lab: settings" as_text \
-  python3 tests/lab/levers.py --program "$ddpsim" --table tests/lab/measured/levers.json
+  python3 tests/lab/settings.py --program "$ddpsim" --table tests/lab/measured/settings.json
 section "The lab: schemes" as_text \
   python3 tests/lab/schemes.py --program "$ddpsim" --table tests/lab/measured/schemes.json
 for card in tests/lab/measured/gpu/*; do

@@ -35,7 +35,7 @@ import tempfile
 
 import ddp_paper
 import gpu_tables
-import levers
+import settings
 import published_scaling
 from published_rows import cap_of, left_out_because, percentile, step_seconds
 from quantile import quantile
@@ -48,9 +48,9 @@ import compare_reducers  # noqa: E402
 import lab_workloads  # noqa: E402
 import predict  # noqa: E402
 
-SPEC = importlib.util.spec_from_file_location("lab_levers", LAB / "levers.py")  # this folder has a levers.py, too
-lab_levers = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(lab_levers)
+SPEC = importlib.util.spec_from_file_location("lab_settings", LAB / "settings.py")  # this folder has a settings.py, too
+lab_settings = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(lab_settings)
 
 ABOVE = 0.02  # of a step: differences whose sign counts
 NOISE = 0.5  # per cent of a step: repeated runs lie as far apart
@@ -268,7 +268,7 @@ def two_gpus(ddpsim, shared, folder):
         rows = list(csv.DictReader(file))
     points = collections.defaultdict(dict)
     for row in rows:
-        if row["source"].startswith(levers.LANGUAGE_MODEL) and row["lever"].startswith("bucket size"):
+        if row["source"].startswith(settings.LANGUAGE_MODEL) and row["lever"].startswith("bucket size"):
             before, after = (
                 float(words.split()[0]) for words in row["lever"].removeprefix("bucket size ").split(" -> ")
             )
@@ -276,7 +276,7 @@ def two_gpus(ddpsim, shared, folder):
     for number, (batch, measured) in enumerate(points.items()):
         own = os.path.join(folder, f"two-gpus-{number}")
         os.mkdir(own)
-        job = levers.LanguageModel(levers.Program(ddpsim.path), rows, own).job(batch) + ["--torch", "2.6"]
+        job = settings.LanguageModel(settings.Program(ddpsim.path), rows, own).job(batch) + ["--torch", "2.6"]
         for machine, cluster in ((CALIBRATED, job[1]), (BY_SPECIFICATION, "node:1 gpu:2xA100 pcie:25GBps:p2p")):
             yield Curve(
                 "two A100, levers.csv", f"language model, {batch}", machine, measured, [job[0], cluster, *job[2:]]
@@ -326,14 +326,14 @@ def lab_tables(ddpsim, folder):
                 name,
                 BY_SPECIFICATION,
                 measured,
-                [job[0], lab_levers.nominal_cluster(ranks, rate), *job[2:], *options],
+                [job[0], lab_settings.nominal_cluster(ranks, rate), *job[2:], *options],
                 beyond=casts,
             )
 
 
 def lab_settings(ddpsim, folder):
     """The lab's jobs of single settings: today's, and those that differ in their cap alone."""
-    for record in json.loads((LAB / "measured/levers.json").read_text(encoding="utf-8")):
+    for record in json.loads((LAB / "measured/settings.json").read_text(encoding="utf-8")):
         today = record["today"]
         plain = {key: value for key, value in today.get("arguments", {}).items() if key != "bucket_cap_mb"}
         points = {}
@@ -349,12 +349,12 @@ def lab_settings(ddpsim, folder):
                 points[DEFAULT if name == "today" else cap] = statistics.median(one["steps_us"]) / 1e6
         if len(points) < 2:
             continue
-        job = lab_levers.Predictor(ddpsim.path, record, folder).job
-        words = lab_levers.options_of({**today, "arguments": plain})
+        job = lab_settings.Predictor(ddpsim.path, record, folder).job
+        words = lab_settings.options_of({**today, "arguments": plain})
         now = buckets_options(today.get("arguments", {}).get("bucket_cap_mb"))
         for machine, cluster in (
             (CALIBRATED, job[1]),
-            (BY_SPECIFICATION, lab_levers.nominal_cluster(record.get("ranks", lab_levers.RANKS), record["rate"])),
+            (BY_SPECIFICATION, lab_settings.nominal_cluster(record.get("ranks", lab_settings.RANKS), record["rate"])),
         ):
             yield Curve(
                 "lab, real DDP",
@@ -384,7 +384,7 @@ def lab_autotuned(folder):
             points,
             [
                 str(path),
-                lab_levers.nominal_cluster(ranks, record["rate"]),
+                lab_settings.nominal_cluster(ranks, record["rate"]),
                 "--compute-scale",
                 "1",
                 "--backend",

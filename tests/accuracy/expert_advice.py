@@ -35,7 +35,7 @@ def kinds_of(ddpsim, situation, answer):
     if said == KEEP:
         advice = ddpsim(situation["workload"], situation["cluster"], *situation["options"], command="advise")
         if answer["better_lever"] or any(
-            row["worth"] and not any("bucket_cap" in lever for lever in row["levers"]) for row in advice["rows"]
+            row["worth"] and not any("bucket_cap" in setting for setting in row["levers"]) for row in advice["rows"]
         ):
             found.add(OTHER)
     return found

@@ -49,7 +49,7 @@ NICS = (
     "8x200Gbps:ib",
     "8x400Gbps:ib",
 )
-LEVER_OPTIONS = {
+SETTING_OPTIONS = {
     "broadcast_buffers=False": {"--no-broadcast-buffers": True},
     "forward_sync_buffers=False": {"--no-broadcast-buffers": True},
     "gradient_as_bucket_view=True": {"--gradient-as-bucket-view": True},
@@ -193,18 +193,18 @@ def with_caps(options, cap, first):
     }
 
 
-def with_levers(options, row):
-    """Today's options with the levers of a row of `advise`."""
+def with_settings(options, row):
+    """Today's options with the settings of a row of `advise`."""
     changed = dict(options)
-    for lever in row["levers"]:
-        variable, _, value = lever.partition("=")
-        if lever in LEVER_OPTIONS:
-            changed.update(LEVER_OPTIONS[lever])
-        elif lever.endswith(" unset"):
-            changed.pop(UNSET_OPTIONS[lever.removesuffix(" unset")])
+    for setting in row["levers"]:
+        variable, _, value = setting.partition("=")
+        if setting in SETTING_OPTIONS:
+            changed.update(SETTING_OPTIONS[setting])
+        elif setting.endswith(" unset"):
+            changed.pop(UNSET_OPTIONS[setting.removesuffix(" unset")])
         elif variable in NCCL_OPTIONS:
             changed[NCCL_OPTIONS[variable]] = value.lower()
-        elif "bucket" in lever:
+        elif "bucket" in setting:
             changed = with_caps(changed, None, None)
             line = row["line"]
             if found := re.search(r"bucket_cap_mb=([\d.e-]+)", line):
@@ -214,7 +214,7 @@ def with_levers(options, row):
             if found := re.search(r"_DEFAULT_FIRST_BUCKET_BYTES = (\d+)", line):
                 changed["--first-bucket-mb"] = repr(int(found[1]) / 2**20)
         else:
-            raise RuntimeError(f"no option is known for the lever {lever}")
+            raise RuntimeError(f"no option is known for the setting {setting}")
     return changed
 
 
@@ -275,11 +275,11 @@ def check_advice(steps, program, answer, options, failures):
         if not row.get("worth") or row["changes_numerics"]:
             continue
         for of, today in ends(answer, options):
-            changed = with_levers(today, row)
+            changed = with_settings(today, row)
             try:
                 gain = steps.gain(today, changed)
             except Refused as refused:
-                if not of:  # else that version has no such lever
+                if not of:  # else that version has no such setting
                     failures.append(f"advise: {' and '.join(row['levers'])}: refused: {refused}")
                 continue
             checked += 1

@@ -5,7 +5,7 @@
     tests/lab/autotune.py --table tests/lab/measured/autotune.json [--check]
 
 Two and four ranks between shaped links train with real DistributedDataParallel over gloo, under every PyTorch found here; compute
-is a timed wait (levers_job.py). One job of each set-up measures a grid of caps in turns, runs autotune from PyTorch's default several
+is a timed wait (settings_job.py). One job of each set-up measures a grid of caps in turns, runs autotune from PyTorch's default several
 times over, each time from the start, and measures in turns what it settled at, the default, the best cap of the grid, and what the
 simulator alone would have set.
 
@@ -22,7 +22,7 @@ import tempfile
 
 import lab
 import loop
-from lever_setups import setup
+from setting_setups import setup
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from torch_python import pythons_with_torch  # noqa: E402

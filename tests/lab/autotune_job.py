@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
-from levers_job import WARMUP, Training  # noqa: E402
+from settings_job import WARMUP, Training  # noqa: E402
 from rank_of_job import begin_rank  # noqa: E402
 
 import ddpsim  # noqa: E402

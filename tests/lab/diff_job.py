@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("traces/recorder", "real", "te
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from ddpsim_recorder import Recorder  # noqa: E402
-from levers_job import Waits  # noqa: E402
+from settings_job import Waits  # noqa: E402
 from rank_of_job import begin_rank  # noqa: E402
 
 

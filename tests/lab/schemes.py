@@ -5,7 +5,7 @@
     tests/lab/schemes.py --program build/release/cli/ddpsim --table tests/lab/measured/schemes.json
 
 Ranks between shaped links train over gloo as each scheme has it (schemes_job.py); compute is a timed wait. Of each set-up one
-rank by itself is recorded, and `ddpsim calibrate` takes the job's own all-reduces (levers.py); no measured step enters a
+rank by itself is recorded, and `ddpsim calibrate` takes the job's own all-reduces (settings.py); no measured step enters a
 prediction. Servers have nodes of their own, whose links are shaped in both directions.
 
 Bars with --check: of a table the median within 3 % and p90 within 20 %; else each step within 5 % but asynchronous ones, and what
@@ -23,8 +23,8 @@ import sys
 import tempfile
 
 import lab
-import lever_setups
-import levers
+import setting_setups
+import settings
 import loop
 import predict_transfers
 import repeated
@@ -114,7 +114,7 @@ def measured(arguments, setup, ranks, torch, python):
         (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
         lab.build_network(ranks, setup["rate"])
         try:
-            recorded = launched(python, levers.JOB, folder, ranks)
+            recorded = launched(python, settings.JOB, folder, ranks)
             steps = trained(arguments, python, folder, schemes_of(ranks), ranks, 0)
         finally:
             lab.remove_network(ranks)
@@ -142,7 +142,7 @@ def measured(arguments, setup, ranks, torch, python):
 def rows(arguments, record):
     """(place, measured, noise, predicted, the same as DDP, nothing hidden); noise and errors in percent."""
     with tempfile.TemporaryDirectory() as folder:
-        predictor = levers.Predictor(arguments.program, record, folder)
+        predictor = settings.Predictor(arguments.program, record, folder)
         ddp = statistics.median(record["steps_us"]["ddp"])
         for scheme, blocks in record["steps_us"].items():
             result = predictor.answer("simulate", ["--scheme", scheme])
@@ -200,7 +200,7 @@ def attempt(arguments, setups, ranks, torch, python):
 def every_record(arguments, setups, ranks, torch, python):
     for name in setups:
         for count in ranks:
-            yield measured(arguments, lever_setups.all_setups()[name], count, torch, python)
+            yield measured(arguments, setting_setups.all_setups()[name], count, torch, python)
 
 
 def main():

@@ -1,4 +1,4 @@
-"""One rank of the job of schemes.py: one scheme after the other over the timed waits of levers_job.py.
+"""One rank of the job of schemes.py: one scheme after the other over the timed waits of settings_job.py.
 
     schemes_job.py --setup SETUP.json --schemes SCHEMES.json -o FOLDER
 
@@ -12,7 +12,7 @@ import pathlib
 import threading
 import time
 
-import levers_job
+import settings_job
 import torch
 import torch.distributed as dist
 from rank_of_job import begin_rank
@@ -26,7 +26,7 @@ class Scheme:
     """Ranks train apart, each by itself: what others add to."""
 
     def __init__(self, setup, options, workers):
-        self.model, self.options, self.workers = levers_job.Model(setup), options, workers
+        self.model, self.options, self.workers = settings_job.Model(setup), options, workers
         self.called, self.parameters = self.model, list(self.model.parameters())
 
     def step(self):

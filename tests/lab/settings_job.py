@@ -1,7 +1,7 @@
-"""One rank of the job of levers.py: real DistributedDataParallel over timed waits, under one setting after the other.
+"""One rank of the job of settings.py: real DistributedDataParallel over timed waits, under one setting after the other.
 
-    levers_job.py --setup SETUP.json record  -o FOLDER      all-reduces, then the step of a rank by itself, recorded
-    levers_job.py --setup SETUP.json measure SETTINGS.json -o FOLDER   every setting in turns
+    settings_job.py --setup SETUP.json record  -o FOLDER      all-reduces, then the step of a rank by itself, recorded
+    settings_job.py --setup SETUP.json measure SETTINGS.json -o FOLDER   every setting in turns
 
 Compute is a wait as long as the set-up says; what DDP does in between (copies, casts, launches) comes on top, as on a GPU's
 compute stream and as on a processor that computes itself."""

@@ -1,4 +1,4 @@
-"""Jobs of levers.py, each made so that another lever should matter; `wanted` says which, for the reader alone. Of a job that waits
+"""Jobs of settings.py, each made so that another setting should matter; `wanted` says which, for the reader alone. Of a job that waits
 for its input or for a rank, too, `costs_most` names the class that its first line has to speak of (tests/cli/test_first_lines.py):
 the classes were written down before ddpsim saw the jobs."""
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Levers measured one by one and together, beside what `ddpsim advise` predicts of them.
+"""Settings measured one by one and together, beside what `ddpsim advise` predicts of them.
 
-    tests/lab/levers.py --program build/release/cli/ddpsim -o tests/lab/measured/levers.json    every set-up, 25 minutes
-    tests/lab/levers.py --program build/release/cli/ddpsim --torch 2.13 --rounds 6 --setups waiting -o tests/lab/measured/waits.json
-    tests/lab/levers.py --program build/release/cli/ddpsim --table tests/lab/measured/levers.json
+    tests/lab/settings.py --program build/release/cli/ddpsim -o tests/lab/measured/settings.json    every set-up, 25 minutes
+    tests/lab/settings.py --program build/release/cli/ddpsim --torch 2.13 --rounds 6 --setups waiting -o tests/lab/measured/waits.json
+    tests/lab/settings.py --program build/release/cli/ddpsim --table tests/lab/measured/settings.json
 
 Two ranks between shaped links train with real DistributedDataParallel over gloo, under every PyTorch found here; compute is a
-timed wait (levers_job.py). Of each set-up (lever_setups.py) one rank by itself is recorded, and `ddpsim calibrate` takes the
+timed wait (settings_job.py). Of each set-up (setting_setups.py) one rank by itself is recorded, and `ddpsim calibrate` takes the
 job's own all-reduces; no measured step enters a prediction. Then one job runs today's setting, today's once more, every
 row of the advice and some it does not name, in turns, forwards and backwards: what drifts meets all alike. A gain is the
 Hodges-Lehmann median of the rounds' differences, its interval Wilcoxon's (scripts/ab.py).
 
---table predicts anew what a file holds measured; nothing runs but ddpsim. --check judges (lever_report.py): a table by the bars
+--table predicts anew what a file holds measured; nothing runs but ddpsim. --check judges (setting_report.py): a table by the bars
 over all set-ups, else each gain by sign alone, what is missed again (repeated.py). Exit 4: a bar was missed; 77: no namespaces,
 no torch, or nothing quiet enough."""
 
@@ -27,8 +27,8 @@ import sys
 import tempfile
 
 import lab
-import lever_report
-import lever_setups
+import setting_report
+import setting_setups
 import loop
 import repeated
 
@@ -36,7 +36,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from torch_python import pythons_with_torch  # noqa: E402
 
 RANKS = 2
-JOB = pathlib.Path(__file__).resolve().with_name("levers_job.py")
+JOB = pathlib.Path(__file__).resolve().with_name("settings_job.py")
 CAPS = (0.25, 1, 5, 25)  # measured beside those advised, where their buckets are others
 TODAY = "today"
 NEW_NAME = ("forward_sync_buffers", "broadcast_buffers")  # 2.13's; both hold there, tables have the old one
@@ -152,7 +152,7 @@ class Predictor:
     def said(self, command, *options):
         run = subprocess.run([self.program, command, *self.job, *options], capture_output=True, text=True, check=False)
         if run.returncode:
-            sys.exit(f"levers: {' '.join(run.args)}: {run.stderr}")
+            sys.exit(f"settings: {' '.join(run.args)}: {run.stderr}")
         return run.stdout
 
     def answer(self, command, options):
@@ -178,7 +178,7 @@ class Predictor:
             if "error" in row or (row["changes_batch"] and len(row["levers"]) > 1):
                 continue
             if any(
-                lever.startswith(("accumulate 4", "post_localSGD")) or "_hook from " in lever for lever in row["levers"]
+                name.startswith(("accumulate 4", "post_localSGD")) or "_hook from " in name for name in row["levers"]
             ):
                 continue
             found[" + ".join(row["levers"]).replace(*NEW_NAME)] = {
@@ -192,13 +192,13 @@ class Predictor:
 
 
 def setting_of(row, today):
-    """Today's setting with the levers of a row, by the line to paste."""
+    """The current setting with the changes of a row of `advise`, read from the line to paste."""
     setting = {**today, "arguments": dict(today.get("arguments", {}))}
-    if any("bucket_cap_mb" in lever or "first bucket" in lever for lever in row["levers"]):
+    if any("bucket_cap_mb" in name or "first bucket" in name for name in row["levers"]):
         setting["arguments"].pop("bucket_cap_mb", None)
         setting.pop("first_bucket_bytes", None)
-    for lever in row["levers"]:
-        if workers := re.match(r"DataLoader\(num_workers=([\d.]+)( times today's)?\)$", lever):
+    for name in row["levers"]:
+        if workers := re.match(r"DataLoader\(num_workers=([\d.]+)( times today's)?\)$", name):
             setting["loader"] = loader_with(
                 float(workers[1]) * (today["loader"]["num_workers"] if workers[2] else 1), today["loader"]
             )
@@ -225,7 +225,7 @@ def setting_of(row, today):
             if hook.attr == "powerSGD_hook":
                 setting["power_sgd"] = {word.arg: ast.literal_eval(word.value) for word in state.keywords}
         else:
-            sys.exit(f"levers: what does this set? {statement}")
+            sys.exit(f"settings: what does this set? {statement}")
     return setting
 
 
@@ -365,13 +365,13 @@ def main():
 
 
 def every_record(arguments, pythons):
-    setups, records = lever_setups.all_setups(), []
+    setups, records = setting_setups.all_setups(), []
     waiting = [name for name, setup in setups.items() if setup["costs_most"]]
     plain = [name for name in setups if name not in waiting]
     for name in {None: plain, "waiting": waiting}.get(arguments.setups) or arguments.setups.split(","):
         for torch, python in pythons.items():
             records.append(measured(arguments, setups[name], torch, python))
-            print(f"levers: {name}, PyTorch {torch}", file=sys.stderr, flush=True)
+            print(f"settings: {name}, PyTorch {torch}", file=sys.stderr, flush=True)
             yield records[-1]
             if arguments.output:
                 text = ",\n".join(json.dumps(record, separators=(",", ":")) for record in records)
@@ -380,7 +380,7 @@ def every_record(arguments, pythons):
 
 def reported(arguments, records):
     with tempfile.TemporaryDirectory() as folder:
-        return lever_report.report([(record, Predictor(arguments.program, record, folder)) for record in records])
+        return setting_report.report([(record, Predictor(arguments.program, record, folder)) for record in records])
 
 
 def attempt(arguments, pythons):
@@ -388,7 +388,7 @@ def attempt(arguments, pythons):
     verdicts = {}
     with tempfile.TemporaryDirectory() as folder:
         for record in every_record(arguments, pythons):
-            found = lever_report.signs(record, Predictor(arguments.program, record, folder))
+            found = setting_report.signs(record, Predictor(arguments.program, record, folder))
             print(
                 "\n".join(
                     f"{place}: {'right' if met else 'too noisy to judge' if met is None else 'WRONG'}"

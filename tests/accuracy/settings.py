@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What one setting gains, beside public measurements with it and without it (data/levers/levers.csv).
 
-    levers.py SHARED --ddpsim build/release/cli/ddpsim
+    settings.py SHARED --ddpsim build/release/cli/ddpsim
 
 Rows are chosen by what they state of the job, whatever they measured. First the trainings whose steps without overlap
 and whose all-reduces are given; apart, the rows for which inputs had to be assumed, as said beside them. All others
@@ -9,7 +9,7 @@ are listed with what they lack.
 
 A gain is the share of the step (or of the training) before. Its sign is right where it is the measured one, or where
 both gains are too small to be measured (2 %). Beside it a predictor that knows nothing: no effect, within 2 %; and for
-signs one that knows what each lever is for: all gain but SyncBatchNorm. No figure here was used to choose one of the
+signs one that knows what each setting is for: all gain but SyncBatchNorm. No figure here was used to choose one of the
 model, but that NCCL slows beside compute, which the six trainings with and without overlap did (rank_costs.py).
 Standard library only.
 """
@@ -99,7 +99,7 @@ class Program(rank_costs.Program):
         run = subprocess.run([self.ddpsim, *arguments, "--json"], capture_output=True, text=True, check=True)
         return json.loads(run.stdout)
 
-    def lever(self, name, *job):
+    def gain_of(self, name, *job):
         """Gain of a row of `advise` and today's step, in us: value, low, high, step."""
         answer = self.answer("advise", *job)
         gain = next(row["gain_us"] for row in answer["rows"] if row["levers"] == [name])
@@ -210,13 +210,13 @@ def no_sync(program, row):
         if row["nodes"] == "2"
         else ("node:1 gpu:2xT4 pcie:12GBps", ", PCIe 3.0 x16")
     )
-    return share(row, program.lever("accumulate 4 under no_sync()", T4_JOB, cluster), T4_ASSUMED + assumed)
+    return share(row, program.gain_of("accumulate 4 under no_sync()", T4_JOB, cluster), T4_ASSUMED + assumed)
 
 
 @functools.cache
 def synced_gains(program, passes):
     return [
-        program.lever(
+        program.gain_of(
             "BatchNorm in place of SyncBatchNorm",
             f"resnet18@{gpu}:b128",
             cluster,
@@ -252,7 +252,7 @@ def masks(program, row, folder):
         json.dump(workload, file)
     return share(
         row,
-        program.lever(
+        program.gain_of(
             "broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p", "--memory", "40GiB"
         ),  # batch and attention are assumed, so their memory decides nothing
         "batch 12, fp16, PCIe 4.0 x16",
@@ -263,19 +263,19 @@ def cases(program, rows, folder):
     """Of all rows: those predicted, and how many of the others lack what."""
     language_model, found, lacking = LanguageModel(program, rows, folder), [], collections.Counter()
     for row in rows:
-        lever, ours = row["lever"], row["source"].startswith(LANGUAGE_MODEL)
-        if ours and lever.startswith("overlap off"):
+        setting, ours = row["lever"], row["source"].startswith(LANGUAGE_MODEL)
+        if ours and setting.startswith("overlap off"):
             found.append(language_model.overlap(row))
-        elif ours and lever.startswith("bucket size"):
+        elif ours and setting.startswith("bucket size"):
             found.append(language_model.bucket_size(row))
-        elif lever.startswith("no_sync off->on"):
+        elif setting.startswith("no_sync off->on"):
             found.append(no_sync(program, row))
-        elif lever == "SyncBatchNorm off->on":
+        elif setting == "SyncBatchNorm off->on":
             found.append(sync_batchnorm(program, row))
-        elif lever.startswith("causal mask excluded"):
+        elif setting.startswith("causal mask excluded"):
             found.append(masks(program, row, folder))
         else:
-            lacking[next((why for part, why in LACKING if part in lever), "**not looked at**")] += 1
+            lacking[next((why for part, why in LACKING if part in setting), "**not looked at**")] += 1
     return found, lacking
 
 
@@ -313,7 +313,7 @@ def score(name, chosen):
 def tables(found, lacking):
     stated, assumed = ([case for case in found if bool(case.assumed) == which] for which in (False, True))
     lines = [
-        "| source | lever | batch | measured gain | predicted | interval | sign | held | assumed |",
+        "| source | setting | batch | measured gain | predicted | interval | sign | held | assumed |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for case in found:
@@ -333,7 +333,7 @@ def tables(found, lacking):
     lines += [
         "",
         "| rows (each row once; each source once) | n, of them over 2 %; sources | sign right | 80 % interval holds "
-        "| median off by | what levers are for: sign | no effect: sign | within 2 % | off by |",
+        "| median off by | what settings are for: sign | no effect: sign | within 2 % | off by |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     groups = (

@@ -1,4 +1,4 @@
-"""Of what levers.py measured: how far predictions lie off, and whether what is advised is the best there is.
+"""Of what settings.py measured: how far predictions lie off, and whether what is advised is the best there is.
 
 A gain is judged where it is larger than can be overlooked: 2 % of the step, and its interval without zero. Advised is right
 where its step lies within 1 % of the best one measured among the settings allowed, or within the error of measuring both."""
@@ -19,7 +19,7 @@ SIGNS = RIGHT = 0.9
 MEASURED = 0.9  # of the jobs: fewer do not stand for all
 TODAY, AGAIN = "today", "today again"
 KEPT = "numerics kept"
-# A setting is of the first kind whose levers it changes alone; others are combinations.
+# The kind of a setting, by the names it changes. The first kind that covers them all counts; others are combinations.
 KINDS = {
     "bucket_cap_mb": "cap",
     "first_bucket_bytes": "cap",
@@ -180,7 +180,7 @@ def print_setup(record, settings, base, inexact):
 
 def print_kinds(kinds):
     print(
-        "\nlever            PyTorch    n   noticed  sign right   interval held   median error, of the step   no effect"
+        "\nsetting          PyTorch    n   noticed  sign right   interval held   median error, of the step   no effect"
     )
     for (kind, torch), ones in sorted(kinds.items()):
         noticed = [one for one in ones if one.noticed()]
@@ -201,7 +201,7 @@ def print_sum(ones, verdicts, todays):
     error = statistics.median(abs(one.predicted - one.measured.gain) / one.today for one in ones)
     none = statistics.median(abs(one.measured.gain) / one.today for one in ones)
     print(
-        f"\nlevers: {len(ones)} gains of {len(todays)} jobs: sign right "
+        f"\nsettings: {len(ones)} gains of {len(todays)} jobs: sign right "
         f"{sum(one.predicted * one.measured.gain > 0 for one in noticed)} of {len(noticed)} noticed, "
         f"{sum(abs(one.predicted) <= NOTICED * one.today for one in small)} of {len(small)} within 2 % predicted so, "
         f"intervals held {sum(one.held() for one in ranged)} of {len(ranged)}, median error {error * 100:.2f} % of the step, "
@@ -228,7 +228,7 @@ def misses(ones, verdicts):
     if len(answers) < MEASURED * len(verdicts[KEPT]):
         print(
             f"top advice is not judged: {len(verdicts[KEPT]) - len(answers)} of {len(verdicts[KEPT])} settings that are advised now "
-            "were not measured (tests/lab/levers.py measures them)"
+            "were not measured (tests/lab/settings.py measures them)"
         )
         return found
     if sum(right for right, _, _ in answers) < RIGHT * len(answers):
