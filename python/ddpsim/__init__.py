@@ -1,12 +1,13 @@
-"""ddpsim: replays a training step of PyTorch's DistributedDataParallel, and predicts it elsewhere.
+"""ddpsim simulates a training step of PyTorch DistributedDataParallel and predicts it for other clusters and settings.
 
     >>> import ddpsim
     >>> answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.8")
     >>> answer.recommended.python
     'DistributedDataParallel(model, bucket_cap_mb=5)'
 
-A function for each command of the program `ddpsim`, which does the work; `import_trace` for `import`. An answer is a
-dataclass with the keys of `--json` as attributes. Each class says what its attributes mean, docs/reference/formats.md how to read an answer.
+Each function runs one command of the program `ddpsim`. Its name is the command's; only `import` is called
+`import_trace` here. Each function returns a dataclass whose attributes are the keys of `--json`. `help` of a function
+explains its arguments, `ddpsim.schema` the keys of an answer. docs/reference/formats.md explains how to read an answer.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ except ModuleNotFoundError as error:
     if error.name != f"{__name__}._commands":
         raise
     raise ImportError(
-        "ddpsim is here in source only: a build makes _commands.py and _results.py. Install it (pip install .), or build it "
-        "(cmake --preset release && cmake --build --preset release) and let PYTHONPATH name build/release/python"
+        "this is the source of ddpsim without its generated modules _commands.py and _results.py. "
+        "Install it (pip install .), or build it (cmake --preset release && cmake --build --preset release) "
+        "and set PYTHONPATH=build/release/python"
     ) from None
 from ._errors import Error, Failure, InputError, Regression, UsageError
 
@@ -59,10 +61,11 @@ if TYPE_CHECKING:
     from ._results import ValidateResult as ValidateResult
     from ._results import Workload as Workload
     from ._autotune import Autotuner as Autotuner
-    from ._autotune import autotune as autotune  # pyright: ignore[reportUnknownVariableType] (of torch's model)
+    from ._autotune import autotune as autotune  # pyright: ignore[reportUnknownVariableType] (torch has no types)
     from .ddpsim_recorder import Recorder as Recorder
 
-# Loaded when first asked for: recorder and autotune need torch, results take longer to define than the rest to import.
+# These names are imported on first use. The recorder and autotune need torch. The result classes take longer to define
+# than everything else takes to import.
 _LATER = {
     "Autotuner": "_autotune",
     "Recorder": "ddpsim_recorder",
@@ -70,7 +73,7 @@ _LATER = {
     "program": "_program",
     "schema": "_schemas",
 }
-_NEED_TORCH = ("Autotuner", "Recorder", "autotune")  # not of `import *`
+_NEED_TORCH = ("Autotuner", "Recorder", "autotune")  # left out of `import *`
 _RESULTS = (
     "AdviseResult",
     "AllreduceResult",
@@ -102,7 +105,7 @@ def __getattr__(name: str) -> Any:
         if error.name != "torch":
             raise
         raise ModuleNotFoundError(
-            f"ddpsim.{name} needs PyTorch, which is not here (pip install torch)", name="torch"
+            f"ddpsim.{name} needs PyTorch, which is not installed. Run: pip install torch", name="torch"
         ) from error
     globals()[name] = value
     return value

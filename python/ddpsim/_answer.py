@@ -1,4 +1,4 @@
-"""What a command answers: its document, typed, and what else the program can make of the same question."""
+"""The answer of a command: its JSON document with typed attributes, and its text, report and timeline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-# What is printed and written: no part of the question.
+# Options that only choose what is printed or written. They do not change the answer.
 _OUTPUT = (
     "--csv",
     "--timeline",
@@ -36,24 +36,28 @@ _OUTPUT = (
     "--quiet",
     "--verbose",
 )
-_REPORTS = ("simulate", "tune", "advise", "compare", "allreduce", "calibrate", "validate")  # what has --report
-_TEXT, _PAGE = "text.txt", "report.html"  # files that an answer keeps
+# Commands that take --report.
+_REPORTS = ("simulate", "tune", "advise", "compare", "allreduce", "calibrate", "validate")
+_TEXT, _PAGE = "text.txt", "report.html"  # files that an answer keeps in its folder
 _WARNING = "warning: "
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Answer(Record):
-    """Nothing is printed: `text` is what a terminal shows, `messages` what was said beside.
+    """The answer of one command. Its attributes are the keys of the JSON document; `document` is the whole document.
 
-    One run of the program gives the document, text, report and timeline; what is no document lies in a temporary folder, gone
-    with this object.
+    Nothing is printed. `text` is what the program prints on a terminal, `messages` are its notes and warnings on
+    stderr, and `arguments` are the words it was called with.
+
+    One run of the program makes the document, the text and the page. Text and page are kept in a temporary folder,
+    which is deleted with this object.
     """
 
     arguments: Arguments = field()
     messages: tuple[str, ...] = field()
 
     _beside: ClassVar[tuple[str, ...]] = ("document", "arguments", "messages")
-    _table: ClassVar[str] = ""  #: key of the rows of `to_frame`
+    _table: ClassVar[str] = ""  #: key whose rows `to_frame` returns
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.command}>"
@@ -63,37 +67,41 @@ class Answer(Record):
 
     @property
     def command(self) -> str:
-        """The line that asks the same in a shell."""
+        """The same call as a command line for a shell."""
         return self.arguments.shown(shlex.join(["ddpsim", *self.arguments.words()]))
 
     @functools.cached_property
     def text(self) -> str:
         """What the program prints on a terminal: the verdict, then tables."""
-        if self.arguments.command in ("import", "sweep"):  # which print documents
+        if self.arguments.command in ("import", "sweep"):  # their stdout is the document
             return "".join(f"{message}\n" for message in self.messages)
         return self.arguments.shown(_read(self.arguments.kept(_TEXT), "the text of this answer"))
 
     @property
     def verdict(self) -> str:
         """The first line of `text`."""
-        return self.text.partition("\n")[0].lstrip("# ")  # nccl-tests' tables begin so
+        return self.text.partition("\n")[0].lstrip("# ")  # tables like those of nccl-tests begin with "# "
 
     def report(self) -> dict[str, Any]:
-        """All that the page of `--report` draws: `ddpsim.report/1` (docs/reference/formats.md)."""
+        """All data that the page of `--report` draws, as one document: `ddpsim.report/1` (docs/reference/formats.md)."""
         document: dict[str, Any] = json.loads(self.arguments.shown(_report_within(self.page())))
         return document
 
     def page(self) -> str:
-        """The page of `--report FILE.html`: one file without any request."""
+        """The HTML page that `--report FILE.html` writes. It loads nothing from the network.
+
+        Raises Failure if this answer has no page; see `has_page`.
+        """
         if not self.has_page:
-            raise Failure(f"{self!r} has no page", "`text` and `document` have all of it")
+            raise Failure(f"{self!r} has no page", "Use its `text` or its `document` instead")
         return self.arguments.shown(_read(self.arguments.kept(_PAGE), "the page of this answer"))
 
     def workbench(self) -> Workbench:
-        """In Jupyter: that page with the simulator inside (of `simulate` and `tune`), whose controls start from this answer.
+        """The page with the simulator inside, for Jupyter; answers of `simulate` and `tune` have one.
 
-        It runs in the browser, whatever Python does meanwhile. The program looks for `ddpsim.html`, a product of its preset
-        wasm, where DDPSIM_HTML says, beside itself, and in share/ddpsim.
+        Its controls start from this answer, and it runs in the browser without this Python. It needs the file
+        `ddpsim.html`, which the CMake preset `wasm` builds. The program looks for it at the path in DDPSIM_HTML, next
+        to itself, and in share/ddpsim.
         """
         with temporary() as folder:
             path = os.path.join(folder, "workbench.html")
@@ -103,18 +111,30 @@ class Answer(Record):
             return Workbench(self.command, asked.shown(_read(path, "the workbench of this answer")))
 
     def timeline(self) -> Answer:
-        """The step's spans: of `simulate`, whose answer gives a Timeline, and of `tune` and `advise` the current step's."""
+        """The spans of the simulated step, as a Timeline. For `tune` and `advise` it is the step with the current
+        settings.
+
+        Raises Failure if this answer has no timeline.
+        """
         document = self.report()["documents"].get("timeline")
         if document is None:
-            raise Failure(f"{self!r} has no timeline", "Ask simulate for one")
+            raise Failure(f"{self!r} has no timeline", "Call ddpsim.simulate to get one")
         return Answer.from_document(document, arguments=self.arguments, messages=())
 
     def to_frame(self) -> pandas.DataFrame:
-        """The answer's rows as a pandas.DataFrame, columns named as keys: buckets, points of the curve, sizes, …"""
+        """The rows of the answer as a pandas.DataFrame: its buckets, points of the curve, sizes and so on.
+
+        The columns are named like the keys of a row. Raises Failure without pandas, or if the answer has no rows of one
+        kind.
+        """
         return frame(self, self._table)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Draws the answer with matplotlib: a step's timeline, the step by cap, busbw by size, training speed by cluster."""
+        """Draws the answer with matplotlib, into `axes` or new ones, and returns the axes.
+
+        `simulate` draws the timeline of the step, `tune` the step time by cap, `allreduce` busbw by size, and `compare`
+        the training speed by candidate. Raises Failure for other answers, or without matplotlib.
+        """
         return draw(self, axes)
 
     def _repr_html_(self) -> str:
@@ -122,15 +142,16 @@ class Answer(Record):
 
     @property
     def has_page(self) -> bool:
-        """Whether there is a `page` of this answer."""
+        """Whether this answer has a `page`."""
         return os.path.exists(self.arguments.kept(_PAGE))
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class File(Answer):
-    """An answer that is a file, too: it may be given wherever the program reads one."""
+    """An answer that is also a file. Pass it to any function that takes such a file."""
 
-    path: str = field()  #: where it lies; a temporary file where nobody named one, gone with this object
+    #: The path of the file. If you did not pass `output`, it is a temporary file that is deleted with this object.
+    path: str = field()
 
     _beside: ClassVar[tuple[str, ...]] = ("document", "arguments", "messages", "path")
 
@@ -140,15 +161,16 @@ class File(Answer):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Imported(File):
-    """A workload, and what was seen of it."""
+    """An imported workload, with what the importer recognised and warned about."""
 
     @property
     def recognised(self) -> tuple[str, ...]:
-        """What it was read from, what was recognised in it."""
+        """Lines that say what was read and what was recognised in it."""
         return tuple(one for one in self.messages if not one.startswith(_WARNING))
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        """What the importer warned about, one line each."""
         return tuple(one[len(_WARNING) :] for one in self.messages if one.startswith(_WARNING))
 
 
@@ -157,19 +179,20 @@ AnyFile = TypeVar("AnyFile", bound=File)
 
 
 def answer(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyAnswer:
-    """The document that `ddpsim COMMAND … --json` prints, with the other forms of the answer."""
+    """The document that `ddpsim COMMAND … --json` prints, together with its text and page."""
     return _answered(kind, Arguments(command, positionals, options))
 
 
 def saved(kind: type[AnyFile], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyFile:
-    """What a command writes to `--output`; a temporary file where none is named."""
+    """The file that a command writes to `--output`, or to a temporary file if none is named."""
     arguments = Arguments(command, positionals, options)
     path = arguments.output("workload.json" if command == "import" else "cluster.json")
     return _answered(kind, arguments, path=path)
 
 
 def sweep(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyAnswer:
-    """The lines of a sweep, which it prints or writes: the first one's keys, and `points`."""
+    """A sweep prints or writes one JSON line per point, after a first line for the whole. `points` holds all but the
+    first."""
     arguments = Arguments(command, positionals, options)
     done = run(arguments.words(extra=("--json",)))
     _require(done, arguments)
@@ -181,7 +204,9 @@ def sweep(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], optio
         head, *points = [json.loads(line) for line in arguments.shown(lines).split("\n") if line]
     except ValueError as error:
         where = f"{written[0]} holds" if written else "`ddpsim sweep` printed"
-        raise Failure(f"{where} no lines of a sweep: {lines[:80]!r}", "Let output name a file of its own") from error
+        raise Failure(
+            f"{where} no lines of a sweep: {lines[:80]!r}", "Pass the path of a regular file as output"
+        ) from error
     return kind.from_document({**head, "points": points}, arguments=arguments, messages=_said(done, arguments))
 
 
@@ -190,7 +215,7 @@ def _answered(kind: type[AnyAnswer], arguments: Arguments, **beside: Any) -> Any
     found = done.returncode == Regression.exit_code
     if not found:
         _require(done, arguments)
-    said = tuple(line for line in _said(done, arguments) if not line.startswith("wrote "))  # that is `path`
+    said = tuple(line for line in _said(done, arguments) if not line.startswith("wrote "))  # `path` says so already
     whole = kind.from_document(_document(done, arguments), arguments=arguments, messages=said, **beside)
     if found:
         regression = _error(done, arguments)
@@ -200,7 +225,7 @@ def _answered(kind: type[AnyAnswer], arguments: Arguments, **beside: Any) -> Any
 
 
 def _run_for_all_forms(arguments: Arguments) -> subprocess.CompletedProcess[str]:
-    if arguments.command == "import":  # its document is all
+    if arguments.command == "import":  # it has no text or page
         return run(arguments.words(extra=("--json",)))
     forms = ["--json", f"--text={arguments.kept(_TEXT)}"]
     if arguments.command in _REPORTS:
@@ -211,15 +236,17 @@ def _run_for_all_forms(arguments: Arguments) -> subprocess.CompletedProcess[str]
 
 
 def _is_without_page(done: subprocess.CompletedProcess[str]) -> bool:
-    """Of several workloads there is no page; the program says so before it simulates anything."""
+    """Whether the program refused --report: there is no page for several workloads. It says so before it simulates
+    anything."""
     if done.returncode != UsageError.exit_code:
         return False
     return of_run(done.returncode, done.stdout, done.stderr).place == "--report"
 
 
 def _report_within(page: str) -> str:
-    """The document that a page draws: in its element `documents`, compressed by gzip, in base64."""
-    import base64  # not before somebody asks
+    """The document that a page draws. The page holds it in its element `documents`: JSON, compressed by gzip, in
+    base64."""
+    import base64  # imported only if needed
     import gzip
 
     _, _, behind = page.partition('id="documents">')
@@ -248,9 +275,9 @@ def _said(done: subprocess.CompletedProcess[str], arguments: Arguments) -> tuple
 
 
 def _read(path: str, what: str) -> str:
-    """What the program wrote there."""
+    """The text of the file that the program wrote at `path`."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise Failure(f"{path} does not hold {what} to be read again", "Let output name a file of its own") from error
+        raise Failure(f"{path} does not hold {what}", "Pass the path of a regular file as output") from error

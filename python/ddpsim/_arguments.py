@@ -1,4 +1,4 @@
-"""A command line of keyword arguments: values become words, documents become files."""
+"""Turns keyword arguments into a command line: values become words, documents become files."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from ._record import Record
 from ._values import is_truth, values_of
 
 if TYPE_CHECKING:
-    # As `ddpsim list --commands` tells them apart.
+    # The kinds of values that `ddpsim list --commands` distinguishes.
     File = Union[str, "os.PathLike[str]"]
     Text = Union[str, float, "os.PathLike[str]"]
     Texts = Union[Text, Sequence[Text]]
     Files = Union[File, Sequence[File]]
-    #: What the program reads: a name or a line as typed, a file, or a document (one of `json.load`, or an earlier result).
+    #: An input of the program: a name or a line as on the command line, the path of a file, or a document. What `json.load`
+    #: returns is a document, and so is an earlier answer.
     Input = Union[str, "os.PathLike[str]", Mapping[str, Any], Record]
     Inputs = Union[Input, Sequence[Input]]
 
 
 class Arguments:
-    """The words of one run. Documents lie in a folder that lives as long as this does."""
+    """The command line of one run. Documents are written to a folder that exists as long as this object."""
 
     def __init__(self, command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> None:
         self._folder = ""
@@ -35,10 +36,11 @@ class Arguments:
         positionals = tuple(positionals)
         self.asked_in = _here()
         if positionals and positionals[0] is None and any(value is not None for value in positionals):
-            raise TypeError(f"{command}: its first argument is None")
-        self._given = (*positionals, *options.values())  # answers among them own the files they lie in
+            raise TypeError(f"{command}: the first argument is None. Pass a name, a path, a document or an answer")
+        # Answers among the arguments delete their files when they are deleted: keep them.
+        self._given = (*positionals, *options.values())
         self.inputs = [self._input(value) for value in positionals if value is not None]
-        self.options: dict[str, list[str] | None] = {}  # None: a switch
+        self.options: dict[str, list[str] | None] = {}  # None for a switch
         for name, value in options.items():
             if isinstance(value, Switch):
                 if value.is_on(name):
@@ -48,7 +50,7 @@ class Arguments:
         self.command = command
 
     def words(self, without: Iterable[str] = (), extra: Sequence[str] = ()) -> list[str]:
-        """The line, less the options `without`."""
+        """The words of the command line without the options `without`, followed by `extra`."""
         words = [self.command, *self.inputs]
         for name, values in self.options.items():
             if name in without:
@@ -57,7 +59,7 @@ class Arguments:
         return words + list(extra)
 
     def output(self, name: str) -> str:
-        """Where `--output` has the program write; by itself a file of that name beside the documents."""
+        """The path that `--output` names. If the caller named none, a file `name` in the temporary folder."""
         given = self.options.get("--output")
         if given:
             return given[0]
@@ -66,11 +68,11 @@ class Arguments:
         return path
 
     def kept(self, name: str) -> str:
-        """The path of a file beside the documents, which is gone when this is."""
+        """The path of a file `name` in the temporary folder, which is deleted with this object."""
         return os.path.join(self._place(), name)
 
     def shown(self, text: str) -> str:
-        """What the program said, with documents under their names instead of where they lie."""
+        """`text` from the program, with temporary files under their plain names instead of their paths."""
         for value in self._given:
             owner: Any = getattr(value, "arguments", None)
             text = owner.shown(text) if isinstance(owner, Arguments) else text
@@ -80,9 +82,9 @@ class Arguments:
         values = value.values if isinstance(value, Repeated) else values_of(value)
         words = [self._value(one) for one in values]
         if not isinstance(value, Repeated):
-            words = [",".join(words)]  # X,X,… as the command line takes lists
-        if not all(words):  # it would take the next word
-            raise UsageError("an empty value", f"Leave {_keyword(name)} out, or give it one", place=name)
+            words = [",".join(words)]  # the command line takes lists as X,X,…
+        if not all(words):  # the option would swallow the next word
+            raise UsageError("the value is empty", f"Leave {_keyword(name)} out, or give it a value", place=name)
         return words
 
     def _value(self, value: Any) -> str:
@@ -100,10 +102,12 @@ class Arguments:
     def _input(self, value: Any) -> str:
         if isinstance(value, (str, os.PathLike)):
             text = os.fsdecode(cast("str | os.PathLike[str]", value))
-            return os.path.join(".", text) if text.startswith("-") else text  # a file, not an option
+            return os.path.join(".", text) if text.startswith("-") else text  # a path, not an option
         document: Any = value.document if isinstance(value, Record) else value
         if not isinstance(document, Mapping):
-            raise TypeError(f"{type(value).__name__} is no input: a name, a path, a document or a result is")
+            raise TypeError(
+                f"an input cannot be of type {type(value).__name__}. Pass a name, a path, a document or an answer"
+            )
         return self._written(cast("Mapping[str, Any]", document))
 
     def _written(self, document: Mapping[str, Any]) -> str:
@@ -115,14 +119,16 @@ class Arguments:
             text = json.dumps(document)
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(
-                f"this document is no JSON: {error}", "Give one as json.load reads it", file=f"{kind}.json"
+                f"the document cannot be written as JSON: {error}",
+                "Pass a document like those that json.load returns",
+                file=f"{kind}.json",
             ) from error
         try:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
             raise Failure(
-                f"{path} cannot be written: {error.strerror}", "Let TMPDIR name a folder with room"
+                f"{path} cannot be written: {error.strerror}", "Set TMPDIR to a folder with free space"
             ) from error
         return path
 
@@ -134,18 +140,18 @@ class Arguments:
 
 
 def temporary_folder() -> str:
-    """A new one, which whoever asks removes."""
+    """A new temporary folder, which the caller must delete."""
     try:
         return tempfile.mkdtemp(prefix="ddpsim-")
     except OSError as error:
         raise Failure(
-            f"no temporary folder can be made: {error.strerror}", "Let TMPDIR name one that can be written"
+            f"no temporary folder can be made: {error.strerror}", "Set TMPDIR to a folder you can write to"
         ) from error
 
 
 @contextlib.contextmanager
 def temporary() -> Generator[str, None, None]:
-    """A temporary folder, gone afterwards."""
+    """A temporary folder that is deleted at the end of the `with` block."""
     folder = temporary_folder()
     try:
         yield folder
@@ -160,35 +166,35 @@ class Switch:
         self.value = value
 
     def is_on(self, name: str) -> bool:
-        """1 and 0 are as good as True and False; None is off."""
+        """Whether the switch is on. 1 and 0 count as True and False, None as False; anything else is a TypeError."""
         if (
             self.value is not None
             and not is_truth(self.value)
             and not (isinstance(self.value, numbers.Integral) and self.value in (0, 1))
         ):
-            raise TypeError(f"{_keyword(name)}={self.value!r}: it is a switch, True or False")
+            raise TypeError(f"{_keyword(name)}={self.value!r}: this option is a switch. Pass True or False")
         return bool(self.value)
 
 
 class Repeated:
-    """Values of an option that may be given several times, each by itself."""
+    """Values of an option that the command line repeats, once for each value."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
 
 
 def repeated(values: Any) -> Repeated | None:
-    """`values`, one or several, of a repeatable option, where there are any."""
+    """Wraps one value or several values of a repeatable option. None stays None."""
     return None if values is None else Repeated(values_of(values))
 
 
 def _keyword(name: str) -> str:
-    """`--bucket-cap-mb`, as it is called here."""
+    """The keyword for an option: `bucket_cap_mb` for `--bucket-cap-mb`."""
     return name[2:].replace("-", "_").lower()
 
 
 def _here() -> str | None:
-    """Where relative paths of a question begin; None where that folder is gone."""
+    """The current folder, to which relative paths refer; None if it was deleted."""
     try:
         return os.getcwd()
     except OSError:
@@ -196,6 +202,6 @@ def _here() -> str | None:
 
 
 def _removed(folder: str, process: int) -> None:
-    """By the process that made it: a child after a fork ends without it."""
+    """Deletes `folder`, but only in the process that made it. A forked child must not delete its parent's folder."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)

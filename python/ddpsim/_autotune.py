@@ -1,4 +1,4 @@
-"""Finds and sets the bucket cap of a training that runs.
+"""Finds and sets the bucket cap of a running training job.
 
     model = DistributedDataParallel(model, device_ids=[local_rank])
     tuner = ddpsim.autotune(model, horizon=100_000)
@@ -6,14 +6,14 @@
         loss(model(batch)).backward()
         optimizer.step()
         optimizer.zero_grad()
-        model = tuner.step()        # from the next step on, this is the wrapper to call
+        model = tuner.step()        # call this wrapper from the next step on
 
-It records some twenty steps of the loop on every rank, times a few all-reduces of the job's process group, asks the simulator on
-rank 0, and tries what that proposes against today's setting, in turns, some steps each: A/B/A. What is not measured to be
-faster is not kept. All ranks change together, or none does.
+It records some twenty steps of the loop on every rank and times a few all-reduces of the job's process group. Rank 0
+then asks the simulator for better settings. Each proposal is measured against the current setting in turns of some
+steps: A/B/A. A setting is kept only if it was measured to be faster. Either all ranks change or none does.
 """
 
-# Seen without torch and its frameworks, whose types are incomplete.
+# Type checkers read this without torch, whose types are incomplete.
 # pyright: basic, reportMissingImports=false, reportMissingModuleSource=false
 
 from __future__ import annotations
@@ -36,47 +36,69 @@ from ._ranks import Ranks
 from ._wrapper import Setting
 from .ddpsim_recorder import Recorder, ddp_options
 
-# Steps after a wrapper was built: the first has buckets of its own, the second builds them anew in the order gradients came in.
+# Steps to skip after a wrapper was built. The first has provisional buckets; before the second, DDP rebuilds them in
+# the order in which gradients arrived.
 DISCARDED = 2
-ALL_REDUCES = (4 << 10, 64 << 10, 1 << 20, 4 << 20, 25 << 20)  # bytes; none larger than the gradients
+# Sizes of the timed all-reduces in bytes. Sizes beyond that of all gradients are left out.
+ALL_REDUCES = (4 << 10, 64 << 10, 1 << 20, 4 << 20, 25 << 20)
 REPETITIONS = 5
 FEWEST_SIZES = 3
-ALIKE = 1.02  # ranks whose compute takes at most that many times another's
-MEDIAN_ERROR = 1.2533  # of the median of normal values, times what the mean's is
-SHARE = 0.01  # of the horizon may be spent
-PAUSE = 10.0  # steps' time between two: an evaluation or a checkpoint is there, which is not spent on this
-FEWEST_STEPS, MOST_STEPS = 5, 30  # of a block of A or B
+# Ranks count as equally fast if their compute times differ by at most this factor.
+EQUALLY_FAST = 1.02
+# Standard error of the median of normal values, divided by that of their mean.
+MEDIAN_ERROR = 1.2533
+# Fraction of the horizon's time that the search may cost.
+SHARE = 0.01
+# Time between two steps, in step times, from which it counts as a pause (evaluation, checkpoint) and not as a cost of
+# the search.
+PAUSE = 10.0
+# Fewest and most steps of one turn.
+FEWEST_STEPS, MOST_STEPS = 5, 30
 MOST_ROUNDS = 3
-SOLVE_S = 20.0  # after which an answer is no longer waited for
+# Longest wait for the simulator's answer, in seconds.
+SOLVE_S = 20.0
 
 Protocol = Generator[None, None, str]
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """A setting measured in turns with today's; times in seconds of a step."""
+    """A setting that was measured in turns with the original one. Gains are in seconds per step.
+
+    `low_s` and `high_s` lie two standard errors below and above the measured `gain_s`.
+    """
 
     setting: Setting
     predicted_gain_s: float
     gain_s: float
-    low_s: float  # within twice the standard error
+    low_s: float
     high_s: float
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What came of it; the same on every rank."""
+    """The result of `autotune`, the same on every rank.
+
+    `today`: the setting at the start.
+    `chosen`: the setting at the end.
+    `said`: the result in a sentence.
+    `step_s`: seconds per step with the setting at the start; None if it was not measured.
+    `trials`: the settings that were measured.
+    `spent_s`: seconds that this rank spent beyond the time of as many ordinary steps.
+    `steps`: the number of calls of `step()`.
+    """
 
     today: Setting
     chosen: Setting
-    said: str  # in a sentence
-    step_s: Optional[float]  # today's, where it was measured
+    said: str
+    step_s: Optional[float]
     trials: tuple[Trial, ...]
-    spent_s: float  # beyond what as many of today's steps take
-    steps: int  # that it looked at
+    spent_s: float
+    steps: int
 
     @property
     def changed(self) -> bool:
+        """Whether the setting was changed."""
         return self.chosen != self.today
 
 
@@ -93,18 +115,31 @@ def autotune(
     lists: bool = True,
     log: Optional[Callable[[str], None]] = None,
 ) -> Autotuner:
-    """A tuner whose `step()` is to be called by every rank after each training step, or the job hangs; it returns the wrapper to
-    train with. Keep it until it is `finished`: what is dropped in the middle leaves the setting that was being tried.
+    """Starts to search for the best bucket cap of a running job, and returns the tuner.
 
-    model: the wrapper that trains. Over NCCL and over gloo.
-    cluster: as `ddpsim tune` takes one; by default what the job's own all-reduces tell, over NCCL beside `nvidia-smi topo -m`.
-    apply: "rewrap" sets what is found in this run; "restart" only says it.
-    horizon: steps this run is to take; a hundredth of their time may be spent.
-    record: steps to be recorded, every other one.
-    least_gain: of a step; what gains less is not worth a change.
-    rebind: called with each new wrapper, where another object than the caller holds it.
-    spell: what a setting is called where this job is started, `lists` whether bucket_cap_mb_list can be told there.
-    log: called with the line that says what came of it, on rank 0; by default it is printed to stderr.
+    Every rank must call the tuner's `step()` after each training step, or the job hangs. `step()` returns the wrapper
+    to train with. Keep the tuner until it is `finished`: if you drop it earlier, the setting on trial stays.
+
+    `model`: the DistributedDataParallel that trains, over NCCL or gloo.
+
+    `cluster`: the cluster, as `ddpsim tune` takes it. By default it is derived from the job's own all-reduces and, over
+    NCCL, from `nvidia-smi topo -m`.
+
+    `apply`: "rewrap" sets the best setting in this run; "restart" only prints it.
+
+    `horizon`: the number of steps this run will take. The search may cost 1 % of their time.
+
+    `record`: the number of steps used for recording; every other one of them is recorded.
+
+    `least_gain`: the smallest gain that is worth a change, as a fraction of a step.
+
+    `rebind`: called with each new wrapper, to store it in any object that holds the old one.
+
+    `spell`: returns the text that sets a `Setting` in the script or framework that starts this job.
+
+    `lists`: whether a bucket_cap_mb_list can be set there.
+
+    `log`: called on rank 0 with the line that tells the result. By default the line is printed to stderr.
     """
     return Autotuner(
         model,
@@ -121,8 +156,12 @@ def autotune(
 
 
 class Autotuner:
-    """One job's. `model`: the wrapper to call; `finished`, and then `outcome`. `spell`: what a setting is called where this job is
-    started; `lists`: whether bucket_cap_mb_list can be told there."""
+    """The search for the best bucket cap of one job. See `ddpsim.autotune` for the arguments.
+
+    `model`: the wrapper to call.
+    `finished`: whether the search has ended.
+    `outcome`: the result, an Outcome; None until then.
+    """
 
     def __init__(
         self,
@@ -139,12 +178,14 @@ class Autotuner:
         log: Optional[Callable[[str], None]] = None,
     ) -> None:
         if not isinstance(model, DistributedDataParallel):
-            raise TypeError(f"autotune needs the DistributedDataParallel that trains, not a {type(model).__name__}")
+            raise TypeError(f"model is a {type(model).__name__}; pass the DistributedDataParallel that trains")
         if apply not in ("rewrap", "restart"):
-            raise ValueError(f'apply="{apply}": "rewrap" sets what is found in this run, "restart" only says it')
+            raise ValueError(
+                f'apply="{apply}" is unknown. Pass "rewrap" to set the best cap in this run, "restart" to print it'
+            )
         if horizon < 1 or record < 2 or not 0 < least_gain < 1:
             raise ValueError(
-                "horizon: 1 step or more; record: 2 steps or more; least_gain: a fraction of a step, as 0.01"
+                "horizon must be 1 step or more, record 2 or more, and least_gain a fraction of a step such as 0.01"
             )
         self.model, self.finished = model, False
         self.outcome: Optional[Outcome] = None
@@ -154,25 +195,32 @@ class Autotuner:
         self._today = self._setting = _wrapper.setting_of(model)
         self._ranks: Ranks = Ranks(model.process_group, model.device)
         self._clock = _Clock(model.device)
-        self._problem = ""  # of this rank, told at the next vote
-        self._because = ""  # what is found waits for a restart
-        self._step_s: Optional[float] = None  # today's
-        self._variation = 0.0  # standard deviation of today's steps, as a fraction
+        # What went wrong on this rank. The other ranks learn it at the next vote.
+        self._problem = ""
+        # Why the best setting can only be set at a restart.
+        self._because = ""
+        # Seconds per step with the setting at the start.
+        self._step_s: Optional[float] = None
+        # Standard deviation of those steps, as a fraction of a step.
+        self._variation = 0.0
         self._wrap_s = 0.0
         self._trials: list[Trial] = []
-        self._inside_s, self._between_s = 0.0, array.array("d")  # of step(), and of what lies between two calls
+        # Total time in step(), and each time between two calls of it.
+        self._inside_s, self._between_s = 0.0, array.array("d")
         self._entered = self._left = time.perf_counter()
         self._steps = 0
         self._protocol: Optional[Protocol] = self._run()
         next(self._protocol)
 
     def step(self) -> DistributedDataParallel:
-        """To be called by every rank once a training step, after optimizer.step(), outside of no_sync(). Returns the wrapper to
-        train with from here on."""
+        """Returns the wrapper to train with from now on.
+
+        Every rank must call this once per training step, after optimizer.step() and outside of no_sync().
+        """
         if self._protocol is None:
             return self.model
         if getattr(getattr(self.model, "_join_config", None), "enable", False):
-            self._end("gave up: under join() ranks may end at different steps, and cannot agree")
+            self._end("gave up: under join() ranks may end at different steps, so they cannot switch together")
             return self.model
         self._entered = time.perf_counter()
         self._between_s.append(self._entered - self._left)
@@ -182,25 +230,28 @@ class Autotuner:
             next(self._protocol)
         except StopIteration as end:
             self._end(str(end.value))
-        except RuntimeError as error:  # of a collective: a rank is gone, of which the training's next one tells, too
+        except RuntimeError as error:
+            # A collective failed because a rank is gone. The next collective of the training will fail, too.
             self._end(f"gave up: {_first_line(error)}")
-            if self.model.reducer is None:  # there is none: while a wrapper was built
+            if self.model.reducer is None:  # no new wrapper was built yet
                 raise
         self._left = time.perf_counter()
         self._inside_s += self._left - self._entered
         return self.model
 
     def close(self) -> None:
-        """Training ends, for all ranks or this one alone: what was not found by now is not. The wrapper stays as it is."""
+        """Ends the search early, because training ends on all ranks or on this one. The wrapper stays as it is."""
         if self._protocol is not None:
             self._protocol.close()
-            tried = "" if self._setting == self._today else f"; the wrapper has {self._setting}, which was being tried"
+            on_trial = self._setting != self._today
+            tried = f"; the wrapper still has {self._setting}, which was on trial" if on_trial else ""
             self._end(f"training ended after {self._steps} steps, before a cap was found{tried}")
 
-    # What all ranks do, in steps of training: each `yield` is one.
+    # The protocol that all ranks follow. Each `yield` waits for one training step.
 
     def _run(self) -> Protocol:
-        """Every collective here is reached by all ranks, whatever befell one of them: local trouble waits for a vote."""
+        """The whole search; returns the result in words. All ranks reach every collective: a local error waits for the
+        next vote."""
         yield
         reason = yield from self._why_not()
         if reason:
@@ -221,9 +272,9 @@ class Autotuner:
         return (yield from self._tried(proposal))
 
     def _why_not(self) -> Generator[None, None, str]:
-        """Why there is nothing to be tuned; empty where there is."""
+        """The reason why nothing can be tuned, or "" if something can."""
         if self._ranks.size == 1:
-            return "one rank reduces nothing: there is no cap to tune"
+            return "a single rank has no all-reduces, so there is no cap to tune"
         for _ in range(DISCARDED):
             yield
         reason = self._guarded(self._obstacle)
@@ -235,24 +286,25 @@ class Autotuner:
         return ""
 
     def _obstacle(self) -> str:
-        """Why nothing can be rewrapped here; empty where it can."""
+        """The reason why the wrapper cannot be replaced on this rank, or "" if it can."""
         reason = _wrapper.why_not(self.model)
         if not reason and self._rebind is None:
             held = _wrapper.holders(self.model, self)
             if held:
-                reason = f"the wrapper is held by {', '.join(held[:3])} (rebind= could renew it there)"
+                reason = f"the wrapper is held by {', '.join(held[:3])} (pass rebind= to replace it there)"
         return reason
 
     def _recorded(self) -> Generator[None, None, Optional[Evidence]]:
         ranks, warmup, recorded = self._ranks, 2, max(1, self._record // 2)
         recorder = Recorder(self.model, None, warmup=warmup, steps=recorded)
         try:
-            for step in range(warmup + 2 * recorded):  # whether or not it gives up on this rank
+            # Even if the recorder gives up on this rank, go on: all ranks must take the same number of steps.
+            for step in range(warmup + 2 * recorded):
                 if step:
                     yield
                 recorder.step()
         finally:
-            recorder._leave()  # of one that did not end nothing stays on the model
+            recorder._leave()  # removes its hooks if it did not end
         document = recorder.document
         self._problem = recorder.problem or ""
         times = self._guarded(lambda: _times_of(document)) if document is not None else None
@@ -261,7 +313,7 @@ class Autotuner:
         step_s, computing_us, self._variation = times
         self._step_s = ranks.slowest([step_s])[0]
         compute = ranks.gathered(computing_us)
-        late = compute.index(max(compute)) if max(compute) > ALIKE * min(compute) else 0
+        late = compute.index(max(compute)) if max(compute) > EQUALLY_FAST * min(compute) else 0
         workload = ranks.gathered(document if ranks.rank == late else None)[late]
         nodes, ranks_per_node = ranks.nodes() if ranks.backend != "gloo" else (ranks.size, 1)
         return Evidence(
@@ -278,7 +330,8 @@ class Autotuner:
         )
 
     def _all_reduces(self) -> dict[int, float]:
-        """Sizes of the job's buckets, as far as a quarter of what may be spent reaches."""
+        """Time of an all-reduce by size, in microseconds. Measures sizes that buckets may have; costs a quarter of the
+        budget at most."""
         most = sum(
             parameter.numel() * parameter.element_size()
             for parameter in self.model.parameters()
@@ -305,7 +358,8 @@ class Autotuner:
         return options
 
     def _solved(self, evidence: Evidence) -> Generator[None, None, Optional[Proposal]]:
-        """Rank 0 asks while the training goes on; for a second's steps nobody waits."""
+        """The simulator's proposal. Rank 0 asks in a thread while training goes on; after about a second all ranks wait
+        for it."""
         answers: list[Proposal] = []
         asking = None
         if self._ranks.rank == 0:
@@ -320,19 +374,20 @@ class Autotuner:
         if asking is not None:
             asking.join(SOLVE_S)
             if not answers and not self._problem:
-                self._problem = f"the simulator had no answer after {SOLVE_S:g} s"
+                self._problem = f"the simulator did not answer within {SOLVE_S:g} s"
         proposal: Optional[Proposal]
         proposal, self._problem = self._ranks.told((answers[0] if answers else None, self._problem))
         return proposal
 
     def _tried(self, proposal: Proposal) -> Protocol:
-        """A round: today's setting, each candidate, today's again; the next round the other way round."""
+        """Measures the candidates in rounds. A round takes the original setting, each candidate, and the original
+        setting again; every other round takes the candidates in reverse order."""
         steps = self._steps_of_a_block()
         candidates = list(proposal.candidates)
         while candidates and self._spent_s() + self._cost_s(len(candidates), steps) > self._budget_s():
             candidates.pop()
         if not candidates:
-            return self._at_restart(proposal, f"trying it takes more than {100 * SHARE:g} % of {self._horizon} steps")
+            return self._at_restart(proposal, f"a trial takes more than {100 * SHARE:g} % of {self._horizon} steps")
         series = {candidate.setting: _Series() for candidate in candidates}
         today = yield from self._block(self._today, steps)
         self._step_s = statistics.median(today)
@@ -356,7 +411,7 @@ class Autotuner:
         if best.gain_s < self._least_s() or best.low_s <= 0:
             return (
                 f"keep {self._today}: {best.setting} was predicted to save {_ms(best.predicted_gain_s)} of "
-                f"{_ms(self._step_s)} a step, and measured {_span(best.low_s, best.high_s)}"
+                f"{_ms(self._step_s)} a step, but measured {_span(best.low_s, best.high_s)}"
             )
         self._rewrap(best.setting)
         return (
@@ -366,7 +421,8 @@ class Autotuner:
         )
 
     def _undecided(self, candidates: Sequence[Any]) -> list[Any]:
-        """Those that another round may still put first by half the least gain, or may show to gain enough at all."""
+        """Candidates that need another round: they may still beat the best by half the least gain, or prove to gain
+        enough."""
         trials = {trial.setting: trial for trial in self._trials}
         best = max(self._trials, key=lambda trial: trial.gain_s)
         least = self._least_s()
@@ -400,14 +456,15 @@ class Autotuner:
         self._wrap_s = self._ranks.slowest([time.perf_counter() - begin])[0]
 
     def _steps_of_a_block(self) -> int:
-        """So many that twice the standard error of a difference of two medians is half the least gain."""
+        """Steps of one turn, such that twice the standard error of the difference of two medians is half the least
+        gain."""
         variation = self._ranks.slowest([self._variation])[0]
         return min(
             MOST_STEPS,
             max(FEWEST_STEPS, math.ceil((4 * MEDIAN_ERROR * math.sqrt(2) * variation / self._least_gain) ** 2)),
         )
 
-    # What is spent, and said.
+    # The cost of the search, and the messages.
 
     def _step(self) -> float:
         assert self._step_s is not None
@@ -420,7 +477,8 @@ class Autotuner:
         return SHARE * self._horizon * self._step()
 
     def _spent_s(self) -> float:
-        """Beyond what as many of today's steps take, on the slowest rank; what faster ones saved is not there to be spent."""
+        """Seconds spent beyond the time of as many ordinary steps, on the slowest rank. Savings of faster steps do not
+        add budget."""
         return max(0.0, self._ranks.slowest([self._spent_here_s()])[0])
 
     def _spent_here_s(self) -> float:
@@ -433,7 +491,7 @@ class Autotuner:
         )
 
     def _cost_s(self, candidates: int, steps: int) -> float:
-        """Of a round, what is known before: wrappers, and steps with buckets as after a start."""
+        """Seconds that a round will cost at least: building wrappers, and the slower first steps after that."""
         return (candidates + 1) * (self._wrap_s + DISCARDED * self._step() / 2)
 
     def _at_restart(self, proposal: Proposal, because: str) -> str:
@@ -442,11 +500,12 @@ class Autotuner:
         span = f", {_span(best.gain_us[0] / 1e6, best.gain_us[1] / 1e6)}" if best.gain_us else ""
         return (
             f"at restart: {self._spell(best.setting)}: predicted to save {_ms(gain)} of {_ms(self._step_s)} a step{span}, "
-            f"confidence {proposal.confidence}; not tried here" + (f": {because}" if because else "")
+            f"confidence {proposal.confidence}; not tried in this run" + (f": {because}" if because else "")
         )
 
     def _guarded(self, function: Callable[[], Any]) -> Any:
-        """What may fail on one rank alone: why is told at the next vote."""
+        """Calls `function`, which may fail on one rank alone. If it does, returns None; the ranks learn why at the next
+        vote."""
         try:
             return function()
         except Exception as error:  # noqa: BLE001  (training goes on)
@@ -454,7 +513,7 @@ class Autotuner:
             return None
 
     def _trouble(self) -> str:
-        found = next((one for one in self._ranks.gathered(self._problem) if one), "a rank recorded nothing")
+        found = next((one for one in self._ranks.gathered(self._problem) if one), "a rank could not record its step")
         return f"keep {self._today}: {found}"
 
     def _end(self, said: str) -> None:
@@ -464,7 +523,7 @@ class Autotuner:
         self.finished, self._protocol = True, None
         if self._ranks.rank == 0:
             cost = (
-                f" ({self._steps} steps, {max(0.0, self.outcome.spent_s):.2g} s beyond what they take)"
+                f" (took {self._steps} steps, {max(0.0, self.outcome.spent_s):.2g} s longer than usual)"
                 if self._step_s
                 else ""
             )
@@ -472,7 +531,7 @@ class Autotuner:
 
 
 class _Clock:
-    """When steps ended, on the device that computes them; nothing waits between two."""
+    """Times at which steps ended, on the device that computes them. Neither host nor device waits between two steps."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device if device.type == "cuda" else None
@@ -498,7 +557,7 @@ class _Clock:
 
 
 class _Series:
-    """Rounds of one candidate: its steps between two blocks of today's."""
+    """Rounds of one candidate: its steps between two turns of the original setting. Times are in seconds."""
 
     def __init__(self) -> None:
         self._gains: list[float] = []
@@ -507,32 +566,35 @@ class _Series:
     def add(self, before: list[float], times: list[float], after: list[float]) -> None:
         first, last = statistics.median(before), statistics.median(after)
         self._gains.append((first + last) / 2 - statistics.median(times))
-        drift = (last - first) ** 2 / 12  # where between the two the candidate's block lay
+        # The candidate's turn lay somewhere between the other two: the variance of a uniform distribution.
+        drift = (last - first) ** 2 / 12
         self._variances.append(drift + _variance(times) + (_variance(before) + _variance(after)) / 4)
 
     def gain(self) -> tuple[float, float]:
-        """Its mean, and the standard error."""
+        """The mean gain and its standard error."""
         rounds = len(self._gains)
         return statistics.mean(self._gains), math.sqrt(sum(self._variances)) / rounds
 
 
 def _times_of(document: dict[str, Any]) -> tuple[float, float, float]:
-    """Seconds of a recorded step, microseconds of its compute, and how its steps vary as a fraction. Raises where it tells none."""
+    """Time of a recorded step (s), time of its compute (us), and the relative deviation of steps. Raises if the
+    recording lacks them."""
     periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]
     step_s = document["iteration"]["duration_us"] / 1e6
     if not step_s > 0:
-        raise ValueError(f"a step was recorded that took {step_s:g} s")
+        raise ValueError(f"the recorded step took {step_s:g} s")
     computing_us = document["backward"]["duration_us"] + document.get("forward", {}).get("duration_us", 0)
     return step_s, computing_us, _deviation(periods) / statistics.median(periods)
 
 
 def _variance(times: list[float]) -> float:
-    """Of their median."""
+    """The variance of the median of `times`."""
     return (MEDIAN_ERROR * _deviation(times)) ** 2 / len(times)
 
 
 def _deviation(times: list[float]) -> float:
-    """Standard deviation as the median absolute one tells it: a step in ten may take any time."""
+    """The standard deviation, estimated from the median absolute deviation. One slow step in ten does not change it
+    much."""
     middle = statistics.median(times)
     return 1.4826 * statistics.median(abs(time - middle) for time in times)
 
@@ -557,7 +619,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _to_stderr(line: str) -> None:
-    """What was decided holds whether or not anyone can be told: a closed stream or a full disk must not end a training."""
+    """Prints `line`. A closed stream or a full disk is ignored, because it must not end the training."""
     try:
         if sys.stderr is not None:
             print("".join(one if one.isprintable() else ascii(one)[1:-1] for one in line), file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What may go wrong, by the program's exit codes; each says what is wrong, where, and what would be right."""
+"""Exceptions, one class for each exit code of the program. Each says what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ ERROR_SCHEMA = "ddpsim.error/1"
 
 
 class Error(Exception):
-    """There is no answer. `message`: what is wrong; `remedy`: what would be right, "" where nobody knows.
+    """The base class of every error that ddpsim raises. There is no answer.
 
-    `file`: as it was given; `place` in it: "/backward/ready/3/at_us", "line 7"; or the option, "--nodes"; "" where there is none.
-    `did_you_mean`: known words that were probably meant, of a word that is unknown.
+    `message`: what is wrong.
+    `remedy`: how to fix it, or "" if unknown.
+    `file`: the input file as you named it, or "".
+    `place`: the place in that file ("/backward/ready/3/at_us", "line 7"), or the option ("--nodes"), or "".
+    `did_you_mean`: if a word is unknown, the known words that you probably meant.
     """
 
     exit_code = 1
@@ -27,30 +30,30 @@ class Error(Exception):
         self.did_you_mean = did_you_mean
 
     def __str__(self) -> str:
-        """The line that the program writes."""
+        """The error as one line, as the program prints it."""
         where = ":".join(part for part in (self.file, self.place) if part)
         said = f"{where}: {self.message}" if where else self.message
         return f"{said}. {self.remedy}" if self.remedy else said
 
 
 class Failure(Error):
-    """Of the program or of the machine (no such program, disk full, killed): exit code 1, or a signal."""
+    """The program or the machine failed: program not found, disk full, killed. Exit code 1, or ended by a signal."""
 
 
 class UsageError(Error):
-    """Arguments that exclude or lack each other, or a word that is none: exit code 2."""
+    """The arguments conflict, one is missing, or a word is unknown. Exit code 2."""
 
     exit_code = 2
 
 
 class InputError(Error):
-    """Bad input: exit code 3."""
+    """An input cannot be used: a file, a name or a line is wrong. Exit code 3."""
 
     exit_code = 3
 
 
 class Regression(Error):
-    """A check found one: exit code 4. `result`: what was checked, a ValidateResult or a DiffResult."""
+    """A check failed. Exit code 4. `result` is the answer with what was checked: a ValidateResult or a DiffResult."""
 
     exit_code = 4
     result: Any = None
@@ -71,7 +74,8 @@ def of_document(document: Mapping[str, Any]) -> Error:
 
 
 def of_run(code: int, stdout: str, stderr: str) -> Error:
-    """The exception for how the program ended: what it says on the last line of its output, else what is known."""
+    """The exception for a run that failed. The last line of stdout is an error document; without one, stderr is
+    quoted."""
     document = _last_document(stdout)
     if document is not None:
         return of_document(document)
@@ -84,7 +88,7 @@ def of_run(code: int, stdout: str, stderr: str) -> Error:
 
 
 def _last_document(stdout: str) -> Mapping[str, Any] | None:
-    import json  # not before something is wrong
+    import json  # imported only if needed
 
     try:
         document: Any = json.loads(stdout.strip().rpartition("\n")[2])

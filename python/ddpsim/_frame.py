@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def frame(answer: Record, table: str) -> pandas.DataFrame:
-    """A column a key; of a key within a key, as of `gain_us.low`, both."""
+    """The rows under the key `table`, one column for each key. A nested key is joined with a dot: `gain_us.low`."""
     try:
         import pandas
     except ImportError as error:
-        raise Failure("to_frame() needs pandas, which is not here", "Install it: pip install pandas") from error
+        raise Failure("to_frame() needs pandas, which is not installed", "Run: pip install pandas") from error
     if not table:
-        raise Failure(f"{type(answer).__name__} has no rows of one kind", "Its fields and `document` have all of it")
+        raise Failure(f"{type(answer).__name__} has no rows of one kind", "Use its attributes or `document` instead")
     rows: list[dict[str, Any]] = answer.document.get(table, [])
     return pandas.json_normalize(rows)

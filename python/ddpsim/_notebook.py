@@ -1,4 +1,5 @@
-"""An answer in Jupyter: the report's page in a frame of its own, which runs its script, hands out its tables as files, and nothing else."""
+"""Shows an answer in Jupyter: the page of its report in a sandboxed frame, which may run scripts and download its
+tables only."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ def shown_text(text: str) -> str:
 
 
 def shown_page(verdict: str, command: str, page: str) -> str:
-    """The verdict as text, for viewers that take frames out, and the page: verdict, curve, timeline."""
+    """The page in a frame, below the verdict as text: some viewers of notebooks remove frames."""
     return f"<p>{html.escape(verdict)}</p>\n{_frame(command, page)}"
 
 
 class Workbench:
-    """A page with the simulator inside: `page` is all of it, one file."""
+    """A page with the simulator inside. `page` is its whole HTML; a notebook shows it in a frame."""
 
     def __init__(self, command: str, page: str) -> None:
         self.command = command

@@ -1,4 +1,4 @@
-"""An answer's figure, drawn of its document with matplotlib: axes in units people read, the verdict above."""
+"""Draws the plot of an answer with matplotlib: axes in readable units, the verdict as the title."""
 
 # matplotlib's keywords have no types.
 # pyright: reportUnknownMemberType=false
@@ -12,12 +12,12 @@ from ._errors import Failure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MS = 1e-3  # of microseconds
+_MS = 1e-3  # ms per microsecond
 _MIB = 2.0**20
 
 
 class Drawn(Protocol):
-    """What a figure needs of an answer."""
+    """The parts of an answer that a plot needs."""
 
     @property
     def document(self) -> Mapping[str, Any]: ...
@@ -38,7 +38,7 @@ def draw(answer: Drawn, axes: Axes | None) -> Axes:
     }
     figure = drawn_by.get(answer.document["schema"])
     if figure is None:
-        raise Failure(f"{type(answer).__name__} has no figure", "to_frame() and `text` have its figures")
+        raise Failure(f"{type(answer).__name__} has no plot", "Use to_frame() or `text` for its numbers")
     if axes is None:
         axes = _new_axes()
     figure(answer, axes)
@@ -49,7 +49,7 @@ def _new_axes() -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise Failure("plot() needs matplotlib, which is not here", "Install it: pip install matplotlib") from error
+        raise Failure("plot() needs matplotlib, which is not installed", "Run: pip install matplotlib") from error
     return pyplot.subplots(figsize=(9.0, 3.6), layout="constrained")[1]
 
 
@@ -63,7 +63,7 @@ def _step(answer: Drawn, axes: Axes) -> None:
 
 
 def _timeline(answer: Drawn, axes: Axes) -> None:
-    """A row for each track of each rank that is drawn, a bar for each span; buckets by number."""
+    """One row for each track of each rank, one bar for each span. Collectives carry the number of their bucket."""
     rows: list[str] = []
     colours: dict[str, str] = {}
     ranks = answer.document["ranks"]
@@ -72,9 +72,9 @@ def _timeline(answer: Drawn, axes: Axes) -> None:
             spans = [span for span in rank["spans"] if span["track"] == track]
             row = len(rows)
             rows.append(track if len(ranks) == 1 else f"rank {rank['rank']}: {track}")
-            edge = "white" if track == "communication" else "none"  # buckets follow one another without a gap
+            edge = "white" if track == "communication" else "none"  # tells adjacent buckets apart
             for span in spans:
-                # All spans of a name alike: forward, backward, all-reduce of whatever bucket.
+                # Spans of one name share a colour, such as the all-reduces of all buckets.
                 start_us, end_us, bucket = span["start_us"], span["end_us"], span.get("bucket")
                 colour = colours.setdefault(_kind(span["name"]), f"C{len(colours) % 10}")
                 axes.barh(
@@ -110,11 +110,12 @@ def _kind(name: str) -> str:
 
 
 def _curve(answer: Drawn, axes: Axes) -> None:
-    """The step by cap: a bucketing is a stretch of caps; today's step, the least gain to be seen, what is recommended."""
+    """Step time by cap, as steps: all caps of one interval make the same buckets. Also the current step, the least gain
+    that can be measured, and the recommended cap."""
     tuned = answer.document
     today = "today" if tuned.get("today") else "default"
     points = _with_first_bucket(tuned["curve"], tuned[today]["first_bucket_mb"])
-    edges, steps = _stretches(points)
+    edges, steps = _cap_intervals(points)
     axes.plot(edges, steps, color="C0", label="step by bucket_cap_mb")
     today_us = tuned[today]["iteration_us"]
     axes.axhline(today_us * _MS, color="0.4", linestyle="--", label=today)
@@ -144,9 +145,8 @@ def _curve(answer: Drawn, axes: Axes) -> None:
         )
     axes.axhline(tuned["lower_bound_us"] * _MS, color="C2", linestyle=":", label="collectives took no time")
     axes.set_xscale("log", base=2)
-    largest = max(
-        (point["cap_range_mb"][0] for point in points), default=1.0
-    )  # from there on one bucketing holds for any cap
+    # Any larger cap makes the same buckets.
+    largest = max((point["cap_range_mb"][0] for point in points), default=1.0)
     axes.set_xlim(0.25, 2 * largest)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("bucket_cap_mb (MiB)")
@@ -156,7 +156,8 @@ def _curve(answer: Drawn, axes: Axes) -> None:
 
 
 def _with_first_bucket(curve: Iterable[Mapping[str, Any]], first_mb: float) -> list[Mapping[str, Any]]:
-    """Points that a cap alone reaches: their first bucket is as large as the cap, or as today's."""
+    """Points that setting the cap alone reaches: their first bucket is as large as the cap or as the current first
+    bucket."""
     return [
         point
         for point in curve
@@ -166,8 +167,8 @@ def _with_first_bucket(curve: Iterable[Mapping[str, Any]], first_mb: float) -> l
     ]
 
 
-def _stretches(points: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
-    """Ends of each bucketing's caps, and its step at both."""
+def _cap_intervals(points: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
+    """Both ends of each interval of caps that make the same buckets (MiB), and the step time at each end (ms)."""
     edges: list[float] = []
     steps: list[float] = []
     for point in sorted(points, key=lambda one: one["cap_range_mb"]):
@@ -177,7 +178,7 @@ def _stretches(points: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[f
 
 
 def _busbw(answer: Drawn, axes: Axes) -> None:
-    """Bus bandwidth by size, and its 80 % interval."""
+    """Bus bandwidth by size with its 80 % interval."""
     rows = [row for row in answer.document["rows"] if row["size_bytes"] > 0]
     sizes = [row["size_bytes"] / _MIB for row in rows]
     low, high = ([row["busbw_gbps"] * row["time_us"] / row[slow] for row in rows] for slow in ("high_us", "low_us"))
@@ -193,10 +194,10 @@ def _busbw(answer: Drawn, axes: Axes) -> None:
 
 
 def _speeds(answer: Drawn, axes: Axes) -> None:
-    """How fast each candidate trains, the fastest on top."""
+    """Training speed of each candidate, the fastest on top."""
     rows = [answer.document["rows"][index] for index in answer.document.get("by_speed") or ()]
     if not rows:
-        raise Failure("of several workloads there is no one figure", "`workloads` and `mix` have their rows")
+        raise Failure("plot() draws one workload, and this answer has several", "Use its `workloads` and `mix` instead")
     speeds = [row.get("samples_per_second") or 1e6 / row["iteration_us"] for row in rows]
     axes.barh(range(len(rows)), speeds, color="C0")
     axes.set_yticks(range(len(rows)), [row["label"] for row in rows])

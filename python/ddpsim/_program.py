@@ -1,4 +1,4 @@
-"""Where the program is, and a run of it."""
+"""Finds the program `ddpsim` and runs it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ _NAME = "ddpsim.exe" if os.name == "nt" else "ddpsim"
 
 
 def program() -> str:
-    """The program's path: what the environment's DDPSIM_PROGRAM names, else the one installed with this package, else
-    the one on PATH."""
+    """The path of the program that is run.
+
+    It is the path in the environment variable DDPSIM_PROGRAM. If that is not set, it is the program installed with this
+    package; if there is none, the one on PATH.
+    """
     return os.environ.get("DDPSIM_PROGRAM") or _installed()
 
 
@@ -39,14 +42,16 @@ def _installed() -> str:
     if on_path:
         return on_path
     raise Failure(
-        "the program ddpsim is neither beside this Python nor on PATH",
-        "Install it (pip install ddpsim), or let DDPSIM_PROGRAM name it",
+        "the program ddpsim is neither installed with this Python nor on PATH",
+        "Install it (pip install ddpsim), or set DDPSIM_PROGRAM to its path",
     )
 
 
 def run(arguments: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
-    """`ddpsim ARGUMENTS` in that folder, by default this one, to its end: an interrupt ends it, too. Several threads may run it
-    at once."""
+    """Runs `ddpsim ARGUMENTS` in `folder`, by default the current one, and waits for its end. An interrupt ends it.
+
+    Several threads may call this at once.
+    """
     for word in arguments:
         _require_word(word)
     try:
@@ -66,23 +71,27 @@ def run(arguments: Sequence[str], folder: str | None = None) -> subprocess.Compl
             longest = max(arguments, key=len)
             raise UsageError(
                 f"{_shown(longest)}: {len(longest)} characters are more than a command line takes",
-                "Write them to a file and name it, or give fewer values",
+                "Write them to a file and pass its path, or pass fewer values",
             ) from error
         if folder is not None and error.filename == folder:
-            raise Failure(f"{_shown(folder)}, where this was asked, is no folder any more: {error.strerror}") from error
-        raise Failure(f"{program()} cannot be run: {error.strerror}", "Let DDPSIM_PROGRAM name another") from error
+            raise Failure(
+                f"{_shown(folder)}, the folder of the original call, no longer exists: {error.strerror}"
+            ) from error
+        raise Failure(
+            f"{program()} cannot be run: {error.strerror}", "Set DDPSIM_PROGRAM to the path of the program ddpsim"
+        ) from error
 
 
 def _require_word(word: str) -> None:
-    """Raises UsageError where no command line can hold this word."""
+    """Raises UsageError if this word cannot stand on a command line."""
     if "\0" in word:
-        raise UsageError(f"{_shown(word)}: a command line holds no NUL character", "Leave it out")
+        raise UsageError(f"{_shown(word)}: a command line cannot hold a NUL character", "Remove it")
     try:
         os.fsencode(word)
     except UnicodeEncodeError as error:
         raise UsageError(
-            f"{_shown(word)}: {ascii(word[error.start])} is half of a character, which no command line holds",
-            "Leave it out",
+            f"{_shown(word)}: {ascii(word[error.start])} is half of a character, which a command line cannot hold",
+            "Remove it",
         ) from error
 
 
@@ -91,21 +100,23 @@ def _shown(word: str) -> str:
 
 
 _lock = threading.Lock()
-_runs = 0  # in progress while SIGCHLD was ignored
-_ignored: int | None = None  # the handler to be set again
+_runs = 0  # running now, with SIGCHLD reset
+_ignored: int | None = None  # the handler to restore
 
 
 @contextlib.contextmanager
 def exit_codes_kept() -> Generator[None, None, None]:
-    """A process that ignores SIGCHLD is never told how its children ended, and Python reads each as exit code 0. While one runs here the
-    signal has its default, which does nothing."""
+    """Resets SIGCHLD to its default while a child runs, if this process ignores it.
+
+    A process that ignores SIGCHLD never learns how its children ended, and Python takes each for exit code 0.
+    """
     global _runs, _ignored
     if os.name != "posix" or signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN:
         yield
         return
     import ctypes
 
-    set_handler = ctypes.pythonapi.PyOS_setsig  # signal.signal is for the main thread alone
+    set_handler = ctypes.pythonapi.PyOS_setsig  # signal.signal works in the main thread only
     set_handler.restype, set_handler.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
     with _lock:
         if _runs == 0:

@@ -1,6 +1,6 @@
-"""Which buckets a job might train faster with, by the simulator: rank 0 asks it, in a process of its own."""
+"""Asks the simulator which bucket caps might make a job faster. Rank 0 does, in a process of its own."""
 
-# Seen without torch and its frameworks, whose types are incomplete.
+# Type checkers read this without torch, whose types are incomplete.
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -18,38 +18,53 @@ from ._program import exit_codes_kept
 from ._wrapper import MIB, Setting
 
 MOST_CANDIDATES = 3
-OTHER_KIND = 1.4  # times as many buckets, or as few: else two candidates are the same answer to what is not known
-NEAR = 0.03  # of a step: candidates predicted further than that behind the best are not tried
-WORTH_TRYING = 0.5  # of the least gain, predicted: what is measured before it counts may be tried on less
+# Candidates differ in their number of buckets by this factor at least. Closer ones would be wrong or right together.
+OTHER_KIND = 1.4
+# Candidates that are predicted to be slower than the best by more than this fraction of a step are not tried.
+NEAR = 0.03
+# A candidate is tried if it is predicted to gain this fraction of the least gain. Less than the whole suffices: it is
+# measured before it is kept.
+WORTH_TRYING = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """What the job told of itself; times in microseconds, sizes in bytes."""
+    """What is known about the job. Times are in microseconds, sizes in bytes."""
 
-    workload: dict[str, Any]  # ddpsim.workload/1, of the rank whose compute takes longest
-    all_reduces: dict[int, float]  # of the job's own process group, by size
+    # The ddpsim.workload/1 of the rank whose compute takes longest.
+    workload: dict[str, Any]
+    # Time of an all-reduce in the job's own process group, by size.
+    all_reduces: dict[int, float]
     backend: str
     nodes: int
     ranks_per_node: int
-    options: dict[str, Any]  # as `tune` is told of the job: torch, what DDP was told
-    step_us: float  # today's, unrecorded
-    first_follows_cap: bool  # 2.5 and later: a cap given is the first bucket's, too
-    lists: bool  # 2.11 and later
-    cluster: str | None = None  # as the user states it
+    # Options of `tune`: the version of PyTorch and the arguments of DDP.
+    options: dict[str, Any]
+    # Time of the current step without the recorder.
+    step_us: float
+    # Whether a given cap also holds for the first bucket (PyTorch 2.5 and later).
+    first_follows_cap: bool
+    # Whether bucket_cap_mb_list exists (PyTorch 2.11 and later).
+    lists: bool
+    # The cluster as the user named it.
+    cluster: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
+    """A setting to try, with its number of buckets."""
+
     setting: Setting
     buckets: int
-    predicted_us: float  # a step of it, to be compared with Proposal.today_us alone
-    gain_us: tuple[float, float] | None = None  # least and most, of the one the simulator recommends
+    # Predicted time of a step. Compare it with Proposal.today_us only.
+    predicted_us: float
+    # Interval of the predicted gain; known only for the candidate that the simulator recommends.
+    gain_us: tuple[float, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Proposal:
-    """Candidates, the one to try first first; none: nothing is predicted to gain enough to try."""
+    """Candidates in the order in which to try them. There are none if nothing is predicted to gain enough."""
 
     today_us: float
     candidates: list[Candidate]
@@ -57,7 +72,7 @@ class Proposal:
 
 
 def propose(evidence: Evidence, least_gain: float) -> Proposal:
-    """Raises OSError or ddpsim.Error where it cannot be asked or has no answer."""
+    """The candidates that the simulator predicts to gain enough. Raises OSError or ddpsim.Error if it fails."""
     with temporary() as name:
         folder = pathlib.Path(name)
         log = folder / "all-reduces.csv"
@@ -78,7 +93,7 @@ def propose(evidence: Evidence, least_gain: float) -> Proposal:
             gloo="tensors:host" if over_gloo else None,
             measured_step=f"{evidence.step_us:.3f}us",
             compute_scale="1",
-            rank_slowdown="0%",  # recorded on the ranks it is asked for
+            rank_slowdown="0%",  # recorded in this very job
             **evidence.options,
         )
         return _proposal(answer.document, evidence, least_gain)
@@ -87,7 +102,8 @@ def propose(evidence: Evidence, least_gain: float) -> Proposal:
 def _specification(evidence: Evidence, folder: pathlib.Path) -> str:
     if evidence.cluster is not None:
         return evidence.cluster
-    if evidence.backend == "gloo":  # the all-reduces say how fast; the rest is only there to be named
+    if evidence.backend == "gloo":
+        # Only the rate matters, and it comes from the all-reduces. The other words complete the description.
         ranks = evidence.nodes * evidence.ranks_per_node
         size, taken = max(evidence.all_reduces.items())
         gbps = 2 * (ranks - 1) / ranks * size * 8 / taken / 1000
@@ -111,7 +127,7 @@ def _specification(evidence: Evidence, folder: pathlib.Path) -> str:
 def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) -> Proposal:
     today = answer["today"] or answer["default"]
     today_us, recommended = float(today["iteration_us"]), answer["recommended"]
-    # What is advised only once it was measured is measured here.
+    # Advice that holds only after a measurement also counts: the measurement follows here.
     advised = recommended if recommended["action"] == "set" else recommended.get("measure_first")
     advised_cap = advised["bucket_cap_mb"] if advised is not None else None
     points = []
@@ -135,14 +151,18 @@ def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) 
 
 
 def _cap(value: Any) -> float:
-    """Raises ValueError for what DistributedDataParallel takes for no bucket cap: it would be raised on every rank, into the training."""
+    """Returns `value`. Raises ValueError if DistributedDataParallel would refuse it as a bucket cap.
+
+    Its own error would be raised on every rank and end the training.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value * MIB < 2**63:
         raise ValueError(f"the simulator answered with a bucket cap of {ascii(value):.40} MiB")
     return value
 
 
 def _is_settable(point: Mapping[str, Any], default: Mapping[str, Any], first_follows_cap: bool) -> bool:
-    """By bucket_cap_mb alone: a process-wide first bucket is left as it is."""
+    """Whether bucket_cap_mb alone makes the buckets of `point`. The process-wide size of the first bucket is left as it
+    is."""
     return (
         bool(point["reachable"])
         and point["bucket_cap_mb"] is not None
@@ -151,7 +171,7 @@ def _is_settable(point: Mapping[str, Any], default: Mapping[str, Any], first_fol
 
 
 def roundest(low: float, high: float) -> float:
-    """The cap of fewest digits in a range of them that make the same buckets."""
+    """The cap with the fewest digits between `low` and `high`; all caps between them make the same buckets."""
     for digits in range(5):
         cap = math.ceil(round(low * 10**digits, 6)) / 10**digits
         if cap > 0 and low <= cap <= high:
@@ -160,8 +180,10 @@ def roundest(low: float, high: float) -> float:
 
 
 def chosen(points: Sequence[Candidate], today_us: float, least_gain: float) -> list[Candidate]:
-    """What is recommended, and what is predicted near it with many more or many fewer buckets: where a prediction errs, it errs
-    by what a bucket costs."""
+    """The recommended candidate, and others predicted near the best with many more or many fewer buckets.
+
+    The number of buckets matters because the cost of a bucket is what predictions get wrong most.
+    """
     found: list[Candidate] = []
     best_us = min((point.predicted_us for point in points), default=0.0)
     for point in sorted(points, key=lambda one: (one.gain_us is None, one.predicted_us, one.buckets)):

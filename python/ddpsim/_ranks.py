@@ -1,8 +1,8 @@
-"""What the ranks of a running job tell each other between two steps, over the process group of its gradients.
+"""Communication between the ranks of a running job, between two steps, over the process group of its gradients.
 
-Every function is a collective: all ranks call the same ones in the same order, whatever befell one of them."""
+Every method is a collective: all ranks call the same methods in the same order, even if one of them failed."""
 
-# Seen without torch and its frameworks, whose types are incomplete.
+# Type checkers read this without torch, whose types are incomplete.
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 
 class Ranks:
-    """group: of the wrapper; device: of its parameters."""
+    """All ranks of a process group. `group`: the wrapper's process group; `device`: the device of its parameters."""
 
     def __init__(self, group: Any, device: torch.device) -> None:
         self.group, self.device = group, device
@@ -27,19 +27,19 @@ class Ranks:
         self._first = dist.get_global_rank(group, 0) if hasattr(dist, "get_global_rank") else 0
 
     def agree(self, yes: bool) -> bool:
-        """Whether all say yes."""
+        """Whether all ranks pass True."""
         vote = torch.tensor([int(yes)], device=self.device)
         dist.all_reduce(vote, dist.ReduceOp.MIN, group=self.group)
         return bool(vote.item())
 
     def slowest(self, values: list[float]) -> list[float]:
-        """Of each value the largest of all ranks."""
+        """The maximum over all ranks of each value."""
         table = torch.tensor(values, dtype=torch.float64, device=self.device)
         dist.all_reduce(table, dist.ReduceOp.MAX, group=self.group)
         return [float(value) for value in table.tolist()]
 
     def gathered(self, value: Any) -> list[Any]:
-        """What each rank holds, by rank."""
+        """The values of all ranks, in rank order."""
         packed = self._packed(value)
         sizes = [int(size) for size in self._all(torch.tensor([packed.numel()], device=self.device))]
         padded = torch.zeros(max(sizes), dtype=torch.uint8, device=self.device)
@@ -47,7 +47,7 @@ class Ranks:
         return [_unpacked(one[:size]) for one, size in zip(self._all(padded), sizes)]
 
     def told(self, value: Any) -> Any:
-        """What rank 0 holds."""
+        """The value of rank 0."""
         packed = self._packed(value)
         size = torch.tensor([packed.numel()], device=self.device)
         dist.broadcast(size, self._first, group=self.group)
@@ -65,14 +65,17 @@ class Ranks:
         return torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8).to(self.device)
 
     def nodes(self) -> tuple[int, int]:
-        """Nodes, and ranks on each; nodes with several numbers of ranks count as if each rank had its own."""
+        """The number of nodes, and of ranks on each. If nodes differ in ranks, each rank counts as a node of its
+        own."""
         names = self.gathered(socket.gethostname())
         counts = {names.count(name) for name in names}
         return (len(set(names)), counts.pop()) if len(counts) == 1 else (self.size, 1)
 
     def all_reduce_us(self, size: int, repetitions: int) -> list[float]:
-        """Of an all-reduce of so many bytes of float32, each on its slowest rank, in microseconds; two more go unmeasured. None at all
-        where a rank has no memory for it."""
+        """Times of `repetitions` all-reduces of `size` bytes of float32, each on its slowest rank, in microseconds.
+
+        Two more run first and are not measured. Returns an empty list if a rank has no memory for the tensor.
+        """
         try:
             tensor = torch.zeros(max(1, size // 4), device=self.device)
         except (RuntimeError, MemoryError):
@@ -81,7 +84,7 @@ class Ranks:
             return []
         times = []
         for _ in range(repetitions + 2):
-            self.agree(True)  # a barrier that every backend has
+            self.agree(True)  # a barrier on every backend
             begin = self._now()
             dist.all_reduce(tensor, group=self.group)
             times.append((self._now() - begin) * 1e6)
@@ -94,6 +97,7 @@ class Ranks:
 
 
 def _unpacked(tensor: torch.Tensor) -> Any:
-    """torch's own collectives of objects need NumPy for this, which not every job has."""
+    """The object in a tensor of bytes. Does without torch's object collectives: they need NumPy, which may be
+    missing."""
     held = tensor.cpu().contiguous()
     return pickle.loads(ctypes.string_at(held.data_ptr(), held.numel()))

@@ -1,4 +1,4 @@
-"""A part of a document: its keys as attributes, typed. What a later program adds stays in `document`."""
+"""Typed parts of a document: keys become attributes. Keys that a later program adds are found in `document` only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Self = TypeVar("Self", bound="Record")
 
 
 def real(value: Any) -> float:
-    """A number that the program writes without its point where it has no fraction."""
+    """Reads a number as float. The program writes 2 for 2.0."""
     return float(value)
 
 
@@ -23,25 +23,27 @@ def same(value: Any) -> Any:
     return value
 
 
-# A hundred classes are defined at once: what dataclass would write for each, `Record` has for all.
+# The module _results defines a hundred subclasses. `Record` implements the methods once, which is faster than having
+# dataclass generate them for each class.
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Record:
-    """Equal where the documents are."""
+    """A part of an answer. Two are equal if their documents are equal."""
 
     document: Mapping[str, Any] = field()  #: as the program wrote it
 
-    #: By key, how its value is read; of other keys as it is.
+    #: For each key, the function that reads its value. Values of other keys stay as they are.
     _reads: ClassVar[Mapping[str, Read]] = {}
-    #: Fields that are no keys.
+    #: Fields that are not keys of the document.
     _beside: ClassVar[tuple[str, ...]] = ("document",)
 
     @classmethod
     def from_document(cls: type[Self], document: Mapping[str, Any], **beside: Any) -> Self:
+        """An object of this class for `document`. `beside` sets the fields that are not keys."""
         record = object.__new__(cls)
-        values = record.__dict__  # the only place that sets what is frozen
+        values = record.__dict__  # the class is frozen: set fields here only
         values.update(beside, document=document)
         for name in cls._keys():
-            key = name.rstrip("_")  # `from` is a word of Python's: `from_`
+            key = name.rstrip("_")  # the key `from` is the attribute `from_`
             value = document.get(key)
             values[name] = None if value is None else cls._reads.get(key, same)(value)
         return record

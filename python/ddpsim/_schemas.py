@@ -1,4 +1,4 @@
-"""The JSON Schemas of documents, which lie beside the package."""
+"""The JSON Schemas of documents, which are stored in the package."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "schemas")
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a document, by what its key `schema` says: "ddpsim.result/1".
+    """The JSON Schema of a kind of document. `name` is the value of the document's key `schema`, such as
+    "ddpsim.result/1".
 
-    It describes what this version of the package reads and answers with: each member, its type and its meaning.
+    The schema tells the type and the meaning of each key that this version of the package reads or writes.
+    `ddpsim.list().schemas` has all names; an unknown name raises UsageError.
     """
     path = os.path.join(_FOLDER, name.replace("/", ".") + ".json")
     try:
         with open(path, encoding="utf-8") as file:
             described: dict[str, Any] = json.load(file)
     except OSError as error:
-        raise UsageError(f"{name!r} is no document with a schema", "ddpsim.list().schemas has their names") from error
+        raise UsageError(f"no schema is named {name!r}", "Pass one of ddpsim.list().schemas") from error
     return described

@@ -1,4 +1,4 @@
-"""Checks of keyword arguments. What an option cannot take is a TypeError that begins with the keyword."""
+"""Checks keyword arguments. A value that an option cannot take raises a TypeError that begins with the keyword."""
 
 from __future__ import annotations
 
@@ -18,31 +18,34 @@ def _is_text(value: Any) -> bool:
     return _is_number(value) or isinstance(value, (str, bytes, os.PathLike))
 
 
-#: By what an option takes: whether a value is such, and what to say where it is not. Text is as on the command line.
+#: For each kind of option: the check of a value, and the message if it fails. Text is allowed as on the command line.
 _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "integer": (lambda value: isinstance(value, (str, numbers.Integral)), "it takes a whole number"),
-    "number": (lambda value: isinstance(value, str) or _is_number(value), "it takes a number"),
-    "word": (lambda value: isinstance(value, str), "it takes a word, as text"),
-    "version": (lambda value: isinstance(value, str), 'a version is text, such as "2.10" (2.10 as a number is 2.1)'),
-    "file": (lambda value: isinstance(value, (str, bytes, os.PathLike)), "it takes the name of a file"),
-    "text": (_is_text, "it takes text or a number"),
+    "integer": (lambda value: isinstance(value, (str, numbers.Integral)), "this option takes a whole number"),
+    "number": (lambda value: isinstance(value, str) or _is_number(value), "this option takes a number"),
+    "word": (lambda value: isinstance(value, str), "this option takes a word, as text"),
+    "version": (lambda value: isinstance(value, str), 'pass the version as text: "2.10" (2.10 as a number is 2.1)'),
+    "file": (lambda value: isinstance(value, (str, bytes, os.PathLike)), "this option takes the path of a file"),
+    "text": (_is_text, "this option takes text or a number"),
     "input": (
         lambda value: isinstance(value, (str, os.PathLike, Mapping, Record)),
-        "it takes a name, a path, a document or a result",
+        "this option takes a name, a path, a document or an answer",
     ),
 }
 
 
 def checked(keyword: str, value: Any, kind: str) -> Any:
-    """`value`, or None where it is None. `kind`: of _KINDS."""
+    """Returns `value`, several values as a list. Raises TypeError if it is not of `kind`, a key of _KINDS. None stays
+    None."""
     if value is None:
         return None
     if isinstance(value, (set, frozenset)):
-        raise TypeError(f"{keyword}={value!r}: a set has no order. Give a list")
+        raise TypeError(f"{keyword}={value!r}: a set has no order. Pass a list")
     several = values_of(value)
     for one in several:
         if is_truth(one):
-            raise TypeError(f"{keyword}={one!r}: it takes a value and is no switch. Leave it out for the default")
+            raise TypeError(
+                f"{keyword}={one!r}: this option takes a value, it is not a switch. Leave it out for the default"
+            )
         fits, otherwise = _KINDS[kind]
         if not fits(one):
             raise TypeError(f"{keyword}={one!r}: {otherwise}")
@@ -50,12 +53,12 @@ def checked(keyword: str, value: Any, kind: str) -> Any:
 
 
 def is_truth(value: Any) -> bool:
-    """Also NumPy's."""
+    """Whether `value` is a bool of Python or NumPy."""
     return isinstance(value, bool) or type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
 
 
 def is_one(value: Any) -> bool:
-    """ndim: an array of NumPy's or a column of pandas' holds several, their numbers have none."""
+    """Whether `value` is a single value. NumPy's numbers have `ndim` 0, its arrays and the columns of pandas more."""
     return (
         isinstance(value, (str, bytes, Mapping, Record, os.PathLike))
         or not hasattr(value, "__iter__")

@@ -1,11 +1,11 @@
-"""DistributedDataParallel built anew over the same module, with buckets of other sizes.
+"""Builds a new DistributedDataParallel over the same module, with buckets of other sizes.
 
-A reducer cannot be re-bucketed in place. A wrapper built over the module of another one leaves parameters, their optimizer and
-buffers alone; the other's reducer is let go of, which takes its hooks off the parameters (torch/csrc/distributed/c10d/reducer.cpp,
-~Reducer). PyTorch 1.13 to 2.13.
+A reducer cannot change its buckets. A new wrapper over the module of an old one leaves parameters, optimizer and
+buffers as they are. The old reducer is released, which removes its hooks from the parameters
+(torch/csrc/distributed/c10d/reducer.cpp, ~Reducer). Works with PyTorch 1.13 to 2.13.
 """
 
-# Seen without torch and its frameworks, whose types are incomplete.
+# Type checkers read this without torch, whose types are incomplete.
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 MIB = 2**20
-# Of nn.Module: what scripts register on a wrapper.
+# Tables of nn.Module in which scripts register hooks on a wrapper.
 HOOKS = (
     "_forward_hooks",
     "_forward_pre_hooks",
@@ -32,24 +32,26 @@ HOOKS = (
     "_backward_hooks",
     "_backward_pre_hooks",
 )
-# A replaced wrapper passes these on, for whoever still holds it.
+# A replaced wrapper forwards calls of these methods to the new one, for code that still holds it.
 PASSED_ON = ("forward", "no_sync", "join", "register_comm_hook", "_get_ddp_logging_data")
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What DistributedDataParallel is told of its buckets, in MiB; neither: PyTorch's default, which is not the same as 25."""
+    """The bucket arguments of DistributedDataParallel, in MiB. If both are None, PyTorch's default holds, which differs
+    from 25."""
 
     bucket_cap_mb: float | None = None
-    bucket_cap_mb_list: tuple[float, ...] | None = None  # 2.11 and later
+    bucket_cap_mb_list: tuple[float, ...] | None = None  # PyTorch 2.11 and later
 
     def arguments(self) -> dict[str, Any]:
+        """The keyword arguments for DistributedDataParallel."""
         if self.bucket_cap_mb_list is not None:
             return {"bucket_cap_mb_list": list(self.bucket_cap_mb_list)}
         return {} if self.bucket_cap_mb is None else {"bucket_cap_mb": self.bucket_cap_mb}
 
     def line(self) -> str:
-        """To paste into the script."""
+        """The line to paste into the script."""
         told = "".join(f", {name}={value}" for name, value in self.arguments().items())
         return f"DistributedDataParallel(model{told})"
 
@@ -65,7 +67,7 @@ def setting_of(ddp: DistributedDataParallel) -> Setting:
     caps = getattr(ddp, "bucket_bytes_cap_list", None)
     if caps:
         return Setting(bucket_cap_mb_list=tuple(_mib(cap) for cap in caps))
-    # 2.5 knows whether a cap was given. Before, 25 given was the same as the default.
+    # PyTorch 2.5 and later know whether a cap was given. Before, a given cap of 25 was the same as the default.
     if getattr(ddp, "bucket_bytes_cap_default", ddp.bucket_bytes_cap == 25 * MIB):
         return Setting()
     return Setting(bucket_cap_mb=_mib(ddp.bucket_bytes_cap))
@@ -76,18 +78,18 @@ def _mib(count: int) -> float:
 
 
 def bucket_bytes(ddp: DistributedDataParallel) -> list[int]:
-    """In launch order; those of the first step until a second one began."""
+    """Sizes of the buckets in launch order. Until the second step they are those of the first step."""
     log = ddp._get_ddp_logging_data()
     sizes = log.get("rebuilt_bucket_sizes") or log.get("bucket_sizes") or ""
     return [int(size) for size in str(sizes).replace(",", " ").split()]
 
 
 def why_not(ddp: DistributedDataParallel) -> str:
-    """Why this one cannot be built anew between two steps; empty where it can."""
+    """The reason why this wrapper cannot be replaced between two steps, or "" if it can."""
     if _is_compiled(ddp):
-        return "a compiled model's buckets are part of what was compiled"
+        return "the buckets of a compiled model are compiled into it"
     if any(hasattr(parameter, "_in_backward_optimizers") for parameter in ddp.module.parameters()):
-        return "its optimizer steps in backward, through hooks of this wrapper"
+        return "its optimizer steps during backward, in hooks of this wrapper"
     for attribute, word in (
         ("_delay_all_reduce_params", "delay_all_reduce_named_params"),
         ("mixed_precision", "mixed_precision"),
@@ -117,30 +119,35 @@ def _is_compiled(ddp: DistributedDataParallel) -> bool:
 
 
 def _comm_hooks(ddp: DistributedDataParallel) -> list[tuple[Any, Any]]:
-    return list(getattr(ddp, "_comm_hooks", ()))  # 2.0
+    return list(getattr(ddp, "_comm_hooks", ()))  # PyTorch 2.0 and later
 
 
 def rewrapped(ddp: DistributedDataParallel, setting: Setting) -> DistributedDataParallel:
-    """A new wrapper over the module of `ddp`, which from here on passes on to it. To be called by every rank between two steps,
-    outside of no_sync()."""
+    """A new wrapper over the module of `ddp`. From here on `ddp` forwards calls to it.
+
+    Every rank must call this between two steps, outside of no_sync().
+    """
     told = _told(ddp) | setting.arguments()
     buffers = _buffers_to_keep(ddp, told)
     hooks = _comm_hooks(ddp)
     _let_go(ddp)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there was to say was said when the first one was built
+        # The first wrapper has already printed the same warnings.
+        warnings.simplefilter("ignore")
         new = DistributedDataParallel(ddp.module, **told)
     for buffer, value in buffers:
         buffer.copy_(value)
     for hook, state in hooks:
         new.register_comm_hook(state, hook)
     for name in HOOKS:
-        if hasattr(ddp, name):  # the very table: the handles that take hooks out know it
+        if hasattr(ddp, name):
+            # Move the table itself, not a copy: the handles that remove hooks refer to it.
             table = getattr(ddp, name)
             table.update(getattr(new, name))
             object.__setattr__(new, name, table)
             object.__setattr__(ddp, name, type(table)())
-    new.training = ddp.training  # not of the modules inside, of which some may be frozen
+    # Set the wrapper alone, not with train(): modules inside may be in another mode, such as frozen ones.
+    new.training = ddp.training
     for name in ("require_backward_grad_sync", "require_forward_param_sync"):
         setattr(new, name, getattr(ddp, name))
     for name in PASSED_ON:
@@ -149,12 +156,13 @@ def rewrapped(ddp: DistributedDataParallel, setting: Setting) -> DistributedData
 
 
 def _passing_on(new: DistributedDataParallel, name: str) -> Callable[..., Any]:
-    """To what `new` has by that name when it is called: it may have been replaced, too."""
+    """A function that calls the method `name` of `new`. It looks the method up at each call: `new` may be replaced
+    later, too."""
     return lambda *arguments, **keywords: getattr(new, name)(*arguments, **keywords)
 
 
 def _told(ddp: DistributedDataParallel) -> dict[str, Any]:
-    """The arguments `ddp` was built with, but for those of its buckets."""
+    """The arguments with which `ddp` was built, without those of its buckets."""
     told: dict[str, Any] = {}
     for name, parameter in inspect.signature(DistributedDataParallel.__init__).parameters.items():
         if name in ("self", "module", "check_reduction", "device_mesh") or name.startswith("bucket_cap_mb"):
@@ -162,37 +170,42 @@ def _told(ddp: DistributedDataParallel) -> dict[str, Any]:
         value = getattr(ddp, name, parameter.default)
         if value is not parameter.default and value != parameter.default:
             told[name] = value
-    if "forward_sync_buffers" in told:  # 2.13's name; the other is deprecated
+    if "forward_sync_buffers" in told:  # its name in 2.13, the other is deprecated
         told.pop("broadcast_buffers", None)
     elif hasattr(ddp, "forward_sync_buffers"):
         told.pop("broadcast_buffers", None)
     if "init_sync" in inspect.signature(DistributedDataParallel.__init__).parameters:
-        told["init_sync"] = False  # every rank holds what the others do already
+        told["init_sync"] = False  # all ranks already hold the same
     return told
 
 
 def _buffers_to_keep(ddp: DistributedDataParallel, told: dict[str, Any]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Where a constructor sends rank 0's buffers to all (before init_sync): those that may differ between ranks."""
+    """Buffers that may differ between ranks, with a copy of each. Before PyTorch had `init_sync`, the constructor of
+    the wrapper overwrites them with those of rank 0."""
     if "init_sync" in told or getattr(ddp, "broadcast_buffers", True) and ddp.require_forward_param_sync:
         return []
     return [(buffer, buffer.detach().clone()) for buffer in ddp.module.buffers()]
 
 
 def _let_go(ddp: DistributedDataParallel) -> None:
-    """Of the reducer: with its last reference go its hooks on the parameters, and its buckets."""
+    """Drops the reducer. Its hooks on the parameters and its buckets are freed with its last reference."""
     if ddp.gradient_as_bucket_view:
         for parameter in ddp.module.parameters():
-            if parameter.grad is not None:  # whoever adds to it, or looks at it, finds it; the bucket goes
+            if parameter.grad is not None:
+                # The gradient is a view into a bucket that is about to be freed: keep its value for later code.
                 parameter.grad = parameter.grad.clone()
     for handle in getattr(ddp, "_accum_grad_hooks", ()):
         handle.remove()
-    ddp.logger = None  # holds it, too
+    ddp.logger = None  # it also holds the reducer
     ddp.reducer = None
 
 
 def holders(ddp: DistributedDataParallel, *known: object) -> list[str]:
-    """Who else keeps this wrapper: attributes of objects and entries of containers. Not the variables of functions and modules,
-    which the caller's `model = tuner.step()` renews, nor what `known` keep."""
+    """Names the attributes of objects and the containers that hold this wrapper.
+
+    Variables of functions and modules are left out: the caller's `model = tuner.step()` renews them. So are the objects
+    `known`.
+    """
     ours = (
         {id(one) for one in known}
         | {id(vars(one)) for one in known if hasattr(one, "__dict__")}
@@ -221,7 +234,7 @@ def _owner_of(table: dict[Any, Any], ddp: object) -> str:
             if isinstance(getattr(one, "__dict__", None), dict) and vars(one).get(attribute) is table:
                 return _attribute(one, table, ddp)
     if any(isinstance(one, types.FrameType) for one in gc.get_referrers(table)):
-        return ""  # globals() of a script that runs
+        return ""  # globals() of a running script
     return "a dict"
 
 
@@ -231,7 +244,7 @@ def _attribute(one: object, table: dict[Any, Any], ddp: object) -> str:
 
 
 def _is_of(container: object, ddp: object) -> bool:
-    """Whether this container is one of the wrapper's own, or of the one who asks."""
+    """Whether this container belongs to the wrapper itself or to the function that searches."""
     return any(
         one is vars(ddp) or isinstance(one, (types.FrameType, types.FunctionType))
         for one in gc.get_referrers(container)

@@ -1,4 +1,4 @@
-"""Types of traces/recorder/ddpsim_recorder.py, which is one file without any, to be copied beside a script."""
+"""Types of traces/recorder/ddpsim_recorder.py. That file has none itself; users copy it next to their script."""
 
 import os
 from types import TracebackType

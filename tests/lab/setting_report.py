@@ -19,7 +19,7 @@ SIGNS = RIGHT = 0.9
 MEASURED = 0.9  # of the jobs: fewer do not stand for all
 TODAY, AGAIN = "today", "today again"
 KEPT = "numerics kept"
-# The kind of a setting, by the names it changes. The first kind that covers them all counts; others are combinations.
+# The kind of change, by the name that a setting changes. A setting that changes several kinds is a combination.
 KINDS = {
     "bucket_cap_mb": "cap",
     "first_bucket_bytes": "cap",

@@ -155,7 +155,7 @@ class Autotune(unittest.TestCase):
             self.assertIn("before a cap was found", facts["lines"][0])
             self.assertEqual(facts["changed"], name == "trying")
             self.assertEqual(
-                "the wrapper has bucket_cap_mb=0.03, which was being tried" in facts["said"], name == "trying"
+                "the wrapper still has bucket_cap_mb=0.03, which was on trial" in facts["said"], name == "trying"
             )
             self.assertEqual(facts["patched"], [True, False], "the recorder's hooks stay behind")
         self.assertIsNone(told[0]["recording"]["cap"])

@@ -77,11 +77,11 @@ class Commands(unittest.TestCase):
                 for given in (value, [value]):
                     with (
                         self.subTest(option),
-                        self.assertRaisesRegex(TypeError, f"^{option}={value}: it takes a value and is no switch"),
+                        self.assertRaisesRegex(TypeError, f"^{option}={value}: this option takes a value, it is not a switch"),
                     ):
                         ddpsim.tune("resnet50-v100-b32", "dgx1v", **{option: given})
         for value in ("yes", "", 2, 0.5, [], [True], object()):
-            with self.assertRaisesRegex(TypeError, "^static_graph=.*: it is a switch, True or False"):
+            with self.assertRaisesRegex(TypeError, "^static_graph=.*: this option is a switch. Pass True or False"):
                 ddpsim.tune("resnet50-v100-b32", "dgx1v", static_graph=value)
         self.assertEqual(
             Arguments("tune", [], {"--a": Switch(1), "--b": Switch(0), "--c": Switch(None)}).words(), ["tune", "--a"]
@@ -99,8 +99,8 @@ class Commands(unittest.TestCase):
             ("nodes", 2.5, "a whole number"),
             ("min_compression_rate", float("nan"), "a number"),
             ("comm_hook", 16, "a word, as text"),
-            ("csv", 5, "the name of a file"),
-            ("background", 5, "a name, a path, a document or a result"),
+            ("csv", 5, "the path of a file"),
+            ("background", 5, "a name, a path, a document or an answer"),
         ):
             with self.subTest(option, value=value), self.assertRaisesRegex(TypeError, f"^{option}=.*{said}"):
                 ddpsim.tune("resnet50-v100-b32", "dgx1v", **{option: value})

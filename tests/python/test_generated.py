@@ -49,7 +49,7 @@ class Generated(unittest.TestCase):
             encoding="utf-8",
         )
         self.assertEqual(done.stderr.count("Traceback"), 1, done.stderr)
-        self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: ddpsim is here in source only.*cmake --build")
+        self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: this is the source of ddpsim without its generated modules.*cmake --build")
 
 
 class Schemas(unittest.TestCase):
@@ -65,7 +65,7 @@ class Schemas(unittest.TestCase):
 
     def test_a_name_that_no_document_has_is_refused(self):
         for name in ("ddpsim.reslut/1", "", "../pyproject.toml", "x" * 1000):
-            with self.subTest(name), self.assertRaisesRegex(ddpsim.UsageError, "no document with a schema"):
+            with self.subTest(name), self.assertRaisesRegex(ddpsim.UsageError, "no schema is named"):
                 ddpsim.schema(name)
 
 

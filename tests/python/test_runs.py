@@ -93,7 +93,7 @@ class Inputs(unittest.TestCase):
         endless = {"schema": "ddpsim.workload/1"}
         endless["self"] = endless
         for document in (endless, {"schema": "ddpsim.workload/1", "name": {1, 2}}, {("a",): 1}):
-            with self.assertRaisesRegex(ddpsim.UsageError, "this document is no JSON"):
+            with self.assertRaisesRegex(ddpsim.UsageError, "the document cannot be written as JSON"):
                 ddpsim.tune(document, "dgx1v")
         with self.assertRaises(ddpsim.InputError):
             ddpsim.tune({"schema": "ddpsim.workload/1", "name": "\ud800"}, "dgx1v")
@@ -102,11 +102,11 @@ class Inputs(unittest.TestCase):
 
     def test_an_empty_value_is_refused_before_it_takes_the_next_word(self):
         for options in ({"csv": ""}, {"caps": []}, {"torch": ""}, {"bucket_cap_mb": ""}):
-            with self.subTest(options), self.assertRaisesRegex(ddpsim.UsageError, "an empty value. Leave"):
+            with self.subTest(options), self.assertRaisesRegex(ddpsim.UsageError, "the value is empty. Leave"):
                 ddpsim.tune(THREE_LAYERS, "2xv100-nvlink", **options)
 
     def test_the_first_argument_is_not_taken_from_the_second(self):
-        with self.assertRaisesRegex(TypeError, "tune: its first argument is None"):
+        with self.assertRaisesRegex(TypeError, "tune: the first argument is None"):
             ddpsim.tune(None, "2xv100-nvlink")
 
     def test_any_iterable_is_several_values(self):
@@ -406,7 +406,7 @@ class Errors(unittest.TestCase):
                 print(error)
             """)
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        self.assertIn("Let TMPDIR name", run.stdout, run.stderr)
+        self.assertIn("Set TMPDIR to a folder with free space", run.stdout, run.stderr)
 
     def test_survive_pickling(self):
         error = pickle.loads(pickle.dumps(ddpsim.InputError("c", "d", "a.json", "/b", ("e",))))

@@ -1,1 +1,1 @@
-"""ddpsim.autotune inside training frameworks; each module needs the one it is named after."""
+"""ddpsim.autotune inside training frameworks. Each module needs the framework it is named after."""

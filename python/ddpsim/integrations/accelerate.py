@@ -20,7 +20,7 @@ from .._wrapper import Setting
 
 
 class AcceleratorAutotuner(Autotuner):
-    """An Autotuner whose step() may also be called while gradients are accumulated: it waits for the optimizer's."""
+    """An Autotuner whose step() may also be called while gradients are accumulated. Only optimizer steps count."""
 
     def __init__(self, accelerator: Accelerator, model: DistributedDataParallel, **options: Any) -> None:
         self._accelerator = accelerator
@@ -31,7 +31,7 @@ class AcceleratorAutotuner(Autotuner):
 
 
 class NothingToTune:
-    """In a tuner's place where no DistributedDataParallel trains, as on one GPU: the same script runs there."""
+    """Stands in for a tuner if no DistributedDataParallel trains, as on one GPU, so that the same script runs there."""
 
     finished, outcome = True, None
 
@@ -46,12 +46,14 @@ class NothingToTune:
 
 
 def autotune(accelerator: Accelerator, model: Any, **options: Any) -> AcceleratorAutotuner | NothingToTune:
-    """`model`: as accelerator.prepare() returned it; options as for ddpsim.autotune."""
+    """Like `ddpsim.autotune`, for a `model` that accelerator.prepare() returned. The options are those of
+    `ddpsim.autotune`."""
     if isinstance(model, DistributedDataParallel):
         return AcceleratorAutotuner(accelerator, model, **options)
     if accelerator.is_main_process:
         print(
-            f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune",
+            f"ddpsim autotune: {type(model).__name__} trains without DistributedDataParallel, "
+            "so there is no cap to tune",
             file=sys.stderr,
             flush=True,
         )
@@ -59,7 +61,10 @@ def autotune(accelerator: Accelerator, model: Any, **options: Any) -> Accelerato
 
 
 def rebind(new: Any) -> None:
-    """What accelerator.prepare() leaves on a wrapper, lest another prepare() wraps it. It keeps the module inside alone."""
+    """Marks the wrapper as accelerator.prepare() does, so that another prepare() does not wrap it again.
+
+    Accelerate itself holds the module inside, not the wrapper.
+    """
     new._is_accelerate_prepared = True
 
 
@@ -68,5 +73,6 @@ def spelled(setting: Setting) -> str:
 
 
 def as_accelerate_takes(setting: Setting) -> Setting:
-    """DistributedDataParallelKwargs passes a cap of 25 on as none, which is not the same: as many bytes, by another number."""
+    """DistributedDataParallelKwargs drops a cap of 25, as if none were given, which means other buckets. The returned
+    cap is the same number of bytes, but not equal to 25."""
     return Setting(bucket_cap_mb=25.0000005) if setting.bucket_cap_mb == 25 else setting

@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 try:
     from lightning.pytorch import Callback, LightningModule, Trainer
-except ImportError:  # the same by its older name
+except ImportError:  # its older name
     from pytorch_lightning import Callback, LightningModule, Trainer
 
 from .._autotune import Autotuner
@@ -20,8 +20,11 @@ from .._wrapper import Setting
 
 
 class AutotuneCallback(Callback):
-    """Options are those of ddpsim.autotune; the horizon is what is left of the training, where the Trainer knows it. `tuner`,
-    once training has begun: an Autotuner, or None where no DistributedDataParallel trains."""
+    """Runs `ddpsim.autotune` while a Trainer trains. The options are those of `ddpsim.autotune`.
+
+    The horizon defaults to the remaining steps of the training, if the Trainer knows them. Once training has begun,
+    `tuner` is the Autotuner, or None if no DistributedDataParallel trains.
+    """
 
     def __init__(self, **options: Any) -> None:
         self.tuner: Optional[Autotuner] = None
@@ -34,7 +37,8 @@ class AutotuneCallback(Callback):
         if not isinstance(strategy.model, DistributedDataParallel):
             if trainer.is_global_zero:
                 print(
-                    f"ddpsim autotune: {type(strategy).__name__} trains without DistributedDataParallel: no cap to tune",
+                    f"ddpsim autotune: {type(strategy).__name__} trains without DistributedDataParallel, "
+                    "so there is no cap to tune",
                     file=sys.stderr,
                     flush=True,
                 )
@@ -42,7 +46,8 @@ class AutotuneCallback(Callback):
 
         def rebind(model: DistributedDataParallel) -> None:
             strategy.model = model
-            # With manual optimization Lightning itself starts a static graph's first all-reduces, once a reducer.
+            # With manual optimization, Lightning starts the first all-reduces of a static graph itself, once for each
+            # reducer.
             strategy._pl_static_graph_delay_done = False
 
         steps = trainer.estimated_stepping_batches - trainer.global_step

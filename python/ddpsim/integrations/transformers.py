@@ -3,7 +3,7 @@
     trainer = Trainer(...)
     trainer.add_callback(AutotuneCallback(trainer))
 
-The Trainer's loop keeps the wrapper it began with; that one passes every call on to the one that trains.
+The Trainer's loop keeps calling the wrapper it began with, which forwards each call to the wrapper that trains.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from .accelerate import as_accelerate_takes, rebind
 
 
 class AutotuneCallback(TrainerCallback):
-    """Options are those of ddpsim.autotune; the horizon is what is left of the training. `tuner`, once training has begun: an
-    Autotuner, or None where no DistributedDataParallel trains."""
+    """Runs `ddpsim.autotune` while the Trainer trains. The options are those of `ddpsim.autotune`.
+
+    The horizon defaults to the remaining steps of the training. Once training has begun, `tuner` is the Autotuner, or
+    None if no DistributedDataParallel trains.
+    """
 
     def __init__(self, trainer: Trainer, **options: Any) -> None:
         self.tuner: Optional[Autotuner] = None
@@ -33,7 +36,8 @@ class AutotuneCallback(TrainerCallback):
         if not isinstance(model, DistributedDataParallel):
             if state.is_world_process_zero:
                 print(
-                    f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune",
+                    f"ddpsim autotune: {type(model).__name__} trains without DistributedDataParallel, "
+                    "so there is no cap to tune",
                     file=sys.stderr,
                     flush=True,
                 )
