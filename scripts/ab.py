@@ -1,31 +1,32 @@
 #!/usr/bin/env python3
-"""Measures what `ddpsim advise --export plan.py` proposes against today's setting, in your own script under torchrun.
+"""Measures the setting that `ddpsim advise --export plan.py` proposes against the current one, in your own script under torchrun.
 
     import plan                           # before init_process_group
     import ab
 
-    def step(model):                      # one whole training step, by the wrapped model it is given
+    def step(model):                      # one whole training step with the wrapped model
         loss(model(next(batches))).backward()
         optimizer.step()
         optimizer.zero_grad()
 
-    ab.compare(plan, model, step, device_ids=[local_rank])     # in place of wrapping and the loop
+    ab.compare(plan, model, step, device_ids=[local_rank])     # instead of wrapping and the loop
 
-Both settings run in turns in blocks of `steps` steps, today proposed, proposed today, and so on: what drifts slowly (clocks,
-heat, other jobs) meets both alike, and each round is a pair. There is one model: a second one would take twice the memory,
-and two wrappers around one would both reduce its gradients. So each block wraps it anew, and takes its wrapper apart at the
-end: DDP's reducer removes its hooks when it is destroyed, and gradients, which may be views into its buckets, are dropped.
-The first steps of each block are not counted: buckets are rebuilt after the first backward, memory is allocated.
+Both settings run in turns in blocks of `steps` steps: today proposed, proposed today, and so on. So slow drift (clocks, heat,
+other jobs) affects both equally, and each round is a pair. There is only one model: a second one would double the memory.
+Two wrappers around one model would both reduce its gradients, so each block wraps the model anew and drops its wrapper at the
+end. DDP's reducer removes its hooks when it is destroyed. Gradients may be views into its buckets, so they are dropped, too.
+The first steps of each block do not count, because DDP rebuilds its buckets after the first backward and memory is allocated.
 
-A step is timed on the device (events; nothing waits between steps), on a CPU by its clock. A block counts as the median of
-its steps, on the rank where that is largest. Of the rounds' differences, the value is the median of all means of two
-(Hodges-Lehmann), the interval Wilcoxon's: exact for any distribution that swapping labels mirrors.
+Steps are timed by events on the device, which waits for nothing between steps, or by the clock of a CPU. A block counts as the
+median of its steps, on the rank where that is largest. The value is the Hodges-Lehmann estimate, which is the median of all
+means of two differences. The interval is Wilcoxon's. It is exact if swapping the two settings would mirror the distribution.
 
-What a process reads once (NCCL's environment), or a wrapper cannot undo, takes processes of its own. There
+Some settings need a process for each: those that a process reads only once (NCCL's environment), and those that a wrapper
+cannot undo. For them,
 
     ab.measure(plan, model, step, "ab.jsonl")
 
-measures the one setting that DDPSIM_SETTING names. Run the script in turns, and lay the runs beside each other:
+measures the one setting that DDPSIM_SETTING names. Run the script in turns, then compare the runs:
 
     for setting in today proposed proposed today today proposed proposed today today proposed proposed today; do
       DDPSIM_SETTING=$setting torchrun train.py
@@ -40,12 +41,13 @@ import sys
 import time
 import weakref
 
-FEWEST_ROUNDS = 6  # of which the least and greatest difference hold the median 31 times in 32
+# With 6 rounds, the median lies between the least and the greatest difference with a probability of 31 / 32.
+FEWEST_ROUNDS = 6
 
 
 @dataclasses.dataclass
 class Difference:
-    """Of today's step less the proposed one: positive where the proposal is faster. In seconds."""
+    """The step times of both settings and the gain of the proposed one, in seconds. A positive gain means it is faster."""
 
     today: float
     proposed: float
@@ -57,15 +59,19 @@ class Difference:
 
 
 def compare(plan, model, step, *, steps=20, rounds=8, discard=5, level=0.95, **arguments):
-    """A Difference, the same on every rank; rank 0 prints it. `arguments` are those of DistributedDataParallel."""
+    """Measures both settings and returns a Difference, the same on every rank. Rank 0 prints it.
+
+    `arguments` are passed to DistributedDataParallel.
+    """
     reason = needs_processes(plan)
     if reason:
-        raise ValueError(f"{reason}: measure each in a process of its own, by ab.measure")
+        raise ValueError(f"{reason}. Measure each setting in a process of its own, with ab.measure")
     if rounds < FEWEST_ROUNDS or rounds % 2 or steps < 1 or discard < 2:
-        raise ValueError(f"{FEWEST_ROUNDS} rounds or more, an even number; 1 step or more, 2 or more not counted")
+        raise ValueError(f"rounds must be even and {FEWEST_ROUNDS} or more, steps 1 or more, and discard 2 or more")
     times = {"today": [], "proposed": []}
     gc.collect()
-    gc.freeze()  # what each block collects are its own objects alone: of all of torch's it would take seconds
+    # Each block then collects its own objects only. Collecting all of torch's would take seconds.
+    gc.freeze()
     try:
         for index in range(rounds):
             for name in ("today", "proposed") if index % 2 == 0 else ("proposed", "today"):
@@ -79,7 +85,7 @@ def compare(plan, model, step, *, steps=20, rounds=8, discard=5, level=0.95, **a
 
 
 def measure(plan, model, step, file, *, steps=100, discard=20, **arguments):
-    """Seconds a step takes under plan.SETTING, which becomes a line of `file`."""
+    """Measures the seconds per step with plan.SETTING, appends them to `file` as a line, and returns them."""
     import torch.distributed as dist
 
     taken = block(plan, plan.SETTING, model, step, steps, discard, arguments)
@@ -91,23 +97,23 @@ def measure(plan, model, step, file, *, steps=100, discard=20, **arguments):
 
 
 def needs_processes(plan):
-    """Why one process cannot run both settings, or None."""
+    """The reason why one process cannot run both settings, or None if it can."""
     today, proposed = plan.TODAY, plan.PROPOSED
     if today.get("environment") != proposed.get("environment"):
-        return "NCCL reads its environment once"
+        return "NCCL reads its environment only once"
     if today.get("sync_batchnorm") != proposed.get("sync_batchnorm"):
-        return "SyncBatchNorm stays in a model once converted"
+        return "a model keeps SyncBatchNorm once it was converted"
     if today.get("optimizer_in_backward") or proposed.get("optimizer_in_backward"):
-        return "an optimizer once applied in backward stays there"
+        return "an optimizer cannot be taken out of backward again"
     if "powerSGD_hook" in (today.get("hook"), proposed.get("hook")):
-        return "PowerSGD compresses from the 1000th step on (discard=1000)"
+        return "PowerSGD compresses only from the 1000th step on, so pass discard=1000"
     if today.get("accumulate") != proposed.get("accumulate"):
-        return "their steps are of different batches"
+        return "the steps of the two settings have different batches"
     return None
 
 
 def block(plan, setting, model, step, steps, discard, arguments):
-    """Seconds of the median step, on the rank where it is largest."""
+    """The median step time of one block in seconds, on the rank where it is largest."""
     import torch
     import torch.distributed as dist
 
@@ -129,7 +135,7 @@ def block(plan, setting, model, step, steps, discard, arguments):
         parameter.grad = None
     gc.collect()
     if gone() is not None:
-        raise RuntimeError("something still holds the wrapped model: step must not keep what it is given")
+        raise RuntimeError("something still holds the wrapped model. Change step() so that it does not keep its argument")
     return worst.item()
 
 
@@ -145,7 +151,7 @@ class HostClock:
 
 
 class DeviceClock:
-    """Events on the stream of the step: the host runs ahead of the device as it does in training."""
+    """Times steps by events on the current stream, so that the host runs ahead of the device as in training."""
 
     def __init__(self, torch):
         self.torch, self.events = torch, []
@@ -165,7 +171,7 @@ def median(values):
 
 
 def difference(today, proposed, level=0.95):
-    """Of rounds, each a pair of step times."""
+    """The Difference of two settings from one step time of each per round."""
     pairs = [before - after for before, after in zip(today, proposed)]
     means = sorted((a + b) / 2 for i, a in enumerate(pairs) for b in pairs[i:])
     outside = ranks_outside(len(pairs), level)
@@ -175,8 +181,10 @@ def difference(today, proposed, level=0.95):
 
 
 def ranks_outside(rounds, level):
-    """How many of the means of two lie outside the interval on either side: by the distribution of Wilcoxon's sum of
-    ranks, each rank positive or negative like the toss of a coin."""
+    """The number of pairwise means that lie outside the interval on each side.
+
+    It follows from the distribution of Wilcoxon's sum of ranks: without a difference, each rank counts with probability 1/2.
+    """
     ways = [1]
     for rank in range(1, rounds + 1):
         longer = ways + [0] * rank
@@ -186,7 +194,7 @@ def ranks_outside(rounds, level):
         outside += 1
         below += ways[outside]
     if outside < 0:
-        raise ValueError(f"{rounds} rounds are too few for an interval that holds {level:.1%} of the time")
+        raise ValueError(f"{rounds} rounds are too few for a {level:.1%} interval. Measure more rounds")
     return outside
 
 
@@ -200,11 +208,11 @@ def report(result, predicted, how, group=None):
 def text_of(result, predicted, how):
     unit, scale = ("ms", 1e3) if result.today >= 1e-3 else ("us", 1e6)
 
-    def line(head, step, gain, low, high, of):
+    def line(head, step, gain, low, high, percent, how):
         word = "saves" if gain >= 0 else "costs"
         return (
             f"{head:<10} {word} {abs(gain) * scale:.3g} of {step * scale:.3g} {unit} a step "
-            f"({low * scale:.3g} to {high * scale:.3g} {unit} {of})"
+            f"({percent:.4g} % interval {low * scale:.3g} to {high * scale:.3g} {unit}; {how})"
         )
 
     lines = [
@@ -214,7 +222,8 @@ def text_of(result, predicted, how):
             result.gain,
             result.low,
             result.high,
-            f"holds {result.level * 100:.4g} times in 100; {how}",
+            result.level * 100,
+            how,
         )
     ]
     if predicted:
@@ -226,19 +235,20 @@ def text_of(result, predicted, how):
                 gain,
                 low,
                 high,
-                f"is meant to hold 80; confidence {predicted['confidence']}",
+                80,
+                f"confidence {predicted['confidence']}",
             )
         )
         apart = low > result.high or high < result.low
         lines.append(
             "           "
-            + ("the two contradict each other: believe what was measured" if apart else "the intervals overlap")
+            + ("the intervals do not overlap: trust the measurement" if apart else "the intervals overlap")
         )
     return "\n".join(lines)
 
 
 def run_of(line):
-    """(setting, seconds of a step, what was predicted) of a line that `measure` wrote. Raises ValueError where it did not."""
+    """The setting, the seconds per step and the prediction in a line of `measure`. Raises ValueError for any other line."""
     run = json.loads(line)
     if (
         not isinstance(run, dict)
@@ -258,13 +268,13 @@ def run_of(line):
 
 
 def is_number(value):
-    """NaN and infinity, which Python's json reads, are none."""
+    """Whether `value` is a finite number. Python's json also reads NaN and infinity."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.exit("usage: ab.py FILE, which ab.measure wrote\n\n" + __doc__)
+        sys.exit("usage: ab.py FILE, with FILE written by ab.measure\n\n" + __doc__)
     times, predicted = {"today": [], "proposed": []}, None
     try:
         with open(sys.argv[1], encoding="utf-8", errors="replace") as lines:
@@ -275,14 +285,14 @@ def main():
         sys.exit(f"{sys.argv[1]!r} cannot be read: {error.strerror}")
     except (ValueError, RecursionError):
         sys.exit(
-            f"{sys.argv[1]}: line {number} is not what ab.measure writes: "
-            '{"setting": "today", "step_s": 0.014, "predicted": null}. Take it out, or measure that run again'
+            f"{sys.argv[1]}: line {number} is not a line of ab.measure such as "
+            '{"setting": "today", "step_s": 0.014, "predicted": null}. Remove it, or measure that run again'
         )
     today, proposed = times["today"], times["proposed"]
     if len(today) != len(proposed) or len(today) < FEWEST_ROUNDS:
         sys.exit(
-            f"{sys.argv[1]}: {len(today)} runs of today's setting and {len(proposed)} of the proposed one; "
-            f"expected as many of each, {FEWEST_ROUNDS} or more, in turns"
+            f"{sys.argv[1]} holds {len(today)} runs of the current setting and {len(proposed)} of the proposed one. "
+            f"Run both equally often and in turns, {FEWEST_ROUNDS} times or more"
         )
     print(text_of(difference(today, proposed), predicted, f"{len(today)} runs of each"))
 

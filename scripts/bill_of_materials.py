@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What is inside the portable program: a bill of materials (CycloneDX 1.5), and the licences of its parts in one text.
+"""Writes a bill of materials of the portable program (CycloneDX 1.5), and the licences of its parts in one text.
 
     scripts/bill_of_materials.py VERSION -o FOLDER
 
-FOLDER gets sboms/ddpsim.cdx.json and licenses/libraries.txt. Versions and licence texts are those of what the build used: headers of
-the machine's packages, sources in build/sources, the compiler's libraries in build/portable-tools. The date is
-SOURCE_DATE_EPOCH's."""
+It writes sboms/ddpsim.cdx.json and licenses/libraries.txt to FOLDER. Versions and licence texts come from what the build used:
+headers of the machine's packages, sources in build/sources, and the compiler's libraries in build/portable-tools. The date is that
+of SOURCE_DATE_EPOCH."""
 
 import argparse
 import datetime
@@ -16,7 +16,7 @@ import subprocess
 
 BUILD = pathlib.Path(__file__).resolve().parents[1] / "build"
 
-# name, licence (SPDX), what of it is inside; the Debian package whose headers were used
+# Name, licence (SPDX), the part that is inside, and the Debian package whose headers were used.
 HEADERS = [
     ("fmt", "MIT", "text", "libfmt-dev"),
     ("nlohmann-json", "MIT", "JSON documents", "nlohmann-json3-dev"),
@@ -25,24 +25,24 @@ HEADERS = [
     ("Boost", "BSL-1.0", "headers: Graph, Multiprecision, and what they include", "libboost1.74-dev"),
     ("Eigen", "MPL-2.0", "headers: least squares", "libeigen3-dev"),
 ]
-# the folder in build/sources
+# The last column is the folder in build/sources.
 SOURCES = [
     ("zlib", "Zlib", "gzip", "zlib"),
     ("simdjson", "Apache-2.0", "trace events", "simdjson"),
     ("pugixml", "MIT", "XML", "pugixml"),
     ("SQLite", "blessing", "exports of Nsight Systems", "sqlite3"),
 ]
-# the licence's place in the compiler's own folder
+# The last column is the path of the licence in the compiler's folder.
 COMPILER = [
     ("libc++", "Apache-2.0 WITH LLVM-exception", "C++ standard library", "lib/libcxx/LICENSE.TXT"),
     ("libc++abi", "Apache-2.0 WITH LLVM-exception", "exceptions", "lib/libcxxabi/LICENSE.TXT"),
     ("libunwind", "Apache-2.0 WITH LLVM-exception", "unwinding", "lib/libunwind/LICENSE.TXT"),
-    ("zig-compiler-rt", "MIT", "what the compiler calls", "LICENSE"),
+    ("zig-compiler-rt", "MIT", "functions that compiled code calls", "LICENSE"),
 ]
 
 
 LICENCES = (
-    "Linked into ddpsim are these libraries, under the licences below. No licence was chosen for ddpsim itself.\n"
+    "These libraries are linked into ddpsim, under the licences below. No licence was chosen for ddpsim itself.\n"
 )
 
 
@@ -51,7 +51,7 @@ def printed(*command):
 
 
 def parts():
-    """(name, version, licence, what for, purl, path of its licence) of each."""
+    """Name, version, licence, purpose, purl and path of the licence of each part."""
     for name, licence, purpose, package in HEADERS:
         source, version = printed("dpkg-query", "-W", "-f=${source:Package} ${source:Version}", package).split()
         yield (
@@ -125,7 +125,8 @@ def licence_entry(licence):
 
 def licence_text(name, path):
     text = path.read_text(encoding="utf-8")
-    if name == "Boost":  # two megabytes of whose file is whose, of all its libraries
+    # Boost's file has two megabytes about the owners of all its files: keep the licence only.
+    if name == "Boost":
         [text] = [
             paragraph + "\n"
             for paragraph in text.split("\n\n")

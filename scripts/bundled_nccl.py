@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the NCCL that ddpsim takes for each PyTorch 2.x against the nvidia-nccl requirement of that release's CUDA wheel:
+"""Checks the NCCL version that ddpsim assumes for each PyTorch 2.x against the nvidia-nccl requirement of its CUDA wheel:
 
     scripts/bundled_nccl.py --program build/release/cli/ddpsim
 
-pip reads a wheel's metadata from the configured index by range requests; nothing is installed. Where the index cannot be
-reached the script says so and ends with 0. It ends with 1 where a version differs. Wheels before 2.0 state no requirement.
+pip reads the metadata of each wheel from the configured index by range requests; nothing is installed. If the index cannot be
+reached, the script says so and ends with 0. If a version differs, it ends with 1. Wheels before 2.0 state no requirement.
 """
 
 import argparse
@@ -28,7 +28,7 @@ UNREACHABLE = (
 
 
 def taken(program, torch):
-    """The NCCL that the program takes for this PyTorch; None beyond the releases it knows."""
+    """The NCCL version that the program assumes for this PyTorch; None for releases that it does not know."""
     answer = json.loads(
         subprocess.run(
             [program, "simulate", "resnet50-v100-b32", "2xv100-nvlink", "--torch", torch, "--json"],
@@ -41,12 +41,12 @@ def taken(program, torch):
 
 
 def python_of(torch):
-    """A Python for which every patch release of this PyTorch has a wheel."""
+    """A version of Python for which every patch release of this PyTorch has a wheel."""
     return "3.10" if torch in ("2.0", "2.1") else "3.12"
 
 
 def required(torch):
-    """The nvidia-nccl version in the metadata of the newest patch release; raises LookupError with pip's words."""
+    """The nvidia-nccl version in the metadata of the newest patch release. Raises LookupError with pip's message."""
     with tempfile.TemporaryDirectory() as folder:
         words = [
             sys.executable,
@@ -96,7 +96,7 @@ def main():
             raise SystemExit(f"torch 2.{minor}: {error}")
         same = wheel == nccl
         differ += not same
-        print(f"torch {release}: NCCL {wheel}" + ("" if same else f", and ddpsim takes {nccl}"), flush=True)
+        print(f"torch {release}: NCCL {wheel}" + ("" if same else f", but ddpsim assumes {nccl}"), flush=True)
         minor += 1
     return 1 if differ else 0
 

@@ -3,16 +3,23 @@
 
     scripts/calibrate_bundled.py --data ../shared/data [--program build/release/cli/ddpsim] [--check]
 
-Each row of CALIBRATED is one run of `ddpsim calibrate NAME:spec --published`; its "calibration" replaces that of
-topologies/data/NAME.json, with the repository a log was published in as its source. --check writes nothing and fails
-where a file would change. What is not named here is its specification alone:
+Each row of CALIBRATED is one run of `ddpsim calibrate NAME:spec --published`. Its "calibration" replaces the one in
+topologies/data/NAME.json; the source is the repository in which a log was published. --check writes nothing and fails if a file
+would change. Clusters without a row have data sheet values only:
 
-    dgx1v, dgx1v-1xedr, p3.16xlarge   the open log of 8 V100 does not state their wiring
-    2xv100-nvlink, dgx2, perlmutter-a100   no open log is of them
-    h200                              a curve drawn by PyTorch, without its small sizes, is all there is
+    dgx1v, dgx1v-1xedr, p3.16xlarge        The open log of 8 V100 does not state their wiring.
 
-Logs of these clusters that are not fitted: abci-a100-n8g8 (slower than 4 and 16 nodes: disturbed), mit-b200-n2g8-*
-(a third of what their NICs carry; their page calls them suspicious), p3dn-efa-n2g8-nccl246-ring (a plugin of 2019).
+    2xv100-nvlink, dgx2, perlmutter-a100   They have no open log.
+
+    h200                                   There is only a curve plotted by PyTorch, without small sizes.
+
+Some logs of these clusters are not fitted:
+
+    abci-a100-n8g8                The run was disturbed: it is slower than those on 4 and 16 nodes.
+
+    mit-b200-n2g8-*               They reach a third of what their NICs carry, and their page calls them suspicious.
+
+    p3dn-efa-n2g8-nccl246-ring    It used a plugin of 2019.
 """
 
 import argparse
@@ -25,7 +32,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 P4D = {"p4d-efa-n2g8": "2x8"}
-# cluster: {log: what its page states and its text does not say}
+# For each cluster its logs, each with what its page states but its text does not.
 CALIBRATED = {
     "8xpcie": {"a100-pcie-n1g8": "1x8,NCCL_VERSION=2.12.10"},
     "a3-mega": {"gcp-a3mega-n2g8": "2x8,NCCL_VERSION=2.21.5"},
@@ -44,7 +51,8 @@ CALIBRATED = {
     "dgxh100": {"dgxh100-n1g8": "1x8,NCCL_VERSION=2.21.5"},
     "p3dn": {"p3dn-efa-n2g8": "2x8", "p3dn-efa-n2g1": "2x1"},
     "p4d": P4D,
-    "p4de": P4D,  # the same board and adapters, GPUs with more memory
+    # The board and adapters of p4d; only the GPUs have more memory.
+    "p4de": P4D,
     "p5": {"p5-efa-n2g8": "2x8,NCCL_VERSION=2.21.5"},
     "polaris-a100": {
         "polaris-a100-n2g4-nccl221": "2x4,NCCL_VERSION=2.21.5",
@@ -55,7 +63,7 @@ CALIBRATED = {
 
 
 def published(data):
-    """{log: (file, where it was published)}"""
+    """For each log its file and the repository in which it was published."""
     found = {}
     for folder in ("nccl-tests", "nccl-tests-more"):
         index = json.loads((data / folder / "index.json").read_text())
@@ -89,12 +97,12 @@ def calibrated(program, name, logs, found):
     return own.rstrip().removesuffix("}").rstrip() + ",\n  " + section
 
 
-def alike(one, other):
-    """Equal but for the last figures of numbers: another machine's logarithm rounds otherwise."""
+def equal_within_rounding(one, other):
+    """Whether two texts are equal except for the last digits of numbers. Logarithms are rounded differently on other machines."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(equal_within_rounding(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(alike, one, other))
+        return len(one) == len(other) and all(map(equal_within_rounding, one, other))
     if isinstance(one, float) or isinstance(other, float):
         return math.isclose(one, other, rel_tol=1e-4, abs_tol=1e-4)
     return one == other
@@ -102,16 +110,16 @@ def alike(one, other):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder of nccl-tests/ and nccl-tests-more/")
+    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder that contains nccl-tests/ and nccl-tests-more/")
     parser.add_argument("--program", default=str(ROOT / "build/release/cli/ddpsim"))
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file would change")
     arguments = parser.parse_args()
     found = published(arguments.data)
     stale = []
     for name, logs in CALIBRATED.items():
         text = calibrated(arguments.program, name, logs, found)
         file = ROOT / "topologies" / "data" / f"{name}.json"
-        if alike(json.loads(file.read_text()), json.loads(text)):
+        if equal_within_rounding(json.loads(file.read_text()), json.loads(text)):
             continue
         stale.append(name)
         if not arguments.check:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes manual pages and completions of bash, zsh and fish, of what the program says of itself: `ddpsim list --commands --json`,
-and `ddpsim list --json` for the bundled names that completions offer.
+"""Writes the manual pages, and the completions for bash, zsh and fish.
 
     scripts/command_pages.py -o FOLDER PROGRAM...
 
-They lie in FOLDER as below a prefix: share/man/man1, share/bash-completion/completions, share/zsh/site-functions,
-share/fish/vendor_completions.d. PROGRAM may be several words, as where an emulator runs it. The manual's date is
-SOURCE_DATE_EPOCH's; without it there is none."""
+They are made from what the program says about itself: `ddpsim list --commands --json`, and `ddpsim list --json` for the bundled
+names that completions offer. FOLDER gets the same folders as an install prefix: share/man/man1, share/bash-completion/completions,
+share/zsh/site-functions, share/fish/vendor_completions.d. PROGRAM may be several words, such as an emulator and its program. The
+manual has the date of SOURCE_DATE_EPOCH, or none if that is not set."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ def asked(program, *arguments):
 
 
 def command_pages(offered, bundled):
-    """Text by path below a prefix."""
+    """The text of each file, by its path below the prefix."""
     pages = {f"share/man/man1/{name}": page for name, page in man_pages(offered).items()}
     pages["share/bash-completion/completions/ddpsim"] = bash_completion(offered["commands"], bundled)
     pages["share/zsh/site-functions/_ddpsim"] = zsh_completion(offered["commands"], bundled)

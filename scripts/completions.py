@@ -1,11 +1,11 @@
-"""Completions of bash, zsh and fish. Each is a table of what the program says of its commands and options, in the shell's words.
+"""Completions for bash, zsh and fish: the program's commands and options as a table in the syntax of the shell.
 
-What completes a value is one of: a list of words; files; words and files; nothing."""
+A value is completed with words, with files, with both, or with nothing."""
 
 import shlex
 
 COMMON = ["--help", "--version"]
-# Names the program has inside, by what is asked for. A workload or a cluster may be a file, too.
+# The kind of bundled names that an option takes. A workload or a cluster may also be a file.
 NAMES_OF_OPTIONS = {
     "--model": "models",
     "--gpu": "gpus",
@@ -15,12 +15,12 @@ NAMES_OF_OPTIONS = {
 }
 NAMES_OF_ARGUMENTS = {"WORKLOAD": "workloads", "INPUT": "workloads", "CLUSTER": "clusters"}
 MAY_BE_FILES = {"workloads", "clusters"}
-# Values that are no file's name alone, but begin with one: LOG@1x8, steps.csv:seconds.
+# Values that only begin with the name of a file: LOG@1x8, steps.csv:seconds.
 BEGIN_WITH_A_FILE = {"--measured", "--measured-step"}
 
 
 def option_values(option, bundled):
-    """(words, whether files as well) of an option that takes a value."""
+    """The words for the value of an option, and whether files are offered as well."""
     kind = NAMES_OF_OPTIONS.get(option["name"])
     words = option["choices"] or (bundled[kind] if kind else [])
     return words, option["value"] == "FILE" or option["name"] in BEGIN_WITH_A_FILE or kind in MAY_BE_FILES
@@ -165,7 +165,7 @@ def zsh_completion(commands, bundled):
             if option["repeated"]:
                 specifications += [shlex.quote(f"*{name}{explained}") for name in names]
             else:
-                # With a second spelling either excludes both.
+                # An option with two spellings is offered only once.
                 excluded = f"({' '.join(names)})" if len(names) > 1 else ""
                 specifications += [shlex.quote(f"{excluded}{name}{explained}") for name in names]
         for place, positional in enumerate(command["positionals"], 1):

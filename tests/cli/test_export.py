@@ -162,8 +162,8 @@ class SideBySide(unittest.TestCase):
         self.assertLessEqual(seen["alike"]["low"], 0)
         self.assertGreaterEqual(seen["alike"]["high"], 0)
         self.assertTrue(seen["hooks"]["all_reduced"])  # of wrappers that are gone none reduces
-        self.assertIn("step must not keep", seen["kept"]["error"])
-        self.assertIn("NCCL reads its environment once", seen["environment"]["error"])
+        self.assertIn("Change step() so that it does not keep its argument", seen["kept"]["error"])
+        self.assertIn("NCCL reads its environment only once", seen["environment"]["error"])
 
 
 class Interval(unittest.TestCase):
@@ -210,8 +210,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(
             told.stdout.splitlines(),
             [
-                "measured   saves 1.2 of 14 ms a step (1.2 to 1.2 ms holds 95 times in 100; 6 runs of each)",
-                "predicted  saves 1 of 14 ms a step (0.5 to 1.5 ms is meant to hold 80; confidence C)",
+                "measured   saves 1.2 of 14 ms a step (95 % interval 1.2 to 1.2 ms; 6 runs of each)",
+                "predicted  saves 1 of 14 ms a step (80 % interval 0.5 to 1.5 ms; confidence C)",
                 "           the intervals overlap",
             ],
         )
@@ -251,10 +251,10 @@ class Runs(unittest.TestCase):
             with self.subTest(line[:80]):
                 told = self.told(f"{json.dumps(good)}\n{line}\n")
                 self.assertEqual((told.returncode, told.stdout), (1, ""))
-                self.assertIn("ab.jsonl: line 2 is not what ab.measure writes", told.stderr)
+                self.assertIn("ab.jsonl: line 2 is not a line of ab.measure", told.stderr)
                 self.assertNotIn("Traceback", told.stderr)
                 self.assertNotIn("\x1b", told.stderr)
-        self.assertIn("0 runs of today's setting", self.told("").stderr)
+        self.assertIn("0 runs of the current setting", self.told("").stderr)
 
 
 class Tuner(unittest.TestCase):
