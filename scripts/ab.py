@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the setting that `ddpsim advise --export plan.py` proposes against the current one, in your own script under torchrun.
+"""Measures the setting that `ddpsim advise --export plan.py` proposes, in your own script under torchrun.
 
     import plan                           # before init_process_group
     import ab
@@ -11,18 +11,20 @@
 
     ab.compare(plan, model, step, device_ids=[local_rank])     # instead of wrapping and the loop
 
-Both settings run in turns in blocks of `steps` steps: today proposed, proposed today, and so on. So slow drift (clocks, heat,
-other jobs) affects both equally, and each round is a pair. There is only one model: a second one would double the memory.
-Two wrappers around one model would both reduce its gradients, so each block wraps the model anew and drops its wrapper at the
-end. DDP's reducer removes its hooks when it is destroyed. Gradients may be views into its buckets, so they are dropped, too.
-The first steps of each block do not count, because DDP rebuilds its buckets after the first backward and memory is allocated.
+Both settings run in turns in blocks of `steps` steps: today proposed, proposed today, and so on. So slow drift (clocks,
+heat, other jobs) affects both equally, and each round is a pair. There is only one model: a second one would double the
+memory. Two wrappers around one model would both reduce its gradients, so each block wraps the model anew and drops its
+wrapper at the end. DDP's reducer removes its hooks when it is destroyed. Gradients may be views into its buckets, so
+they are dropped, too. The first steps of each block do not count, because DDP rebuilds its buckets after the first
+backward and memory is allocated.
 
-Steps are timed by events on the device, which waits for nothing between steps, or by the clock of a CPU. A block counts as the
-median of its steps, on the rank where that is largest. The value is the Hodges-Lehmann estimate, which is the median of all
-means of two differences. The interval is Wilcoxon's. It is exact if swapping the two settings would mirror the distribution.
+Steps are timed by events on the device, which waits for nothing between steps, or by the clock of a CPU. A block counts
+as the median of its steps, on the rank where that is largest. The value is the Hodges-Lehmann estimate, which is the
+median of all means of two differences. The interval is Wilcoxon's. It is exact if swapping the two settings would
+mirror the distribution.
 
-Some settings need a process for each: those that a process reads only once (NCCL's environment), and those that a wrapper
-cannot undo. For them,
+Some settings need a process for each: those that a process reads only once (NCCL's environment), and those that a
+wrapper cannot undo. For them,
 
     ab.measure(plan, model, step, "ab.jsonl")
 
@@ -47,7 +49,7 @@ FEWEST_ROUNDS = 6
 
 @dataclasses.dataclass
 class Difference:
-    """The step times of both settings and the gain of the proposed one, in seconds. A positive gain means it is faster."""
+    """Step times of both settings and the gain of the proposed one, in seconds. It is positive if that one is faster."""
 
     today: float
     proposed: float
@@ -135,7 +137,7 @@ def block(plan, setting, model, step, steps, discard, arguments):
         parameter.grad = None
     gc.collect()
     if gone() is not None:
-        raise RuntimeError("something still holds the wrapped model. Change step() so that it does not keep its argument")
+        raise RuntimeError("something still holds the wrapped model. Change step() so that it keeps no reference to it")
     return worst.item()
 
 
@@ -183,7 +185,8 @@ def difference(today, proposed, level=0.95):
 def ranks_outside(rounds, level):
     """The number of pairwise means that lie outside the interval on each side.
 
-    It follows from the distribution of Wilcoxon's sum of ranks: without a difference, each rank counts with probability 1/2.
+    It follows from the distribution of Wilcoxon's sum of ranks: without a difference, each rank counts with probability
+    1/2.
     """
     ways = [1]
     for rank in range(1, rounds + 1):
@@ -248,7 +251,8 @@ def text_of(result, predicted, how):
 
 
 def run_of(line):
-    """The setting, the seconds per step and the prediction in a line of `measure`. Raises ValueError for any other line."""
+    """The setting, the seconds per step and the prediction in a line of `measure`. Raises ValueError for any other
+    line."""
     run = json.loads(line)
     if (
         not isinstance(run, dict)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What the ranks left for scripts/collect.sh, and what its options name → members of one archive.
+"""Packs the files that ranks left for scripts/collect.sh, and the files that its options name, into one archive.
 
     collected_parts.py PARTS ARCHIVE [--ranks N] [--step-time TIME] …
 
-Each rank leaves a folder rankN in PARTS: who it is (`host`: host names, user, folders; never packed), files by name (table
-below), and `missing.txt`, lines of "kind<TAB>why". So does each collect.sh that runs a command, launcherN: it knows its node, and is
-rank N only where it started that rank alone, on its own host."""
+Each rank leaves a folder rankN in PARTS. Its file `host` has host names, user and folders, and is never packed. The
+other files have the names in the tables below; `missing.txt` has lines of "kind<TAB>reason". Each collect.sh that runs
+a command leaves such a folder, too, named launcherN. It describes its node. It also describes rank N if it started only
+that rank, on its own host."""
 
 import argparse
 import glob
@@ -23,7 +24,8 @@ import zlib
 import job_archive
 from job_archive import Member, legible
 
-# Name in a rank's folder → kind, name in the archive; of the rank, or of its node.
+# For each file in a rank's folder its kind and its path in the archive. OF_NODE has the files that describe the rank's
+# node.
 OF_RANK = {
     "trace.json": ("trace", "traces/rank{}.json.gz"),
     "ddp.json": ("ddp_log", "ddp/rank{}.json"),
@@ -43,21 +45,24 @@ OF_NODE = {
 }
 ALWAYS = ("trace", "ddp_log", "nccl_log", "topology", "matrix", "gpus", "devices", "all_reduce_log", "step_times")
 WHY = {
-    "topology": "NCCL wrote none, and no --topology",
-    "trace": "no --trace and no --run",
-    "ddp_log": "no --ddp-log and no --run",
-    "nccl_log": "no --nccl-log and no --run",
-    "step_times": "no --step-time and no --run",
+    "topology": "NCCL wrote none, and --topology was not given",
+    "trace": "neither --trace nor --run was given",
+    "ddp_log": "neither --ddp-log nor --run was given",
+    "nccl_log": "neither --nccl-log nor --run was given",
+    "step_times": "neither --step-time nor --run was given",
 }
 UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
-MOST_RANKS = 1_000_000  # as the reader allows (formats/src/archive.cpp)
-MOST_BYTES = 256 << 20  # of one file, as the reader allows
-MOST_TRACE_BYTES = 8 * MOST_BYTES  # of one trace
-MOST_GAPS = 1000  # ranks named one by one that left nothing: the list of an archive has its limits, too
-LONGEST_STEP_US = 1e12  # which is 11 days
+# The reader's limits of an archive (formats/src/archive.cpp): ranks, bytes of a file, bytes of a trace.
+MOST_RANKS = 1_000_000
+MOST_BYTES = 256 << 20
+MOST_TRACE_BYTES = 8 * MOST_BYTES
+# At most this many missing ranks are named one by one, because the list of an archive is limited, too.
+MOST_GAPS = 1000
+LONGEST_STEP_US = 1e12  # 11 days
 
 
-# Where logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", also behind what mpirun, srun -l and torchrun put before it, "Pid 12 on HOST device 0 [0x10]", "master_addr": "HOST".
+# Places at which logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", also after a prefix of mpirun, srun
+# -l or torchrun. Others are "Pid 12 on HOST device 0 [0x10]" and "master_addr": "HOST".
 OF_NCCL = re.compile(r"(?<![\w.-])([\w.-]+):\d+:\d+ (?:\[\d+\] )?NCCL ")
 OF_OTHERS = re.compile(
     r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|(?:\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"|\b(?:master_addr|rdzv_endpoint)=)([\w.-]+)",
@@ -70,7 +75,7 @@ def fail(message):
 
 
 def numbered(parts, name):
-    """{number: folder}, in order. A link is none: in a folder of many users anyone can plant one."""
+    """The folders `name`N by number, in order. Links are left out, because other users could have planted them."""
     numbers = {
         folder: rank_of(folder.name.removeprefix(name))
         for folder in parts.glob(f"{name}*")
@@ -80,13 +85,13 @@ def numbered(parts, name):
 
 
 def rank_of(digits):
-    """The number that these digits spell; None where they are none, or no job has so many ranks."""
+    """The rank that `digits` spell; None if they are not digits, or the number exceeds the limit."""
     number = int(digits) if re.fullmatch(r"[0-9]{1,18}", digits) else MOST_RANKS
     return number if number < MOST_RANKS else None
 
 
 def content_of(file):
-    """Of a file that a rank left; None where it left none that can be read, or a link."""
+    """The bytes of a file that a rank left; None if there is no readable file, or it is a link."""
     try:
         return file.read_bytes() if file.is_file() and not file.is_symlink() else None
     except OSError:
@@ -99,12 +104,12 @@ def lines_of(file):
 
 class Collected:
     def __init__(self, parts, size):
-        """`size`: of how many ranks the job is."""
+        """`size`: the number of ranks of the job."""
         ranks, launchers = (numbered(parts, name) for name in ("rank", "launcher"))
         if not ranks and not launchers:
-            fail(f"no rank left anything in {parts}")
+            fail(f"no rank left anything in {parts}. Give all ranks the same folder with -o FOLDER")
         self.who = {folder: self.identity(folder) for folder in [*ranks.values(), *launchers.values()]}
-        sources = {rank: [folder] for rank, folder in ranks.items()}  # what one lacks the next may have
+        sources = {rank: [folder] for rank, folder in ranks.items()}  # a later folder adds missing files
         if not ranks or len(launchers) == size:
             for rank, folder in launchers.items():
                 of_rank = sources.setdefault(rank, [])
@@ -112,13 +117,13 @@ class Collected:
                     of_rank.append(folder)
         self.sources = dict(sorted(sources.items()))
         self.hosts = list(dict.fromkeys(self.host(folders[0]) for folders in self.sources.values()))
-        if len(ranks) < size:  # those of ranks that left nothing
+        if len(ranks) < size:  # ranks that left nothing run there
             self.hosts = list(dict.fromkeys([*self.hosts, *map(self.host, launchers.values())]))
         self.node_of = {rank: self.hosts.index(self.host(folders[0])) for rank, folders in self.sources.items()}
         self.nodes = len(self.hosts)
         self.folders = list(dict.fromkeys([*itertools.chain(*self.sources.values()), *launchers.values()]))
         self.members, self.missing, self.left_out = [], [], []
-        self.given = []  # files that options name
+        self.given = []  # files that the options name
 
     def host(self, folder):
         return self.who[folder]["host"]
@@ -134,7 +139,7 @@ class Collected:
         }
 
     def redactor(self, arguments):
-        """Every name a host of the job has becomes the node's."""
+        """The redactor of this job. It replaces every name of a host with that of its node."""
         names = list(dict.fromkeys([*self.hosts, *(who["host"] for who in self.who.values())]))
         named = {"nccl": [], "others": []}
         for member in self.members:
@@ -151,7 +156,8 @@ class Collected:
             for name in dict.fromkeys([*named["nccl"], *named["others"]])
             if name.split(".")[0] not in short and not re.fullmatch(r"node\d+|localhost|[\d.]+", name)
         ]
-        if len(self.sources) == 1:  # collected on one node of a job that its log says more of
+        # With one rank collected, NCCL's log may still name all nodes of the job.
+        if len(self.sources) == 1:
             self.nodes = max(self.nodes, len({name.split(".")[0] for name in named["nccl"]}))
         hidden = [who["user"] for who in self.who.values()] + job_archive.users()
         paths = [path for who in self.who.values() for path in who["paths"]]
@@ -178,12 +184,12 @@ class Collected:
         try:
             plain = unzipped(member.content, most + 1)
         except (OSError, EOFError, zlib.error):
-            self.leave_out(member, "it is cut off or damaged: its gzip stream does not end. Record or copy it again")
+            self.leave_out(member, "its gzip stream is cut off or damaged. Record or copy it again")
             return
         if len(plain) > most:
             self.leave_out(member, f"it is larger than {most >> 20} MiB")
         elif not job_archive.is_text(plain):
-            self.leave_out(member, "it is binary, names in it cannot be replaced")
+            self.leave_out(member, "it is binary, so names in it cannot be replaced")
         else:
             member.content = plain
             self.members.append(member)
@@ -201,7 +207,7 @@ class Collected:
         self.missing.append(entry)
 
     def lack_each(self, kind, ranks, why):
-        """`why`: with {} for the rank."""
+        """Notes that each of `ranks` lacks `kind`. `why` is the reason, with {} for the rank."""
         for rank in itertools.islice(ranks, MOST_GAPS):
             self.lack(kind, why.format(rank), rank)
         more = sum(1 for _ in ranks)
@@ -222,7 +228,7 @@ class Collected:
         ranks = {folder: rank for rank, folders in self.sources.items() for folder in folders}
         for folder in self.folders:
             if self.host(folder) not in self.hosts:
-                self.lack("gpus", "collect.sh ran on a host of no rank: start it on the nodes of the job")
+                self.lack("gpus", "collect.sh ran on a host without a rank. Start it on the nodes of the job")
                 continue
             node = self.hosts.index(self.host(folder))
             for name, (kind, path) in OF_NODE.items():
@@ -235,7 +241,8 @@ class Collected:
                     self.lack(kind, why, ranks.get(folder) if kind in dict(OF_RANK.values()) else None, node)
 
     def add_given(self, patterns, kind, path, of_rank):
-        """Files that options name; what they are of by their content, their names, else their order."""
+        """Adds the files that an option names. Their rank or node comes from their content, their names or their
+        order."""
         files = sorted(
             {pathlib.Path(name) for pattern in patterns for name in glob.glob(pattern, recursive=True)}
             | {pathlib.Path(pattern) for pattern in patterns if pathlib.Path(pattern).is_file()}
@@ -243,17 +250,17 @@ class Collected:
         files = [file for file in files if file.is_file() and self.is_readable(file, kind)]
         self.given += files
         if patterns and not files:
-            self.lack(kind, "nothing matched what its option named")
+            self.lack(kind, "no file matches its option")
             self.left_out.append(f"{kind}: no file matches {' '.join(patterns)}")
         numbers = {file: number_in(file) if of_rank else None for file in files}
         for file, number in list(numbers.items()):
             if number is not None and number >= MOST_RANKS:
-                why = f'it says that it is of rank {number}, and a job has at most {MOST_RANKS} ranks. Correct "rank" in it'
+                why = f'it names rank {number}, but a job has at most {MOST_RANKS} ranks. Correct "rank" in the file'
                 self.lack(kind, why)
                 self.left_out.append(f"{file}: {why}")
                 del numbers[file]
         if len({number for number in numbers.values() if number is not None}) != len(numbers):
-            numbers = dict(zip(numbers, itertools.count()))  # names say nothing, or the same
+            numbers = dict(zip(numbers, itertools.count()))  # names give no or equal numbers
         for file, number in numbers.items():
             self.members = [
                 member
@@ -270,32 +277,33 @@ class Collected:
     def is_readable(self, file, kind):
         if os.access(file, os.R_OK):
             return True
-        self.lack(kind, "what its option named may not be read")
+        self.lack(kind, "you may not read the file that its option names")
         self.left_out.append(f"{file}: you may not read it")
         return False
 
     def add_step_time(self, text):
-        """→ microseconds, where a time or a rate was stated. Which numbers of a file are meant is kept for who reads it."""
+        """Reads --step-time. Returns microseconds for a time or a rate. A file is packed with the key that selects its
+        numbers."""
         match = re.fullmatch(r"([0-9]*\.?[0-9]+)(?:(us|ms|s)(?:/it)?|it/s)", text.strip())
         if match:
             number = float(match[1])
             step_us = number * UNITS[match[2]] if match[2] else 1e6 / number if number else 0
             if not 0 < step_us <= LONGEST_STEP_US:
-                fail(f"--step-time {text}: a step takes more than 0 s and less than 11 days. Write it such as 104ms")
+                fail(f"--step-time {text}: a step takes more than 0 s and less than 11 days. Write it like 104ms")
             return step_us
         if text:
             name, key = file_and_key(text)
             if not os.path.isfile(name):
-                fail(f"--step-time {text}: neither a time such as 104ms nor a file (FILE, FILE:KEY or FILE:KEY=UNIT)")
+                fail(f"--step-time {text}: neither a time such as 104ms nor a file. Write FILE, FILE:KEY or FILE:KEY=UNIT")
             self.given.append(name)
             suffix = pathlib.Path(name).suffix
-            suffix = suffix if suffix in (".csv", ".json", ".tsv") else ".txt"  # it may be a name
+            suffix = suffix if suffix in (".csv", ".json", ".tsv") else ".txt"  # another suffix may be a name
             self.add(Member(f"step_times/stated{suffix}", "step_times", pathlib.Path(name).read_bytes(), key=key))
         return None
 
 
 def file_and_key(text):
-    """FILE:KEY → FILE, KEY: a key may have colons, and so may a file's name."""
+    """Splits FILE:KEY into FILE and KEY. Both may contain colons; the longest existing file counts."""
     name, colon, key = text, "", ""
     while name and not os.path.isfile(name):
         name, colon, last = name.rpartition(":")
@@ -304,8 +312,8 @@ def file_and_key(text):
 
 
 def unzipped(content, most):
-    """What a gzip file holds, no more than `most` bytes of it; anything else as it is. Raises OSError, EOFError or zlib.error where
-    it is cut off or damaged."""
+    """The first `most` bytes in a gzip file; other content as it is. Raises OSError, EOFError or zlib.error if it is
+    damaged."""
     if content[:2] != b"\x1f\x8b":
         return content
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
@@ -313,7 +321,7 @@ def unzipped(content, most):
 
 
 def beginning(file):
-    """Its first 64 KiB, also of a gzip file that is cut off behind them."""
+    """The first 64 KiB of a file, unzipped if needed. The rest of a gzip file may be cut off."""
     try:
         with open(file, "rb") as stream:
             head = stream.read(1 << 16)
@@ -323,8 +331,10 @@ def beginning(file):
 
 
 def number_in(file):
-    """The rank a file is of: by distributedInfo of a trace, else by its name ("rank3", "rank_3"). What a trace says is not held
-    against MOST_RANKS."""
+    """The rank that wrote a file: from distributedInfo of a trace, else from its name ("rank3", "rank_3").
+
+    A rank from a trace is not checked against MOST_RANKS.
+    """
     head = beginning(file)
     said = re.search(rb'"distributedInfo"\s*:\s*\{[^}]*"rank"\s*:\s*(\d{1,18})', head) or re.search(
         rb'"rank"\s*:\s*"?(\d{1,18})"?', head[:4096]
@@ -334,7 +344,7 @@ def number_in(file):
 
 
 def measured_step(collected):
-    """Median of rank 0's own steps, microseconds."""
+    """The median of rank 0's step times in microseconds, or None."""
     for member in collected.members:
         if member.kind == "step_times" and member.rank == 0:
             lines = member.content.decode("utf-8", errors="replace").split("\n")[1:]
@@ -344,7 +354,7 @@ def measured_step(collected):
 
 
 def number(text):
-    """NaN where the text is none."""
+    """The number in `text`, or NaN."""
     try:
         return float(text)
     except ValueError:
@@ -364,7 +374,7 @@ def collect(arguments):
     collected.lack_each(
         "versions",
         (rank for rank in range(arguments.ranks) if rank not in collected.sources),
-        "rank {} left nothing in the folder: do all nodes share it?",
+        "rank {} left nothing in the folder. Use a folder that all nodes share",
     )
     if collected.has("trace"):
         traced = {member.rank for member in collected.members if member.kind == "trace"}
@@ -412,7 +422,7 @@ def collect(arguments):
 
 
 def whole_number(most):
-    """What an option takes: 1 to `most`."""
+    """A type for argparse: a whole number from 1 to `most`."""
 
     def number(text):
         if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
@@ -431,7 +441,7 @@ def main():
         "--step-time",
         default="",
         metavar="TIME",
-        help="without the profiler: 104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT",
+        help="time of a step without the profiler: 104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT",
     )
     parser.add_argument("--batch-size", type=whole_number(1 << 30), metavar="N")
     for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):

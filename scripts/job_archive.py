@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What scripts/collect.sh and scripts/validate.sh send away (ddpsim.collect/1, docs/reference/formats.md): performance settings of the
-environment by an allowlist, and an archive without names of users, hosts, files or addresses.
+"""Makes the archives of scripts/collect.sh and scripts/validate.sh, which can be given away (ddpsim.collect/1).
 
-    job_archive.py environment
-    job_archive.py pack FOLDER ARCHIVE [--hide PATH]... [--hide-workload]       what validate.sh measured
+    job_archive.py environment                                                  prints settings that affect performance
+    job_archive.py pack FOLDER ARCHIVE [--hide PATH]... [--hide-workload]       packs the results of validate.sh
 
-Hosts become node0, node1, …, so that it still shows which ranks share one. What is hidden is hidden in the archive alone: the
-folder stays as it is. What is not text is left out: names in it cannot be replaced."""
+Settings of the environment come from an allowlist. An archive has no names of users, hosts or files, and no addresses.
+Hosts become node0, node1, …, so that it still shows which ranks share a host. Only the archive is redacted, not the
+folder. Binary files are left out, because names in them cannot be replaced. The format: docs/reference/formats.md."""
 
 import argparse
 import dataclasses
@@ -27,7 +27,7 @@ import tarfile
 import unicodedata
 
 SCHEMA = "ddpsim.collect/1"
-# What validate.sh leaves behind: name → kind in the manifest.
+# For each file that validate.sh writes, its kind in the manifest.
 VALIDATION = {
     "topology.txt": "note",
     "environment.txt": "note",
@@ -46,7 +46,8 @@ VALIDATION = {
 
 NUMBER = r"-?\d+[KMGkmg]?(i?B)?"
 NUMBERS = rf"{NUMBER}(,{NUMBER})*"
-# Prefixes that kernels and drivers give; what an administrator made up is not shown, nor enx and a card's address.
+# Network interfaces with a prefix that kernels and drivers give. Others are hidden: names by an administrator, and enx
+# with the address of a card.
 INTERFACE = r"(eth|en[ops]|eno|ens|enp|ib|lo|docker|bond|hsn|br|veth|mlx\d+_|bnxt_re|cxi|efa|rdmap|irdma|hfi1_)[0-9a-f.spnfd]*(:\d+)?"
 INTERFACES = rf"[\^=]*{INTERFACE}(,{INTERFACE})*"
 
@@ -56,8 +57,8 @@ def words(*known):
     return rf"(?i:\^?({one})([,:;]({one}|\d+))*)"
 
 
-# Kinds of values that environment_variables.json names → what such a value looks like; it has a list of words instead where those
-# are known.
+# For each kind of value in environment_variables.json, a pattern of the values that may be shown. Variables whose words
+# are known have a list of them there instead.
 KINDS = {
     "number": NUMBER,
     "numbers": NUMBERS,
@@ -65,42 +66,48 @@ KINDS = {
     "level": rf"(?i:LOC|NVL|PIX|PXB|PHB|SYS|NODE|{NUMBER})",
     "interfaces": INTERFACES,
     "cores": r"[\d\s,:-]+",
-    "count": r"\d+(\(x\d+\))?(,\d+(\(x\d+\))?)*",  # of ranks or cores a node; Slurm writes "8(x2),4"
+    # Ranks or cores of each node. Slurm writes "8(x2),4".
+    "count": r"\d+(\(x\d+\))?(,\d+(\(x\d+\))?)*",
     "allocator options": r"[a-z_]+:[\w.\[\]>:]+(,[a-z_]+:[\w.\[\]>:]+)*",
-    "hidden": "",  # a path or a name: that it is set is all that may be seen
+    # A path or a name: the archive only shows that the variable is set.
+    "hidden": "",
 }
 
-# Words of the files themselves, and folders that everybody has. A user, a host or a folder of such a name tells nobody anything.
+# Words that are never hidden: those of the file formats, and common names of folders. A user, a host or a folder with
+# such a name identifies nobody.
 OWN_WORDS = set(
     """root user node host localhost rank ranks group device float half sum size count type time on all reduce in out of
-    place name true false gpu cuda nccl gloo no ddpsim real measured measurement timeline step forward backward optimizer default
-    linux and the ddpsim-validation home work tmp usr opt data src build release scripts local bin share mnt var runs scratch
-    cluster workload model models main
-    ph cat ts dur pid tid args id bp tests inputs traces trace log logs step steps rank0 events kernel stream device devices correlation
-    external annotation runtime driver python function profiler aten torch autograd distributed backend nodes ranks schema parameters
-    parameter shape dtype ready recorded recording collect collected given parts hardware topology versions environment pinning matrix
-    job jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times optimizer
-    shared memory grid block blocks warps occupancy registers stall overhead fwdbwd loss loader batch json xml csv txt gz user home run lab
-    fsdp deepspeed megatron horovod cut off damaged copy again""".split()
+    place name true false gpu cuda nccl gloo no ddpsim real measured measurement timeline step forward backward
+    optimizer default linux and the ddpsim-validation home work tmp usr opt data src build release scripts local bin
+    share mnt var runs scratch cluster workload model models main ph cat ts dur pid tid args id bp tests inputs traces
+    trace log logs step steps rank0 events kernel stream device devices correlation external annotation runtime driver
+    python function profiler aten torch autograd distributed backend nodes ranks schema parameters parameter shape dtype
+    ready recorded recording collect collected given parts hardware topology versions environment pinning matrix job
+    jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times
+    optimizer shared memory grid block blocks warps occupancy registers stall overhead fwdbwd loss loader batch json xml
+    csv txt gz user home run lab fsdp deepspeed megatron horovod cut off damaged copy again""".split()
 )
 PATH = r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])"""
 OF_PATH = r"""[^\s"'<>,;:)\]`]"""
 QUOTED_PATH = re.compile(r"""'(?=[^'\n]*/)[^'\n]*'|(?<=")(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^"\n]*(?=")""")
 WHOLE_PATH = re.compile(r"^(?:~[\w.-]*|\.{0,2})/\S[^\n]*", re.MULTILINE)
-# Where a function stands, as a profiler writes it: "FILE(12): function". A name with blanks has no other end.
+# The file in a profiler's name of a function: "FILE(12): function". It may contain blanks, so it ends only at the
+# bracket.
 FRAME = re.compile(r"^[^\n]*(?=\(\d+\): )", re.MULTILINE)
 PYTHON_FILE = re.compile(
     r"""(?:^|(?<="))[^"\n\r]*\.py(?=\(\d+\))|(?<![^\s"'(\[<=,;])[^\s"'(\[<=,;]+\.py(?!\w)""", re.MULTILINE
 )
-# By these a reader knows who communicates (traces/src/scheme_names.cpp): shown as here, whatever stood around them.
+# The importer recognises frameworks by these files (traces/src/scheme_names.cpp). They are shown as written here,
+# without the rest of their path.
 FILES_OF_SCHEMES = ("deepspeed/runtime/engine.py", "megatron/core/distributed/_.py", "horovod/torch/_.py")
-# All of a URL: its user, password, host, path and query may each name somebody.
+# A whole URL is hidden: its user, password, host, path and query may each identify somebody.
 URL = re.compile(r"""(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s"'<>`]+""")
-# "user@host.org", "user:password@host:5432/base", and what ssh takes: "user@host.org:folder/file".
+# "user@host.org", "user:password@host:5432/base", and the form for ssh: "user@host.org:folder/file".
 MAIL = re.compile(
     r"""(?<![\w.+-])[\w.+-]+(?::[^\s"'<>@/]+@[\w.-]+|@(?:[\w-]+\.)+[A-Za-z]{2,}(?![\w-]))(?::[^\s"'<>,;)\]`]+|/[^\s"'<>,;)\]`]*)?"""
 )
-# "C:\\Users\\jane", "\\\\server\\share\\jane", each backslash once, or twice where a log escapes it. Between quotes a name may have blanks.
+# "C:\\Users\\jane", "\\\\server\\share\\jane", with single backslashes, or double ones if a log escapes them. In
+# quotes, names may have blanks.
 WINDOWS = r"""(?:(?<![A-Za-z0-9])[A-Za-z]:\\|(?<!\\)\\{2,4}[\w.$-]+\\)"""
 WINDOWS_PATH = re.compile(rf"""(?<=["']){WINDOWS}[^"'\n]*(?=["'])|{WINDOWS}[^\s"'<>,;)\]`]*""")
 WHOLE_WINDOWS_PATH = re.compile(rf"^{WINDOWS}[^\n]*", re.MULTILINE)
@@ -108,22 +115,21 @@ UUID = re.compile(
     r"(?<![\w-])(?:(?:MIG-)?(?:GPU-)?[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|(?:GPU|MIG)-[0-9A-Fa-f][0-9A-Fa-f-]{7,})(?:/\d+/\d+)?(?![\w-])"
 )
 IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
-MAC = re.compile(
-    r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])|(?<=\benx)[0-9a-f]{12}\b"
-)  # or a serial number, as lspci has it
+# A MAC address, or a serial number as lspci prints it.
+MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])|(?<=\benx)[0-9a-f]{12}\b")
 HEX = "[0-9A-Fa-f]{1,4}"
-# Of four groups or more, or shortened: what has fewer is a time of day or a bus.
+# An IPv6 address has four groups or more, or "::". Fewer groups are a time of day or a bus.
 IPV6 = re.compile(
     rf"(?<![\w:.])(?:(?:{HEX}:){{3,7}}{HEX}|(?:{HEX}(?::{HEX})*)?::(?:{HEX}(?::{HEX})*)|{HEX}(?::{HEX})*::)(?![\w:])"
 )
 IDENTITY = re.compile(r'\b(host_hash|guid)="([^"]*)"')
-MOST_REMEMBERED = 1 << 17  # texts of a trace
+MOST_REMEMBERED = 1 << 17  # redacted texts of a trace
 SCHEMA_NAME = re.compile(r"ddpsim\.[a-z_]+/\d+")
 JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
 
 
 def variables():
-    """Name of a variable that changes speed → the values it may be shown with."""
+    """For each variable that affects performance, a pattern of the values that may be shown."""
     table = pathlib.Path(__file__).resolve().with_name("environment_variables.json")
     groups = json.loads(table.read_text(encoding="utf-8"))["groups"]
     kinds = {row["name"]: row["values"] for group in groups for row in group["variables"]}
@@ -139,7 +145,7 @@ def environment():
 
 
 def decoded(written):
-    """The text that stands for in JSON, between the quotes; None where an escape in it is none."""
+    """The text of a JSON string that is given without its quotes; None if an escape in it is invalid."""
     if "\\" not in written:
         return written
     try:
@@ -149,8 +155,8 @@ def decoded(written):
 
 
 def legible(text):
-    """The text as a terminal may show it: control characters, overrides of direction and bytes that are no UTF-8 are written as
-    escapes."""
+    """The text in a form that is safe on a terminal: control characters, direction overrides and invalid UTF-8 are
+    escaped."""
     return "".join(
         one
         if unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -160,10 +166,10 @@ def legible(text):
 
 
 class Redactor:
-    """Counts what it replaces."""
+    """Replaces names, paths and addresses in text. `count` is the number of replacements so far."""
 
     def __init__(self, hosts, people, places=()):
-        """Names of hosts and of people are known in any case, those of folders as they are spelled."""
+        """Names of hosts and people match in any letter case; names of folders (`places`) only as spelled."""
         self.count = 0
         self.names = {}
         for index, host in enumerate(dict.fromkeys(hosts)):
@@ -176,14 +182,13 @@ class Redactor:
             self.names.setdefault(word, "<hidden>")
         self.names = {name: shown for name, shown in self.names.items() if name and name.lower() not in OWN_WORDS}
         self.identities = {}
-        self.folders = (
-            frozenset()
-        )  # those of the names that are folders': keys of a document are of its format, and stay
+        # Names of folders. They stay in the keys of a document, which belong to its format.
+        self.folders = frozenset()
         self.shown_before = {}
         self.know()
 
     def also(self, name, shown):
-        """Another name of a host."""
+        """Adds another name of a host, which becomes `shown`."""
         for one in {name, name.split(".")[0]}:
             if one and one.lower() not in OWN_WORDS:
                 self.names.setdefault(one, shown)
@@ -196,9 +201,8 @@ class Redactor:
         words = "|".join(re.escape(name) if name in self.as_spelled else f"(?i:{re.escape(name)})" for name in known)
         self.known = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])") if known else None
         self.in_any_case = {name.lower(): shown for name, shown in self.names.items() if name not in self.as_spelled}
-        within = [
-            re.escape(name) for name in known if not re.fullmatch(f"{OF_PATH}+", name)
-        ]  # a path goes on behind the blank of one
+        # Known names with a blank: a path continues after that blank.
+        within = [re.escape(name) for name in known if not re.fullmatch(f"{OF_PATH}+", name)]
         self.path = re.compile(PATH + f"(?:{'|'.join([*within, OF_PATH])})+", re.MULTILINE)
 
     def put(self, pattern, text, shown):
@@ -210,7 +214,7 @@ class Redactor:
         return pattern.sub(replace, text)
 
     def plain(self, text, but=frozenset()):
-        """`but`: names that are left as they are."""
+        """Redacts plain text. The names `but` stay as they are."""
         if "://" in text:
             text = self.put(URL, text, "<address>")
         if "\\" in text:
@@ -231,21 +235,22 @@ class Redactor:
         return self.put(self.known, text, lambda found: found[0] if found[0] in but else self.shown_for(found[0]))
 
     def shown_for(self, name):
-        """What stands for a name that `known` found."""
+        """The replacement of a name that `known` found."""
         return self.names.get(name) or self.in_any_case[name.lower()]
 
     @staticmethod
     def python_file(found):
-        if found[0] == "ddpsim_recorder.py":  # what recorded it
+        if found[0] == "ddpsim_recorder.py":  # our own recorder
             return found[0]
         return next((file for file in FILES_OF_SCHEMES if file.removesuffix("_.py") in found[0]), "<path>")
 
     def identity(self, value):
-        """Which are the same stays to be seen, as NCCL writes them."""
+        """A number for an identity in NCCL's topology. Equal identities stay equal."""
         return self.identities.setdefault(value, f"{len(self.identities) + 1:#x}")
 
     def command(self, text):
-        """A path may be any word of it that is no option: a folder needs no slash."""
+        """Redacts a command line. Words with a slash or a file's suffix count as paths, and so does the word after
+        -o."""
         try:
             parts = shlex.split(text)
         except ValueError:
@@ -259,7 +264,7 @@ class Redactor:
         return self.plain(" ".join(shown))
 
     def json_text(self, written, but=frozenset()):
-        """What stands between the quotes."""
+        """Redacts a JSON string that is given without its quotes."""
         text = decoded(written)
         if text is None:
             self.count += 1
@@ -275,7 +280,7 @@ class Redactor:
         return written if shown == text else shown if text is written else json.dumps(shown)[1:-1]
 
     def remembered(self, written, but=frozenset()):
-        """As json_text: traces repeat themselves."""
+        """The same as json_text, with a cache, because traces repeat their texts."""
         before, known = self.count, self.shown_before.get((written, but))
         if known is None:
             shown = self.json_text(written, but)
@@ -286,7 +291,7 @@ class Redactor:
         return known[0]
 
     def json(self, text):
-        """The layout stays."""
+        """Redacts a JSON document and keeps its layout."""
         key = ""
 
         def value(match):
@@ -306,7 +311,7 @@ class Redactor:
         return JSON_TEXT.sub(value, text)
 
     def devices(self, text):
-        """Places in sysfs are the machine's own: of "/sys/…: value" only names that are known are hidden."""
+        """Redacts a list of devices. In lines "/sys/…: value" paths stay, except for known names in them."""
         lines = text.split("\n")
         for index, line in enumerate(lines):
             path, colon, value = line.partition(": ")
@@ -318,7 +323,7 @@ class Redactor:
         return "\n".join(lines)
 
     def settings(self, text):
-        """Lines of "NAME=value", of which the names are the format's own."""
+        """Redacts the values in lines "NAME=value". The names stay, because they belong to the format."""
         lines = text.split("\n")
         for index, line in enumerate(lines):
             name, equals, value = line.partition("=")
@@ -336,13 +341,14 @@ class Redactor:
 
 
 def setup_of(folder):
-    """Which hosts and which workload a measurement is of: texts, empty where it does not say."""
+    """The hosts and the workload of a measurement, each as a text; empty if it does not say."""
     measurement = folder / "measured" / "measurement.json"
     try:
         setup = json.loads(measurement.read_text(encoding="utf-8"))["setup"] if measurement.is_file() else {}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         sys.exit(
-            f"validate: {legible(str(measurement))} is not what ddpsim-real writes. Measure again, into an empty folder (-o FOLDER)"
+            f"validate: {legible(str(measurement))} is not a measurement of ddpsim-real. "
+            "Measure again into an empty folder (-o FOLDER)"
         )
     setup = setup if isinstance(setup, dict) else {}
     return {key: setup[key] if isinstance(setup.get(key), str) else "" for key in ("hosts", "workload")}
@@ -352,20 +358,23 @@ def users():
     names = [os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")]
     try:
         names.append(getpass.getuser())
-    except (KeyError, OSError):  # a user without a name
+    except (KeyError, OSError):  # the user has no name
         pass
     return names
 
 
 def folders(paths):
-    """Of whatever is said of files: relative names show them, too."""
+    """All names of folders and files in `paths`. Relative paths elsewhere may show them alone."""
     parts = {part for path in paths for part in pathlib.PurePath(path).parts}
     return {name for part in parts for name in (part, part.split(".")[0]) if len(name) > 2}
 
 
 @dataclasses.dataclass
 class Member:
-    """A file of the archive: its kind as the manifest names it, and of which rank or node it is, where it is of one."""
+    """A file of the archive: its kind in the manifest, and its rank or node if it belongs to one.
+
+    `key`, for step times: KEY or KEY=UNIT as given.
+    """
 
     path: str
     kind: str
@@ -373,7 +382,7 @@ class Member:
     rank: int = None
     node: int = None
     replaced: int = 0
-    key: str = ""  # of step times: KEY or KEY=UNIT, as stated
+    key: str = ""
 
     def entry(self):
         owner = {key: value for key, value in (("rank", self.rank), ("node", self.node)) if value is not None}
@@ -385,7 +394,7 @@ def is_text(content):
 
 
 def redacted(redactor, member):
-    """The member with names replaced; compressed where its path says so."""
+    """The member with names replaced. It is compressed if its path ends in .gz."""
     text = member.content.decode("utf-8", errors="replace")
     before = redactor.count
     read = {
@@ -393,23 +402,25 @@ def redacted(redactor, member):
         **dict.fromkeys(("environment", "versions", "pinning"), redactor.settings),
     }.get(member.kind)
     shown = (read(text) if read else redactor.file(member.path.removesuffix(".gz"), text)).encode()
-    member.key = redactor.plain(
-        member.key, redactor.folders if member.path.endswith(".json") else frozenset()
-    )  # as it stands in the file
+    # Redact the key as the file was redacted: keys of JSON keep names of folders.
+    member.key = redactor.plain(member.key, redactor.folders if member.path.endswith(".json") else frozenset())
     member.content = gzip.compress(shown, 6, mtime=0) if member.path.endswith(".gz") else shown
     member.replaced = redactor.count - before
     return member
 
 
 def write_archive(who, top, archive, document, members, left_out, not_found=(), inputs=()):
-    """The list first, then the archive: beside its place, and renamed when it is whole. `inputs`: files it must not replace."""
+    """Prints the list of files, then writes the archive to a temporary name and renames it when it is complete.
+
+    `inputs`: files that the archive must not replace.
+    """
     if archive.exists() and any(os.path.exists(file) and os.path.samefile(file, archive) for file in inputs):
-        sys.exit(f"{who}: {legible(str(archive))} is an input, too. Name another folder: -o FOLDER")
+        sys.exit(f"{who}: {legible(str(archive))} is also an input. Name another folder with -o FOLDER")
     manifest = (
         json.dumps({"schema": SCHEMA, **document, "members": [member.entry() for member in members]}, indent=1) + "\n"
     )
     files = [Member("manifest.json", "", manifest.encode()), *members]
-    print(f"{who}: {legible(str(archive))} will hold, with names of users, hosts and files and addresses replaced:")
+    print(f"{who}: names of users, hosts and files, and addresses are replaced. {legible(str(archive))} will hold:")
     for member in files:
         print(f"  {top}/{legible(member.path):<36} {len(member.content):>9} bytes, {member.replaced} replaced")
     for name in left_out:
@@ -419,15 +430,16 @@ def write_archive(who, top, archive, document, members, left_out, not_found=(), 
     sys.stdout.flush()
     partial = None
     try:
-        place = archive.resolve()  # what a link leads to is replaced, not the link
+        place = archive.resolve()  # replace the target, not the link
         directly = place.exists() and not place.is_file()  # a device or a pipe
-        if not directly:  # a name that nobody can foresee, and plant a link at
+        if not directly:
+            # The name is random, so that nobody can plant a link there.
             partial = place.with_name(f".ddpsim-{secrets.token_hex(8)}")
         with open(place if directly else partial, "wb" if directly else "xb") as bare, gzip.GzipFile(
             "", "wb", fileobj=bare, mtime=0
         ) as zipped, tarfile.open(fileobj=zipped, mode="w") as out:
             for member in files:
-                entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
+                entry = tarfile.TarInfo(f"{top}/{member.path}")  # without owner and date
                 entry.size = len(member.content)
                 out.addfile(entry, io.BytesIO(member.content))
         if not directly:
@@ -443,21 +455,21 @@ def write_archive(who, top, archive, document, members, left_out, not_found=(), 
 
 
 def kind_of_measured(folder, name):
-    """Of what validate.sh left; None: nothing of it."""
+    """The kind of a file in the folder of validate.sh; None for files that it did not write."""
     kind = next((kind for wanted, kind in VALIDATION.items() if fnmatch.fnmatchcase(name, wanted)), None)
     if name == "topology.txt" and "GPU0" in (folder / name).read_text(encoding="utf-8", errors="replace"):
         return "matrix"
     perf = folder / "all_reduce_perf.txt"
     better = perf.is_file() and perf.stat().st_size > 0
     if (name == "measured/all_reduce.txt" and better) or (name == "all_reduce_perf.txt" and not better):
-        return "note"  # one way of measuring it is enough
+        return "note"  # the other log is used
     return kind
 
 
 def pack(folder, archive, paths, hide_workload):
     setup = setup_of(folder)
     of_ranks = setup["hosts"].split()
-    hosts = [*of_ranks, socket.gethostname(), socket.getfqdn()]  # of all ranks, and this one's
+    hosts = [*of_ranks, socket.gethostname(), socket.getfqdn()]  # of all ranks and of this one
     places = folders([*paths, folder.resolve(), os.getcwd(), pathlib.Path.home()])
     redactor = Redactor(hosts, users(), [*places, setup["workload"]] if hide_workload else places)
     members, left_out = [], []
@@ -480,8 +492,8 @@ def main():
     packing = commands.add_parser("pack")
     packing.add_argument("folder", type=pathlib.Path)
     packing.add_argument("archive", type=pathlib.Path)
-    packing.add_argument("--hide", action="append", default=[], metavar="PATH", help="none of its parts is to be seen")
-    packing.add_argument("--hide-workload", action="store_true", help="nor the workload's name")
+    packing.add_argument("--hide", action="append", default=[], metavar="PATH", help="hide all names in this path")
+    packing.add_argument("--hide-workload", action="store_true", help="also hide the name of the workload")
     arguments = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")

@@ -1,8 +1,10 @@
-"""Records a training that knows nothing of it: scripts/collect.sh --run 'COMMAND' puts this folder first in PYTHONPATH.
+"""Records a training without a change to its script: scripts/collect.sh --run 'COMMAND' puts this folder first in
+PYTHONPATH.
 
-Of each rank, in DDPSIM_COLLECT_PARTS/rankN: 20 of its steps timed as they are, then one recorded by ddpsim_recorder.py with its
-all-reduces, DDP's logging data, versions, the environment it sees, the cores it may use. A step ends where the optimizer of the model
-inside DistributedDataParallel has stepped. Nothing here raises into the training."""
+Each rank writes to DDPSIM_COLLECT_PARTS/rankN. It times 20 ordinary steps, then ddpsim_recorder.py records one step
+with its all-reduces. It also writes DDP's logging data, versions, the environment, and the cores that the rank may use.
+A step ends when the optimizer of the model inside DistributedDataParallel has stepped. Nothing here raises into the
+training."""
 
 import functools
 import importlib.machinery
@@ -29,7 +31,7 @@ def safely(function):
         except Exception as error:  # noqa: BLE001
             try:
                 print(f"collect: {type(error).__name__}: {ascii(str(error))[1:-1]}; training goes on", file=sys.stderr)
-            except (OSError, ValueError):  # nobody listens any more, or the disk is full
+            except (OSError, ValueError):  # stderr is closed, or the disk is full
                 pass
             return None
 
@@ -37,7 +39,7 @@ def safely(function):
 
 
 class Watch:
-    """One rank's steps, counted by its optimizer."""
+    """Counts, times and records the steps of one rank. The optimizer's step ends a step."""
 
     def __init__(self):
         self.ddp = self.optimizer = self.recorder = self.folder = None
@@ -86,8 +88,8 @@ class Watch:
         sys.path.insert(0, str(SCRIPTS.parent / "traces" / "recorder"))
         from ddpsim_recorder import Recorder
 
-        safely(self.write_ddp_log)()  # before the recorder's own hook is in it
-        # None: it would add the rank to the name.
+        safely(self.write_ddp_log)()  # before the recorder adds its hook
+        # With a path, the recorder would add the rank to the name of the file.
         self.recorder = Recorder(self.ddp, None, warmup=2, steps=RECORDED, collectives=dist.get_world_size() > 1)
 
     def lack(self, kind, why):
@@ -153,7 +155,8 @@ class Watch:
 
 
 def without_this(environment):
-    """For programs that are no part of the training; and without what scripts/collect.sh itself set."""
+    """The environment without the variables that scripts/collect.sh set, for programs that are not part of the
+    training."""
     own = {"DDPSIM_COLLECT_PARTS", *environment.get("DDPSIM_COLLECT_SET", "").split()}
     return {key: value for key, value in environment.items() if key not in own}
 
@@ -187,13 +190,14 @@ def patch_optimizer(module):
             watch.stepped(optimizer)
             return result
 
-        self.step = types.MethodType(step, self)  # a method still: schedulers of learning rates look for one
+        # Learning-rate schedulers expect `step` to be a method.
+        self.step = types.MethodType(step, self)
 
     module.Optimizer.__init__ = init
 
 
 class Patches:
-    """Finds what others find, and patches it once it has been executed."""
+    """An import hook that patches two modules of torch once they have been executed. It finds them as Python would."""
 
     WANTED = {"torch.nn.parallel.distributed": patch_ddp, "torch.optim.optimizer": patch_optimizer}
 
@@ -215,7 +219,7 @@ class Patches:
 
 
 def next_sitecustomize():
-    """This one hides another, which may matter to the training."""
+    """Runs the sitecustomize that this one hides. The training may need it."""
     path = [place for place in sys.path if pathlib.Path(place or ".").resolve() != HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:

@@ -536,7 +536,7 @@ class Collects(unittest.TestCase):
         run = ddpsim("simulate", archive, "2xv100-nvlink")
         self.assertEqual(run.code, 3)
         self.assertIn(
-            "holds neither a trace nor DDP logging data, so there is no workload in it: no --trace and no --run",
+            "holds neither a trace nor DDP logging data, so there is no workload in it: neither --trace nor --run was given",
             run.err,
         )
         run = ddpsim("simulate", "resnet50-v100-b32", archive)
@@ -550,7 +550,7 @@ class Collects(unittest.TestCase):
         self.archive("--ddp-log", "given/ddp.json")
         run = ddpsim("import", self.folder / "ddpsim-collect.tar.gz")
         self.assertEqual(run.code, 0, run.err)
-        self.assertIn("holds no trace (no --trace and no --run): DDP logging data stand in", run.err)
+        self.assertIn("holds no trace (neither --trace nor --run was given): DDP logging data stand in", run.err)
 
     def test_a_step_time_as_it_is_written_everywhere(self):
         steps = self.folder / "given:1"  # a file's name may have colons, too
@@ -575,7 +575,7 @@ class Collects(unittest.TestCase):
         shutil.copy(INPUTS / "tiny.sqlite", self.folder / "step.sqlite")
         said, files = self.archive("--trace", "step.sqlite")
         self.assertNotIn("traces/rank0.json.gz", files)
-        self.assertIn("binary, names in it cannot be replaced", said)
+        self.assertIn("binary, so names in it cannot be replaced", said)
 
     def test_options_that_are_none(self):
         for arguments in (["--trace"], ["--colour", "red"], ["--seconds", "soon"]):
@@ -638,14 +638,14 @@ class Collects(unittest.TestCase):
         for content in (whole[: len(whole) // 2], whole[:12], whole[:100] + b"\0" * 100 + whole[200:]):
             zipped.write_bytes(content)
             said, files = self.archive("--trace", "cut.json.gz", "--step-time", "104ms")
-            self.assertIn("left out: traces/rank0.json.gz: it is cut off or damaged", said)
+            self.assertIn("left out: traces/rank0.json.gz: its gzip stream is cut off or damaged", said)
             self.assertIn("versions/rank0.txt", files)
             self.assertEqual(json.loads(files["manifest.json"])["step_us"], 104000)
 
     def test_the_cut_recording_of_the_attack(self):
         said, files = self.archive("--trace", self.attack("cut.json.gz"))
-        self.assertIn("it is cut off or damaged", said)
-        self.assertIn("it is cut off or damaged", files["manifest.json"])  # though the file is called "cut"
+        self.assertIn("its gzip stream is cut off or damaged", said)
+        self.assertIn("its gzip stream is cut off or damaged", files["manifest.json"])  # though the file is called "cut"
         self.assertIn("versions/rank0.txt", files)
 
     def test_a_rank_that_no_job_has_is_said(self):
@@ -691,7 +691,7 @@ class Collects(unittest.TestCase):
         for name in ("job.tar.gz", "link.json", "*.json"):
             run = self.collect("--trace", name, "-o", "job")
             self.assertEqual(run.returncode, 1, run.stdout)
-            self.assertIn("job.tar.gz is an input, too", run.stderr)
+            self.assertIn("job.tar.gz is also an input", run.stderr)
             self.assertEqual(place.read_bytes(), trace.read_bytes())
 
     def test_a_planted_link_is_not_written_through(self):
@@ -971,7 +971,7 @@ class Collects(unittest.TestCase):
         self.assertNotIn("hardware/node0-devices.txt", files)
         self.assertEqual(files["nccl/rank0.txt"], "node2 met node1\n")
         self.assertIn(
-            "on a host of no rank", "".join(gap["why"] for gap in manifest["missing"] if gap["kind"] == "gpus")
+            "on a host without a rank", "".join(gap["why"] for gap in manifest["missing"] if gap["kind"] == "gpus")
         )
 
     def test_a_rank_that_was_not_recorded_is_what_its_launcher_saw(self):

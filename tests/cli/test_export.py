@@ -162,7 +162,7 @@ class SideBySide(unittest.TestCase):
         self.assertLessEqual(seen["alike"]["low"], 0)
         self.assertGreaterEqual(seen["alike"]["high"], 0)
         self.assertTrue(seen["hooks"]["all_reduced"])  # of wrappers that are gone none reduces
-        self.assertIn("Change step() so that it does not keep its argument", seen["kept"]["error"])
+        self.assertIn("Change step() so that it keeps no reference to it", seen["kept"]["error"])
         self.assertIn("NCCL reads its environment only once", seen["environment"]["error"])
 
 
