@@ -49,7 +49,8 @@ FEWEST_ROUNDS = 6
 
 @dataclasses.dataclass
 class Difference:
-    """Step times of both settings and the gain of the proposed one, in seconds. It is positive if that one is faster."""
+    """Step times of both settings and the gain of the proposed one, in seconds. It is positive if that one is
+    faster."""
 
     today: float
     proposed: float

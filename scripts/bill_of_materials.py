@@ -3,9 +3,9 @@
 
     scripts/bill_of_materials.py VERSION -o FOLDER
 
-It writes sboms/ddpsim.cdx.json and licenses/libraries.txt to FOLDER. Versions and licence texts come from what the build used:
-headers of the machine's packages, sources in build/sources, and the compiler's libraries in build/portable-tools. The date is that
-of SOURCE_DATE_EPOCH."""
+It writes sboms/ddpsim.cdx.json and licenses/libraries.txt to FOLDER. Versions and licence texts come from what the
+build used: headers of the machine's packages, sources in build/sources, and the compiler's libraries in
+build/portable-tools. The date is that of SOURCE_DATE_EPOCH."""
 
 import argparse
 import datetime

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the NCCL version that ddpsim assumes for each PyTorch 2.x against the nvidia-nccl requirement of its CUDA wheel:
+"""Checks the NCCL version that ddpsim assumes for each PyTorch 2.x against the requirement of its CUDA wheel:
 
     scripts/bundled_nccl.py --program build/release/cli/ddpsim
 
-pip reads the metadata of each wheel from the configured index by range requests; nothing is installed. If the index cannot be
-reached, the script says so and ends with 0. If a version differs, it ends with 1. Wheels before 2.0 state no requirement.
+pip reads the metadata of each wheel from the configured index by range requests; nothing is installed. If the index
+cannot be reached, the script says so and ends with 0. If a version differs, it ends with 1. Wheels before 2.0 state no
+requirement.
 """
 
 import argparse

@@ -4,8 +4,8 @@
     scripts/calibrate_bundled.py --data ../shared/data [--program build/release/cli/ddpsim] [--check]
 
 Each row of CALIBRATED is one run of `ddpsim calibrate NAME:spec --published`. Its "calibration" replaces the one in
-topologies/data/NAME.json; the source is the repository in which a log was published. --check writes nothing and fails if a file
-would change. Clusters without a row have data sheet values only:
+topologies/data/NAME.json; the source is the repository in which a log was published. --check writes nothing and fails
+if a file would change. Clusters without a row have data sheet values only:
 
     dgx1v, dgx1v-1xedr, p3.16xlarge        The open log of 8 V100 does not state their wiring.
 
@@ -98,7 +98,8 @@ def calibrated(program, name, logs, found):
 
 
 def equal_within_rounding(one, other):
-    """Whether two texts are equal except for the last digits of numbers. Logarithms are rounded differently on other machines."""
+    """Whether two texts are equal except for the last digits of numbers. Logarithms are rounded differently on other
+    machines."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(equal_within_rounding(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -110,7 +111,7 @@ def equal_within_rounding(one, other):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder that contains nccl-tests/ and nccl-tests-more/")
+    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder with nccl-tests/ and nccl-tests-more/")
     parser.add_argument("--program", default=str(ROOT / "build/release/cli/ddpsim"))
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file would change")
     arguments = parser.parse_args()

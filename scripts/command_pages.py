@@ -3,10 +3,10 @@
 
     scripts/command_pages.py -o FOLDER PROGRAM...
 
-They are made from what the program says about itself: `ddpsim list --commands --json`, and `ddpsim list --json` for the bundled
-names that completions offer. FOLDER gets the same folders as an install prefix: share/man/man1, share/bash-completion/completions,
-share/zsh/site-functions, share/fish/vendor_completions.d. PROGRAM may be several words, such as an emulator and its program. The
-manual has the date of SOURCE_DATE_EPOCH, or none if that is not set."""
+They are made from what the program says about itself: `ddpsim list --commands --json`, and `ddpsim list --json` for the
+bundled names that completions offer. FOLDER gets the same folders as an install prefix: share/man/man1,
+share/bash-completion/completions, share/zsh/site-functions, share/fish/vendor_completions.d. PROGRAM may be several
+words, such as an emulator and its program. The manual has the date of SOURCE_DATE_EPOCH, or none if that is not set."""
 
 import argparse
 import json

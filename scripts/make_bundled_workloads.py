@@ -3,22 +3,22 @@
 
     scripts/make_bundled_workloads.py DDPSIM V100_TABLES traces/data
 
-DDPSIM is the program itself: its catalogue says which parameters a model has and in which order
-their gradients are finished. V100_TABLES is a folder with two kinds of table.
+DDPSIM is the program. Its catalogue has the parameters of each model and the order in which their gradients are
+finished. V100_TABLES is a folder with two kinds of table.
 
-resnet50-fp32-bs32-param-ready.csv: for 161 gradients in the order they appear, the time from the
-first backward kernel until each was written (columns ready_us_1xV100 and ready_us_ddp1xV100, means
-over iterations 2..n). The k-th time belongs to the k-th gradient of the catalogue's order.
+resnet50-fp32-bs32-param-ready.csv has 161 gradients in the order in which they appear. It tells the time from the first
+backward kernel until each was written, as means over iterations 2..n. The columns are ready_us_1xV100 and
+ready_us_ddp1xV100. The k-th time belongs to the k-th gradient of the catalogue's order.
   ddp1xV100  facebookresearch/HolisticTraceAnalysis, tests/data/ns_resolution_trace (MIT):
              DDP with one rank on a Tesla V100-SXM2-32GB
   1xV100     pytorch/kineto, tb_plugin/samples/resnet50_num_workers_0 (BSD-3-Clause):
              no DDP, on a Tesla V100-DGXS-32GB
 
-pipedream-MODEL.csv: forward and backward time of every module, in forward order
-(msr-fiddle/pipedream, profiler output, MIT; one GPU, fp32). Backward is laid end to end from the
-last row to the first. A row with parameters ends with their gradients written: the next of the
-catalogue's order, whose bytes must be the row's. Nothing is added and nothing left out but the
-`Input` row, which is data loading, so forward and backward are the table's sums.
+pipedream-MODEL.csv has the forward and backward time of every module in forward order (msr-fiddle/pipedream, profiler
+output, MIT; one GPU, fp32). The backward times follow one another without gaps, from the last row to the first. At the
+end of a row with parameters their gradients are written. They are the next ones of the catalogue's order, and their
+bytes must match the row. Only the row `Input`, which is data loading, is left out. So forward and backward are the sums
+of the table.
 
 The times are facts derived from these sources, not copies of them.
 """
@@ -36,8 +36,8 @@ RECORDINGS = {
         "backward": "63400",
         "optimizer": "1100",
         "iteration": "95700",
-        "torch_at_least": "2.0",  # NCCL's version is in the trace
-        # 161 copies out of the buckets: 537 us of kernels within a span of 690 us.
+        "torch_at_least": "2.0",  # from NCCL's version in the trace
+        # The 161 copies out of the buckets take 690 us, 537 us of it in kernels.
         "recorded_with": {"ddp_hooks": True, "world_size": 1, "nccl_kernels": 0, "finalize_us": 690},
         "provenance": {
             "summary": "ResNet-50, fp32, batch 32 on one V100 under DDP with one rank: "
@@ -50,28 +50,30 @@ RECORDINGS = {
     },
     "resnet50-v100-b32-plain": {
         "column": "ready_us_1xV100",
-        # The 50 ms window was launch-bound: 34.3 ms is the time kernels were busy.
+        # The window of 50 ms was launch-bound. Kernels were busy for 34.3 ms of it.
         "forward": "34300",
         "backward": "66122",
         "optimizer": "1853",
-        "iteration": None,  # the recorded period is data loading on the main thread
-        "torch_at_least": "1.8",  # torch.profiler's first year
+        # The recorded period is that of data loading on the main thread.
+        "iteration": None,
+        "torch_at_least": "1.8",  # the year of torch.profiler
         "recorded_with": {"ddp_hooks": False, "world_size": 1, "nccl_kernels": 0},
         "provenance": {
             "summary": "ResNet-50, fp32, batch 32 on one V100 without DDP",
             "source": "pytorch/kineto, tb_plugin/samples/resnet50_num_workers_0 (BSD-3-Clause)",
             "gpu_name": "Tesla V100-DGXS-32GB",
-            "times": "means over iterations 2..n; forward is kernel-busy time, its window being "
-            "launch-bound; no iteration, the recorded period being data loading",
+            "times": "means over iterations 2..n. Forward is kernel-busy time, because its window is launch-bound. "
+            "There is no iteration, because the recorded period is that of data loading",
         },
     },
 }
 RECORDED_NAMES = (
-    "Parameter names follow torchvision; the order is the one autograd finishes gradients in, "
-    "measured with PyTorch 1.13; times derived from the source, which is not included"
+    "Parameter names follow torchvision. The order is that in which autograd finishes gradients, "
+    "measured with PyTorch 1.13. Times are derived from the source, which is not included"
 )
 
-PROFILES = {  # table: model of the catalogue, its title, batch
+# For each table the model of the catalogue, its title and its batch.
+PROFILES = {
     "alexnet": ("alexnet", "AlexNet", 256),
     "densenet121": ("densenet121", "DenseNet-121", 64),
     "inception_v3": ("inception_v3", "Inception-v3", 128),
@@ -82,18 +84,18 @@ PROFILES = {  # table: model of the catalogue, its title, batch
     "vgg16": ("vgg16", "VGG-16", 128),
 }
 PROFILED_TIMES = (
-    "sums of module times, the GPU waited for after each: forward is too long by up to 0.3 ms a "
-    "module, backward by 0.03 ms; no optimizer and no iteration were measured; the source does not "
-    "name the GPU, a V100 of 2019 fits its times (within 15 %)"
+    "sums of module times, with a wait for the GPU after each. So forward is too long by up to 0.3 ms a module, "
+    "backward by 0.03 ms. Neither optimizer nor iteration was measured. The source does not name the GPU; "
+    "the times fit a V100 of 2019 within 15 %"
 )
 PROFILED_NAMES = (
-    "Parameter names follow torchvision; a module's gradients are written when its row ends; times "
-    "derived from the source, which is not included"
+    "Parameter names follow torchvision. A module's gradients are written when its row ends. "
+    "Times are derived from the source, which is not included"
 )
 
 
 def model_of(ddpsim, name):
-    """The catalogue's parameters, ready order and buffers."""
+    """The parameters, ready order and buffers of a model of the catalogue."""
     estimate = subprocess.run(
         [ddpsim, "import", "%s@V100:b1" % name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
     ).stdout
@@ -120,7 +122,10 @@ def phase(duration):
 
 
 def document(name, batch, model, times, recording):
-    """`times`: one text per gradient of the ready order; `recording`: phases, recorded_with, provenance."""
+    """The JSON of a workload. `times` has one text per gradient in ready order.
+
+    `recording` has the phases, recorded_with and provenance.
+    """
     parameters = [json.dumps(parameter) for parameter in model["parameters"]]
     ready = ['{"parameter": %d, "at_us": %s}' % event for event in zip(model["order"], times)]
     fields = [
@@ -153,7 +158,8 @@ def document(name, batch, model, times, recording):
 
 
 def recorded(name, recording, rows, model):
-    for row, index in zip(rows, model["order"]):  # shapes agree, or the table is another one
+    for row, index in zip(rows, model["order"]):
+        # A different shape means that the table is of another model.
         assert [int(d) for d in row["shape"].split("x")] == model["parameters"][index]["shape"], row
     assert len(rows) == len(model["order"])
     provenance = {**recording["provenance"], "names": RECORDED_NAMES}
@@ -162,7 +168,7 @@ def recorded(name, recording, rows, model):
 
 
 def microseconds(milliseconds):
-    return round(1000 * float(milliseconds))  # the tables have three decimals
+    return round(1000 * float(milliseconds))  # exact: the tables have three decimals
 
 
 def profiled(name, title, batch, rows, model):

@@ -1,4 +1,4 @@
-"""Manual pages, in man's macros: one of the program, ddpsim(1), and one of each command, ddpsim-COMMAND(1)."""
+"""Writes manual pages in man's macros: ddpsim(1) for the program and ddpsim-COMMAND(1) for each command."""
 
 import datetime
 import os
@@ -6,21 +6,21 @@ import re
 
 EXIT_STATUS = [
     ("0", "done"),
-    ("1", "a failure of the program or of the machine"),
+    ("1", "the program or the machine failed"),
     ("2", "wrong usage"),
     ("3", "bad input"),
     ("4", "a check found a regression"),
     ("130", "interrupted"),
 ]
 DESCRIPTION = [
-    "Replays one training step of PyTorch DistributedDataParallel from a recording of one rank, and predicts that "
-    "step on another cluster, or with another bucket_cap_mb, without a GPU at hand.",
-    "Every answer says how sure it is, and what to measure to be surer.",
+    "Replays one training step of PyTorch DistributedDataParallel from a recording of one rank. Predicts that step "
+    "on another cluster or with another bucket_cap_mb. No GPU is needed.",
+    "Every answer says how sure it is, and which measurement would make it surer.",
 ]
 
 
 def man_pages(offered):
-    """Text by name: ddpsim.1, ddpsim-tune.1, …"""
+    """The text of each page, by file name: ddpsim.1, ddpsim-tune.1, …"""
     commands = offered["commands"]
     pages = {"ddpsim.1": program_page(commands, offered["version"])}
     for command in commands:
@@ -43,7 +43,7 @@ def program_page(commands, version):
         lines += entry(rf"\fBddpsim\-{text(command['name'])}\fR(1)", command["summary"])
     lines += [
         ".SH OPTIONS",
-        *entry(r"\fB\-h\fR, \fB\-\-help\fR", "print help, of a command where one precedes, and exit"),
+        *entry(r"\fB\-h\fR, \fB\-\-help\fR", "print help and exit; after a command, print the help of that command"),
         *entry(r"\fB\-\-version\fR", "print the version and exit"),
     ]
     lines.append(".SH EXIT STATUS")
@@ -104,7 +104,7 @@ def entry(title, summary):
 
 
 def text(words):
-    """What a page shows so, character by character: roff takes backslashes, hyphens, quotes and a line's first dot for itself."""
+    """`words` escaped for roff, to which backslashes, hyphens, quotes and a dot at the start of a line are special."""
     shown = words.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq").replace("'", r"\(aq")
     shown = shown.replace("^", r"\(ha").replace("~", r"\(ti").replace("`", r"\(ga")
     return re.sub(r"(?m)^\.", r"\\&.", shown)

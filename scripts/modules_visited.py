@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Which modules a value visits: follows one parameter through the calls that pass it on.
+"""Lists the modules that a value visits: follows one parameter through the calls that pass it on.
 
     scripts/modules_visited.py jobs/src/build_job.cpp:build_job:request [--root CHECKOUT]
 
-A module is a source with its header. The value is the parameter, its members, and names that are bound to either; what is
-computed from it is another value. Calls are followed in the order in which they are written, each function once. A return
-is a call into a module that the value had left: calling back is one, coming back to the caller is none.
+A module is a source file with its header. The value is the parameter, its members, and names bound to either; anything
+computed from it is another value. Calls are followed in the order in which they are written, each function once. A
+return is a call into a module that the value had left. Returning to the caller does not count.
 """
 
 import argparse
@@ -37,14 +37,14 @@ WORDS = {
 
 
 def bare(text):
-    """Without comments and without what stands in quotes; nothing moves."""
+    """`text` with comments and string literals blanked. Positions stay the same."""
     blank = lambda found: re.sub(r"[^\n]", " ", found.group(0))
     text = re.sub(r"//[^\n]*", blank, text)
     return re.sub(r'"(?:\\.|[^"\\\n])*"', lambda found: '"' + " " * (len(found.group(0)) - 2) + '"', text)
 
 
 def closing(text, at):
-    """Where the bracket that opens at `at` closes."""
+    """The position of the bracket that closes the one at `at`, or -1."""
     pairs = {"(": ")", "{": "}", "[": "]"}
     depth = []
     for place in range(at, len(text)):
@@ -59,7 +59,7 @@ def closing(text, at):
 
 
 def split_arguments(text):
-    """At commas that stand in no bracket."""
+    """Splits at commas outside brackets."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         if letter in "([{<":
@@ -79,13 +79,13 @@ class Function:
 
 
 def functions_of(root):
-    """Every function defined at the outermost level, by name."""
+    """Every function that is defined at the outermost level, by name."""
     texts = {
         path.relative_to(root): bare(path.read_text(encoding="utf-8"))
         for folder in FOLDERS
         for path in sorted((root / folder).rglob("*.[ch]pp"))
     }
-    # Other modules may call what a header has.
+    # Other modules may call only functions that a header declares.
     promised = {
         (path.stem, name)
         for path, text in texts.items()
@@ -137,7 +137,7 @@ class Walk:
                 continue
             closed = closing(function.body, found.end() - 1)
             for position, argument in enumerate(split_arguments(function.body[found.end() : closed])):
-                # What another call makes of it is followed there.
+                # If the argument is itself a call, the value is followed into that call instead.
                 if re.search(r"\w\(", argument) or not carries(argument):
                     continue
                 self.enter(function, found.group(1), position)
@@ -148,7 +148,7 @@ class Walk:
         there = [one for one in self.functions[name] if position < len(one.parameters) and one.folder in self.within]
         own = [one for one in there if one.module == caller.module] or [one for one in there if one.promised]
         if len({one.module for one in own}) != 1:
-            return  # several modules have such a function: which is meant, the words do not say
+            return  # ambiguous: several modules define it
         if own[0].module != caller.module:
             self.route.append(own[0].module)
         for one in own:
@@ -160,14 +160,14 @@ def main():
     parser.add_argument("value", metavar="FILE:FUNCTION:PARAMETER")
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     parser.add_argument("--within", nargs="+", default=FOLDERS, metavar="FOLDER", help="do not enter other folders")
-    parser.add_argument("--route", action="store_true", help="print the way, module by module")
+    parser.add_argument("--route", action="store_true", help="print the modules in the order of the visits")
     arguments = parser.parse_args()
     file, function, parameter = arguments.value.split(":")
     walk = Walk(functions_of(arguments.root), arguments.within)
     module = pathlib.Path(file).stem
     starts = [one for one in walk.functions.get(function, []) if one.module == module and parameter in one.parameters]
     if not starts:
-        sys.exit(f"{arguments.value}: no such function with such a parameter")
+        sys.exit(f"{arguments.value}: no such function or parameter. Write FILE:FUNCTION:PARAMETER")
     walk.follow(starts[0], parameter)
     route = [module] + [name for place, name in enumerate(walk.route) if place == 0 or walk.route[place - 1] != name]
     returns = sum(name in route[:place] for place, name in enumerate(route))

@@ -1,4 +1,4 @@
-"""Writes the program's JSON Schemas (`ddpsim list --schema NAME`) as TypeScript, by which tsc checks how the page reads documents."""
+"""Writes the program's JSON Schemas (`ddpsim list --schema NAME`) as TypeScript, so that tsc can check the page."""
 
 import json
 import textwrap
@@ -22,7 +22,7 @@ def keyed_type(schema):
 
 
 def type_of(schema):
-    """What TypeScript calls the values that fit a schema."""
+    """The TypeScript type of the values that fit a schema."""
     if "anyOf" in schema:
         return " | ".join(type_of(one) for one in schema["anyOf"])
     if "$ref" in schema:
@@ -44,16 +44,16 @@ def interface(name, schema):
 
 
 def objects(schema):
-    """(name, schema) of a document and of every object inside."""
+    """The name and schema of a document and of every object inside."""
     return [(schema["title"], schema), *schema["$defs"].items()]
 
 
 def declarations(program):
-    """Each object once, under the name that its schema gives it, of every document that the program lists."""
+    """The interface of each object, once, in all documents that the program lists. Its schema gives its name."""
     declared = {}
     for text in schema_texts([program]).values():
         for name, schema in objects(json.loads(text)):
             text = interface(name, schema)
             if declared.setdefault(name, text) != text:
-                raise SystemExit(f"page: documents have different objects of the name {name}")
+                raise SystemExit(f"page: documents have different objects with the name {name}")
     return "\n".join(declared.values())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Generates what the Python package takes from the program: its functions, the classes of answers, and JSON Schemas.
+"""Generates the parts of the Python package that follow from the program: functions, classes of answers, JSON Schemas.
 
     scripts/python_package.py -o FOLDER PROGRAM...
 
-FOLDER then holds _commands.py, _results.py and schemas/*.json, a schema for each document. All programs of one commit give the
-same bytes. PROGRAM may be several words, as where an emulator runs it.
+It writes _commands.py, _results.py and schemas/*.json to FOLDER, one schema for each document. All programs of one
+commit give the same bytes. PROGRAM may be several words, such as an emulator and its program.
 """
 
 import argparse
@@ -17,12 +17,12 @@ from schemas import schema_texts, told
 
 
 def package_files(program):
-    """Text by path below the package."""
+    """The text of each file, by its path in the package."""
     schemas = schema_texts(program)
     return {
         "_commands.py": python_commands.module(json.loads(told(program, "--commands", "--json"))),
         "_results.py": python_results.module([json.loads(text) for text in schemas.values()]),
-        # python/ddpsim/_schemas.py looks for these names.
+        # python/ddpsim/_schemas.py opens files with these names.
         **{f"schemas/{name.replace('/', '.')}.json": text for name, text in schemas.items()},
     }
 
@@ -33,7 +33,7 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
     arguments = parser.parse_args()
     files = package_files(arguments.program)
-    for old in arguments.output.glob("schemas/*.json"):  # one that is gone must not stay
+    for old in arguments.output.glob("schemas/*.json"):  # schemas may have been removed
         old.unlink()
     for path, text in files.items():
         file = arguments.output / path

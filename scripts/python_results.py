@@ -1,11 +1,11 @@
 """Writes the classes of the Python package's answers from the JSON Schemas of their documents, for python_package.py.
 
-Each object of a document becomes a class, and each member a field. A member that may be left out or null may be None.
+Each object of a document becomes a class, and each key a field. A field is None if its key is absent or null.
 """
 
 from python_source import docstring, identifier
 
-# The class of each answer, and the key of the rows that to_frame() shows; "": it has no rows of one kind.
+# For the class of each answer, the key of the rows that to_frame() returns; "" if it has no rows of one kind.
 ROWS = {
     "SimulateResult": "buckets",
     "TuneResult": "curve",
@@ -23,25 +23,27 @@ ROWS = {
     "CommandsResult": "commands",
     "Timeline": "",
 }
-# Classes of documents that are no answers.
+# Classes of documents that are not answers.
 OTHERS = ("ErrorDocument", "SweepPoint")
-# Base classes of answers that are more than an Answer (python/ddpsim/_answer.py).
+# Base classes of answers that need more than Answer (python/ddpsim/_answer.py).
 BASES = {"Workload": "Imported", "CalibrateResult": "File"}
-# Answers that are printed line by line: what the answer is, the key of the lines behind the first, and the class of these.
-LINES = {"SweepResult": ("a sweep: what its first line says, and its points", "points", "SweepPoint")}
-# A method that names a generated class, which python/ddpsim/_answer.py cannot, and the answers that have it.
+# Answers that are printed line by line: their description, the key for all lines after the first, and the class of such
+# a line.
+LINES = {"SweepResult": ("a sweep: the keys of its first line, and its points", "points", "SweepPoint")}
+# A method that returns a generated class, and the answers that have it. It cannot be in python/ddpsim/_answer.py.
 TIMELINE = '''
     def timeline(self) -> Timeline:
-        """The spans of the current step."""
+        """The spans of the simulated step. For `tune` and `advise` it is the step with the current settings."""
         return Timeline.from_document(super().timeline().document, arguments=self.arguments, messages=())
 '''
 METHODS = {"SimulateResult": TIMELINE, "TuneResult": TIMELINE, "AdviseResult": TIMELINE}
 
 HEAD = '''\
-"""Documents of the program as dataclasses: generated from their JSON Schemas by scripts/python_package.py.
+"""Documents of the program as dataclasses. Generated from their JSON Schemas by scripts/python_package.py.
 
-A name ends with its unit where it has one: `_us` microseconds, `_bytes` bytes, `_mb` MiB, `_percent` percent, `_s` seconds,
-`usd` US dollars; `algbw_gbps` and `busbw_gbps` are GB/s as nccl-tests prints them. docs/reference/formats.md says how to read them.
+The name of a quantity ends with its unit: `_us` microseconds, `_s` seconds, `_bytes` bytes, `_mb` MiB, `_percent`
+percent. `usd` is US dollars. `algbw_gbps` and `busbw_gbps` are GB/s as nccl-tests prints them. docs/reference/formats.md explains
+the documents.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool
 
 
 def alternatives(value):
-    """The types that a value may have, each described by itself."""
+    """The schemas of the types that a value may have."""
     for one in value.get("anyOf", [value]):
         types = one.get("type")
         for name in types if isinstance(types, list) else [types]:
@@ -65,12 +67,12 @@ def alternatives(value):
 
 
 def class_of(one):
-    """The class of an object that is described elsewhere; None: the value is no such object."""
+    """The class of an object that is described elsewhere; None for other values."""
     return one["$ref"].rpartition("/")[2] if "$ref" in one else None
 
 
 def name_of(one):
-    """The Python type of one alternative."""
+    """The Python type of one alternative, as source text."""
     if class_of(one):
         return class_of(one)
     if one["type"] == "array":
@@ -90,11 +92,11 @@ def type_of(value, may_be_absent=False):
 
 
 def read_of(value):
-    """The function that reads a value; None: it stays as it is."""
+    """The function that reads a value; None if the value stays as it is."""
     kinds = [one for one in alternatives(value) if one["type"] != "null"]
     reads = [read_of_one(one) for one in kinds]
     if len(reads) > 1 and any(reads):
-        raise SystemExit(f"python_results: nothing tells how to read a value that is {type_of(value)}")
+        raise SystemExit(f"python_results: there is no function to read a value of type {type_of(value)}")
     return reads[0]
 
 
@@ -116,7 +118,8 @@ def class_source(name, described):
     base = BASES.get(name, "Answer") if name in ROWS else "Record"
     members = described["properties"]
     lines = ["@dataclass(frozen=True, init=False, eq=False, repr=False)", f"class {name}({base}):"]
-    lines += [*docstring(described["description"], "    "), ""]  # without one dataclass looks long for another
+    # Without a docstring, dataclass would spend a long time to make one.
+    lines += [*docstring(described["description"], "    "), ""]
     if ROWS.get(name):
         lines += [f'    _table: ClassVar[str] = "{ROWS[name]}"', ""]
     for key, member in members.items():
@@ -130,15 +133,15 @@ def class_source(name, described):
 
 
 def described_classes(schemas):
-    """The description of each class, by its name."""
+    """The schema of each class, by its name."""
     classes = {}
     for schema in schemas:
         for name, described in ((schema["title"], schema), *schema["$defs"].items()):
             described = {key: described[key] for key in ("description", "properties", "required")}
             if classes.setdefault(name, described) != described:
-                raise SystemExit(f"python_results: two schemas describe {name}, and not alike")
+                raise SystemExit(f"python_results: two schemas describe {name} differently")
     for name, (description, key, line) in LINES.items():
-        lines = {"description": "the lines behind the first", "type": "array", "items": {"$ref": f"#/$defs/{line}"}}
+        lines = {"description": "the lines after the first", "type": "array", "items": {"$ref": f"#/$defs/{line}"}}
         classes[name].update(description=description, properties={**classes[name]["properties"], key: lines})
     return classes
 
@@ -152,7 +155,7 @@ def classes_within(value):
 
 
 def in_order(classes):
-    """The classes, each behind those that it names."""
+    """The classes in an order in which each comes after the classes it names."""
     ordered = {}
 
     def add(name):
@@ -169,7 +172,7 @@ def in_order(classes):
 
 
 def module(schemas):
-    """Takes the schemas of all documents; documents that Python never answers with get no class."""
+    """The text of the module, for the schemas of all documents. Only documents that Python returns get a class."""
     used = [schema for schema in schemas if schema["title"] in ROWS or schema["title"] in OTHERS]
     classes = in_order(described_classes(used))
     sources = [class_source(name, described) for name, described in classes.items()]

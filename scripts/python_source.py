@@ -1,4 +1,4 @@
-"""Names and sentences as Python source has them, for python_commands.py and python_results.py."""
+"""Writes names and sentences as Python source, for python_commands.py and python_results.py."""
 
 import keyword
 import re
@@ -12,7 +12,7 @@ def identifier(word):
 
 
 def sentence(text):
-    """`text` with its full stop, and with a capital unless it begins with a name such as `bucket_cap_mb`."""
+    """`text` with a full stop, and with a capital unless it begins with a name such as `bucket_cap_mb`."""
     begins_with_word = re.fullmatch(r"[a-z][a-z'-]*[,:;.]?", text.split()[0])
     capital = text[0].upper() + text[1:] if begins_with_word else text
     return capital + ("" if text.endswith((".", "!", "?")) else ".")
@@ -30,7 +30,7 @@ def wrapped(text, indent, rest=None):
 
 
 def docstring(text, indent):
-    """The lines of a docstring that says no more than this."""
+    """The lines of a docstring with this text only."""
     return wrapped('"""' + escaped(sentence(text)) + '"""', indent)
 
 

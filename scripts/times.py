@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What checks and tests of scripts/test.sh took, beside what they took when tests/times.json was kept.
+"""Compares the times of the checks and tests of scripts/test.sh with those kept in tests/times.json.
 
     scripts/times.py build/times          prints the table
-    scripts/times.py build/times --keep   and replaces tests/times.json by it
-    scripts/times.py build/times --expected NAME   prints how many seconds this check will probably take here
+    scripts/times.py build/times --keep   and replaces tests/times.json with the new times
+    scripts/times.py build/times --expected NAME   prints the seconds that this check will probably take here
 
-The folder holds `checks`, a line "NAME<tab>WALL USER SYSTEM" each, and ctest's results as JUnit. Machines differ, so kept times are
-first multiplied by how much more CPU time a check took now than then, in the median: what is shown is a change beside the others.
+The folder has the file `checks`, with lines "NAME<tab>WALL USER SYSTEM", and the results of ctest as JUnit. Machines
+differ, so kept times are first scaled by the median ratio of CPU times, now to then. The table thus shows how a check
+changed relative to the others.
 """
 
 import argparse
@@ -17,11 +18,11 @@ import xml.etree.ElementTree
 
 KEPT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "times.json"
 SLOWEST = 10
-WORTH_KEEPING_S = 5  # tests that take less are not in the table
+WORTH_KEEPING_S = 5  # shorter tests are left out
 
 
 def checks_in(folder):
-    """{name: [wall, CPU] in seconds}, in the order they ended"""
+    """The wall time and CPU time of each check in seconds, in the order in which they ended."""
     found = {}
     for line in (folder / "checks").read_text(encoding="utf-8").splitlines():
         name, spent = line.split("\t")
@@ -31,12 +32,13 @@ def checks_in(folder):
 
 
 def tests_in(folder):
-    """{"preset: name": wall seconds}, the longest first"""
+    """The wall time of each test in seconds, by "preset: name", the longest first."""
     found = {}
     for path in sorted(folder.glob("tests-*.xml")):
         preset = path.stem.split("-", 1)[1].rsplit("-", 1)[0]
         for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-            if float(case.get("time")) > 0:  # ctest says "notrun" where a part of a file was skipped
+            # ctest also reports "notrun" if only a part of a file was skipped, so take the time instead.
+            if float(case.get("time")) > 0:
                 found[f"{preset}: {case.get('name')}"] = round(float(case.get("time")), 1)
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
@@ -65,15 +67,14 @@ def main():
     print(f"\n{'check':<52} {'wall':>9} {'CPU':>9} {'change':>9}")
     for name, (wall, cpu) in checks.items():
         print(f"{name:<52} {wall:7.0f} s {cpu:7.0f} s {change(cpu, kept['checks'].get(name, [0, None])[1], speed)}")
-    print(
-        f"{'all':<62} {sum(cpu for _, cpu in checks.values()):7.0f} s"
-    )  # some ran beside others, so wall times do not add up
+    # Some checks ran at the same time, so wall times do not add up.
+    print(f"{'all':<62} {sum(cpu for _, cpu in checks.values()):7.0f} s")
     print(f"\n{'the slowest tests':<62} {'wall':>9} {'change':>9}")
     for name, wall in list(tests.items())[:SLOWEST]:
         print(f"{name:<62} {wall:7.0f} s {change(wall, kept['tests'].get(name), speed)}")
     if both:
         print(
-            f"\nChanges are against tests/times.json times {speed:.2f}: the CPU time of a check, now by then, in the median."
+            f"\nChanges are relative to tests/times.json times {speed:.2f}, the median ratio of CPU times, now to then."
         )
     if arguments.keep:
         longest = {name: wall for name, wall in tests.items() if wall >= WORTH_KEEPING_S}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Predicted beside measured for every configuration of a measurement.json, with the regret of the cap ddpsim would choose."""
+"""Compares prediction and measurement for every configuration of a measurement.json, and prints the cap's regret."""
 
 import argparse
 import json
@@ -30,13 +30,14 @@ def predict(arguments, one):
 
 
 def points_of(file):
-    """What a measurement.json says of each configuration: name, options of its prediction, bytes of its buckets, and microseconds of
-    its step: median, p10, p90."""
+    """Each configuration of a measurement.json: name, options of the prediction, bytes of buckets, and step time.
+
+    The step time is in microseconds: median, p10, p90.
+    """
 
     def number(value):
-        if (
-            isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max
-        ):  # NaN is none
+        # The comparison also refuses NaN.
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max:
             raise ValueError(value)
         return value
 
@@ -60,25 +61,26 @@ def points_of(file):
 
 def main():
     if hasattr(signal, "SIGCHLD"):
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, every exit code reads as 0
+        # If SIGCHLD is ignored, Python takes every exit code for 0.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, help="ddpsim")
     parser.add_argument("--workload", required=True)
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--torch", default="2.8")
     parser.add_argument("measurement")
-    parser.add_argument("options", nargs="*", help="further options of ddpsim simulate, after --")
+    parser.add_argument("options", nargs="*", help="more options for ddpsim simulate, after --")
     arguments = parser.parse_args()
     try:
         measured_points = points_of(arguments.measurement)
     except OSError as error:
         sys.exit(f"validate: {arguments.measurement!r} cannot be read: {error.strerror}")
     except (LookupError, TypeError, ValueError, RecursionError):
-        sys.exit(f"validate: {arguments.measurement!r} is not what ddpsim-real writes. Measure again")
+        sys.exit(f"validate: {arguments.measurement!r} is not a measurement of ddpsim-real. Measure again")
     if not all(point["median"] > 0 for point in measured_points):
-        sys.exit(f"validate: {arguments.measurement!r} has a step of no time. Measure again")
+        sys.exit(f"validate: {arguments.measurement!r} has a step that took no time. Measure again")
     if not measured_points:
-        sys.exit(f"validate: {arguments.measurement!r} holds no configuration. Measure again")
+        sys.exit(f"validate: {arguments.measurement!r} has no configuration. Measure again")
     print(f"{'configuration':<16} {'measured ms':>11} {'p10':>8} {'p90':>8} {'predicted':>9} {'error':>8}  buckets")
     points = []
     for one in measured_points:

@@ -1,4 +1,4 @@
-"""What the parts share: their command line, PyTorch, and a process group of one rank."""
+"""Code that the parts share: their command line, PyTorch, and a process group of one rank."""
 
 import argparse
 import gc
@@ -12,11 +12,11 @@ from results import Part
 
 def arguments(text):
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
-    parser.add_argument("--out", required=True, help="the part's document; what it holds is not measured again")
-    parser.add_argument("--seconds", type=float, default=60, help="when the part must have ended")
-    parser.add_argument("--probe", action="store_true", help="one step of everything")
-    parser.add_argument("--rehearse", action="store_true", help="tiny sizes, without a GPU")
-    parser.add_argument("--programs", default="", help="the folder with ddpsim, ddpsim-real and their libraries")
+    parser.add_argument("--out", required=True, help="the document of the part; items in it are not measured again")
+    parser.add_argument("--seconds", type=float, default=60, help="time limit of the part")
+    parser.add_argument("--probe", action="store_true", help="take one step of everything")
+    parser.add_argument("--rehearse", action="store_true", help="use tiny sizes, without a GPU")
+    parser.add_argument("--programs", default="", help="folder of ddpsim, ddpsim-real and their libraries")
     return parser.parse_args()
 
 
@@ -36,7 +36,7 @@ def begin(text):
 
 
 def with_torch(part):
-    """PyTorch and the device that models run on; their versions go into the part's document."""
+    """Returns PyTorch and the device for the models, and writes their versions to the document of the part."""
     warnings.filterwarnings("ignore")
     import torch
 
@@ -60,7 +60,7 @@ def with_torch(part):
 
 
 class ProcessGroup:
-    """One rank, with the backend of the device."""
+    """A process group of one rank, with the backend of the device."""
 
     def __init__(self, torch, device):
         self.torch, self.device = torch, device
@@ -80,7 +80,7 @@ class ProcessGroup:
 
 
 def forget(torch, device):
-    """The last model's memory is the next one's."""
+    """Frees the memory of the last model for the next one."""
     gc.collect()
     if hasattr(torch, "_dynamo") and "torch._dynamo" in sys.modules:
         torch._dynamo.reset()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What DDP's own kernels cost, and how compute slows beside thread blocks that move memory.
+"""Measures the cost of DDP's own kernels, and how much compute slows down while other thread blocks move memory.
 
-Copies into a bucket, divisions, copies out and casts of compression hooks, by bytes and by number of tensors, and what a launch takes
-of the host. Then matrix products, convolutions, layer norm and attention, alone and beside 2 to 32 thread blocks that copy at a set
-rate, as a collective's kernel does."""
+The kernels copy into a bucket, divide, copy out, and cast for compression hooks. Their cost is measured by bytes and by
+number of tensors, together with the host time of a launch. Then matrix products, convolutions, layer norm and attention
+run alone and at the same time as 2 to 32 thread blocks. These copy at a set rate, as the kernel of a collective
+does."""
 
 import ctypes
 import threading
@@ -17,13 +18,14 @@ KIB, MIB = 1 << 10, 1 << 20
 SIZES = (4 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB)
 TENSORS = (1, 10, 100)
 BLOCKS = (2, 4, 8, 16, 24, 32)
-RATES_GBPS = (0, 25, 50, 100, 200, 400)  # read, and as much written
-REGION_BYTES = 16 * MIB  # of each thread block: all of them exceed the cache
+RATES_GBPS = (0, 25, 50, 100, 200, 400)  # bytes read; as many are written
+# The memory of one thread block. Together they exceed the cache.
+REGION_BYTES = 16 * MIB
 CHUNK_BYTES = 64 * KIB
 
 
 class Timer:
-    """Microseconds of work on the current stream: device time by events, host time by the clock."""
+    """Times work on the current stream in microseconds: device time by events, host time by the clock."""
 
     def __init__(self, torch, device):
         self.torch, self.cuda = torch, device == "cuda"
@@ -51,7 +53,7 @@ class Timer:
 
 
 def kernels(torch, gradients, views):
-    """The work of each kind over all tensors, as PyTorch's reducer and its default hooks issue it."""
+    """Functions that do one kind of work over all tensors, in the calls of PyTorch's reducer and its default hooks."""
     half = [torch.empty_like(view, dtype=torch.float16) for view in views]
     return {
         "copy_in": lambda: [torch.mul(gradient, 0.5, out=view) for gradient, view in zip(gradients, views)],
@@ -75,7 +77,7 @@ def copies(torch, timer, device, size, tensors, repetitions):
 
 
 def compute(torch, device, tiny):
-    """Kernels of some 50 to 500 us, each a closure over tensors of its own."""
+    """Kernels of about 50 to 500 us, each a function with its own tensors."""
     n = 64 if tiny else 4096
     a, b = (torch.rand(n, n, device=device, dtype=torch.bfloat16) for _ in range(2))
     out = torch.empty_like(a)
@@ -104,7 +106,7 @@ def compute(torch, device, tiny):
 
 
 class PacedCopy:
-    """The blocks beside: a kernel of ours on a stream of its own, or a thread that copies where there is no GPU."""
+    """The thread blocks that copy: our own kernel on a stream of its own, or without a GPU a thread that copies."""
 
     def __init__(self, torch, programs, device):
         self.torch, self.device = torch, device
@@ -118,7 +120,7 @@ class PacedCopy:
         )
 
     def start(self, blocks, rate_gbps, seconds):
-        """Launches the copy. Events before and behind it, and how many bytes it reads."""
+        """Launches the copy. Returns events before and after it, and the number of bytes that it reads."""
         vectors = CHUNK_BYTES // 16 if rate_gbps else 0
         period_ns = round(blocks * CHUNK_BYTES / rate_gbps) if rate_gbps else 1000
         rounds = max(1, round(seconds * 1e9 / period_ns))
@@ -141,8 +143,10 @@ class PacedCopy:
         return begins, ends, 16 * vectors * blocks * rounds
 
     def beside(self, work, blocks, rate_gbps, seconds):
-        """Device times of each `work` that lies within a copy of `seconds` (with 0 blocks: within as long without any), and the rate
-        that the copy kept."""
+        """Runs `work` repeatedly during a copy of `seconds`, or without a copy if `blocks` is 0.
+
+        Returns the device time of each run that lies within the copy, and the rate that the copy reached.
+        """
         if self.device != "cuda":
             thread = threading.Thread(target=lambda: bytes(bytearray(MIB)))
             thread.start()
@@ -159,7 +163,7 @@ class PacedCopy:
             marks[-1].record()
             work()
             if len(marks) > 8:
-                marks[-8].synchronize()  # a few launches ahead, no more
+                marks[-8].synchronize()  # stay a few launches ahead only
         self.torch.cuda.synchronize()
         pairs = list(zip(marks, marks[1:]))
         lasted_ms = begins.elapsed_time(ends) if blocks else 0
@@ -217,7 +221,7 @@ def main():
         grid = [(2, 0), (8, 50)]
     for name, work in compute(torch, device, tiny).items():
         if paced is None:
-            part.problem(f"{name} beside a copy", "the kernel that copies at a set rate was not packed")
+            part.problem(f"{name} beside a copy", "the archive lacks the kernel that copies at a set rate")
         else:
             part.measure(f"{name} beside a copy", lambda: interference(paced, timer, name, work, grid, 0.02))  # noqa: B023
     part.end()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""PyTorch's DistributedDataParallel in the same place: two ranks on one GPU, the same workloads and caps as our reducer's.
+"""Measures PyTorch's DistributedDataParallel with two ranks on one GPU, with the workloads and caps of our reducer.
 
-NCCL carries it where the newer NCCL takes PyTorch's place for it and two ranks may share the GPU; else gloo with tensors on the GPU."""
+It uses NCCL if a newer NCCL can replace the one of PyTorch and lets two ranks share the GPU; else gloo with tensors on
+the GPU."""
 
 import ctypes
 import json
@@ -22,7 +23,7 @@ MODELS = WORKLOADS | CURVES
 
 
 def environment(programs, collectives):
-    """PyTorch finds its own libraries; the newer NCCL is put before its own."""
+    """Variables that load the newer NCCL before PyTorch's own. PyTorch finds its other libraries itself."""
     if collectives != "nccl":
         return {}
     newer = {"LD_PRELOAD": str(programs.newer_nccl)} if programs.newer_nccl.exists() else {}
@@ -30,17 +31,19 @@ def environment(programs, collectives):
 
 
 def preloaded_version(programs):
-    """The version of the NCCL that is put before PyTorch's own: `communication` in the measurement is what PyTorch was compiled with."""
+    """The version of the newer NCCL. `communication` in a measurement has the version that PyTorch was compiled
+    with."""
     found = ctypes.c_int()
     ctypes.CDLL(str(programs.newer_nccl)).ncclGetVersion(ctypes.byref(found))
     return f"{found.value // 10000}.{found.value // 100 % 100}.{found.value % 100}"
 
 
 def trained(programs, workload, out, collectives, options, timeout):
-    """A row: what rank 0 measured. Both ranks end when one has failed or the time is over."""
+    """Trains with two ranks and returns a row with what rank 0 measured. Both end if one fails or the time is over."""
     processes = []
     with socket.socket() as held:
-        # Nobody else gets the port: Linux lets a server that sets this option listen where a holder that sets it does not.
+        # Holding the port keeps others from taking it. Rank 0 can still listen on it, because both sockets set
+        # SO_REUSEADDR.
         held.bind(("127.0.0.1", 0))
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         for rank in (0, 1):
@@ -114,7 +117,7 @@ def main():
         )
         return {"workload": MODELS[name], **row}
 
-    # A rehearsal's workload is a tiny one under every name.
+    # A rehearsal uses the same tiny workload for every name.
     for name in ("resnet50",) if part.probe or given.rehearse else ("resnet50", "bert-large", "gpt2", "vgg16"):
         worked = len(part.document["rows"])
         if not given.rehearse:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whole training steps without a profiler: how long, how much memory, how many launches.
+"""Measures whole training steps without a profiler: their time, memory and number of launches.
 
-Ten models in four forms, and four of them under DDP, fully_shard and replicate with one rank: what hooks and copies cost. Forms are
-the outer loop, so whatever time there is covers every family of models."""
+It trains ten models in four forms. Four models also train under DDP, fully_shard and replicate with one rank, which
+shows the cost of hooks and copies. Forms are the outer loop, so that even a short run covers every family of models."""
 
 import time
 
@@ -14,13 +14,12 @@ FORMS = ("precise", "amp", "launch_bound", "channels_last_or_compiled")
 WRAPPED = ("resnet50", "bert-base", "gpt2", "tinyllama-1.1b")
 WRAPPERS = ("ddp", "fully_shard", "replicate")
 STEPS, WARMUP = 10, 5
-REHEARSED_FORM = (
-    "channels_last_or_compiled"  # of the models that other packages make; PyTorch's own small one takes every form
-)
+# The only form of models from other packages in a rehearsal. PyTorch's own small model takes every form.
+REHEARSED_FORM = "channels_last_or_compiled"
 
 
 class Stopwatch:
-    """Marks on the GPU's stream, or the host's clock where there is no GPU; times in microseconds."""
+    """Marks times on the GPU's stream, or on the host's clock without a GPU. Times are in microseconds."""
 
     def __init__(self, torch, device):
         self.torch, self.cuda, self.marks = torch, device == "cuda", []
@@ -59,7 +58,7 @@ def wrapped(torch, module, wrapper, device):
 
 
 def launches_of(torch, step, device):
-    """Kernels, copies and fills of one step that a profiler watched, and how long the GPU was busy with them."""
+    """The number of kernels, copies and fills of one profiled step, and the time that the GPU was busy with them."""
     if device != "cuda":
         return {}
     activity = torch.profiler.ProfilerActivity.CUDA
@@ -75,7 +74,7 @@ def train(torch, model, form, wrapper, device, tiny, probe):
     if cuda:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()  # what earlier models left behind
+        before = torch.cuda.memory_allocated()  # left by earlier models
     torch.backends.cuda.matmul.allow_tf32 = form == "precise" and model.precise == "tf32"
     batch = model.small_batch if form == "launch_bound" else (2 if tiny else model.batch)
     module, loss, inputs = model.make(torch, device, batch, tiny)

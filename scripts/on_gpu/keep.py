@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Takes what came back from a GPU into tests/lab/measured/gpu/CARD, a document per part, one row a line.
+"""Adds measurements from a GPU to tests/lab/measured/gpu/CARD: one document per part, one row per line.
 
     scripts/on_gpu.sh --keep measured.tar.xz
     scripts/on_gpu.sh --keep FOLDER back/ddp.json --note "ddp=NCCL 2.30.7 was preloaded"
 
-FOLDER is the folder given to `on_gpu.sh -o`, its subfolder `whole`, or what an archive of either holds. Documents that are named are
-taken as they are. Inputs are taken in order, behind what is kept already: rows of a later run replace an earlier one's of the same
-item, and a problem goes away when a later run measured its item. The last reducer sweep before a time limit has no row but its
-configurations so far lie in a file of its own: they are taken with the key `partial`. Workloads that the recorder wrote lie in
-CARD/recorded afterwards: real steps that ddpsim reads.
+FOLDER is the folder given to `on_gpu.sh -o`, its subfolder `whole`, or the contents of an archive of either. A document
+may also be named itself. Inputs are added in order. A row replaces an earlier row of the same item, and a problem is
+dropped once a later run has measured its item. A reducer sweep that a time limit ended has no row. Its configurations
+so far are in a file of their own, from which they are added with the key `partial`. Workloads that the recorder wrote
+are copied to CARD/recorded; ddpsim can read them.
 
-What is bulk stays behind (each iteration's time, spreads of single buckets, which parameters they hold), and so do hosts, paths and
-addresses. Rehearsals, probes and documents made without a GPU are refused. The format: docs/reference/formats.md."""
+Bulky parts are left out (the time of each iteration, spreads and parameters of single buckets), and so are hosts, paths
+and addresses. Rehearsals, probes and documents made without a GPU are refused. The format: docs/reference/formats.md."""
 
 import argparse
 import json
@@ -26,16 +26,16 @@ from run import PARTS
 
 KEPT = pathlib.Path(__file__).resolve().parents[2] / "tests/lab/measured/gpu"
 BUCKET_COLUMNS = ("bytes", "ready_us", "launch_us", "start_us", "last_arrival_us", "end_us")
-SETUP_LEFT_OUT = ("hosts", "kernel", "device")  # the card says it
+SETUP_LEFT_OUT = ("hosts", "kernel", "device")  # the card tells these
 PROBLEM_CHARACTERS = 300
 
 
 class Refused(Exception):
-    """The input is not one that is kept; the text names the file, what is wrong and what would be right."""
+    """The input cannot be added. The text names the file, what is wrong, and how to fix it."""
 
 
 def without_places(text):
-    """The text with the last names of absolute paths alone, and without addresses of memory and networks."""
+    """The text with only the last name of each absolute path, and without addresses of memory and networks."""
     text = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)*([\w.+-]+)", r"\1", text)
     return re.sub(r"\b0x[0-9a-fA-F]+\b|\b\d{1,3}(?:\.\d{1,3}){3}\b", "ADDRESS", text)
 
@@ -49,7 +49,7 @@ def cleaned(value):
 
 
 def columns_of(buckets):
-    """A list per quantity instead of an object per bucket; medians alone."""
+    """One list per quantity instead of one object per bucket, with medians only."""
     kept = {}
     for name in BUCKET_COLUMNS:
         values = [bucket.get(name) for bucket in buckets]
@@ -59,7 +59,7 @@ def columns_of(buckets):
 
 
 def compact_measurement(measurement):
-    """`ddpsim.measurement/1` without what is bulk; one that is compact already stays."""
+    """A `ddpsim.measurement/1` without its bulky parts. A compact one stays the same."""
     configurations = []
     for configuration in measurement["configurations"]:
         kept = {key: value for key, value in configuration.items() if key not in ("iterations_us", "timeline")}
@@ -80,7 +80,7 @@ def compact(row):
 
 
 def unfinished_sweeps(document, beside):
-    """Rows of reducer sweeps that a time limit ended: what their own files hold so far."""
+    """Rows of reducer sweeps that a time limit ended, from the files of these sweeps."""
     measured = {row["item"] for row in document["rows"]}
     for item in document["begun"]:
         path = beside / item.replace(" ", "-") / "measurement.json"
@@ -102,7 +102,7 @@ def unfinished_sweeps(document, beside):
 
 
 def recorded_workloads(document, beside):
-    """File and text of each workload that the recorder wrote for a row."""
+    """The file name and the text of each workload that the recorder wrote for a row."""
     for row in document["rows"] if document["part"] == "recorder" else ():
         path = beside / f"{row['model']}.json"
         if path.exists():
@@ -110,29 +110,29 @@ def recorded_workloads(document, beside):
 
 
 def read(path):
-    """A part's document that a run left, or one that was kept."""
+    """Reads the document of a part, from a run or from an earlier call."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise Refused(f"{path}: {error}; give a document that scripts/on_gpu.sh left") from None
+        raise Refused(f"{path}: {error}. Pass a document that scripts/on_gpu.sh wrote") from None
     if not isinstance(document, dict) or document.get("schema") != results.SCHEMA:
-        raise Refused(f"{path}: its schema is not {results.SCHEMA}; give a document that scripts/on_gpu.sh left")
+        raise Refused(f"{path}: its schema is not {results.SCHEMA}. Pass a document that scripts/on_gpu.sh wrote")
     if document["rehearsed"]:
-        raise Refused(f"{path}: a rehearsal measures nothing; give what a run on a GPU left")
+        raise Refused(f"{path} is from a rehearsal, which measures nothing. Pass a document of a run on a GPU")
     if document["card"] == "no GPU":
-        raise Refused(f"{path}: it was made without a GPU; give what a run on a GPU left")
+        raise Refused(f"{path} was made without a GPU. Pass a document of a run on a GPU")
     if "--probe" in document.get("command", ""):
-        raise Refused(f"{path}: a probe takes one step of everything; give the documents of the folder `whole`")
+        raise Refused(f"{path} is from a probe, which takes one step only. Pass the documents of the folder `whole`")
     return document
 
 
 def documents_in(folder):
-    """The documents of a run: those of the folder itself, else those of its subfolder `whole`."""
+    """The documents of a run, from the folder itself or from its subfolder `whole`."""
     for place in (folder, folder / "whole"):
         found = [place / f"{part}.json" for part in PARTS if (place / f"{part}.json").exists()]
         if found:
             return found
-    raise Refused(f"{folder}: it holds no document of a part; give a folder that scripts/on_gpu.sh -o wrote")
+    raise Refused(f"{folder} has no document of a part. Pass a folder that scripts/on_gpu.sh -o wrote")
 
 
 def inputs(paths, unpacked):
@@ -150,18 +150,18 @@ def inputs(paths, unpacked):
                     ) else archive.extractall(target)
             except (OSError, tarfile.TarError) as error:
                 raise Refused(
-                    f"{path}: {error}; give a folder, an archive or a document of scripts/on_gpu.sh"
+                    f"{path}: {error}. Pass a folder, an archive or a document of scripts/on_gpu.sh"
                 ) from None
             yield from documents_in(target)
 
 
 def folder_of(card):
-    """NVIDIA H200 -> nvidia-h200."""
+    """The folder of a card: nvidia-h200 for NVIDIA H200."""
     return re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
 
 
 def added(kept, document, path):
-    """`kept` (None: nothing so far) with a run's rows behind it."""
+    """The document `kept`, or a new one if it is None, with the rows of a run added."""
     kept = kept or {
         "schema": results.SCHEMA,
         "part": document["part"],
@@ -204,7 +204,7 @@ def added(kept, document, path):
 
 
 def text_of(document):
-    """JSON with one row, one run or one configuration a line."""
+    """JSON with one row, one run or one configuration per line."""
 
     def one_line(value):
         return json.dumps(value, ensure_ascii=False)
@@ -240,7 +240,7 @@ def main():
         action="append",
         default=[],
         metavar="PART=TEXT",
-        help="a sentence that the part's document shall hold",
+        help="a sentence to add to the document of the part",
     )
     given = parser.parse_args()
     kept, workloads = {}, {}
@@ -249,7 +249,7 @@ def main():
             for path in inputs(given.inputs, pathlib.Path(unpacked)):
                 document = read(path)
                 if "runs" in document:
-                    raise Refused(f"{path}: it is one that is kept already; give what a run left")
+                    raise Refused(f"{path} was added before. Pass a document of a run")
                 target = given.into / folder_of(document["card"]) / f"{document['part']}.json"
                 if target not in kept:
                     kept[target] = read(target) if target.exists() else None
@@ -262,7 +262,7 @@ def main():
             part, _, text = note.partition("=")
             noted = [document for target, document in kept.items() if target.stem == part]
             if not noted or not text:
-                raise Refused(f'--note {note}: no document of part "{part}" was given; write PART=TEXT')
+                raise Refused(f'--note {note}: no document of part "{part}" was given. Write PART=TEXT')
             for document in noted:
                 document["notes"] += [text] if text not in document["notes"] else []
     except Refused as refused:

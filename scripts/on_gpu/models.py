@@ -1,5 +1,6 @@
-"""The models that are trained: their own code from torchvision and transformers with random weights, at the size that ddpsim's
-estimates know, and shrunk where there is no GPU."""
+"""The models to train: code of torchvision and transformers with random weights, in the sizes that ddpsim can estimate.
+
+Without a GPU they are shrunk."""
 
 import dataclasses
 import importlib.util
@@ -9,17 +10,20 @@ import typing
 @dataclasses.dataclass(frozen=True)
 class Model:
     name: str
-    make: typing.Callable  # (torch, device, batch, tiny) -> (module, loss of a call of it)
+    # (torch, device, batch, tiny) -> (module, function that runs it and returns the loss, inputs)
+    make: typing.Callable
     batch: int
-    small_batch: int  # so small that launches set the pace
+    small_batch: int  # limited by kernel launches
     optimizer: str
-    estimate: typing.Optional[str] = None  # what ddpsim estimates it by: "MODEL", with words behind the GPU in `words`
+    # The MODEL of ddpsim's estimate, and the words of the estimate that follow the GPU.
+    estimate: typing.Optional[str] = None
     words: str = ""
-    precise: str = "tf32"  # the form of 32 bits it is trained in
+    # The 32-bit format in which it is trained.
+    precise: str = "tf32"
     convolutions: bool = False
 
     def package(self):
-        """The Python package that it comes from; none needs only PyTorch."""
+        """The Python package with the code of the model; None if PyTorch suffices."""
         return {"vision": "torchvision", "language": "transformers"}.get(self.make.__qualname__.partition(".")[0])
 
     def can_be_made(self):
@@ -86,7 +90,7 @@ def language(config_name, model_name, tokens, **size):
 
 
 def perceptron(torch, device, batch, tiny):
-    """What every PyTorch has: the rehearsal needs no other package."""
+    """A model that needs PyTorch only, so that a rehearsal needs no other package."""
     module = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10)).to(device)
     images, labels = torch.rand(batch, 64, device=device), torch.zeros(batch, dtype=torch.long, device=device)
     return module, lambda run: torch.nn.functional.cross_entropy(run(images), labels), images
@@ -163,7 +167,7 @@ MODELS = [
         ":s1024:attn=sdpa",
     ),
 ]
-# A rehearsal leaves out models of images that are large at every size, and those whose package is not here.
+# A rehearsal leaves out image models that cannot be shrunk, and models whose package is not installed.
 REHEARSED = [
     Model("perceptron", perceptron, 8, 1, "sgd"),
     *(

@@ -1,4 +1,4 @@
-"""The programs that travel, and what they are started with: our libraries, PyTorch's CUDA runtime, and the NCCL that is chosen."""
+"""Runs the packed programs with our libraries, PyTorch's CUDA runtime, and the chosen NCCL."""
 
 import importlib.util
 import os
@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 
-SHARES_A_GPU = {"NCCL_MULTI_RANK_GPU_ENABLE": "1"}  # read by NCCL from 2.30 on
+SHARES_A_GPU = {"NCCL_MULTI_RANK_GPU_ENABLE": "1"}  # read by NCCL 2.30 and later
 
 
 class Programs:
-    """`folder` holds bin/, lib/, nccl/ and paced_copy.so; ../scripts/on_gpu.sh --pack fills it."""
+    """The packed programs. scripts/on_gpu.sh --pack fills `folder` with bin/, lib/, nccl/ and paced_copy.so."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -21,8 +21,9 @@ class Programs:
         self.newer_nccl = self.folder / "nccl/libnccl.so.2"
 
     def environment(self, shared=False, **variables):
-        """Of a process that runs our programs. `shared`: ranks may share the GPU."""
-        first = os.environ.get("SIMULATED_GPU_LIBRARIES", "")  # a rehearsal's GPU takes the place of both libraries
+        """The environment of a process that runs our programs. `shared`: ranks may share the GPU."""
+        # In a rehearsal, the simulated GPU replaces the CUDA runtime and NCCL.
+        first = os.environ.get("SIMULATED_GPU_LIBRARIES", "")
         places = [
             first,
             self.newer_nccl.parent if self.newer_nccl.exists() else "",
@@ -39,7 +40,10 @@ class Programs:
         }
 
     def run(self, *arguments, timeout, **environment):
-        """What a program printed. Raises RuntimeError with its last words, and RuntimeError where it takes longer."""
+        """Runs a program and returns what it printed.
+
+        Raises RuntimeError with the end of its output if it fails or takes longer than `timeout`.
+        """
         with subprocess.Popen(
             [str(argument) for argument in arguments],
             env=self.environment(**environment),
@@ -73,7 +77,7 @@ def children_of(pid):
 
 
 def stacks_of(pid):
-    """Where the threads of a program that hangs stand, by cuda-gdb or gdb; nothing where neither is."""
+    """The stacks of a program that hangs, from cuda-gdb or gdb; empty if neither is installed."""
     for debugger in ("cuda-gdb", "gdb"):
         if shutil.which(debugger):
             try:
@@ -92,7 +96,7 @@ def stacks_of(pid):
 
 
 def nvidia_libraries():
-    """Folders of the CUDA runtime and of NCCL among Python's packages, as PyTorch brings them."""
+    """Folders of the CUDA runtime and of NCCL that were installed as Python packages with PyTorch."""
     found = importlib.util.find_spec("nvidia")
     places = []
     for root in found.submodule_search_locations if found else []:

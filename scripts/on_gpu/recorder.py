@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The recorder beside torch.profiler: ready times of the same step by both, and what recording costs.
+"""Compares the recorder with torch.profiler in the same step, and measures the cost of recording.
 
-Each model is trained twice: recorded alone, which gives a workload to keep, and one step recorded while the profiler watches, whose
-trace goes through `ddpsim import`. Gradient by gradient both ready times are compared, as a share of the backward; 2 % is the bar."""
+Each model is trained twice. The first time it is only recorded, which gives a workload to keep. The second time one
+step is recorded and profiled, and `ddpsim import` reads the trace. The ready times of each gradient are compared, as a
+share of the backward; the limit is 2 %."""
 
 import json
 import pathlib
@@ -15,11 +16,12 @@ from programs import Programs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "traces/recorder"))
 RECORDED = ("resnet50", "bert-base", "gpt2", "vit_b_16")
-TARGET_PERCENT = 2  # of the backward
+TARGET_PERCENT = 2  # of the backward pass
 
 
 def host_times(events):
-    """Without a GPU: when each AccumulateGrad of the first backward ended, from the start of its first node."""
+    """Ready times without a GPU: the end of each AccumulateGrad of the first backward, after the start of its first
+    node."""
     node = "autograd::engine::evaluate_function"
     begin = min(event.time_range.start for event in events if event.name.startswith(node))
     ends = [
@@ -30,7 +32,8 @@ def host_times(events):
             if event.name == "torch::autograd::AccumulateGrad"
         )
     ]
-    return [end - begin for end in ends[: len(ends) // 2]]  # of the two steps that the profiler saw
+    # The profiler saw two steps; take the first.
+    return [end - begin for end in ends[: len(ends) // 2]]
 
 
 def imported_times(programs, trace, workload):
@@ -63,7 +66,7 @@ def recorded(torch, programs, model, device, folder, tiny):
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
-    # Steps 0 to 3 warm up and are plain; 4 is the recorded one; 5 ends it in the trace.
+    # Steps 0 to 3 warm up. Step 4 is recorded, and step 5 marks its end in the trace.
     with torch.profiler.profile(
         activities=activities, record_shapes=True, schedule=torch.profiler.schedule(wait=2, warmup=2, active=2)
     ) as profiler:
@@ -80,7 +83,7 @@ def recorded(torch, programs, model, device, folder, tiny):
     else:
         profiled = host_times(profiler.events())
     if len(profiled) != len(ready):
-        raise RuntimeError(f"{len(ready)} gradients recorded, {len(profiled)} profiled")
+        raise RuntimeError(f"{len(ready)} gradients were recorded, but {len(profiled)} were profiled")
     backward = document["backward"]["duration_us"]
     errors = sorted(100 * abs(a - b) / backward for a, b in zip(ready, profiled))
     alone = json.loads(kept.read_text(encoding="utf-8"))

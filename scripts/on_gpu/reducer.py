@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Our reducer over NCCL: two ranks on one GPU, a sweep of caps; averages are checked, every span is written.
+"""Measures our reducer over NCCL in a sweep of caps, with two ranks on one GPU.
 
-Ranks are threads of one process, so that their kernels run side by side; once more as processes, whose kernels take turns.
-Where NCCL refuses two ranks on a GPU, the refusal is kept and one rank runs."""
+Averages are checked, and all spans are kept. The ranks are threads of one process, so that their kernels run at the
+same time. A second run uses processes, whose kernels take turns. If NCCL refuses two ranks on one GPU, the refusal is
+noted and one rank runs."""
 
 import json
 import os
@@ -12,14 +13,15 @@ import shutil
 import command
 from programs import Programs
 
-# The reference card's own recording, and two steps of today's length: one with few bytes, one with many.
+# The recording from the reference card, and two steps that are short on current cards: one with few bytes, one with
+# many.
 WORKLOADS = {
     "resnet50-v100": "resnet50-v100-b32",
     "resnet50": "resnet50@H100:b128:bf16",
     "bert-large": "bert-large@H100:b16:s128:bf16",
 }
 CAPS = "1,5,25,50,100"
-# Whole cap curves, with and without views, of models whose gradients are large, far apart in size, or many.
+# Models for whole cap curves, with and without views. Their gradients are large, very different in size, or many.
 CURVES = {
     "vgg16": "vgg16@H100:b64:bf16",
     "gpt2": "gpt2@H100:b8:s1024:bf16",
@@ -51,7 +53,7 @@ class Sweeps:
         self.small.write_text(json.dumps(TINY), encoding="utf-8")
 
     def run(self, name, workload, *options, ranks=None, timeout=40, **environment):
-        """A row: what ddpsim-real measured. Its timelines stay in the folder."""
+        """Runs ddpsim-real and returns a row with its measurement. Its timelines stay in the folder."""
         ranks = ranks or self.mode
         out = self.folder / name.replace(" ", "-")
         shutil.rmtree(out, ignore_errors=True)
@@ -75,7 +77,8 @@ class Sweeps:
         return {"workload": workload, "ranks": measured["ranks"], "as": ranks, "measurement": measured}
 
     def choose(self):
-        """Whether NCCL lets two ranks share the GPU: the first of threads, processes and one rank that works."""
+        """Finds out whether NCCL lets two ranks share the GPU. Tries threads, processes and one rank, and keeps the
+        first that works."""
         rows = []
         for ranks in RANKS:
             try:
@@ -108,12 +111,12 @@ def findings(log):
 
 
 def sanitised(sweeps, tool, ranks):
-    """compute-sanitizer over a short run: what it found is a problem of this item."""
+    """Runs compute-sanitizer over a short run. Its findings are raised, and so become a problem of this item."""
     program = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not pathlib.Path(program).exists():
-        raise RuntimeError("compute-sanitizer is not here")
+        raise RuntimeError("compute-sanitizer is not installed")
     environment = sweeps.programs.environment(shared=ranks != "one rank")
-    # The tool finds its own libraries; the program finds ours.
+    # The tool must find its own libraries, the program ours.
     said = sweeps.folder / f"sanitised-{tool}-{ranks.replace(' ', '-')}.txt"
     try:
         sweeps.programs.run(
@@ -159,7 +162,7 @@ def main():
     sweeps = Sweeps(Programs(given.programs), folder, given.rehearse)
     short = ("--iterations", "1", "--warmup", "2") if given.rehearse else ("--iterations", "7")
     part.measure("two ranks on one GPU", sweeps.choose, limit=95)
-    if sweeps.mode is None:  # begun by an earlier process
+    if sweeps.mode is None:  # an earlier process chose it
         sweeps.mode = next((row["as"] for row in part.document["rows"] if "setup" in row), "one rank")
     if part.probe:
         part.measure(
@@ -167,7 +170,7 @@ def main():
         )
         return part.end()
     for name, workload in WORKLOADS.items():
-        # Reading back 1.3 GB of averages takes 8 s a point: the hook's run checks this workload.
+        # Reading back 1.3 GB of averages takes 8 s per point, so only the run with the hook checks this workload.
         checks = ("--no-check",) if name == "bert-large" else ()
         part.measure(
             name,

@@ -1,10 +1,10 @@
-"""The document of one part: rows as they are measured, on disk after each.
+"""The document of one part. It is written to disk after each measured row.
 
     {"schema": "ddpsim.on_gpu/1", "part", "card", "driver", "versions": {…}, "command", "rehearsed", "complete",
      "begun": [ITEM, …], "rows": [{"item", …}], "problems": [{"item", "what"}]}
 
-An item is the smallest thing that can fail by itself: a configuration of a model, a sweep of one workload. A part that is
-started again goes on behind the items it had begun, so an item that hangs or crashes costs itself alone."""
+An item is the smallest thing that can fail alone: a configuration of a model, or a sweep of one workload. A part that
+is started again continues after the items it had begun. So an item that hangs or crashes does not affect the others."""
 
 import json
 import os
@@ -18,7 +18,7 @@ SCHEMA = "ddpsim.on_gpu/1"
 
 
 def card_and_driver():
-    """As nvidia-smi says; a machine without it has no GPU."""
+    """The card and the driver from nvidia-smi. A machine without it has no GPU."""
     try:
         run = subprocess.run(
             ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
@@ -36,7 +36,7 @@ def card_and_driver():
 
 
 class Part:
-    """One part's document and its time. `seconds`: when the part must have ended; `probe`: one step of everything."""
+    """The document of one part and its time limit, `seconds`. A `probe` takes one step of everything."""
 
     def __init__(self, name, path, seconds, probe, rehearse, command):
         self.path = pathlib.Path(path)
@@ -85,8 +85,11 @@ class Part:
         print(f"{self.document['part']}: {item}: {what[:400]}", flush=True)
 
     def measure(self, item, function, limit=60):
-        """Runs `function` unless the item was begun before or no time is left. What it returns, a row or several, is kept; what it
-        raises is a problem of this item. After `limit` seconds a signal ends the whole process."""
+        """Runs `function`, unless the item was begun before or no time is left. After `limit` seconds a signal ends the
+        process.
+
+        `function` returns one row or several, which are kept. If it raises, the error becomes a problem of this item.
+        """
         if item in self.document["begun"] or self.left() < 2:
             return
         self.document["begun"].append(item)
@@ -95,7 +98,7 @@ class Part:
         begun = time.monotonic()
         try:
             rows = function()
-        except Exception as error:  # whatever a library throws: the next item is tried
+        except Exception as error:  # the next item may still work
             last = traceback.extract_tb(error.__traceback__)[-1]
             self.problem(
                 item, f"{type(error).__name__}: {str(error)[:6000]} ({pathlib.Path(last.filename).name}:{last.lineno})"
@@ -114,7 +117,7 @@ class Part:
 
 
 def quantiles(values):
-    """Nearest rank, as sim/quantile.hpp defines them; the median of an even number is the mean of the two in the middle."""
+    """Quantiles by nearest rank, as in sim/quantile.hpp. The median of an even number is the mean of the middle two."""
     ordered = sorted(values)
 
     def at(percent):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the parts one after another, each for its time at most, and packs what they measured.
+"""Runs the parts one after another, each within its time limit, and packs what they measured.
 
     scripts/on_gpu.sh -o out/measured             # a probe of 90 s, then everything: 7 minutes
     scripts/on_gpu.sh -o out/measured --only reducer,ddp
     scripts/on_gpu.sh --rehearse
 
-A part is a process: one that hangs or crashes is ended and, while it has time, started again behind the item it failed at. Its
-document is on disk after each item, so what was measured stays. The archive is made anew after each part."""
+A part is a process. If it hangs or crashes, it is ended and started again after the item that failed, until its time is
+over. Its document is on disk after each item, so no measurement is lost. The archive is made again after each part."""
 
 import argparse
 import io
@@ -20,7 +20,8 @@ import tarfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Most valuable first; seconds of the probe, of the whole, and of a rehearsal, which leaves half of its minute free.
+# The parts, most valuable first, with their seconds in a probe, in the whole run, and in a rehearsal. A rehearsal
+# leaves half of its minute free.
 PARTS = {
     "reducer": (30, 240, 20),
     "ddp": (20, 120, 25),
@@ -29,9 +30,9 @@ PARTS = {
     "copies": (15, 20, 20),
 }
 SECONDS, REHEARSAL_SECONDS = 510, 60
-INCOMPLETE = 4  # exit code of a rehearsal that did not run everything
+INCOMPLETE = 4  # exit code of an incomplete rehearsal
 ARCHIVE_BYTES = 16 << 20
-FILE_BYTES = 3 << 20  # a larger one stays behind and is named
+FILE_BYTES = 3 << 20  # larger files are only listed
 
 
 def ended(process):
@@ -44,7 +45,7 @@ def ended(process):
 
 
 def run_part(name, seconds, out, options):
-    """Starts the part until it says that it is complete, its time is over, or it got no further twice in a row."""
+    """Starts the part again until it is complete, its time is over, or it made no progress twice in a row."""
     document = out / f"{name}.json"
     ends = time.monotonic() + seconds
     begun_before, in_vain = -1, 0
@@ -52,7 +53,7 @@ def run_part(name, seconds, out, options):
         begun = len(json.loads(document.read_text(encoding="utf-8"))["begun"]) if document.exists() else 0
         in_vain = in_vain + 1 if begun == begun_before else 0
         if in_vain == 2:
-            return  # it fails before any item
+            return  # it fails before its next item
         begun_before = begun
         process = subprocess.Popen(
             [sys.executable, "-B", HERE / f"{name}.py", "--out", document, "--seconds", f"{left - 1:.0f}", *options],
@@ -69,7 +70,7 @@ def run_part(name, seconds, out, options):
 
 
 def pack(out):
-    """Everything that was measured, in one archive; documents first, then the smallest files, as long as there is room."""
+    """Packs all measurements into one archive: documents first, then files from small to large while there is room."""
     files = [
         path
         for path in out.rglob("*")
@@ -95,7 +96,7 @@ def pack(out):
 
 
 def summary(out, names):
-    """Prints what each part has. Whether all of them measured everything."""
+    """Prints what each part measured. Returns whether all parts measured everything."""
     whole = True
     for name in names:
         path = out / f"{name}.json"
@@ -107,7 +108,7 @@ def summary(out, names):
         problems = [f"{problem['item']}: {problem['what'][:300]}" for problem in document["problems"]]
         print(
             f"{name:10} {len(document['rows'])} rows, {len(problems)} problems"
-            + ("" if document["complete"] else "; ended before it was complete")
+            + ("" if document["complete"] else "; it ended before it was complete")
         )
         for problem in problems:
             print(f"           {problem}")
@@ -118,20 +119,20 @@ def summary(out, names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
-    parser.add_argument("--programs", default="", metavar="FOLDER", help="what --pack made")
-    parser.add_argument("--only", default=",".join(PARTS), metavar="PART,…", help="these parts alone")
+    parser.add_argument("--programs", default="", metavar="FOLDER", help="the folder that --pack made")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PART,…", help="run only these parts")
     parser.add_argument(
         "--seconds",
         type=float,
-        help=f"of everything, the probe included (default: {SECONDS}); of a rehearsal {REHEARSAL_SECONDS}, and more give each part more",
+        help=f"time limit of everything with the probe (default: {SECONDS}, in a rehearsal {REHEARSAL_SECONDS})",
     )
-    parser.add_argument("--probe", action="store_true", help="one step of every part, no more")
-    parser.add_argument("--no-probe", action="store_true", help="without it")
-    parser.add_argument("--rehearse", action="store_true", help="tiny sizes, without a GPU")
+    parser.add_argument("--probe", action="store_true", help="take only one step of every part")
+    parser.add_argument("--no-probe", action="store_true", help="leave out the probe")
+    parser.add_argument("--rehearse", action="store_true", help="use tiny sizes, without a GPU")
     given = parser.parse_args()
     unknown = set(given.only.split(",")) - set(PARTS)
     if unknown:
-        parser.error(f"--only: {', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
+        parser.error(f"--only: there is no part {', '.join(sorted(unknown))}. The parts are {', '.join(PARTS)}")
     names = [name for name in PARTS if name in given.only.split(",")]
     given.seconds = given.seconds or (REHEARSAL_SECONDS if given.rehearse else SECONDS)
     ends = time.monotonic() + given.seconds

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A copy of libnccl.so.2 with the machine code of one architecture alone: the rest is zeros, which compress to nothing.
+"""Copies libnccl.so.2 with the machine code of one architecture only. The rest becomes zeros, which compress well.
 
     thin_nccl.py libnccl.so.2 OUT ARCHITECTURE     90: H100, H200
 
-The sections .nv_fatbin and __nv_relfatbin are sequences of containers of the kind that nvcc's fatbinary writes: a header of 16 bytes
-(magic, version, its own size, size of what follows), then entries, each with a header of its own (kind: 1 PTX, 2 machine code;
-header's size at byte 4, payload's at 8, architecture at 28) and its payload. Headers stay, so the CUDA runtime finds what it did."""
+The sections .nv_fatbin and __nv_relfatbin are sequences of containers in the format of nvcc's fatbinary. A container
+has a header of 16 bytes: magic, version, size of the header, size of the rest. Then come entries, each a header and a
+payload. The header of an entry has its kind (1 PTX, 2 machine code) and, at byte 4, its own size. The size of the
+payload is at byte 8, the architecture at 28. Headers stay, so the CUDA runtime still finds every entry."""
 
 import struct
 import sys
@@ -17,7 +18,7 @@ MACHINE_CODE = 2
 
 
 def sections(image):
-    """(name, offset, size) of each section of a 64-bit ELF file."""
+    """The name, offset and size of each section of a 64-bit ELF file."""
     table = struct.unpack_from("<Q", image, 0x28)[0]
     size, count, names = struct.unpack_from("<HHH", image, 0x3A)
     headers = [struct.unpack_from("<IIQQQQIIQQ", image, table + i * size) for i in range(count)]
@@ -28,12 +29,12 @@ def sections(image):
 
 
 def entries(image, offset, length):
-    """(kind, architecture, payload's offset, its size) of each entry of each container in a section."""
+    """The kind, architecture, and offset and size of the payload of each entry in a section."""
     at, end = offset, offset + length
     while at + CONTAINER.size <= end:
         magic, _, header, follows = CONTAINER.unpack_from(image, at)
         if magic != MAGIC:
-            at += 8  # containers begin at multiples of it
+            at += 8  # containers start at multiples of 8
             continue
         entry, at = at + header, at + header + follows
         while entry + 64 <= at:
@@ -56,10 +57,10 @@ def main(source, target, architecture):
             else:
                 image[begin : begin + size] = bytes(size)
     if kept == 0:
-        sys.exit(f"{source}: it holds no code for sm_{architecture}")
+        sys.exit(f"{source} has no code for sm_{architecture}")
     with open(target, "wb") as file:
         file.write(image)
-    print(f"on_gpu: {kept / 1e6:.0f} MB of NCCL's code are for sm_{architecture}")
+    print(f"on_gpu: kept {kept / 1e6:.0f} MB of NCCL's code, for sm_{architecture}")
 
 
 if __name__ == "__main__":

@@ -184,7 +184,7 @@ class Keep(unittest.TestCase):
         measurement = kept["rows"][0]["measurement"]
         self.assertEqual(measurement["configurations"][0]["buckets"], {"bytes": [8], "ready_us": [5.0]})
         self.assertEqual(measurement["setup"]["command"], "ddpsim-real tiny.json -o a-sweep")
-        self.assertIn("kept already", self.keep(self.folder / "kept/nvidia-h200/reducer.json", code=3))
+        self.assertIn("was added before", self.keep(self.folder / "kept/nvidia-h200/reducer.json", code=3))
 
     def test_a_sweep_that_a_time_limit_ended_keeps_its_configurations(self):
         path = self.left(
@@ -212,9 +212,9 @@ class Keep(unittest.TestCase):
     def test_what_measured_nothing_is_refused_and_nothing_is_written(self):
         good = self.left("good/copies.json", begun=["one"], rows=[{"item": "one"}])
         for name, changed, said in (
-            ("rehearsed", {"rehearsed": True}, "a rehearsal measures nothing"),
+            ("rehearsed", {"rehearsed": True}, "is from a rehearsal"),
             ("cpu", {"card": "no GPU"}, "without a GPU"),
-            ("probe", {"command": "copies.py --probe"}, "a probe takes one step"),
+            ("probe", {"command": "copies.py --probe"}, "is from a probe"),
             ("other", {"schema": "x/1"}, "its schema"),
         ):
             with self.subTest(name):
