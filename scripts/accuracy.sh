@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Every accuracy table, beside its trivial predictors, in one Markdown file; then whether docs/accuracy.md and the README say the same.
+# Writes all accuracy tables, with trivial predictors, to one Markdown file. Then checks that docs/accuracy.md and the README match.
 #
-#   scripts/accuracy.sh [--quick] [FILE]        default: build/accuracy.md; --quick leaves out what no page shows, and
-#                                               fits again only where what is fitted has changed
+#   scripts/accuracy.sh [--quick] [FILE]        default: build/accuracy.md
 #
-# The measurements lie beside the checkout (DDPSIM_SHARED for the published scaling, default ../shared; the unit tests
-# know ../shared alone); what is absent is said and skipped. Exit code 1 when a table could not be made, one of its checks
-# failed or a page has other figures.
+# --quick leaves out tables that no page shows, and fits again only if the fitted values have changed.
+#
+# The measurements are next to the checkout, in ../shared or where DDPSIM_SHARED says; the unit tests use ../shared only. Tables
+# without their measurements are skipped with a note. The exit code is 1 if a table could not be made, one of its checks failed, or
+# a page has other numbers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 quick=false
 if [[ ${1:-} == --quick ]]; then quick=true; shift; fi
 file=${1:-build/accuracy.md}
 shared=$(realpath -m "${DDPSIM_SHARED:-../shared}")
-[[ -d $shared/data ]] || { echo "accuracy: skipped, no measurements in $shared"; exit 0; }
+[[ -d $shared/data ]] || { echo "accuracy: skipped, because $shared has no measurements"; exit 0; }
 
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 cmake --preset release >/dev/null
@@ -24,7 +25,7 @@ mkdir -p "$(dirname "$file")"
 table=$(mktemp); trap 'rm -f "$table"' EXIT
 failed=0
 
-# section TITLE COMMAND…: the command prints Markdown
+# section TITLE COMMAND…: adds a section with the Markdown that the command prints.
 section() {
   local title=$1; shift
   local begin=$SECONDS
@@ -40,7 +41,7 @@ section() {
   fi
 }
 
-# A command that prints plain text; one that finds nothing to measure (77) has said so.
+# as_text COMMAND…: runs a command that prints plain text. Exit code 77 means that it had nothing to measure, and said so.
 as_text() {
   local status=0
   echo '```text'
@@ -49,7 +50,7 @@ as_text() {
   (( status == 0 || status == 77 ))
 }
 
-# What test cases print as MESSAGE, as a block each under the name of its case.
+# messages CASE: prints each MESSAGE of the test cases, as a block under the name of its case.
 messages() {
   local status=0
   "$tests" --no-colors=true --no-path-filenames=true -tc="$1" >"$table.log" 2>&1 || status=1
@@ -126,7 +127,7 @@ for card in tests/lab/measured/gpu/*; do
   section "Measured on one GPU: ${card##*/}" \
     python3 tests/accuracy/gpu_tables.py --ddpsim "$ddpsim" --measured "$card"
 done
-if ! $quick; then  # minutes, and no page shows them
+if ! $quick; then  # these take minutes, and no page shows them
   section "Bucket caps: measured curves" python3 tests/accuracy/cap_curves.py --ddpsim "$ddpsim" "$shared" --curves
   section "Bucket caps: today's GPUs" \
     python3 tests/accuracy/todays_gpus.py --ddpsim "$ddpsim" --more-neighbours --answers build/todays_gpus.json

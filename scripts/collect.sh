@@ -1,27 +1,39 @@
 #!/usr/bin/env bash
-# Collects what says why a job is as fast as it is, into one archive. Needs no root, and nothing leaves the machine:
+# Collects the evidence for why a job is as fast as it is, into one archive. It needs no root, and nothing leaves the machine.
 #
-#   what you have    scripts/collect.sh --trace 'log/*.json.gz' --nccl-log job.out --step-time 104ms
-#   or by a run      scripts/collect.sh --run 'torchrun --nproc_per_node 8 train.py'
-#   of many nodes    srun --ntasks-per-node=8 scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
-#                    mpirun -np 16 --map-by ppr:8:node scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
+#   From files you have:   scripts/collect.sh --trace 'log/*.json.gz' --nccl-log job.out --step-time 104ms
 #
-# Rank 0 leaves ddpsim-collect.tar.gz: traces, DDP's logging data, NCCL's debug log and topology, nvidia-smi, PCIe links, clocks,
-# power limits, rates of NICs, MTU, versions, cores, variables that change speed, a short all_reduce_perf, the step's time without a
-# profiler; and a list of what was not found. Its contents are shown before it is written. Hosts are node0, node1, … in it; names of
-# users, files and folders and addresses are not in it. ddpsim takes it in place of a workload, a cluster, or both.
+#   From a recorded run:   scripts/collect.sh --run 'torchrun --nproc_per_node 8 train.py'
+#
+#   On several nodes:      srun --ntasks-per-node=8 scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
+#                          mpirun -np 16 --map-by ppr:8:node scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
+#
+# Rank 0 writes ddpsim-collect.tar.gz. It holds:
+#
+#   - of the job: traces, DDP's logging data, NCCL's debug log and topology, and the step time without a profiler
+#   - of the GPUs: nvidia-smi, PCIe links, clocks, power limits, and a short all_reduce_perf
+#   - of the nodes: rates and MTU of NICs, versions, cores, and environment variables that affect speed
+#   - a list of what was not found
+#
+# The list of files is shown before the archive is written. Hosts are called node0, node1, … in it. It has no names of users, files
+# or folders, and no addresses. Give it to ddpsim as the workload, as the cluster, or as both.
 set -euo pipefail
 
 out=ddpsim-collect command='' seconds=110 given=()
 usage() {
-  sed -n '2,12s/^# \{0,1\}//p' "$0"
+  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
   cat <<'TEXT'
 
-options: --trace PATTERN     of torch.profiler or ddpsim_recorder.py, of each rank   --ddp-log PATTERN  json.dump(model._get_ddp_logging_data())
-         --nccl-log PATTERN  of a run under NCCL_DEBUG=INFO                          --topology FILE    of NCCL_TOPO_DUMP_FILE
-         --all-reduce FILE   of all_reduce_perf, where it cannot run here            --step-time TIME   104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT
-         --batch-size N      samples per GPU and step                                --run COMMAND      trains with DDP: it is recorded
-         --seconds N         the command may take (110)                              -o FOLDER          shared by all nodes; FOLDER.tar.gz
+options: --trace PATTERN     traces of torch.profiler or ddpsim_recorder.py, one of each rank
+         --ddp-log PATTERN   files written by json.dump(model._get_ddp_logging_data())
+         --nccl-log PATTERN  logs of a run with NCCL_DEBUG=INFO
+         --topology FILE     the file that NCCL wrote to NCCL_TOPO_DUMP_FILE
+         --all-reduce FILE   output of all_reduce_perf, if it cannot run here
+         --step-time TIME    104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT
+         --batch-size N      samples per GPU and step
+         --run COMMAND       a command that trains with DDP; it is recorded
+         --seconds N         time limit of the command (default: 110)
+         -o FOLDER           a folder shared by all nodes; the archive is FOLDER.tar.gz
 TEXT
 }
 while (($#)); do
@@ -40,16 +52,16 @@ done
 [[ $seconds =~ ^[1-9][0-9]{0,6}$ ]] || { usage >&2; exit 2; }
 
 here=$(cd "$(dirname "$0")" && pwd)
-python=$(command -v python3 || command -v python) || { echo "collect: there is no Python here" >&2; exit 1; }
+python=$(command -v python3 || command -v python) || { echo "collect: Python was not found. Install python3" >&2; exit 1; }
 rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
 ranks=${WORLD_SIZE:-${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_NTASKS:-1}}}}
 local_rank=${LOCAL_RANK:-${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-0}}}}
 wait=${DDPSIM_COLLECT_WAIT:-60}  # seconds, for ranks of other nodes
-# They become names of folders and numbers of bash, which would run commands that stand in them.
+# These values become names of folders and numbers of bash. Bash would run commands in them, so only digits are allowed.
 whole='^(0|[1-9][0-9]{0,6})$'
 for number in "$rank" "$ranks" "$wait"; do
   [[ $number =~ $whole ]] || {
-    printf 'collect: the environment says %q where a rank, the number of ranks or seconds belong. Correct it: RANK=0 WORLD_SIZE=1\n' "$number" >&2
+    printf 'collect: the environment has %q for a rank, the number of ranks or seconds. Set them, such as RANK=0 WORLD_SIZE=1\n' "$number" >&2
     exit 2
   }
 done
@@ -57,27 +69,28 @@ run_name=${SLURM_JOB_ID:-}${SLURM_STEP_ID:-}${PMIX_NAMESPACE:-}${TORCHELASTIC_RU
 [[ $ranks != 1 ]] || run_name=alone$$
 parts=$out/parts-$(tr -cd 'A-Za-z0-9' <<<"${run_name:-ranks}")
 (umask 077 && mkdir -p "$parts")
-# Whoever may write there could have links planted, through which others' files would be overwritten or sent away.
+# Others who can write to this folder could plant links, through which your files would be overwritten or packed.
 [[ ! -L $parts && -z $(find "$parts" -maxdepth 0 -perm /022) ]] ||
-  { printf 'collect: %q is a link, or others may write into it. Remove it, or name a folder of your own: -o FOLDER\n' "$parts" >&2; exit 1; }
+  { printf 'collect: %q is a link, or others can write to it. Remove it, or name a folder of your own with -o FOLDER\n' "$parts" >&2; exit 1; }
 parts=$(cd "$parts" && pwd)
 mine=$parts/rank$rank
-# What a launcher starts has ranks of its own, which leave folders of their own: those of this number may be on another node.
+# A launcher starts ranks that leave folders of their own. A rank with this number may run on another node, so the name differs.
 [[ -z $command ]] || mine=$parts/launcher$rank
 mkdir -p "$mine"
 
 set -E
-trap 'printf "collect: cannot go on, for the reason above. Is there room in %q? Name another folder: -o FOLDER\n" "$parts" >&2' ERR
+trap 'printf "collect: stopped for the reason above. If %q is full, name another folder with -o FOLDER\n" "$parts" >&2' ERR
 
 note() { [[ $rank != 0 ]] || echo "collect: $*"; }
-world() {  # as the ranks say how many they are, else $1
+# Prints the number of ranks that the ranks themselves reported, else $1.
+world() {
   local said; said=$(head -c 8 "$parts/world" 2>/dev/null || true)
   [[ $said =~ $whole && $said != 0 ]] && echo "$said" || echo "$1"
 }
 lack() { printf '%s\t%s\n' "$1" "$2" >>"$mine/missing.txt"; }
 within() { timeout -k 5 "$@"; }
 
-# Who this is: for replacing it, never packed.
+# Names of this host and user, so that they can be replaced. The file is never packed.
 { echo "host=$(hostname 2>/dev/null || uname -n)"; echo "fqdn=$(within 5 hostname -f 2>/dev/null || true)"
   echo "user=${USER:-$(id -un 2>/dev/null || true)}"; echo "home=${HOME:-}"; echo "cwd=$PWD"; echo "out=$out"; } >"$mine/host"
 
@@ -87,7 +100,7 @@ note_rank() {
     sed -n 's/^Cpus_allowed_list:[[:space:]]*/Cpus_allowed_list=/p' /proc/self/status; } >"$mine/pinning.txt"
   [[ -s $mine/versions.txt ]] || within 60 "$python" - >"$mine/versions.txt" 2>/dev/null <<'PYTHON' || true
 import sys
-print(f"python={sys.version.split()[0]}\nseen_by=collect.sh")  # the job may have another
+print(f"python={sys.version.split()[0]}\nseen_by=collect.sh")  # the job may use another Python
 import torch
 print(f"torch={torch.__version__}")
 if torch.version.cuda:
@@ -97,8 +110,9 @@ PYTHON
   echo "kernel=$(uname -r)" >>"$mine/versions.txt"
 }
 
-sysfs=${DDPSIM_SYSFS:-/sys}  # another tree stands in for it in tests
-show() {  # show FILE…: "path: value" of each that says something
+sysfs=${DDPSIM_SYSFS:-/sys}  # tests use another tree
+# show FILE…: prints "path: value" for each file that is not empty.
+show() {
   local file value
   for file; do
     value=$(cat "$file" 2>/dev/null) || continue
@@ -106,7 +120,7 @@ show() {  # show FILE…: "path: value" of each that says something
   done
 }
 
-# Of GPUs and NICs, and of no other device.
+# Lists GPUs and NICs, and no other devices.
 list_devices() {
   local device class name
   for device in "$sysfs"/bus/pci/devices/*; do
@@ -120,7 +134,7 @@ list_devices() {
   show "$sysfs"/class/infiniband/*/device/{current_link_speed,current_link_width,max_link_speed,max_link_width,numa_node}
   for device in "$sysfs"/class/net/*; do
     name=${device##*/}
-    # Names that kernels give; what an administrator made up is not shown, nor enx and a card's address.
+    # Only names that kernels give are shown. Names by an administrator are not, nor enx with the address of a card.
     [[ -e $device/device && $name =~ ^(eth|en[ops]|ib|hsn|bond|ens|eno|enp)[0-9a-f.spnd]*$ ]] || continue
     show "$device"/{mtu,speed,operstate} "$device"/device/{current_link_speed,current_link_width,max_link_speed,max_link_width}
   done
@@ -132,7 +146,7 @@ query_gpus() {
   common+=,pstate,utilization.gpu,clocks.sm,clocks.max.sm,clocks.mem,clocks.max.mem,power.draw,power.limit,power.default_limit
   common+=,persistence_mode,temperature.gpu
   local why clocks fields reason status
-  # Newer drivers call the reasons otherwise, and may know nothing of the clocks an application set.
+  # Newer drivers use other names for the reasons, and some do not report the clocks that an application set.
   for why in clocks_event_reasons clocks_throttle_reasons ''; do
     for clocks in ,clocks.applications.graphics,clocks.default_applications.graphics ''; do
       fields=$common$clocks
@@ -142,7 +156,7 @@ query_gpus() {
       status=0
       within 20 nvidia-smi --query-gpu="$fields" --format=csv >"$mine/gpus.csv" 2>/dev/null || status=$?
       [[ $status != 0 ]] || return 0
-      [[ $status != 124 ]] || break 2  # it hangs
+      [[ $status != 124 ]] || break 2  # nvidia-smi hangs
     done
   done
   rm -f "$mine/gpus.csv"
@@ -155,7 +169,7 @@ note_gpus() {
     lack matrix "nvidia-smi is not on PATH"
     return
   fi
-  query_gpus || lack gpus "nvidia-smi could not be asked"
+  query_gpus || lack gpus "nvidia-smi could not query the GPUs"
   { within 20 nvidia-smi topo -m >"$mine/matrix.txt" 2>/dev/null && grep -q GPU0 "$mine/matrix.txt"; } ||
     { rm -f "$mine/matrix.txt"; lack matrix "nvidia-smi topo -m does not answer"; }
 }
@@ -166,7 +180,7 @@ note_node() {
     lack devices "sysfs shows no PCIe link of a GPU or NIC and no InfiniBand port"
   fi
   if command -v lspci >/dev/null; then
-    # The line of a device, and its links: serial numbers are nobody's business.
+    # Only the line of a device and its links are kept, because the rest has serial numbers.
     within 20 lspci -vv 2>/dev/null | grep -E '^[0-9a-f]|Lnk(Cap|Sta):|NUMA node:|ACSCtl:|Downstream Port' |
       awk '/^[0-9a-f]/ { wanted = /VGA|3D controller|Ethernet|Infiniband|InfiniBand|Network controller|PCI bridge/ } wanted' >"$mine/lspci.txt" ||
       rm -f "$mine/lspci.txt"
@@ -175,15 +189,15 @@ note_node() {
   fi
 }
 
-# One node's, without a launcher: what a fault of it may be is seen here, what lies between nodes only in the job.
+# Runs all_reduce_perf on one node without a launcher. It shows faults of this node; faults between nodes show only in the job.
 measure_all_reduce() {
   if ! command -v all_reduce_perf >/dev/null; then
-    lack all_reduce_log "all_reduce_perf is not on PATH (nccl-tests): --all-reduce FILE takes its log from elsewhere"
+    lack all_reduce_log "all_reduce_perf of nccl-tests is not on PATH. Pass its output with --all-reduce FILE"
     return
   fi
   local gpus
   gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
-  [[ $gpus -ge 2 ]] || { lack all_reduce_log "a node of $gpus GPUs has nobody to reduce with"; return; }
+  [[ $gpus -ge 2 ]] || { lack all_reduce_log "the node has $gpus GPUs, and an all-reduce needs two"; return; }
   note "all_reduce_perf on $gpus GPUs"
   (for name in $(compgen -e | grep -E '^(OMPI|PMIX?|SLURM|MASTER|RANK$|WORLD_SIZE$|LOCAL_RANK$)' || true); do unset "$name"; done
    [[ -s $mine/topology.xml ]] || export NCCL_TOPO_DUMP_FILE=$mine/topology.xml
@@ -191,7 +205,7 @@ measure_all_reduce() {
     { rm -f "$mine/all_reduce.txt"; lack all_reduce_log "all_reduce_perf failed"; }
 }
 
-# A training with the recorder in it (scripts/collect/sitecustomize.py), ended when all its ranks are recorded.
+# Runs the command with the recorder in it (scripts/collect/sitecustomize.py), and ends it when all its ranks are recorded.
 run_command() {
   note "recording: at most $seconds s"
   PYTHONPATH=$here/collect${PYTHONPATH:+:$PYTHONPATH} DDPSIM_COLLECT_PARTS=$parts \
@@ -203,26 +217,28 @@ run_command() {
     recorded=$(find "$parts" -name recorded | wc -l)
     if ! $looked && [[ $local_rank == 0 && -n $(find "$parts" -name step_times.csv) ]]; then
       looked=true
-      note_gpus  # while they work: idle GPUs slow their links down
+      note_gpus  # now, because idle GPUs slow their links down
     fi
-    wanted=$(world "$ranks")  # a launcher may start several ranks
+    wanted=$(world "$ranks")  # the command may start several ranks
     ((recorded < wanted)) || break
     sleep 0.3
   done
   recorded=$(find "$parts" -name recorded | wc -l)
   kill -TERM -- "-$child" 2>/dev/null || true
-  for ((waited = 0; waited < 75; ++waited)); do kill -0 -- "-$child" 2>/dev/null || break; sleep 0.2; done  # a launcher ends its workers
+  # A launcher needs time to end its workers.
+  for ((waited = 0; waited < 75; ++waited)); do kill -0 -- "-$child" 2>/dev/null || break; sleep 0.2; done
   kill -KILL -- "-$child" 2>/dev/null || true
   wait "$child" 2>/dev/null || true
   $looked || [[ $local_rank != 0 ]] || note_gpus
   if ((recorded == 0)); then
-    note "nothing was recorded: it must train with DistributedDataParallel for 50 steps or so within --seconds $seconds; it said"
+    note "nothing was recorded. The command must train with DistributedDataParallel for about 50 steps within --seconds $seconds. It printed:"
     [[ $rank != 0 ]] || tail -n 15 "$mine/run.out" | tr '\000-\010\013-\037\177' '[?*]' | sed 's/^/  /'
     lack trace "the command was not recorded: no 50 steps of DistributedDataParallel within $seconds s"
   fi
 }
 
-name_nccl_logs() {  # "host:pid:tid [device] NCCL INFO … rank 3 nranks 8": which rank's it is
+# Moves each log of NCCL to the folder of its rank, which is in a line "host:pid:tid [device] NCCL INFO … rank 3 nranks 8".
+name_nccl_logs() {
   local file number folder
   for file in "$parts"/nccl-*.txt; do
     [[ -s $file ]] || continue

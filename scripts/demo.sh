@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh clone to an answer: installs what is missing, builds ddpsim, and asks it about
-# ResNet-50 on two V100 joined by NVLink, from a step recorded on a real V100.
+# Goes from a fresh clone to an answer. Installs what is missing, builds ddpsim, and predicts ResNet-50 on two V100 with
+# NVLink, from a step recorded on a real V100.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ ask() {
 }
 ask simulate resnet50-v100-b32 2xv100-nvlink --timeline out/step.pftrace
 report=(--report out/tune.html)
-# The simulator inside the page, where it was built for one.
+# If ddpsim.html was built, the page has the simulator inside.
 if [[ -f build/wasm/ddpsim.html ]]; then
   export DDPSIM_HTML=$PWD/build/wasm/ddpsim.html
   report+=(--interactive)

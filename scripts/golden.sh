@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Keeps anew what the commands of tests/golden/commands.txt print and write, then shows the difference for review.
-# DDPSIM_BIN names another program than the one this builds.
+# Runs the commands of tests/golden/commands.txt, stores what they print and write, and shows the difference for review.
+# DDPSIM_BIN names a program to use instead of the one that this script builds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +10,6 @@ if [[ -z ${DDPSIM_BIN:-} ]]; then
 fi
 cd tests/cli
 DDPSIM_BIN=$DDPSIM_BIN DDPSIM_UPDATE_GOLDEN=1 PYTHONDONTWRITEBYTECODE=1 python3 -m unittest test_golden
-git add --intent-to-add ../golden  # new files are shown, too
+git add --intent-to-add ../golden  # show new files, too
 git --no-pager diff --stat -- ../golden
 git --no-pager diff -- ../golden

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Which small faults the tests notice: mutation testing of ddpsim (tests/mutation/mutate.py says how).
+# Mutation testing of ddpsim: finds small faults that the tests do not notice. tests/mutation/mutate.py explains how.
 #
 #   scripts/mutate.sh [--seed N] [--count K] [--part P]... [--changed [BASE]] [--faults] [--wide] [--list] [--jobs J]
-#   scripts/mutate.sh --install              only the tool's packages
+#   scripts/mutate.sh --install              installs only the packages of the tool
 #
-#   scripts/mutate.sh --changed              faults on the lines that differ from main, before a large change is called done
-#   scripts/mutate.sh --part tune --count 60 sixty in one part
-#   scripts/mutate.sh --faults               the faults of tests/mutation/faults.json: each must be noticed
+# Examples:
 #
-# Everything is written to build/mutate; the checkout is not touched. The report lies in build/mutate/report-SEED.json
-# (report-SEED-PART.json, report-changed.json, report-faults.json). 200 mutants take about twenty minutes on two cores.
+#   scripts/mutate.sh --changed              faults on the lines that differ from main, to finish a large change
+#
+#   scripts/mutate.sh --part tune --count 60 sixty faults in one part
+#
+#   scripts/mutate.sh --faults               the faults of tests/mutation/faults.json, which must all be noticed
+#
+# Everything is written to build/mutate; the checkout is not touched. The report is build/mutate/report-SEED.json
+# (or report-SEED-PART.json, report-changed.json, report-faults.json). 200 mutants take about twenty minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/mutate/venv

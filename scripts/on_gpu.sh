@@ -1,34 +1,37 @@
 #!/usr/bin/env bash
-# Measures on one GPU what ddpsim predicts: our reducer and PyTorch's with two ranks on it, whole steps, the recorder, copies and
-# interference. Each part's document is on disk after each thing it measured; one archive comes back.
+# Measures on one GPU what ddpsim predicts: our reducer and PyTorch's with two ranks, whole steps, the recorder, copies and
+# interference. Each part writes its document after each measurement; one archive comes back.
 #
-#   scripts/on_gpu.sh --pack             here: builds what travels, in out/on_gpu (at most 48 MB; an ignored folder)
+#   scripts/on_gpu.sh --pack             builds what goes to the other machine, in out/on_gpu (at most 48 MB, ignored by git)
+#
 #   scripts/on_gpu.sh -o FOLDER          on a machine with a GPU: a probe of 90 s, then everything, 8.5 minutes at most
-#   scripts/on_gpu.sh --rehearse         here: every part at tiny sizes on the CPU and on the simulated GPU, within 60 s
-#   scripts/on_gpu.sh --keep FOLDER      here: takes the documents that came back into tests/lab/measured/gpu/CARD
 #
-# The machine needs Python with PyTorch for CUDA 13, torchvision and transformers, and no network. Options behind these go to
-# scripts/on_gpu/run.py (--only PART,… · --probe · --no-probe · --seconds N). --collect PROGRAM… copies programs that are built, and the
-# libraries they need, alone.
+#   scripts/on_gpu.sh --rehearse         runs every part at tiny sizes on the CPU and on the simulated GPU, within 60 s
+#
+#   scripts/on_gpu.sh --keep FOLDER      adds the documents that came back to tests/lab/measured/gpu/CARD
+#
+# The machine needs Python with PyTorch for CUDA 13, torchvision and transformers, but no network. Further options go to
+# scripts/on_gpu/run.py (--only PART,… · --probe · --no-probe · --seconds N). --collect PROGRAM… only copies built programs and the
+# libraries they need.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 travels=${DDPSIM_ON_GPU:-out/on_gpu}
 
-# The NCCL that lets ranks share a GPU. PyPI's holds code for every architecture; what stays is one's.
+# A version of NCCL that lets ranks share a GPU. PyPI's has code for all architectures; only one is kept.
 nccl_version=2.30.7 nccl_architecture=90
 preset=${DDPSIM_PRESET:-release}
 
-# collect PROGRAM…: the programs and the libraries they need.
+# collect PROGRAM…: copies the programs and the libraries they need.
 collect() {
   mkdir -p "$travels"/{bin,lib,nccl}
   local program library
   for program in "$@"; do
     strip -o "$travels/bin/${program##*/}" "$program"
-    # The C library is the machine's; the CUDA runtime and NCCL are PyTorch's or chosen.
+    # Leave out the C library, which is the machine's, and the CUDA runtime and NCCL, which come from PyTorch or are chosen later.
     ldd "$program" | awk '$3 ~ /^\// { print $3 }' | grep -v -E '/(ld-linux|lib(c|m|dl|rt|pthread|cudart|nccl))[.-][^/]*$' |
       while read -r library; do cp -Lu "$library" "$travels/lib"; done
   done
-  # libarchive's XML brings ICU's tables along, 31 MB that nothing of ours reads: an empty library of their name takes their place.
+  # libarchive needs libxml2, and that needs ICU's tables: 31 MB that ddpsim never reads. An empty library replaces them.
   local tables
   for tables in "$travels"/lib/libicudata.so.*; do
     [[ -f $tables ]] || continue
@@ -54,14 +57,14 @@ pack() {
     strip --strip-debug "$fetched/libnccl.so.2"
     xz -T0 -6 -c "$fetched/libnccl.so.2" >"$travels/nccl/libnccl.so.2.xz"
   else
-    echo "on_gpu: NCCL $nccl_version could not be fetched: PyTorch's own serves, with one rank"
+    echo "on_gpu: NCCL $nccl_version could not be downloaded. PyTorch's own is used, with one rank"
   fi
   rm -rf "$fetched"
   (cd "$travels" && tar -cf - bin lib | xz -T0 -6 >programs.tar.xz && rm -r bin lib)
-  du -b --total "$travels"/programs.tar.xz "$travels"/nccl/* | tail -n 1 | awk '{ printf "on_gpu: %.1f MB travel\n", $1 / 1e6 }'
+  du -b --total "$travels"/programs.tar.xz "$travels"/nccl/* | tail -n 1 | awk '{ printf "on_gpu: %.1f MB to copy\n", $1 / 1e6 }'
 }
 
-# What travelled is packed; what was unpacked before stays.
+# Unpacks the programs, unless they were unpacked before.
 unpack() {
   [[ ! -f $travels/programs.tar.xz || -d $travels/bin ]] || python3 - "$travels" <<'PYTHON'
 import lzma, pathlib, shutil, sys, tarfile

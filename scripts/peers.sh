@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Our flow network beside its peers on one job: ten 25 MiB all-reduces around a ring, in one run, in turn.
+# Compares the speed of our flow network with its peers on one job: ten 25 MiB all-reduces around a ring, one after another.
 #
 #   scripts/peers.sh [RANKS …]        default: 8 64 256 1024 (SimGrid needs minutes for 1024)
 #
-# ring_floor is the least a simulator of single messages can do: one event per message, no links. ring_s4u is the
-# same job for SimGrid (Debian: libsimgrid-dev) on a fat tree; ours runs on that tree and on the uniform ring.
-# Their sources lie beside the checkout (DDPSIM_PEERS, default ../shared/peers); what is absent is said and skipped.
+# ring_floor is the least work of a simulator of single messages: one event per message, and no links. SimGrid runs the
+# same job as ring_s4u on a fat tree (Debian: libsimgrid-dev). Our flow network runs on that tree and on the uniform ring.
+# The sources of the peers are in DDPSIM_PEERS (default: ../shared/peers). A peer without sources is skipped with a note.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 peers=$(realpath -m "${DDPSIM_PEERS:-../shared/peers}")
-[[ -f $peers/ring_floor.cpp ]] || { echo "peers: skipped, no ring_floor.cpp in $peers"; exit 0; }
+[[ -f $peers/ring_floor.cpp ]] || { echo "peers: skipped, because $peers has no ring_floor.cpp"; exit 0; }
 ranks=("$@"); [[ $# -gt 0 ]] || ranks=(8 64 256 1024)
 rounds=${DDPSIM_ROUNDS:-3}
 
@@ -20,9 +20,9 @@ ours=$PWD/build/release/tests/bench/ddpsim_ring_anchor
 g++ -O3 -march=native -std=c++20 "$peers/ring_floor.cpp" -o "$work/floor"
 simgrid=yes
 g++ -O3 -std=c++17 "$peers/ring_s4u.cpp" -o "$work/s4u" -lsimgrid 2>/dev/null || simgrid=
-[[ $simgrid ]] || echo "peers: SimGrid skipped, libsimgrid-dev is not installed"
+[[ $simgrid ]] || echo "peers: SimGrid is skipped, because libsimgrid-dev is not installed"
 
-# run NAME COMMAND …: appends "user seconds, MiB" to NAME.times, keeps the simulated milliseconds in NAME.sim
+# run NAME COMMAND …: appends user seconds and MiB to NAME.times, and writes the simulated milliseconds to NAME.sim.
 run() {
   local name=$1; shift
   /usr/bin/time -f '%U %M' -o "$work/usage" "$@" >"$work/out" 2>"$work/err"
@@ -31,7 +31,7 @@ run() {
 }
 median() { cut -d' ' -f1 "$work/$1.times" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 memory() { cut -d' ' -f2 "$work/$1.times" | sort -n | tail -1; }
-# row NAME LABEL OURS
+# row NAME LABEL OURS: prints a row of the table.
 row() {
   local ratio
   ratio=$(awk -v a="$(median "$3")" -v b="$(median "$1")" 'BEGIN { if (a >= 0.02) printf "%.2f", b / a; else print "-" }')
@@ -47,7 +47,7 @@ for n in "${ranks[@]}"; do
     run floor "$work/floor" "$n" 25 10
     run tree "$ours" "$n" 25 10 fat-tree full
     run skip "$ours" "$n" 25 10 fat-tree skip
-    # Minutes at 1024 ranks: once.
+    # 1024 ranks take minutes, so they run once.
     [[ $simgrid && ($round -eq 0 || $n -lt 1024) ]] &&
       run s4u "$work/s4u" "$work/ft_$n.xml" "$n" 25 10 1 actor --log=root.thres:error --cfg=contexts/stack-size:32 \
         --cfg=network/model:CM02 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0

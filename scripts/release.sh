@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes what is given to people, for x86-64 and ARM: the portable program as wheel, tarball and .deb (with manual, completions and
-# JSON Schemas), its bill of materials with licences, and SHA256SUMS.
+# Makes the files of a release for x86-64 and ARM. They are the portable program as wheel, tarball and .deb, its bill of materials with
+# licences, and SHA256SUMS. The packages also have the manual, completions and JSON Schemas.
 #
 #   scripts/release.sh [-o FOLDER] [x86_64] [aarch64]        default: out/release, both
 #
-# The same commit gives the same bytes, wherever it lies. scripts/setup.sh --release installs what this needs; preset wasm's
-# ddpsim.html goes in where it was built.
+# The same commit gives the same bytes in any folder. scripts/setup.sh --release installs what this needs. If ddpsim.html was built with
+# the preset wasm, it is included.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 usage="usage: scripts/release.sh [-o FOLDER] [x86_64] [aarch64]"
@@ -21,7 +21,7 @@ while (($#)); do
 done
 ((${#targets[@]})) || targets=(x86_64 aarch64)
 python=$PWD/build/portable-tools/bin/python
-[[ -x $python ]] || { echo "release: build/portable-tools is missing: scripts/setup.sh --release installs it" >&2; exit 1; }
+[[ -x $python ]] || { echo "release: build/portable-tools is missing. Run: scripts/setup.sh --release" >&2; exit 1; }
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC PYTHONDONTWRITEBYTECODE=1
@@ -34,22 +34,24 @@ output=$(realpath "$output")
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
-program_of() {  # program_of TARGET: where its preset puts it
+# program_of TARGET: builds the program and prints its path.
+program_of() {
   local preset=portable
   [[ $1 == x86_64 ]] || preset=portable-$1
-  # Without ccache, also where the folder was made with it: ccache may shorten paths that stand in the program, and zig
-  # keeps what it compiled itself.
+  # Switch ccache off, even if the folder was configured with it. It may shorten paths that end up in the program, and zig has a
+  # cache of its own.
   cmake --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER= -DCMAKE_CXX_COMPILER_LAUNCHER= >/dev/null
   cmake --build --preset "$preset" --parallel "$(nproc)" --target ddpsim_cli >"$stage/build.log" ||
     { cat "$stage/build.log"; return 1; } >&2
   echo "$PWD/build/$preset/cli/ddpsim"
 }
-# Runs the program of TARGET here.
+# runs TARGET PROGRAM: prints the command that runs the program of TARGET on this machine.
 runs() {
   if [[ $1 == "$(uname -m)" ]]; then echo "$2"; else echo "qemu-$1 -L /usr/$1-linux-gnu $2"; fi
 }
 
-prefix_of() {  # prefix_of TARGET PROGRAM: what lies below a prefix, in $stage/TARGET
+# prefix_of TARGET PROGRAM: makes the files of an installation in $stage/TARGET.
+prefix_of() {
   local prefix=$stage/$1
   install -D -m 755 "$2" "$prefix/bin/ddpsim"
   cp -r "$stage/pages/share" "$prefix/share"
@@ -111,7 +113,7 @@ wheel() {  # wheel TARGET PROGRAM
 python3 scripts/bill_of_materials.py "$version" -o "$stage/notices"
 for target in "${targets[@]}"; do
   program=$(program_of "$target")
-  if [[ ! -d $stage/pages ]]; then  # the programs of all targets say the same
+  if [[ ! -d $stage/pages ]]; then  # all targets have the same pages
     python3 scripts/command_pages.py -o "$stage/pages" $(runs "$target" "$program")
     python3 scripts/python_package.py -o "$stage/package" $(runs "$target" "$program")
   fi

@@ -1,17 +1,31 @@
 #!/usr/bin/env bash
-# Installs what building ddpsim needs and this machine lacks. --tests: what its tests need as well, MPI among it; --torch:
-# PyTorch for the tests that train (Debian 12: 1.13 for CPUs, 59 MB to download), and beside it, where pip finds it, a
-# newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
-# of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
-# page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
-# --python: what checks the Python package and makes its wheel, in build/python-tools: types, frames, figures, notebooks, and ruff (165 MB);
-# --frameworks: PyTorch Lightning, transformers and Accelerate, with a PyTorch of their own, in build/frameworks (1.2 GB
-# there); --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/sources
-# (3 MB to download); --portable: the same and SQLite's, and in build/portable-tools, where pip finds them, zig (a compiler for any
-# Linux, 101 MB) and what makes wheels; --release: the same, and what looks at what scripts/release.sh makes (emulator, shells).
+# Installs the packages that building ddpsim needs and this machine lacks. Options add more:
+#
+#   --tests        what the tests need, including MPI
+#
+#   --torch        PyTorch for CPUs, for the tests that train: version 1.13 from Debian 12 (59 MB to download), and if pip finds
+#                  it, a newer one in build/torch (192 MB)
+#
+#   --real         gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, tools for the lab of shaped links, and
+#                  mpirun. If there is nvcc but no NCCL, NCCL is installed in build/nccl (300 MB).
+#
+#   --page         esbuild and TypeScript, which make the page of --report; to test it, Chromium, and playwright and axe in
+#                  build/page (50 MB)
+#
+#   --python       in build/python-tools, what checks the Python package and makes its wheel: type checkers, pandas, matplotlib,
+#                  notebooks and ruff (165 MB)
+#
+#   --frameworks   PyTorch Lightning, transformers and Accelerate with their own PyTorch, in build/frameworks (1.2 GB there)
+#
+#   --wasm         Emscripten (500 MB), and in build/sources Debian's sources of the libraries to compile with it (3 MB to download)
+#
+#   --portable     the same sources and those of SQLite; if pip finds them, zig (a compiler for any Linux, 101 MB) and tools that
+#                  make wheels, in build/portable-tools
+#
+#   --release      the same as --portable, and an emulator and shells, with which the files of scripts/release.sh are checked
 set -euo pipefail
 
-# package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
+# Each package, and a command that shows that it is installed, even from elsewhere ("-": ask dpkg).
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libarchive-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
@@ -39,7 +53,7 @@ for option; do
   esac
 done
 
-# Not Debian's: in an environment of its own, which tests look for. Without it they train with the other alone.
+# Installs a newer PyTorch, which Debian does not have, in a virtual environment that the tests look for.
 install_newer_torch() {
   local place; place=$(cd "$(dirname "$0")/.." && pwd)/build/torch/$newer_torch
   [[ -x $place/bin/python ]] && "$place/bin/python" -W ignore -c 'import torch' 2>/dev/null && return
@@ -48,11 +62,11 @@ install_newer_torch() {
   python3 -m venv "$place" &&
     "$place/bin/pip" install -qq --retries 1 "torch==$newer_torch" && return
   rm -rf "$place"
-  echo "setup: PyTorch $newer_torch could not be installed; tests that train do so with Debian's alone"
+  echo "setup: PyTorch $newer_torch could not be installed; tests only train with Debian's PyTorch"
 }
 [[ -z $newer_torch ]] || install_newer_torch
 
-# Drives a browser: not Debian's, in an environment of its own.
+# Installs playwright, which drives a browser, in a virtual environment: Debian does not have it.
 install_playwright() {
   local place; place=$(cd "$(dirname "$0")/.." && pwd)/build/page
   [[ -x $place/bin/python ]] && "$place/bin/python" -c 'import playwright, axe_playwright_python' 2>/dev/null && return
@@ -60,11 +74,11 @@ install_playwright() {
   python3 -m venv "$place" &&
     "$place/bin/pip" install -qq --retries 1 playwright axe-playwright-python && return
   rm -rf "$place"
-  echo "setup: playwright could not be installed; nothing looks at the page of --report"
+  echo "setup: playwright could not be installed; the page of --report is not tested"
 }
 if $page; then install_playwright; fi
 
-# Pinned: another version of a type checker or a formatter finds other things.
+# The versions are pinned, because another version of a type checker or formatter reports other problems.
 install_python_tools() {
   local root place; root=$(cd "$(dirname "$0")/.." && pwd); place=$root/build/python-tools
   cmp -s "$root/scripts/python_tools.txt" "$place/installed.txt" && return
@@ -73,11 +87,11 @@ install_python_tools() {
     "$place/bin/pip" install -qq --retries 1 -r "$root/scripts/python_tools.txt" &&
     cp "$root/scripts/python_tools.txt" "$place/installed.txt" && return
   rm -rf "$place"
-  echo "setup: they could not be installed; Python's formatting, types, frames, figures and the notebook are not checked"
+  echo "setup: they could not be installed; the format, types, frames, plots and notebook of Python are not checked"
 }
 if $python; then install_python_tools; fi
 
-# Pinned: callbacks reach into what these packages do not promise. PyTorch first, or they bring another.
+# The versions are pinned, because the callbacks use internals of these packages. PyTorch comes first, or they install another one.
 install_frameworks() {
   local root place; root=$(cd "$(dirname "$0")/.." && pwd); place=$root/build/frameworks
   cmp -s "$root/scripts/frameworks.txt" "$place/installed.txt" && return
@@ -87,11 +101,11 @@ install_frameworks() {
     "$place/bin/pip" install -qq --retries 1 -r "$root/scripts/frameworks.txt" &&
     cp "$root/scripts/frameworks.txt" "$place/installed.txt" && return
   rm -rf "$place"
-  echo "setup: they could not be installed; autotune is not tested inside them"
+  echo "setup: they could not be installed; autotune is not tested with them"
 }
 if $frameworks; then install_frameworks; fi
 
-# NVIDIA's own wheel, which knows no Python: a header and a library, for the toolkit's major version.
+# Installs NCCL for the major version of the CUDA toolkit. NVIDIA's wheel has only a header and a library, so any Python will do.
 install_nccl() {
   local nvcc; nvcc=$(command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null) || return 0
   local major; major=$("$nvcc" --version | sed -nE 's/.*release ([0-9]+).*/\1/p')
@@ -109,12 +123,12 @@ install_nccl() {
     $pip install -qq --retries 1 --no-deps --target "$place" "nvidia-nccl-cu$major" && return
   done
   rm -rf "$place"
-  echo "setup: NCCL could not be installed; ddpsim-real is built without cuda-nccl, and its tests say so"
+  echo "setup: NCCL could not be installed; ddpsim-real is built without cuda-nccl, and its tests are skipped"
 }
 if $real; then install_nccl; fi
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-  echo "setup: no apt here, so nothing was installed. Needed: a C++20 compiler (GCC 12 or clang 14),"
+  echo "setup: apt was not found, so nothing was installed. Install a C++20 compiler (GCC 12 or clang 14),"
   echo "       CMake 3.25, Ninja, headers of zlib, SQLite, libarchive and Boost; other libraries are fetched when not found."
   exit 0
 fi
@@ -136,8 +150,9 @@ if [[ ${#missing[@]} -gt 0 ]]; then
     apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-# Source packages from where the machine's packages come from, by lists of our own: the machine's stay as they are.
-fetch_sources() {  # fetch_sources PLACE PACKAGE…
+# fetch_sources PLACE PACKAGE…: fetches source packages from the machine's own sources of packages. It uses package lists of its own,
+# so those of the machine do not change.
+fetch_sources() {
   local place=$1 apt name; shift
   apt=$(mktemp -d)
   mkdir -p "$apt"/{parts,lists/partial,cache/archives/partial}
@@ -149,7 +164,7 @@ fetch_sources() {  # fetch_sources PLACE PACKAGE…
   done
   local -a options=(-qq -o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$apt/parts"
                     -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o "APT::Sandbox::User=")
-  apt-get "${options[@]}" update 2>/dev/null || true  # a list without sources is none of ours
+  apt-get "${options[@]}" update 2>/dev/null || true  # some lists have no source packages
   mkdir -p "$place"
   for name; do
     (cd "$apt" && apt-get "${options[@]}" source --download-only "$name" >/dev/null &&
@@ -166,15 +181,15 @@ if $wasm || $portable; then
     fetch_sources "$place" "${lacking[@]}"
   fi
 fi
-# SQLite's sources as one, which they make themselves.
+# SQLite's own build makes its single source file.
 if $portable && [[ -d $place/sqlite3 && ! -f $place/sqlite3/sqlite3.c ]]; then
   (cd "$place/sqlite3" && ./configure --disable-tcl --disable-readline >/dev/null && make sqlite3.c >/dev/null)
 fi
-# Pinned: another compiler gives other bytes.
+# The versions are pinned, because another compiler gives other bytes.
 install_portable_tools() {
   local place=${place%/*}/portable-tools
   [[ -f $place/installed ]] && return
-  echo "setup: installing zig and what makes wheels in $place"
+  echo "setup: installing zig and tools for wheels in $place"
   rm -rf "$place"
   python3 -m venv "$place" &&
     "$place/bin/pip" install -qq --retries 1 ziglang==0.17.1 scikit-build-core==1.1.2 auditwheel==6.8.2 &&

@@ -1,13 +1,13 @@
-// Thread blocks that move memory at a set rate, as NCCL's kernels do beside compute. C++17.
+// Thread blocks that move memory at a set rate, as NCCL's kernels do while compute runs. C++17.
 #include <cuda_runtime.h>
 #include <stdint.h>
 
 namespace {
 
-// As NCCL's kernels: so many threads, and so much shared memory that a matrix product's block does not fit beside it.
+// The threads and shared memory of NCCL's kernels. With this much, no block of a matrix product fits on the same multiprocessor.
 constexpr int kThreads = 512;
 constexpr int kSharedBytes = 80 << 10;
-constexpr int kUnrolled = 8;  // loads in flight of each thread
+constexpr int kUnrolled = 8;  // loads in flight per thread
 
 __device__ int64_t now() {
   unsigned long long time;
@@ -15,8 +15,8 @@ __device__ int64_t now() {
   return static_cast<int64_t>(time);
 }
 
-/// Each block copies `vectors` of 16 bytes every `period_ns`, `rounds` times, through a region of its own of `region` vectors. A
-/// block that falls behind its pace copies without waiting.
+/// Each block copies `vectors` vectors of 16 bytes every `period_ns`, `rounds` times. It moves through its own region of `region`
+/// vectors. A block that falls behind its pace copies without waiting.
 __global__ void paced_copy(const float4* from, float4* to, int64_t region, int64_t vectors,
                            int64_t period_ns, int64_t rounds) {
   extern __shared__ char unused[];
@@ -42,7 +42,7 @@ __global__ void paced_copy(const float4* from, float4* to, int64_t region, int64
 
 }  // namespace
 
-/// Returns a cudaError_t: 0 is success. `from` and `to` hold blocks * region vectors of 16 bytes; vectors <= region.
+/// Returns a cudaError_t; 0 means success. `from` and `to` have blocks * region vectors of 16 bytes, and vectors <= region.
 extern "C" int ddpsim_paced_copy(void* stream, const void* from, void* to, int blocks,
                                  int64_t region, int64_t vectors, int64_t period_ns,
                                  int64_t rounds) {

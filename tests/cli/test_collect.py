@@ -733,7 +733,7 @@ class Collects(unittest.TestCase):
         parts.symlink_to(elsewhere)
         run = self.collect("--step-time", "104ms", **job)
         self.assertEqual((run.returncode, list(elsewhere.iterdir())), (1, []))
-        self.assertIn("is a link, or others may write into it", run.stderr)
+        self.assertIn("is a link, or others can write to it", run.stderr)
         parts.unlink()
         parts.mkdir()
         parts.chmod(0o777)
@@ -772,7 +772,7 @@ class Collects(unittest.TestCase):
             for value in ("a[$(touch pwned)]", "../x", "-1", "99999999999", "1 2", "08"):
                 run = self.collect("--step-time", "104ms", **{name: value})
                 self.assertEqual(run.returncode, 2, f"{name}={value}: {run.stderr}")
-                self.assertIn("the environment says", run.stderr)
+                self.assertIn("the environment has", run.stderr)
                 self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["programs", "sysfs"])
 
     def test_numbers_of_options_that_no_archive_may_hold(self):
@@ -829,7 +829,7 @@ class Collects(unittest.TestCase):
             env={**os.environ, "PATH": str(self.programs), "DDPSIM_SYSFS": str(self.sysfs)},
         )
         self.assertEqual(run.returncode, 1)
-        self.assertIn("collect: cannot go on, for the reason above. Is there room in ", run.stderr)
+        self.assertIn("collect: stopped for the reason above. If ", run.stderr)
         self.assertFalse((self.folder / "ddpsim-collect.tar.gz").exists())
 
     def test_what_a_command_says_reaches_the_terminal_as_text(self):
