@@ -1,5 +1,5 @@
-# Dependencies are found first (Debian 12's versions are the minimum) and fetched at a pinned commit
-# second; both roads give the same target names.
+# A dependency is first looked for on the machine (Debian 12's versions are the minimum). If it is not found, it is fetched at a pinned
+# commit. Both ways give the same target names.
 if(EMSCRIPTEN)
   include(${CMAKE_CURRENT_LIST_DIR}/wasm/Dependencies.cmake)
   return()
@@ -10,7 +10,7 @@ endif()
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
 
-function(ddpsim_dependency name repository commit)  # further arguments: for find_package
+function(ddpsim_dependency name repository commit)  # other arguments go to find_package
   FetchContent_Declare(${name} GIT_REPOSITORY https://github.com/${repository} GIT_TAG ${commit}
                        SYSTEM FIND_PACKAGE_ARGS ${ARGN})
   FetchContent_MakeAvailable(${name})
@@ -32,12 +32,12 @@ find_package(ZLIB REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(LibArchive REQUIRED)
 
-# Boost: headers alone. Inside topologies/src shortest routes (Graph), in one source of sim/values digits (Multiprecision).
+# Only headers of Boost are used: Graph for shortest routes in topologies/src, and Multiprecision in one source of sim/values.
 find_path(BOOST_INCLUDE_DIR boost/multiprecision/cpp_bin_float.hpp REQUIRED)
 add_library(boost_headers INTERFACE)
 target_include_directories(boost_headers SYSTEM INTERFACE ${BOOST_INCLUDE_DIR})
 
-# Eigen: headers alone; inside calibrate/fit for least squares, inside real/src for its 16-bit types.
+# Only headers of Eigen are used: for least squares in calibrate/fit, and for its 16-bit types in real/src.
 find_path(EIGEN_INCLUDE_DIR Eigen/Cholesky PATH_SUFFIXES eigen3)
 if(NOT EIGEN_INCLUDE_DIR)
   FetchContent_Declare(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git
@@ -50,10 +50,10 @@ if(NOT EIGEN_INCLUDE_DIR)
 endif()
 add_library(eigen_headers INTERFACE)
 target_include_directories(eigen_headers SYSTEM INTERFACE ${EIGEN_INCLUDE_DIR})
-# One order of summation on every machine: it depends on the width of vectors and, unless told not to ask, on the caches.
+# The order of summation must be the same on every machine. In Eigen it depends on the width of vectors and on the sizes of caches.
 target_compile_definitions(eigen_headers INTERFACE EIGEN_DONT_VECTORIZE EIGEN_NO_CPUID)
 
-# protozero only installs headers: no CMake package to find.
+# protozero installs only headers and no CMake package.
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp)
 if(NOT PROTOZERO_INCLUDE_DIR)
   FetchContent_Declare(protozero GIT_REPOSITORY https://github.com/mapbox/protozero

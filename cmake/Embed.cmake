@@ -1,6 +1,7 @@
-# ddpsim_embed(<target> <function> FILES …): compiles files into <target> behind
-#   std::span<const EmbeddedFile> <function>();   EmbeddedFile is in ddpsim/formats/embedded.hpp
-# so that bundled data needs no path at run time. Script mode (cmake -P) writes the source.
+# ddpsim_embed(<target> <function> FILES …): compiles files into <target>, so that bundled data needs no path at run time.
+# The target then defines the function
+#   std::span<const EmbeddedFile> <function>();
+# EmbeddedFile is in ddpsim/formats/embedded.hpp. In script mode (cmake -P) this file writes the source.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(out "#include \"ddpsim/formats/embedded.hpp\"\n#include <array>\n")
   string(APPEND out "#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")
@@ -9,8 +10,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
   foreach(path IN LISTS FILES)
     get_filename_component(name ${path} NAME_WLE)
     file(READ ${path} text)
-    # Raw literals are limited by some compilers: split into chunks that concatenate. What C++ promises of their length,
-    # 64 KiB, every compiler here exceeds.
+    # Some compilers limit the length of one raw literal, so the text is split into adjacent literals. C++ guarantees only 64 KiB for
+    # all of them together, but every supported compiler allows more.
     string(LENGTH "${text}" length)
     string(APPEND out "EmbeddedFile{\"${name}\", ")
     set(begin 0)

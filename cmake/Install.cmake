@@ -11,7 +11,7 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/ddpsimConfigVersion
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ddpsimConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/ddpsimConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ddpsim)
-# JSON Schemas of documents, for programs that read or write these.
+# JSON Schemas of documents, for programs that read or write them.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/ddpsim OPTIONAL)
-# What --interactive puts its reports into, where preset wasm has built it beside.
+# The page into which --interactive puts its reports, if the preset wasm has built it.
 install(FILES ${PROJECT_SOURCE_DIR}/build/wasm/ddpsim.html DESTINATION ${CMAKE_INSTALL_DATADIR}/ddpsim OPTIONAL)

@@ -1,21 +1,21 @@
-# One target per folder; a folder links only what stands below it, so a wrong include does not build.
+# There is one target per folder. A folder links only the folders below it, so a forbidden include does not compile.
 
 add_library(ddpsim_options INTERFACE)
 target_compile_features(ddpsim_options INTERFACE cxx_std_20)
-# Same bits on every machine: no fused multiply-add behind our back.
+# Without fused multiply-add, results have the same bits on every machine.
 target_compile_options(ddpsim_options INTERFACE -ffp-contract=off)
-# GCC spends a tenth of a large group's compile time on collecting garbage that would fit into memory. Not in preset dev:
-# clang-tidy reads its commands and refuses the option.
+# GCC spends a tenth of the compile time of a large group on garbage collection, though memory would suffice without it. The preset dev
+# must not have this option: clang-tidy reads its commands and refuses it.
 if(CMAKE_UNITY_BUILD)
   target_compile_options(ddpsim_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>)
 endif()
 
-# ddpsim_light(<target>): code that reads options and writes answers, and leaves computing to others. -O1 compiles a quarter faster.
+# ddpsim_light(<target>): for code that reads options and writes answers, but computes little. -O1 compiles a quarter faster.
 function(ddpsim_light target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# ddpsim_promise(<folder> <include folders …>): the library ddpsim_<folder> as others see it.
+# ddpsim_promise(<folder> <include folders …>): sets the public interface of the library ddpsim_<folder>.
 function(ddpsim_promise folder)
   add_library(ddpsim::${folder} ALIAS ddpsim_${folder})
   set_target_properties(ddpsim_${folder} PROPERTIES EXPORT_NAME ${folder})
@@ -25,9 +25,9 @@ function(ddpsim_promise folder)
   set_property(GLOBAL APPEND PROPERTY DDPSIM_LIBRARIES ddpsim_${folder})
 endfunction()
 
-# ddpsim_rooms(<folder> ROOMS <lowest first …> LINKS … PRIVATE_LINKS …): ddpsim_<folder>_<room> for each room, a target that sees
-# its own headers and those of the rooms below it, so a wrong include does not build. A room promises its headers under
-# <folder>/<room>/include/ddpsim/<folder>/<room>, all together theirs under <folder>/include; `promised` is the list of both.
+# ddpsim_rooms(<folder> ROOMS <lowest first …> LINKS … PRIVATE_LINKS …): adds a target ddpsim_<folder>_<room> for each room.
+# A room sees its own headers and those of the rooms below it, so a forbidden include does not compile. Its public headers are in
+# <folder>/<room>/include/ddpsim/<folder>/<room>, those of the whole folder in <folder>/include. `promised` is the list of both.
 function(ddpsim_rooms folder)
   cmake_parse_arguments(ARG "" "" "ROOMS;LINKS;PRIVATE_LINKS" ${ARGN})
   set(below ddpsim_options ${ARG_LINKS})
@@ -49,8 +49,8 @@ function(ddpsim_rooms folder)
   set(promised ${promised} PARENT_SCOPE)
 endfunction()
 
-# ddpsim_library_of_rooms(<folder> …), as ddpsim_rooms: they are one library to others, who see what is promised. Tests link
-# ddpsim_<folder>_inside and see behind that.
+# ddpsim_library_of_rooms(<folder> …): like ddpsim_rooms, but other folders see the rooms as one library with its public headers.
+# Tests link ddpsim_<folder>_inside, which also has the internal headers.
 function(ddpsim_library_of_rooms folder)
   cmake_parse_arguments(ARG "" "" "ROOMS;LINKS;PRIVATE_LINKS" ${ARGN})
   ddpsim_rooms(${folder} ${ARGN})
@@ -70,7 +70,7 @@ function(ddpsim_library_of_rooms folder)
   target_link_libraries(ddpsim_${folder} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# ddpsim_library(<folder> SOURCES … LINKS … PRIVATE_LINKS …)
+# ddpsim_library(<folder> SOURCES … LINKS … PRIVATE_LINKS …): adds a library without rooms.
 function(ddpsim_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(ddpsim_${folder} STATIC ${ARG_SOURCES})

@@ -1,4 +1,4 @@
-"""Hugging Face Accelerate on two CPUs; without cpu=True, on GPUs.
+"""Tunes the bucket cap in Hugging Face Accelerate, on two CPUs. Without cpu=True it runs on GPUs.
 
 torchrun --nproc-per-node 2 examples/accelerate_autotune.py
 """
@@ -24,8 +24,8 @@ def main():
                 accelerator.backward(nn.functional.cross_entropy(model(inputs), targets))
                 optimizer.step()
                 optimizer.zero_grad()
-            model = tuner.step()  # from the next step on, this is the wrapper to call
-    tuner.close()  # says so where the training was too short
+            model = tuner.step()  # call this wrapper from the next step on
+    tuner.close()  # prints if training was too short
     accelerator.end_training()
 
 

@@ -1,4 +1,6 @@
-"""PyTorch Lightning on two CPUs; on GPUs, Trainer(accelerator="gpu", devices=…, strategy="ddp").
+"""Tunes the bucket cap in PyTorch Lightning, on two CPUs.
+
+On GPUs, use Trainer(accelerator="gpu", devices=…, strategy="ddp").
 
 torchrun --nproc-per-node 2 examples/lightning_autotune.py
 """
@@ -34,8 +36,9 @@ def main():
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
+        # Without horizon, it is the number of remaining steps.
         callbacks=[AutotuneCallback(horizon=100_000)],
-    )  # without one: the steps that are left
+    )
     trainer.fit(Classifier(), torch.utils.data.DataLoader(data, batch_size=16))
 
 

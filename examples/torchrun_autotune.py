@@ -1,4 +1,4 @@
-"""Trains a small network on every rank and sets its bucket cap while it runs: on GPUs over NCCL, elsewhere on CPUs over gloo.
+"""Trains a small network on every rank and tunes its bucket cap: on GPUs over NCCL, else on CPUs over gloo.
 
 torchrun --nproc-per-node 2 examples/torchrun_autotune.py
 """
@@ -18,7 +18,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument(
-        "--horizon", type=int, default=100_000, help="steps of the whole training: 1 %% may be spent on this"
+        "--horizon", type=int, default=100_000, help="steps of the whole training; tuning may cost 1 %% of their time"
     )
     arguments = parser.parse_args()
 
@@ -40,10 +40,10 @@ def main():
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        model = tuner.step()  # from the next step on, this is the wrapper to call
+        model = tuner.step()  # call this wrapper from the next step on
         if step % 100 == 99 and dist.get_rank() == 0:
             print(f"step {step + 1}: loss {loss.item():.3f}", flush=True)
-    tuner.close()  # says so where the training was too short
+    tuner.close()  # prints if training was too short
     dist.destroy_process_group()
 
 

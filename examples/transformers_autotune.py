@@ -1,4 +1,4 @@
-"""The Trainer of Hugging Face transformers on two CPUs; without use_cpu, on GPUs.
+"""Tunes the bucket cap in the Trainer of Hugging Face transformers, on two CPUs. Without use_cpu it runs on GPUs.
 
 torchrun --nproc-per-node 2 examples/transformers_autotune.py
 """
@@ -28,7 +28,8 @@ def main():
             ddp_find_unused_parameters=False,
         )
         trainer = Trainer(BertForSequenceClassification(configuration), arguments, train_dataset=data)
-        trainer.add_callback(AutotuneCallback(trainer, horizon=100_000))  # without one: the steps that are left
+        # Without horizon, it is the number of remaining steps.
+        trainer.add_callback(AutotuneCallback(trainer, horizon=100_000))
         trainer.train()
 
 

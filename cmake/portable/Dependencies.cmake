@@ -1,12 +1,12 @@
-# The portable program: all libraries inside, but for libarchive (formats/src/without_libarchive.cpp).
+# The portable program contains all its libraries. It does without libarchive (formats/src/without_libarchive.cpp).
 include(${CMAKE_CURRENT_LIST_DIR}/../sources/Dependencies.cmake)
-# What CMake overheard of zig's own linking, more or less of it from one configuring to the next, is not to be linked twice.
+# CMake finds a varying part of zig's own link line. These libraries must not be linked twice.
 foreach(language C CXX)
   set(CMAKE_${language}_IMPLICIT_LINK_LIBRARIES "")
   set(CMAKE_${language}_IMPLICIT_LINK_DIRECTORIES "")
 endforeach()
 if(NOT EXISTS ${sources}/sqlite3/sqlite3.c)
-  message(FATAL_ERROR "${sources}/sqlite3/sqlite3.c is missing: scripts/setup.sh --portable makes it")
+  message(FATAL_ERROR "${sources}/sqlite3/sqlite3.c is missing. Run: scripts/setup.sh --portable")
 endif()
 ddpsim_compile(simdjson simdjson::simdjson ${sources}/simdjson/singleheader ${sources}/simdjson/singleheader/simdjson.cpp)
 ddpsim_compile(sqlite3 SQLite::SQLite3 ${sources}/sqlite3 ${sources}/sqlite3/sqlite3.c)

@@ -1,11 +1,11 @@
-# Clang with a C library of any age and libc++ linked in, as PyPI's package ziglang has them: scripts/setup.sh --portable installs
-# it in build/portable-tools. DDPSIM_TARGET is x86_64 or aarch64; what comes out runs with glibc 2.17 and newer.
+# The compiler is clang from PyPI's package ziglang, which can target old C libraries and links libc++ in. scripts/setup.sh --portable
+# installs it in build/portable-tools. DDPSIM_TARGET is x86_64 or aarch64. The program then runs with glibc 2.17 and newer.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES DDPSIM_TARGET)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${DDPSIM_TARGET})
 file(GLOB zig ${CMAKE_CURRENT_LIST_DIR}/../../build/portable-tools/lib/python3*/site-packages/ziglang/zig)
 if(NOT zig)
-  message(FATAL_ERROR "zig is not in build/portable-tools: scripts/setup.sh --portable installs it")
+  message(FATAL_ERROR "zig is not in build/portable-tools. Run: scripts/setup.sh --portable")
 endif()
 file(REAL_PATH ${zig} zig)
 set(target -target ${DDPSIM_TARGET}-linux-gnu.2.17)
@@ -16,7 +16,7 @@ foreach(language C CXX)
   set(CMAKE_${language}_ARCHIVE_APPEND "\"${zig}\" ar q <TARGET> <OBJECTS>")
   set(CMAKE_${language}_ARCHIVE_FINISH "\"${zig}\" ranlib <TARGET>")
 endforeach()
-# Nothing of the machine's own: libraries come from build/sources.
+# Use no libraries of the machine, only those in build/sources.
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

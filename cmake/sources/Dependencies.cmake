@@ -1,18 +1,18 @@
-# The libraries for a target that the machine's own packages are not for: the same versions, Debian's, found otherwise. Headers
-# lie in a folder of their own, for beside another C library /usr/include must not be seen; what must be compiled comes from
-# Debian's source packages, which scripts/setup.sh (--wasm, --portable) unpacks into build/sources.
+# Libraries for a target other than this machine, in the same versions of Debian. Headers are linked into a folder of their own, because
+# /usr/include must not be seen with another C library. Libraries that must be compiled come from Debian's source packages, which
+# scripts/setup.sh (--wasm, --portable) unpacks into build/sources.
 set(sources ${PROJECT_SOURCE_DIR}/build/sources)
 set(headers ${PROJECT_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${headers})
 foreach(name fmt nlohmann CLI protozero boost)
   if(NOT EXISTS /usr/include/${name})
-    message(FATAL_ERROR "/usr/include/${name} is missing: scripts/setup.sh installs what this build needs")
+    message(FATAL_ERROR "/usr/include/${name} is missing. Run: scripts/setup.sh")
   endif()
   file(CREATE_LINK /usr/include/${name} ${headers}/${name} SYMBOLIC)
 endforeach()
 foreach(file zlib/zlib.h simdjson/singleheader/simdjson.h pugixml/src/pugixml.cpp)
   if(NOT EXISTS ${sources}/${file})
-    message(FATAL_ERROR "${sources}/${file} is missing: scripts/setup.sh --wasm or --portable fetches it")
+    message(FATAL_ERROR "${sources}/${file} is missing. Run: scripts/setup.sh --wasm (or --portable)")
   endif()
 endforeach()
 include_directories(SYSTEM ${headers})
@@ -30,7 +30,7 @@ target_include_directories(eigen_headers SYSTEM INTERFACE /usr/include/eigen3)
 target_compile_definitions(eigen_headers INTERFACE EIGEN_DONT_VECTORIZE EIGEN_NO_CPUID)
 
 enable_language(C)
-# ddpsim_compile(<library> <target others link> <folder of its headers> <sources …>)
+# ddpsim_compile(<library> <alias that others link> <folder of its headers> <sources …>): adds a library that is compiled here.
 function(ddpsim_compile name alias folder)
   add_library(${name} STATIC ${ARGN})
   add_library(${alias} ALIAS ${name})

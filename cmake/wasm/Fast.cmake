@@ -1,5 +1,6 @@
-# What a slider waits for, and what hundreds of megabytes run through, is made to be fast; all else to be small. (Emscripten
-# inlines nothing where size is asked for, which makes both worse: the preset's -finline-functions takes that back.)
+# Two parts are compiled for speed: the simulation, for which a slider waits, and code through which hundreds of megabytes pass. All
+# else is compiled for size. There Emscripten would inline nothing, which makes it both slower and larger, so the preset adds
+# -finline-functions.
 get_property(rooms GLOBAL PROPERTY DDPSIM_ROOMS)
 list(FILTER rooms INCLUDE REGEX ^ddpsim_sim_)
 foreach(room IN LISTS rooms)

@@ -1,5 +1,6 @@
-// simdjson has no kernel for WebAssembly, and would take the one that reads byte by byte. Its kernel for SSE 4.2 is made of
-// instructions that WebAssembly has (intrinsics/x86intrin.h); there is no processor to ask, so it is chosen here.
+// simdjson has no kernel for WebAssembly and would use the one that reads byte by byte. Its SSE 4.2
+// kernel uses only instructions that WebAssembly has (intrinsics/x86intrin.h). The processor cannot
+// be asked there, so this file chooses the kernel.
 #include <simdjson.cpp>
 
 namespace {

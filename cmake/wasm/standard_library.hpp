@@ -1,5 +1,6 @@
-// What Emscripten 3.1.6's standard library (libc++ 13) lacks of C++20 and this program uses, in the standard's own namespace, with
-// the standard's meaning. Included before every source; nothing else of the program knows that a library has gaps.
+// The parts of C++20 that this program uses and the standard library of Emscripten 3.1.6 (libc++
+// 13) lacks. They are in namespace std and mean the same as in the standard. This header is
+// included before every source, so the rest of the program need not know.
 #pragma once
 
 #include <fast_float/fast_float.h>
@@ -21,13 +22,13 @@ requires(sizeof(To) == sizeof(From)) constexpr To bit_cast(const From& from) noe
   return __builtin_bit_cast(To, from);
 }
 
-/// Rounded to the nearest, by fast_float.
+/// Rounds to the nearest value, by fast_float.
 inline from_chars_result from_chars(const char* first, const char* last, double& value) {
   const auto [rest, error] = fast_float::from_chars(first, last, value);
   return {rest, error};
 }
 
-/// There is one thread: it runs what it is given, at once.
+/// There is only one thread, so the constructor runs the function at once.
 class jthread {
  public:
   template <typename Body, typename... Arguments>
@@ -36,8 +37,9 @@ class jthread {
   }
 };
 
-/// As stable as the library's, so with the same result, and a fifth of its size: of that every type that is sorted anywhere gets
-/// four kilobytes. Being constrained these are preferred.
+/// Stable like the library's version, so the result is the same, but a fifth of its size. The
+/// library's version takes four kilobytes for each type that is sorted. These overloads are
+/// preferred because they are constrained.
 template <typename Iterator, typename Less>
 requires(sizeof(Less) > 0) void inplace_merge(Iterator first, Iterator middle, Iterator last,
                                               Less before) {

@@ -1,10 +1,10 @@
-// What simdjson's kernel for SSE 4.2 takes of x86's intrinsics, for WebAssembly: Emscripten has those up to SSE 4.2, but for the
-// multiplication without carries.
+// The intrinsics that simdjson's SSE 4.2 kernel needs, for WebAssembly. Emscripten has all of them except the
+// carry-less multiplication.
 #pragma once
 
 #include <nmmintrin.h>
 
-/// simdjson multiplies by all ones alone, which makes each bit the parity of those up to it.
+/// simdjson only multiplies by all ones. Each bit of the product is then the parity of all bits up to it.
 static inline __m128i _mm_clmulepi64_si128(__m128i factor, __m128i /*all ones*/, int /*halves*/) {
   unsigned long long bits = static_cast<unsigned long long>(_mm_cvtsi128_si64(factor));
   for (int step = 1; step < 64; step *= 2) bits ^= bits << step;
