@@ -1,23 +1,31 @@
 #!/usr/bin/env python3
-"""Measured step times over bucket caps, as the judge of what `tune` advises.
+"""Judges the advice of `tune` by measured step times over bucket caps.
 
-    tests/accuracy/cap_curves.py --ddpsim build/release/cli/ddpsim SHARED [--curves] [--answers ANSWERS.json] [--before BEFORE.json]
+    tests/accuracy/cap_curves.py --ddpsim build/release/cli/ddpsim SHARED [--curves] [--answers ANSWERS.json]
+                                 [--before BEFORE.json]
 
-A curve is what one job took with several caps on one machine. `tune` is asked for that job with nothing to restrict it, and the cap
-that it advises is placed on the curve: at the measured cap that makes the same buckets, else between the two measured caps beside it,
-linear in the logarithm of the cap, or at the end of the curve where the cap lies beyond it. How often each was done is said.
+A curve has the step times of one job with several caps on one machine. `tune` runs for that job without restrictions,
+and the advised cap is placed on the curve. If a measured cap makes the same buckets, the advised cap gets its step.
+Between two measured caps, its step is interpolated, linearly in the logarithm of the cap. Beyond the curve, it gets the
+step at the end. The output tells how often each of these was done.
 
-Regret is what the advised cap costs over the fastest one measured, in per cent of that step. Where the advised cap was not measured,
-its step is interpolated. So `tune` is also run with the measured caps alone as candidates; how often even that answer had to be
-interpolated, because the default was not measured, is said. Beside it stand two policies that know less: always the default, and always the cap that is predicted fastest of those measured, however sure. Signs: of two caps of a curve
-that were measured more than 2 % apart, which is faster; and of two that are predicted so, whether that is so. Coverage: how often the
-80 % interval of a cap's gain over the default holds the measured gain (over the measured cap nearest to the default, where the default
-was not measured), as it is and within the noise of the measurement (0.5 % of the step; 1 % of published figures, which have few digits).
+Regret is the cost of the advised cap over the fastest measured one, in per cent of that step. An advised cap that was
+not measured has an interpolated step. So `tune` also runs with the measured caps as the only candidates. Even then some
+answers are interpolated, because the default was not measured; the output tells how many. Two simpler policies are
+shown for comparison: always the default, and always the measured cap that is predicted fastest, however uncertain.
 
-"Calibrated" curves know their machine: its links are fitted to all-reduces of the very run (the lab, one GPU, two GPUs), or to two
-points of each curve (the DDP paper). The same curves "by specification" know the rates of its links, as one would type them; of one GPU
-that two ranks share there is no such line. Left out is PyTorch's DDP as two processes on one GPU (ddp.json): processes take turns on
-it, which is not simulated. No source, machine or row is named in a rule. Standard library only.
+Signs: for two caps of a curve that were measured more than 2 % apart, whether the prediction orders them the same way.
+Also, for two caps that are predicted that far apart, whether the measurement agrees.
+
+Coverage: how often the 80 % interval of a cap's gain over the default holds the measured gain. If the default was not
+measured, the nearest measured cap takes its place. Coverage is counted exactly, and within the noise of the
+measurement: 0.5 % of the step, or 1 % for published values, which have few digits.
+
+"Calibrated" curves know their machine. Its links are fitted to all-reduces of the same run (the lab, one GPU, two
+GPUs), or to two points of each curve (the DDP paper). The same curves "by specification" use data sheet rates of the
+links, as one would type them; two ranks on one GPU have no such line. PyTorch's DDP as two processes on one GPU
+(ddp.json) is left out, because the processes take turns on it, which is not simulated. No rule names a source, machine
+or row. Standard library only.
 """
 
 import argparse
@@ -48,20 +56,27 @@ import compare_reducers  # noqa: E402
 import lab_workloads  # noqa: E402
 import predict  # noqa: E402
 
-SPEC = importlib.util.spec_from_file_location("lab_settings", LAB / "settings.py")  # this folder has a settings.py, too
-lab_settings = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(lab_settings)
+# This folder has a settings.py, too, so the lab's is loaded by its path.
+SPEC = importlib.util.spec_from_file_location("settings_of_lab", LAB / "settings.py")
+settings_of_lab = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(settings_of_lab)
 
-ABOVE = 0.02  # of a step: differences whose sign counts
-NOISE = 0.5  # per cent of a step: repeated runs lie as far apart
+ABOVE = 0.02  # smallest difference whose sign counts, per step
+NOISE = 0.5  # difference of repeated runs, % of a step
 CALIBRATED, BY_SPECIFICATION = "calibrated", "by specification"
-DEFAULT = None  # in place of a cap: nothing passed, or what the job passes today
+# Stands for a cap if none is passed, or for the one that the job passes now.
+DEFAULT = None
 
 
 class Curve:
-    """`measured`: {cap in MiB, or DEFAULT: seconds}. `job`: words of a command, today's options among them. `today`: of these the
-    options that set today's buckets, left out where another cap is asked for. `beyond`: seconds that a prediction lacks, from its result.
-    `noise`: as many per cent of a step lie between two figures of the same."""
+    """The step times of one job with several caps.
+
+    `measured`: seconds per step by cap in MiB, or by DEFAULT.
+    `job`: the words of a command, with the current options.
+    `today`: those of the current options that set buckets. They are left out when another cap is simulated.
+    `beyond`: a function from a result to the seconds that its prediction lacks.
+    `noise`: the difference between two measurements of the same step, in per cent.
+    """
 
     def __init__(self, group, name, machine, measured, job, today=(), beyond=lambda result: 0, noise=NOISE):
         self.group, self.name, self.machine, self.measured = group, name, machine, measured
@@ -84,7 +99,7 @@ class Judge:
         return self.ddpsim(*self.curve.job, *options, "--threads", "1", command="tune")
 
     def place(self, cap, first=None):
-        """(seconds, how it was placed)"""
+        """The step in seconds, and how the cap was placed on the curve."""
         measured = self.curve.measured
         if cap in measured and first is None:
             return measured[cap], "measured"
@@ -101,7 +116,7 @@ class Judge:
         return before + (after - before) * ((at - x) / (y - x) if y > x else 0), "between"
 
     def place_advised(self, recommended):
-        """(seconds, how it was placed)"""
+        """The step in seconds, and how the cap was placed on the curve."""
         if kind(recommended) != SET:
             return self.place(DEFAULT)
         cap, first = recommended["bucket_cap_mb"], recommended["first_bucket_mb"]
@@ -110,7 +125,7 @@ class Judge:
         return self.place(cap, first)
 
     def gains(self):
-        """[(measured, predicted, low, high)] of each other cap, as shares of the step it starts from."""
+        """The gain of each other cap as a share of the step without it: measured, predicted, low and high."""
         measured, today = self.curve.measured, self.curve.today
         base = DEFAULT
         if base not in measured:
@@ -172,19 +187,19 @@ def buckets_options(cap, first=None):
 
 
 def logarithm(cap):
-    """Of a size in MiB. A cap of 0 is any below the smallest gradient, which nobody's is below 1 KiB of."""
+    """The logarithm of a cap in MiB. A cap of 0 counts as 1 KiB, which is below the smallest gradient of these jobs."""
     return math.log(max(DEFAULT_MIB if cap is DEFAULT else cap, 1 / 1024))
 
 
 def signs(truth, said):
-    """Of pairs of caps that `truth` has more than 2 % apart: whether `said` orders them alike."""
+    """For each pair of caps that are more than 2 % apart in `truth`, whether `said` orders them the same way."""
     caps = list(truth)
     points = ddp_paper.Curve("", "", "", 0, [(0, cap, truth[cap]) for cap in caps])
     return [right for *_, right in ddp_paper.pairs_of(points, [said[cap] for cap in caps])]
 
 
 def paper(ddpsim, shared):
-    """The DDP paper's Figures 7 and 8: six or seven caps, 16 and 32 V100 (environment A of ddp_paper.py)."""
+    """Curves of the DDP paper, Figures 7 and 8: six or seven caps on 16 and 32 V100 (environment A of ddp_paper.py)."""
     path = shared / "data/published-scaling/ddp-paper-vldb2020.json"
     if not path.exists():
         return
@@ -207,7 +222,7 @@ def paper(ddpsim, shared):
 
 
 def published(ddpsim, shared, folder):
-    """Rows of published steps that differ in their cap alone, at the lowest percentile that has several caps."""
+    """Curves from published rows that differ only in their cap, at the lowest percentile with several caps."""
     path = shared / "data/published-scaling/scaling-shared.csv"
     if not path.exists():
         return
@@ -260,7 +275,7 @@ def published(ddpsim, shared, folder):
 
 
 def two_gpus(ddpsim, shared, folder):
-    """data/levers/levers.csv: trainings whose step without overlap and whose all-reduces are given, with several bucket sizes."""
+    """Curves from trainings with several bucket sizes, whose all-reduces and step without overlap are known."""
     path = shared / "data/levers/levers.csv"
     if not path.exists():
         return
@@ -284,7 +299,7 @@ def two_gpus(ddpsim, shared, folder):
 
 
 def lab_tables(ddpsim, folder):
-    """The lab's reducer sweeps: compute is a timed wait, gloo's links are shaped."""
+    """Curves from the lab's sweeps of our reducer. Compute is a timed wait, and gloo's links are shaped."""
     for table in sorted((LAB / "measured").glob("*.csv")):
         rows = compare_reducers.read(table)
         if not {"kind", "rate", "bucket_bytes"} <= set(rows[0]):
@@ -326,13 +341,13 @@ def lab_tables(ddpsim, folder):
                 name,
                 BY_SPECIFICATION,
                 measured,
-                [job[0], lab_settings.nominal_cluster(ranks, rate), *job[2:], *options],
+                [job[0], settings_of_lab.nominal_cluster(ranks, rate), *job[2:], *options],
                 beyond=casts,
             )
 
 
 def lab_settings(ddpsim, folder):
-    """The lab's jobs of single settings: today's, and those that differ in their cap alone."""
+    """Curves from the lab's jobs of single settings: the current setting, and those that differ only in their cap."""
     for record in json.loads((LAB / "measured/settings.json").read_text(encoding="utf-8")):
         today = record["today"]
         plain = {key: value for key, value in today.get("arguments", {}).items() if key != "bucket_cap_mb"}
@@ -349,12 +364,15 @@ def lab_settings(ddpsim, folder):
                 points[DEFAULT if name == "today" else cap] = statistics.median(one["steps_us"]) / 1e6
         if len(points) < 2:
             continue
-        job = lab_settings.Predictor(ddpsim.path, record, folder).job
-        words = lab_settings.options_of({**today, "arguments": plain})
+        job = settings_of_lab.Predictor(ddpsim.path, record, folder).job
+        words = settings_of_lab.options_of({**today, "arguments": plain})
         now = buckets_options(today.get("arguments", {}).get("bucket_cap_mb"))
         for machine, cluster in (
             (CALIBRATED, job[1]),
-            (BY_SPECIFICATION, lab_settings.nominal_cluster(record.get("ranks", lab_settings.RANKS), record["rate"])),
+            (
+                BY_SPECIFICATION,
+                settings_of_lab.nominal_cluster(record.get("ranks", settings_of_lab.RANKS), record["rate"]),
+            ),
         ):
             yield Curve(
                 "lab, real DDP",
@@ -367,7 +385,7 @@ def lab_settings(ddpsim, folder):
 
 
 def lab_autotuned(folder):
-    """The lab's jobs for autotune: real DDP with a grid of caps. Their all-reduces were not kept."""
+    """Curves from the lab's jobs for autotune: real DDP with a grid of caps. Their all-reduces were not stored."""
     setups = autotune.all_setups()
     for record in json.loads((LAB / "measured/autotune.json").read_text(encoding="utf-8")):
         one, ranks = setups[record["setup"]]
@@ -384,7 +402,7 @@ def lab_autotuned(folder):
             points,
             [
                 str(path),
-                lab_settings.nominal_cluster(ranks, record["rate"]),
+                settings_of_lab.nominal_cluster(ranks, record["rate"]),
                 "--compute-scale",
                 "1",
                 "--backend",
@@ -400,7 +418,7 @@ def lab_autotuned(folder):
 
 
 def one_gpu(program, folder):
-    """Our reducer with two ranks on one GPU; today is an explicit cap of 25, which is what was measured."""
+    """Curves of our reducer with two ranks on one GPU. The current cap is an explicit 25, which was measured."""
     for path in sorted((LAB / "measured/gpu").glob("*/reducer.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         gpu = next(known for known in gpu_tables.PEAK_TFLOPS if known in document["card"].split())
@@ -467,7 +485,7 @@ def held(record, gain):
 
 
 def figures(records):
-    """[(what, value)] of some curves."""
+    """The lines of the summary of these curves, each a label and a value."""
     gains = [gain for one in records for gain in one["gains"]]
     kinds = collections.Counter(one["kind"] for one in records)
     slower = max(records, key=lambda one: one["over_default_percent"])
@@ -525,7 +543,7 @@ def figures(records):
 
 
 def groups_of(records):
-    """{name: records}: each kind of machine as a whole, then each group."""
+    """The records by name of their group: first each kind of machine as a whole, then each group."""
     found = {}
     for machine in (CALIBRATED, BY_SPECIFICATION):
         of = [one for one in records if one["machine"] == machine]

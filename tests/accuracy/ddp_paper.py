@@ -1,54 +1,61 @@
 #!/usr/bin/env python3
-"""The DDP paper (Li et al., PVLDB 13(12), 2020), Figures 6 to 12, predicted by ddpsim.
+"""Predicts Figures 6 to 12 of the DDP paper (Li et al., PVLDB 13(12), 2020) with ddpsim.
 
     tests/accuracy/ddp_paper.py DDPSIM [--points] [--choices] [--sensitivity] [--data FOLDER]
 
-Of each curve three numbers are inputs: the latency on one GPU and two named points. Everything else is
-predicted. Named are of a curve over bucket sizes 0 MB (one all-reduce per gradient) and 25 MB (the
-default); of a curve over GPUs 8, the last inside a server, and its last. --choices names others and shows
-the spread.
+Three numbers of each curve are inputs: the latency on one GPU, and two named points. Everything else is predicted. On a
+curve over bucket sizes, the named points are 0 MB (one all-reduce per gradient) and 25 MB (the default). On a curve
+over GPUs they are 8 GPUs, the last inside a server, and the last point. --choices names other points and shows the
+spread.
 
-Free are physical parameters of an environment's links, one set for all its curves and per backend, found
-by least squares of the relative error over all its named points (Gauss-Newton in the logarithm of the
-parameters, from the start values below). Nothing is free per curve, model or point.
+Only physical parameters of an environment's links are free: one set for each backend and all its curves. They are
+fitted by least squares of the relative error over all named points (Gauss-Newton in the logarithm of the parameters,
+from the start values below). Nothing is free per curve, model or point.
 
-  environment A  Figures 7, 8, 12: servers of eight V100
-      nccl   rate of a server's NIC, of one TCP connection, latency of the network
-      gloo   rate of a process, rate of a host, time of a ring step
-  environment B  Figures 9, 10: a shared pool, slower, "varying machines and links"; servers of eight without
-      NVLink (of one GPU each, the named points come out several times as far off with nccl)
-      nccl   the same but the connection (nothing there asks for it), and the rate of PCIe
-      gloo   the same three
-  Figure 6       inputs: the four bars of the run that does not overlap; predicted: the one that does
+  environment A  (Figures 7, 8, 12) has servers of eight V100. Free parameters are:
 
-Assumed, since the paper does not say: ResNet-50 of batch 32 and BERT-base of batch 32 x 128 tokens, fp32,
-whose times on one V100 are, as recorded and estimated, 0.102 s and 0.224 s (Figure 12 has 0.099 and 0.219);
-one GPU is local training without DDP (with gloo it would stage all gradients on the host, and takes no
-longer); one NIC per server; NCCL over sockets. --sensitivity predicts with others.
+      nccl   the rate of a server's NIC, the rate of one TCP connection, and the latency of the network.
 
-Gloo's cost model has two constants that these data asked for (GlooLinks::to_fill and cache, the same for all
-points). Their values come from elsewhere since: to_fill and what memory costs from tests/lab/gloo_threads.py,
-the cache from the processors of such servers. That a host's cache matters is still seen here alone. "gloo,
-plain model" is the same fit without them.
+      gloo   the rate of a process, the rate of a host, and the time of a ring step.
 
-Which BERT it was is not said, but the inputs tell its size: they are met within 3 % (NCCL) by every
-BERT-base, within 21 % by BERT-large (--sensitivity, "inputs"), and Figure 6's communication is 3.9 and 4.7
-to 5.2 times ResNet-50's where parameters are 4.3 (base) or 13 times (large) as many. What decides the order
-of caps with NCCL is its version: 2.4.8, which PyTorch 1.5 ships, runs trees for every size on two such
-servers and rings on four (nccl_thresholds.hpp), so eight pairs of caps lie one way on 16 GPUs and the other
-on 32 ("the other way round" in the output). That was looked up because these pairs were wrong.
+  environment B  (Figures 9, 10) is a slower shared pool with "varying machines and links". Servers have eight GPUs
+      without NVLink. (With one GPU each, errors of the named points are several times as large with nccl.)
 
-What stands in the way with gloo is in the output, too: twelve pairs of Figure 12 have more GPUs faster (24
-against 32 in all six curves, and BERT on 8 and 16 against more). A model in which more GPUs make no step faster
-has these wrong whatever it says, and at most 92 % right; what was measured twice lies up to 9.5 % apart.
+      nccl   the same without the connection, which nothing there needs, and the rate of PCIe.
 
-Beside it stand no communication, one constant efficiency, and a LogGP fit (buckets one after another, each
-2(n - 1) a + 2(n - 1)/n S b, from when it is ready), the latter two fitted to the same named points.
-Exit code 1 where what is held is broken, 77 without data. Standard library only.
+      gloo   the same three.
 
-Regret is what the cap that "ddpsim tune" recommends on the paper's own grid costs over the measured best;
-signs right: of all pairs of points of a curve that differ by more than 2 %. Other readings of "pairs" (the
-figures together, caps alone, groups against groups) stand in a table of their own.
+  Figure 6       Inputs are the four bars of the run that does not overlap; the one that overlaps is predicted.
+
+The paper does not say everything, so these are assumed: ResNet-50 with batch 32, and BERT-base with batch 32 x 128
+tokens, in fp32. Their recorded and estimated times on one V100 are 0.102 s and 0.224 s; Figure 12 has 0.099 and 0.219.
+One GPU means local training without DDP; with gloo, DDP would stage all gradients on the host, but the figure takes no
+longer. Each server has one NIC. NCCL uses sockets. --sensitivity predicts with other assumptions.
+
+Gloo's cost model has two constants that these data required (GlooLinks::to_fill and cache), the same for all points.
+Their values now come from elsewhere. to_fill and the cost of memory come from tests/lab/gloo_threads.py, and the cache
+from the processors of such servers. Only these data show that the cache of a host matters. "gloo, plain model" is
+the same fit without the two constants.
+
+The paper does not name its BERT, but the inputs tell its size. Every BERT-base meets them within 3 % (NCCL), BERT-large
+within 21 % (--sensitivity, "inputs"). In Figure 6, its communication is 3.9 and 4.7 to 5.2 times that of ResNet-50;
+the parameters are 4.3 times (base) or 13 times (large) as many.
+
+With NCCL, its version decides the order of caps. PyTorch 1.5 ships 2.4.8, which uses trees for every size on two such
+servers and rings on four (nccl_thresholds.hpp). So eight pairs of caps have one order on 16 GPUs and the other on 32
+("the other way round" in the output). The version was looked up because these pairs were wrong.
+
+The output also shows the limits with gloo. In Figure 12, twelve pairs are faster with more GPUs: 24 against 32 in all
+six curves, and BERT on 8 and 16 against more. A model in which more GPUs never make a step faster gets these wrong in
+any case, and at most 92 % right. Points that were measured twice differ by up to 9.5 %.
+
+Three simple predictors are shown for comparison: no communication, one constant efficiency, and a LogGP fit. LogGP runs
+buckets one after another, each from when it is ready, in 2(n - 1) a + 2(n - 1)/n S b. The last two are fitted to
+the same named points. The exit code is 1 if a limit is exceeded, 77 without data. Standard library only.
+
+Regret is the cost of the cap that "ddpsim tune" recommends on the paper's own grid over the best measured cap. Signs
+right counts all pairs of points of a curve that differ by more than 2 %. A table of its own has other meanings of
+"pairs": the figures together, caps alone, groups against groups.
 """
 
 import argparse
@@ -70,7 +77,7 @@ TORCH = "1.5"
 
 
 class Ddpsim:
-    """Runs the program; remembers what it said."""
+    """Runs the program and caches its answers."""
 
     def __init__(self, path):
         self.path, self.known = path, {}
@@ -87,7 +94,7 @@ class Ddpsim:
 
 
 class Curve:
-    """Points (GPUs, cap, measured seconds) of one line of one figure."""
+    """One line of one figure: points of GPUs, cap and measured seconds."""
 
     def __init__(self, name, model, backend, one_gpu, points, groups=1, every=1, named=((0, 25), None)):
         self.name, self.model, self.backend = name, model, backend
@@ -156,7 +163,7 @@ def curves_of(data):
     return a, b
 
 
-# Free parameters with the value the fit starts from: what ddpsim assumes by itself, or a specification.
+# Free parameters with the value from which the fit starts: ddpsim's default, or a data sheet value.
 PARAMETERS = {
     ("A", "nccl"): {"nic_gbps": 40.0, "latency_us": 15.0, "connection_gbs": 2.3},
     ("A", "gloo"): {"process_gbs": 1.5, "host_gbs": 12.0, "step_us": 35.0},
@@ -166,7 +173,7 @@ PARAMETERS = {
 
 
 def setting(environment, backend, gpus, parameters, gloo="", network="tcp", torch=TORCH):
-    """CLUSTER and options, as one would type them."""
+    """CLUSTER and options, as a user would type them."""
     inside = f"pcie:{parameters.get('pcie_gbs', 12):.6g}GBps" if environment == "B" else "nvlink:6x25GBps:cube"
     nic = parameters.get("nic_gbps", 100.0)
     latency = f" latency:{parameters['latency_us']:.6g}us" if "latency_us" in parameters else ""
@@ -192,11 +199,12 @@ def setting(environment, backend, gpus, parameters, gloo="", network="tcp", torc
 class Predictor:
     def __init__(self, ddpsim, environment, workloads, gloo="", network="tcp", torch=TORCH, more=()):
         self.ddpsim, self.environment, self.workloads = ddpsim, environment, workloads
-        self.gloo, self.network = gloo, network  # more of --gloo; what NCCL runs over
-        self.torch, self.more = torch, more  # more: options of every command
+        # `gloo` is appended to --gloo, `network` is the transport of NCCL, and `more` are options of every command.
+        self.gloo, self.network = gloo, network
+        self.torch, self.more = torch, more
 
     def local(self, model):
-        """One step of local training, as recorded or estimated, in seconds, and what it consists of."""
+        """One step of local training in seconds, as recorded or estimated."""
         one = self.ddpsim(self.workloads[model], "node:1 gpu:1xV100", "--torch", TORCH)
         step = (
             one["forward_us"]
@@ -229,13 +237,14 @@ class Predictor:
         return self.simulated(curve, gpus, cap, parameters)["iteration_us"] / 1e6 / curve.every
 
     def holds(self, curve, gpus, cap, measured, parameters):
-        """Whether the 80 % interval around the step holds what was measured."""
+        """Whether the 80 % interval of the step contains the measured step."""
         low, high = self.simulated(curve, gpus, cap, parameters)["confidence"]["interval_percent"]
         error = 100 * (measured / self.step(curve, gpus, cap, parameters) - 1)
         return low <= error <= high
 
     def chosen_cap(self, curve, parameters):
-        """On the grid of the figure; "keep the default" is 25 in this version of PyTorch."""
+        """The cap that `tune` recommends on the grid of the figure. "Keep the default" means 25 in this version of
+        PyTorch."""
         gpus, grid = curve.points[0][0], [cap for _, cap, _ in curve.points]
         answer = self.ddpsim(
             *self.options(curve, gpus, parameters), "--caps", ",".join(map(str, grid)), command="tune"
@@ -243,13 +252,14 @@ class Predictor:
         return 25 if answer["action"] == "keep default" else round(answer["bucket_cap_mb"])
 
     def steps(self, places, parameters):
-        """[(curve, gpus, cap)] -> seconds."""
+        """The steps in seconds at these places, each a curve, GPUs and a cap."""
         with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             return list(pool.map(lambda p: self.step(*p, parameters), places))
 
 
 class LogGp:
-    """Buckets one after another, each from when it is ready; nothing known of the machine."""
+    """A LogGP predictor: buckets run one after another, each from when it is ready. It knows nothing about the
+    machine."""
 
     def __init__(self, ddpsim, workloads):
         self.predictor = Predictor(ddpsim, "A", workloads)
@@ -284,7 +294,7 @@ def places(curves, named):
 
 
 def solve(matrix, vector):
-    """Gaussian elimination; a few unknowns."""
+    """Solves a small linear system by Gaussian elimination."""
     n = len(vector)
     rows = [list(matrix[i]) + [vector[i]] for i in range(n)]
     for i in range(n):
@@ -298,7 +308,7 @@ def solve(matrix, vector):
 
 
 def fit(predictor, curves, start):
-    """Least squares over the named points: Levenberg's damping, steps in the logarithm."""
+    """Fits parameters by least squares over the named points, with Levenberg's damping and steps in the logarithm."""
     where = places(curves, True)
     names = list(start)
     values = dict(start)
@@ -334,13 +344,13 @@ def fit(predictor, curves, start):
 
 
 def constant_efficiency(curves):
-    """The factor on one GPU's time with the least relative squares over the named points."""
+    """The factor on the time of one GPU with the least squares of relative errors over the named points."""
     ratios = [c.one_gpu / t for (c, _, _), t in places(curves, True)]
     return sum(ratios) / sum(r * r for r in ratios)
 
 
 def pairs_of(curve, steps):
-    """[(earlier point, later point, whether predicted to differ the way it was measured)]."""
+    """Pairs of points, each with whether the predicted difference has the sign of the measured one."""
     times = [t for _, _, t in curve.points]
     return [
         (curve.points[j], curve.points[i], (times[i] > times[j]) == (steps[i] > steps[j]))
@@ -351,7 +361,7 @@ def pairs_of(curve, steps):
 
 
 class Score:
-    """Errors of predictions of points that were no inputs; differences between points of a curve."""
+    """Errors at points that were not inputs, and signs of differences between points of a curve."""
 
     def __init__(self, curves, predicted, chosen_cap=None):
         self.errors, self.pairs, self.right, self.regrets = [], 0, 0, []
@@ -409,7 +419,7 @@ def environment_table(ddpsim, environment, curves, workloads, show_points):
             + " ".join(f'"{o}"' if " " in o else o for o in setting(environment, backend, 16, values)[1])
         )
         print(HEADER)
-        predictor.steps([p for p, _ in places(own, None)], values)  # all at once; then remembered
+        predictor.steps([p for p, _ in places(own, None)], values)  # fills the cache
         score = Score(
             own,
             lambda c: [predictor.step(c, n, cap, values) for n, cap, _ in c.points],
@@ -464,7 +474,7 @@ def print_points(curves, predicted):
 
 
 def imported(ddpsim, source, path):
-    """A workload as a file and as what it holds."""
+    """An imported workload, as a file and as a document."""
     subprocess.run([ddpsim.path, "import", source, "-o", path], capture_output=True, check=True)
     with open(path) as stream:
         return json.load(stream)
@@ -476,7 +486,7 @@ def write(workload, path):
 
 
 def divide(workload, forward_us, backward_us, optimizer_us):
-    """Gives a workload's phases other durations."""
+    """Changes the durations of a workload's phases."""
     backward = workload["backward"]
     for ready in backward["ready"]:
         ready["at_us"] *= backward_us / backward["duration_us"]
@@ -488,7 +498,7 @@ def divide(workload, forward_us, backward_us, optimizer_us):
 
 
 def repetitions(curves):
-    """What the paper says twice, and where it contradicts itself."""
+    """Prints values that the paper has twice, and contradictions in it."""
     print("\nthe paper beside itself: points measured twice")
     for difference, (model, backend, n, cap) in measured_twice(curves):
         print(f"  {model} {backend} {n} GPUs {cap} MB: {difference:.1%} apart")
@@ -511,7 +521,7 @@ def repetitions(curves):
 
 
 def measured_twice(curves):
-    """[(how far apart, what)] of points in more than one figure."""
+    """Points in more than one figure, each with the difference and a label."""
     seen, apart = {}, []
     for curve in curves:
         for n, cap, t in curve.points:
@@ -524,7 +534,7 @@ def measured_twice(curves):
 
 
 def by_groups(curves, steps):
-    """Signs between process groups: the same model and GPUs, another number of groups."""
+    """Signs between numbers of process groups, for the same model and GPUs."""
     lines = [c for c in curves if not c.over_caps]
     signs = []
     for i, one in enumerate(lines):
@@ -538,8 +548,11 @@ def by_groups(curves, steps):
 
 
 def readings(scores):
-    """Signs right as "pairs" may be read, and those no cost model gets right in which more GPUs are never
-    faster. `scores` by environment and backend."""
+    """Signs right for each meaning of "pairs". Also pairs that a cost model gets wrong if more GPUs are never faster in
+    it.
+
+    `scores` are by environment and backend.
+    """
 
     def share(label, signs):
         print(f"  {label:58} {sum(signs) / len(signs):6.1%} of {len(signs)}")
@@ -588,7 +601,7 @@ def readings(scores):
 
 
 def wrong_of(score):
-    """["Fig. 7 …: 5>25 -6.2%"]: of each curve the pairs predicted the other way."""
+    """The pairs of each curve that are predicted in the wrong order, as texts such as "Fig. 7 …: 5>25 -6.2%"."""
     texts = []
     for curve, steps in score.steps.items():
         name = lambda point: point[1] if curve.over_caps else point[0]
@@ -599,7 +612,7 @@ def wrong_of(score):
 
 
 def breakdown(ddpsim, data):
-    """Figure 6: [(case, measured, predicted, perfect overlap)]."""
+    """The cases of Figure 6: name, measured, predicted, and with perfect overlap."""
     bars = data["figures"]["fig6_breakdown"]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -618,14 +631,16 @@ def breakdown(ddpsim, data):
 
 
 def overlapped(ddpsim, folder, model, backend, bar):
-    """One unit is one second: the workload takes what the bars say, and the links are such that the
-    collectives take what COMM says."""
+    """Predicts the bar with overlap. One unit of the figure counts as one second.
+
+    The workload takes the time of the bars. The links are chosen so that the collectives take the time of COMM.
+    """
     path = os.path.join(folder, f"{model}-{backend}.json")
     workload = imported(ddpsim, WORKLOADS[model], path)
     one = ddpsim(path, "node:1 gpu:1xV100", "--torch", TORCH)
-    # Backward as measured includes DDP's copies into buckets.
-    stretch = (bar["bwd"] * 1e6 - one["copies_in_us"]) / one["backward_compute_us"]
-    divide(workload, bar["fwd"] * 1e6, workload["backward"]["duration_us"] * stretch, bar["opt"] * 1e6)
+    # The measured backward includes DDP's copies into buckets.
+    slower = (bar["bwd"] * 1e6 - one["copies_in_us"]) / one["backward_compute_us"]
+    divide(workload, bar["fwd"] * 1e6, workload["backward"]["duration_us"] * slower, bar["opt"] * 1e6)
     write(workload, path)
 
     def run(rate):
@@ -635,7 +650,7 @@ def overlapped(ddpsim, folder, model, backend, bar):
             else {"process_gbs": rate, "host_gbs": rate * 8, "step_us": 20.0}
         )
         cluster, options = setting("A", backend, 32, parameters)
-        # The bars were measured within a job of several ranks: their slowdown is in them.
+        # The bars were measured in a job of several ranks, so they contain the multi-GPU overhead.
         return ddpsim(path, cluster, *options, "--rank-slowdown", "0%")
 
     low, high = (0.01, 50.0) if backend == "nccl" else (0.001, 10.0)
@@ -649,7 +664,7 @@ def overlapped(ddpsim, folder, model, backend, bar):
 
 
 def choices(ddpsim, curves_a):
-    """Environment A with other points named."""
+    """Scores in environment A with other named points."""
     print("\nother points named, environment A: median and p90 error of the rest")
     predictor = Predictor(ddpsim, "A", WORKLOADS)
     for backend in ("nccl", "gloo"):
@@ -671,12 +686,12 @@ def choices(ddpsim, curves_a):
 
 HIDDEN, VOCABULARY = 768, 30522
 TRANSFORM = [[HIDDEN, HIDDEN], [HIDDEN], [HIDDEN], [HIDDEN]]  # linear layer, then normalisation
-# Multiplications of the decoder over those of the twelve layers; attention left out.
+# Multiplications of the decoder divided by those of the twelve layers, without attention.
 DECODER_SHARE = VOCABULARY * HIDDEN / (12 * 12 * HIDDEN**2)
 
 
 def with_head(bert, shapes, share):
-    """BERT with a head of such parameters, defined last, that computes for `share` of what was there."""
+    """BERT with a head of these parameters, defined last. Its compute is `share` of that of the rest."""
     backward, first = bert["backward"], len(bert["parameters"])
     head_us = backward["duration_us"] * share
     for ready in backward["ready"]:
@@ -697,14 +712,14 @@ def with_vocabulary(bert, words):
 
 
 def like_figure_6(bert, bar):
-    """Forward, backward and optimizer in the proportions of Figure 6."""
+    """BERT with forward, backward and optimizer in the proportions of Figure 6."""
     total = sum(bert[phase]["duration_us"] for phase in ("forward", "backward", "optimizer"))
     unit = total / (bar["fwd"] + bar["bwd"] + bar["opt"])
     divide(bert, bar["fwd"] * unit, bar["bwd"] * unit, bar["opt"] * unit)
 
 
 def other_assumptions(ddpsim, data, folder):
-    """[(label, workloads, what Predictor takes besides)]."""
+    """Other assumptions: a label, workloads, and further arguments of Predictor."""
 
     def bert(label, change):
         path = os.path.join(folder, label.replace(" ", "-") + ".json")
@@ -739,7 +754,7 @@ def other_assumptions(ddpsim, data, folder):
 
 
 def sensitivity(ddpsim, data, curves_a):
-    """Scores in environment A under other assumptions; what gloo does not know is left out."""
+    """Scores in environment A under other assumptions. Assumptions that gloo does not have are left out for it."""
     print(
         "\nsensitivity, environment A (links fitted anew): how far off the inputs are (root mean "
         "square), then median, p90, signs right, regret"
@@ -765,8 +780,8 @@ def sensitivity(ddpsim, data, curves_a):
             print(f"  {label:36} " + "   ".join(texts), flush=True)
 
 
-# (median, p90, signs right, regret) as (environment, backend): what was aimed at, and what is held, the
-# figures of the day rounded up. Aimed at and missed: gloo's signs.
+# Median, p90, signs right and regret by environment and backend: the aims, and the limits that are checked. The limits
+# are the values reached when they were set, rounded up. The aim for gloo's signs was missed.
 AIMED = {("A", "nccl"): (0.05, 0.10, 0.90, 0.04), ("A", "gloo"): (0.08, None, 0.90, 0.08)}
 HELD = {("A", "nccl"): (0.05, 0.10, 0.90, 0.04), ("A", "gloo"): (0.08, 0.20, 0.86, 0.08)}
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""How often `tune` answers what an expert would, in twenty situations written before anybody looked at its rule.
+"""Counts how often `tune` answers as an expert would, in twenty situations written before anybody looked at its rule.
 
     tests/accuracy/expert_advice.py --ddpsim build/release/cli/ddpsim [--least 18]
 
-tests/accuracy/expert_advice.json holds the situations and, in its "about", the rules: an answer that names a cap agrees where the cap
-lies in acceptable.caps_mb (or in caps_mb); any other agrees where its kind is among acceptable.kinds. It never agrees where it promises
-a larger gain than "wrong" allows: "a promised gain above 3 %" speaks of the value, "a gain above 4 % stated as certain" of the low end.
-An answer of keep is also "other" where something else is named: by `better_lever`, or by a row of `advise` that is worth it and changes
-no cap. Labels of which the expert was less sure are counted apart. With --least, exit code 4 where fewer agree. Standard library only.
+tests/accuracy/expert_advice.json has the situations, and in its "about" the rules. An answer that names a cap agrees if
+the cap lies in acceptable.caps_mb (or in caps_mb). Any other answer agrees if its kind is among acceptable.kinds. No
+answer agrees if it promises a larger gain than "wrong" allows. There, "a promised gain above 3 %" means the value, and
+"a gain above 4 % stated as certain" the low end.
+
+An answer of keep is also "other" if `better_lever` names a setting, or if a row of `advise` is worth it and changes no
+cap. Labels of which the expert was less sure are counted separately. With --least, the exit code is 4 if fewer agree.
+Standard library only.
 """
 
 import argparse
@@ -26,7 +29,7 @@ DEFAULT, OTHER = "default", "other"
 
 
 def kinds_of(ddpsim, situation, answer):
-    """What an answer without a cap is called in the situations."""
+    """The kinds of an answer without a cap, as the situations call them."""
     recommended = answer["recommended"]
     said = kind(recommended)
     if said == SET:
@@ -42,7 +45,7 @@ def kinds_of(ddpsim, situation, answer):
 
 
 def promise(situation, gain):
-    """What is promised too high, in per cent of today's step; None where nothing is."""
+    """The gain that is promised too high, in per cent of the current step; None if none is."""
     for wrong in situation["wrong"]:
         if found := re.match(r"a (promised )?gain above (\d+) %", wrong):
             said = gain["value"] if found[1] else gain["low"]
@@ -52,7 +55,7 @@ def promise(situation, gain):
 
 
 def judge(ddpsim, situation):
-    """(agrees, the answer in words)"""
+    """Whether the answer agrees, and the answer in words."""
     answer = ddpsim(situation["workload"], situation["cluster"], *situation["options"], command="tune")
     recommended, acceptable = answer["recommended"], situation["acceptable"]
     step = (answer["today"] or answer["default"])["iteration_us"]
