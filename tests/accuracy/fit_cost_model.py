@@ -3,13 +3,13 @@
 
     fit_cost_model.py DATA --tests build/dev/tests/ddpsim_tests [--leave-one-out] [--refit]
 
-DATA is the folder with the logs' index.json. NCCL's choices and the clusters come from the unit
-test "pipeline cost model: open logs", so that its tables exist once. The fit minimises the mean absolute
-log error, every log weighing the same, sizes below 1 MiB a quarter. Pattern search from the
-standard library: no third-party package. --leave-one-out fits once per family of clusters without
-it, judges it by the rest and prints the bands of sim/certainty/uncertainty.cpp with what they cover. Fits take minutes, and
-depend on these rows and this script alone: left_out_fits.json keeps them, and they are made again where either has changed
-(--refit: in any case, and kept).
+DATA is the folder with the logs' index.json. NCCL's choices and the clusters come from the unit test "pipeline cost
+model: open logs", so that its tables exist only once. The fit minimises the mean absolute logarithmic error. Every log
+has the same weight, and sizes below 1 MiB count a quarter. It is a pattern search with the standard library only.
+
+--leave-one-out fits once without each family of clusters and judges that family by the fit. It prints the bands of
+sim/certainty/uncertainty.cpp with their coverage. These fits take minutes and depend only on the rows and this script,
+so left_out_fits.json stores them. They are made again if either has changed, or with --refit.
 """
 
 import argparse
@@ -33,8 +33,8 @@ INTRA_PCIE = 3
 NETWORKS = {0: "", 1: "rdma", 2: "rdma", 3: "socket", 4: "efa", 5: "slingshot"}
 KINDS = ("one NVLink node", "one PCIe node", "network")
 
-# What one would expect before any log, and where the search starts; names as in pipeline_cost.hpp.
-# Times in us, rates in GB/s.
+# Expected values before seeing any log, from which the search starts. Names are those of pipeline_cost.hpp; times are
+# in us and rates in GB/s.
 START = {
     "launch": 7.2,
     "ll128_start": 30,
@@ -82,7 +82,7 @@ START = {
     "tree_shared_nics": 0.55,
     "tree_branches": 0.7,
 }
-# Blackwell's share of NVLS: Hopper's times the ratio of NCCL's own efficiencies for the two.
+# Blackwell's share of NVLS is Hopper's share times the ratio of NCCL's own efficiencies for both.
 BLACKWELL_NVLS = 0.74 / 0.85
 
 SHARES = {
@@ -97,10 +97,10 @@ SHARES = {
     "socket_share",
     "first_efa",
 }
-# What no wire or device can beat, or the search would trade one constant for another.
+# Physical limits. Without them the search would trade one constant for another.
 LEAST = {
     "volta_ll128": 6.0,
-    "ampere_ll128": 9.5,  # what a log carried
+    "ampere_ll128": 9.5,  # measured in a log
     "pcie_ll": 2.0,
     "pcie_simple": 2.0,
     "efa_share": 0.8,
@@ -108,19 +108,21 @@ LEAST = {
 }
 MOST = {name: 0.97 for name in SHARES} | {"overlap": 6.0}
 
-# GB/s of one thread block through host memory: pipeline_cost.hpp. (No log here is peer to peer under one root.)
+# GB/s of one thread block through host memory (pipeline_cost.hpp). No log here uses peer-to-peer under one PCIe root.
 HOST_BLOCK = 7.4
 
-# GB/s of data that one process sends with LL: pipeline_cost.hpp.
+# GB/s of data that one process sends with LL (pipeline_cost.hpp).
 LL_PROXY = 3.3
 
-# On the first EFA where one process both sends and receives: pipeline_cost.hpp.
+# Factor for the first EFA if one process both sends and receives (pipeline_cost.hpp).
 FIRST_EFA_BOTH_WAYS = 0.5
 
-# Judged, not learned from: a transport of its own with its own tuner plugin (TCPXO); a node whose NICs the page does
-# not place (33 of 100 GB/s); one GPU a node whose page does not say whether its NIC reaches its memory.
+# These logs are judged but not learned from. The first has its own transport with its own tuner plugin (TCPXO). The
+# page of the second does not say where its NICs are (33 of 100 GB/s). The third has one GPU per node, and its page does
+# not say whether the NIC can read its memory.
 NOT_LEARNED = {"gcp-a3mega-n2g8", "abci-a100-n2g8", "gke-h200-n2g1"}
-# Five timed iterations per process: start-up adds tens of us to each; learned from 16 MiB up.
+# These ran only five iterations per process, and start-up adds tens of us to each. So only sizes from 16 MiB on are
+# learned from.
 SHORT_RUNS = {"v100-sxm2-32gb-n1g8", "h800-n1g8", "a100-pcie-n1g8"}
 
 
@@ -141,7 +143,7 @@ def tree_traffic(nodes):
 
 
 def tree_share(row, k):
-    """Of a ring's rate through the NICs."""
+    """A tree's rate through the NICs as a share of a ring's."""
     if row["algorithm"] != "tree" or row["nodes"] == 1:
         return 1
     if row["nodes"] > 2:
@@ -150,7 +152,7 @@ def tree_share(row, k):
 
 
 def network_rate(row, k):
-    """GB/s of all NICs of a node."""
+    """The rate of all NICs of a node in GB/s."""
     network = row["network"]
     nic = row["per_nic"] * k[network + "_share"]
     if network == "socket":
@@ -163,7 +165,7 @@ def network_rate(row, k):
 
 
 def network_hop(row, k, message):
-    """us for one hop between nodes of a message of so many bytes of data."""
+    """The time of one hop between nodes in us, for a message of `message` bytes of data."""
     network, protocol = row["network"], protocol_key(row)
     if protocol == "ll128" and network != "rdma":
         protocol = "simple"
@@ -177,7 +179,7 @@ def network_hop(row, k, message):
 
 
 def bytes_us(row, rate):
-    """What all bytes take at (inside a node, between nodes) so many GB/s."""
+    """The time of all bytes in us. `rate` has the rates inside a node and between nodes in GB/s."""
     inside, outside = rate
     nodes, n, size = row["nodes"], row["nodes"] * row["gpus"], row["size"]
     if row["algorithm"] == "ring":
@@ -206,12 +208,12 @@ def ring(row, k, local, inside, outside):
 
 
 def tree_chunk(row, share, depth):
-    """NCCL halves the chunks of a tree until enough of them fill its depth; smooth here."""
+    """The chunk of a tree in bytes. NCCL halves chunks until enough of them fill the depth; this function is smooth."""
     if row["protocol"] == "LL":
         return min(share, 32 * KIB)
     if row["protocol"] == "LL128":
         return min(share, 576000, max(share / (4 * depth), 32 * KIB))
-    if row["nccl"] >= (2, 20):  # those of Simple no more
+    if row["nccl"] >= (2, 20):  # no longer for Simple
         return min(share, 512 * KIB)
     per_hop = share / depth
     chunk = min(512 * KIB, max(128 * KIB, per_hop / 8))
@@ -251,7 +253,7 @@ def nvls(row, k):
 
 
 def rates(row, k):
-    """GB/s of data inside a node and between nodes."""
+    """Rates of data inside a node and between nodes in GB/s."""
     if row["algorithm"] in ("nvls", "nvlstree"):
         share = k["nvls_hopper"] * (BLACKWELL_NVLS if row["capability"] >= 100 else 1)
         return (row["per_gpu"] * share / (1 + 1 / row["gpus"]), network_rate(row, k) if row["nodes"] > 1 else math.inf)
@@ -330,13 +332,14 @@ def weigh(rows):
             row["weight"] /= total[row["slug"]]
 
 
-# How much a constant twice what one would expect costs, against the error of one log: a constant that few
-# logs speak of stays near its expectation. Chosen among 0, 0.05 and 0.15 by what left-out clusters showed.
+# The penalty of a constant that is twice its expected value, relative to the error of one log. It keeps a constant near
+# its expected value if few logs depend on it. 0, 0.05 and 0.15 were tried, and left-out clusters decided.
 DOUBT = 0.15
 
 
 def objective(rows, k):
-    """Squares for PCIe: between two logs the absolute error has no minimum but a plateau."""
+    """The error to minimise. PCIe uses squares, because with two logs the absolute error has a plateau and no
+    minimum."""
     power = 2 if rows and rows[0]["kind"] == 1 else 1
     error = sum(row["weight"] * abs(math.log(modelled_us(row, k) / row["measured_us"])) ** power for row in rows)
     return error + DOUBT * sum(math.log(value / START[name]) ** 2 for name, value in k.items())
@@ -346,7 +349,8 @@ NETWORK = ("tree", "rdma", "efa", "slingshot", "socket", "first_efa", "host_brid
 
 
 def stage_of(name):
-    """0: one NVLink node, 1: one PCIe node, 2: network. Each stage keeps what came before."""
+    """The stage that fits a constant: 0 one NVLink node, 1 one PCIe node, 2 network. Each keeps the earlier
+    constants."""
     return 2 if name.startswith(NETWORK) else 1 if name.startswith("pcie") else 0
 
 
@@ -355,7 +359,7 @@ def fit(rows):
     for stage in range(3):
         mine = [row for row in rows if row["kind"] == stage and row["weight"] > 0]
         names = [name for name in k if stage_of(name) == stage]
-        # Coordinate search stops in valleys: leave them from both sides and keep the best.
+        # Coordinate search stops in valleys. Leave each valley on both sides, and keep the best.
         trials = []
         for latency in (1.0, 0.5, 2.0) if stage == 2 else (1.0,):
             trial = {
@@ -389,8 +393,10 @@ def fit_stage(rows, k, names):
 
 
 def one_more(values, share):
-    """Below which one more of the same kind lies with this probability: few logs leave more outside than
-    their own quantile says."""
+    """The bound below which one more value of the same kind lies with probability `share`.
+
+    With few values, it lies further out than their own quantile.
+    """
     values = sorted(values)
     place = min(max(share * (len(values) + 1) - 1, 0), len(values) - 1)
     low = int(place)
@@ -420,8 +426,8 @@ CLASSES = ((0, 64 * KIB, "below 64 KiB"), (64 * KIB, MIB, "64 KiB to 1 MiB"), (M
 
 
 def bands(rows, predict):
-    """Measured over predicted, the middle 80 %; and what such a band, learned from the other families,
-    held of each one's logs."""
+    """Prints the middle 80 % of measured over predicted. Also the coverage of such a band for the logs of each family,
+    learned from the other families."""
     for kind, name in enumerate(KINDS):
         for low, high, words in CLASSES:
             mine = [r for r in rows if r["kind"] == kind and low <= r["size"] < high]
@@ -444,11 +450,13 @@ def bands(rows, predict):
 NETWORK_KINDS = ("rdma", "efa", "slingshot", "socket")
 NETWORK_WORDS = {"rdma": "InfiniBand", "efa": "EFA and its like", "slingshot": "Slingshot", "socket": "sockets"}
 NETWORK_CLASSES = ((KIB, 64 * KIB, "1 to 64 KiB"), *CLASSES[1:])
-FEW = 1.5  # half-widths of a band of three or four families: so it held four in five of the next one's large sizes
+# Factor on the half-width of a band from three or four families. With it, the band held 80 % of the large sizes of the
+# next family.
+FEW = 1.5
 
 
 def network_ratios(rows, predict, kind, low, high, without):
-    """Measured over predicted of one kind of network, or of all; RDMA: several GPUs a node."""
+    """Measured over predicted for one kind of network, or for all. RDMA counts only with several GPUs per node."""
     return [
         r["measured_us"] / predict(r)
         for r in rows
@@ -460,7 +468,10 @@ def network_ratios(rows, predict, kind, low, high, without):
 
 
 def network_band(rows, predict, kind, low, high, without=None):
-    """The band of one kind of network, wider by FEW than its logs' middle 80 % (below 64 KiB at least that of all networks)."""
+    """The band of one kind of network: the middle 80 % of its logs, widened by FEW.
+
+    Below 64 KiB it is at least the band of all networks.
+    """
     everywhere = network_ratios(rows, predict, None, low, high, without)
     own = network_ratios(rows, predict, kind, low, high, without)
     ends = quantile(everywhere, 0.1), quantile(everywhere, 0.9)
@@ -472,7 +483,7 @@ def network_band(rows, predict, kind, low, high, without=None):
 
 
 def networks(rows, predict):
-    """The bands of one kind of network, and what such a band, learned from the other families, held."""
+    """Prints the bands of each kind of network, and the coverage of such a band learned from the other families."""
     for kind in NETWORK_KINDS:
         for low, high, words in NETWORK_CLASSES:
             mine = [
@@ -501,7 +512,7 @@ def kind_of_machine(row):
 
 
 def band_of_others(rows, predict, row, low, high):
-    """The band of a row's kind of machine, learned from the other families: as uncertainty.cpp has it."""
+    """The band of a row's kind of machine, learned from the other families as in uncertainty.cpp."""
     if row["kind"] == 2:
         return network_band(rows, predict, None if row["gpus"] == 1 else row["network"], low, high, row["family"])
     others = [
@@ -513,8 +524,12 @@ def band_of_others(rows, predict, row, low, high):
 
 
 def by_kind(rows, predict):
-    """What intervals learned from the other families hold of each kind of machine, how wide they are, and their interval score:
-    the width, and ten times the miss of a time outside, in logarithms (Gneiting and Raftery). Less is better."""
+    """Prints coverage, width and interval score for each kind of machine, with intervals learned from the other
+    families.
+
+    The interval score is the width plus ten times the miss of a time outside, in logarithms (Gneiting and Raftery).
+    Less is better.
+    """
     found = {}
     for low, high, _ in NETWORK_CLASSES:
         for row in rows:
@@ -534,8 +549,11 @@ def by_kind(rows, predict):
 
 
 def split(rows, unseen):
-    """By log: (its least time per byte from 128 MiB on, over the cost model's; [what sizes from 1 to 64 MiB took
-    beyond their bytes at that rate, over the cost model's]). A log without such sizes has none."""
+    """For each log with sizes from 128 MiB on: its kind, its family, and two comparisons with the cost model.
+
+    The first is the least time per byte from 128 MiB on, divided by the model's. The second are the times of sizes from
+    1 to 64 MiB beyond their bytes at that rate, each divided by the model's.
+    """
     logs = {}
     for slug in dict.fromkeys(row["slug"] for row in rows):
         mine = [r for r in rows if r["slug"] == slug]
@@ -553,8 +571,10 @@ def split(rows, unseen):
 
 
 def apart(rows, unseen):
-    """Bands of the fixed cost of buckets and of the bandwidth, how they correlate from log to log, and what
-    an interval of both, learned from the other families, held."""
+    """Prints bands of the fixed cost of buckets and of the bandwidth, and how both correlate from log to log.
+
+    Also the coverage of an interval of both, learned from the other families.
+    """
     logs = split(rows, unseen)
 
     def middle(kind, family=None):
@@ -599,7 +619,7 @@ KEPT = pathlib.Path(__file__).with_name("left_out_fits.json")
 
 
 def fits(rows, families, refit):
-    """The constants learned from all rows, and by family from those of the others."""
+    """The constants learned from all rows, and for each family those learned from the other families."""
     made_of = hashlib.sha256(pathlib.Path(__file__).read_bytes() + repr(rows).encode()).hexdigest()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() and not refit else {}
     if kept.get("made_of") != made_of:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What one GPU measured beside what ddpsim predicts, from the documents in tests/lab/measured/gpu (docs/reference/formats.md), as Markdown.
+"""Compares measurements on one GPU with ddpsim's predictions, as Markdown.
 
     tests/accuracy/gpu_tables.py --ddpsim build/release/cli/ddpsim
 
-scripts/on_gpu.sh measures, its --keep keeps. No figure here was used to choose one of the model. Beside each prediction stand
-predictors that know no simulation. Errors are (predicted - measured) / measured. Standard library only."""
+The measurements are the documents in tests/lab/measured/gpu (docs/reference/formats.md), made by scripts/on_gpu.sh. None of them
+was used to choose a constant of the model. Simple predictors without a simulation are shown for comparison. Errors are
+(predicted - measured) / measured. Standard library only."""
 
 import argparse
 import collections
@@ -20,23 +21,30 @@ from quantile import quantile
 
 MEASURED = pathlib.Path(__file__).resolve().parents[1] / "lab/measured/gpu"
 NODE = "node:1 gpu:{count}x{gpu} nvswitch:450GBps"
-# Data sheets: rates of dense matrix products in TFLOP/s by precision, and the SMs.
+# From data sheets: rates of dense matrix products in TFLOP/s by precision, and the number of SMs.
 PEAK_TFLOPS = {
     "H100": {"fp32": 67, "tf32": 494.5, "amp_bf16": 989},
     "H200": {"fp32": 67, "tf32": 494.5, "amp_bf16": 989},
 }
 MEMORY_GBPS = {"H100": 3350, "H200": 4800}
-FEWEST_SIZES = 4  # that `ddpsim calibrate` takes
+FEWEST_SIZES = 4  # needed by `ddpsim calibrate`
 SMS = {"H100": 132, "H200": 132}
-COPY_SHARE = 0.85  # of the memory's rate, as sim assumes for copies (ddp_costs.hpp)
-COPY_GAP_US = 1  # from one copy to the next, as sim assumes: no kernel is busy then
-HOST_COPY_US = 6  # a launch from C++, as sim assumes
-# Multiplications and additions of one image's forward (torchvision's pages); the trivial predictor alone uses them.
+# The next three are assumptions of sim (ddp_costs.hpp). Copies reach this share of the memory's rate.
+COPY_SHARE = 0.85
+# Between two copies no kernel is busy for this time.
+COPY_GAP_US = 1
+# A launch from C++ takes the host this time.
+HOST_COPY_US = 6
+# Multiplications and additions of the forward pass of one image (torchvision's pages). Only the trivial predictor uses
+# them.
 IMAGE_GFLOP = {"resnet50": 2 * 4.09, "resnet152": 2 * 11.51}
-GPU_BOUND = 0.9  # of the step the GPU was busy; below, launches set the pace
-WORTH_SETTING = 1  # % of the step: what tune takes for measurable
+# If the GPU was busy for less than this share of the step, the step is bound by launches.
+GPU_BOUND = 0.9
+# The smallest gain that tune takes for measurable, in % of the step.
+WORTH_SETTING = 1
 BYTES_MOVED = {"copy_in": 2, "divide": 2, "copy_out": 2, "compress": 1.5, "decompress": 1.5}  # per byte of the gradient
-# Our reducer replays compute as one thread block that waits: it takes nothing from NCCL, and launches none of a model's kernels.
+# Options for our reducer. It replays compute as one thread block that waits, which does not slow NCCL and launches no
+# kernels of a model.
 REPLAYED = (
     "--compute-scale",
     "1",
@@ -66,7 +74,8 @@ class Ddpsim:
         return self.answers[words]
 
     def calibrated(self, name, gpu, all_reduces, nccl, shared):
-        """A node of two GPUs, fitted to a run's own all-reduces. `shared`: both ranks' copies go through one memory."""
+        """A node of two GPUs, fitted to the all-reduces of the run. `shared`: both ranks copy through the same
+        memory."""
         log, cluster = (self.folder / f"{name}.{kind}" for kind in ("txt", "json"))
         lines = [
             "# Using devices",
@@ -118,8 +127,11 @@ def gradients_of(result):
 
 
 def times_of_collectives(all_reduces):
-    """Sizes that no larger one undercuts. The first calls on a communicator that does not block pay for its launch, so that 64 KiB take
-    longer than 1 MiB: what such a size took is no time of the collective."""
+    """The all-reduces without sizes that took longer than a larger size.
+
+    The first calls on a non-blocking communicator also pay for its start, so 64 KiB may take longer than 1 MiB. Such a
+    time is not that of the collective.
+    """
     times = {entry["size_bytes"]: entry["time_us"]["median"] for entry in all_reduces}
     return {size: time for size, time in times.items() if time <= min(times[other] for other in times if other >= size)}
 
@@ -361,7 +373,8 @@ def ddp(rows, ours):
 
 
 def gflop_of(row):
-    """Of a training step, by the rule of thumb: three times forward, where a parameter makes two operations per token."""
+    """GFLOP of a training step by the rule of thumb: three times forward, with two operations per parameter and
+    token."""
     if row["model"] in IMAGE_GFLOP:
         return 3 * row["batch"] * IMAGE_GFLOP[row["model"]]
     tokens = row["batch"] * int(re.search(r":s(\d+)", row["estimate"])[1])
@@ -369,7 +382,7 @@ def gflop_of(row):
 
 
 def constant_share(gpu, rows, truth):
-    """Errors of the share of the peak rate that fits these rows best; each precision has its own."""
+    """Errors of a predictor with one share of the peak rate per precision, chosen to fit these rows best."""
     out = {}
     for precision in {row["precision"] for row in rows}:
         own = [row for row in rows if row["precision"] == precision]
@@ -404,12 +417,12 @@ def estimates(ddpsim, gpu, rows):
         return predicted(row, "--launch-cost", "0us")["alone_us"]
 
     def memory(row):
-        """What DDP's buckets take is not there without DDP."""
+        """The predicted memory. Without DDP there are no buckets."""
         found = predicted(row)["memory"]
         return found["peak_bytes"] - (found["parts"]["buckets_bytes"] if row["wrapper"] == "none" else 0)
 
     def same_model(row):
-        """Whether the estimate has the parameters that were trained."""
+        """Whether the estimate has the same parameters as the trained model."""
         return predicted(row)["memory"]["parts"]["parameters_bytes"] == 4 * row["parameters"]
 
     def busy_share(row):

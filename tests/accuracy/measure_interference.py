@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""How much compute kernels slow while an NCCL kernel is on the GPU, from real profiler traces.
+"""Measures how much compute kernels slow down while an NCCL kernel is on the GPU, from real profiler traces.
 
     tests/accuracy/measure_interference.py [TRACE.json.gz ...]
 
-The same kernel is compared with itself in another step: name, grid, block, and the how-manieth of these
-in its step, which is the same layer on data of the same shape. Launches no NCCL kernel touched (alone)
-stand against launches one was beside throughout. Where all ranks of a job
-were traced, beside is split at the last rank's arrival: before it NCCL kernels only hold SMs and spin
-(waiting), after it they also move memory (transfer).
+The same kernel is compared with itself in other steps. Kernels are the same if they have the same name, grid, block and
+position among these in their step, which means the same layer on data of the same shape. Launches without an NCCL
+kernel (alone) are compared with launches during which one ran all the time (beside). If all ranks of a job were traced,
+the latter are split at the arrival of the last rank. Before it, NCCL kernels only hold SMs and spin (waiting). After it
+they also move memory (transfer).
 
-ratio = sum of n * median(beside) / sum of n * median(alone) over kernels of a class, n = launches beside;
-so each kernel weighs by the time it would have taken alone. low..high: middle half over kernels.
-With no arguments: the open traces in ../shared/data/traces. Exit 77 without them.
+For the kernels of a class, with n launches beside,
+
+    ratio = sum of n * median(beside) / sum of n * median(alone)
+
+so that each kernel counts by the time that it would have taken alone. low..high is the middle half over kernels.
+Without arguments, the open traces in ../shared/data/traces are used. The exit code is 77 without them.
 """
 
 import bisect
@@ -30,7 +33,7 @@ JOBS = [
     ("dlrm-ddp-8xV100 (DLRM, 8 ranks)", [f"dlrm-ddp-8xV100-rank{r}.json.gz" for r in range(8)]),
     ("compiled-allreduce-2xV100 (rank 1)", ["compiled-allreduce-2xV100-rank1.json.gz"]),
 ]
-CLASSES = [  # first match decides
+CLASSES = [  # the first match counts
     (
         "convolution, matrix product",
         ("cudnn", "gemm", "conv", "wgrad", "dgrad", "cutlass", "xmma", "scudnn", "winograd", "sm80_", "sm70_"),
@@ -40,7 +43,8 @@ CLASSES = [  # first match decides
     ("copy, memset", ("Memcpy", "Memset", "CatArray", "copy")),
     ("elementwise, reduction", ("",)),
 ]
-SHORT_US = 5  # shorter kernels are clock resolution and launch overhead
+# Shorter kernels are left out: they are mostly clock resolution and launch overhead.
+SHORT_US = 5
 
 
 def kind(name):
@@ -112,7 +116,7 @@ class Cover:
 
 
 def last_arrivals(ranks):
-    """By position of an NCCL kernel on a rank: when the last rank's began. Only if all have as many."""
+    """For each position of an NCCL kernel, the start on the last rank. None if ranks have different numbers of them."""
     counts = {len(nccl) for _, nccl in ranks}
     if len(ranks) < 2 or len(counts) != 1:
         return None
@@ -124,7 +128,7 @@ def key_of(kernel):
 
 
 def measure(ranks):
-    """{situation: {key: [durations]}}"""
+    """The durations of each kernel by situation and key."""
     arrivals = last_arrivals(ranks)
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     channels = collections.Counter()

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Peak memory that others stated, against what `simulate` says: thirty cases, of which none was used to choose a figure.
+"""Compares peak memory that others published with that of `simulate`, in thirty cases that fitted nothing.
 
     tests/accuracy/memory_cases.py DDPSIM [--check]
 
-memory_cases.json holds of each case the command, the stated peak in GiB and whether the job ran. Peaks were read from
-torch.cuda.max_memory_allocated(), so `allocated_bytes` stands against them; where a source says that its peak is the one before the
-optimizer's step (`before_step`), without what only that step takes for a while. A job fits if its `peak_bytes` is no more than the GPU has;
-`simulate` ends with exit code 3 where it does not. Optimizers and attention that a source does not state are the program's defaults.
---check ends with exit code 4 where the bars below are not met. Standard library only.
+For each case, memory_cases.json has the command, the published peak in GiB, and whether the job ran. The peaks were
+read from torch.cuda.max_memory_allocated(), so they are compared with `allocated_bytes`. Some sources give the peak
+before the optimizer's step (`before_step`); then the temporary memory of that step is left out. A job fits if its
+`peak_bytes` is at most the memory of the GPU. If it does not fit, `simulate` ends with exit code 3. If a source does
+not name its optimizer or attention, the program's defaults are used. With --check, the exit code is 4 if a limit below
+is not met. Standard library only.
 """
 
 import argparse
@@ -23,12 +24,14 @@ HERE = pathlib.Path(__file__).parent
 CASES = json.loads((HERE / "memory_cases.json").read_text(encoding="utf-8"))
 MOST_MEDIAN = 7  # per cent
 NEAR = 15  # per cent
-LEAST_NEAR = 27  # of 30; a case without a stated peak counts where it is right about whether the job fits
+# At least this many of 30 cases must be near. A case without a published peak counts if it is right about whether the
+# job fits.
+LEAST_NEAR = 27
 GIB = 1 << 30
 
 
 class Said:
-    """What the program says of a case."""
+    """The program's answer to a case."""
 
     def __init__(self, program, case):
         ran = subprocess.run(
@@ -40,7 +43,7 @@ class Said:
         if memory and case.get("before_step") and memory["at"] == "optimizer":
             self.allocated_gib -= memory["parts"]["temporaries_bytes"] / GIB
         self.peak_gib = memory["peak_bytes"] / GIB if memory.get("peak_bytes") else None
-        # Exit code 3 has other reasons, too.
+        # Exit code 3 may have other reasons.
         self.fits = True if self.code == 0 else False if "GiB" in self.error or "memory" in self.error else None
         self.error_percent = None
         if case["peak_gib"] is not None and memory:

@@ -1,7 +1,7 @@
-"""Dimensions of the models that published rows of other schemes name, as their public configuration files state them:
-what `config.json` beside the weights on the model's page says, in its own keys, or a name of `ddpsim list`.
+"""Dimensions of the models in published rows of other schemes.
 
-A row may call a model by several names; a name that leaves its dimensions open ("dense 7B", "LLM fine-tune") is not here."""
+They are the keys of a `config.json` on the model's page, or a name of `ddpsim list`. A row may use several names for a
+model. Names that leave the dimensions open ("dense 7B", "LLM fine-tune") are not listed."""
 
 
 def llama(layers, hidden, heads, kv_heads, ffn, vocabulary, tied=False):
@@ -19,7 +19,10 @@ def llama(layers, hidden, heads, kv_heads, ffn, vocabulary, tied=False):
 
 
 def mpt(layers, hidden, heads):
-    """MPT has its vocabulary and feed-forward ratio in common (llm-foundry's scripts/train/yamls/pretrain/mpt-*.yaml)."""
+    """The configuration of an MPT. All have the same vocabulary and feed-forward ratio.
+
+    Source: llm-foundry's scripts/train/yamls/pretrain/mpt-*.yaml.
+    """
     return {
         "model_type": "mpt",
         "architectures": ["MPTForCausalLM"],
@@ -74,7 +77,7 @@ CONFIGS = {
     "MPT-13b": mpt(40, 5120, 40),
     "MPT-30b": mpt(48, 7168, 56),
     "MPT-70b": mpt(80, 8192, 64),
-    "Llama-7B": LLAMA2_7B,  # the first Llama has the same
+    "Llama-7B": LLAMA2_7B,  # the first Llama is the same
     "Llama-13B": LLAMA2_13B,
     "Llama2-7B": LLAMA2_7B,
     "Llama2-13B": LLAMA2_13B,
@@ -88,7 +91,7 @@ CONFIGS = {
     "Granite 7B": LLAMA2_7B,
     "Mistral-7B": llama(32, 4096, 32, 8, 14336, 32000),
     "TinyLlama 1.1B": llama(22, 2048, 32, 4, 5632, 32000),
-    "OLMo 1B": llama(16, 2048, 16, 16, 8192, 50304, tied=True),  # its norms have no weights: 0.005 % fewer
+    "OLMo 1B": llama(16, 2048, 16, 16, 8192, 50304, tied=True),  # norms without weights: 0.005 % fewer
     "OLMo 7B": llama(32, 4096, 32, 32, 11008, 50304),
     "BLOOM-560M": bloom(24, 1024, 16),
     "BLOOM-1.1B": bloom(24, 1536, 16),
@@ -145,8 +148,8 @@ CATALOGUE = {
     "GPT-XL 1.5B": "gpt2-xl",
 }
 
-# Tokens per sample where a row states none, if the script that ran it cuts its text to one length. A longest length to
-# which batches are padded is none: what a batch then has, nobody knows.
+# Tokens per sample if a row does not state them, for scripts that cut their text to one length. Scripts that only limit
+# the length are not listed, because the real lengths of their batches are unknown.
 SEQUENCES = {
     "Llama3-8B": 8192,
     "Llama3.1-8B": 8192,
@@ -158,8 +161,8 @@ SEQUENCES = {
 }
 
 
-# In transformers these have no fused attention, or had none until 2024 (GPT-2, BERT); llm-foundry, torchtitan and YaFSDP
-# train the others with one.
+# In transformers these have no fused attention, or had none until 2024 (GPT-2, BERT). llm-foundry, torchtitan and
+# YaFSDP train the others with fused attention.
 EAGER = ("bloom", "t5", "gpt2", "bert")
 
 
@@ -169,7 +172,7 @@ def has_eager_attention(name):
 
 
 def plain(name):
-    """Letters and digits alone: "Llama-2 7B" is "Llama2-7B"."""
+    """A name without punctuation, so that "Llama-2 7B" and "Llama2-7B" are equal."""
     return "".join(character for character in name.lower() if character.isalnum())
 
 
@@ -177,7 +180,7 @@ BY_PLAIN_NAME = {plain(name): name for name in (*CONFIGS, *CATALOGUE)}
 
 
 def stem(model):
-    """The name in this table, without what a row adds in brackets ("Granite 7B (Llama2 architecture)"); or None."""
+    """The name in this table, or None. A remark in brackets is ignored ("Granite 7B (Llama2 architecture)")."""
     for name in (model, model.split(" (")[0]):
         if plain(name) in BY_PLAIN_NAME:
             return BY_PLAIN_NAME[plain(name)]
@@ -185,10 +188,10 @@ def stem(model):
 
 
 def has_tokens(name):
-    """Whether a sample is a sequence of tokens; else an image."""
+    """Whether a sample is a sequence of tokens and not an image."""
     return CATALOGUE.get(name, "bert").startswith(("bert", "gpt2", "transformer"))
 
 
 def file_name(name):
-    """Of its configuration; None where the program has the model in its own list."""
+    """The name of the configuration file; None if the program knows the model itself."""
     return None if name in CATALOGUE else name.replace(" ", "-").lower() + ".json"

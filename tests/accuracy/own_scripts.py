@@ -1,5 +1,7 @@
-"""What the script behind a published figure passes where its row leaves it open: rows name a repository or a page, and what
-stands there can be read. One entry a script, with the file that says so; none is learned from a figure."""
+"""Arguments of the scripts behind published figures, for facts that the rows leave open.
+
+Rows name a repository or a page, where the script can be read. There is one entry per script, with the file that shows
+the arguments. None is derived from a measured value."""
 
 import dataclasses
 import re
@@ -7,27 +9,30 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class Script:
-    source: str  # as rows have it
+    source: str  # as in the rows
     page: str  # a pattern in their source_ref
     model: str  # a pattern
-    read_in: str  # the file of the repository that says so
-    sequence: "int | None" = None  # tokens of a sample, where all have as many
-    precision: "str | None" = None  # as an estimate has it
-    sharded_precision: "str | None" = (
-        None  # of FSDP, where what the row says of its page's table does not hold for that
-    )
-    bf16_parameters: bool = False  # they are loaded in bfloat16, and no others kept
+    read_in: str  # the file in the repository
+    # Tokens per sample, if all samples have the same number.
+    sequence: "int | None" = None
+    precision: "str | None" = None  # as in an estimate
+    # The precision of FSDP, if the one in the row does not hold for it.
+    sharded_precision: "str | None" = None
+    # Parameters are loaded in bfloat16, without a copy in fp32.
+    bf16_parameters: bool = False
     accumulation: int = 1
     checkpointing: str = "none"
     zero_options: tuple = ()  # (stage, {option: value})
-    links: "str | None" = None  # what joins a pair of GPUs, as a line has it
+    # The links of a pair of GPUs, in the words of a cluster line.
+    links: "str | None" = None
 
 
 SCRIPTS = (
-    # training_scripts/single_node/run_FT.sh of May 2023, and dschat_train_v1/README.md: full fine-tuning by DeepSpeed-Chat's
-    # main.py, --gradient_accumulation_steps 4 --gradient_checkpointing, no --offload (it asserts so), each sample padded to
-    # --max_seq_len; DeepSpeed's configuration is get_train_ds_config of DeepSpeed-Chat's utils/ds_utils.py. main.py counts the
-    # loader's batches (tqdm, unit="batch"), which are micro-batches.
+    # From training_scripts/single_node/run_FT.sh of May 2023 and dschat_train_v1/README.md. It is full fine-tuning by
+    # DeepSpeed-Chat's main.py with --gradient_accumulation_steps 4 --gradient_checkpointing. There is no --offload (it
+    # asserts so), and each sample is padded to --max_seq_len. DeepSpeed's configuration is get_train_ds_config of
+    # DeepSpeed-Chat's utils/ds_utils.py. main.py counts the batches of the loader (tqdm, unit="batch"), which are
+    # micro-batches.
     Script(
         "LianjiaTech/BELLE",
         "#402",
@@ -47,7 +52,7 @@ SCRIPTS = (
             ),
         ),
     ),
-    # --block_size 2048 --bf16 --torch_dtype bfloat16; ds_config.json.
+    # From --block_size 2048 --bf16 --torch_dtype bfloat16, and ds_config.json.
     Script(
         "whyNLP/tinyllama",
         "",
@@ -61,12 +66,12 @@ SCRIPTS = (
         ),
     ),
     Script("allenai/OLMo", "", "OLMo 1B", "configs/official/OLMo-1B.yaml", sequence=2048, precision="bf16"),
-    # The page's command ends in "--block_size 12", cut short: with 12 tokens several times the batches said to be the largest
-    # would fit, and the default of 1024 needs 97 GiB for the first of them. The same author's next page, with the same script,
-    # has 128 (accelerate-deepspeed.md), at which each of the page's batches is predicted to fit into 24 GB, and at 256 one of
-    # them. FSDP's configuration is printed there: mixed_precision 'no', which "currently has few issues" under FSDP. Two such
-    # cards of theirs, by the documentation of transformers (perf_train_gpu_many): "2x TITAN RTX 24GB each + NVlink with 2
-    # NVLinks".
+    # The command on the page is cut short after "--block_size 12". It cannot be 12: then batches several times the
+    # stated largest ones would fit. Nor can it be the default of 1024, which needs 97 GiB for the first of them. The
+    # same author's next page uses the same script with 128 (accelerate-deepspeed.md). With 128, each batch of the page
+    # is predicted to fit into 24 GB, with 256 only one. FSDP's configuration is printed there: mixed_precision 'no',
+    # because mixed precision "currently has few issues" under FSDP. The documentation of transformers describes the
+    # authors' pair of cards (perf_train_gpu_many): "2x TITAN RTX 24GB each + NVlink with 2 NVLinks".
     Script(
         "huggingface/blog",
         "pytorch-fsdp",
@@ -90,7 +95,7 @@ SILENT = Script("", "", "", "")
 
 
 def script_of(row):
-    """The script a row was made with, or one that passes nothing."""
+    """The script behind a row, or one without arguments."""
     for script in SCRIPTS:
         if (
             row["source"] == script.source

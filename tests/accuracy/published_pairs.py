@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""Lays `compare` beside pairs of clusters that ran the same published job: which trains faster, and by how much?
+"""Compares `compare` with pairs of clusters that ran the same published job: which trains faster, and by how much?
 
     published_pairs.py SHARED --ddpsim build/release/cli/ddpsim [--rows FILE]
 
-Two kinds of pairs, of the rows that published_rows.py scores or leaves to the stacks that lose much:
-  sizes     one stack on two numbers of nodes. Given: its published figure at the smallest number of GPUs, mostly one.
-  machines  one source's model, batch, precision and framework on two kinds of clusters. Given: the figure of the first
-            on one GPU alone; what the second's GPU makes of it is carried over, its own step unknown.
-Of each kind: how many are decided (no interval that holds both orders), how many of these are ordered as published, how
-many intervals hold the published ratio; the error of the ratio beside predictors that know nothing: every GPU is
-worth as much as any other (sizes), or as much as its peak rate (machines). Pairs within 1.5 times of each other stand
-apart as well: of the others nobody needs to ask. Standard library only.
+There are two kinds of pairs. They use the rows that published_rows.py scores, and those of stacks that lose much:
+
+  sizes     One stack on two numbers of nodes. Its published value at the smallest number of GPUs, mostly one, is given.
+
+  machines  One source's model, batch, precision and framework on two kinds of clusters. Only the first cluster's value
+  on
+            one GPU is given. It is converted to the other GPU, whose own step is unknown.
+
+For each kind the output tells how many pairs are decided (the interval does not hold both orders), and how many of
+these are ordered as published. It also has the coverage of intervals for the published ratio, and the error of the
+ratio.
+
+Simple predictors take every GPU to be worth the same (sizes), or its peak rate (machines). Pairs that differ by more
+than 1.5 times are also shown alone, because their order is obvious anyway. Standard library only.
 """
 
 import argparse
@@ -65,7 +71,7 @@ def machine(row):
 
 
 def job_of(row):
-    """Rows of one job differ in the cluster alone, as far as the table says."""
+    """The key of a job. Rows of one job differ only in the cluster, as far as the table says."""
     return (
         row["source"],
         row["model"],
@@ -79,7 +85,7 @@ def job_of(row):
 
 
 def pairs_of(rows):
-    """(kind, first, second): the first's step on its smallest number of GPUs is given."""
+    """Pairs of rows with their kind. The first row's step on its smallest number of GPUs is given."""
     found = []
     by_series = collections.defaultdict(list)
     for row in rows:
@@ -108,7 +114,8 @@ def words_of(row):
 
 class Comparer(Predictor):
     def compare(self, kind, a, b):
-        """How many times as fast as `a` is `b`: (predicted, low, high); None where no step leaves room for it."""
+        """The predicted speed of `b` over that of `a`, with low and high; None if the given step leaves no room for
+        compute."""
         scale = self.scale_for(a, None)
         if scale is None:
             return None

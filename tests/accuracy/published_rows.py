@@ -1,11 +1,12 @@
-"""What a row of published data-parallel scaling states: whether it is scored, on which cluster,
-under whose rules. data/published-scaling/scaling-shared.csv holds the rows."""
+"""Reads the facts in a row of published data-parallel scaling: whether it is scored, its cluster, and its rules.
+
+data/published-scaling/scaling-shared.csv has the rows."""
 
 import collections
 import re
 
-# Names of the data on the left, of `ddpsim list` on the right. Sequence lengths are those of the
-# repositories' own scripts; a row's note overrides them.
+# For each model name in the data, the name of `ddpsim list`. Sequence lengths are those of the repositories' own
+# scripts; the note of a row overrides them.
 MODELS = {
     "resnet50": "resnet50",
     "ResNet50": "resnet50",
@@ -31,12 +32,12 @@ PRECISIONS = {"FP32": "fp32", "TF32": "tf32", "AMP/FP16": "amp", "mixed": "amp",
 NOT_SCORED_FLAGS = ("grad-accumulation", "input-pipeline", "batch-changes", "do-not-score")
 MOST_SINGLE_NODE_LOSS = 0.15
 ONE_PACK_MB = "100000"
-FUSION_MB = "64"  # HOROVOD_FUSION_THRESHOLD where nobody sets it
+FUSION_MB = "64"  # default of HOROVOD_FUSION_THRESHOLD
 GROUPS = ("V100 single node", "V100 multi-node", "A100", "P100")
 
 
 def cluster_of(row):
-    """The cluster a row states, in the words of the command line, without its size; or None."""
+    """The cluster of a row in the words of the command line, without its size; None if the row does not state it."""
     gpu, network, per_node = row["gpu"], row["network"], row["gpus_per_node"]
     if row["source"] in ("Oneflow-Inc/DLPerf", "PaddleFleetX benchmark"):
         return "dgx1v-1xedr"
@@ -46,17 +47,19 @@ def cluster_of(row):
         return "dgx2"
     if gpu.startswith("A100-SXM4"):
         return "dgxa100"
-    if "Azure" in gpu:  # NC24rs: four PCIe cards a VM; of its network 24 Gb/s for all flows together
+    if "Azure" in gpu:
+        # NC24rs has four PCIe cards per VM, and 24 Gb/s for all flows of its network together.
         name = "V100" if gpu.startswith("V100") else "P100"
         return f"gpu:{per_node}x{name} pcie:12GBps nic:1x24Gbps:tcp-vm"
     return None
 
 
 def assumed_cluster_of(row):
-    """For rows that leave their machine open, admitted by the wide population alone; or None."""
-    if row["source"].startswith("PaddleFleetX"):  # eight V100s a machine, as its other benchmark has
+    """The assumed cluster of a row that does not state its machine, or None. Only the wide population admits such
+    rows."""
+    if row["source"].startswith("PaddleFleetX"):  # eight V100 as in its other benchmark
         return "dgx1v-1xedr"
-    if row["gpu"].startswith("Pascal"):  # taken for P100; the rate of the network is stated
+    if row["gpu"].startswith("Pascal"):  # taken for P100
         kind = "tcp" if "TCP" in row["framework"] else "roce"
         rate = re.search(r"(\d+) Gb/s", row["network"]).group(1)
         return f"gpu:{row['gpus_per_node']}xP100 pcie:12GBps nic:1x{rate}Gbps:{kind}"
@@ -68,7 +71,7 @@ def precision_of(row):
 
 
 def series(row):
-    """Rows of one series differ in the number of GPUs alone."""
+    """The key of a series. Its rows differ only in the number of GPUs."""
     return tuple(
         row[key]
         for key in ("source", "model", "framework", "gpu", "precision", "per_gpu_batch", "value_1gpu", "baseline_gpus")
@@ -76,7 +79,7 @@ def series(row):
 
 
 def run_of(row):
-    """Rows of one run differ in the percentile alone, where a source prints several."""
+    """The key of a run. Its rows differ only in the percentile, if a source prints several."""
     if not row["metric"].startswith("s/iter"):
         return row["row_id"]
     return tuple(row[key] for key in ("source", "model", "framework", "gpu", "n_gpus")) + (cap_of(row),)
@@ -99,28 +102,39 @@ def cap_of(row):
 
 
 def is_horovod(row):
-    """Horovod fuses what the host has handed over, up to a threshold, and starts it once the GPU
-    has written the last gradient of it (operations.cc, RunLoopOnce and PerformOperation). The host
-    runs ahead of the GPU, so its all-reduces are full, not what 5 ms of backward made ready."""
+    """Whether Horovod made this row.
+
+    Horovod fuses the gradients that the host has handed over, up to a threshold. It starts once the GPU has written the
+    last of them (operations.cc, RunLoopOnce and PerformOperation). The host runs ahead of the GPU, so all-reduces are
+    full, and not limited to the gradients of 5 ms of backward.
+    """
     return "Horovod" in row["framework"]
 
 
 def is_apex_bert(row):
-    """NVIDIA's BERT pre-training (DeepLearningExamples, run_pretraining.py; DLPerf runs it from
-    NGC's image): apex DDP with message_size=250000000, on a model that amp's O2 makes fp16."""
+    """Whether the row is NVIDIA's BERT pre-training: apex DDP with message_size=250000000, on a model in fp16 by amp's
+    O2.
+
+    Source: DeepLearningExamples, run_pretraining.py. DLPerf runs it from NGC's image.
+    """
     return row["framework"].startswith("PyTorch") and "apex" in row["framework"] and "pretrain" in row["model"]
 
 
 def has_one_pack(row):
-    """TensorFlow's distribution strategies pack all gradients into one all-reduce unless told a
-    size (NcclAllReduce's num_packs=1, group_by_size with bytes_per_pack=0)."""
+    """Whether all gradients are packed into one all-reduce.
+
+    TensorFlow's distribution strategies do so unless a size is set (NcclAllReduce's num_packs=1, group_by_size with
+    bytes_per_pack=0).
+    """
     return row["framework"].startswith("TensorFlow 2") and not is_horovod(row)
 
 
 def broadcasts_buffers(row):
-    """Of all these stacks PyTorch's own DDP alone does, at each forward. Its benchmark asks it not to
-    (benchmarks/distributed/ddp/benchmark.py: broadcast_buffers=False); apex' never did, Horovod and the
-    strategies of other frameworks leave batch norm's statistics to each rank."""
+    """Whether buffers are broadcast at each forward. Among these stacks only PyTorch's own DDP does so.
+
+    Its benchmark switches it off (benchmarks/distributed/ddp/benchmark.py: broadcast_buffers=False). Apex never
+    broadcast them. In Horovod and other frameworks, each rank keeps its own statistics of batch norm.
+    """
     return (
         row["framework"].startswith("PyTorch")
         and "apex" not in row["framework"]
@@ -139,17 +153,19 @@ def torch_of(row):
 
 
 def nccl_of(row):
-    """As in the Dockerfiles of that source's repositories, or of that year, or in NVIDIA's image; elsewhere
-    what the PyTorch stated, or today's, ships."""
+    """The NCCL version of a row, from Dockerfiles of its source or of that year, or from NVIDIA's image.
+
+    If None, the version is the one that the stated PyTorch, or the default one, ships.
+    """
     if "NGC 20.03" in row["framework"]:
-        return "2.6.3"  # its release notes
+        return "2.6.3"  # from its release notes
     if row["source"] == "Horovod README (2017)":
         return "2.0.5"
     return "2.2.12" if row["source"] == "msalvaris BatchAI Horovod benchmarks" else None
 
 
 def step_seconds(row, value, gpus):
-    """Of a published value, whichever metric it counts in; None where the metric says no time."""
+    """The step time of a published value in seconds, for any metric; None if the metric does not tell a time."""
     batch = int(row["per_gpu_batch"])
     if row["metric"].startswith("s/iter"):
         return value
@@ -166,7 +182,7 @@ def percentile(row):
 
 
 def left_out_because(row):
-    """What no prediction can be asked for, by what the row states and not by its result."""
+    """The reason why a row cannot be predicted, from its inputs and not from its result; None if it can."""
     flags = row["flags"].split()
     for flag in NOT_SCORED_FLAGS:
         if flag in flags:
@@ -191,15 +207,18 @@ def left_out_because(row):
 
 
 def loses_much(row, single_node_losses):
-    """Its stack loses more than 15 % within one node, where no network is in the way: something nobody
-    states (input, a host) holds it back. That is known from the result alone."""
+    """Whether the stack of a row loses more than 15 % within one node, where there is no network.
+
+    Then something that the source does not state holds it back, such as input or the host. Only the result shows this.
+    """
     return any(
         gpus <= int(row["n_gpus"]) and loss > MOST_SINGLE_NODE_LOSS for gpus, loss in single_node_losses[series(row)]
     )
 
 
 def wide_because(row, lowest_percentile):
-    """Admitted by the words, but twice in the table or on a machine somebody must assume."""
+    """The reason why only the wide population admits a row: it is in the table twice, or its machine must be
+    assumed."""
     if cluster_of(row) is None:
         return "GPU or wiring not stated"
     if percentile(row) != lowest_percentile[run_of(row)]:
@@ -216,8 +235,11 @@ def group_of(row):
 
 
 def select(rows):
-    """(scored rows, rows of stacks that lose much, rows of the wide population alone, count of the rows
-    not scored by reason). The first two are what inputs alone admit."""
+    """Sorts rows: scored ones, those of stacks that lose much, those of the wide population only, and counts of others
+    by reason.
+
+    The first two are admitted by their inputs alone.
+    """
     losses, lowest = collections.defaultdict(list), {}
     for row in rows:
         lowest[run_of(row)] = min(lowest.get(run_of(row), 100), percentile(row))

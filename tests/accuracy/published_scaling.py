@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Lays predicted steps beside published data-parallel scaling, row by row.
+"""Compares predicted steps with published data-parallel scaling, row by row.
 
     published_scaling.py SHARED --ddpsim build/release/cli/ddpsim [--rows FILE]
 
-SHARED holds data/published-scaling/scaling-shared.csv. The one number taken from a row is its
-published figure at the smallest GPU count, mostly one GPU: compute is scaled so that the step there
-comes out as published. Everything else is predicted: the cluster the row states, uncalibrated, and
-DDP's semantics whatever the framework (gradients in fp32, PyTorch's buckets, NCCL), but for what the
-source's own script or library says otherwise: its bucket cap, its NCCL, gradients that are fp16
-(published_rows.py). No constant belongs to a framework or a source. The multi-GPU slowdown
-(sim/values/include/ddpsim/sim/values/rank_slowdown.hpp) was learned from these rows: --option=--rank-slowdown=0% shows
-what it contributes, and the line below each group's first what it predicts for a source it has not
-seen.
+SHARED has data/published-scaling/scaling-shared.csv. Only one number is taken from a row: its published value at the
+smallest number of GPUs, mostly one. Compute is scaled so that this step comes out as published. Everything else is
+predicted: the cluster that the row states, uncalibrated, and DDP's semantics for every framework (gradients in fp32,
+PyTorch's buckets, NCCL). The only exceptions are facts from the source's own script or library (published_rows.py): its
+bucket cap, its NCCL, and gradients in fp16. No constant belongs to a framework or a source.
 
-Printed per group: the error of the latency, the error of the loss (1 - efficiency) where it exceeds
-3 %, beside an efficiency of 1 (no communication), of 0.95, and the constant efficiencies that fit all
-rows and the group best (predictors that have seen the answers); how many intervals held the truth;
-the worst rows by name; why the other rows are not scored; the same for every row that the issue's
-words admit, doubles and assumed machines included. Standard library only.
+The multi-GPU overhead (sim/values/include/ddpsim/sim/values/rank_slowdown.hpp) was learned from these rows.
+--option=--rank-slowdown=0% shows its contribution. The second line of each group is the prediction for a source from
+which nothing was learned.
+
+For each group the output has the error of the latency, and the error of the loss (1 - efficiency) if it exceeds 3 %.
+Simple predictors are an efficiency of 1 (no communication), of 0.95, and the constants that fit all rows and the group
+best; these have seen the answers. Then come the coverage of intervals, the worst rows by name, and the reasons why
+other rows are not scored. The last table has every row that inputs admit, including duplicates and assumed machines.
+Standard library only.
 """
 
 import argparse
@@ -55,15 +55,18 @@ from published_rows import (
 from quantile import quantile
 
 LOSS_WORTH_SCORING = 0.03
-BASELINE_NOISE = 0.01  # figures printed with two to four digits; the data's README says 1 %
-PRINTED_TO = 0.001  # seconds per iteration, where percentiles are printed
-PER_DOUBLING = 0.01  # rank_slowdown.hpp: too few rows are of eight nodes and more to learn it source by source
+# Values are printed with two to four digits; the README of the data says 1 %.
+BASELINE_NOISE = 0.01
+# Resolution of printed percentiles in seconds per iteration.
+PRINTED_TO = 0.001
+# As in rank_slowdown.hpp. Too few rows have eight nodes or more to learn it without each source.
+PER_DOUBLING = 0.01
 P95 = statistics.NormalDist().inv_cdf(0.95)
 USUAL_EFFICIENCY = 0.95
 
 
 def expected_maximum(count):
-    """Of that many independent standard normal draws, as rank_slowdown.cpp has it."""
+    """The expected maximum of `count` independent standard normal draws, as in rank_slowdown.cpp."""
     step, normal = 0.005, statistics.NormalDist()
     points = [-8 + step * i for i in range(int(16 / step))]
     return sum(step * count * x * normal.pdf(x) * normal.cdf(x) ** (count - 1) for x in points)
@@ -73,7 +76,7 @@ EXPECTED_MAXIMUM = functools.lru_cache(expected_maximum)
 
 
 def gpu_spread(row):
-    """usual_gpu_spread of rank_slowdown.cpp."""
+    """The same as usual_gpu_spread of rank_slowdown.cpp."""
     return 0.015 if row["gpu"].startswith("V100") else 0.011
 
 
@@ -82,8 +85,10 @@ def slowest_gpu(row, gpus):
 
 
 class Slowdown:
-    """Of several ranks: share of the step that compute takes longer, as rank_slowdown.hpp has it; with no
-    terms nothing, not even the slowest GPU."""
+    """The extra compute of several ranks as a share of the step, as in rank_slowdown.hpp.
+
+    Without terms it is 0, and even the slowest GPU does not count.
+    """
 
     def __init__(self, several_gpus=None, several_nodes=0, per_doubling=0):
         self.several_gpus = several_gpus
@@ -102,9 +107,12 @@ def baseline_nodes(row):
 
 
 def learn_slowdown(bare):
-    """As rank_slowdown.hpp's was learned, from predictions without one: beyond the slowest GPU the middle of
-    what steps on one node take longer, then the middle over the stacks of what several nodes add beyond
-    PER_DOUBLING, where the network's rate is stated."""
+    """Learns a slowdown from predictions without one, as that of rank_slowdown.hpp was learned.
+
+    The first term is the median of the extra time of steps on one node, beyond the slowest GPU. The second is the
+    median over stacks of the extra time on several nodes, beyond PER_DOUBLING. It uses rows whose network has a stated
+    rate.
+    """
 
     def longer(case):
         row = case["row"]
@@ -131,7 +139,7 @@ def learn_slowdown(bare):
 
 
 def without_their_source(rows, bare, predict):
-    """Predicted steps by row, of a slowdown that has not seen the row's source."""
+    """The predicted step of each row, with a slowdown that has not seen the row's source."""
     learned = {
         source: learn_slowdown([c for c in bare if c["row"]["source"] != source])
         for source in sorted({row["source"] for row in rows})
@@ -145,7 +153,7 @@ def gpu_of(row):
 
 
 def line_of(cluster, nodes, per_node):
-    """A cluster in one line, at this size."""
+    """A cluster of this size in one line."""
     cluster = re.sub(r"gpu:\d+x", f"gpu:{per_node}x", cluster)
     if nodes == 1:
         cluster = re.sub(r" nic:\S+", "", cluster)
@@ -155,7 +163,7 @@ def line_of(cluster, nodes, per_node):
 
 
 def rules_of(row):
-    """Options for what the row's source says of its stack."""
+    """The options that follow from facts of the row's source about its stack."""
     options = []
     if cap_of(row):
         options += ["--bucket-cap-mb", cap_of(row)]
@@ -176,7 +184,7 @@ class Predictor:
         self.lock = threading.Lock()
 
     def half(self, spec):
-        """The workload with gradients in fp16, as a file: estimates keep them in fp32."""
+        """The path of the workload with gradients in fp16. Estimates themselves keep them in fp32."""
         path = os.path.join(self.folder, spec.replace(":", "-") + ".json")
         with self.lock:
             if not os.path.exists(path):
@@ -190,7 +198,7 @@ class Predictor:
         return path
 
     def workload(self, row):
-        """WORKLOAD of a row: its model as estimated for the GPU it states."""
+        """WORKLOAD of a row: an estimate of its model on the stated GPU."""
         model = MODELS[row["model"]]
         if sequence_of(row):
             model = model.split(":")[0] + ":s" + sequence_of(row)
@@ -199,7 +207,7 @@ class Predictor:
         return self.half(spec) if has_half_gradients(row) else spec
 
     def words(self, row, gpus, nodes, scale, slowdown=None):
-        """What any command is told of a step at that many GPUs."""
+        """The words of any command for a step on that many GPUs."""
         words = [self.workload(row)]
         cluster = cluster_of(row) or assumed_cluster_of(row)
         per_node = gpus // nodes
@@ -215,7 +223,7 @@ class Predictor:
         return words
 
     def simulate(self, row, gpus, nodes, scale, slowdown=None):
-        """The result document of a step at that many GPUs, at ddpsim's own slowdown or another."""
+        """The result document of a step on that many GPUs, with ddpsim's own slowdown or another one."""
         command = [self.ddpsim, "simulate", *self.words(row, gpus, nodes, scale, slowdown), "--json"]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
@@ -223,8 +231,10 @@ class Predictor:
         return json.loads(run.stdout)
 
     def scale_for(self, row, slowdown):
-        """So that the baseline comes out as published. One GPU computes without DDP, as the
-        baselines do; a baseline of several GPUs is replayed under DDP."""
+        """The compute scale with which the baseline comes out as published; None if no scale does.
+
+        One GPU computes without DDP, as the baselines do. A baseline of several GPUs is replayed under DDP.
+        """
         gpus = int(row["baseline_gpus"])
         published = step_seconds(row, float(row["value_1gpu"]), gpus) * 1e6
         scale = 1.0
@@ -263,7 +273,7 @@ class Predictor:
 
 
 def errors(cases, predicted):
-    """Of the latency, and of the loss where it is worth scoring; `predicted(case)` is a step."""
+    """Errors of the latency, and of the loss if it is large enough to be scored. `predicted(case)` returns a step."""
     latency = [abs(predicted(c) / c["measured"] - 1) for c in cases]
     loss = []
     for c in cases:
@@ -274,7 +284,7 @@ def errors(cases, predicted):
 
 
 def best_constant(cases):
-    """The efficiency with the least median error of the latency: it has seen the answers."""
+    """The efficiency with the least median error of the latency. This predictor has seen the answers."""
     grid = [i / 1000 for i in range(300, 1011)]
     return min(grid, key=lambda e: statistics.median(errors(cases, lambda c, e=e: c["baseline"] / e)[0]))
 
@@ -328,7 +338,7 @@ def table(cases):
 
 
 def population_table(name, cases):
-    """One line a group: ddpsim, beside the constant efficiency that knows these very rows."""
+    """One line per group, with ddpsim and the constant efficiency that fits these rows best."""
     lines = [
         f"| {name} | rows | latency median | p90 | worst | interval holds | best constant for these |",
         "|---|---|---|---|---|---|---|",
@@ -349,7 +359,8 @@ def population_table(name, cases):
     return "\n".join(lines)
 
 
-ABLATIONS = (  # (what is switched off, options)
+# The mechanism that is switched off, and the options that do so.
+ABLATIONS = (
     ("the slowest GPU", ["--gpu-spread=0%"]),
     ("what is unexplained", None),
     ("both (--rank-slowdown 0%)", ["--rank-slowdown=0%"]),
@@ -359,7 +370,7 @@ ABLATIONS = (  # (what is switched off, options)
 
 
 def ablation_table(cases, ablated):
-    """Median and p90 of the latency's error in each group, with one mechanism after the other switched off."""
+    """Median and p90 of the latency's error in each group, with one mechanism switched off at a time."""
     groups = {"V100 single node": "V100 single node", "V100 multi-node": "V100 multi-node", "A100": "A100"}
     members = {name: {c["row"]["row_id"] for c in cases if c["group"] == group} for name, group in groups.items()}
     members["64 GPUs and more"] = {c["row"]["row_id"] for c in cases if int(c["row"]["n_gpus"]) >= 64}
@@ -377,9 +388,11 @@ def ablation_table(cases, ablated):
 
 
 def jitter_table(rows):
-    """Would waiting for the slowest of n ranks explain what n GPUs cost over one? Steps of one GPU
-    under DDP spread by p95 - p50, or by what rounding hides: that of a normal distribution gives the
-    expected maximum."""
+    """Answers whether waiting for the slowest of n ranks explains the extra time of n GPUs over one.
+
+    The spread of one GPU's steps under DDP is p95 - p50, or at least what rounding hides. A normal distribution with
+    this spread gives the expected maximum.
+    """
     runs = collections.defaultdict(dict)
     for row in rows:
         if row["metric"].startswith("s/iter"):
@@ -414,7 +427,7 @@ def name_of(case):
 
 
 def worst(cases, count):
-    """Of each stack, on each kind of cluster, the worst row alone."""
+    """The worst rows, at most one for each stack and kind of cluster."""
     lines = ["| worst rows, one per stack and group | measured | predicted | error |", "|---|---|---|---|"]
     by_error = sorted(cases, key=lambda c: -abs(c["predicted"] / c["measured"] - 1))
     shown = {}
@@ -429,8 +442,10 @@ def worst(cases, count):
 
 
 def beyond_the_wire(cases):
-    """Stacks whose rows would be short by over 10 % even if no communication hid behind compute: what
-    they lose is none of the network's, nor of the buckets'."""
+    """Stacks whose predicted steps would be over 10 % too short even if all communication were exposed.
+
+    Their loss is caused neither by the network nor by the buckets.
+    """
     short = collections.Counter()
     for c in cases:
         step = c["step"]

@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""Is what `tune` and `advise` say to set ever slower than today, for random jobs of what the program knows?
+"""Checks on random jobs that the settings advised by `tune` and `advise` are never slower than the current one.
 
     random_advice.py --ddpsim build/release/cli/ddpsim [--cases 2000] [--seed 1] [--file build/random_advice.jsonl]
                      [--most-parameters 150]
 
-Appends one JSON line per case to the file and skips the cases that it holds: an interrupted run resumes. Prints what the
-lines of this seed say together; exit code 1 where a case failed. A file for each --most-parameters: other cases are drawn.
+Appends one JSON line per case to the file and skips the cases in it, so an interrupted run resumes. Prints a summary of
+the lines of this seed. The exit code is 1 if a case failed. Use one file for each --most-parameters, because the cases
+differ.
 
-A case is a model (an estimate or a bundled recording), a cluster (bundled, or one line), a PyTorch version or none, and some
-options of today's. Each answer is held against `simulate` alone: nothing that it says to set is slower than today under
-the version it is for - the job's own, or the oldest, the newest and one between of every range of `recommended_by_version`,
-with the NCCL of each - and it gains what it says. So for each row of `advise` that is worth it and leaves numerics as they are.
+A case is a model (an estimate or a bundled recording), a cluster (bundled, or one line), a PyTorch version or none, and
+some current options. Each answer is checked with `simulate` only. An advised setting must not be slower than the
+current one, and must gain what the answer says. This must hold under each version that the answer is for. That is the
+job's own version, or the oldest, the newest and one in between for every range of `recommended_by_version`, with its
+NCCL. The same is checked for each row of `advise` that is worth it and keeps numerics.
 
-Beside it, in the program's own scenarios, what three policies gain: today's setting always, the rule of sim/tune/rule.hpp
-(nothing, where that depends on the version), and the cap of the fastest predicted step always, one number. These are figures
-of the model about itself, not about machines. Standard library only.
+The summary also compares three policies in the program's own scenarios. The first always keeps the current setting. The
+second is the rule of sim/tune/rule.hpp, which changes nothing if it depends on the version. The third always takes the
+cap with the fastest predicted step. These numbers compare the model with itself, not with machines. Standard library
+only.
 """
 
 import argparse
@@ -28,12 +31,12 @@ import statistics
 import subprocess
 import sys
 
-ADVISED_SHARE = 0.2  # of the cases also ask `advise`
+ADVISED_SHARE = 0.2  # of the cases, which also run `advise`
 MOST_DRAWS = 50
 NEWEST_TORCH = "2.13"
 TORCHES = [f"1.{minor}" for minor in range(5, 14)] + [f"2.{minor}" for minor in range(14)]
 BUCKET_OPTIONS = ("--bucket-cap-mb", "--first-bucket-mb", "--bucket-cap-mb-list")
-ROUNDING_US = 1e-5  # of two figures printed to the picosecond
+ROUNDING_US = 1e-5  # two values printed to the picosecond
 INTERCONNECTS = {
     "servers": ("nvswitch:150GBps", "nvswitch:300GBps", "nvlink:6x25GBps", "pcie:25GBps"),
     "PCIe cards": ("pcie:12GBps", "pcie:25GBps", "pcie:25GBps:no-p2p"),
@@ -71,12 +74,12 @@ UNSET_OPTIONS = {
 
 
 class Refused(Exception):
-    """Exit code 2 or 3: the program says that options do not go together, or that it cannot answer this."""
+    """The program ended with exit code 2 or 3: options conflict, or it cannot answer."""
 
 
 class Program:
     def __init__(self, ddpsim, most_parameters=None):
-        """Knows what `list` shows; with most_parameters only models of no more."""
+        """Reads the names of `list`. `most_parameters` leaves out larger models."""
         self.ddpsim = ddpsim
         listed = json.loads(self.run("list", "--json"))
         parameters = {one["name"]: int(one["summary"].split()[0]) for one in listed["models"]}
@@ -97,7 +100,7 @@ class Program:
         return process.stdout
 
     def answer(self, command, job, options, *more):
-        threads = () if command == "simulate" else ("--threads", "1")  # cases run side by side
+        threads = () if command == "simulate" else ("--threads", "1")  # cases run in parallel
         return json.loads(self.run(command, *job, *arguments_of(options), *more, *threads, "--json"))
 
     def step(self, job, options):
@@ -105,7 +108,7 @@ class Program:
 
 
 def arguments_of(options):
-    """{"--torch": "2.4", "--static-graph": True, "--nccl": None} as arguments."""
+    """The command line words of options such as {"--torch": "2.4", "--static-graph": True, "--nccl": None}."""
     arguments = []
     for name, value in options.items():
         if value is not None:
@@ -114,7 +117,7 @@ def arguments_of(options):
 
 
 def draw_cluster(rng, program):
-    """Words of the cluster and the GPU it has."""
+    """The words of a random cluster, and its GPU."""
     nodes = rng.choice((1, 1, 2, 2, 3, 4, 8, 16))
     if rng.random() < 0.6:
         name = rng.choice(program.clusters)
@@ -152,7 +155,7 @@ def draw_options(rng):
 
 
 def draw(rng, program):
-    """([workload, cluster…], options)"""
+    """A random job, as the words of workload and cluster, and its options."""
     cluster, gpu = draw_cluster(rng, program)
     options = draw_options(rng)
     if rng.random() < 0.25:
@@ -165,7 +168,7 @@ def draw(rng, program):
 
 
 def ends(answer, options):
-    """(range or None, options) of every version that an answer is for."""
+    """The options for each version that an answer is for, with the range of versions or None."""
     ranges = answer["recommended_by_version"]
     if not ranges:
         return [(None, options)]
@@ -177,7 +180,7 @@ def ends(answer, options):
             versions = dict.fromkeys(versions)
         if "--nccl" not in options and first in TORCHES and last in TORCHES:
             between = TORCHES[(TORCHES.index(first) + TORCHES.index(last)) // 2]
-            versions.setdefault(between, None)  # with the NCCL that it ships
+            versions.setdefault(between, None)  # with the NCCL it ships
         found += [
             (of, {**options, "--torch": torch, "--nccl": nccl or options.get("--nccl")})
             for torch, nccl in versions.items()
@@ -194,7 +197,7 @@ def with_caps(options, cap, first):
 
 
 def with_settings(options, row):
-    """Today's options with the settings of a row of `advise`."""
+    """The current options with the settings of a row of `advise`."""
     changed = dict(options)
     for setting in row["levers"]:
         variable, _, value = setting.partition("=")
@@ -219,7 +222,7 @@ def with_settings(options, row):
 
 
 class Steps:
-    """Gains by `simulate` alone."""
+    """Computes gains from `simulate` only."""
 
     def __init__(self, program, job):
         self.program, self.job, self.known = program, job, {}
@@ -242,7 +245,7 @@ class Steps:
 
 
 def check_caps(steps, answer, options, failures):
-    """Checks what `tune` says to set; the least gain in per cent, None where nothing is to be set."""
+    """Checks the settings that `tune` advises. Returns the least gain in per cent, or None if nothing is advised."""
     gains, recommended = [], answer["recommended"]
     if recommended["action"] == "set":
         own = steps.gain(options, with_caps(options, recommended["bucket_cap_mb"], recommended["first_bucket_mb"]))
@@ -253,7 +256,7 @@ def check_caps(steps, answer, options, failures):
         if said["action"] != "set":
             continue
         changed = with_caps(today, said["bucket_cap_mb"], said["first_bucket_mb"])
-        if not steps.has(today):  # that version's NCCL cannot do what today's options ask
+        if not steps.has(today):  # its NCCL lacks a current option
             continue
         try:
             gain = steps.gain(today, changed)
@@ -269,7 +272,7 @@ def check_caps(steps, answer, options, failures):
 
 
 def check_advice(steps, program, answer, options, failures):
-    """As check_caps, of each row; how many rows and versions were checked."""
+    """Checks each row of `advise` like check_caps. Returns the number of rows and versions that were checked."""
     checked = 0
     for row in program.answer("advise", steps.job, options)["rows"]:
         if not row.get("worth") or row["changes_numerics"]:
@@ -279,7 +282,7 @@ def check_advice(steps, program, answer, options, failures):
             try:
                 gain = steps.gain(today, changed)
             except Refused as refused:
-                if not of:  # else that version has no such setting
+                if not of:  # other versions may lack this setting
                     failures.append(f"advise: {' and '.join(row['levers'])}: refused: {refused}")
                 continue
             checked += 1
@@ -292,7 +295,8 @@ def check_advice(steps, program, answer, options, failures):
 
 
 def policies(program, job, options, answer):
-    """Expected gain and low end in per cent of today's step, of the rule and of the fastest predicted cap."""
+    """Expected gain and its low end, for the rule and for the fastest predicted cap, in per cent of the current
+    step."""
     today = (answer["today"] or answer["default"])["iteration_us"]
 
     def share(recommended, gain):
@@ -352,7 +356,7 @@ def run_case(program, seed, index, with_policies=True):
 
 
 def run_cases(program, seed, indices, with_policies=True):
-    """Lines as they come."""
+    """Yields the line of each case as soon as it is ready."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         running = [pool.submit(run_case, program, seed, index, with_policies) for index in indices]
         for done in concurrent.futures.as_completed(running):

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""What several ranks cost, beside public measurements that hold nothing but that.
+"""Compares the cost of several ranks with public measurements that isolate it.
 
     rank_costs.py SHARED --ddpsim build/release/cli/ddpsim
 
-1. Fleets: the largest of n GPUs over the median, drawn from the measured values of each GPU
-   (data/ranks/spread_raw.csv), beside gpu_spread times the expected maximum of n normal draws.
-2. Jobs of Megatron-LM with a time per rank (data/ranks/perrank_jobs.csv): what their steps lose beyond the
-   gradients' logged synchronisation.
-3. PyTorch DDP on B200 (data/ranks/weakscale_ddp.csv): 1 to 16 GPUs, whole steps, from the one-GPU step.
+1. Fleets: the slowest of n GPUs over the median, drawn from measured values of each GPU (data/ranks/spread_raw.csv).
+   It is compared with gpu_spread times the expected maximum of n normal draws.
+2. Jobs of Megatron-LM with a time per rank (data/ranks/perrank_jobs.csv): the loss of their steps beyond the logged
+   synchronisation of gradients.
+3. PyTorch DDP on B200 (data/ranks/weakscale_ddp.csv): whole steps on 1 to 16 GPUs, predicted from the step of one GPU.
 4. MLPerf submissions at two scales (data/ranks/mlperf_pairs.csv), whose runs agree within 1 %.
-5. Six trainings of two GPUs with and without overlap (data/levers/levers.csv, damek/cs336-assignment2-systems), from the
-   step without it and that machine's own table of all-reduces.
+5. Six trainings of two GPUs with and without overlap (damek/cs336-assignment2-systems). They
+are
+   predicted from the step without overlap and that machine's own table of all-reduces.
 
-No figure here was used to choose what several_gpus and several_nodes are; the fleets of 1 did for gpu_spread, the trainings
-of 5 for NCCL beside compute, 4 beside published steps for per_doubling. Each beside predictors that know no mechanism. Standard library only.
+None of these values was used to choose several_gpus and several_nodes. The fleets of 1 gave gpu_spread, the trainings
+of 5 the slowdown of NCCL while compute runs, and 4 together with published steps gave per_doubling. Each is compared
+with predictors that know no mechanism. Standard library only.
 """
 
 import argparse
@@ -42,7 +44,7 @@ def gpu_spread(gpu):
 
 
 def slowdown(gpu, gpus, nodes, accumulate=1):
-    """Shares of compute: for the slowest GPU, unexplained."""
+    """Extra compute as shares of compute: for the slowest GPU, and the rest of the multi-GPU overhead."""
     if gpus == 1:
         return 0, 0
     return (
@@ -52,7 +54,7 @@ def slowdown(gpu, gpus, nodes, accumulate=1):
 
 
 def constant(gpus, nodes):
-    """What stood here before: 4.5 % on several ranks, 2.5 % more for each doubling of the nodes."""
+    """The former rule: 4.5 % on several ranks, and 2.5 % more for each doubling of the nodes."""
     return 0 if gpus == 1 else 0.045 + 0.025 * math.log2(nodes)
 
 
@@ -94,8 +96,10 @@ def fleets(shared):
 
 
 def megatron(shared):
-    """Loss over the middle of the one-GPU jobs, and over the middle rank of the same job: jobs ran on different
-    nodes, whose one-GPU steps lie 3 % apart."""
+    """Loss relative to the median of the one-GPU jobs, and to the median rank of the same job.
+
+    Both are shown because jobs ran on different nodes, whose one-GPU steps differ by 3 %.
+    """
     rows = read(shared, "perrank_jobs.csv")
     lines = [
         "| Megatron-LM, 32 micro-batches a step: loss beyond logged synchronisation | jobs | mechanisms | 4.5 % + 2.5 % a "
@@ -152,7 +156,7 @@ def compute_of(step):
 
 
 def weak_scaling(shared, program):
-    """From the step of one GPU under DDP, of the same model and batch."""
+    """Predicts from the step of one GPU under DDP with the same model and batch."""
     rows = [row for row in read(shared, "weakscale_ddp.csv") if row["gpu"].startswith("B200")]
     steps = collections.defaultdict(dict)
     for row in rows:
@@ -206,7 +210,7 @@ def weak_scaling(shared, program):
 
 
 def mlperf(shared):
-    """Compute alone: what the networks of these systems add is not in it."""
+    """Compares compute only. The networks of these systems add more."""
     lines = [
         "| MLPerf, one submitter at two scales | pairs | median error of efficiency | p90 | 4.5 % + 2.5 % a doubling "
         "| efficiency 1 | 0.97 |",
@@ -250,12 +254,12 @@ def mlperf(shared):
     return lines
 
 
-# The model of these trainings, whose 7.444 GiB of gradients it has: 48 layers of width 1600, three products of 6400, 10,000
-# words, no biases. Of a step that is not communication backward is taken for two thirds but for the optimizer, which
-# nobody timed: an AdamW in Python.
+# The model of these trainings has 48 layers of width 1600, three products of 6400, 10,000 words and no biases, which
+# gives their 7.444 GiB of gradients. Backward is assumed to be two thirds of the step without communication and
+# optimizer. The optimizer, an AdamW in Python, was not timed.
 LAYERS, WIDTH, INNER, WORDS = 48, 1600, 6400, 10_000
 OPTIMIZER_US = (50e3, 100e3, 150e3)
-ALL_REDUCES_MS = {1: 0.118, 10: 0.594, 100: 5.27, 1000: 50.8}  # by MB, in the README of data/levers
+ALL_REDUCES_MS = {1: 0.118, 10: 0.594, 100: 5.27, 1000: 50.8}  # by MB, from the README of that data
 
 
 def language_model():

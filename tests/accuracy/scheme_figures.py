@@ -1,4 +1,6 @@
-"""What a published figure of another scheme counts: samples a second, a step's time, bytes (data/schemes/schemes.csv)."""
+"""Converts published figures of other schemes to quantities: samples per second, step time, bytes.
+
+The figures are in data/schemes/schemes.csv."""
 
 import dataclasses
 import re
@@ -10,8 +12,10 @@ SECONDS = {"ms": 1e-3, "s": 1, "minutes": 60, "hours": 3600}
 
 @dataclasses.dataclass
 class Speed:
-    """`value` grows with speed; only figures of one `unit` can be divided by each other. `step_s` is the time of a step
-    where the figure tells it."""
+    """A speed. `value` grows with speed, and only values of the same `unit` can be compared.
+
+    `step_s` is the step time if the figure tells it.
+    """
 
     value: float
     unit: str
@@ -19,7 +23,8 @@ class Speed:
 
 
 def speed_of(metric, value, job):
-    """Of a published value under its metric; None where it counts no speed. The job says samples and tokens a step."""
+    """The speed of a published value, by its metric; None if it is not a speed. The job tells samples and tokens per
+    step."""
     value = float(value)
     tokens = re.match(r"(k )?tokens/s", metric)
     samples = re.match(r"(images|examples|samples)/s", metric)
@@ -36,7 +41,7 @@ def speed_of(metric, value, job):
         return Speed(job.samples / seconds, "samples/s", seconds)
     if metric == "it/s":
         return Speed(job.samples * value, "samples/s", 1 / value)
-    if metric == "batches/s":  # of the loader, which hands out micro-batches
+    if metric == "batches/s":  # micro-batches from the loader
         seconds = job.micro_batches / value
         return Speed(job.samples / seconds, "samples/s", seconds)
     items = re.match(r"s per (\d+) training items", metric)
@@ -51,14 +56,14 @@ def speed_of(metric, value, job):
 
 @dataclasses.dataclass
 class Memory:
-    """Peaks of one GPU. `reserved` is what the allocator holds of the GPU, `allocated` what tensors take of that."""
+    """A peak of one GPU. `reserved` is the memory that the allocator holds, `allocated` the part that tensors take."""
 
     bytes: float
     counter: str
 
 
 def memory_of(row):
-    """Of the metric, else of what the notes add; an empty list where neither says any."""
+    """The memory peaks of a row: from its metric, else from its notes. The list may be empty."""
     metric, notes = row["metric"], row["notes"]
     counter = "reserved" if "reserved" in metric else "allocated" if "allocated" in metric else "peak"
     stated = re.match(r"(?:peak )?(GB|GiB|MB|MiB) per GPU", metric)
@@ -79,7 +84,7 @@ def memory_of(row):
     alone = re.search(r"(\d+(?:\.\d+)?) GiB reserved", notes)
     if alone:
         found.append(Memory(float(alone.group(1)) * GIB, "reserved"))
-    peak = re.search(r"peak memory (\d+(?:\.\d+)?) (GiB|GB)", notes)  # torchtitan prints what is reserved
+    peak = re.search(r"peak memory (\d+(?:\.\d+)?) (GiB|GB)", notes)  # torchtitan prints reserved memory
     if peak:
         found.append(Memory(float(peak.group(1)) * {"GiB": GIB, "GB": GB}[peak.group(2)], "reserved"))
     return found

@@ -1,5 +1,6 @@
-"""Asks ddpsim for the step of a job (scheme_rows.py), at the estimate's own speed or with compute scaled so that the step
-takes as long as given."""
+"""Asks ddpsim for the step of a job (scheme_rows.py).
+
+Compute runs at the estimate's own speed, or is scaled so that the step takes a given time."""
 
 import functools
 import hashlib
@@ -13,18 +14,19 @@ import model_dimensions
 from scheme_report import shortened
 from scheme_rows import NotPredicted
 
-MOST_STEPS = 8  # of the search for the compute scale
+MOST_STEPS = 8  # steps of the search for the compute scale
 NEAR = 1e-3
-# Beyond these something else than compute explains the figure: of the GPU itself, where published steps need 0.7 to 1.6; of a
-# stand-in, which is another's.
+# Plausible compute scales. Beyond them something other than compute explains the figure. Published steps on the GPU
+# itself need 0.7 to 1.6. A stand-in is another GPU, so its range is wider.
 SCALES = (1 / 3, 3)
 STAND_IN_SCALES = (0.05, 20)
 HELD_UP = "the step given takes over thrice, or under a third of, what its GPU computes: no word says why"
-EVERYTHING = "1000TB"  # of memory: whether a job fits is not asked here
+# The memory option of every job, because it does not matter here whether a job fits.
+EVERYTHING = "1000TB"
 
 
 class Program:
-    """Runs ddpsim once for each different command, ever where the results are kept in a file."""
+    """Runs ddpsim once for each different command. With a cache file, results are kept between runs."""
 
     def __init__(self, path, folder, cache):
         self.path = path
@@ -45,7 +47,7 @@ class Program:
                 json.dump({"version": self.version, "answers": self.known}, file)
 
     def __call__(self, *arguments):
-        """The document, of which what no table needs is left out; NotPredicted where the program refuses."""
+        """The document without parts that no table needs. Raises NotPredicted if the program refuses."""
         key = " ".join(arguments).replace(self.folder, "")
         if key not in self.known:
             run = subprocess.run([self.path, *arguments], capture_output=True, text=True, check=False)
@@ -73,8 +75,11 @@ class Predictor:
         self.folder = folder
 
     def workload(self, job, keeps_fp32=False):
-        """WORKLOAD of a job: an estimate of its model on its GPU. Where parameters arrive in bfloat16 nothing is cast, as
-        in the estimates' bf16-true; but there shards are bfloat16, too, and FSDP keeps them in fp32 (`keeps_fp32`)."""
+        """WORKLOAD of a job: an estimate of its model on its GPU.
+
+        If parameters arrive in bfloat16, nothing is cast, as in the estimates' bf16-true. There shards are in bfloat16,
+        too, but FSDP keeps them in fp32; `keeps_fp32` says that this matters.
+        """
         name = model_dimensions.CATALOGUE.get(job.model)
         if name is None:
             name = os.path.join(self.folder, model_dimensions.file_name(job.model))
@@ -94,7 +99,7 @@ class Predictor:
         return self.half(spec) if job.arrives_in_fp16 else spec
 
     def half(self, spec):
-        """The workload with parameters in fp16, as a file: estimates keep them in fp32 beside autocast to it."""
+        """The path of the workload with parameters in fp16. Estimates keep them in fp32 and use autocast."""
         path = os.path.join(
             self.folder, hashlib.sha256(spec.replace(self.folder, "").encode()).hexdigest()[:16] + ".half.json"
         )
@@ -126,13 +131,13 @@ class Predictor:
         return answer
 
     def step_s(self, job, scale=1.0):
-        """Of a steady step; on one GPU without a scheme compute alone, once for each micro-batch."""
+        """The time of a steady step in seconds. On one GPU without a scheme, it is compute once for each
+        micro-batch."""
         if job.scheme == "none":
             return self.compute_s(job) / scale
         step = self.simulate(job, scale)
-        if (
-            job.scheme == "ddp" and job.syncs_each
-        ):  # DDP has no option for it: each micro-batch is a step without optimizer
+        if job.scheme == "ddp" and job.syncs_each:
+            # DDP has no option to reduce each micro-batch, so each is a step without optimizer.
             return (job.micro_batches * (step["iteration_us"] - step["optimizer_us"]) + step["optimizer_us"]) / 1e6
         return step["iteration_us"] / 1e6
 
@@ -141,15 +146,17 @@ class Predictor:
         return self.program(*command)
 
     def compute_s(self, job):
-        """Of one GPU alone, at the estimate's own speed."""
+        """The compute of one GPU in seconds, at the estimate's own speed."""
         step = self._alone(
             ("simulate", self.workload(job), f"node:1 gpu:1x{job.gpu}", "--memory", EVERYTHING, "--json")
         )
         return (job.micro_batches * (step["forward_us"] + step["backward_compute_us"]) + step["optimizer_us"]) / 1e6
 
     def scale_for(self, job, seconds):
-        """Of compute, so that the step takes so long; None where no plausible one does. A step shortens as the scale
-        grows, by less than in proportion."""
+        """The compute scale with which the step takes `seconds`; None if no plausible one does.
+
+        A larger scale shortens the step, but less than proportionally.
+        """
         low, high = (math.log(scale) for scale in (STAND_IN_SCALES if job.stands_in else SCALES))
         tried = []
         x = min(max(math.log(self.step_s(job) / seconds), low), high)

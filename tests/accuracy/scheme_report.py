@@ -1,4 +1,4 @@
-"""Cases, something measured beside what was said of it, and their tables: errors by kind and by scheme, misses by name."""
+"""Cases of a measurement with its prediction, and their tables: errors by kind and by scheme, misses by name."""
 
 import collections
 import dataclasses
@@ -8,14 +8,15 @@ import statistics
 from quantile import quantile
 
 WORTH_A_SIGN = 0.05
-NO_SIGN = 0.002  # what is predicted this near to 1 says neither: steps are only found to a thousandth
-# What counts as a miss, by table.
+# A ratio predicted this close to 1 has no sign, because steps are only accurate to a thousandth.
+NO_SIGN = 0.002
+# The error that counts as a miss, by table.
 LIMITS = {"ratios": 0.25, "efficiencies": 0.10, "memory": 0.15, "steps": 0.30}
 
 
 @dataclasses.dataclass
 class Case:
-    """Something measured beside what was said of it. `blind` are the other predictors' answers by name."""
+    """A measurement with its prediction. `blind` has the answers of simple predictors by name."""
 
     table: str  # ratios, efficiencies, memory, steps
     kind: str
@@ -46,7 +47,7 @@ def percent(value):
 
 
 def figures_of(cases, predictor=None):
-    """(right signs, signs, median, p90, worst) of ddpsim, or of another predictor."""
+    """Right signs, signs, median, p90 and worst error of ddpsim, or of another predictor."""
 
     def value(case):
         return case.blind.get(predictor) if predictor else case.predicted
@@ -64,7 +65,7 @@ def line(name, predictor, cases, with_sign):
 
 
 def table(title, cases):
-    """By kind, by scheme, and all; the other predictors beside all and each kind."""
+    """A table by kind, by scheme, and of all cases. Simple predictors are shown for each kind and for all."""
     if not cases:
         return f"No {title} can be predicted.\n"
     with_sign = cases[0].table == "ratios"
@@ -90,7 +91,8 @@ def table(title, cases):
 
 
 def by_group(cases):
-    """The median pair of each group, then the median over groups: a group of nine rows has 36 pairs."""
+    """The median over groups of each group's median pair. Otherwise large groups would dominate: nine rows make 36
+    pairs."""
     groups = collections.defaultdict(list)
     for case in cases:
         groups[case.name.split(": ")[0]].append(case.error())

@@ -1,6 +1,8 @@
-"""What a row of published measurements of other schemes states (data/schemes/schemes.csv): which job on which cluster
-under which scheme, in the words of the command line, and why a row cannot be predicted. Rules read a row's inputs alone,
-never its result or its identity; where a stack's own library decides what a row leaves open, the library is named.
+"""Turns a row of published measurements of other schemes (data/schemes/schemes.csv) into a job for the command line.
+
+A job has a cluster and a scheme. If a row cannot be predicted, NotPredicted tells why. The rules read only the inputs
+of a row, never its result or identity. If the library of a stack decides something that a row leaves open, the rule
+names it.
 """
 
 import dataclasses
@@ -9,7 +11,7 @@ import re
 import model_dimensions
 from own_scripts import script_of
 
-# No measurement of a training step, or none that its words let anybody repeat.
+# Rows with these flags do not measure a training step, or do not state enough to repeat it.
 FLAGS_NOT_PREDICTED = (
     "context-missing",
     "do-not-score",
@@ -25,7 +27,8 @@ FLAGS_NOT_PREDICTED = (
     "efficiency-only",
 )
 
-GPUS = (  # as rows spell them, as `ddpsim list` does
+# Names of GPUs in the rows, and in `ddpsim list`.
+GPUS = (
     ("B200", "B200"),
     ("H200", "H200"),
     ("GH200", "GH200"),
@@ -42,12 +45,13 @@ GPUS = (  # as rows spell them, as `ddpsim list` does
     ("TITAN RTX", "TITANRTX"),
 )
 
-# Not in the list: where a step's time is given, another's estimate is scaled to it. What forward and backward take of it is
-# then that GPU's, one generation on.
+# GPUs that are not in the list. If a step time is given, the estimate of a newer GPU is scaled to it. The shares of
+# forward and backward are then those of that GPU.
 STAND_INS = {"K80": "P100"}
 STAND_IN = "forward's share of a step, as of a newer GPU"
 
-SCHEMES = (  # a scheme as rows spell it, as --scheme does; what stands in brackets is no part of it
+# Schemes as rows spell them without remarks in brackets, and as --scheme does.
+SCHEMES = (
     (r"single GPU", "none"),
     (r"DDP( gradient accumulation| \+ PowerSGD hook)?", "ddp"),
     (r"Horovod all-reduce", "ddp"),
@@ -63,7 +67,7 @@ SCHEMES = (  # a scheme as rows spell it, as --scheme does; what stands in brack
     (r"(BytePS|plain) (sync PS|PS sync)", "parameter_server"),
 )
 
-SCHEMES_TO_COME = (  # of which the program knows nothing yet
+SCHEMES_TO_COME = (  # not simulated yet
     (r"variables on GPU", "parameter server on GPUs"),
     (r"^BytePS$|BytePS async|BytePS push", "BytePS, how it ran not stated"),
     (r"async|ByteScheduler|\bPS\b(?! sync)(?<!sync PS)", "parameter server"),
@@ -75,7 +79,8 @@ SCHEMES_TO_COME = (  # of which the program knows nothing yet
     (r"lm_head dropped|removed", "model changed"),
 )
 
-NOT_MODELLED = (  # in scheme_settings or precision: what changes a step in a way no option has
+# Words in scheme_settings or precision that change a step, but have no option.
+NOT_MODELLED = (
     (r"\bCP[2-9]|\bTP\d|\bPP\d", "tensor, pipeline, context or expert parallel inside"),
     (r"per-layer act ckpt", "checkpointing of every other layer"),
     (r"frozen", "frozen parameters"),
@@ -84,8 +89,8 @@ NOT_MODELLED = (  # in scheme_settings or precision: what changes a step in a wa
     (r"CUDA graph", "CUDA graphs"),
 )
 
-# What makes compute faster in a way no option has, alike on both sides of a ratio: rows that share these words are held
-# against each other, and what one of them takes is given.
+# Words that make compute faster, but have no option. Rows that share them are compared with each other, because they
+# change both sides of a ratio equally. The step of one of them is given.
 SHARED_WORDS = (
     ("compile", r"(?<!no )\bcompile|torch\.compile"),
     ("fp8", r"fp8|float8"),
@@ -97,7 +102,8 @@ DTYPES = {"bf16": "bf16", "fp16": "fp16", "amp": "fp16"}
 
 @dataclasses.dataclass
 class Job:
-    """What a row asks of the program. `cluster` is for `nodes` nodes of `per_node` GPUs; `options` are the command line's."""
+    """A row in the words of the command line. `cluster` has all nodes, and `options` are the options without
+    --scheme."""
 
     model: str
     gpu: str
@@ -105,36 +111,41 @@ class Job:
     sequence: "int | None"
     precision: str
     checkpointing: str
-    scheme: str  # a name of --scheme, or none: one GPU without any
+    scheme: str  # a name of --scheme, or "none"
     scheme_options: dict
     options: list
     cluster: str
     nodes: int
     gpus: int
     micro_batches: int
-    syncs_each: bool  # micro-batch, in place of no_sync() around all but the last
-    words: tuple  # of SHARED_WORDS
-    assumed: list  # what no word of the row says
-    bf16_parameters: bool = False  # as its script loads them, under any scheme
+    # Each micro-batch is reduced; there is no no_sync() around all but the last.
+    syncs_each: bool
+    words: tuple  # from SHARED_WORDS
+    assumed: list  # facts that the row does not state
+    # The script loads parameters in bfloat16 under any scheme.
+    bf16_parameters: bool = False
 
     @property
     def guesses_links(self):
-        """Neither a word nor the kind of GPU tells what joins the GPUs of a node, or nodes."""
+        """Whether the links inside a node or between nodes are assumed."""
         return bool({PCIE, NVLINK, BRIDGE, PORTS} & set(self.assumed))
 
     @property
     def stands_in(self):
-        """Its step's time means nothing until it is scaled to one that is given."""
+        """Whether another GPU stands in. The predicted step then means nothing until it is scaled to a given one."""
         return STAND_IN in self.assumed
 
     @property
     def samples(self):
-        """Of all GPUs together, in one step."""
+        """Samples of all GPUs in one step."""
         return self.batch * self.gpus * self.micro_batches
 
     @property
     def arrives_in_bf16(self):
-        """The parameters a module computes with: FSDP gathers them so, DeepSpeed's are so. Autocast casts others itself."""
+        """Whether modules get their parameters in bfloat16. FSDP gathers them so, and DeepSpeed keeps them so.
+
+        Otherwise autocast casts them.
+        """
         deepspeed = self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
         return self.precision == "bf16" and (
             deepspeed or self.bf16_parameters or self.scheme_options.get("param_dtype") == "bf16"
@@ -142,7 +153,7 @@ class Job:
 
     @property
     def arrives_in_fp16(self):
-        """DeepSpeed's fp16 makes parameters and gradients so."""
+        """Whether parameters and gradients are in fp16, as with DeepSpeed's fp16."""
         return self.precision == "amp" and self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
 
     def scheme_text(self):
@@ -151,7 +162,7 @@ class Job:
 
 
 class NotPredicted(Exception):
-    """Why, in words that rows share."""
+    """A row cannot be predicted. The message is one that several rows may share."""
 
 
 def gpu_of(row):
@@ -168,7 +179,7 @@ def gpu_of(row):
 
 
 def size_of(row, gpus=None):
-    """(nodes, GPUs a node has, GPUs) of the row, or of its baseline on part of it."""
+    """Nodes, GPUs per node and GPUs of the row, or of its baseline if `gpus` is given."""
     if not row["n_gpus"].isdigit():
         raise NotPredicted("number of GPUs not stated")
     gpus = int(gpus or row["n_gpus"])
@@ -177,13 +188,14 @@ def size_of(row, gpus=None):
     elif row["gpus_per_node"].isdigit():
         per_node = int(row["gpus_per_node"])
     else:
-        per_node = int(row["n_gpus"])  # one machine, as nothing is said of several
+        per_node = int(row["n_gpus"])  # taken for one machine
         if per_node > 8:
             raise NotPredicted("number of nodes not stated")
     return max(1, -(-gpus // per_node)), per_node, gpus
 
 
-NODES = {  # what joins the GPUs of a node, as they are sold
+# The usual links inside a node.
+NODES = {
     "B200": "nvswitch:900GBps",
     "H200": "nvswitch:450GBps",
     "H100": "nvswitch:450GBps",
@@ -198,22 +210,23 @@ NODES = {  # what joins the GPUs of a node, as they are sold
 }
 PCIE, NVLINK, PORTS = "PCIe in the node", "NVLink in the node", "a port for each GPU, as its generation's nodes have"
 BRIDGE = "an NVLink bridge, as the authors' documentation has it of such a pair"
-BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps"}  # of a pair, where somebody bought it
+BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps"}  # sold separately, for a pair
 USUAL_NICS = {"B200": "8x400Gbps:ib", "H200": "8x400Gbps:ib", "H100": "8x400Gbps:ib", "A100": "8x200Gbps:ib"}
 
 
 def inside(row, gpu, per_node, assumed):
-    """How a node's GPUs are joined, as one line has it."""
+    """The links inside a node, in the words of a cluster line."""
     stated = row["network"]
     if per_node == 1:
         return ""
-    if STAND_IN in assumed:  # Kepler's generation has PCIe alone
+    if STAND_IN in assumed:  # Kepler has only PCIe
         return "pcie:15.75GBps"
     if gpu in ("V100", "P100"):
         links = {"V100": "6x25GBps", "P100": "4x20GBps"}[gpu]
         if "PCIe" in stated or "PCIe" in row["gpu"] or "no NVLink" in stated:
             return "pcie:15.75GBps"
-        if "slowest link" in stated:  # two cards of machines that are joined by 3 Gb/s
+        if "slowest link" in stated:
+            # Machines with two cards each; the link between machines has 3 Gb/s.
             assumed.append(PCIE)
             return "pcie:15.75GBps"
         if gpu == "V100" and int(row["gpus_per_node"] or per_node) == 16:
@@ -236,7 +249,7 @@ def inside(row, gpu, per_node, assumed):
 
 
 def nics_of(row, gpu, assumed):
-    """The network between nodes, as one line has it."""
+    """The network between nodes, in the words of a cluster line."""
     stated = row["network"]
     kind = (
         "roce"
@@ -261,7 +274,8 @@ def nics_of(row, gpu, assumed):
     rate = re.search(r"(\d+(?:\.\d+)?)(?:-\d+)? Gb/s", stated)
     if rate:
         whole = float(rate.group(1))
-        if "p3.16xlarge" not in row["gpu"] and whole >= 800:  # 1600 Gb/s between nodes: a port for each GPU
+        if "p3.16xlarge" not in row["gpu"] and whole >= 800:
+            # The rate is that of all ports of a node, such as 1600 Gb/s, and each GPU has a port.
             per_node = int(row["gpus_per_node"])
             return f"{per_node}x{whole / per_node:g}Gbps:{kind}"
         return f"1x{whole:g}Gbps:{kind}"
@@ -274,7 +288,7 @@ def nics_of(row, gpu, assumed):
 
 
 def cluster_of(row, assumed):
-    """(GPU, what joins those of a node, what joins nodes), in the words of a line."""
+    """The GPU, the links inside a node and those between nodes, in the words of a cluster line."""
     gpu = gpu_of(row)
     nodes, per_node, _ = size_of(row)
     if not row["gpus_per_node"].isdigit() or "gpn-assumed" in row["flags"]:
@@ -289,7 +303,7 @@ def cluster_of(row, assumed):
 
 
 def line_of(gpu, words, nics, nodes, per_node):
-    """Of whole nodes: which links a part of a node has depends on the whole."""
+    """A cluster line of whole nodes, because the links of a part of a node depend on the whole node."""
     return " ".join(
         part for part in (f"node:{nodes}", f"gpu:{per_node}x{gpu}", words, nics if nodes > 1 else "") if part
     )
@@ -301,7 +315,7 @@ def precision_of(row, gpu, scheme, assumed):
         return script.sharded_precision
     if not stated and script.precision:
         return script.precision
-    if stated.startswith(("bf16", "amp_bf16", "amp_fp8")):  # fp8 stands in SHARED_WORDS
+    if stated.startswith(("bf16", "amp_bf16", "amp_fp8")):  # fp8 is in SHARED_WORDS
         return "bf16"
     if stated.startswith(("fp16", "amp", "mixed")):
         return "amp"
@@ -322,22 +336,22 @@ def sequence_of(row, name):
     if stated:
         return int(stated.group(1))
     step = re.search(r"\bstep (\d+(?:\.\d+)?) s\b", row["notes"])
-    if (
-        step and row["metric"] == "tokens/s per GPU"
-    ):  # two figures of one step, printed to three digits, tell its tokens
+    if step and row["metric"] == "tokens/s per GPU":
+        # Speed and time of the same step, both printed to three digits, give its tokens.
         tokens = float(row["value_ngpu"]) * float(step.group(1)) / int(row["per_gpu_batch"])
         return 256 * round(tokens / 256)
     return script_of(row).sequence or model_dimensions.SEQUENCES.get(name)
 
 
 def number(text):
-    """1M, 2K, 2e8, 100000."""
+    """The number in texts such as 1M, 2K, 2e8 or 100000."""
     scale = {"K": 1e3, "M": 1e6, "B": 1e9}.get(text[-1].upper(), 1)
     return int(float(text.rstrip("KMBkmb")) * scale)
 
 
 def checkpointing_of(settings, usual="none"):
-    """As an estimate has it: none, full, selective, or the number of blocks; `usual` where nothing is said."""
+    """Checkpointing in the words of an estimate: none, full, selective, or a number of blocks; `usual` if not
+    stated."""
     some = re.search(r"layers with act ckpt=([1-9]\d*)", settings)
     if some:
         return some.group(1)
@@ -356,8 +370,11 @@ def micro_batches_of(settings, usual=1):
 
 
 def syncs_each_micro_batch(row, scheme):
-    """DDP and FSDP reduce each micro-batch unless a loop says no_sync(). Composer says so to DDP alone
-    (ddp_sync_context returns early for FSDP), torchtitan never; Trainer's and accelerate's accumulate() do."""
+    """Whether each micro-batch is reduced. DDP and FSDP do so unless a loop uses no_sync().
+
+    Composer uses it only for DDP (ddp_sync_context returns early for FSDP), and torchtitan never. Trainer's and
+    accelerate's accumulate() use it.
+    """
     settings = row["scheme_settings"]
     if re.search(r"every micro-batch synced|no_sync written wrongly", settings):
         return True
@@ -367,7 +384,7 @@ def syncs_each_micro_batch(row, scheme):
 
 
 def fsdp_options(row, scheme, precision):
-    """What the stack passes to FSDP where the row does not say it."""
+    """Options of FSDP: those that the row states, and those that its stack passes otherwise."""
     settings, framework = row["scheme_settings"], row["framework"]
     options = {}
     if scheme == "fsdp1":
@@ -380,7 +397,8 @@ def fsdp_options(row, scheme, precision):
     elif re.search(r"wrapping=null", settings):
         options["wrap"] = "none"
     half = DTYPES.get(precision)
-    if "Composer" in framework:  # get_mixed_precision: DEFAULT reduces in fp32; backward_prefetch is BACKWARD_POST
+    if "Composer" in framework:
+        # In get_mixed_precision, DEFAULT reduces in fp32. backward_prefetch is BACKWARD_POST.
         if half:
             options["param_dtype"] = half
             if "mp=DEFAULT" in settings:
@@ -388,8 +406,9 @@ def fsdp_options(row, scheme, precision):
         options["backward_prefetch"] = "post"
     elif "torchtitan" in framework or "fp32 reduce-scatter" in row["precision"]:  # its mixed_precision_reduce
         options |= {"param_dtype": half, "reduce_dtype": "fp32"} if half else {}
-    elif "(2022)" in framework:  # PyTorch 1.11, 1.12: no backward_prefetch, no limiter; accelerate 0.7: autocast alone,
-        # and units by size, of 1e8 parameters unless its question is answered otherwise
+    elif "(2022)" in framework:
+        # PyTorch 1.11 and 1.12 have no backward_prefetch and no limiter. accelerate 0.7 uses only autocast, and units
+        # by size. They have 1e8 parameters unless its question is answered otherwise.
         options = {"wrap": "size"} | options | {"backward_prefetch": "none", "limit_all_gathers": "false"}
     elif half:
         options["param_dtype"] = half
@@ -414,9 +433,10 @@ def zero_options(row, scheme):
 
 def server_options(row):
     settings, nodes = row["scheme_settings"], size_of(row)[0]
-    # tf_cnn_benchmarks, variable_mgr.py: under distributed_replicated a variable's copies are assigned in the same step, as
-    # soon as every worker has applied its gradient of it; other variables wait for none of that
-    if "in one process" in row["scheme"]:  # the graph of a step reads its variables
+    # In variable_mgr.py of tf_cnn_benchmarks, distributed_replicated assigns the copies of a variable in the same step.
+    # It does so as soon as every worker has applied its gradient of that variable, and does not wait for other
+    # variables.
+    if "in one process" in row["scheme"]:  # a step's graph reads its variables
         return {"servers": "host", "pull": "forward"}
     if nodes == 1 and "Byte" in row["scheme"]:
         raise NotPredicted("BytePS within one machine has no servers")
@@ -431,13 +451,13 @@ def server_options(row):
         options["servers"] = int(fewer.group(2))
     if re.search(r"CPU server VMs|c5n", row["scheme"]):
         options["colocated"] = "false"
-    if "Byte" in row["scheme"]:  # push_pull of parts; torch's optimizer follows
+    if "Byte" in row["scheme"]:  # push_pull of parts, then torch's optimizer
         options |= {"placement": "partitioned", "update": "worker"}
     return options
 
 
 def offloads(row):
-    """Parameters and optimizer live on the host, or, with ZeRO-Offload, the optimizer."""
+    """Whether parameters and optimizer are on the host, or with ZeRO-Offload the optimizer."""
     return (
         re.search(r"\boffload\b", row["scheme"], re.IGNORECASE) is not None
         or re.search(r"\bcpu[ _]offload(?!=False)", row["scheme_settings"]) is not None
@@ -445,12 +465,12 @@ def offloads(row):
 
 
 def bare_scheme(row):
-    """Without the brackets in which versions and remarks stand."""
+    """The scheme without versions and remarks in brackets."""
     return re.sub(r" \([^)]*\)", "", row["scheme"]).strip()
 
 
 def scheme_of(row):
-    """A name of --scheme, or "none": one GPU without any."""
+    """A name of --scheme, or "none" for one GPU without a scheme."""
     for pattern, reason in SCHEMES_TO_COME:
         if re.search(pattern, row["scheme"], re.IGNORECASE):
             raise NotPredicted(f"scheme not modelled: {reason}")
@@ -459,7 +479,7 @@ def scheme_of(row):
     if name is None:
         raise NotPredicted(f"scheme not modelled: {bare}")
     stage = re.search(r"[123]", bare)
-    return name + (stage.group(0) if stage else "2") if name == "zero" else name  # ZeRO-Offload is of stage 2
+    return name + (stage.group(0) if stage else "2") if name == "zero" else name  # ZeRO-Offload is stage 2
 
 
 def scheme_options_of(row, scheme, precision):
@@ -470,19 +490,19 @@ def scheme_options_of(row, scheme, precision):
         return zero_options(row, scheme) | (to_host if offloads(row) else {})
     if scheme == "parameter_server":
         return server_options(row)
-    # tf_cnn_benchmarks sums each variable's gradient by NCCL as it comes, unless it is told to repack them
+    # tf_cnn_benchmarks all-reduces the gradient of each variable by itself, unless it is told to repack gradients.
     return {"when": "gradient"} if scheme == "naive" else {}
 
 
 def options_of(row, scheme, micro_batches):
-    """Of the command line, beside --scheme."""
+    """The options of the command line without --scheme."""
     settings, bare = row["scheme_settings"], bare_scheme(row)
     options = []
     if "PowerSGD" in bare:
         options += ["--comm-hook", "powersgd"]
-    if bare.startswith("Horovod"):  # HOROVOD_FUSION_THRESHOLD where nobody sets it
+    if bare.startswith("Horovod"):  # default HOROVOD_FUSION_THRESHOLD
         options += ["--bucket-cap-mb", "64", "--no-broadcast-buffers"]
-    if scheme == "naive":  # TensorFlow's NCCL was 1.3, which has one ring
+    if scheme == "naive":  # TensorFlow had NCCL 1.3 with one ring
         options += ["--nccl", "2.0.5", "--max-channels", "1"]
     if scheme == "parameter_server" and "tf_cnn_benchmarks" in row["framework"]:
         options += ["--optimizer", "sgd"]  # its default (benchmark_cnn.py)
@@ -515,7 +535,7 @@ def flag_reason(row):
 
 
 def job_of(row, baseline=False):
-    """The job a row states, or that of its baseline; NotPredicted says why not."""
+    """The job of a row, or of its baseline. Raises NotPredicted if there is none."""
     reason = flag_reason(row)
     if reason:
         raise NotPredicted(reason)
@@ -567,14 +587,14 @@ def job_of(row, baseline=False):
 
 
 def with_other_links(job):
-    """The jobs that a row leaves open beside this one, by what may join the GPUs of a node."""
+    """Other jobs that the row may mean, with other links inside a node."""
     if PCIE not in job.assumed or job.gpu not in BRIDGES or not re.search(r"gpu:2x", job.cluster):
         return []
     return [dataclasses.replace(job, cluster=re.sub(r"pcie:\S+", BRIDGES[job.gpu], job.cluster))]
 
 
 def machine_of(row):
-    """Rows of one page with the same GPUs ran on one machine."""
+    """The key of a machine. Rows of one page with the same GPUs ran on the same machine."""
     return row["source_ref"], row["gpu"], row["gpus_per_node"], row["nodes"]
 
 

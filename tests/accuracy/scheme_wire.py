@@ -1,12 +1,14 @@
-"""The rival that knows no simulation: compute, and the bytes a scheme sends over the narrowest link they cross, all in the
-open or all behind compute. Its compute is the estimate's, checkpointing included."""
+"""A predictor without simulation: compute, and the bytes that a scheme sends over the narrowest link they cross.
+
+Communication is all exposed or all hidden by compute. Compute is that of the estimate, with checkpointing."""
 
 import math
 import re
 
 
 def sent_bytes(job, row):
-    """By each GPU in a step, as the formula sheet of the schemes has it; None where the row states no parameters."""
+    """Bytes that each GPU sends in a step, by the formulas of the schemes; 0 if the row does not state its
+    parameters."""
     if not row["params_M"] or job.gpus == 1:
         return 0.0
     elements = float(row["params_M"]) * 1e6
@@ -27,7 +29,8 @@ def sent_bytes(job, row):
 
 
 def link_rate(job):
-    """Bytes a second of the narrowest link a ring over all GPUs crosses: a node's ports together, else a GPU's links."""
+    """The rate of the narrowest link of a ring over all GPUs in bytes/s: all ports of a node, else the links of a
+    GPU."""
     if job.scheme_options.get("servers") == "host":
         return 15.75e9  # PCIe 3 x16
     nics = re.search(r"nic:(\d+)x([\d.]+)Gbps", job.cluster)
@@ -46,6 +49,6 @@ def simple_step(predictor, row, job, exposed, factor=1.0):
 
 
 def simple_factor(predictor, row, job, seconds, exposed):
-    """Of compute, so that the simple step takes so long; 1 where the wire alone takes longer."""
+    """The factor on compute with which the simple step takes `seconds`; 1 if the wire alone takes longer."""
     wire = sent_bytes(job, row) / link_rate(job) if exposed else 0
     return (seconds - wire) / predictor.compute_s(job) if seconds > wire else 1.0

@@ -1,26 +1,30 @@
 #!/usr/bin/env python3
-"""Lays predicted steps of other schemes beside published ones: ratios within a group, scaling efficiencies, peak memory.
+"""Compares predicted steps of other schemes with published ratios, scaling efficiencies and peak memory.
 
     schemes.py SHARED --ddpsim build/release/cli/ddpsim [--dry-run] [--rows FILE] [--cache FILE] [--check]
 
-SHARED holds data/schemes/schemes.csv. scheme_rows.py turns a row into a job, by its inputs alone and by what the script behind
-its figure passes (own_scripts.py), or says why it cannot; model_dimensions.py has the models' dimensions, scheme_figures.py
-what a published figure counts; scheme_program.py asks ddpsim, scheme_wire.py knows the bytes a scheme sends, scheme_report.py
-makes tables.
+SHARED has data/schemes/schemes.csv. scheme_rows.py turns a row into a job or says why it cannot. It uses only inputs of
+the row, and arguments of the script behind its figure (own_scripts.py).
 
-  ratios        rows of one group, model and GPU that share what no option has (torch.compile, fp8), each against each
-                other, in samples a second. Given: one row of them, one GPU alone if there is one, else DDP, else the
-                first: compute is scaled so that its step comes out as published, over those links, of the ones nobody
-                states, that need the least scaling in all groups of the machine. Where no figure tells a step's time the
-                estimate stands; figures of whole runs are a kind of their own, since nobody states what their start took.
-  efficiencies  rows with a baseline. Given: the baseline's step.
-  memory        peaks that rows with the flag `memory`, or notes, state. Nothing given.
-  steps         whole steps where a figure tells one, nothing given: how good the estimates are.
+`model_dimensions` has the dimensions of models, and `scheme_figures` interprets published figures. `scheme_program`
+asks ddpsim, `scheme_wire` knows the bytes that a scheme sends, and `scheme_report` makes tables.
 
-Beside them: the same as DDP (ratio 1, efficiency 1), and the bytes a scheme sends over the narrowest link it crosses, all
-in the open or all behind compute, given the same row. An error is max(p/m, m/p) - 1 of a ratio and |p/m - 1| elsewhere.
-No constant belongs to a row or a source. Exit code 1 with --check where a bar that was once reached is not. Standard
-library only.
+  ratios        Pairs of rows in one group with the same model and GPU, in samples per second. They share everything
+                that has no option (torch.compile, fp8). One row is given: one GPU if there is one, else DDP, else the
+                first. Compute is scaled so that its step comes out as published. If its links are not stated, those
+                are used that need the least scaling in all groups of the machine. If no figure tells a step time, the
+                estimate is used. Figures of whole runs are a kind of their own, because their start-up is unknown.
+
+  efficiencies  Rows with a baseline. The step of the baseline is given.
+
+  memory        Peaks that rows state by the flag `memory` or in their notes. Nothing is given.
+
+  steps         Whole steps if a figure tells one. Nothing is given, so this shows how good the estimates are.
+
+Two simple predictors are shown for comparison, given the same row. One says the same as DDP (ratio 1, efficiency 1).
+The other takes the bytes of a scheme over the narrowest link, all exposed or all hidden by compute. An error is
+max(p/m, m/p) - 1 for a ratio, else |p/m - 1|. No constant belongs to a row or a source. With --check, the exit code is
+1 if a limit that was once reached is missed. Standard library only.
 """
 
 import argparse
@@ -45,8 +49,8 @@ from scheme_wire import simple_factor, simple_step
 WHOLE_RUNS = "whole runs, start and evaluation in them"
 EXPOSED, HIDDEN, SAME = "bytes over bandwidth, all exposed", "bytes over bandwidth, all hidden", "same as DDP"
 
-# What was reached, held by --check: of all, where no link is guessed, or without whole runs. n and signs are least, the others
-# most.
+# Values that were reached, as limits for --check: for all cases, for cases without assumed links, or without whole
+# runs. n and signs are lower limits, the others upper limits.
 BARS = {
     ("ratios", "all", "n"): 47,
     ("ratios", "all", "signs"): 0.9,
@@ -75,7 +79,7 @@ def rank_of_reference(job):
 
 
 class Rows:
-    """Rows and their jobs; the others by the reason why they have none."""
+    """Rows with their jobs. `others` has rows without a job, by reason."""
 
     def __init__(self, rows):
         self.jobs, self.others = [], collections.defaultdict(list)
@@ -110,8 +114,7 @@ def kind_of_pair(a, b):
 
 
 def scales_of(predictor, job, seconds):
-    """Of compute, so that the step comes out, under each of the links that the row leaves open; None where it does under
-    none."""
+    """For each of the possible links of a row, the compute scale with which the step takes `seconds`, or None."""
     found = []
     for each in [job] + scheme_rows.with_other_links(job):
         try:
@@ -122,8 +125,10 @@ def scales_of(predictor, job, seconds):
 
 
 def least_scaled(given):
-    """Which of the links of a machine: those under which the given steps of all its groups come out with the compute
-    nearest to the estimates'; `given` has the scales of each group by links."""
+    """The index of a machine's links: those with which all its groups need the compute closest to the estimates.
+
+    `given` has the compute scales of each group by links.
+    """
 
     def away(links):
         return sum(abs(math.log(scales[links])) if scales[links] else math.inf for scales in given)
@@ -132,7 +137,7 @@ def least_scaled(given):
 
 
 def ratios(predictor, rows, bare, refused):
-    """Cases of every pair in a group; `refused` gains rows the program has no answer for."""
+    """The cases of every pair in a group. Rows that the program refuses are added to `refused`."""
     series = collections.OrderedDict()
     for row, job in rows.jobs:
         group = scheme_rows.group_of(row)
@@ -240,7 +245,7 @@ def memory(predictor, rows, refused):
             continue
         for figure in figures:
             predicted = said["allocated_bytes" if figure.counter == "allocated" else "peak_bytes"]
-            if figure.counter == "reserved":  # of the allocator, beside which NCCL has its buffers
+            if figure.counter == "reserved":  # without NCCL's buffers
                 predicted -= said["parts"]["nccl_bytes"]
             cases.append(
                 Case(
@@ -321,7 +326,7 @@ def dry_run(predictor, rows):
 
 
 def checked(cases_by_table):
-    """Whether every bar of BARS holds; says which does not."""
+    """Whether all limits of BARS hold. Prints those that do not."""
     held = True
     for (name, subset, figure), bar in BARS.items():
         members = [

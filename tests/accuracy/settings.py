@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What one setting gains, beside public measurements with it and without it (data/levers/levers.csv).
+"""Compares predicted gains of single settings with public measurements with and without each of them.
 
     settings.py SHARED --ddpsim build/release/cli/ddpsim
 
-Rows are chosen by what they state of the job, whatever they measured. First the trainings whose steps without overlap
-and whose all-reduces are given; apart, the rows for which inputs had to be assumed, as said beside them. All others
-are listed with what they lack.
+Rows are chosen by the facts that they state about the job, whatever they measured. The first table has the trainings
+whose all-reduces and step without overlap are given. Rows for which inputs had to be assumed are shown apart, with the
+assumptions. All other rows are listed with the facts that they lack.
 
-A gain is the share of the step (or of the training) before. Its sign is right where it is the measured one, or where
-both gains are too small to be measured (2 %). Beside it a predictor that knows nothing: no effect, within 2 %; and for
-signs one that knows what each setting is for: all gain but SyncBatchNorm. No figure here was used to choose one of the
-model, but that NCCL slows beside compute, which the six trainings with and without overlap did (rank_costs.py).
-Standard library only.
+A gain is a share of the step (or of the training) before the change. Its sign is right if it is the measured sign, or
+if both gains are too small to be measured (2 %). Two simple predictors are shown for comparison. One says no effect,
+within 2 %. For signs, the other knows the purpose of each setting: all gain except SyncBatchNorm. No value here was
+used to choose a constant of the model, with one exception. The six trainings with and without overlap gave the slowdown
+of NCCL while compute runs (rank_costs.py). Standard library only.
 """
 
 import argparse
@@ -28,14 +28,16 @@ import tempfile
 import rank_costs
 
 MEASURABLE = 2.0  # per cent
-OPTIMIZER_US = 100e3  # of the language model: nobody timed it (rank_costs.py)
+OPTIMIZER_US = 100e3  # assumed for the language model
 SIGNS_AIM, INTERVALS_AIM = 90, 75
 LANGUAGE_MODEL = "damek/cs336-assignment2-systems"
-# Passes of the encoder with gradients of each method, and steps of a training (tests/cli/test_sync_batchnorm.py).
+# For each method, the passes of the encoder with gradients; then the steps of a training
+# (tests/cli/test_sync_batchnorm.py).
 PASSES = {"MoCo": 1, "SimCLR": 2, "SimSiam": 2, "BarlowTwins": 2, "BYOL": 2, "SwaV": 2}
 STEPS = 100 * (50_000 // 512)
-# Neither their GPU is stated nor how ResNet-18 takes CIFAR's 32 x 32 pixels: as they are (49 times less compute than
-# 224 x 224), or with a stem that keeps them (0.56 in place of 1.82 G multiplications, He et al. 2015, 4.2).
+# The rows state neither their GPU nor how ResNet-18 takes CIFAR's 32 x 32 pixels. It may take them as they are, with 49
+# times less compute than for 224 x 224. Or it has a stem that keeps them, with 0.56 instead of 1.82 G multiplications
+# (He et al. 2015, 4.2).
 SYNCED_ON = (
     ("V100", "node:1 gpu:4xV100 nvlink:6x25GBps:mesh"),
     ("T4", "node:1 gpu:4xT4 pcie:12GBps"),
@@ -68,7 +70,7 @@ LACKING = (
 
 
 class Case:
-    """`coarse`: by how much the measured gain may be off because of the digits it was written with, in per cent."""
+    """A measured gain with its prediction. `coarse` is the possible rounding error of the measured gain in per cent."""
 
     def __init__(self, row, predicted, low, high, assumed="", coarse=0.0):
         self.row, self.predicted, self.low, self.high, self.assumed, self.coarse = (
@@ -100,14 +102,14 @@ class Program(rank_costs.Program):
         return json.loads(run.stdout)
 
     def gain_of(self, name, *job):
-        """Gain of a row of `advise` and today's step, in us: value, low, high, step."""
+        """The gain in a row of `advise` and the current step in us: value, low, high, step."""
         answer = self.answer("advise", *job)
         gain = next(row["gain_us"] for row in answer["rows"] if row["levers"] == [name])
         return gain["value"], gain["low"], gain["high"], answer["iteration_us"]
 
 
 class LanguageModel:
-    """The trainings of two GPUs: their steps without overlap and their table of all-reduces given."""
+    """The trainings of two GPUs. Their table of all-reduces and their steps without overlap are given."""
 
     def __init__(self, program, rows, folder):
         self.program, self.folder = program, folder
@@ -168,8 +170,11 @@ class LanguageModel:
         return Case(row, *gains)
 
     def bucket_size(self, row):
-        """Whether a bucket closes with the gradient that fills it, as PyTorch's, or in front of it, the wrapper's rows do
-        not say: predicted as PyTorch's, and the interval reaches to the other."""
+        """Predicts another bucket size. The rows do not say whether the wrapper closes a bucket after the gradient that
+        fills it.
+
+        The prediction does so, as PyTorch does. The interval also covers closing it before that gradient.
+        """
         before, after = (words.split()[0] for words in row["lever"].removeprefix("bucket size ").split(" -> "))
         job = self.job(row["batch"])
         answer = self.program.answer("tune", *job, "--bucket-cap-mb", before, "--torch", "2.6", "--caps", after)
@@ -234,11 +239,14 @@ def synced_gains(program, passes):
 
 
 def sync_batchnorm(program, row):
-    """What it adds to a step, of the step measured without it: the middle of all that the job may be, and its hull."""
+    """The time that SyncBatchNorm adds, relative to the step measured without it.
+
+    The value is the median over all jobs that the row may mean, and the interval covers them all.
+    """
     values, lows, highs, _ = zip(*synced_gains(program, PASSES[row["model"].split()[0]]))
     training = 60e6 * float(row["before"]) / STEPS
     case = share(row, (-statistics.median(values), -max(highs), -min(lows), training), "V100, T4 or A100; two stems")
-    case.coarse = 100 / float(row["before"])  # whole minutes, before and after
+    case.coarse = 100 / float(row["before"])  # times in whole minutes
     return case
 
 
@@ -252,15 +260,16 @@ def masks(program, row, folder):
         json.dump(workload, file)
     return share(
         row,
+        # Enough memory, because batch and attention are assumed.
         program.gain_of(
             "broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p", "--memory", "40GiB"
-        ),  # batch and attention are assumed, so their memory decides nothing
+        ),
         "batch 12, fp16, PCIe 4.0 x16",
     )
 
 
 def cases(program, rows, folder):
-    """Of all rows: those predicted, and how many of the others lack what."""
+    """The cases of all rows that can be predicted, and counts of the others by the fact that they lack."""
     language_model, found, lacking = LanguageModel(program, rows, folder), [], collections.Counter()
     for row in rows:
         setting, ours = row["lever"], row["source"].startswith(LANGUAGE_MODEL)

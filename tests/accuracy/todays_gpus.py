@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""What `tune` answers for seventy jobs on today's GPUs, of which nobody has measured the machine.
+"""Checks the answers of `tune` for seventy jobs on current GPUs whose machines were never measured.
 
     tests/accuracy/todays_gpus.py --ddpsim build/release/cli/ddpsim [--before BEFORE.json] [--answers ANSWERS.json]
                                   [--more-neighbours] [--check] [--random CASES [--seed SEED]]
 
-The cases are ten models on seven clusters of A100 and H100 that are known by their data sheets only. No measured step stands beside
-them, so the script does not say whether an answer is right. It says whether an answer can be: how many say "set", "keep" or "measure
-first", whether the interval of a gain reaches below zero or above what there is to gain, and whether an answer turns when the cluster
-has one node more or less. Where the file of an earlier run is given (--before), both stand side by side.
+The cases are ten models on seven clusters of A100 and H100 that are known only by their data sheets. There are no
+measured steps, so the script cannot tell whether an answer is right, only whether it is possible. It counts the answers
+"set", "keep" and "measure first". It checks whether the interval of a gain reaches below zero, or above the largest
+possible gain. It also checks whether an answer turns when the cluster has one node more or less. With --before, the
+results of an earlier run are shown for comparison.
 
-What there is to gain is the step without its lower bound (the step whose collectives take no time), and with it the copies into and
-out of buckets, the hooks and the waits for other ranks, which the lower bound still holds. They come from `simulate`.
+The largest possible gain is the step minus its lower bound, which is the step whose collectives take no time. Some
+costs that the lower bound still contains are added: copies into and out of buckets, hooks, and waits for other ranks.
+They come from `simulate`.
 
-An answer turns where one says "set" and its neighbour plainly "keep", or where both name a cap and neither cap lies in the other's
-`cap_range_mb`. "Measure first" between them is no turn. --more-neighbours asks again with NICs 5 % slower and faster and with the
-neighbouring minor versions of NCCL. --check ends with exit code 4 where an interval is impossible or an answer turns.
---random asks of drawn jobs instead: any model, GPU, line of a cluster, PyTorch version and today's options, as random_advice.py draws
-them.
-Standard library only.
+An answer turns if one says "set" and its neighbour plainly "keep". It also turns if both name a cap, and neither cap
+lies in the other's `cap_range_mb`. "Measure first" is no turn. --more-neighbours also asks with NICs 5 % slower and
+faster, and with the neighbouring minor versions of NCCL. With --check, the exit code is 4 if an interval is impossible
+or an answer turns. --random asks about random jobs instead: any model, GPU, cluster line, PyTorch version and current
+options, as random_advice.py draws them. Standard library only.
 """
 
 import argparse
@@ -58,27 +59,30 @@ CLUSTERS = (
 NCCL_NEIGHBOURS = ("2.26.2", "2.28.9")  # PyTorch 2.8 ships 2.27.3
 LARGEST_MEASURED_MIB = 200
 DEFAULT_MIB = 25
+# Causes in loss[] that the lower bound still contains.
 BEYOND_LOWER_BOUND = (
     "copies",
     "hooks",
     "slowest_gpu",
     "straggler",
     "jitter",
-)  # causes of loss[] that the lower bound still holds
+)
 ROUNDING_US = 1e-5
 SET, KEEP, MEASURE = "set", "keep", "measure first"
 
 
 def kind(recommended):
-    """What is advised; "measure first" wins, since it may stand beside the setting that is kept meanwhile. So does what hangs on
-    the PyTorch version: "keep until you know which PyTorch runs"."""
+    """The kind of advice. "Measure first" wins, even if the answer also says to keep a setting meanwhile.
+
+    An answer that depends on the version of PyTorch also counts as "measure first".
+    """
     if recommended.get("measure_first") or "depends on PyTorch's version" in recommended["reason"]:
         return MEASURE
     return SET if recommended["action"] == "set" else KEEP
 
 
 def gain_of(recommended):
-    """The interval of the gain: of what is set, or of the cap that came nearest to being set."""
+    """The interval of the gain, of the advised setting or else of the cap that came closest to being advised."""
     return recommended["gain_us"] if recommended["action"] == "set" else recommended.get("most_robust_gain_us")
 
 
@@ -97,14 +101,14 @@ def answered(tuned):
 
 
 def turns(one, other):
-    """Whether an engineer who follows both answers would have to undo what one of them made him do."""
+    """Whether an engineer who follows both answers would have to undo one of them."""
     if {one["kind"], other["kind"]} == {SET, KEEP}:
         return True
     if one["kind"] != SET or other["kind"] != SET:
         return False
 
     def holds(answer, named):
-        cap = DEFAULT_MIB if named["cap_mb"] is None else named["cap_mb"]  # None: the first bucket's cap alone is set
+        cap = DEFAULT_MIB if named["cap_mb"] is None else named["cap_mb"]  # None: only the first bucket's cap
         return answer["cap_range_mb"][0] <= cap <= answer["cap_range_mb"][1]
 
     return not holds(one, other) and not holds(other, one)
@@ -115,11 +119,11 @@ def nodes_of(cluster):
 
 
 def neighbours(cluster, options, more):
-    """{what differs: (cluster, options)}"""
+    """The neighbours of a job: cluster and options, by the difference."""
     nodes, found = nodes_of(cluster), {}
     for count in (
         (nodes - 1, nodes + 1) if nodes > 2 else (nodes + 1,) if nodes == 2 else ()
-    ):  # one node alone has no network
+    ):  # one node has no network
         found[f"{count} nodes"] = re.sub(r"^node:\d+", f"node:{count}", cluster), ()
     if more:
         if nic := re.search(r"nic:(\d+)x(\d+)Gbps", cluster):
@@ -167,7 +171,7 @@ def seventy_jobs():
 
 
 def random_jobs(program, seed):
-    """Clusters by one line of several nodes, which have neighbours of another count."""
+    """Random jobs on cluster lines with several nodes, because these have neighbours with other numbers of nodes."""
     rng = random.Random(seed)
     while True:
         job, options = random_advice.draw(rng, program)
@@ -176,7 +180,7 @@ def random_jobs(program, seed):
 
 
 def answers_of_random(ddpsim, given):
-    """As many cases as asked for. Drawn options that do not go together, here or at a neighbour, are no case."""
+    """The number of random cases that was asked for. Options that conflict, here or for a neighbour, are skipped."""
 
     def answer(job):
         try:
@@ -193,7 +197,7 @@ def answers_of_random(ddpsim, given):
 
 
 def faults(case):
-    """What no answer may be. The intervals of gains that are not advised are no promise."""
+    """The faults of an answer. Only intervals of advised gains are checked, because the others promise nothing."""
     found = [
         f"turns with {what}: {words_of(other)}" for what, other in case["neighbours"].items() if turns(case, other)
     ]
@@ -215,7 +219,7 @@ def faults(case):
 
 
 def figures(cases):
-    """[(what, value)]: the lines of the summary."""
+    """The lines of the summary, each a label and a value."""
     said = [case for case in cases if case["kind"] == SET]
     many = [case for case in cases if any("nodes" in what for what in case["neighbours"])]
 
@@ -265,7 +269,7 @@ def words_of(case):
     if case["kind"] == KEEP:
         return KEEP
     gain = case["gain_us"]
-    cap = f" {case['cap_mb']:g}" if case["cap_mb"] is not None else ""  # none: the first bucket's cap alone
+    cap = f" {case['cap_mb']:g}" if case["cap_mb"] is not None else ""  # none: only the first bucket's cap
     return (
         case["kind"]
         + cap
