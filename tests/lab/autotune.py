@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""`ddpsim.autotune` in real trainings, beside every cap measured.
+"""Checks `ddpsim.autotune` in real trainings against measurements of every cap.
 
-    tests/lab/autotune.py --program build/release/cli/ddpsim -o tests/lab/measured/autotune.json     every set-up, half an hour
+    tests/lab/autotune.py --program build/release/cli/ddpsim -o tests/lab/measured/autotune.json
     tests/lab/autotune.py --table tests/lab/measured/autotune.json [--check]
 
-Two and four ranks between shaped links train with real DistributedDataParallel over gloo, under every PyTorch found here; compute
-is a timed wait (settings_job.py). One job of each set-up measures a grid of caps in turns, runs autotune from PyTorch's default several
-times over, each time from the start, and measures in turns what it settled at, the default, the best cap of the grid, and what the
-simulator alone would have set.
+The first measures every set-up in half an hour.
 
-Bars (--check), over all set-ups: where the best cap beats the default by more than 3 %, autotune gains 70 % of that in 90 % of runs; where
-by less than 1 %, the default stays in 95 %; median regret 0.5 % at most. Exit 4: a bar was missed; 77: no namespaces, no torch."""
+Two and four ranks between shaped links train with real DistributedDataParallel over gloo, under every PyTorch found
+here. Compute is a timed wait (settings_job.py). One job per set-up measures a grid of caps in turns. It then runs
+autotune several times, each from PyTorch's default. At the end it measures in turns the chosen settings, the default,
+the best cap of the grid, and the settings that the simulator alone would have chosen.
+
+Limits (--check) over all set-ups: if the best cap gains more than 3 % over the default, autotune gains 70 % of that in
+90 % of runs. If it gains less than 1 %, the default stays in 95 % of runs. The median regret is at most 0.5 %.
+Exit code 4: a limit was missed. 77: no namespaces, or no torch."""
 
 import argparse
 import json
@@ -28,7 +31,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from torch_python import pythons_with_torch  # noqa: E402
 
 JOB = pathlib.Path(__file__).resolve().with_name("autotune_job.py")
-WORTH, GAINED, RUNS_GAINED = 3, 70, 90  # percent
+WORTH, GAINED, RUNS_GAINED = 3, 70, 90  # per cent
 NOTHING, RUNS_KEPT, MEDIAN_REGRET = 1, 95, 0.5
 
 
@@ -41,7 +44,7 @@ def layers(shapes):
 
 
 def transformer():
-    """Three layers of width 256 behind an embedding of 4096 words, in definition order."""
+    """The parameters of three layers of width 256 after an embedding of 4096 words, in definition order."""
     parameters = [("embedding.weight", [4096, 256])]
     for layer in range(3):
         shapes = [
@@ -57,7 +60,7 @@ def transformer():
 
 
 def all_setups():
-    """Name -> set-up, number of ranks."""
+    """Each set-up with its number of ranks, by name."""
     models = {
         "uneven": (layers([(128, 128)] * 4 + [(768, 768)] * 2 + [(256, 256)] * 6 + [(512, 512)] * 2), 10, 70),
         "transformer": (transformer(), 20, 60),
@@ -68,15 +71,18 @@ def all_setups():
             for rate in ("500mbit", "1gbit", "4gbit"):
                 one = f"{name}, {ranks} ranks, {rate}"
                 found[one] = setup(one, "", parameters, forward_ms, backward_ms, rate), ranks
-    for ranks, rate in ((2, "1gbit"), (2, "4gbit")):  # nothing to win
+    for ranks, rate in ((2, "1gbit"), (2, "4gbit")):  # no cap can gain here
         one = f"small, {ranks} ranks, {rate}"
         found[one] = setup(one, "", layers([(128, 128)] * 4), 30, 60, rate), ranks
     return found
 
 
 def scheduling(ranks):
-    """With more ranks than cores all as equals: a thread of gloo's spins on what arrives before its rank asks for it, and
-    above compute it would keep that rank from asking."""
+    """The scheduling command. With more ranks than cores, gloo's threads have the same priority as compute.
+
+    A thread of gloo spins if data arrives before its rank waits for it. With a higher priority than compute, it would
+    keep that rank from getting there.
+    """
     return loop.scheduling() if ranks == 2 else lab.priority()
 
 
@@ -118,7 +124,7 @@ def percent(of, than):
 
 
 def report(records):
-    """Prints a table; the bars that were missed."""
+    """Prints a table and returns the limits that were missed."""
     gained, kept, regrets, worth = [], [], [], []
     others = {"always the default": [], "always the simulator's": []}
     for record in records:
@@ -169,7 +175,7 @@ def report(records):
         missed.append("gains")
     if kept and 100 * sum(kept) < RUNS_KEPT * len(kept):
         missed.append("keeps")
-    if len(records) > 1 and statistics.median(regrets) > MEDIAN_REGRET:  # of one set-up noise decides
+    if len(records) > 1 and statistics.median(regrets) > MEDIAN_REGRET:  # one set-up is too noisy
         missed.append("regret")
     return missed
 
@@ -197,7 +203,7 @@ def main():
         os.environ["DDPSIM_PROGRAM"] = os.path.abspath(arguments.program)
         os.environ["PYTHONPATH"] = str(
             pathlib.Path(arguments.program).resolve().parents[1] / "python"
-        )  # staged by the build
+        )  # the build puts it there
         records = []
         for name, (one, ranks) in all_setups().items():
             if arguments.setups and arguments.setups not in name:

@@ -1,5 +1,7 @@
-"""One rank of the job of autotune.py: real DistributedDataParallel over timed waits; every cap in turns, then autotune, several
-times over, each from PyTorch's default, then what it settled at beside the default and the best cap, in turns."""
+"""One rank of the job of autotune.py: real DistributedDataParallel over timed waits.
+
+It measures every cap in turns, then runs autotune several times from PyTorch's default. At the end it measures in turns
+the chosen settings, the default and the best cap."""
 
 import argparse
 import gc
@@ -19,23 +21,23 @@ import ddpsim  # noqa: E402
 from ddpsim import _proposal  # noqa: E402
 from ddpsim._ranks import Ranks  # noqa: E402
 
-CAPS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16)  # MiB, and PyTorch's default
+CAPS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16)  # MiB; PyTorch's default is added
 
 
 class Turns:
-    """Settings, each with a model of its own, measured in blocks forwards and backwards in turns."""
+    """Measures settings in turns, in blocks, forwards and backwards. Each setting has a model of its own."""
 
     def __init__(self, setup, settings):
         self.trainings, seen = {}, []
         for name, setting in settings.items():
             training = Training(setup, setting)
             training.steps(WARMUP)
-            if training.bucket_bytes() not in seen:  # the same buckets are the same job
+            if training.bucket_bytes() not in seen:  # equal buckets are measured once
                 seen.append(training.bucket_bytes())
                 self.trainings[name] = training
 
     def measured(self, rounds, steps):
-        """Microseconds, a median a block."""
+        """The median step of each block in microseconds, by setting."""
         blocks = {name: [] for name in self.trainings}
         gc.collect()
         for number in range(rounds):
@@ -50,7 +52,7 @@ def setting_of(chosen):
 
 
 def tuned(setup, horizon):
-    """Of one run from PyTorch's default: what it ended with."""
+    """Runs autotune once from PyTorch's default. Returns its result."""
     training, proposals = Training(setup, {}), []
     propose = _proposal.propose
 
@@ -111,7 +113,7 @@ def main():
     }
     medians = {name: statistics.median(blocks) for name, blocks in found["curve"].items()}
     ranks = Ranks(dist.group.WORLD, torch.device("cpu"))
-    best = ranks.told(min(medians, key=medians.get))  # ranks may differ by a microsecond
+    best = ranks.told(min(medians, key=medians.get))  # ranks may differ by 1 us
     del curve
     found["runs"] = []
     for _ in range(arguments.runs):
@@ -121,7 +123,7 @@ def main():
         "default": {},
         "best": {"arguments": {} if best == "default" else {"bucket_cap_mb": float(best.split("=")[1])}},
     }
-    for number, run in enumerate(ranks.told(found["runs"])):  # rank 0 knows what was predicted
+    for number, run in enumerate(ranks.told(found["runs"])):  # rank 0 has the predictions
         settings[f"run {number}"] = {"arguments": run["chosen"]}
         settings[f"predicted {number}"] = {"arguments": run["predicted"]}
     places, unique = {}, {}
@@ -133,7 +135,7 @@ def main():
     blocks = turns.measured(arguments.rounds, arguments.steps)
     bytes_of = {}
     for name in dict.fromkeys(places.values()):
-        if name not in turns.trainings:  # its buckets are another's
+        if name not in turns.trainings:  # another setting has its buckets
             training = Training(setup, settings[name])
             training.steps(WARMUP)
             bytes_of[name] = same[json.dumps(training.bucket_bytes())]

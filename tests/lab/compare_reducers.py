@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Our reducer beside PyTorch's on the lab's points: bucket bytes exact, steps within 2 %.
+"""Compares our reducer with PyTorch's on the points of the lab: bucket bytes exact, steps within 2 %.
 
     tests/lab/compare_reducers.py measured.csv [--backends cpu-gloo c10d-gloo] [--bound 2]
 
-Each point's figure is the median of its launches' medians; the noise of a point is how far its launches lie apart
-(of four and more: without the best and the worst).
-A point that is noisier than what is to be shown says nothing: it is listed, not judged. Exit 4: a point differs."""
+The value of a point is the median of its launches' medians. Its noise is the spread of its launches; with four or more,
+the best and the worst are left out. A point with more noise than the bound is listed but not judged. Exit code 4: a
+point differs."""
 
 import argparse
 import csv
 import statistics
 import sys
 
-BACKENDS = ["cpu-gloo", "c10d-gloo"]  # ours, the reference
-BOUND = 2  # percent
+BACKENDS = ["cpu-gloo", "c10d-gloo"]  # ours, then the reference
+BOUND = 2  # per cent
 
 
 def read(path):
@@ -22,7 +22,7 @@ def read(path):
 
 
 def points(rows, backend):
-    """(model, ranks, name) -> launches' medians, bucket bytes."""
+    """The medians of launches and the bucket bytes, by model, ranks and name."""
     found = {}
     for row in rows:
         if row["backend"] != backend or row["kind"] != "step":
@@ -34,13 +34,13 @@ def points(rows, backend):
 
 
 def spread(values):
-    """Percent; of four launches and more, the best and the worst are left out."""
+    """The spread of launches in per cent. With four or more, the best and the worst are left out."""
     kept = sorted(values)[1:-1] if len(values) > 3 else values
     return (max(kept) / min(kept) - 1) * 100
 
 
 def compare(table, backends, bound):
-    """Prints the points side by side; judged point -> whether it met the bound."""
+    """Prints the points in pairs. Returns for each judged point whether it is within the bound."""
     rows = read(table)
     ours, theirs = (points(rows, backend) for backend in backends)
     shared = [key for key in ours if key in theirs]

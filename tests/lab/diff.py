@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Changes made on purpose to a real job, and what `ddpsim diff` makes of the recordings before and after.
+"""Checks what `ddpsim diff` says about deliberate changes to a real job, from recordings before and after.
 
     tests/lab/diff.py --program build/release/cli/ddpsim
 
-Two ranks between shaped links, real DistributedDataParallel over gloo (diff_job.py); every rank recorded with its
-all-reduces. For each change: the class that must come first, the row that holds it, and what was done to the step where that is known
-beforehand. Exit 4: a bar was missed; 77: no
-namespaces, no torch.
+Two ranks between shaped links train with real DistributedDataParallel over gloo (diff_job.py). Every rank is recorded
+with its all-reduces. Each change has the class that must come first, the row that contains it, and its effect on the
+step if that is known beforehand. Exit code 4: a limit was missed. 77: no namespaces, or no torch.
 
-Bars: the class first, its row within 10 % of what was done, unexplained below 10 % of the change; two runs of the same
-thing: no difference larger than noise."""
+Limits: the class comes first, its row is within 10 % of the known effect, and less than 10 % of the change is
+unexplained. For two runs of the same job, no difference exceeds the noise."""
 
 import argparse
 import json
@@ -35,6 +34,7 @@ SMALL = {
     "cap_mb": 25,
     "steps": 20,
 }
+# Backward covers all its all-reduces.
 CORES = {
     **BASE,
     "name": "cores",
@@ -42,22 +42,23 @@ CORES = {
     "gradients": [16384] * 16,
     "cap_mb": 0.25,
     "steps": 40,
-}  # backward covers its all-reduces
+}
 NORMS = {**BASE, "name": "norms", "norms": 8, "gradients": [16384] * 16, "cap_mb": 0.25, "steps": 25}
 STEPS_OF_FOUR = {**BASE, "name": "accumulated", "micro_batches": 4}
-HOOKLESS = {**BASE, "name": "hookless", "collectives": False}  # the recorder's own hook stands in the way of another
+# Without the recorder's own hook, so that another hook can be registered.
+HOOKLESS = {**BASE, "name": "hookless", "collectives": False}
 BYTES = 4 * sum(BASE["gradients"])
-GOODPUT = 1448 / 1514  # of what the shaper counts
+GOODPUT = 1448 / 1514  # payload per byte that the shaper counts
 
 
-def stretched(before, after):
-    """How much longer rank 1's compute took, as it timed itself."""
-    was, is_now = (json.loads((folder / "stretch-rank1.json").read_text()) for folder in (before, after))
+def extra_compute(before, after):
+    """The extra compute time of rank 1 in microseconds, by its own timing."""
+    was, is_now = (json.loads((folder / "compute-ratio-rank1.json").read_text()) for folder in (before, after))
     return (is_now - was) * (CORES["forward_us"] + CORES["backward_us"])
 
 
-# name -> base, what changes of it, of the links and of the PyTorch; what names it: the class, the row, and its length in us
-# where it is known beforehand
+# Each case has its base, and the changes of the base, of the links and of PyTorch. Then come the expected class, the
+# row, and its length in us if it is known beforehand.
 CASES = {
     "again": (BASE, {}, {}, None, None, None, None),
     "slower link": (
@@ -70,7 +71,8 @@ CASES = {
         BYTES * 8 / GOODPUT * (1 / 500 - 1 / 1000),
     ),
     "short queue": (BASE, {}, {"queue": "32kb"}, None, "network_slower", "all_reduce_transfer", None),
-    # The first all-reduce begins when the late rank has written its first bucket: a quarter of backward, and forward.
+    # The first all-reduce starts when the late rank has filled its first bucket, after forward and a quarter of
+    # backward.
     "slow rank": (BASE, {"slow": {"1": 1.5}}, {}, None, "slow_rank", "slowest_gpu", 0.5 * (20000 + 40000 / 4)),
     "tiny buckets": (MANY, {"cap_mb": 0.001}, {}, None, "bucket_sizes", None, None),
     "sleeping loader": (BASE, {"loader_us": 30000}, {}, None, "data_loading", "input", 30000),
@@ -83,7 +85,7 @@ CASES = {
         None,
         None,
     ),
-    # Rank 0 sends its buffers while the others wait for them; then it waits for the others.
+    # Rank 0 sends its buffers while the others wait for them. Then it waits for the others.
     "buffers": (
         BASE,
         {"buffers": [2_000_000]},
@@ -102,7 +104,7 @@ CASES = {
         None,
         None,
     ),
-    "slow core": (CORES, {"burner": 1}, {}, None, "slow_rank", "slowest_gpu", stretched),
+    "slow core": (CORES, {"burner": 1}, {}, None, "slow_rank", "slowest_gpu", extra_compute),
     "host threads": (CORES, {"threads": 4}, {}, None, "host_threads", "kernels", None),
     "host overhead": (
         CORES,
@@ -115,7 +117,7 @@ CASES = {
     ),
     "sync batchnorm": (NORMS, {"sync_batchnorm": True}, {}, None, "sync_batchnorm", "kernels", None),
     "blocking hook": (HOOKLESS, {"comm_hook": "blocking"}, {}, None, "comm_hook", "copies", BYTES * 8 / GOODPUT / 1000),
-    # Three more all-reduces of all gradients, of which backward covers what it covers of the last.
+    # Three more all-reduces of all gradients. Backward hides as much of each as of the last one.
     "no_sync around backward": (
         STEPS_OF_FOUR,
         {"no_sync": "backward"},
@@ -130,8 +132,11 @@ CASES = {
 
 
 def record(python, case, folder, rate="1gbit", queue=None):
-    """The files of all ranks, as `ddpsim diff` takes them. `queue`: of the switch in front of each rank, a little slower than
-    links; behind the sender's own shaper nothing is lost, since it holds the sender back."""
+    """Runs a case and returns the files of all ranks, as `ddpsim diff` takes them.
+
+    `queue`: the length of a switch's queue in front of each rank, slightly slower than links, so that packets are lost.
+    The sender's own shaper loses none, because it slows the sender down.
+    """
     folder.mkdir()
     (folder / "case.json").write_text(json.dumps(case), encoding="utf-8")
     job = pathlib.Path(__file__).resolve().with_name("diff_job.py")
@@ -162,11 +167,12 @@ def record(python, case, folder, rate="1gbit", queue=None):
             RANKS,
             folder,
             100,
+            # With real-time priority, nothing else could share a core of the ranks.
             [] if case.get("cores") else None,
-        )  # real-time priority would keep from a core what is to share it
+        )
     finally:
         lab.remove_network(RANKS)
-    if not case.get("collectives", True):  # nothing joins its ranks
+    if not case.get("collectives", True):  # its ranks cannot be matched
         return str(folder / "step-rank0.json")
     return ",".join(str(folder / f"step-rank{rank}.json") for rank in range(RANKS))
 
@@ -210,7 +216,7 @@ def main():
             answer = diff(arguments.program, bases[base["name"]], after)
             change_us, rows = answer["change_us"], {one["cause"]: one["us"] for one in answer["rows"]}
             first = answer["causes"][0]["class"] if answer["causes"] else None
-            # Some changes cost little: then nothing may be named.
+            # A change may cost too little to exceed the noise. Then nothing may be named.
             below_noise = not answer["beyond_noise"] and row is None
             ok = below_noise or first == cause
             if not below_noise:

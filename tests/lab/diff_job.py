@@ -2,14 +2,21 @@
 
     diff_job.py --case CASE.json -o FOLDER
 
-Compute is a wait as long as the case says; buckets, hooks, copies, launches and the network are real. A case: "gradients"
-(sizes in elements, in the order of definition), "forward_us", "backward_us", "slow" ({rank: factor} of compute), "cap_mb",
-"arguments" (of DDP), "buffers" (elements each), "loader_us" (a batch's time in the data set), "steps", "collectives" (false: the
-recorder leaves DDP's hook alone), "comm_hook" ("blocking"), "micro_batches" and "no_sync" (what it holds: "both", "backward"),
-"overhead_us" (of Python in each layer's forward), "norms" (batch norms beside the layers) and "sync_batchnorm" (they exchange).
+Compute is a wait of the length in the case. Buckets, hooks, copies, launches and the network are real. A case has:
 
-"cores": each rank on a core of its own, and compute is work in place of a wait: so much time of the core, however long it takes to
-get it. There "burner" is a rank whose core runs something else, too, and "threads" how many of each rank share that work."""
+- "gradients": sizes in elements, in the order of definition
+- "forward_us", "backward_us", and "slow": {rank: factor} of compute
+- "cap_mb", "arguments" (of DDP), and "comm_hook" ("blocking")
+- "buffers": elements of each
+- "loader_us": the time of a batch in the data set
+- "steps", and "collectives" (false: the recorder leaves DDP's hook alone)
+- "micro_batches", and "no_sync" (what it encloses: "both" or "backward")
+- "overhead_us": time of Python in each layer's forward
+- "norms": batch norms in addition to the layers, and "sync_batchnorm" (they exchange statistics)
+- "cores": each rank has a core of its own, and compute is work instead of a wait. It takes that much time of
+  the core, however long that lasts.
+- "burner", with "cores": a rank whose core also runs something else
+- "threads", with "cores": the number of threads per rank that share the work"""
 
 import argparse
 import contextlib
@@ -34,11 +41,11 @@ CHANNELS = 64
 
 
 class Work:
-    """Sines, for so long on a core, however long it takes to get it; several threads compute as many as one would."""
+    """Computes sines for a given time on a core, however long that lasts. Several threads share the work of one."""
 
     def __init__(self, threads):
         self.taken_s = self.worked_s = 0.0
-        self.angles, self.threads = torch.rand(50_000), threads  # more than ATen gives one thread
+        self.angles, self.threads = torch.rand(50_000), threads  # ATen splits it between threads
         begin = time.thread_time()
         for _ in range(500):
             self.angles.sin()
@@ -61,7 +68,7 @@ class Work:
 
 
 def blocking_hook(group, bucket):
-    """All-reduces where it is called, and waits there."""
+    """A hook that all-reduces the bucket and waits for it at once."""
     buffer = bucket.buffer().div_(dist.get_world_size())
     dist.all_reduce(buffer, group=group)
     done = torch.futures.Future()
@@ -70,7 +77,10 @@ def blocking_hook(group, bucket):
 
 
 def synced(norm):
-    """By PyTorch's own function: its module, and DDP of one, refuse a CPU's tensors (sync_batchnorm_trainings)."""
+    """A SyncBatchNorm that uses PyTorch's own function. Its module, and DDP with it, refuse CPU tensors.
+
+    See sync_batchnorm_trainings.
+    """
     from sync_batchnorm_trainings import SyncBatchNorm as Function
 
     class SyncBatchNorm(torch.nn.BatchNorm2d):
@@ -91,7 +101,7 @@ def synced(norm):
 
 
 class Layer(torch.autograd.Function):
-    """A layer whose backward takes so long and gives a gradient of that size."""
+    """A layer whose backward takes a given time and produces a gradient of a given size."""
 
     @staticmethod
     def forward(context, value, parameter, model, microseconds):
@@ -156,7 +166,7 @@ def main():
     case = json.loads(pathlib.Path(arguments.case).read_text(encoding="utf-8"))
     rank, beside = int(os.environ["RANK"]), None
     begin_rank()
-    if case.get("cores"):  # gloo's threads, which begin above, go where they like
+    if case.get("cores"):  # gloo's threads already run, on any core
         core = sorted(os.sched_getaffinity(0))[rank]
         os.sched_setaffinity(0, {core})
         if case.get("burner") == rank:
@@ -201,11 +211,11 @@ def train(case, arguments):
             break
     if recorder.problem:
         sys.exit(recorder.problem)
-    if model.overheads_s:  # a step, as it was
+    if model.overheads_s:  # the measured overhead per step
         mean = sum(model.overheads_s) / len(model.overheads_s)
         (folder / f"overhead-rank{dist.get_rank()}.json").write_text(json.dumps(1e6 * mean * len(model.weights)))
-    if case.get("cores"):  # how much longer than its work it took
-        (folder / f"stretch-rank{dist.get_rank()}.json").write_text(
+    if case.get("cores"):  # time taken per time of work
+        (folder / f"compute-ratio-rank{dist.get_rank()}.json").write_text(
             json.dumps(model.clock.taken_s / model.clock.worked_s)
         )
     if dist.get_rank() == 0:

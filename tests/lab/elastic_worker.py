@@ -1,5 +1,7 @@
-"""What torchrun starts in test_elastic_restarts: says when its process began, its process group stood, its first step was done (a line each
-in the file MARKS names), and goes on in small steps."""
+"""A worker that torchrun starts in test_elastic_restarts.py.
+
+It writes a line to the file in MARKS when its process has started, when its process group exists, and when its first
+step is done. Then it continues in small steps."""
 
 import os
 import sys
@@ -20,7 +22,7 @@ dist.init_process_group("gloo")
 mark("group")
 step = torch.zeros(1)
 first = True
-while os.getppid() != 1:  # an agent that is gone takes its workers with it
+while os.getppid() != 1:  # ends if its agent is gone
     try:
         dist.all_reduce(step)
     except RuntimeError as error:

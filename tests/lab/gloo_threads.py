@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""What two constants of gloo's law rest on (GlooLinks), measured on this machine's processor.
+"""Measures two constants of gloo's cost model (GlooLinks) on this machine's processor.
 
     tests/lab/gloo_threads.py
 
-to_fill  Two ranks all-reduce over a loopback. One thread of each moves bytes through the sockets, the workers add up.
-         One all-reduce takes its bytes through both, one after the other at worst; two in flight keep the first busy.
-         So together they send at most (sockets + workers) / sockets as much. CPU seconds of the threads say how much
-         that is; unlike rates they hold on a machine with other work and with too few cores.
-cache    One core copies and adds a segment of 1 MiB after the other, out of buffers of more and more MiB.
+to_fill  Two ranks all-reduce over a loopback. One thread of each rank moves bytes through the sockets, and the workers
+         add up. At worst, the bytes of one all-reduce pass through both, one after the other. Two in flight keep the
+         socket threads busy. So together they send at most (sockets + workers) / sockets times as much. The CPU seconds
+         of the threads give this ratio. Unlike rates, they are also valid on a busy machine with too few cores.
 
-Prints the medians; nothing is judged. Twice 24 runs on two shared cores of an EPYC: to_fill 1.55 and 1.59 (middle halves
-1.51 to 1.65), the same from 4 to 64 MiB; copy 20 to 37 GB/s within the cache and 12 to 15 beyond, add 20 to 38 and 12
-to 16. Exit code 77: no torch."""
+cache    One core copies and adds one segment of 1 MiB after another, from buffers of growing size.
+
+The medians are printed, and nothing is judged. Two times 24 runs on two shared cores of an EPYC gave to_fill 1.55 and
+1.59, the same from 4 to 64 MiB. The middle halves were 1.51 to 1.65. Copying reached 20 to 37 GB/s within the cache
+and 12 to 15 beyond, adding 20 to 38 and 12 to 16. Exit code 77: no torch."""
 
 import argparse
 import os
@@ -30,7 +31,7 @@ ROUNDS = 3
 
 
 def cpu_seconds():
-    """By thread of this process."""
+    """CPU seconds of each thread of this process."""
     ticks = os.sysconf("SC_CLK_TCK")
     seconds = {}
     for thread in os.listdir("/proc/self/task"):
@@ -40,7 +41,7 @@ def cpu_seconds():
 
 
 def rank(number, store):
-    """One of two ranks; rank 0 prints size, in flight, then seconds per GB of its busiest threads."""
+    """One of two ranks. Rank 0 prints the size, the number in flight, and seconds per GB of its busiest threads."""
     import torch
     import torch.distributed as dist
 
@@ -69,7 +70,7 @@ def rank(number, store):
 
 
 def core():
-    """Prints MiB, then GB/s of copying and of adding."""
+    """Prints the size in MiB, and the rates of copying and adding in GB/s."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The lab: real DDP steps between network namespaces with shaped links, as ground truth on one machine.
 
-One namespace per rank, veth pairs into a bridge in a namespace of its own, a token bucket on each rank's egress.
-Everything lives in private network and mount namespaces, so nothing is left behind whatever happens. Where the
-system refuses namespaces it says so and exits with 77.
+Each rank has a namespace. veth pairs connect them to a bridge in another namespace, and a token bucket shapes the
+egress of each rank. Everything is in private network and mount namespaces, so nothing is left behind. If the system
+refuses namespaces, the script says so and ends with 77.
 
     tests/lab/lab.py --program build/release/real/ddpsim-real -o measured
 
@@ -52,7 +52,7 @@ COLUMNS = [
     "bucket_bytes",
     "comm_hook",
 ]
-# reno: BBR leaves a tenth to a quarter of a link unused when both directions are busy.
+# reno is used because BBR leaves a tenth to a quarter of a link unused if both directions are busy.
 TCP = (
     ("tcp_congestion_control", "reno"),
     ("tcp_slow_start_after_idle", "0"),
@@ -67,7 +67,7 @@ def skip(reason):
 
 
 def require_backend(program, backend):
-    """Skips where this ddpsim-real was built without it: that comes before any look at the workload."""
+    """Skips the test if this ddpsim-real was built without the backend. The program checks that before the workload."""
     said = subprocess.run(
         [program, "no-such-workload", "--backend", backend], capture_output=True, text=True, check=False
     ).stderr
@@ -76,10 +76,10 @@ def require_backend(program, backend):
 
 
 def own_namespaces():
-    """Runs this script again inside namespaces of its own; root keeps its real-time priority that way."""
+    """Runs this script again inside namespaces of its own. In this way root keeps its real-time priority."""
     if os.environ.get(PREPARED):
         return
-    # Processes too: whatever ends this script, even a signal that nobody can catch, ends its ranks.
+    # With a process namespace, anything that ends this script also ends its ranks, even SIGKILL.
     flags = ["-mn" if os.geteuid() == 0 else "-rmn", "--pid", "--fork", "--kill-child", "--mount-proc"]
     for tool in ("unshare", "ip", "tc"):
         if shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
@@ -163,7 +163,7 @@ def build_network(ranks, rate):
         )
         for key, value in TCP:
             do(*inside(rank, "sh", "-c", f"echo '{value}' > /proc/sys/net/ipv4/{key}"))
-    for rank in range(ranks):  # neighbours and the bridge learn addresses before anything is timed
+    for rank in range(ranks):  # lets all learn addresses first
         for other in range(ranks):
             subprocess.run(
                 inside(
@@ -197,7 +197,7 @@ def remove_network(ranks):
 
 
 def priority():
-    """Real-time priority keeps other load out; what could be had."""
+    """The command for real-time priority, which keeps other load out; empty if it is not allowed."""
     command = ["chrt", "-r", "1"]
     if (
         shutil.which("chrt")
@@ -215,7 +215,10 @@ def program(backend, arguments):
 
 
 def launch(command, ranks, folder, timeout, scheduling=None):
-    """Runs one job, a process in each namespace; its measurement. scheduling: a command in front, default priority()."""
+    """Runs one job with a process in each namespace, and returns its measurement.
+
+    `scheduling`: a command to put in front, by default priority().
+    """
     processes = []
     scheduling = priority() if scheduling is None else scheduling
     for rank in range(ranks):
@@ -269,7 +272,7 @@ def rows_of(measurement, common):
             "p10_us": time_us["p10"],
             "p90_us": time_us["p90"],
         }
-        for cast in ("compress", "decompress"):  # of a compression hook, beside it
+        for cast in ("compress", "decompress"):  # of a compression hook
             if f"{cast}_us" in one:
                 time_us = one[f"{cast}_us"]
                 yield {

@@ -1,5 +1,7 @@
-"""Writes the two workloads of the lab: a ResNet-like one (161 tensors, 6.9 M parameters, 60 + 150 ms) and a
-BERT-like one (103 tensors, an 8 MB embedding last, 50 + 120 ms). Usage: lab_workloads.py FOLDER"""
+"""Writes the two workloads of the lab. Usage: lab_workloads.py FOLDER
+
+One is like ResNet: 161 tensors, 6.9 M parameters, 60 + 150 ms. The other is like BERT: 103 tensors with an embedding of
+8 MB at the end, 50 + 120 ms."""
 
 import json
 import pathlib
@@ -7,7 +9,7 @@ import sys
 
 
 def resnet_parameters():
-    """ResNet-50 at half its width, in definition order."""
+    """The parameters of ResNet-50 at half its width, in definition order."""
     parameters = []
 
     def conv(name, out, inside, kernel):
@@ -38,7 +40,7 @@ def resnet_parameters():
 
 
 def bert_parameters():
-    """Six layers of width 256 behind an embedding of 8192 words, in definition order."""
+    """The parameters of six layers of width 256 after an embedding of 8192 words, in definition order."""
     hidden = 256
 
     def linear(name, out, inside):
@@ -64,7 +66,8 @@ def bert_parameters():
 
 
 def workload(name, parameters, forward_us, backward_us):
-    """Backward takes the tensors in reverse; those of more than one dimension share its time evenly."""
+    """A workload. Backward finishes the tensors in reverse order; those with several dimensions share its time
+    evenly."""
     order = list(range(len(parameters)))[::-1]
     heavy = sum(len(shape) > 1 for _, shape in parameters)
     ready, done = [], 0
@@ -80,9 +83,8 @@ def workload(name, parameters, forward_us, backward_us):
         "parameters": [{"name": n, "shape": s, "dtype": "float32"} for n, s in parameters],
         "forward": {"duration_us": forward_us},
         "backward": {"duration_us": backward_us, "ready": ready},
-        "recorded_with": {
-            "ddp_hooks": True
-        },  # waits are until a deadline: a copy into a bucket takes nothing of its own
+        # Waits have deadlines, so copies into buckets take no extra time, as if the recording contained them.
+        "recorded_with": {"ddp_hooks": True},
         "provenance": {"source": "tests/lab/lab_workloads.py; nobody recorded it"},
     }
 

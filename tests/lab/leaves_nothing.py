@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The lab killed in the middle of a step leaves no process and no namespace behind.
+"""Checks that a lab that is killed in the middle of a step leaves no process and no namespace behind.
 
     tests/lab/leaves_nothing.py --program build/release/real/ddpsim-real
 
-Exit 4: something is left; 77: no namespaces, or no gloo."""
+Exit code 4: something is left. 77: no namespaces, or no gloo."""
 
 import argparse
 import atexit
@@ -21,7 +21,7 @@ SKIPPED = 77
 
 
 def ranks_of(marker):
-    """Processes of this machine whose command line holds the marker."""
+    """The processes of this machine with the marker in their command line."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -43,7 +43,7 @@ KINDS = ("net", "mnt", "pid")
 
 
 def namespaces_of(entry):
-    """The process's namespaces, and none where it has ended or is not ours to look at."""
+    """The namespaces of a process; empty if it has ended or belongs to somebody else."""
     try:
         return {os.readlink(entry / "ns" / kind) for kind in KINDS}
     except OSError:
@@ -51,8 +51,8 @@ def namespaces_of(entry):
 
 
 def left_within(namespaces):
-    """Every process in one of them, whatever it is called. A namespace is gone with the last: the lab mounts none where
-    others see it."""
+    """Every process in one of these namespaces. A namespace ends with its last process: the lab never mounts it
+    elsewhere."""
     return [
         entry for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit() and namespaces_of(entry) & namespaces
     ]
@@ -69,7 +69,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="ddpsim-real")
     arguments = parser.parse_args()
-    # Found again by a number of iterations nobody else asks for.
+    # An unusual number of iterations marks the processes of this run.
     iterations = str(3000 + time.time_ns() % 1000)
     marker = b"--iterations\0" + iterations.encode()
     own = namespaces_of(pathlib.Path("/proc/self"))
@@ -98,7 +98,7 @@ def main():
         said = "".join(lab.communicate())
         print(said)
         sys.exit(SKIPPED if lab.returncode == SKIPPED or "not in this build" in said else 4)
-    time.sleep(1)  # into the steps
+    time.sleep(1)  # until steps run
     namespaces = set().union(*(namespaces_of(entry) for entry in ranks_of(marker))) - own
     if not any(one.startswith("net:") for one in namespaces):
         sys.exit("the ranks are in no network namespace of their own")

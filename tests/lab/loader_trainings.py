@@ -1,11 +1,15 @@
-"""DDP over gloo behind a DataLoader whose data set sleeps, for test_loader_steps.py.
+"""Trains with DDP over gloo and a DataLoader whose data set sleeps, for test_loader_steps.py.
 
     main(FOLDER, RANK, RANKS, STEP_MS, STEPS, CASE…)      a CASE is WORKERS:PREFETCH:BATCH_MS
 
-one of RANKS ranks. A step waits, as a host waits for its GPU, until STEP_MS after its batch came, then trains a model of one small
-layer; a batch takes its worker BATCH_MS. Prints one line of JSON a case on rank 0: the step, in the median of all whole rounds of the
-workers once their queues are full; the first wait; and the step with batches that are there at once: behind a worker that does not
-sleep, as taking a batch out of its queue takes the trainer time, too, or made on the spot."""
+runs one of RANKS ranks. A step waits until STEP_MS after its batch came, as a host waits for its GPU. Then it trains a
+model of one small layer. A batch takes its worker BATCH_MS. Rank 0 prints one line of JSON per case with three times:
+
+- the step, as the median of all whole rounds of the workers once their queues are full
+- the first wait
+- the step with batches that are ready at once, from a worker that does not sleep, or made by the trainer itself
+
+With workers, the last also has the trainer's time to take a batch out of the queue."""
 
 import ctypes
 import gc
@@ -31,7 +35,7 @@ class Sleeping(Dataset):
 
 
 def exact_sleep():
-    """Timers of 1 ns slack, and before all other load, where that is allowed."""
+    """Sets a timer slack of 1 ns, and real-time priority if it is allowed."""
     ctypes.CDLL(None).prctl(29, 1)
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
@@ -47,7 +51,7 @@ def step(ddp, batch, seconds):
 
 
 def steady(ddp, loader, workers, seconds):
-    """A step, first wait."""
+    """The time of a step and the first wait."""
     rounds = max(workers, 1)
     ends, began = [], time.perf_counter()
     dist.barrier()

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""The loop closed: a real model recorded under real DDP, imported, other caps predicted, the same caps measured.
+"""Closes the loop: records a real model under real DDP, imports it, predicts other caps, and measures the same caps.
 
     tests/lab/loop.py --program build/release/cli/ddpsim
 
 Two ranks between shaped links train a small model on the CPU (loop_job.py, real DistributedDataParallel over gloo). The
-recorder sees it at PyTorch's default cap; `ddpsim import` reads rank 0's file; links come from the job's own all-reduces
-(predict.py). No measured step enters a prediction. Then the same job's steps at each cap lie beside it: medians of the
-rounds' medians, the rounds taken in turn; a point's noise is how far its rounds lie apart.
+recorder records it at PyTorch's default cap, and `ddpsim import` reads the file of rank 0. Links come from the job's
+own all-reduces (predict.py), and no measured step enters a prediction. Predictions are then compared with the same
+job's steps at each cap. These are medians of the medians of rounds, which are taken in turns. The noise of a point is
+the spread of its rounds.
 
-Compute is real here, not a timed wait: the two ranks and the threads of gloo share the machine's cores, so that where
-communication overlaps backward, backward takes longer than it was recorded at a cap that hides less. ddpsim has no such
-law for gloo, hence the wide bar: 15 % where the lab's timed waits have 5 %. Measured so far, with compute and link in
-other proportions too (--batch 32 and 128, --rate 500mbit): worst 6.8 % of the judged points, at the cap that hides most.
+Compute is real here, and not a timed wait. The two ranks and the threads of gloo share the machine's cores. So backward
+takes longer where communication overlaps it, compared with a recording at a cap that hides less. For gloo ddpsim has no
+such rule, hence the wide limit: 15 % instead of the 5 % for the lab's timed waits. Measurements so far, also with other
+proportions of compute and link (--batch 32 and 128, --rate 500mbit), were at worst 6.8 % off. That was at the cap that
+hides most.
 
-Bars: each point 15 %, bucket bytes exact, the sign of every difference above noise right. Points noisier than 5 % are listed,
-not judged. Two caps that make the same buckets are one job measured twice: how far they lie apart is noise too. What is too
-noisy is measured again, and what misses a bar counts when it misses again (repeated.py). Exit 4: a bar was missed; 77: no
-namespaces, no torch, no gloo in this ddpsim, or nothing quiet enough."""
+Limits: each point 15 %, bucket bytes exact, and the sign of every difference above noise right. Points noisier than 5 %
+are listed but not judged. Two caps that make the same buckets are one job measured twice; their difference is noise,
+too. A point that is too noisy is measured again. A missed limit counts only if it is missed again (repeated.py). Exit
+code 4: a limit was missed. 77: no namespaces, no torch, no gloo in this ddpsim, or nothing was quiet enough."""
 
 import argparse
 import functools
@@ -36,14 +38,15 @@ import repeated
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from torch_python import python_with_torch  # noqa: E402
 
-EACH, QUIET = 15, 5  # percent
+EACH, QUIET = 15, 5  # per cent
 RANKS = 2
 POINTS = ["default", "cap1", "cap3", "cap100"]
 ALL_REDUCES = "4096,4194304,16777216"
 
 
 def scheduling():
-    """Real-time where allowed, for gloo's threads above compute: among equals they would wait for a whole backward."""
+    """The command for real-time priority, if allowed. Gloo's threads run above compute, or they would wait for all of
+    backward."""
     return ["chrt", "-r", "2"] if lab.priority() else []
 
 
@@ -87,7 +90,7 @@ def imported(program, folder):
 
 
 def attempt(arguments, python):
-    """Each point's and each pair's verdict (repeated.failures)."""
+    """The verdict of each point and each pair (repeated.failures)."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         measurement = run_job(arguments, python, folder)
@@ -137,7 +140,7 @@ def attempt(arguments, python):
 
 
 def signs_of(curve):
-    """Every pair of points that lies apart by more than noise -> whether the slower one was predicted slower."""
+    """For each pair of points that differ by more than noise, whether the slower one was predicted to be slower."""
     pairs = list(itertools.combinations(curve, 2))
     noise = max([1, *(abs(percent_off(one[0], other[0])) for one, other in pairs if one[4] == other[4])])
     signs = {}

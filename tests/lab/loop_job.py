@@ -1,6 +1,6 @@
 """One rank of the job of loop.py: a small model trained under real DistributedDataParallel on the CPU.
 
-In one job: the all-reduces, the recording at PyTorch's default cap, then every cap in turn, several times over."""
+One job runs the all-reduces, the recording at PyTorch's default cap, and then every cap in turns, several times."""
 
 import argparse
 import json
@@ -20,7 +20,8 @@ WARMUP = 2
 
 
 def make_model():
-    """Eight equal layers and what surrounds them: 36 tensors, 8 MiB of gradients, the time of backward spread evenly."""
+    """A model of eight equal layers with an input and an output: 36 tensors, 8 MiB of gradients, and an even
+    backward."""
     torch.manual_seed(1)
     width, layers = 512, 8
     parts = []
@@ -42,7 +43,7 @@ class Training:
         self.optimizer.step()
 
     def steps(self, count):
-        """Microseconds of each after the warm-up."""
+        """The time of each step after the warm-up, in microseconds."""
         for _ in range(WARMUP):
             self.step()
         marks = [time.perf_counter_ns()]
@@ -56,7 +57,7 @@ class Training:
 
 
 def all_reduce(size, repetitions):
-    """Microseconds, and the share of a core that gloo's threads take meanwhile."""
+    """The time in microseconds, and the share of a core that gloo's threads take meanwhile."""
     tensor, times, shares = torch.zeros(size // 4), [], []
     for _ in range(WARMUP + repetitions):
         dist.barrier()

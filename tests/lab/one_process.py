@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Two ranks in one process beside two processes of one rank: the same steps, bucket bytes exact, within 2 %.
+"""Compares two ranks in one process with two processes of one rank: the same steps within 2 %, bucket bytes exact.
 
     tests/lab/one_process.py --program build/release/real/ddpsim-real
 
-A network namespace of its own, whose loopback is shaped: both directions share its rate. The two ways take turns; a point's
-figure is the median of its launches' medians, its noise how far they lie apart (compare_reducers.py). A point noisier than the
-bound is listed, not judged; one counts that differs again (repeated.py). Exit 4: a point differs; 77: no namespaces."""
+The ranks use a network namespace with a shaped loopback, whose rate both directions share. The two ways take turns. The
+value of a point is the median of its launches' medians, and its noise is their spread (compare_reducers.py). A point
+noisier than the limit is listed but not judged. A point counts only if it differs again (repeated.py). Exit code 4: a
+point differs. 77: no namespaces."""
 
 import argparse
 import csv

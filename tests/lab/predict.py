@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""What ddpsim predicts of the lab's points, calibrated from the same job's own all-reduces alone.
+"""Compares ddpsim's predictions with the lab's points, calibrated only with the same job's own all-reduces.
 
     tests/lab/predict.py --program build/release/cli/ddpsim tests/lab/measured/one_gigabit.csv
 
-Of every (model, ranks): start and step from the smallest all-reduce, the rate a process moves from the two largest;
-no figure of a training step enters. Then each (cap, views) is predicted and laid beside PyTorch's reducer (c10d-gloo).
-Bars as the lab states them: caps of 1 MiB and more at N=2, or N=4 up to 1 Gbit/s: each point 5 %, mean 2 %. The regret of
-the cap it would choose stays within 1 % or the noise of the two points (compare_reducers.py), and the sign of every difference
-above noise is right: two points differ above noise where no launch of one lies among those of the other. With more ranks than
-cores a launch keeps to one of several levels some 4 ms apart in all its steps (measured/four_ranks.csv: twelve launches of a
-point lie 2 % apart), so five launches do not show a regret of 1 %: it is printed, not judged. Beside it
-two trivial predictors: all communication hidden, none hidden. Exit 4: a bar was missed; 77: no gloo in this ddpsim."""
+For every (model, ranks), start and step come from the smallest all-reduce, and the rate of a process from the two
+largest. No time of a training step is used. Then each (cap, views) is predicted and compared with PyTorch's reducer
+(c10d-gloo).
+
+Limits: for caps of 1 MiB and more at N=2, or at N=4 up to 1 Gbit/s, each point is within 5 % and the mean within 2 %.
+The regret of the chosen cap is within 1 % or the noise of the two points (compare_reducers.py). The sign of every
+difference above noise is right. Two points differ above noise if no launch of one lies among those of the other.
+
+With more ranks than cores, all steps of a launch stay at one of several levels about 4 ms apart. In
+measured/four_ranks.csv, twelve launches of a point differ by 2 %. So five launches cannot show a regret of 1 %, and it
+is printed but not judged. Two trivial predictors are shown for comparison: all communication hidden, and none hidden.
+Exit code 4: a limit was missed. 77: no gloo in this ddpsim."""
 
 import argparse
 import functools
@@ -24,9 +28,9 @@ import tempfile
 import compare_reducers
 import lab_workloads
 
-EACH, MEAN = 5, 2  # percent
-CORES = 2  # of the machine that measured
-SAME = 0.005  # of a step: less than that nobody chooses by
+EACH, MEAN = 5, 2  # per cent
+CORES = 2  # of the measuring machine
+SAME = 0.005  # steps this close count as equal
 
 
 def all_reduces(rows, model, ranks, backend, kind="all_reduce"):
@@ -38,10 +42,13 @@ def all_reduces(rows, model, ranks, backend, kind="all_reduce"):
 
 
 def links(program, points, ranks, predicted=None):
-    """The --gloo option for `predicted` ranks, by default as many as were measured: latency of the smallest point, shared by the ring's steps, and the rate of the largest. The link
-    binds, not the processor: two collectives in flight share that rate, and no cache decides."""
+    """The --gloo option for `predicted` ranks, by default for as many as were measured, and the rate.
+
+    The latency is that of the smallest point, divided by the steps of the ring. The rate is that of the largest points.
+    The link is the limit, not the processor: two collectives in flight share that rate, and no cache matters.
+    """
     (small, t_small), *_, (below, t_below), (large, t_large) = points.items()
-    share = 2 * (ranks - 1) / ranks  # of a buffer, through each process
+    share = 2 * (ranks - 1) / ranks  # of a buffer per process
     rate = share * (large - below) / (t_large - t_below)  # bytes per microsecond = MB/s
     latency = max(t_small - share * small / rate, 1.0)
     step = latency / (2 * (ranks - 1) + 1)
@@ -53,15 +60,17 @@ def links(program, points, ranks, predicted=None):
 
 
 def casts_us(rows, model, ranks, backend, size):
-    """What a compression hook's casts of a bucket of so many bytes take, as the job measured them by themselves. On a GPU ddpsim
-    times them as kernels; here the processor makes them, and only those of the last bucket are not absorbed by the wait for the
-    next gradient."""
+    """The time of a compression hook's casts for a bucket of `size` bytes, as the job measured them alone.
+
+    On a GPU, ddpsim times them as kernels. Here the processor casts, and only the casts of the last bucket add time;
+    others end during the wait for the next gradient.
+    """
     total = 0
     for kind in ("compress", "decompress"):
         points = all_reduces(rows, model, ranks, backend, kind)
         if len(points) > 1:
             *_, (below, t_below), (large, t_large) = points.items()
-            total += size / 2 * (t_large - t_below) / (large - below)  # float32: twice the wire
+            total += size / 2 * (t_large - t_below) / (large - below)  # float32, twice the bytes sent
     return total
 
 
@@ -72,7 +81,7 @@ def knows(program, option):
 
 
 def job(workload, ranks, gloo, compute=("--gpu", "V100"), torch="1.13"):
-    """Words of any command that say what ran where."""
+    """The words of any command that describe the workload and the cluster."""
     return [
         str(workload),
         f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp",
@@ -87,7 +96,7 @@ def job(workload, ranks, gloo, compute=("--gpu", "V100"), torch="1.13"):
 
 
 def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), torch="1.13", comm_hook="none"):
-    """name: cap5, cap5-views, or default: no cap is given. compute: how the recording's compute carries over."""
+    """Simulates one point. `name` is cap5, cap5-views, or default (no cap). `compute` are the options for compute."""
     command = [program, "simulate", *job(workload, ranks, gloo, compute, torch), "--json"]
     if name.startswith("cap"):
         command += ["--bucket-cap-mb", name.removeprefix("cap").removesuffix("-views")]
@@ -96,7 +105,8 @@ def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), to
     if name.endswith("-views"):
         command.append("--gradient-as-bucket-view")
     if knows(program, "--rank-slowdown"):
-        command += ["--rank-slowdown", "0%"]  # compute is a timed wait: no clock or host of many ranks slows it
+        # Compute is a timed wait, which several ranks do not slow down.
+        command += ["--rank-slowdown", "0%"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         if "--backend" in run.stderr:
@@ -107,7 +117,7 @@ def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), to
 
 
 def apart(medians):
-    """Percent between the fastest and the slowest launch."""
+    """The difference between the fastest and the slowest launch in per cent."""
     return (max(medians) / min(medians) - 1) * 100
 
 
@@ -128,7 +138,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         workloads = {}
         for name, value in lab_workloads.all_workloads().items():
-            if comm_hook != "none":  # as copies do, casts end before the next deadline
+            if comm_hook != "none":  # casts end before the next deadline
                 value["recorded_with"]["wire_dtype"] = {"fp16": "float16", "bf16": "bfloat16"}[comm_hook]
             workloads[name] = pathlib.Path(folder) / f"{name}.json"
             workloads[name].write_text(json.dumps(value), encoding="utf-8")

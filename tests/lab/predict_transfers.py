@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What ddpsim predicts of single all-reduces inside steps, beside what the lab timed (transfers.py).
+"""Compares ddpsim's predictions of single all-reduces inside steps with the lab's times (transfers.py).
 
     tests/lab/predict_transfers.py --program build/release/cli/ddpsim tests/lab/measured/transfers.csv
 
-The transfer is the time from the last rank's arrival to the end. No transfer of a step enters the prediction: the links are
-those of the job's own all-reduces, each timed alone (predict.py), so every cap is left out. Bar: median error 10 %. Beside it
-a trivial predictor: the volume through each process at the link's rate. Two in flight share a link evenly in ddpsim; here a small
-one that came first is nearly done before the second moves, so p90 is far off and no bar is set on it: what both take together is
-right. Exit 4: the bar was missed; 77: no gloo in this ddpsim."""
+The transfer lasts from the arrival of the last rank to the end. No transfer of a step is used for the prediction. The
+links come from the job's own all-reduces, each timed alone (predict.py), so every cap is left out. Limit: a median
+error of 10 %. A trivial predictor is shown for comparison: the bytes through each process at the rate of the link.
+
+In ddpsim, two all-reduces in flight share a link evenly. Here, a small one that came first is nearly done before the
+second moves. So p90 is far off and has no limit, but the time of both together is right. Exit code 4: the limit was
+missed. 77: no gloo in this ddpsim."""
 
 import argparse
 import json
@@ -20,11 +22,11 @@ import compare_reducers
 import lab_workloads
 import predict
 
-MEDIAN = 10  # percent
+MEDIAN = 10  # per cent
 
 
 def measured(rows):
-    """(model, ranks, cap) -> for each bucket its bytes and the times of the launches, microseconds."""
+    """For each model, ranks and cap: the bytes of each bucket, and the times of its launches in microseconds."""
     found = {}
     for row in rows:
         if row["kind"] == "transfer":

@@ -1,4 +1,4 @@
-"""How a rank of the lab's jobs begins."""
+"""Starts a rank of the lab's jobs."""
 
 import os
 
@@ -9,5 +9,5 @@ import torch.distributed as dist
 def begin_rank():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    if os.sched_getscheduler(0) == os.SCHED_RR:  # compute alone goes down: gloo's threads keep what they began with
+    if os.sched_getscheduler(0) == os.SCHED_RR:  # gloo's threads keep their priority
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))

@@ -1,13 +1,15 @@
-"""Bars on a machine that others use too: what counts is what is missed again."""
+"""Limits on a machine that others use, too: only what is missed again counts."""
 
 ATTEMPTS = 3
 
 
 def failures(attempt):
-    """attempt() measures everything once: place -> whether it met its bar, None where it was too noisy to judge.
+    """Repeats `attempt` until every place met its limit once, at most three times.
 
-    Repeated until every place met its bar once, three times at most. A place fails that missed twice and never met: a defect
-    misses each time, noise seldom twice in one place. Returns the places that failed, and whether any could be judged."""
+    attempt() measures everything once. It returns for each place whether it met its limit, or None if it was too noisy.
+    A place fails if it missed twice and never met its limit: a defect misses each time, but noise seldom does so twice
+    in one place. Returns the places that failed, and whether any could be judged.
+    """
     verdicts = {}
     for _ in range(ATTEMPTS):
         for place, met in attempt().items():

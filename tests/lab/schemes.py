@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
-"""Schemes that overlap on gloo, measured, beside what `ddpsim simulate --scheme` predicts of them.
+"""Measures schemes that overlap on gloo, and compares them with the predictions of `ddpsim simulate --scheme`.
 
-    tests/lab/schemes.py --program build/release/cli/ddpsim -o tests/lab/measured/schemes.json    every set-up, 2 and 4 ranks
+    tests/lab/schemes.py --program build/release/cli/ddpsim -o tests/lab/measured/schemes.json
     tests/lab/schemes.py --program build/release/cli/ddpsim --table tests/lab/measured/schemes.json
 
-Ranks between shaped links train over gloo as each scheme has it (schemes_job.py); compute is a timed wait. Of each set-up one
-rank by itself is recorded, and `ddpsim calibrate` takes the job's own all-reduces (settings.py); no measured step enters a
-prediction. Servers have nodes of their own, whose links are shaped in both directions.
+The first measures every set-up with 2 and 4 ranks.
 
-Bars with --check: of a table the median within 3 % and p90 within 20 %; else each step within 5 % but asynchronous ones, and what
-misses is measured again (repeated.py). Beside it the same as DDP measured, and all communication in the open. What a table misses
-and why: many small all-reduces, where the fit of gloo's cost is off by a third; more processes than cores (4 ranks); four
-workers that send to one port at once (TCP drops); asynchronous servers, which are predicted as if workers went in step.
-Exit 4: a bar was missed; 77: no namespaces, no torch 2, or nothing quiet enough."""
+Ranks between shaped links train over gloo with each scheme (schemes_job.py). Compute is a timed wait. In each set-up
+one rank alone is recorded, and `ddpsim calibrate` uses the job's own all-reduces (settings.py). No measured step enters
+a prediction. Servers have nodes of their own, whose links are shaped in both directions.
+
+Limits with --check: for a table, the median error is within 3 % and p90 within 20 %. Otherwise each step is within 5 %
+except asynchronous ones, and a missed limit is measured again (repeated.py). Simple predictors are the measured step of
+DDP, and exposed communication. A table still misses some cases, for known reasons:
+
+- many small all-reduces, where the fit of gloo's cost is off by a third
+- more processes than cores (4 ranks)
+- four workers that send to one port at once (TCP drops)
+- asynchronous servers, which are predicted as if workers were in step
+
+Exit code 4: a limit was missed. 77: no namespaces, no torch 2, or nothing was quiet enough."""
 
 import argparse
 import functools
@@ -32,13 +39,13 @@ import repeated
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from torch_python import pythons_with_torch  # noqa: E402
 
-EACH, QUIET, MEDIAN, P90 = 5, 3, 3, 20  # percent
+EACH, QUIET, MEDIAN, P90 = 5, 3, 3, 20  # per cent
 JOB = pathlib.Path(__file__).resolve().with_name("schemes_job.py")
 SETUPS = ("communication-bound", "default-tail", "small-buckets")
 
 
 def schemes_of(ranks):
-    """As ddpsim spells it -> (name, options) for the job."""
+    """The name and options for the job, by ddpsim's spelling of the scheme."""
     found = {
         "ddp": ("ddp", {}),
         "naive": ("naive", {"when": "gradient"}),
@@ -60,7 +67,7 @@ def served(servers):
 
 
 def shape_both_directions(rank, rate):
-    """Also what comes in: else as many workers as there are send to it at once."""
+    """Shapes also the incoming direction of a rank's link. Otherwise all workers could send to it at once."""
     lab.do(
         "ip",
         "netns",
@@ -83,7 +90,8 @@ def shape_both_directions(rank, rate):
 
 
 def launched(python, job, folder, ranks, *arguments):
-    # gloo's threads no higher than compute (loop.scheduling): one that finds a pair locked by the other would spin until it is not.
+    # Gloo's threads have the same priority as compute (see loop.scheduling). With a higher one, a thread that finds a
+    # pair locked would spin and keep the owner from unlocking it.
     return lab.launch(
         [python, "-W", "ignore", str(job), "--setup", str(folder / "setup.json"), *arguments], ranks, folder, 300
     )
@@ -108,7 +116,7 @@ def trained(arguments, python, folder, schemes, workers, servers):
 
 
 def measured(arguments, setup, ranks, torch, python):
-    """One set-up on so many ranks: what --table needs."""
+    """Measures one set-up. Returns the record that --table needs."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
@@ -140,7 +148,8 @@ def measured(arguments, setup, ranks, torch, python):
 
 
 def rows(arguments, record):
-    """(place, measured, noise, predicted, the same as DDP, nothing hidden); noise and errors in percent."""
+    """The rows of a record: place, measured, noise, predicted, the same as DDP, and all exposed. Noise is in per
+    cent."""
     with tempfile.TemporaryDirectory() as folder:
         predictor = settings.Predictor(arguments.program, record, folder)
         ddp = statistics.median(record["steps_us"]["ddp"])
@@ -160,7 +169,7 @@ def rows(arguments, record):
 
 
 def report(arguments, records):
-    """Prints the table; which bars it missed."""
+    """Prints the table and returns the limits that it missed."""
     errors, same, opened = [], [], []
     for record in records:
         for place, truth, noise, predicted, as_ddp, in_the_open in rows(arguments, record):
@@ -183,7 +192,7 @@ def report(arguments, records):
 
 
 def attempt(arguments, setups, ranks, torch, python):
-    """Each place's verdict (repeated.failures)."""
+    """The verdict of each place (repeated.failures)."""
     verdicts = {}
     for record in every_record(arguments, setups, ranks, torch, python):
         for place, truth, noise, predicted, _, _ in rows(arguments, record):
@@ -220,7 +229,7 @@ def main():
             print("missed: " + ", ".join(missed))
             sys.exit(4)
         return
-    pythons = {torch: python for torch, python in pythons_with_torch().items() if torch != "1.13"}  # it lacks a hook
+    pythons = {torch: python for torch, python in pythons_with_torch().items() if torch != "1.13"}  # 1.13 lacks a hook
     if not pythons:
         lab.skip("no Python here has torch 2 (scripts/setup.sh --torch)")
     lab.own_namespaces()

@@ -1,8 +1,9 @@
-"""One rank of the job of schemes.py: one scheme after the other over the timed waits of settings_job.py.
+"""One rank of the job of schemes.py: one scheme after another over the timed waits of settings_job.py.
 
     schemes_job.py --setup SETUP.json --schemes SCHEMES.json -o FOLDER
 
-Each is written as its library, or the sources that describe it, have it. Of parameter servers the last ranks are the servers."""
+Each scheme is written as in its library, or as its sources describe it. With parameter servers, the last ranks are the
+servers."""
 
 import argparse
 import collections
@@ -23,7 +24,7 @@ WARMUP = 4
 
 
 class Scheme:
-    """Ranks train apart, each by itself: what others add to."""
+    """The base of all schemes: each rank trains alone."""
 
     def __init__(self, setup, options, workers):
         self.model, self.options, self.workers = settings_job.Model(setup), options, workers
@@ -99,7 +100,7 @@ class LocalSgd(Scheme):
 
 
 class Waiting(torch.optim.Optimizer):
-    """Takes its share of the optimizer's time."""
+    """An optimizer that waits for its share of the optimizer's time."""
 
     def __init__(self, parameters, clock, whole_us, elements):
         super().__init__(parameters, {})
@@ -126,7 +127,7 @@ class ZeroRedundancy(Ddp):
 
 
 class ParameterServer(Scheme):
-    """Each gradient is sent to its server as soon as it is written; what comes back is waited for after backward."""
+    """Each gradient is sent to its server as soon as it is written. The answers are awaited after backward."""
 
     def __init__(self, *given):
         super().__init__(*given)
@@ -152,7 +153,8 @@ class ParameterServer(Scheme):
             work.wait()
 
     def serve(self, steps):
-        """What a server does meanwhile: synchronously it sums all workers' and answers all; else one thread answers each worker."""
+        """Runs a server. Synchronous servers sum the gradients of all workers and answer all; otherwise one thread
+        answers each."""
         order = [index for index, _ in self.model.ready if self.server_of(index) == dist.get_rank()]
         groups = [list(range(self.workers))] if self.options["mode"] == "sync" else [[w] for w in range(self.workers)]
 
@@ -194,7 +196,8 @@ SCHEMES = {
 
 
 def measured(setup, name, options, workers, rounds, steps):
-    """Of this rank, microseconds a step: blocks of as many steps as its collectives repeat after."""
+    """The step of this rank in microseconds, by blocks. A block has the number of steps after which collectives
+    repeat."""
     scheme, blocks = SCHEMES[name](setup, options, workers), []
     if dist.get_rank() >= workers:
         for _ in range(rounds + 1):
@@ -203,7 +206,7 @@ def measured(setup, name, options, workers, rounds, steps):
         return [0.0] * rounds
     gc.collect()
     gc.disable()
-    for _ in range(rounds + 1):  # the first, which warms up, is not kept
+    for _ in range(rounds + 1):  # the first round warms up
         dist.barrier()
         begin = time.perf_counter_ns()
         for _ in range(steps):
@@ -227,7 +230,7 @@ def main():
     found = {"torch": torch.__version__, "steps_us": {}}
     for spelled, (name, options) in json.loads(pathlib.Path(arguments.schemes).read_text(encoding="utf-8")).items():
         own = measured(setup, name, options, arguments.workers, arguments.rounds, arguments.steps)
-        last = torch.tensor(own, dtype=torch.float64)  # of ranks that wait for nobody each has times of its own
+        last = torch.tensor(own, dtype=torch.float64)  # ranks may not wait for each other
         dist.all_reduce(last, dist.ReduceOp.MAX)
         found["steps_us"][spelled] = [round(block, 1) for block in last.tolist()]
     if dist.get_rank() == 0:

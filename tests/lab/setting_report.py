@@ -1,7 +1,7 @@
-"""Of what settings.py measured: how far predictions lie off, and whether what is advised is the best there is.
+"""Reports on measurements of settings.py: errors of predictions, and whether the advised setting is the best.
 
-A gain is judged where it is larger than can be overlooked: 2 % of the step, and its interval without zero. Advised is right
-where its step lies within 1 % of the best one measured among the settings allowed, or within the error of measuring both."""
+A gain is judged if it is large enough: 2 % of the step, with an interval that excludes zero. The advice is right if its
+step lies within 1 % of the best measured allowed setting, or within the error of both measurements."""
 
 import collections
 import pathlib
@@ -13,10 +13,10 @@ import ab  # noqa: E402
 from spoken_class import spoken_of  # noqa: E402
 
 LEVEL = 0.9
-NOTICED = 0.02  # of a step
+NOTICED = 0.02  # per step
 CLOSE = 0.01
 SIGNS = RIGHT = 0.9
-MEASURED = 0.9  # of the jobs: fewer do not stand for all
+MEASURED = 0.9  # share of jobs needed for a verdict
 TODAY, AGAIN = "today", "today again"
 KEPT = "numerics kept"
 # The kind of change, by the name that a setting changes. A setting that changes several kinds is a combination.
@@ -37,7 +37,7 @@ KINDS = {
 
 
 class Compared:
-    """One setting of one set-up. Microseconds per today's batch."""
+    """One setting of one set-up. Times are in microseconds per batch of the current setting."""
 
     def __init__(self, name, one, steps, row, predicted):
         self.name, self.setting, self.steps = name, one["setting"], one["steps_us"]
@@ -51,7 +51,7 @@ class Compared:
         return not self.measured.low <= 0 <= self.measured.high and abs(self.measured.gain) > NOTICED * self.today
 
     def held(self):
-        """The measured interval and the predicted one meet."""
+        """Whether the measured and the predicted interval overlap."""
         return self.interval[0] <= self.measured.high and self.measured.low <= self.interval[1]
 
 
@@ -69,7 +69,7 @@ def kind_of(setting, today):
 
 
 def identity(setting, buckets):
-    """Caps that make the same buckets are one setting."""
+    """A key for equal settings. Caps that make the same buckets are equal."""
     plain = {key: value for key, value in setting.get("arguments", {}).items() if "bucket_cap_mb" not in key}
     return str(
         (
@@ -84,7 +84,8 @@ def identity(setting, buckets):
 
 
 def compared(record, predictor):
-    """Settings measured, by name; names by identity; the advice's rows; whether all bucket bytes were exact."""
+    """The measured settings by name, names by identity, the rows of the advice, and the settings with other bucket
+    bytes."""
     rows = predictor.rows()
     measured, today = record["measured"], record["measured"][TODAY]["steps_us"]
     base, _ = predictor.simulated(record["today"])
@@ -105,7 +106,7 @@ def compared(record, predictor):
 
 
 def advised(predictor, settings, names, rows, numerics):
-    """The first row worth it, as measured; today's setting where there is none."""
+    """The measured setting of the first row that is worth it; the current setting if there is none."""
     for row in rows.values():
         if row["worth"] and not row["changes_batch"] and (numerics or not row["changes_numerics"]):
             which = identity(row["setting"], predictor.simulated(row["setting"])[1])
@@ -122,7 +123,7 @@ def allowed(setting, today, numerics):
 
 
 def verdict(record, predictor, settings, names, rows, numerics):
-    """(line, right, regret) of the top advice."""
+    """The line, the verdict and the regret of the top advice."""
     chosen = advised(predictor, settings, names, rows, numerics)
     if chosen is None:
         return "advised was not measured: measure again", False, None
@@ -143,8 +144,11 @@ def verdict(record, predictor, settings, names, rows, numerics):
 
 
 def signs(record, predictor):
-    """Place -> whether it is as predicted, None where noise decides: the sign of each gain, but where the predicted interval
-    leaves it open, and that what is advised is faster than today."""
+    """For each place, whether it is as predicted, or None if it is too noisy.
+
+    Places are the sign of each gain, unless the predicted interval leaves it open, and that advised settings are faster
+    than the current one.
+    """
     settings, names, rows, _, inexact = compared(record, predictor)
     where = f"{record['setup']}, PyTorch {record['torch']}: "
     found = {where + f"bucket bytes of {name}": name not in inexact for name in settings}
@@ -220,8 +224,11 @@ def print_sum(ones, verdicts, todays):
 
 
 def misses(ones, verdicts):
-    """Bars over all set-ups. The advice's answer keeps numerics; what changes them is printed, not judged: whether the host's
-    copies take half or twice as long decides there."""
+    """The limits over all set-ups that were missed. Only advice that keeps numerics is judged.
+
+    Advice that changes numerics is printed only, because it depends on the time of the host's copies, which may vary
+    twofold.
+    """
     noticed = [one for one in ones if one.noticed()]
     found = [] if sum(one.predicted * one.measured.gain > 0 for one in noticed) >= SIGNS * len(noticed) else ["signs"]
     answers = [answer for answer in verdicts[KEPT] if answer[1] is not None]
@@ -239,7 +246,7 @@ def misses(ones, verdicts):
 
 
 def report(records):
-    """Prints all; what missed a bar."""
+    """Prints everything and returns the limits that were missed."""
     kinds, every = collections.defaultdict(list), []
     verdicts, todays, classes = {KEPT: [], "numerics changed too": []}, [], []
     for record, predictor in records:

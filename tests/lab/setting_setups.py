@@ -1,12 +1,13 @@
-"""Jobs of settings.py, each made so that another setting should matter; `wanted` says which, for the reader alone. Of a job that waits
-for its input or for a rank, too, `costs_most` names the class that its first line has to speak of (tests/cli/test_first_lines.py):
-the classes were written down before ddpsim saw the jobs."""
+"""Jobs of settings.py, each made so that another setting should matter.
+
+`wanted` tells the reader which. For jobs that also wait for input or for a rank, `costs_most` is the class that the
+first line must name (tests/cli/test_first_lines.py). The classes were written down before ddpsim saw the jobs."""
 
 import lab_workloads
 
 
 def layers(count, rows, columns):
-    """Linear layers in definition order."""
+    """The parameters of linear layers in definition order."""
     return [
         entry for k in range(count) for entry in ((f"layer{k}.weight", [rows, columns]), (f"layer{k}.bias", [rows]))
     ]
@@ -29,8 +30,12 @@ def setup(
     slow=None,
     pause_ms=0,
 ):
-    """`batch_ms`: what a batch takes a worker of the DataLoader that `today` describes; `slow`: a rank and how many times as long it
-    computes; `pause_ms`: what the host does between steps."""
+    """One set-up.
+
+    `batch_ms`: the time of a batch in a worker of the DataLoader in `today`.
+    `slow`: a rank, and the factor on its compute time.
+    `pause_ms`: time that the host spends between steps.
+    """
     workload = lab_workloads.workload(name, parameters, forward_ms * 1000, backward_ms * 1000)
     workload["backward"]["ready"] = [
         entry for entry in workload["backward"]["ready"] if parameters[entry["parameter"]][0] not in unused

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Settings measured one by one and together, beside what `ddpsim advise` predicts of them.
+"""Measures settings one by one and together, and compares them with the predictions of `ddpsim advise`.
 
-    tests/lab/settings.py --program build/release/cli/ddpsim -o tests/lab/measured/settings.json    every set-up, 25 minutes
-    tests/lab/settings.py --program build/release/cli/ddpsim --torch 2.13 --rounds 6 --setups waiting -o tests/lab/measured/waits.json
+    tests/lab/settings.py --program build/release/cli/ddpsim -o tests/lab/measured/settings.json
     tests/lab/settings.py --program build/release/cli/ddpsim --table tests/lab/measured/settings.json
 
-Two ranks between shaped links train with real DistributedDataParallel over gloo, under every PyTorch found here; compute is a
-timed wait (settings_job.py). Of each set-up (setting_setups.py) one rank by itself is recorded, and `ddpsim calibrate` takes the
-job's own all-reduces; no measured step enters a prediction. Then one job runs today's setting, today's once more, every
-row of the advice and some it does not name, in turns, forwards and backwards: what drifts meets all alike. A gain is the
-Hodges-Lehmann median of the rounds' differences, its interval Wilcoxon's (scripts/ab.py).
+The first measures every set-up in 25 minutes. tests/lab/measured/waits.json was measured with --torch 2.13 --rounds 6
+--setups waiting.
 
---table predicts anew what a file holds measured; nothing runs but ddpsim. --check judges (setting_report.py): a table by the bars
-over all set-ups, else each gain by sign alone, what is missed again (repeated.py). Exit 4: a bar was missed; 77: no namespaces,
-no torch, or nothing quiet enough."""
+Two ranks between shaped links train with real DistributedDataParallel over gloo, under every PyTorch found here.
+Compute is a timed wait (settings_job.py). In each set-up (setting_setups.py) one rank alone is recorded, and `ddpsim
+calibrate` uses the job's own all-reduces. No measured step enters a prediction. Then one job runs the current setting
+twice, every row of the advice, and some settings that it does not name. They run in turns, forwards and backwards, so
+that drift affects all equally. A gain is the Hodges-Lehmann median of the differences of rounds, with Wilcoxon's
+interval (scripts/ab.py).
+
+--table predicts the measurements in a file again; it runs only ddpsim. --check judges (setting_report.py): a table by
+the limits over all set-ups, otherwise only the sign of each gain. A missed sign is measured again (repeated.py). Exit
+code 4: a limit was missed. 77: no namespaces, no torch, or nothing was quiet enough."""
 
 import argparse
 import ast
@@ -37,13 +40,15 @@ from torch_python import pythons_with_torch  # noqa: E402
 
 RANKS = 2
 JOB = pathlib.Path(__file__).resolve().with_name("settings_job.py")
-CAPS = (0.25, 1, 5, 25)  # measured beside those advised, where their buckets are others
+# Caps in MiB that are measured in addition to advised ones, if they make other buckets.
+CAPS = (0.25, 1, 5, 25)
 TODAY = "today"
-NEW_NAME = ("forward_sync_buffers", "broadcast_buffers")  # 2.13's; both hold there, tables have the old one
+# The name in PyTorch 2.13 and the old one. 2.13 accepts both, and tables have the old one.
+NEW_NAME = ("forward_sync_buffers", "broadcast_buffers")
 
 
 def options_of(setting):
-    """As ddpsim is told of a setting."""
+    """The options of ddpsim for a setting."""
     words = {"bucket_cap_mb": "--bucket-cap-mb", "bucket_cap_mb_list": "--bucket-cap-mb-list"}
     flags = {
         ("find_unused_parameters", True): "--find-unused-parameters",
@@ -70,7 +75,7 @@ def options_of(setting):
 
 
 def loader_of(record, setting):
-    """Told where it is another than the recorded one."""
+    """The options for the loader, if it is not the recorded one."""
     loader = setting.get("loader")
     if loader == record["today"].get("loader"):
         return []
@@ -79,13 +84,13 @@ def loader_of(record, setting):
 
 
 def nominal_cluster(ranks, rate):
-    """The lab's machine, of which nothing is known but the rate of its links: "200mbit", "1gbit"."""
+    """A cluster line for the lab's machine with only the rate of its links known: "200mbit", "1gbit"."""
     rate = rate.replace("gbit", "Gbps").replace("mbit", "Mbps")
     return f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x{rate}:tcp"
 
 
 class Predictor:
-    """What ddpsim says of one recorded job."""
+    """Asks ddpsim about one recorded job."""
 
     def __init__(self, program, record, folder):
         self.program, self.record, self.today, self.torch, self.known = (
@@ -116,7 +121,7 @@ class Predictor:
             self.job += ["--straggler", ":".join(map(str, record["slow"]))]
 
     def calibrated(self, record, folder):
-        """A cluster of the links' nominal rate and the job's own all-reduces."""
+        """A cluster file calibrated from the nominal rate of the links and the job's own all-reduces."""
         all_reduces = [
             {"size_bytes": int(size), "dtype": "float32", "time_us": {word: taken for word in ("median", "p10", "p90")}}
             for size, taken in record["all_reduces"].items()
@@ -162,7 +167,7 @@ class Predictor:
         return self.said("advise", *options_of(self.today)).splitlines()[0]
 
     def simulated(self, setting):
-        """Microseconds per today's batch, bytes of its buckets."""
+        """The step in microseconds per batch of the current setting, and the bytes of buckets."""
         options = (*options_of(setting), *loader_of(self.record, setting))
         if options not in self.known:
             result = self.answer("simulate", options)
@@ -171,8 +176,11 @@ class Predictor:
         return self.known[options]
 
     def rows(self):
-        """Of the advice: name -> prediction, but for combinations that change the batch, and for what was never measured
-        here: local SGD, casts of large buckets alone."""
+        """The predictions of the advice by name.
+
+        Combinations that change the batch are left out. So are settings that were never measured here: local SGD, and
+        casts of large buckets only.
+        """
         found = {}
         for row in self.answer("advise", options_of(self.today))["rows"]:
             if "error" in row or (row["changes_batch"] and len(row["levers"]) > 1):
@@ -230,13 +238,16 @@ def setting_of(row, today):
 
 
 def loader_with(workers, today):
-    """As many workers, rounded up, with today's queues or PyTorch's own."""
+    """The loader with this number of workers, rounded up, and with the current queues or PyTorch's default."""
     return {"num_workers": math.ceil(workers), "prefetch_factor": today.get("prefetch_factor", 2)}
 
 
 def others(predictor, rows):
-    """Settings the advice does not name: caps with buckets of their own, with views and with a hook; bfloat16 where gloo
-    reduces it, though DDP refuses its hook of that name in PyTorch's builds for a CPU; more workers of a loader."""
+    """Settings that the advice does not name: other caps, also with views and with a hook, and more workers of a
+    loader.
+
+    Also bfloat16, if gloo can reduce it. PyTorch's builds for CPUs refuse DDP's hook of that name.
+    """
     today = predictor.today
     seen = [predictor.simulated(today)[1], *(predictor.simulated(row["setting"])[1] for row in rows.values())]
     found = {}
@@ -261,7 +272,7 @@ def others(predictor, rows):
 
 
 def few(rows):
-    """Of the advice: what it puts first, and first of what leaves numerics as they are."""
+    """The first row of the advice, and its first row that keeps numerics."""
     kept = {}
     for numerics in (True, False):
         for name, row in rows.items():
@@ -282,7 +293,7 @@ def launched(python, folder, *arguments):
 
 
 def measured(arguments, setup, torch, python):
-    """One set-up under one PyTorch: what --table needs."""
+    """Measures one set-up under one PyTorch. Returns the record that --table needs."""
     lab.build_network(RANKS, setup["rate"])
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -384,7 +395,7 @@ def reported(arguments, records):
 
 
 def attempt(arguments, pythons):
-    """Each place's verdict (repeated.failures)."""
+    """The verdict of each place (repeated.failures)."""
     verdicts = {}
     with tempfile.TemporaryDirectory() as folder:
         for record in every_record(arguments, pythons):

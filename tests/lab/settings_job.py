@@ -1,10 +1,10 @@
-"""One rank of the job of settings.py: real DistributedDataParallel over timed waits, under one setting after the other.
+"""One rank of the job of settings.py: real DistributedDataParallel over timed waits, with one setting after another.
 
-    settings_job.py --setup SETUP.json record  -o FOLDER      all-reduces, then the step of a rank by itself, recorded
+    settings_job.py --setup SETUP.json record  -o FOLDER      all-reduces, then one rank alone is recorded
     settings_job.py --setup SETUP.json measure SETTINGS.json -o FOLDER   every setting in turns
 
-Compute is a wait as long as the set-up says; what DDP does in between (copies, casts, launches) comes on top, as on a GPU's
-compute stream and as on a processor that computes itself."""
+Compute is a wait of the length in the set-up. DDP's copies, casts and launches in between add to it, as they do on a
+GPU's compute stream and on a processor that computes itself."""
 
 import argparse
 import contextlib
@@ -27,13 +27,14 @@ from rank_of_job import begin_rank  # noqa: E402
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks  # noqa: E402
 from torch_runner import HostClock, Replayed  # noqa: E402
 
-WARMUP = 4  # buckets are rebuilt after the first backward; PowerSGD compresses from the third on
+# DDP rebuilds its buckets after the first backward, and PowerSGD compresses from the third on.
+WARMUP = 4
 START_POWER_SGD = 3
-MANY = 1_000_000  # batches: no epoch ends
+MANY = 1_000_000  # batches, so that no epoch ends
 
 
 class Waits(HostClock):
-    """A wait counts from where it is called, and takes `times` as long. What one is woken late the next ones wait less."""
+    """Waits that start when they are called and take `times` as long. If one ends late, the next ones are shorter."""
 
     def __init__(self, times=1):
         super().__init__()
@@ -52,14 +53,14 @@ class Waits(HostClock):
 
 
 class Model(Replayed):
-    """Of `parameters`, those in `ready` take part; buffers beside them."""
+    """A model in which the parameters in `ready` take part in backward. It may have buffers."""
 
     def __init__(self, setup, times=1):
         super().__init__(setup["workload"], torch.device("cpu"), Waits(times))
         for index, size in enumerate(setup.get("buffers", [])):
             self.register_buffer(f"buffer{index}", torch.ones(size))
         self.optimizer_us = setup["workload"].get("optimizer", {}).get("duration_us", 0)
-        self.adds = False  # into the gradient of an earlier micro-batch
+        self.adds = False  # accumulates over micro-batches
         self.zeros = {}
 
     def gradient(self, index):
@@ -72,7 +73,7 @@ class Model(Replayed):
 
 
 class Batches:
-    """Of a DataLoader whose data set sleeps. Its queues are full when nobody has asked for a while."""
+    """Batches of a DataLoader whose data set sleeps. Its queues fill up if no batch is taken for a while."""
 
     def __init__(self, batch_ms, num_workers, prefetch_factor=None):
         self.workers, self.queued = num_workers, num_workers * (prefetch_factor or 0)
@@ -84,12 +85,12 @@ class Batches:
 
 @functools.lru_cache(maxsize=None)
 def batches_of(batch_ms, *loader):
-    """One for all settings that load alike: they take turns."""
+    """The batches for all settings with the same loader, which take turns."""
     return Batches(batch_ms, **dict(loader))
 
 
 class Training:
-    """setting: None for one rank by itself, without DDP, which is no slow one."""
+    """Trains with a setting. None means one rank alone without DDP, and never a slow one."""
 
     def __init__(self, setup, setting):
         slow, times = (setting is not None and setup.get("slow")) or (None, 1)
@@ -107,7 +108,7 @@ class Training:
         self.called = wrapper
 
     def step(self):
-        time.sleep(self.pause_s)  # behind the recorder's step()
+        time.sleep(self.pause_s)  # after the recorder's step()
         for parameter in self.parameters:
             parameter.grad = None
         self.model.clock.begin()
@@ -124,8 +125,10 @@ class Training:
             self.steps(self.batches.queued + 1)
 
     def block(self, count):
-        """Microseconds of a usual step. Workers give their batches in turns, now one at once, now after a wait: the mean of whole
-        rounds."""
+        """The time of a usual step in microseconds, as a mean over whole rounds.
+
+        Workers deliver batches in turns, sometimes at once and sometimes after a wait.
+        """
         if not self.batches or not self.batches.workers:
             return statistics.median(self.steps(count + 1)[1:])
         self.empty_queues()
@@ -133,7 +136,7 @@ class Training:
         return statistics.mean(self.steps(-(-max(count, 2 * workers) // workers) * workers))
 
     def steps(self, count):
-        """Microseconds of each, per today's batch."""
+        """The time of each step in microseconds per batch of the current setting."""
         marks = [time.perf_counter_ns()]
         for _ in range(count):
             self.step()
@@ -165,7 +168,7 @@ def register(ddp, setting):
     elif hook:
         plain = getattr(default_hooks, hook)
 
-        # DDP refuses a function called bf16_compress_hook where PyTorch was not built for CUDA, over gloo too.
+        # DDP refuses a function with the name bf16_compress_hook if PyTorch was not built for CUDA, even over gloo.
         def by_another_name(state, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
             return plain(state, bucket)
 
@@ -173,7 +176,7 @@ def register(ddp, setting):
 
 
 def all_reduce(size, repetitions):
-    """Microseconds."""
+    """The times of all-reduces of `size` bytes in microseconds."""
     tensor, times = torch.zeros(size // 4), []
     for _ in range(WARMUP + repetitions):
         dist.barrier()
@@ -199,7 +202,7 @@ def record(arguments, setup, folder):
 
 
 def measure(arguments, setup):
-    """Rounds, in each of them a block of every setting, forwards and backwards in turns."""
+    """Measures in rounds. Each round has a block of every setting, and the order alternates."""
     settings = json.loads(pathlib.Path(arguments.settings).read_text(encoding="utf-8"))
     trainings = {}
     for name, setting in settings.items():

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How the steps of real trainings vary: small models under real DistributedDataParallel over gloo, step by step.
+"""Measures how the steps of real trainings vary: small models under real DistributedDataParallel over gloo.
 
     tests/lab/step_times.py -o tests/lab/measured/step_times.csv        28 recordings of 40 steps, two to three minutes
 
-Each recording is a job of its own: its ranks share this machine's cores with each other and with whatever else runs here, and
-nothing is pinned or raised in priority, as on the machines people train on. A row per rank: the periods in the order of the
-steps, in microseconds. tests/unit/simulate/step_coverage_test.cpp holds prediction intervals against them. Exit 77: no PyTorch."""
+Each recording is a job of its own. Its ranks share the cores of this machine with each other and with other processes.
+Nothing is pinned or raised in priority, as on the machines on which people train. There is one row per rank, with the
+times between steps in order, in microseconds. tests/unit/simulate/step_coverage_test.cpp checks prediction intervals
+against them. Exit code 77: no PyTorch."""
 
 import argparse
 import csv
@@ -30,9 +31,9 @@ RECORDINGS = [
 
 
 def model_and_batches(torch, name, batch):
-    """A model and a function that draws one batch for it."""
+    """A model, and a function that draws a batch for it."""
     nn = torch.nn
-    if name in ("words", "lengths"):  # "lengths": each batch is as long as its longest text
+    if name in ("words", "lengths"):  # batches of "lengths" vary in length
         layer = nn.TransformerEncoderLayer(64, 4, 256, batch_first=True)
         model = nn.Sequential(nn.Embedding(4000, 64), nn.TransformerEncoder(layer, 3), nn.Linear(64, 64))
         length = (lambda: int(torch.randint(8, 49, ()))) if name == "lengths" else lambda: 32
@@ -62,7 +63,7 @@ def model_and_batches(torch, name, batch):
 
 
 def train(name, batch, rank, world, folder):
-    """One rank: prints the periods between the ends of its steps."""
+    """Trains one rank and prints the times between the ends of its steps."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,5 +1,7 @@
-"""torchrun's restarts, for real on this machine, beside what `simulate --nnodes` says of them: a worker is killed, a node (agent and worker),
-another joins late. The start-up is measured in the first start alone; all else are torchrun's options. And its defaults, read in its source."""
+"""Compares real restarts by torchrun on this machine with the predictions of `simulate --nnodes`.
+
+A worker is killed, a node (agent and worker) is killed, and another node joins late. Only the start-up is measured, in
+the first start; everything else follows from torchrun's options. Its defaults are checked in its source."""
 
 import datetime
 import json
@@ -34,14 +36,15 @@ given = get_args_parser().parse_args(["script"])
 made = inspect.signature(DynamicRendezvousHandler.from_backend).parameters
 print(json.dumps({
     "max_restarts": given.max_restarts, "monitor_interval_s": given.monitor_interval,
-    "join_timeout_s": RendezvousTimeout().join.total_seconds(), "last_call_timeout_s": RendezvousTimeout().last_call.total_seconds(),
-    "keep_alive_interval_s": made["keep_alive_interval"].default, "keep_alive_max_attempt": made["keep_alive_max_attempt"].default,
-    "read_timeout_s": int(inspect.getsource(backend).split('"read_timeout", ')[1].split(")")[0])}))
+    "join_timeout_s": RendezvousTimeout().join.total_seconds(), "last_call_timeout_s":
+    RendezvousTimeout().last_call.total_seconds(), "keep_alive_interval_s": made["keep_alive_interval"].default,
+    "keep_alive_max_attempt": made["keep_alive_max_attempt"].default, "read_timeout_s":
+    int(inspect.getsource(backend).split('"read_timeout", ')[1].split(")")[0])}))
 """
 
 
 class Job:
-    """Agents on this machine, and what they and their workers said."""
+    """Agents on this machine, with their logs and the marks of their workers."""
 
     def __init__(self, python, folder, port):
         self.python, self.folder, self.port, self.agents, self.logs = python, folder, port, {}, {}
@@ -54,7 +57,8 @@ class Job:
             f"last_call_timeout={LAST_CALL},keep_alive_interval={KEEP_ALIVE},keep_alive_max_attempt={ATTEMPTS},"
             f"is_host={int(host)}"
         )
-        # Workers of a later round must not meet addresses of an earlier one in the agents' store: of PyTorch 2.13, gloo's did.
+        # Workers of a later round must not find addresses of an earlier one in the agents' store. With PyTorch 2.13,
+        # gloo's workers did.
         environment = {
             **ENVIRONMENT,
             "MARKS": str(self.marks),
@@ -97,14 +101,14 @@ class Job:
         return [(float(at), int(rank), int(pid)) for at, mark, rank, pid, _ in lines if mark == what]
 
     def wait(self, steps):
-        """Until so many workers in all have made their first step."""
+        """Waits until this many workers in total have made their first step."""
         try:
             patience.until(lambda: len(self.said("step")) >= steps)
         except AssertionError as late:
             raise AssertionError("\n".join(log.read_text()[-3000:] for log in self.logs.values())) from late
 
     def logged(self, text, after, of=None):
-        """When agents, or those named, said so last, after a moment."""
+        """The last time at which the agents, or the named ones, logged `text` after the time `after`."""
         day = datetime.datetime.fromtimestamp(after).replace(hour=0, minute=0, second=0, microsecond=0)
         found = []
         for log in (self.logs[name] for name in of or self.logs):
@@ -148,11 +152,10 @@ class Job:
 
 
 def measured(python, folder, port):
-    """Seconds of the first start, and of each restart by phase."""
+    """The time of the first start, and of each restart by phase, in seconds."""
     job = Job(python, folder, port)
-    subprocess.run(
-        [python, "-W", "ignore", "-c", "import torch.distributed.run"], env=ENVIRONMENT, check=True
-    )  # files are in memory
+    # Import once, so that files are in memory.
+    subprocess.run([python, "-W", "ignore", "-c", "import torch.distributed.run"], env=ENVIRONMENT, check=True)
     try:
         begun = time.time()
         job.start("host", host=True)
@@ -172,7 +175,7 @@ def measured(python, folder, port):
         late = time.time()
         job.start("late")
         job.wait(7)
-        # It waits when it says so: its own start is not the others' restart.
+        # The restart begins when the new node says that it waits; its own start does not count.
         found["new_node"] = job.phases(job.logged("Rendezvous'ing worker group", late, of=("late",)))
         return start, found
     finally:
@@ -181,7 +184,7 @@ def measured(python, folder, port):
 
 class Restarts(unittest.TestCase):
     @under_every_torch
-    def test_defaults_are_those_of_the_source(self, version, python, folder):
+    def test_defaults_match_the_source(self, version, python, folder):
         if int(version.split(".")[0]) < 2:
             self.skipTest("another release's defaults")
         told = subprocess.run([python, "-W", "ignore", "-c", DEFAULTS], capture_output=True, text=True, env=ENVIRONMENT)
@@ -202,7 +205,7 @@ class Restarts(unittest.TestCase):
             self.assertEqual(options["timeout_s"], milliseconds / 1000)
 
     @under_every_torch
-    def test_phases(self, version, python, folder):
+    def test_phases_of_each_restart_are_as_predicted(self, version, python, folder):
         if int(version.split(".")[0]) < 2:
             self.skipTest("the agents' store is shared with workers, without a way out")
         if not pathlib.Path("/proc/self/task").exists():
@@ -227,15 +230,15 @@ class Restarts(unittest.TestCase):
         for after, phases in found.items():
             with self.subTest(after=after):
                 ahead = predicted[after]
-                # Agents look once a second: what is drawn there is a second wide at each of two looks.
+                # Agents look once per second, and there are two looks, each with an uncertainty of a second.
                 self.assertLess(abs(phases["detection"] - ahead["detection"]), 1.6, table)
                 self.assertLess(phases["stop"], 1.5, table)
                 self.assertLess(abs(phases["rendezvous"] - ahead["rendezvous"]), 2.2, table)
-                # The machine's own: imports beside other load.
+                # This depends on the machine: imports while other processes run.
                 self.assertLess(abs(phases["start"] - ahead["start"]), 1 + ahead["start"], table)
                 total = sum(phases.values())
                 self.assertLess(abs(total - sum(ahead.values())), 2 + 0.5 * total, table)
-        # What the model says in the first place: a lost node costs keep-alive and last call, a new one neither.
+        # The main claim of the model: a lost node costs keep-alive and last call, a new node neither.
         self.assertGreater(found["lost_node"]["rendezvous"], LAST_CALL)
         self.assertLess(found["new_node"]["rendezvous"], LAST_CALL)
         self.assertLess(found["process"]["rendezvous"], LAST_CALL)

@@ -1,5 +1,6 @@
-"""Steps of DDP behind a DataLoader whose data set sleeps, measured, beside what --data-loader predicts. DDPSIM_UPDATE_GOLDEN=1 keeps
-those of PyTorch 2.13 in tests/fixtures/data_loading."""
+"""Compares measured steps of DDP and a DataLoader whose data set sleeps with the predictions of --data-loader.
+
+DDPSIM_UPDATE_GOLDEN=1 stores the measurements with PyTorch 2.13 in tests/fixtures/data_loading."""
 
 import pathlib
 import sys
@@ -33,8 +34,8 @@ class LoaderSteps(unittest.TestCase):
         script = pathlib.Path(__file__).with_name("loader_trainings.py")
         return trained_together(pythons_with_torch()["2.13"], script, folder, ranks, ranks, STEP_MS, STEPS, *cases)
 
-    def test_steps(self):
-        """On a machine that does something else, too, one of the two is apart now and then: of those that are, the better of two."""
+    def test_measured_steps_are_near_the_predicted_ones(self):
+        """On a busy machine a step is sometimes far off. Then it is measured again, and the second result counts."""
         kept = []
         for ranks in (2, 4):
             trainings = self.trained(ranks, KEPT if RENEW else CASES)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Single all-reduces of real steps in the lab: of every bucket the transfer, from the last rank's arrival to its end.
+"""Measures single all-reduces of real steps in the lab: the transfer of every bucket.
+
+A transfer lasts from the arrival of the last rank to the end.
 
     tests/lab/transfers.py --program build/release/real/ddpsim-real --ranks 2,4 -o measured/transfers.csv
 
-From the timelines that ddpsim-real writes (the step that took the median, all ranks on one machine's clock), beside the
-all-reduces that the same job timed by themselves. predict_transfers.py lays predictions beside them."""
+The transfers come from the timelines of ddpsim-real (the median step, with all ranks on one machine's clock). The same
+job also times all-reduces alone. predict_transfers.py compares both with predictions."""
 
 import argparse
 import csv
@@ -34,7 +36,7 @@ COLUMNS = [
 
 
 def transfers(timeline):
-    """bucket -> (last arrival to the last end, first to last arrival), microseconds."""
+    """For each bucket: the time from last arrival to last end, and from first to last arrival, in microseconds."""
     spans = {}
     for rank in timeline["ranks"]:
         for span in rank["spans"]:
