@@ -1,9 +1,10 @@
-"""Exported plans imported, wrapped and measured, for test_export.py; one of RANKS ranks.
+"""Imports exported plans, wraps models with them and measures them, for test_export.py; one of RANKS ranks.
 
-    main(FOLDER, RANK, RANKS, "plans", FILE…)      wraps by each module, trains, prints what DDP was given
-    main(FOLDER, RANK, RANKS, "compare", FILE)     today and the proposal with an artificial difference, and without
+    main(FOLDER, RANK, RANKS, "plans", FILE…)      wraps with each module, trains, prints the arguments that DDP got
 
-Prints lines of JSON on rank 0."""
+    main(FOLDER, RANK, RANKS, "compare", FILE)     compares current and proposed setting with and without a difference
+
+Rank 0 prints lines of JSON."""
 
 import gc
 import importlib.util
@@ -48,7 +49,7 @@ def stepper(model):
 
 
 def seen(plan, setting):
-    """What DDP says it was given, after it has trained."""
+    """The arguments that DDP reports after training."""
     model = network()
     with plan.first_bucket(setting["first_bucket_bytes"]):
         within = dist._DEFAULT_FIRST_BUCKET_BYTES
@@ -58,8 +59,8 @@ def seen(plan, setting):
     all_reduce = dist.all_reduce
     dist.all_reduce = lambda tensor, **arguments: (
         sent.append(tensor) or all_reduce(tensor, **arguments)
-    )  # hooks call it
-    for index in range(0 if setting["optimizer_in_backward"] else 4):  # whose hook wants an accelerator
+    )  # called by the hook
+    for index in range(0 if setting["optimizer_in_backward"] else 4):  # its hook needs an accelerator
         with plan.micro_batch(wrapped, index, setting=setting):
             before = wrapped.require_backward_grad_sync
             sent.clear()
@@ -87,7 +88,7 @@ def plans(files):
 
 
 class Clock:
-    """Time passes where a step says so: how busy the machine is does not matter."""
+    """A clock that only a step moves, so that a busy machine does not matter."""
 
     def __init__(self):
         self.now, self.noise = 0.0, random.Random(1)
@@ -104,7 +105,7 @@ class Clock:
 
 
 def slowed(plan, name, clock, seconds):
-    """The plan, its setting TODAY or PROPOSED slower by so much a step."""
+    """The plan, with its setting TODAY or PROPOSED slower by `seconds` per step."""
 
     def wrap(model, setting, **arguments):
         wrapped = plan.wrap(model, setting=setting, **arguments)
@@ -127,7 +128,7 @@ def compare(file):
         "alike": again,
     }
     for name, each in cases.items():
-        # Alike, an interval that misses zero once in 512 times.
+        # Without a difference, the interval misses zero once in 512 times.
         level, rounds = (0.998, 10) if name == "alike" else (0.95, 8)
         result = ab.compare(each, model, step, steps=5, rounds=rounds, discard=2, level=level)
         tell({"case": name, "gain": result.gain, "low": result.low, "high": result.high})
@@ -150,7 +151,8 @@ def compare(file):
 
 
 def reduced_once(plan, model):
-    """After all those wrappers: gradients are the mean over ranks, not reduced by a wrapper that is gone."""
+    """Checks that, after all these wrappers, gradients are the mean over ranks. No old wrapper may reduce them
+    again."""
     wrapped = plan.wrap(model, setting=plan.TODAY)
     model.zero_grad()
     inputs = torch.full((8, 64), float(dist.get_rank()))
@@ -164,7 +166,7 @@ def reduced_once(plan, model):
     model(inputs).sum().backward()
     own = next(model.parameters()).grad.clone()
     dist.all_reduce(own)
-    assert mean.norm() > 0  # neither dead nor NaN
+    assert mean.norm() > 0  # not zero and not NaN
     return torch.allclose(mean, own / dist.get_world_size(), rtol=1e-4, atol=1e-6)
 
 

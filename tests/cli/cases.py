@@ -1,13 +1,13 @@
-"""Cases of torch.distributed._compute_bucket_assignment_by_size put through `ddpsim buckets`."""
+"""Runs cases of torch.distributed._compute_bucket_assignment_by_size through `ddpsim buckets`."""
 
 from command import answer, workload, write_json
 
 
 def assigned(folder, tensors, limits, tensor_indices=None, sparse=()):
-    """Bucket indices as the function would return them; tensors are (numel, dtype) pairs.
+    """The bucket indices that the function would return. Tensors are (numel, dtype) pairs.
 
-    With tensor_indices, tensor k belongs to parameter tensor_indices[k] and buckets come out as
-    emitted; without, the command prints the function's list reversed.
+    With `tensor_indices`, tensor k belongs to parameter tensor_indices[k], and buckets are in the printed order.
+    Without it, the command prints the function's list in reverse.
     """
     order = tensor_indices if tensor_indices is not None else range(len(tensors))
     parameters = [None] * len(tensors)

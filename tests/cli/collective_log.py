@@ -1,9 +1,9 @@
-"""Every collective that a rank issues through torch.distributed, in the order of issue, among what is computed between them.
+"""Logs every collective that a rank issues through torch.distributed, in order, with marks for the compute in between.
 
-A log is a list of phases, [name, entry, …]. An entry is a mark, "<UNIT" where a module begins to compute and "UNIT>" where it
-ends, or a collective, "all-gather 2496 float32 /4 root": kind, S in bytes as nccl-tests counts it (all-gather: what every rank
-ends with; reduce-scatter: what each begins with; padding included), dtype, ranks of its group, and whose parameters they are,
-where a scheme knows that."""
+A log is a list of phases, [name, entry, …]. An entry is a mark or a collective. A mark is "<UNIT" when a module begins
+to compute, or "UNIT>" when it ends. A collective is a text such as "all-gather 2496 float32 /4 root". It has the kind,
+the bytes S as nccl-tests counts them, the dtype, the ranks of its group, and the unit of its parameters if the scheme
+knows it. With padding, S is the bytes that every rank ends with (all-gather) or begins with (reduce-scatter)."""
 
 import sys
 
@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# Operator → kind and the argument that holds S bytes.
+# For each operator its kind, and the argument with S bytes.
 COUNTED = {
     "allreduce_": ("all-reduce", 0),
     "allreduce_coalesced_": ("all-reduce", 0),
@@ -49,14 +49,15 @@ def group_of(arguments):
 
 
 def unit_of_caller():
-    """The name of the flat parameter or parameter group on whose behalf a collective is issued, from the stack of the caller."""
+    """The name of the flat parameter or parameter group for which a collective is issued, from the stack of the
+    caller."""
     frame = sys._getframe(2)
     while frame is not None:
         for name in ("handle", "self"):
             owner = frame.f_locals.get(name)
             kind = type(owner).__name__
             if kind == "FlatParamHandle":
-                return getattr(owner, "unit_name", None)  # scheme_trainings.py gives it one
+                return getattr(owner, "unit_name", None)  # set by scheme_trainings.py
             if kind == "FSDPParamGroup":
                 return owner._module_fqn or "root"
         frame = frame.f_back
@@ -101,7 +102,7 @@ class CollectiveLog(TorchDispatchMode):
 
 
 class Mark(torch.autograd.Function):
-    """Tells when a unit's forward passes here, and when its backward does."""
+    """Marks the moments at which a unit's forward and backward pass here."""
 
     @staticmethod
     def forward(context, x, log, name, entered):

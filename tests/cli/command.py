@@ -1,4 +1,4 @@
-"""Runs ddpsim (named by DDPSIM_BIN) the way a user does, and writes small inputs for it."""
+"""Runs ddpsim (named by DDPSIM_BIN) as a user does, and writes small inputs for it."""
 
 import json
 import os
@@ -10,16 +10,16 @@ import patience
 
 BINARY = os.environ["DDPSIM_BIN"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHARED = ROOT.parent / "shared"  # real data beside the checkout, where there is any
+SHARED = ROOT.parent / "shared"  # real data, may be missing
 
-# The address sanitizer takes terabytes of addresses: no test can give such a program a little memory.
+# Whether the program has the address sanitizer. That reserves terabytes of addresses, so its memory cannot be limited.
 SANITIZED = b"__asan_init" in pathlib.Path(BINARY).read_bytes() if os.path.exists(BINARY) else False
 
 TORCH_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 
 
 def on_terminal(*words, cwd=None, **environment):
-    """The exit code of a command on a pseudo-terminal, and all that it showed there."""
+    """The exit code of a command on a pseudo-terminal, and its output there."""
     controller, terminal = pty.openpty()
     with subprocess.Popen(
         [BINARY, *map(str, words)],
@@ -34,7 +34,7 @@ def on_terminal(*words, cwd=None, **environment):
         while True:
             try:
                 piece = os.read(controller, 65536)
-            except OSError:  # Linux says so at the end of a pseudo-terminal
+            except OSError:  # end of a pseudo-terminal on Linux
                 break
             if not piece:
                 break
@@ -74,7 +74,7 @@ def answer(*arguments, **keywords):
 
 
 def workload(parameters, ready=None):
-    """A workload document; `ready` lists parameter indices in the order gradients come."""
+    """A workload document. `ready` lists parameter indices in the order of their gradients."""
     document = {"schema": "ddpsim.workload/1", "name": "case", "parameters": parameters}
     if ready is not None:
         document["backward"] = {

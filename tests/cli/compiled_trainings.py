@@ -1,12 +1,15 @@
-"""Where torch.compile cuts a model wrapped in DDP (DDPOptimizer), and when the all-reduces of its buckets then start; kept in
-tests/fixtures/schemes by test_scheme_trainings.py.
+"""Logs where torch.compile cuts a model in DDP (DDPOptimizer), and when the all-reduces of its buckets start.
 
     main(FOLDER, RANK, EVERY)
 
-one of two ranks, in a Python that has torch; no C++ compiler is needed: every backend is cut alike. Prints one line of
-JSON per training on rank 0: model, caps in bytes, parameters of each piece as DDPOptimizer counted them (from the model's end, which
-is the order of backward; one used twice is counted twice), the order in which DDP saw gradients (within a piece an accident of
-autograd's heap), and in a settled step the buckets' all-reduces among the pieces' backward."""
+One of two ranks, in a Python with torch. No C++ compiler is needed, because models are cut the same for every backend.
+test_scheme_trainings.py stores the output in tests/fixtures/schemes. Rank 0 prints one line of JSON per training:
+
+- the model, and caps in bytes
+- the parameters of each piece as DDPOptimizer counts them: from the model's end, which is the order of backward; a
+  parameter that is used twice counts twice
+- the order in which DDP saw gradients; within a piece it depends on autograd's heap
+- the buckets' all-reduces in a settled step, among the backward of pieces"""
 
 import itertools
 import json

@@ -1,9 +1,10 @@
-"""Small trainings under every combination of DDP's options, for test_real_ddp.py; one of two ranks, in a Python that has torch.
+"""Small trainings with every combination of DDP's options, for test_real_ddp.py; one of two ranks.
 
     main(FOLDER, RANK, EVERY)
 
-prints one line of JSON per EVERY-th case on rank 0: what DDP logged of its buckets, what torch.profiler saw of the same steps, and
-which file the recorder wrote of the last of them; FOLDER/ddp-log.json is all that DDP logged of a ResNet-18."""
+The Python must have torch. Rank 0 prints one line of JSON per EVERY-th case. It has DDP's log of its buckets, the
+events of torch.profiler in the same steps, and the file that the recorder wrote of the last one. FOLDER/ddp-log.json
+has all that DDP logs of a ResNet-18."""
 
 import contextlib
 import io
@@ -28,7 +29,8 @@ MIB = 1 << 20
 
 
 class Use(torch.autograd.Function):
-    """Passes through; backward gives the weight a gradient of its own dtype, in few operations: the profiler is slow."""
+    """Passes its input through. Backward gives the weight a gradient of its dtype, in few operations for the slow
+    profiler."""
 
     @staticmethod
     def forward(context, x, weight):
@@ -41,7 +43,7 @@ class Use(torch.autograd.Function):
 
 
 class Chain(torch.nn.Module):
-    """Parameters that are used in an order of their own; each has a shape that no other has."""
+    """A model whose parameters are used in another order than defined. Each has a unique shape."""
 
     def __init__(self, elements, dtypes, unused=()):
         super().__init__()
@@ -70,12 +72,13 @@ def flags():
 
 
 def cases():
-    """(elements, dtypes, unused, micro-batches, first bucket in MiB, options of DDP)"""
+    """The cases: elements, dtypes, unused parameters, micro-batches, first bucket in MiB, and options of DDP."""
     release = torch_release()
     caps = [{}, *({"bucket_cap_mb": cap} for cap in (0, 0.002, 0.01))]
     if release >= (2, 11):
         caps += [{"bucket_cap_mb_list": caps} for caps in ([0.01], [0.002, 0.01, 0.005], [0.01, 0])]
-    views_and_parts = [(False, 1), (True, 2), (True, 1), (False, 2)]  # in turn: none always meets the same dtypes
+    # Taken in turns, so that each is combined with different dtypes.
+    views_and_parts = [(False, 1), (True, 2), (True, 1), (False, 2)]
     combinations = itertools.product(caps, flags(), (None, 0.004), ([torch.float32], MIXED))
     for k, (cap, flag, first, dtypes) in enumerate(combinations):
         if first and "bucket_cap_mb_list" in cap:
@@ -98,17 +101,18 @@ def integers(text):
 
 
 def span(event):
-    """When it began and ended, in the profiler's own unit: 1.13 knows whole microseconds."""
+    """The start and end of an event in the profiler's unit. PyTorch 1.13 has whole microseconds."""
     if hasattr(event, "start_ns"):
         return event.start_ns(), event.start_ns() + event.duration_ns()
     return event.start_us(), event.start_us() + event.duration_us()
 
 
 def seen_by_profiler(profiler):
-    """Per iteration: shapes in the order of AccumulateGrad, elements of each all-reduce, shapes copied out, by bucket."""
+    """For each iteration: shapes in the order of AccumulateGrad, elements of each all-reduce, and shapes copied out by
+    bucket."""
     events = (
         profiler.profiler.kineto_results.events()
-    )  # profiler.events() makes a tree of them, which takes longer than the training
+    )  # profiler.events() would be too slow
     steps = [span(event) for event in events if event.name() == "an iteration"]
     wanted = {
         "torch::autograd::AccumulateGrad": "gradients",
@@ -116,7 +120,7 @@ def seen_by_profiler(profiler):
         "torch.distributed.ddp.reducer::copy_bucket_to_grad": "copied",
     }
     seen = [{name: [] for name in wanted.values()} for _ in steps]
-    # Several copies begin in one microsecond: their ids count up.
+    # Several copies may begin in the same microsecond. Their ids tell the order.
     for event in sorted(
         (event for event in events if event.name() in wanted),
         key=lambda event: (span(event)[0], event.correlation_id()),
@@ -142,14 +146,14 @@ def train(path, elements, dtypes, unused, parts, first, options):
             for iteration in range(ITERATIONS):
                 with record_function("an iteration"):
                     model.zero_grad()
-                    # Of a static graph the first backwards must be synchronised: 2 in 1.13, 1 in 2.13.
+                    # The first backwards of a static graph must be synchronised: two in PyTorch 1.13, one in 2.13.
                     begin = parts - 1 if options.get("static_graph") and iteration < 2 else 0
                     for part in range(begin, parts):
                         with model.no_sync() if part < parts - 1 else contextlib.nullcontext():
                             model(ones).sum().backward()
                 recorder.step()
-            dist.barrier()  # gloo's threads end their events after whoever waits for them goes on
-    model(ones)  # DDP's log tells of the step before the last forward
+            dist.barrier()  # gloo's threads may end their events late
+    model(ones)  # DDP logs the step before the last forward
     log = model._get_ddp_logging_data()
     dist._DEFAULT_FIRST_BUCKET_BYTES = standard
     return {
@@ -166,7 +170,7 @@ def train(path, elements, dtypes, unused, parts, first, options):
 
 
 def log_of_resnet18():
-    """All DDP logs of a model that `import` knows by its size."""
+    """All that DDP logs of a model that `import` recognises by its size."""
     model = torch.nn.parallel.DistributedDataParallel(resnet(18), bucket_cap_mb=5)
     for _ in range(3):
         model(torch.rand(2, 3, 32, 32)).sum().backward()

@@ -1,9 +1,10 @@
-"""What DeepSpeed's ZeRO asks of a process group in small trainings, for test_scheme_collectives.py.
+"""Logs the collectives of DeepSpeed's ZeRO in small trainings, for test_scheme_collectives.py.
 
     main(FOLDER, RANK, RANKS, EVERY)
 
-one of RANKS ranks, in a Python that has torch and deepspeed, on its CPU accelerator; otherwise as scheme_trainings.py. The log is
-of a step in which ZeRO-3 knows its trace; the first one's, which is long, for the defaults alone."""
+One of RANKS ranks, in a Python with torch and deepspeed, on its CPU accelerator; otherwise like scheme_trainings.py.
+The log is that of a step in which ZeRO-3 knows its trace. The first step has a long log, which is kept only for the
+defaults."""
 
 import itertools
 import json
@@ -19,7 +20,7 @@ from collective_log import CollectiveLog  # noqa: E402
 from scheme_models import MODELS, freeze  # noqa: E402
 
 STEPS = 5
-OURS = {"accumulate", "dtype", "frozen"}  # what is none of zero_optimization's
+OURS = {"accumulate", "dtype", "frozen"}  # not options of zero_optimization
 
 
 def train(name, stage, options):
@@ -64,8 +65,11 @@ def train(name, stage, options):
 
 
 def cases(_):
-    """Stage 3 last: DeepSpeed then puts a function of its own into torch.nn.functional.linear, which finishes weights before
-    biases, for all models to come."""
+    """The cases, with stage 3 last.
+
+    In stage 3, DeepSpeed replaces torch.nn.functional.linear for all later models by a function that finishes weights
+    before biases.
+    """
     for stage in (1, 2, 3):
         yield "numbered", stage, {}
         for size in (1000, 300):
@@ -99,7 +103,7 @@ def cases(_):
 def train_all(cases, folder, rank, ranks, every):
     os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE=ranks)
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # where DeepSpeed writes as well
+    os.dup2(2, 1)  # DeepSpeed prints to stdout, too
     torch.set_num_threads(1)
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{folder}/store", rank=int(rank), world_size=int(ranks)

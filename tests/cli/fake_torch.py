@@ -1,5 +1,7 @@
-"""The part of torch 2.x that the recorder touches, over a GPU whose every instant is known: kernels take the time they
-are given, one after the other on one stream; an event is reached when what was enqueued before it is done."""
+"""The part of torch 2.x that the recorder uses, on a GPU with exactly known times.
+
+Kernels take the time that they are given, one after another on one stream. An event is reached when everything that was
+enqueued before it is done."""
 
 import contextlib
 import itertools
@@ -9,7 +11,7 @@ import types
 class Gpu:
     def __init__(self):
         self.host_ns = 1_000_000
-        self.stream_ns = 0  # when the last enqueued kernel ends
+        self.stream_ns = 0  # end of the last enqueued kernel
         self.nccl_ns = 0  # the same on NCCL's stream
         self.current = "stream"
         self.events = self.synchronized = 0
@@ -17,7 +19,7 @@ class Gpu:
         self.fail_events = False
 
     def launch(self, kernel_us, host_us=0):
-        """Enqueues a kernel, which takes the host some time too."""
+        """Enqueues a kernel. This also takes host time."""
         self.host_ns += round(1000 * host_us)
         self.stream_ns = max(self.stream_ns, self.host_ns) + round(1000 * kernel_us)
 
@@ -92,7 +94,7 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
             return Tensor(grad_fn=Node("ViewBackward0", [self.accumulator]))
 
         def accumulate(self, ddp_copy=None):
-            """What the engine does for a leaf: its hooks, the store, hooks after it, hooks of the node."""
+            """Accumulates like autograd for a leaf: its hooks, the store, hooks after it, and hooks of the node."""
             for hook in list(self.hooks.values()):
                 hook(None)
             for hook in list(self.post_hooks.values()):
@@ -181,7 +183,7 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
             return (other.at - self.at) / 1e6
 
     def backward(root):
-        root.fill()  # its own gradient: 1
+        root.fill()  # the gradient of the loss is 1
         for hook in list(root.hooks.values()):
             hook(None)
         root.run()
@@ -224,7 +226,7 @@ def fake_torch(gpu, version="2.8.0+cu128", device="cuda:0", post_accumulate=True
 
 
 class AllReduce:
-    """Of 250 us, on NCCL's stream: begins when the bucket is full and those before have ended."""
+    """An all-reduce of 250 us on NCCL's stream. It starts when the bucket is full and earlier ones have ended."""
 
     def __init__(self, gpu, buffer):
         self.gpu, self.buffer = gpu, buffer
@@ -243,7 +245,7 @@ class AllReduce:
 
 
 class Bucket:
-    """One parameter's gradient, which its hook divides in 3 us."""
+    """A bucket with the gradient of one parameter, which the hook divides in 3 us."""
 
     def __init__(self, gpu, parameter):
         self.gpu, self.numel, self.element_size = gpu, parameter.numel, parameter.element_size
@@ -280,7 +282,7 @@ class Job:
         return self.torch.Tensor((32, 10), grad_fn=Node("MseLossBackward0"), requires_grad=True)
 
     def run_backward(self):
-        self.gpu.launch(self.GRADIENT_US, self.host_us)  # of the loss itself
+        self.gpu.launch(self.GRADIENT_US, self.host_us)  # the loss itself
         copy = (lambda: self.gpu.launch(self.COPY_US, 1)) if self.ddp is not None else None
         for name, parameter in reversed(list(self.module.own.items())):
             if name not in self.unused:
@@ -288,7 +290,7 @@ class Job:
                 parameter.accumulate(copy)
                 if hasattr(self.ddp, "comm_hook"):
                     self.ddp.comm_hook(Bucket(self.gpu, parameter))
-        for name in self.twice:  # as checkpoints do that run a backward of their own
+        for name in self.twice:  # like reentrant checkpoints
             self.gpu.launch(self.GRADIENT_US, self.host_us)
             self.module.own[name].accumulate(copy)
         if self.ddp is not None:

@@ -1,15 +1,21 @@
-"""Runs scripts of trainings in processes forked from one that has imported PyTorch and the script: an import takes longer than most
-of these trainings.
+"""Runs scripts of trainings in processes that are forked from one that has imported PyTorch and the script.
 
     forked.py
 
-Each line of standard input is a job: a JSON object with the `script`; the `arguments` of each process, which the script's main() is
-given; the exit codes `expected` of them; a `folder` for what they print (told-0, …) and for their errors (said-0, …); the `seconds`
-they may take; and variables of their `environment`. The answer is a line with their exit codes, as a JSON list. When one process ends
-otherwise than expected, or the time is over, the others end with SIGABRT.
+This is faster, because an import takes longer than most of these trainings. Each line of standard input is a job, a
+JSON object with these keys:
 
-A process ends where main() does. How PyTorch takes its threads down when Python exits is not what is tested: 2.13 ends there in
-std::terminate ("terminate called without an active exception") once in some hundred runs over gloo."""
+- `script`, and `arguments` of each process for the script's main()
+- `expected`: the exit codes
+- `folder`: for the output (told-0, …) and errors (said-0, …) of processes
+- `seconds`: the time limit
+- `environment`: variables
+
+The answer is a line with the exit codes as a JSON list. If one process ends otherwise than expected, or the time is
+over, the others are ended with SIGABRT.
+
+A process ends when main() does. The shutdown of PyTorch's threads at Python's exit is not tested. In PyTorch 2.13 it
+ends in std::terminate ("terminate called without an active exception") once in some hundred runs over gloo."""
 
 import gc
 import importlib
@@ -41,7 +47,7 @@ def exit_codes(script, arguments, expected, folder, seconds, environment):
         sys.path.insert(0, str(path.parent))
     main = importlib.import_module(path.stem).main
     gc.collect()
-    gc.freeze()  # else each process looks through all that was imported, again and again
+    gc.freeze()  # keeps the collector off imported objects
     processes = [
         forks.Process(target=run, args=(main, each, folder, number, environment))
         for number, each in enumerate(arguments)
@@ -51,7 +57,7 @@ def exit_codes(script, arguments, expected, folder, seconds, environment):
     until = time.monotonic() + seconds
     while running := [process for process in processes if process.exitcode is None]:
         ended_well = all(process.exitcode in (None, code) for process, code in zip(processes, expected))
-        # Between jobs nobody writes to standard input: there is something to read only when the test is gone.
+        # Nobody writes to standard input while a job runs. If it becomes readable, the test has ended.
         awaited = [sys.stdin, *(process.sentinel for process in running)]
         if (
             not ended_well
@@ -59,7 +65,7 @@ def exit_codes(script, arguments, expected, folder, seconds, environment):
             or sys.stdin in multiprocessing.connection.wait(awaited, until - time.monotonic())
         ):
             for process in running:
-                os.kill(process.pid, signal.SIGABRT)  # upon which faulthandler says where it is
+                os.kill(process.pid, signal.SIGABRT)  # faulthandler then prints its stack
             break
     for process in processes:
         process.join()
@@ -69,6 +75,6 @@ def exit_codes(script, arguments, expected, folder, seconds, environment):
 if __name__ == "__main__":
     forks = multiprocessing.get_context("fork")
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a script's import prints is no answer
+    os.dup2(2, 1)  # imports may print to stdout
     while line := sys.stdin.readline():
         print(json.dumps(exit_codes(**json.loads(line))), file=answers, flush=True)

@@ -1,12 +1,14 @@
-"""Trainings of models with frozen parameters under DeepSpeed's ZeRO, as deepspeed_trainings.py makes them of others.
+"""Trainings of models with frozen parameters under DeepSpeed's ZeRO, in the format of deepspeed_trainings.py.
 
 main(FOLDER, RANK, RANKS, EVERY)
 """
 
 from deepspeed_trainings import train_all
 
-BACKBONE = "embedding+layers.0+layers.1"  # nothing in front of it trains: backward does not come to it
-WITHIN = "layers.1+layers.2"  # backward passes it
+# Nothing before these trains, so backward does not reach them.
+BACKBONE = "embedding+layers.0+layers.1"
+# Backward passes through these.
+WITHIN = "layers.1+layers.2"
 INSIDE = "layers.0.up+layers.1.up+layers.2.up+layers.3.up"
 
 

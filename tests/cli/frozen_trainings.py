@@ -1,19 +1,25 @@
-"""Trainings of models with frozen parameters (requires_grad=False), as scheme_trainings.py makes them of others.
+"""Trainings of models with frozen parameters (requires_grad=False), in the format of scheme_trainings.py.
 
 main(FOLDER, RANK, RANKS, EVERY)
 """
 
 from scheme_trainings import AT_LAST, MIXED, train_all
 
-BACKBONE = "embedding+layers.0+layers.1"  # nothing in front of it trains: backward does not come to it
-WITHIN = "layers.1+layers.2"  # backward passes it
+# Nothing before these trains, so backward does not reach them.
+BACKBONE = "embedding+layers.0+layers.1"
+# Backward passes through these.
+WITHIN = "layers.1+layers.2"
 BODY = "embedding+layers.0+layers.1+layers.2+layers.3"
-INSIDE = "layers.0.up+layers.1.up+layers.2.up+layers.3.up"  # a part of each unit, as adapters leave it
-UNITS = "layers.0+layers.1"  # behind an embedding that trains
+# A part of each unit is frozen, as with adapters.
+INSIDE = "layers.0.up+layers.1.up+layers.2.up+layers.3.up"
+UNITS = "layers.0+layers.1"  # after an embedding that trains
 
 
 def cases_of_fsdp1(ranks):
-    """Of one unit all train or none, unless use_orig_params is set: the root has the embedding, the norm and the head."""
+    """The cases of FSDP1. All parameters of a unit train or none, unless use_orig_params is set.
+
+    The root has the embedding, the norm and the head.
+    """
     for strategy in ("full_shard", "shard_grad_op"):
         for frozen in (WITHIN, UNITS):
             yield "numbered", {"strategy": strategy, "frozen": frozen}

@@ -1,5 +1,4 @@
-"""The corpus of commands: tests/golden/commands.txt has the commands, tests/golden/GROUP/NAME.txt what each of them
-prints, writes and ends with.
+"""The corpus of commands. tests/golden/commands.txt has the commands, and tests/golden/GROUP/NAME.txt their results.
 
 Each command runs in a folder that holds a copy of tests/golden/inputs and, as fixtures, of tests/fixtures; paths in
 messages are therefore relative. A folder in which a command changed nothing serves the next one: making each anew took
@@ -41,9 +40,9 @@ COMMAND = re.compile(r"(?P<name>[a-z]+/[a-z0-9-]+)(?: \(terminal of (?P<columns>
 @dataclasses.dataclass(frozen=True)
 class Case:
     name: str  # "simulate/straggler"
-    protects: str  # what would be wrong for a user if this changed unnoticed
+    protects: str  # what this case protects for users
     arguments: str  # as typed after `ddpsim `
-    columns: int  # of the terminal it is printed on; 0: a pipe
+    columns: int  # width of the terminal; 0 for a pipe
 
     @property
     def command(self):
@@ -59,7 +58,10 @@ class Case:
 
 
 def cases(table=GOLDEN / "commands.txt"):
-    """A line `# what it protects`, then `group/name: arguments`; `## …` and empty lines are for the reader."""
+    """Reads the table of commands. A case is a line `# what it protects`, then `group/name: arguments`.
+
+    Lines `## …` and empty lines are for readers.
+    """
     found, protects = [], None
     for number, line in enumerate(table.read_text(encoding="utf-8").splitlines(), 1):
         match = COMMAND.fullmatch(line)
@@ -126,12 +128,13 @@ def outcome(case, program, environment=None, seconds=patience.seconds(300)):
     return Outcome(case, code, sections_of(out, err, before, after))
 
 
-unchanged = []  # folders that wait for a next command, with what they hold
+# Unchanged folders for the next command, with their contents.
+unchanged = []
 
 
 @contextlib.contextmanager
 def prepared_folder():
-    """A folder of inputs, and its contents."""
+    """A folder with the inputs, and its contents."""
     try:
         folder, before = unchanged.pop()
     except IndexError:
@@ -197,7 +200,8 @@ def on_terminal(case, command, keywords):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, case.columns, 0, 0))
     shown = []
-    reader = threading.Thread(target=read_all, args=(ours, shown))  # a terminal holds a few KiB, then its writer waits
+    # A terminal buffers only a few KiB, so a thread reads it while the command writes.
+    reader = threading.Thread(target=read_all, args=(ours, shown))
     reader.start()
     try:
         run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, **keywords)
@@ -209,8 +213,8 @@ def on_terminal(case, command, keywords):
 
 
 def read_all(terminal, shown):
-    """Until nobody holds its other end."""
-    with contextlib.suppress(OSError):  # which Linux reports as an error
+    """Reads until the other end of the terminal is closed."""
+    with contextlib.suppress(OSError):  # Linux reports the end as an error
         while piece := os.read(terminal, 1 << 16):
             shown.append(piece)
 
@@ -226,5 +230,5 @@ def decoded(name, content):
 
 
 def readable(content):
-    """Colours of a terminal as ␛[1m: a page of them must not colour the reader's."""
+    """The content with escape sequences shown as ␛[1m, so that a stored text does not colour the reader's terminal."""
     return content.decode("utf-8", "backslashreplace").replace("\x1b", "␛")

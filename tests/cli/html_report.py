@@ -1,4 +1,4 @@
-"""A page that --report wrote, taken apart; standard library only."""
+"""Takes a page of --report apart. Standard library only."""
 
 import base64
 import gzip
@@ -11,17 +11,18 @@ PLAIN = re.compile(r'<pre id="plain">(.*?)</pre>', re.DOTALL)
 
 
 def envelope(page):
-    """What the page's script reads."""
+    """The data that the script of the page reads."""
     return json.loads(gzip.decompress(base64.b64decode(DOCUMENTS.search(page)[1], validate=True)))
 
 
 def plain(page):
-    """What is shown where no script runs."""
+    """The text that is shown without scripts."""
     return html.unescape(PLAIN.search(page)[1])
 
 
 def report_text(content):
-    """The page for the corpus: its documents by name alone, for what is in each is kept where --json prints it."""
+    """The page as the corpus stores it: only the names of its documents, because results of --json have their
+    contents."""
     page = content.decode("utf-8")
     try:
         whole = envelope(page)

@@ -1,10 +1,10 @@
-"""What forward keeps, and the most there is in backward, of small models of transformers, for test_model_configs.py.
+"""Measures the memory of small transformers models in forward and backward, for test_model_configs.py.
 
     python3 hugging_face_memory.py CONFIG:none|full|selective…
 
-prints a line of JSON each: bytes kept when forward has returned, the most of them, of gradients on their way and of
-written gradients in backward, and how many matrix products backward ran. A dispatch mode sees every storage that is
-made; on a CPU, in fp32."""
+Prints a line of JSON for each: the bytes kept after forward, and the most bytes in backward of three kinds (kept by
+forward, gradients in flight, written gradients). Also the number of matrix products in backward. A dispatch mode sees
+every storage that is made, on a CPU in fp32."""
 
 import collections
 import json
@@ -24,7 +24,7 @@ ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 
 
 class Live(TorchDispatchMode):
-    """Bytes of storages that are alive, those of weights aside."""
+    """Counts the bytes of live storages without those of weights."""
 
     def __init__(self, model):
         super().__init__()
@@ -51,7 +51,7 @@ class Live(TorchDispatchMode):
 
 
 def every_other_product():
-    """The policy of torchtitan's selective_ac_option "op"."""
+    """The checkpointing policy of torchtitan's selective_ac_option "op"."""
     seen = collections.Counter()
 
     def policy(context, function, *_, **__):

@@ -1,8 +1,10 @@
-"""What transformers makes of a config.json, for tests/cli/test_model_configs.py.
+"""Builds the models of transformers for config.json files, for tests/cli/test_model_configs.py.
 
-python3 hugging_face_models.py CONFIG…     one JSON line each: names, shapes, buffers, and the order in which one
-                                           real backward finishes the gradients
-python3 hugging_face_models.py --meta CONFIG…   names, shapes and buffers alone, on the meta device: of any size
+python3 hugging_face_models.py CONFIG…          prints one line of JSON for each: names, shapes, buffers, and the order
+in
+                                                which a real backward finishes the gradients
+
+python3 hugging_face_models.py --meta CONFIG…   prints only names, shapes and buffers, on the meta device, for any size
 """
 
 import json
@@ -30,17 +32,17 @@ def model_of(path):
 
 
 def takes_images(model):
-    """And nothing else."""
+    """Whether the model takes only images."""
     return model.main_input_name == "pixel_values" and not hasattr(model.config, "vision_config")
 
 
 def reads_images(model):
-    """Among its words."""
+    """Whether the model takes images among words."""
     return hasattr(model, "get_image_features") and model.config.model_type not in ("clip", "siglip")
 
 
 def images_of(model):
-    """An image for each of two samples, as the processor of the model's type gives them."""
+    """One image for each of two samples, in the form that the processor of the model returns."""
     vision, kind = model.config.vision_config, model.config.model_type
     if kind.startswith("qwen2"):
         features = vision.in_channels * vision.temporal_patch_size * vision.patch_size**2
@@ -61,7 +63,7 @@ def images_of(model):
 
 
 def words_around(model, images):
-    """Places for what the images become, and a few words behind them."""
+    """Placeholder tokens for the images, followed by a few words."""
     with torch.no_grad():
         features = model.get_image_features(**images).pooler_output
     count = sum(len(one.reshape(-1, one.shape[-1])) for one in features) // 2
@@ -70,7 +72,7 @@ def words_around(model, images):
 
 
 def inputs_of(model):
-    """A batch of two, of whatever the model takes."""
+    """A batch of two samples of the kind that the model takes."""
     config = model.config
     tokens = torch.randint(3, 9, (2, 6))
     inputs = {"input_ids": tokens}
@@ -99,7 +101,7 @@ def inputs_of(model):
 def ready_order(model):
     position = {name: index for index, (name, _) in enumerate(model.named_parameters())}
     order = []
-    accumulators = []  # autograd keeps them only while somebody does
+    accumulators = []  # keeps autograd's nodes alive
     for name, tensor in model.named_parameters():
         if not tensor.requires_grad:
             continue

@@ -1,11 +1,14 @@
-"""What a rank asks of its process group under Join, for test_data_loading.py.
+"""Logs the collectives of a rank under Join, for test_data_loading.py.
 
     main(FOLDER, RANK, RANKS)
 
-one of RANKS ranks, in a Python that has torch. Prints one line of JSON per training on rank 0: the model (parameters, buffers, the
-order of gradients), DDP's and Join's options, the inputs of each rank, and the collectives of rank 0 in the order of issue: of each
-of its iterations from the third on (buckets are rebuilt in the second), and of all that follows while others have inputs, and at the
-end; whether it raised."""
+One of RANKS ranks, in a Python with torch. Rank 0 prints one line of JSON per training:
+
+- the model: parameters, buffers, and the order of gradients
+- DDP's and Join's options, and the inputs of each rank
+- the collectives of rank 0 in order: of each iteration from the third on, of the time while others still have inputs,
+  and of the end. (DDP rebuilds buckets in the second iteration.)
+- whether it raised"""
 
 import json
 
@@ -35,7 +38,7 @@ def train(rank, ranks, make, inputs, ddp_options, join_options, parts=1):
     ddp = DistributedDataParallel(model, bucket_cap_mb=1 / KIB, **ddp_options)
     log = CollectiveLog()
     raised = False
-    # No phase is open before the third iteration: what is issued there is not kept.
+    # Before the third iteration no phase is open, so collectives are not logged.
     with log:
         try:
             with ddp.join(**join_options):
@@ -56,7 +59,7 @@ def train(rank, ranks, make, inputs, ddp_options, join_options, parts=1):
                 raise
     order = ddp._get_ddp_logging_data().get(
         "rebuilt_per_bucket_param_indices", ""
-    )  # none where it searches for unused ones
+    )  # none with find_unused_parameters
     return {
         "ranks": ranks,
         "inputs": inputs,

@@ -1,9 +1,10 @@
-"""Local SGD in small trainings, for test_local_sgd.py; one of four ranks, two to a node.
+"""Local SGD in small trainings, for test_local_sgd.py; one of four ranks, two per node.
 
     main(FOLDER, RANK)
 
-prints one line of JSON per training on rank 0: parameters, the order of their gradients, options, every all-reduce of each step
-of the last two periods as [elements, ranks], and what the profiler saw allocated at most in the last step that averaged."""
+Rank 0 prints one line of JSON per training: parameters, the order of their gradients, options, and every all-reduce in
+each step of the last two periods as [elements, ranks]. Also the most memory that the profiler saw in the last step that
+averaged."""
 
 import contextlib
 import gc
@@ -21,7 +22,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from profiled_memory import allocated
 
 START = 3  # steps until buckets are rebuilt
-MEMORY = int(torch.__version__.split(".")[0]) >= 2  # whose profiler tells of memory
+MEMORY = int(torch.__version__.split(".")[0]) >= 2  # its profiler reports memory
 
 
 class Layers(torch.nn.Module):
@@ -46,7 +47,7 @@ MODELS = {
     "mixed": lambda: Layers(layers("float32") + layers("float64"), False),
     "unused": lambda: Layers(layers("float32"), True),
 }
-# model, period, post_local_gradient_allreduce, gradient_as_bucket_view, bucket_cap_mb
+# Model, period, post_local_gradient_allreduce, gradient_as_bucket_view and bucket_cap_mb of each case.
 CASES = [
     ("float32", 4, True, False, 25),
     ("float32", 2, True, True, 1),
@@ -54,12 +55,12 @@ CASES = [
     ("mixed", 2, True, True, 25),
     ("unused", 2, True, False, 25),
 ]
-if MEMORY:  # gloo of 1.13 refuses bfloat16
+if MEMORY:  # gloo in PyTorch 1.13 refuses bfloat16
     CASES.append(("bfloat16", 3, True, True, 25))
 
 
 class Heard:
-    """In place of torch.distributed: every all-reduce is noted."""
+    """Stands in for torch.distributed, and logs every all-reduce."""
 
     def __init__(self, all_reduces):
         self.all_reduces = all_reduces
@@ -73,7 +74,7 @@ class Heard:
 
 
 def train(folder, node, name, period, gradients, view, cap):
-    gc.collect()  # of the training before
+    gc.collect()  # frees the previous training
     torch.manual_seed(0)
     default_hooks.dist = utils.dist = heard = Heard([])
     watched = profile(activities=[ProfilerActivity.CPU], profile_memory=True) if MEMORY else contextlib.nullcontext()
@@ -97,7 +98,8 @@ def train(folder, node, name, period, gradients, view, cap):
             parameter.register_hook(lambda _, index=index: order.append(index))
         for number in range(last + 1):
             heard.all_reduces, order[:] = [], []
-            time.sleep(0.2)  # a worker of gloo's that still held a bucket would free it unseen
+            # If a worker of gloo still held a bucket, the profiler would not see it freed.
+            time.sleep(0.2)
             with record_function(f"step {number}"):
                 optimizer.zero_grad(set_to_none=True)
                 ddp(torch.rand(2, 300)).float().pow(2).mean().backward()
@@ -122,7 +124,7 @@ def train(folder, node, name, period, gradients, view, cap):
 def main(folder, rank):
     rank = int(rank)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=4)
-    node = [dist.new_group([first, first + 1]) for first in (0, 2)][rank // 2]  # new_subgroups() of 1.13 takes a GPU
+    node = [dist.new_group([first, first + 1]) for first in (0, 2)][rank // 2]  # new_subgroups() of 1.13 needs a GPU
     own = pathlib.Path(folder, str(rank))
     own.mkdir()
     for case in CASES:

@@ -1,8 +1,9 @@
-"""What backward holds of models of the catalogue, as the recorder sees it, for test_memory.py.
+"""Measures the memory of backward for models of the catalogue with the recorder, for test_memory.py.
 
     main(NAME:BATCH[:TOKENS]…)
 
-prints a line of JSON per model: its activations, and the most of them, of gradients on their way, and of written gradients."""
+Prints a line of JSON per model: its activations, and the most memory of activations, gradients in flight and written
+gradients."""
 
 import json
 import pathlib
@@ -22,7 +23,7 @@ TEXT = {"bert-base": lambda: torch_models.Bert(12, 768, 12), "gpt2": lambda: tor
 
 def loss_of(name, output, tokens):
     if name.startswith("bert"):
-        return output.sum()  # the catalogue's model ends with its pooler
+        return output.sum()  # the catalogue's model has a pooler
     if name not in TEXT:
         return sum(F.cross_entropy(one, torch.zeros(one.shape[0], dtype=torch.int64)) for one in tensors_in(output))
     return F.cross_entropy(output[:, :-1].reshape(-1, output.shape[-1]), tokens[:, 1:].reshape(-1))
@@ -34,7 +35,7 @@ def holds(name, batch, tokens=128):
     side = 299 if name == "inception_v3" else 224
     given = torch.randint(1, 1000, (batch, tokens)) if name in TEXT else torch.rand(batch, 3, side, side)
     storages = Storages()
-    output = model(given)  # stays, as in most scripts
+    output = model(given)  # kept alive, as in most scripts
     outputs = [number for tensor in tensors_in(output) for number in storages.of(tensor)]
     loss = loss_of(name, output, given)
     held = Held([loss], Model(model), storages, outputs)

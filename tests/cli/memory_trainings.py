@@ -1,10 +1,10 @@
-"""Small trainings under DDP on a CPU whose every allocation the profiler sees, for test_memory.py. One rank: its buckets are
-those of many, and what others do takes none of its memory.
+"""Small trainings under DDP on a CPU in which the profiler sees every allocation, for test_memory.py.
 
     main(FOLDER)
 
-prints one line of JSON per training: the file the recorder wrote of it, its options, what DDP logged of its buckets,
-and how many bytes were allocated at most in a step after the recorded ones."""
+There is one rank: it has the same buckets as many ranks, and the work of other ranks takes none of its memory. Prints
+one line of JSON per training: the recorder's file, its options, DDP's log of its buckets, and the most bytes allocated
+in a step after the recorded ones."""
 
 import contextlib
 import io
@@ -62,7 +62,7 @@ OPTIMIZERS = {
 
 
 def cases():
-    """(model, optimizer, gradient_as_bucket_view, micro-batches)"""
+    """The cases: model, optimizer, gradient_as_bucket_view and micro-batches."""
     for k, model in enumerate(MODELS):
         for j, optimizer in enumerate(OPTIMIZERS):
             if (k + j) % 2 == 0:
@@ -79,7 +79,8 @@ def train(folder, number, model, optimizer, views, parts):
         data = batch()
         recorder = Recorder(ddp, f"{folder}/{number}.json", warmup=WARMUP, steps=RECORDED)
         for step in range(STEPS):
-            if step == 1:  # DDP frees its first buckets; a worker of gloo's still holding one would free it unseen
+            # DDP frees its first buckets here. If a worker of gloo still held one, the profiler would not see it freed.
+            if step == 1:
                 time.sleep(0.2)
             with record_function(f"step {step}"), contextlib.redirect_stderr(said):
                 steps.zero_grad()

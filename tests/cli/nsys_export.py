@@ -1,6 +1,6 @@
-"""Nsight Systems' SQLite export, built from a profiler trace: the same step, recorded by the other tool.
+"""Makes an SQLite export of Nsight Systems from a profiler trace, as if the other tool had recorded the same step.
 
-Tables and columns are those the Nsight Systems User Guide lists (SQLite Schema Reference), as far as they are read.
+Tables and columns are from the Nsight Systems User Guide (SQLite Schema Reference), as far as ddpsim reads them.
 """
 
 import decimal
@@ -30,7 +30,7 @@ def nanoseconds(microseconds):
 
 
 class Export:
-    """`small`: pages of 512 bytes, for a seed of the fuzz target."""
+    """An export. `small` uses pages of 512 bytes, for a seed of the fuzz target."""
 
     def __init__(self, path, small=False):
         self.base = sqlite3.connect(path)
@@ -50,14 +50,14 @@ class Export:
         self.base.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, ?, ?, 108)", (number, name))
 
     def add_trace(self, trace, pid=7, device=None, sizes=None, ranges=lambda name: True):
-        """`sizes`: what emit_nvtx(record_shapes=True) adds to AccumulateGrad, one after the other."""
+        """Adds a trace. `sizes`: the texts that emit_nvtx(record_shapes=True) adds to AccumulateGrad, in order."""
         sizes = iter(sizes or [])
         threads = {}
         for event in sorted((one for one in trace["traceEvents"] if one.get("ph") == "X"), key=lambda one: one["ts"]):
             start = nanoseconds(event["ts"])
             end = start + nanoseconds(event["dur"])
             arguments = event.get("args", {})
-            # The lowest 24 bits are the thread, those above them the process.
+            # The lowest 24 bits are the thread, the bits above them the process.
             thread = pid << 24 | threads.setdefault(event["tid"], len(threads) + 1)
             kind, name, correlation = event.get("cat", ""), event["name"], arguments.get("correlation")
             on = arguments.get("device") if device is None else device
@@ -82,7 +82,7 @@ class Export:
                 if name == "torch::autograd::AccumulateGrad":
                     shape = next(sizes, None)
                     text = f"{name}, op_id = 12" + (f", sizes = {json.dumps([shape])}" if shape is not None else "")
-                # Newer versions keep every text in StringIds, older ones in the row.
+                # Newer versions store texts in StringIds, older ones in the row.
                 mine = (text, None) if len(threads) % 2 else (None, self.text(text))
                 self.base.execute(
                     "INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, NULL, NULL, ?, ?, NULL, ?, 0, NULL, NULL)",

@@ -1,4 +1,4 @@
-"""What a page of the documentation shows in fenced blocks: commands, the files they read, what they print."""
+"""Reads the fenced blocks of a page of the documentation: commands, files that they read, and their output."""
 
 import dataclasses
 import os
@@ -13,21 +13,21 @@ SHELL = ("console", "sh", "shell", "bash")
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """```language name: `name` is the file that holds the text."""
+    """A block "```language name". Its text is the contents of the file `name`."""
 
     language: str
     name: str
     text: str
 
     def commands(self):
-        """Lines that start with `ddpsim` or `$ ddpsim`, continuations joined."""
+        """Lines that start with `ddpsim` or `$ ddpsim`, with continuation lines joined."""
         if self.language not in SHELL:
             return []
         lines = [line.removeprefix("$ ").strip() for line in self.text.replace("\\\n", " ").splitlines()]
         return [line for line in lines if line.split(" ")[0] == "ddpsim"]
 
     def shown_after(self):
-        """By command of a console block: the lines shown as its output, but for blank ones and … for what is left out."""
+        """For each command of a console block, the lines of its output without blank lines and lines of …."""
         shown = {}
         for line in self.text.splitlines() if self.language == "console" else []:
             if line.startswith("$ "):
@@ -43,7 +43,7 @@ def blocks(text):
 
 
 def run(line, here):
-    """The command, as a user types it in the folder `here`."""
+    """Runs the command as a user types it in the folder `here`."""
     tools = here.parent / "bin"
     if not tools.exists():
         tools.mkdir()

@@ -1,8 +1,8 @@
-"""How long tests wait for what should happen: limits that only a hang reaches, on a slow or busy machine too.
+"""Time limits of tests, which only a hang should reach, even on a slow or busy machine.
 
-    export DDPSIM_PATIENCE=$(python3 tests/cli/patience.py)     # what scripts/test.sh does first; unset, it is 1
+    export DDPSIM_PATIENCE=$(python3 tests/cli/patience.py)     # scripts/test.sh starts with this; the default is 1
 
-prints how many times slower than usual this machine is now, rounded up: every limit is multiplied by that."""
+Prints how many times slower than usual this machine is now, rounded up. Every limit is multiplied by this number."""
 
 import math
 import os
@@ -12,7 +12,8 @@ import time
 
 FACTOR = int(os.environ.get("DDPSIM_PATIENCE", "1"))
 WORK = "for _ in range(40): sum(range(500_000))"
-USUAL_S = 1.0  # for that work on every core at once; a quiet core of 2.8 GHz needs half of it
+# Usual time of that work on every core at once. A quiet core of 2.8 GHz needs half of it.
+USUAL_S = 1.0
 
 
 def seconds(limit):
@@ -20,7 +21,7 @@ def seconds(limit):
 
 
 def until(holds, limit=60, pause=0.01):
-    """Asks again and again, and returns the first answer that is true."""
+    """Calls `holds` again and again, and returns the first result that is true."""
     end = time.monotonic() + seconds(limit)
     while not (answer := holds()):
         assert time.monotonic() < end, f"this did not happen within {seconds(limit)} s"

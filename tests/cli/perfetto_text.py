@@ -1,11 +1,11 @@
-"""A Perfetto trace as text, one packet a line, fields in the order they are written; standard library only."""
+"""Prints a Perfetto trace as text, one packet per line, with fields in written order. Standard library only."""
 
 import struct
 
 EVENT_TYPES = {1: "begin", 2: "end", 3: "mark", 4: "count"}
 UNITS = {2: "number", 3: "bytes"}
 
-# protos/perfetto/trace/**.proto: number → name, or name and the fields of the message it holds.
+# From protos/perfetto/trace/**.proto: the name of each field number, or the name and the fields of its message.
 ANNOTATION = {4: "integer", 6: "text", 10: "name"}
 EVENT = {4: ("argument", ANNOTATION), 9: "type", 11: "track", 23: "name", 44: "value", 47: "flow", 48: "flow_ends"}
 PROCESS = {1: "pid", 6: "name"}
@@ -33,7 +33,7 @@ def perfetto_text(trace):
 
 
 def fields(message, names):
-    """(name, value as text) of every field of a message."""
+    """The name of every field of a message, with its value as text."""
     at = 0
     while at < len(message):
         tag, at = varint(message, at)

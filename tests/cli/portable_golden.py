@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A portable program does what the native one does: commands of the corpus print, write and end with what is kept, byte for byte.
+"""Checks that a portable program does the same as the native one: commands of the corpus must match byte for byte.
 
     tests/cli/portable_golden.py [--of-each N] PROGRAM...
 
-PROGRAM may be several words, as where an emulator runs it. --of-each: N commands of each group;
-without it all. Exit code 1 where one differs."""
+PROGRAM may be several words, such as an emulator and its program. --of-each takes N commands of each group; without it
+all commands run. The exit code is 1 if one differs."""
 
 import argparse
 import collections
@@ -20,7 +20,7 @@ from golden import cases, check
 
 
 def spread(group, most):
-    """`most` of them, as far apart in the table as they may be."""
+    """At most `most` commands of a group, evenly spread over the table."""
     if len(group) <= most:
         return group
     return [group[place * (len(group) - 1) // max(1, most - 1)] for place in range(most)]
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("program", nargs=argparse.REMAINDER)
     parser.add_argument("--of-each", type=int, metavar="N")
     arguments = parser.parse_args()
-    # Each command runs in a folder of its own.
+    # Each command runs in another folder, so paths must be absolute.
     words = [os.path.abspath(word) if os.path.isfile(word) else word for word in arguments.program]
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "ddpsim")

@@ -1,4 +1,4 @@
-"""A PowerSGDState also where numpy is missing, for trainings."""
+"""Makes a PowerSGDState for trainings, even without numpy."""
 
 import sys
 import types
@@ -7,7 +7,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 
 
 class Random:
-    """What the hook takes of numpy."""
+    """The part of numpy that the hook uses."""
 
     def __init__(self, seed):
         self.seed = seed
@@ -18,7 +18,7 @@ class Random:
 
 
 def new_state(start, **settings):
-    """PyTorch itself would miss more of numpy."""
+    """A new state. Without this function, PyTorch would need more of numpy."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         sys.modules["numpy"] = types.SimpleNamespace(random=types.SimpleNamespace(RandomState=Random))

@@ -1,15 +1,15 @@
-"""powerSGD_hook's all-reduces in small trainings, for test_power_sgd.py; one of two ranks.
+"""Logs powerSGD_hook's all-reduces in small trainings, for test_power_sgd.py; one of two ranks.
 
     main(FOLDER, RANK)
 
-prints one line of JSON per training on rank 0: parameters, the order of their gradients, options, elements of every all-reduce
-of a bucket in each of the last steps, and what the profiler saw allocated at most in one.
+Rank 0 prints one line of JSON per training. It has parameters, the order of their gradients, options, and the elements of every all-reduce of a bucket in each of the last steps. Also the most memory that the profiler saw in a step.
 
-gloo completes futures in its threads, where the hook's callbacks wait for one another: with several buckets it hangs, or ranks
-mix their all-reduces up. NCCL's are complete once enqueued, and their callbacks run at once; so here are the hook's.
+gloo completes futures in its threads, where the hook's callbacks wait for each other. With several buckets it hangs, or
+ranks mix up their all-reduces. NCCL's futures are complete once they are enqueued, and their callbacks run at once. The
+hook's callbacks here do the same.
 
-gloo sends a copy of each: a worker of its lets go of what it sent when it comes to it, and where that is the last one to hold a
-bucket, the profiler, which looks at the trainer's thread, does not see it freed."""
+gloo sends a copy of each tensor. A worker of gloo releases it later. If that is the last reference to a bucket, the
+profiler does not see it freed, because it watches the thread of the trainer."""
 
 import contextlib
 import gc
@@ -29,8 +29,8 @@ from torch_models import Bert, Gpt2
 from torch_resnet import resnet
 
 START, COMPRESSED = 3, 3  # iterations
-MEMORY = int(torch.__version__.split(".")[0]) >= 2  # whose profiler tells of memory
-NOT_SENT = {"init_sync": False} if MEMORY else {}  # both ranks begin with the same parameters
+MEMORY = int(torch.__version__.split(".")[0]) >= 2  # its profiler reports memory
+NOT_SENT = {"init_sync": False} if MEMORY else {}  # both ranks start equal
 
 
 def images():
@@ -47,7 +47,7 @@ MODELS = {
     "gpt2": (lambda: Gpt2(3, 128, 2), tokens),
     "layers": (lambda: torch.nn.Sequential(*(torch.nn.Linear(700, 700) for _ in range(8))), lambda: torch.rand(2, 700)),
 }
-# rank, min_compression_rate, bucket_cap_mb, dtype
+# The rank, min_compression_rate, bucket_cap_mb and dtype of each setting.
 SETTINGS = [
     (1, 2, 25, "float32"),
     (4, 2, 25, "float32"),
@@ -59,7 +59,7 @@ SETTINGS = [
 
 
 def cases():
-    """The smallest model with every setting, the others with two of them each."""
+    """The cases: the smallest model with every setting, the others with two settings each."""
     for k, name in enumerate(MODELS):
         for j, setting in enumerate(SETTINGS):
             if name == "layers" or j % 3 == k:
@@ -67,7 +67,8 @@ def cases():
 
 
 class Reduced:
-    """In place of torch.distributed for the hook: an all-reduce is over when it returns, and nobody else holds its tensor."""
+    """Stands in for torch.distributed in the hook. An all-reduce is over when it returns, and nothing else holds its
+    tensor."""
 
     sent = torch.empty(1 << 26, dtype=torch.uint8)  # more than any bucket here
 
@@ -90,7 +91,7 @@ class Reduced:
 
 
 def train(folder, name, rank, rate, cap, dtype):
-    gc.collect()  # of the training before
+    gc.collect()  # frees the previous training
     make, data = MODELS[name]
     torch.manual_seed(0)
     watched = profile(activities=[ProfilerActivity.CPU], profile_memory=True) if MEMORY else contextlib.nullcontext()

@@ -1,14 +1,21 @@
-"""Runs lines of Python that ddpsim prints to be pasted, for test_printed_lines.py; one of two ranks over gloo.
+"""Runs lines of Python that ddpsim prints for pasting, for test_printed_lines.py; one of two ranks over gloo.
 
     main(FOLDER, RANK)
 
-reads FOLDER/lines.json, a list of lines, and prints on rank 0 a JSON list with one entry for each: "trained", "ran" (training would need a
-GPU), "resolved" (the line itself needs one: its imports ran, its names and arguments exist), or the error. A line meets what a user's script holds: torch, dist,
-DistributedDataParallel, `model` (wrapped already, where the line only adds a hook to it) and `optimizer`.
+Reads FOLDER/lines.json, a list of lines. Rank 0 prints a JSON list with one entry for each line:
+
+- "trained"
+- "ran": training would need a GPU
+- "resolved": the line itself needs a GPU, but its imports ran, and its names and arguments exist
+- an error
+
+A line can use the names of a user's script: torch, dist, DistributedDataParallel, `model` and `optimizer`. If the line
+only adds a hook, `model` is already wrapped.
 
     printed_lines.py LINES.json
 
-prints for each what it does not find where nothing else was imported: what one line imports, the next one finds in `torch`, too."""
+Prints for each line the names that it does not find if nothing else was imported. This matters because a line also
+finds modules of torch that earlier lines imported."""
 
 import ast
 import contextlib
@@ -25,7 +32,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 OLD = torch.__version__.startswith("1.")
-# Builds without CUDA refuse bf16_compress_hook; FullyShardedDataParallel and groups of 1.13 ask for a GPU.
+# Builds without CUDA refuse bf16_compress_hook. In PyTorch 1.13, FullyShardedDataParallel and groups need a GPU.
 NEEDS_GPU = (
     "bf16_compress_hook",
     'init_device_mesh("cuda"',
@@ -53,7 +60,8 @@ class Model(torch.nn.Module):
 
 
 def resolve(tree, names, given=()):
-    """Raises where a name, an attribute of a module or an argument by keyword does not exist; what is `given` may be anything."""
+    """Raises if a name, an attribute of a module or a keyword argument does not exist. Names in `given` may be
+    anything."""
     bound = set(given) | {
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
@@ -66,7 +74,7 @@ def resolve(tree, names, given=()):
             return names[node.id] if node.id in names else vars(__import__("builtins"))[node.id]
         if isinstance(node, ast.Attribute):
             return getattr(value(node.value), node.attr)
-        raise LookupError  # what a call returns is not known
+        raise LookupError  # results of calls are unknown
 
     for node in ast.walk(tree):
         with contextlib.suppress(LookupError):
@@ -78,7 +86,7 @@ def resolve(tree, names, given=()):
             if isinstance(node, ast.Call):
                 try:
                     parameters = inspect.signature(value(node.func)).parameters
-                except ValueError:  # of what is written in C
+                except ValueError:  # functions written in C
                     continue
                 known = set(parameters) if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()) else None
                 for keyword in node.keywords:
@@ -101,7 +109,7 @@ def numpy_or_less():
 
 
 def executed(line, names):
-    """Runs the line; the values of its expressions. PowerSGDState asks for numpy, which PyTorch for CPUs does without."""
+    """Runs the line and returns the values of its expressions. PowerSGDState needs numpy, which may be missing."""
     with numpy_or_less() if "PowerSGDState(" in line else contextlib.nullcontext():
         return values_of(line, names)
 
@@ -127,7 +135,7 @@ def imports_and_names(line, names, given=()):
 
 
 def lacks(line):
-    """What the line does not find in a process that has imported nothing else; nothing where it finds all."""
+    """The error of the line in a process that has imported nothing else; empty if there is none."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -190,7 +198,8 @@ def main(folder, rank):
 
 
 def found_in_torch(line):
-    """Attributes of torch: what another line has imported is found there, too. What is no Python has none; it is not run, either."""
+    """The attributes of torch in a line; modules that other lines imported are found there, too. Empty if it is not
+    Python."""
     with contextlib.suppress(SyntaxError):
         return frozenset(
             ast.unparse(node)

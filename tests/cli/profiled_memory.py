@@ -1,10 +1,10 @@
-"""Memory as PyTorch's profiler (profile_memory=True) saw it on a CPU."""
+"""Reads memory from a trace of PyTorch's profiler on a CPU (profile_memory=True)."""
 
 import json
 
 
 def allocated(path, step):
-    """What was allocated at most within record_function(`step`), by the instants at which memory was allocated and freed."""
+    """The most memory within record_function(`step`), from the times at which memory was allocated and freed."""
     events = json.loads(path.read_text())["traceEvents"]
     span = next(event for event in events if event.get("name") == step and "dur" in event)
     begin, end = float(span["ts"]), float(span["ts"]) + float(span["dur"])

@@ -1,8 +1,8 @@
-"""Small real trainings under the recorder, for test_recorder.py; runs in a Python that has torch.
+"""Small real trainings with the recorder, for test_recorder.py, in a Python with torch.
 
     main(FOLDER, RANK, RANKS, CASE…)
 
-writes FOLDER/CASE.json through the recorder and prints one line of JSON per case with what torch itself says."""
+The recorder writes FOLDER/CASE.json. Prints one line of JSON per case with facts from torch itself."""
 
 import contextlib
 import copy
@@ -41,7 +41,7 @@ class Transformer(nn.Module):
 
 
 class Branches(nn.Module):
-    """One branch is never used; one parameter stands at the root."""
+    """A model with a branch that is never used, and a parameter at the root."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +60,8 @@ class Checkpointed(nn.Module):
 
     def forward(self, x):
         x = self.first(x)
-        for _ in range(2):  # the same module twice: reentrant checkpoints write its gradients twice
+        # The same module runs twice, so reentrant checkpoints write its gradients twice.
+        for _ in range(2):
             x = checkpoint(self.middle, x, use_reentrant=self.reentrant)
         return self.last(x)
 
@@ -74,7 +75,7 @@ class WallClock:
 
 
 class VirtualClock:
-    """Time passes only where someone waits."""
+    """A clock that moves only while somebody waits."""
 
     def __init__(self):
         self.instant = 1_000_000_000
@@ -87,7 +88,7 @@ class VirtualClock:
 
 
 class Waiting(torch.autograd.Function):
-    """Passes through; its backward waits until a set time after the start of backward, and notes when it was done."""
+    """Passes its input through. Backward waits until a set time after its start, and notes when it was done."""
 
     @staticmethod
     def forward(context, x, parameter, clock, done, at_us):
@@ -106,7 +107,8 @@ class Waiting(torch.autograd.Function):
 
 
 class Deadlines(nn.Module):
-    """A forward of 5 ms; gradients at set times: the last parameter's 20 ms after the start of backward, the others later."""
+    """A model with a forward of 5 ms and gradients at set times: the last parameter 20 ms after backward starts, others
+    later."""
 
     FORWARD_US = 5000
     AT_US = [20000, 20500, 22000, 30000, 34000, 50000]
@@ -114,7 +116,8 @@ class Deadlines(nn.Module):
     def __init__(self, clock):
         super().__init__()
         self.clock = clock
-        self.done = []  # a list per forward: start of backward, then when each gradient was written
+        # One list per forward: the start of backward, then the time of each gradient.
+        self.done = []
         self.weights = nn.ParameterList(nn.Parameter(torch.ones(8)) for _ in self.AT_US)
 
     def forward(self, x):
@@ -143,7 +146,8 @@ def train(
     autocast=False,
     **recording,
 ):
-    """`in_no_sync`: what of micro-batches before the last runs under it, "both" or "backward"."""
+    """Trains with the recorder. `in_no_sync`: the part of all but the last micro-batch under no_sync, "both" or
+    "backward"."""
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
     with Recorder(model, folder / f"{case}.json", warmup=WARMUP, steps=steps, **recording) as recorder:
         for k in range(WARMUP + 2 * steps):
@@ -173,7 +177,7 @@ def train(
             + sum(len(p._backward_hooks or ()) for p in model.parameters()),
         }
     if isinstance(model, DDP):
-        model(inputs)  # DDP's log tells of the step before the last forward
+        model(inputs)  # DDP logs the step before the last forward
         log = model._get_ddp_logging_data()
         facts["order"] = [
             int(i) for i in log.get("prev_iteration_grad_ready_order_indices", "").replace(",", " ").split()
@@ -211,7 +215,7 @@ def sparse():
 
 
 def same_numbers(folder, case):
-    """Trains twice from the same weights, with and without the recorder."""
+    """Trains twice from the same weights, with and without the recorder, and compares the results."""
     first = resnet(18)
     second = copy.deepcopy(first)
     facts = train(first, IMAGES, folder, case)
@@ -227,7 +231,8 @@ def same_numbers(folder, case):
 
 
 def seeing_all_reduces(before=lambda ddp: None, **ddp):
-    """Trains twice from the same weights on rows of each rank's own, with the recorder's communication hook and without."""
+    """Trains twice from the same weights, with and without the recorder's communication hook. Ranks have different
+    rows."""
 
     def run(folder, case):
         rows = ROWS * (1 + torch.distributed.get_rank())
@@ -256,7 +261,7 @@ def hooked_by_its_script(folder, case):
 
 
 def stolen_gradients(folder, case):
-    """Where .grad is None, AccumulateGrad keeps the tensor it is given instead of copying it; hooks must not change that."""
+    """If .grad is None, AccumulateGrad keeps the given tensor instead of copying it. Hooks must not change that."""
     kept = []
 
     class Keep(torch.autograd.Function):
@@ -292,7 +297,7 @@ def stolen_gradients(folder, case):
 
 
 def with_evaluation(folder, case):
-    """An evaluation between steps and a closed-over forward without gradients are no part of a step."""
+    """An evaluation between steps, and a forward without gradients inside, are not part of a step."""
     model = Branches()
 
     def evaluate(k):
@@ -303,7 +308,7 @@ def with_evaluation(folder, case):
 
 
 def deadlines(folder, case):
-    """On a clock that stands still while others use the machine: what hooks see, they see exactly."""
+    """Uses a virtual clock that other processes do not affect, so the times in hooks are exact."""
     clock, mark = VirtualClock(), HostClock.mark
     HostClock.mark = staticmethod(clock.now)
     try:
@@ -313,7 +318,7 @@ def deadlines(folder, case):
 
 
 class Sleeping(torch.utils.data.Dataset):
-    """A batch takes 20 ms."""
+    """A data set whose batches take 20 ms."""
 
     def __len__(self):
         return 100
@@ -324,7 +329,7 @@ class Sleeping(torch.utils.data.Dataset):
 
 
 def loaded(folder, case, workers=0, steps=3):
-    """Fed by a DataLoader in the thread that trains, or in workers."""
+    """Trains with a DataLoader, in the training thread or in workers."""
     model = nn.Linear(4, 2)
     recorder = Recorder(model, folder / f"{case}.json", warmup=2, steps=steps, name=case)
     before = torch.utils.data.dataloader._BaseDataLoaderIter.__next__
@@ -346,7 +351,7 @@ def loaded(folder, case, workers=0, steps=3):
 
 
 def loaded_by_two(folder, case):
-    """Two workers give two batches at once, then none for as long as one takes."""
+    """Two workers deliver two batches at once, then none for the time of one batch."""
     return loaded(folder, case, workers=2, steps=12)
 
 

@@ -1,5 +1,6 @@
-"""What DistributedSampler and DataLoader make of data sets, for test_loader_trainings.py; in a Python that has torch. Prints one JSON
-object: cases by the number of ranks."""
+"""Prints how many samples and batches DistributedSampler and DataLoader make, for test_loader_trainings.py.
+
+The Python must have torch. The output is one JSON object: cases by the number of ranks."""
 
 import json
 

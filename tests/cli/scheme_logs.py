@@ -1,9 +1,11 @@
-"""What real PyTorch and DeepSpeed asked of their process groups under other schemes: tests/fixtures/schemes, made by
-test_scheme_trainings.py.
+"""Reads the logs of collectives of PyTorch and DeepSpeed under other schemes, in tests/fixtures/schemes.
 
-models.json has the models trained: parameters and shapes in the order of definition, and `ready`, the order in which a plain
-backward finishes their gradients. compiled.json: pieces of a compiled DDP (compiled_trainings.py). Each other file is a scheme's `trainings`: model, ranks, options, log of a settled step as
-collective_log.py words it, and `first` where the first step differs."""
+test_scheme_trainings.py makes them.
+
+`models.json` has the trained models: parameters and shapes in the order of definition, and `ready`, the order in which a
+plain backward finishes their gradients. `compiled.json` has the pieces of a
+compiled DDP (compiled_trainings.py). Each other file has the `trainings` of a scheme: model, ranks, options, and the
+log of a settled step in the format of collective_log.py. `first` is the log of the first step if it differs."""
 
 import json
 import pathlib
@@ -22,7 +24,7 @@ def trainings(scheme):
 
 
 def text_of(document):
-    """A line a training, a line a model."""
+    """The text of a document with one line per training or model."""
 
     def lines(value):
         if isinstance(value, list):
@@ -35,7 +37,7 @@ def text_of(document):
 
 
 def collectives(log):
-    """[(kind, bytes, phase, unit or None)] in the order of issue, marks left out."""
+    """The collectives of a log in order: kind, bytes, phase, and unit or None. Marks are left out."""
     told = []
     for phase, *entries in log:
         for entry in entries:

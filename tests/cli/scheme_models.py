@@ -1,9 +1,10 @@
-"""Small models for trainings under other schemes, of odd sizes, so that padding shows.
+"""Small models for trainings under other schemes. Their sizes are odd, so that padding shows.
 
     main()
 
-prints what a workload says of each, as one line of JSON: parameters and shapes in the order of definition, and in which order a
-plain backward finishes their gradients (a parameter used twice once, when its gradient is whole)."""
+Prints the facts for a workload as one line of JSON: parameters and shapes in the order of definition, and the order in
+which a plain backward finishes their gradients. A parameter that is used twice appears once, when its gradient is
+complete."""
 
 import json
 
@@ -16,7 +17,7 @@ ROWS, WIDTH = 23, 13
 
 
 class Block(nn.Module):
-    """A norm and two linear layers, skipped by a residual."""
+    """A norm and two linear layers with a residual connection."""
 
     def __init__(self, log, name, hidden):
         super().__init__()
@@ -32,7 +33,7 @@ class Block(nn.Module):
 
 
 class Numbered(nn.Module):
-    """An embedding, numbered blocks, a norm and a head."""
+    """A model with an embedding, numbered blocks, a norm and a head."""
 
     def __init__(self, log, tied=False):
         super().__init__()
@@ -53,7 +54,7 @@ class Numbered(nn.Module):
 
 
 class Silent(nn.Module):
-    """Numbered without marks, which a compiler would have to see through."""
+    """The model Numbered without marks, because a compiler would have to trace through them."""
 
     def __init__(self, tied):
         super().__init__()
@@ -75,7 +76,7 @@ class Silent(nn.Module):
 
 
 class Nested(nn.Module):
-    """Numbered stages of numbered blocks, as image models have; a Sequential and a list."""
+    """Numbered stages of numbered blocks, as in image models, with a Sequential and a list."""
 
     def __init__(self, log):
         super().__init__()
@@ -95,7 +96,7 @@ class Nested(nn.Module):
 
 
 class Tiny(nn.Module):
-    """Parameters of fewer elements than there are ranks."""
+    """A model whose parameters have fewer elements than there are ranks."""
 
     def __init__(self, log):
         super().__init__()
@@ -123,7 +124,7 @@ class Bent(nn.Module):
 
 
 def freeze(module, options):
-    """`frozen` names modules, joined by '+'."""
+    """Freezes the modules that `frozen` names, joined by '+'."""
     for path in options.get("frozen", "").split("+"):
         if path:
             module.get_submodule(path).requires_grad_(False)
@@ -134,7 +135,7 @@ def indices():
 
 
 class Branches(nn.Module):
-    """Two ways that meet again: a piece may begin inside neither."""
+    """Two branches that join again. A piece may not begin inside one of them."""
 
     def __init__(self):
         super().__init__()
@@ -166,14 +167,14 @@ class Convolutions(nn.Module):
         return self.head(self.body(x).mean((2, 3)))
 
 
-# how one is made that tells a log when it computes, and a batch of its inputs
+# For each model, how to make it with a log of its compute, and a batch of its inputs.
 MODELS = {
     "numbered": (Numbered, indices),
     "tied": (lambda log: Numbered(log, tied=True), indices),
     "nested": (Nested, lambda: torch.rand(4, WIDTH)),
     "tiny": (Tiny, lambda: torch.rand(4, 3)),
 }
-# those for a compiler, which would have to see through a log
+# Models for a compiler, which would have to trace through a log.
 COMPILED = {
     "silent": (lambda: Silent(tied=False), indices),
     "silent tied": (lambda: Silent(tied=True), indices),

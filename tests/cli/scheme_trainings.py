@@ -1,10 +1,10 @@
-"""What FSDP1, FSDP2 and ZeroRedundancyOptimizer ask of a process group in small trainings, for test_scheme_collectives.py.
+"""Logs the collectives of FSDP1, FSDP2 and ZeroRedundancyOptimizer in small trainings, for test_scheme_collectives.py.
 
     main(FOLDER, RANK, RANKS, EVERY)
 
-one of RANKS ranks, in a Python that has torch; of each scheme every EVERY-th training. Prints one line of JSON per
-training on rank 0: scheme, options as --scheme spells them, and what collective_log.py saw in a step in which all is settled, and
-in the first, where that differs."""
+One of RANKS ranks, in a Python with torch. It runs every EVERY-th training of each scheme. Rank 0 prints one line of
+JSON per training: the scheme, options as --scheme spells them, and the log of collective_log.py for a settled step. The
+log of the first step is added if it differs."""
 
 import contextlib
 import functools
@@ -31,7 +31,8 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from collective_log import CollectiveLog
 from scheme_models import MODELS, freeze
 
-# FSDP1 knows what to prefetch in its second step, overlapped ZeroRedundancyOptimizer its buckets' owners in its third.
+# FSDP1 knows its prefetching in the second step, and overlapped ZeroRedundancyOptimizer the owners of its buckets in
+# the third.
 STEPS = {"fsdp1": 3, "fsdp2": 3, "zero_redundancy": 4}
 STRATEGIES = {
     "full_shard": ShardingStrategy.FULL_SHARD,
@@ -52,7 +53,7 @@ INNER = "+".join(f"stages.{s}.{b}" for s in range(3) for b in range(2))
 WITHIN = (
     "stages.1.0.up+stages.1.0+stages.2",
     "stages.1.0.norm+stages.1.0+stages.2",
-)  # units in another, amid it and first of it
+)  # units in the middle and at the start
 MORE = BLOCKS["nested"] + "+tail.0+tail.2"
 
 
@@ -68,7 +69,7 @@ def mesh(ranks, group=None):
 
 
 def wrapped(model, name, options):
-    """The modules that `wrap` names, those inside others first."""
+    """The modules that `wrap` names, inner modules first."""
     wrap = options.get("wrap", "blocks")
     names = BLOCKS[name] if wrap == "blocks" else "" if wrap == "none" else wrap
     return [model.get_submodule(path) for path in names.split("+") if path]
@@ -135,7 +136,8 @@ def optimizer_of(scheme, model, options):
     optimizer = ZeroRedundancyOptimizer(
         model.parameters(), optimizer_class=torch.optim.SGD, lr=0.01, overlap_with_ddp=True
     )
-    # It refuses gloo, whose futures wait for one another; NCCL's are complete once enqueued, and so are these.
+    # It refuses gloo, whose futures wait for each other. NCCL's futures are complete once they are enqueued, and so are
+    # these.
     ddp_zero_hook.dist = types.SimpleNamespace(**{**vars(dist), "get_backend": lambda group: "nccl"})
     wrap = {"step": ddp_zero_hook.hook_with_zero_step, "interleaved": ddp_zero_hook.hook_with_zero_step_interleaved}[
         options["overlap"]
@@ -152,7 +154,7 @@ def reduced(_, bucket):
 
 
 def micro_batch(model, options, last):
-    """What one runs in: `accumulate` as written reduces each; no_sync the last alone."""
+    """The context of a micro-batch. Plain `accumulate` reduces each one, and no_sync only the last."""
     if "sync" not in options:
         return contextlib.nullcontext()
     if isinstance(model, FullyShardedDataParallel):
@@ -200,7 +202,7 @@ AT_LAST = {"accumulate": 2, "sync": "no_sync"}
 
 
 def cases_of_fsdp1(ranks):
-    """Two ranks show every order; four what padding and groups of ranks make of it."""
+    """The cases of FSDP1. Two ranks show every order, four ranks padding and groups of ranks."""
     for strategy in ("full_shard", "shard_grad_op", "no_shard"):
         for options in ({}, MIXED, AT_LAST, {"use_orig_params": True}, {"use_orig_params": True, **MIXED}):
             yield "numbered", {"strategy": strategy, **options}
@@ -238,7 +240,7 @@ def cases_of_fsdp1(ranks):
 
 
 def cases_of_fsdp2(ranks):
-    """As of FSDP1. reshard_after_forward is given to blocks and root alike, but where the root's is left to its default."""
+    """The cases of FSDP2, like those of FSDP1. reshard_after_forward is set for blocks and root, or for blocks only."""
     whole = ({}, {"reshard_after_forward": True}, {"reshard_after_forward": False})
     parts = ({"reshard_after_forward": 2}, {"reshard_after_forward": 2, "root": "default"})
     for reshard in whole if ranks == 2 else parts:

@@ -1,8 +1,8 @@
-"""Runs code that a test holds as a string, where forked.py runs scripts.
+"""Runs code that a test has as a string, because forked.py runs only scripts.
 
     main(FOLDER, CODE, ARGUMENT…)
 
-runs CODE in FOLDER as `python3 -c CODE ARGUMENT…` would."""
+Runs CODE in FOLDER like `python3 -c CODE ARGUMENT…`."""
 
 import os
 import sys

@@ -1,10 +1,10 @@
-"""What a first line says costs the most: memory, input, host, ranks, communication, or compute."""
+"""Finds the class of cost that a first line names: memory, input, host, ranks, communication, or compute."""
 
 import re
 
-LEAST_SHARE = 0.05  # a loss below a twentieth of the step is nothing worth changing
+LEAST_SHARE = 0.05  # smaller losses are not worth a change
 
-# The words of each class. The earliest in the line decides.
+# The words of each class. The word that comes first in the line decides.
 WORDS = {
     "memory": r"not fit|out of memory|needs? [\d.]+ Gi?B|more memory than",
     "input": r"DataLoader|data loader|data loading|num_workers|\binput\b|for (?:its |the |a )?(?:data|batch)|storage|decod",
@@ -27,10 +27,10 @@ def milliseconds(match):
 
 
 def spoken_of(line, failed=False):
-    """The class that a first line speaks of, or None. `failed`: it is an error, which only memory may be."""
+    """The class that a first line names, or None. `failed`: the line is an error, which only memory can cause."""
     if failed:
         return "memory" if re.search(WORDS["memory"] + r"|GiB|\d GB|memory", line) else None
-    line = line.split(" GPUs: ", 1)[-1].split(" GPU: ", 1)[-1]  # names of job and cluster say nothing
+    line = line.split(" GPUs: ", 1)[-1].split(" GPU: ", 1)[-1]  # skip the names of job and cluster
     step = re.search(TIME + r" a step", line)
     loss = re.search(r"largest (?:simulated )?loss: (.*?),? (?:of )?" + TIME, line)
     if step and loss:

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""`ddpsim sweep` over MPI, in earnest on this machine: the same bytes for any number of ranks, going on after one was
-killed, and one message where ranks do not agree.
+"""Tests `ddpsim sweep` over real MPI on this machine.
+
+The output must be the same for any number of ranks, a sweep must resume after a rank was killed, and ranks that
+disagree must cause only one message.
 
     tests/cli/sweep_ranks.py mpirun|srun --program build/release/cli/ddpsim
 
-Exits with 77, and says why, where the launcher is not here, or the program was built without MPI."""
+Exits with 77 and a reason if the launcher is missing, or if the program was built without MPI."""
 
 import argparse
 import json
@@ -26,7 +28,7 @@ STUDY = {
     "candidates": ["node:{1..12} gpu:8xV100 nvlink:6x25GBps:cube nic:{1,4}x100Gbps:ib", "nosuch"],
 }
 LONG = {**STUDY, "grid": {"bucket-cap-mb": list(range(1, 201))}}
-# The rank, by whichever name it has here.
+# The rank, from the variable of this launcher.
 RANK = "${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}"
 
 
@@ -89,7 +91,7 @@ class Ranks:
 
 
 def agree(ranks):
-    """What one process writes."""
+    """All numbers of ranks write the same as one process."""
     whole = ranks.alone("study.json", "-o", "whole.jsonl", "--csv", "whole.csv")
     ranks.check("one process", whole.returncode == 0, whole)
     run = ranks.run("study.json", "-o", "ranks.jsonl", "--csv", "ranks.csv")
@@ -119,7 +121,7 @@ def agree(ranks):
 
 
 def disagree(ranks):
-    """One message, and nothing is written."""
+    """Ranks that disagree cause one message, and nothing is written."""
     (ranks.folder / "other").mkdir()
     write_json(ranks.folder / "other" / "study.json", {**STUDY, "workload": "resnet50@V100"})
     (ranks.folder / "none").mkdir()
@@ -139,7 +141,7 @@ def disagree(ranks):
     ranks.refused(
         "a study that none can read", "ddpsim: nowhere.json: no such file", 3, ("nowhere.json", *arguments[1:])
     )
-    # Somebody else's launcher: MPI knows nothing of the others.
+    # With another launcher, MPI does not know the other ranks.
     alone = ranks.alone(*arguments, env=dict(launchers.environment(), PMI_RANK="0", PMI_SIZE="3"))
     ranks.check(
         "a launcher of another MPI is found out",
@@ -153,7 +155,7 @@ def disagree(ranks):
 
 
 def rank_processes(ranks):
-    """Of this job, by rank."""
+    """The processes of this job by rank."""
     found = {}
     for candidate in pathlib.Path("/proc").iterdir():
         try:
@@ -174,7 +176,7 @@ def rank_processes(ranks):
 
 
 def kill(ranks):
-    """Whichever of the ranks dies, all end, and what is written is the beginning of the whole."""
+    """If any rank dies, all end, and the written lines are the start of the complete output."""
     write_json(ranks.folder / "long.json", LONG)
     path = ranks.folder / "long.jsonl"
     ended = []
@@ -224,7 +226,7 @@ def main():
                 with launcher(pathlib.Path(at_launcher), size) as (line, env):
                     if arguments.launcher == "srun":
                         line = [*line, "--mpi=pmix"]
-                    # Of this machine alone.
+                    # Use transports inside this machine only.
                     ranks = Ranks(program, folder, line, dict(env, OMPI_MCA_btl="self,vader", OMPI_MCA_pml="ob1"))
                     print(f"sweep_ranks: {size} ranks", flush=True)
                     if size != 2:

@@ -1,10 +1,11 @@
-"""What SyncBatchNorm's layers ask of a process group beside DDP's buckets, for test_loader_trainings.py.
+"""Logs the collectives of SyncBatchNorm's layers and of DDP's buckets, for test_loader_trainings.py.
 
     main(FOLDER, RANK, RANKS)
 
-one of RANKS ranks, in a Python that has torch. The module refuses a CPU's tensors, its autograd function does not: that is PyTorch's
-own here (torch.nn.modules._functions.SyncBatchNorm), under which the four kernels that a CPU lacks are written out. Prints a line of
-JSON on rank 0: parameters, the order of gradients, collectives of a settled step in forward and in backward."""
+One of RANKS ranks, in a Python with torch. The module refuses CPU tensors, but its autograd function does not. So these
+trainings use PyTorch's own function (torch.nn.modules._functions.SyncBatchNorm), and implement the four kernels that
+CPUs lack. Rank 0 prints a line of JSON: parameters, the order of gradients, and the collectives of a settled step in
+forward and in backward."""
 
 import json
 

@@ -42,7 +42,8 @@ sys.exit(os.waitstatus_to_exitcode(status) % 256)
 
 
 def measured(*arguments, addresses=0):
-    """The outcome of a command and the most memory it held, in bytes. `addresses`: how many it may have, as ulimit -v."""
+    """The outcome of a command and the most memory it held, in bytes. `addresses`: how many it may have, as ulimit
+    -v."""
     process = subprocess.run(
         [sys.executable, "-S", "-c", STARTER, str(addresses), str(PATIENCE), BINARY, *map(str, arguments)],
         stdin=subprocess.DEVNULL,
@@ -231,8 +232,8 @@ class Budgets(unittest.TestCase):
         self.refused(self.fan_out(["0" * number + "1" for number in range(20_000 // 100)] * 100), said)
 
     def test_pages_that_point_at_each_other(self):
-        """A table of six pages, each of which points 60 times at the next: 60^6 leaves. Rows are counted as they come; where
-        SQLite sorts them first, its steps are."""
+        """A table of six pages, each of which points 60 times at the next: 60^6 leaves. Rows are counted as they come;
+        where SQLite sorts them first, its steps are."""
         for table in ("CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"):
             with self.subTest(table):
                 path = self.export(small=True)

@@ -1,11 +1,12 @@
-"""Writes configs/ and written_configs.json: config.json files as transformers' own classes write them, files of other forms that they read,
-and how many parameters those make.
+"""Writes configs/ and written_configs.json: config.json files, with the number of parameters of their models.
 
-    python3 -m venv venv && venv/bin/pip install transformers==5.24.0 torch==2.13.0 && venv/bin/python tests/cli/field/make_configs.py [FOLDER]
+    python3 -m venv venv && venv/bin/pip install transformers==5.24.0 torch==2.13.0
+    venv/bin/python tests/cli/field/make_configs.py [FOLDER]
 
-Each model is built on the meta device by the class that `architectures` names; parameters that are tied count once. Nothing of ddpsim is used.
-Sizes are those of the published models named, from memory. `published` is the number of elements that a model's page states, from memory too, where
-it counts the same tensors: what is built is printed beside it.
+Most files are written by transformers' own classes; others have forms that these classes can read. Each model is built
+on the meta device by the class that `architectures` names, and tied parameters count once. ddpsim is not used. Sizes
+are those of the named published models, from memory. `published` is the number of elements on a model's page, also from
+memory, if it counts the same tensors. The number of the built model is printed next to it.
 """
 
 import json
@@ -27,8 +28,8 @@ LLAMA3 = {
 }
 
 # fmt: off
-# name: (configuration's class, model's class, fields that differ from the class's defaults, published count or None);
-# a model's sizes stay on few lines, so that one can look down the table
+# For each name: class of the configuration, class of the model, fields that differ from the defaults, and published
+# count or None. Few lines per model make the table readable.
 MODELS = {
     "qwen3-8b": ("Qwen3Config", "Qwen3ForCausalLM", dict(
         vocab_size=151936, hidden_size=4096, intermediate_size=12288, num_hidden_layers=36, num_attention_heads=32, num_key_value_heads=8,
@@ -190,7 +191,8 @@ SMALL_FALCON = dict(vocab_size=300, hidden_size=64, num_hidden_layers=2, num_att
 SMALL_T5 = dict(vocab_size=300, d_model=64, d_kv=16, d_ff=96, num_layers=2, num_heads=4)
 SEVEN = {str(one): f"LABEL_{one}" for one in range(7)}
 
-# name: (model_type, model's class, fields of the file). Names by attribute_map, fields that a class ignores, and null.
+# For each name: model_type, class of the model, and fields of the file. These have names from attribute_map, ignored
+# fields, and null.
 FILES = {
     "bart-by-aliases": ("bart", "BartForConditionalGeneration", dict(SMALL_BART, hidden_size=64, num_hidden_layers=3)),
     "whisper-by-aliases": ("whisper", "WhisperForConditionalGeneration", dict(
@@ -237,7 +239,7 @@ FILES = {
 
 
 def count(config, architecture):
-    """Elements of all parameters, and of those that train; a tied one counts once."""
+    """The elements of all parameters, and of those that train. A tied parameter counts once."""
     with torch.device("meta"):
         model = getattr(transformers, architecture)(config)
     model.tie_weights()
@@ -248,7 +250,7 @@ def count(config, architecture):
 
 
 def row(name, kind, architecture, source, published=None):
-    """What configs/NAME.json makes; what is counted is what the file says."""
+    """The row for configs/NAME.json, with the counts for the file itself."""
     config = kind.from_dict(json.loads((HERE / "configs" / f"{name}.json").read_text(encoding="utf-8")))
     total, trained = count(config, architecture)
     print(
