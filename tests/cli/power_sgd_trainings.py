@@ -2,7 +2,8 @@
 
     main(FOLDER, RANK)
 
-Rank 0 prints one line of JSON per training. It has parameters, the order of their gradients, options, and the elements of every all-reduce of a bucket in each of the last steps. Also the most memory that the profiler saw in a step.
+Rank 0 prints one line of JSON per training. It has parameters, the order of their gradients, options, and the elements
+of every all-reduce of a bucket in each of the last steps. Also the most memory that the profiler saw in a step.
 
 gloo completes futures in its threads, where the hook's callbacks wait for each other. With several buckets it hangs, or
 ranks mix up their all-reduces. NCCL's futures are complete once they are enqueued, and their callbacks run at once. The

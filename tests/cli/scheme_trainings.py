@@ -50,10 +50,11 @@ BLOCKS = {
 }
 BLOCKS["tied"] = BLOCKS["numbered"]
 INNER = "+".join(f"stages.{s}.{b}" for s in range(3) for b in range(2))
+# Units in the middle and at the start of another unit.
 WITHIN = (
     "stages.1.0.up+stages.1.0+stages.2",
     "stages.1.0.norm+stages.1.0+stages.2",
-)  # units in the middle and at the start
+)
 MORE = BLOCKS["nested"] + "+tail.0+tail.2"
 
 

@@ -1,4 +1,4 @@
-"""Gradient accumulation that was recorded is the default of --accumulate."""
+"""Recorded gradient accumulation is the default of --accumulate."""
 
 import pathlib
 import tempfile
@@ -19,7 +19,7 @@ class Accumulation(unittest.TestCase):
         document["recorded_with"] = {"accumulate": 3}
         self.recorded = write_json(pathlib.Path(folder.name) / "recorded.json", document)
 
-    def test_what_was_recorded_is_the_default_and_said(self):
+    def test_recorded_accumulation_is_the_default_and_the_answer_says_so(self):
         for command in ("simulate", "tune"):
             recorded = answer(command, self.recorded, CLUSTER)
             asked = answer(command, self.plain, CLUSTER, "--accumulate", "3")
@@ -32,13 +32,13 @@ class Accumulation(unittest.TestCase):
         compared = answer("compare", self.recorded, CLUSTER, CLUSTER)
         self.assertTrue(any("gradient accumulation" in w for w in compared["warnings"]))
 
-    def test_what_is_asked_for_wins(self):
+    def test_an_explicit_accumulation_wins(self):
         one = answer("simulate", self.recorded, CLUSTER, "--accumulate", "1")
         self.assertEqual(one["iteration_us"], answer("simulate", self.plain, CLUSTER)["iteration_us"])
         self.assertTrue(any("simulated with --accumulate 1" in w for w in one["warnings"]))
         self.assertLess(one["iteration_us"], answer("simulate", self.recorded, CLUSTER)["iteration_us"])
 
-    def test_what_the_reducer_did_not_reduce_gets_no_cap(self):
+    def test_a_step_without_reducer_gets_no_cap(self):
         document = workload([{"name": "w", "shape": [1 << 20], "dtype": "float32"}], [0])
         document["forward"] = {"duration_us": 500}
         for word, said in (("script", "the script"), ("hooks", "hooks of its own"), ("compiled", "torch.compile")):

@@ -1,4 +1,4 @@
-"""`ddpsim allreduce`: the table all_reduce_perf would print, and what one may set of NCCL."""
+"""`ddpsim allreduce` prints the table of all_reduce_perf, and takes settings of NCCL."""
 
 import csv
 import pathlib
@@ -78,14 +78,14 @@ class Sizes(unittest.TestCase):
     def sizes(self, *arguments):
         return [row["size_bytes"] for row in rows(NODE, *arguments)]
 
-    def test_as_nccl_tests_counts(self):
+    def test_sizes_grow_as_nccl_tests_counts(self):
         self.assertEqual(self.sizes("-b", "8", "-e", "128", "-f", "4"), [8, 32, 128])
         self.assertEqual(self.sizes("-b", "1K", "-e", "4K", "-i", "1K"), [1024, 2048, 3072, 4096])
         self.assertEqual(self.sizes("-b", "25MiB", "-e", "25M"), [26214400])
-        self.assertEqual(self.sizes("-b", "10", "-e", "10"), [8])  # whole fp32 elements
+        self.assertEqual(self.sizes("-b", "10", "-e", "10"), [8])  # whole elements of fp32
         self.assertEqual(self.sizes("-b", "0", "-e", "16"), [0, 4, 8, 16])
 
-    def test_bad_ones_are_named(self):
+    def test_bad_sizes_are_named(self):
         for arguments, words in [
             (["-b", "many"], ['"many"', "-b"]),
             (["-b", "-8"], ["-b"]),
@@ -133,7 +133,7 @@ class Collectives(unittest.TestCase):
         self.assertEqual(sizes("--collective", "all-gather", "-b", "100", "-e", "1000"), [128, 384, 768])
         self.assertEqual(sizes("--collective", "reduce", "-b", "100", "-e", "1000"), [100, 200, 400, 800])
 
-    def test_its_table_is_no_log_of_all_reduces(self):
+    def test_its_table_is_not_accepted_as_a_measured_log(self):
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder) / "gather.txt"
             log.write_text(ddpsim("allreduce", NODE, "--collective", "all-gather").out)
@@ -148,7 +148,7 @@ class Collectives(unittest.TestCase):
 
 
 class Nccl(unittest.TestCase):
-    def test_nvls_where_the_hardware_and_the_version_have_it(self):
+    def test_nvls_is_used_if_hardware_and_version_have_it(self):
         self.assertEqual(chosen(HOPPER), ("nvls", "Simple"))
         self.assertEqual(chosen(HOPPER, "--no-nvls"), ("ring", "Simple"))
         self.assertEqual(chosen(HOPPER, "--nccl", "2.16.2"), ("ring", "Simple"))
@@ -160,7 +160,7 @@ class Nccl(unittest.TestCase):
         self.assertEqual(chosen(HOPPER, "--algorithm", "^nvls"), ("ring", "Simple"))
         self.assertEqual(chosen(HOPPER, "--algorithm", "TREE")[0], "tree")
         self.assertEqual(chosen(HOPPERS, "--algorithm", "ring,tree", "--protocol", "^Simple")[1], "LL128")
-        self.assertEqual(chosen(TCP, "--protocol", "LL128")[1], "LL128")  # NCCL obeys, too
+        self.assertEqual(chosen(TCP, "--protocol", "LL128")[1], "LL128")  # NCCL also obeys
 
     def test_channels_and_buffer(self):
         row = rows(NODE, "--algorithm", "ring", "--max-channels", "2")[-1]
@@ -169,7 +169,7 @@ class Nccl(unittest.TestCase):
         small = rows(TCP, "--buffer-size", "8KiB")[-1]["time_us"]
         self.assertGreater(small, rows(TCP)[-1]["time_us"])
 
-    def test_what_cannot_be_is_refused(self):
+    def test_impossible_settings_are_refused(self):
         for arguments, words in [
             (["--algorithm", "nvlstree"], ["nvlstree", "no way"]),
             (["--algorithm", "nvls", "--protocol", "LL"], ["no way"]),

@@ -1,4 +1,4 @@
-"""AMD's GPUs: every answer says what stands in for RCCL, as text and as JSON."""
+"""Clusters with GPUs of AMD: every answer says what stands in for RCCL, as text and as JSON."""
 
 import json
 import pathlib
@@ -26,7 +26,7 @@ def commands(cluster, gpu):
 
 
 class Amd(unittest.TestCase):
-    def test_every_answer_says_so(self):
+    def test_every_answer_names_the_stand_in(self):
         for command in commands(MI300X, "MI300X"):
             with self.subTest(command[0]):
                 self.assertIn(WORDS, " ".join(answer(*command)["warnings"]))
@@ -39,7 +39,7 @@ class Amd(unittest.TestCase):
         for command in commands(MI250X, "MI250X"):
             self.assertIn(DIES, " ".join(answer(*command)["warnings"]), command[0])
 
-    def test_no_word_of_it_for_others(self):
+    def test_answers_for_other_gpus_do_not_mention_it(self):
         for command in commands(H100, "H100"):
             self.assertNotIn("RCCL", " ".join(answer(*command)["warnings"]), command[0])
         gloo = answer("simulate", "resnet50@MI300X", MI300X, "--backend", "gloo")
@@ -57,7 +57,7 @@ class Amd(unittest.TestCase):
             self.assertIn(words, page)
         self.assertNotIn("NVLink", page)
 
-    def test_json_of_their_programs_is_read_as_their_tables(self):
+    def test_json_of_amd_programs_is_read_like_their_tables(self):
         pairs = [(one, other) for one in range(4) for other in range(one + 1, 4)]
         kind = {pair: "XGMI" if pair[0] // 2 == pair[1] // 2 else "PCIE" for pair in pairs}
         table = (

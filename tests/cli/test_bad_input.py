@@ -1,5 +1,6 @@
-"""Whatever is wrong with a command line or an input: one line says what and where, the exit code
-says whose fault it is, nothing is on stdout and no file is left behind."""
+"""Errors in a command line or an input give one line that says what is wrong and where.
+
+The exit code tells whose fault it is. Nothing is printed on stdout, and no file is left behind."""
 
 import contextlib
 import gzip
@@ -23,7 +24,7 @@ A100 = "node:1 gpu:8xA100 nvswitch:300GBps"
 WEIGHT = {"name": "w", "shape": [10], "dtype": "float32"}
 FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
 
-# (arguments, fragments of the message)
+# The arguments, and fragments of the message.
 USAGE_ERRORS = [
     ([], ["which command", "--help"]),
     (["--frobnicate"], ["--frobnicate: ", "--help"]),
@@ -143,7 +144,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--compute-scale", "1±2"], ["--compute-scale"]),
     (["simulate", "resnet50-v100-b32", A100, "--gpu", "H100"], ["--gpu", "H100", "A100"]),
     ([*SIMULATE, "--min-channels", "8", "--max-channels", "4"], ["--min-channels 8 is more than --max-channels 4"]),
-    # Keys of a data loader that exclude or need each other.
+    # Keys of a data loader that conflict, or need each other.
     *(
         ([*SIMULATE, "--data-loader", keys], ["--data-loader: ", says])
         for keys, says in [
@@ -159,7 +160,7 @@ USAGE_ERRORS = [
             ("batch=9ms,pin_memory=true", "depends on batch_bytes=SIZE. Add it"),
         ]
     ),
-    # Inputs that are uneven.
+    # Uneven inputs.
     *(
         ([*SIMULATE, "--uneven-inputs", "inputs=10+9", *more], ["--uneven-inputs: ", says])
         for more, says in [
@@ -174,7 +175,7 @@ USAGE_ERRORS = [
     ),
     ([*SIMULATE, "--uneven-inputs", "throw_on_early_termination=true"], ["--uneven-inputs: inputs is missing"]),
     ([*SIMULATE, "--drop-last", "loader"], ["--drop-last", "Add --dataset-size"]),
-    # What is told of one workload alone.
+    # Options that need a single workload.
     *(
         ([*MIX, *more], [says])
         for more, says in [
@@ -216,7 +217,7 @@ USAGE_ERRORS = [
     (["allreduce", "dgx1v", "-i", "3"], ["-i: a step has at least 4 bytes"]),
     (["allreduce", "dgx1v", "-b", "8", "-e", "1G", "-i", "8"], ["sizes. Take a larger -i or -f"]),
     (["diff", "104ms", "105ms", "--max-slowdown", "x"], ["--max-slowdown", '"x"']),
-    # The recording's GPU is the cluster's: a GPU that neither has is refused all the same.
+    # The recording and the cluster have the same GPU. A GPU that neither has is still refused.
     *(
         (
             [command, "resnet50-v100-b32", "p3dn@2", "--gpu", "H100", *more],
@@ -227,7 +228,8 @@ USAGE_ERRORS = [
     ),
 ]
 
-# (workload text, fragments): written to bad.json, read by `simulate bad.json 2xv100-nvlink`
+# The text of a workload, and fragments of the message. The text is written to bad.json and read by `simulate bad.json
+# 2xv100-nvlink`.
 BAD_WORKLOADS = [
     (b"", ["empty file"]),
     (b"\n  \n", []),
@@ -251,7 +253,7 @@ BAD_WORKLOADS = [
     (b'{"traceEvents": [{"ph": "X", "name": "ProfilerStep#1", "ts": 0, "dur": 1}]}', []),
 ]
 
-# (change to a good parameter or document, fragments)
+# A change to a good parameter or document, and fragments of the message.
 BAD_FIELDS = [
     ({"parameters": [{**WEIGHT, "shape": [-1]}]}, ["/parameters/0/shape"]),
     ({"parameters": [{**WEIGHT, "shape": [1.5]}]}, ["/parameters/0/shape"]),
@@ -304,7 +306,7 @@ def empty_folder():
 
 class BadInput(unittest.TestCase):
     def refused(self, arguments, code, fragments, cwd):
-        """Runs in `cwd` and expects one line on stderr and not one byte anywhere else."""
+        """Runs in `cwd`, and expects one line on stderr and no other output."""
         before = sorted(os.listdir(cwd))
         outcome = ddpsim(*arguments, cwd=cwd)
         with self.subTest(arguments=arguments):
@@ -406,7 +408,7 @@ class BadInput(unittest.TestCase):
                 self.refused(command, BAD_INPUT, ["bare.json", "--model"], folder)
 
     def test_names_that_no_file_can_have(self):
-        """Too long, a link that leads to itself, and a file where a folder is expected."""
+        """A name that is too long, a link to itself, and a file in place of a folder."""
         with empty_folder() as folder:
             os.symlink("loop", os.path.join(folder, "loop"))
             pathlib.Path(folder, "file").write_text("x")
@@ -446,7 +448,7 @@ class BadInput(unittest.TestCase):
 
 STUDY = {"schema": "ddpsim.study/1", "workload": "resnet18@V100", "candidates": ["dgx1v"]}
 BOTH = ["compare", "sweep"]
-# (commands, what is another in STUDY, None: not there; what is said behind "ddpsim: study.json:")
+# The commands, the changes of STUDY (None removes a key), and the message after "ddpsim: study.json:".
 STUDIES = [
     (BOTH, {"options": {"--torch": "2.8"}}, '/options/--torch: options are keys without dashes here. Write "torch"'),
     (BOTH, {"options": {"trch": "2.8"}}, '/options/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?'),
@@ -590,7 +592,7 @@ STUDIES = [
 
 
 class Studies(unittest.TestCase):
-    def test_what_is_wrong_stands_at_its_place_with_a_remedy(self):
+    def test_each_error_has_its_place_and_a_remedy(self):
         with empty_folder() as folder:
             path = pathlib.Path(folder, "study.json")
             for commands, changed, said in STUDIES:

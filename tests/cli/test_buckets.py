@@ -1,4 +1,4 @@
-"""`ddpsim buckets`: numbers known from PyTorch itself, from its issues and from recordings."""
+"""`ddpsim buckets` gives the numbers known from PyTorch, from its issues, and from recordings."""
 
 import json
 import pathlib
@@ -66,7 +66,7 @@ class KnownBuckets(unittest.TestCase):
 
 
 class SmallCases(unittest.TestCase):
-    """Worked by hand from the rules, so that they hold where no reference file is at hand."""
+    """Cases worked out by hand from the rules, which need no reference file."""
 
     def check(self, expected, *arguments, **keywords):
         with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +89,7 @@ class SmallCases(unittest.TestCase):
     def test_ready_order_is_kept(self):
         self.check([[2], [0, 1]], [(100, "float32")] * 3, [400, 800], tensor_indices=[2, 0, 1])
 
-    def test_empty_tensors_have_their_place(self):
+    def test_empty_tensors_keep_their_place(self):
         self.check([[0, 1]], [(0, "float32"), (1, "float32")], [4])
 
     def test_without_a_ready_order_the_command_warns(self):

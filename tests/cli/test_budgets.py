@@ -1,5 +1,6 @@
-"""Inputs that somebody else made take no more memory than docs/reference/formats.md says: hostile ones are refused before they fill
-it, large ones are read within a multiple of their size."""
+"""Inputs from others take no more memory than docs/reference/formats.md says.
+
+Hostile inputs are refused before they fill the memory. Large ones are read within a multiple of their size."""
 
 import io
 import json
@@ -20,12 +21,15 @@ from nsys_export import Export
 ATTACK = SHARED / "data" / "attack"
 FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
 MIB = 1 << 20
-ROOM = 64 * MIB  # above the stated multiple
-ROOF = 700 * MIB  # of addresses, for what is to be refused: libraries and stacks of threads have theirs
-PATIENCE = 60  # seconds of processor time, where a reader without a limit would go on for hours
+ROOM = 64 * MIB  # allowed above the stated multiple
+# The address space for inputs that must be refused. Libraries and stacks of threads need some of it.
+ROOF = 700 * MIB
+# Seconds of processor time. A reader without a limit would run for hours.
+PATIENCE = 60
 
 
-# A process counts what the one it came from held until then, so a small one starts the program and measures it.
+# A small process starts the program and measures it, because a process also counts the memory of the one it was forked
+# from.
 STARTER = """
 import os, resource, sys
 addresses, seconds, *command = sys.argv[1:]
@@ -42,8 +46,10 @@ sys.exit(os.waitstatus_to_exitcode(status) % 256)
 
 
 def measured(*arguments, addresses=0):
-    """The outcome of a command and the most memory it held, in bytes. `addresses`: how many it may have, as ulimit
-    -v."""
+    """The outcome of a command, and the most memory that it held, in bytes.
+
+    `addresses` limits its address space, like ulimit -v.
+    """
     process = subprocess.run(
         [sys.executable, "-S", "-c", STARTER, str(addresses), str(PATIENCE), BINARY, *map(str, arguments)],
         stdin=subprocess.DEVNULL,
@@ -93,7 +99,7 @@ def packed(path, pieces):
 class Budgets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.alone = measured("list")[1]  # of the program itself
+        cls.alone = measured("list")[1]  # the program itself
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -127,12 +133,12 @@ class Budgets(unittest.TestCase):
         return path
 
     def stated(self, kind):
-        """How many times its bytes an input takes, as docs/reference/formats.md has it."""
+        """The memory of an input as a multiple of its bytes, from docs/reference/formats.md."""
         page = (ROOT / "docs" / "reference" / "formats.md").read_text().partition("\n## Memory\n")[2]
         return int(re.search(rf"^\| {kind} \| (\d+)", page, re.MULTILINE)[1])
 
     def archive(self, members):
-        """A collected job of rank 0 with these: path -> (kind, bytes)."""
+        """A collected job of rank 0. `members` has the kind and bytes of each path."""
         manifest = {
             "schema": "ddpsim.collect/1",
             "ranks": 1,
@@ -153,12 +159,12 @@ class Budgets(unittest.TestCase):
     # archives
 
     @unittest.skipUnless(ATTACK.exists(), "shared/data/attack is not beside the checkout")
-    def test_bombs_that_were_found(self):
+    def test_compression_bombs_that_were_found_are_refused(self):
         for name in ("sparse_bomb_480MB.tar.gz", "sparse_bomb_2.8GB.tar.gz", "pax_bomb.tar.gz"):
             held = self.refused(ATTACK / name, "is compressed twice")
             self.assertLess(held, self.alone + ROOM, name)
 
-    def test_bombs_of_one_layer(self):
+    def test_compression_bombs_of_one_layer_are_refused(self):
         entries = 4_000_000
         attributes = b"".join(
             record(key, value)
@@ -188,7 +194,7 @@ class Budgets(unittest.TestCase):
                 path = packed(self.folder / f"{kind}.tar.gz", [*pieces, bytes(1024)])
                 self.assertLess(self.refused(path, text), self.alone + ROOM)
 
-    def test_zeros_are_no_archive(self):
+    def test_zeros_are_not_an_archive(self):
         path = self.folder / "zeros"
         path.write_bytes(bytes(10_240))
         self.assertNotIn("tar", ddpsim("import", path).err.replace(str(path), ""))
@@ -226,14 +232,16 @@ class Budgets(unittest.TestCase):
         base.close()
         return path
 
-    def test_one_id_of_many_texts(self):
+    def test_one_id_with_many_texts_is_refused(self):
         said = "20000 rows of StringIds have the id 1"
         self.refused(self.fan_out([1] * 20_000), said)
         self.refused(self.fan_out(["0" * number + "1" for number in range(20_000 // 100)] * 100), said)
 
-    def test_pages_that_point_at_each_other(self):
-        """A table of six pages, each of which points 60 times at the next: 60^6 leaves. Rows are counted as they come;
-        where SQLite sorts them first, its steps are."""
+    def test_database_pages_that_point_at_each_other_are_refused(self):
+        """A table of six pages, each of which points 60 times at the next one, so it has 60^6 leaves.
+
+        The program counts rows as they come, or SQLite's steps if it sorts them first.
+        """
         for table in ("CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"):
             with self.subTest(table):
                 path = self.export(small=True)
@@ -243,7 +251,7 @@ class Budgets(unittest.TestCase):
                 content = bytearray(path.read_bytes())
                 page = lambda number: slice((number - 1) * 512, number * 512)
                 leaf = root
-                while content[page(leaf)][0] == 5:  # its rightmost child
+                while content[page(leaf)][0] == 5:  # the rightmost child
                     leaf = struct.unpack(">I", content[page(leaf)][8:12])[0]
                 if leaf == root:
                     content += content[page(root)]
@@ -252,7 +260,7 @@ class Budgets(unittest.TestCase):
                 inner = [root, *range(pages + 1, pages + 6)]
                 content += bytes(512 * 5)
                 for here, child in zip(inner, [*inner[1:], leaf]):
-                    cells = 60  # of 5 bytes: child and key
+                    cells = 60  # 5 bytes each: child and key
                     body = bytearray(512)
                     struct.pack_into(">BHHHBI", body, 0, 5, 0, cells, 512 - 5 * cells, 0, child)
                     for cell in range(cells):
@@ -304,7 +312,7 @@ class Budgets(unittest.TestCase):
         commas = self.text("commas.csv", "step_time_s" + "," * (12 * MIB) + "\n1\n")
         self.within(commas.stat().st_size, self.stated("log"), "diff", commas, "1s", codes=(0, 3))
 
-    # what is held whole, or streamed
+    # inputs that are held whole or streamed
 
     def test_other_inputs_take_what_the_page_says(self):
         count = 1 << 20

@@ -1,4 +1,4 @@
-"""`ddpsim calibrate`: logs in, a calibrated cluster file out; what cannot be fitted exits with 3."""
+"""`ddpsim calibrate` turns logs into a calibrated cluster file, and ends with 3 if it cannot."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ class Calibrate(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def log(self, nodes, factor=1.0, cluster=LAB, name=None):
-        """A log of a machine that takes `factor` times what the uncalibrated cost model says."""
+        """The log of a machine that takes `factor` times the time of the uncalibrated cost model."""
         line = cluster.replace("node:1", f"node:{nodes}")
         rows = answer("allreduce", line, "-b", "1K", "-e", "256M", "--nccl", "2.18.3")["rows"]
         path = self.folder / (name or f"n{nodes}.txt")
@@ -47,7 +47,7 @@ class Calibrate(unittest.TestCase):
         done, output = self.calibrate(self.log(1, 1.2), self.log(2, 1.2))
         self.assertEqual(done.code, 0, done.err)
         self.assertIn("calibrated with 2 logs. Each job shape left out", " ".join(done.out.split()))
-        self.assertIn("GB/s", done.out)  # constants with their units
+        self.assertIn("GB/s", done.out)  # constants have units
         left_out = self.calibrate(self.log(1, 1.2), self.log(2, 1.2), options=["--json"])[0].json()["shapes_left_out"]
         self.assertEqual([(one["nodes"], one["gpus_per_node"]) for one in left_out], [(1, 4), (2, 4)])
         for one in left_out:
@@ -78,14 +78,14 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(again["confidence"]["grade"], "A")
         self.assertNotIn("specification", " ".join(result["confidence"]["because"]))
 
-    def test_the_logs_nccl_is_kept(self):
+    def test_the_nccl_version_of_the_log_is_kept(self):
         _, output = self.calibrate(self.log(1), self.log(2))
         self.assertEqual(answer("allreduce", f"{output}@2")["nccl"], "2.18.3")
         asked = answer("allreduce", f"{output}@2", "--nccl", "2.27.3")
         self.assertEqual(asked["nccl"], "2.27.3")
         self.assertIn("calibrated with NCCL 2.18.3, predicted for 2.27.3", " ".join(asked["warnings"]))
 
-    def test_documents_and_files_are_the_same_twice(self):
+    def test_two_runs_give_the_same_documents_and_files(self):
         logs = self.log(1), self.log(2)
         one, output = self.calibrate(*logs, options=["--json"])
         first = output.read_bytes()
@@ -95,7 +95,7 @@ class Calibrate(unittest.TestCase):
         document = json.loads(one.out)
         self.assertEqual(document["schema"], "ddpsim.calibration/1")
         self.assertEqual([log["nodes"] for log in document["logs"]], [1, 2])
-        self.assertEqual(document["logs"][0]["source"], "n1.txt")  # the name alone, no folder
+        self.assertEqual(document["logs"][0]["source"], "n1.txt")  # the name without folder
         self.assertNotIn(str(self.folder), first.decode())
         self.assertLess(document["calibrated"]["median_abs_error_percent"], 1)
 
@@ -159,7 +159,7 @@ class Calibrate(unittest.TestCase):
             [log["timed_by"], log["gpus_per_node"], log["smallest_bytes"]], ["joined ranks of a training", 4, 1 << 20]
         )
         time = answer("allreduce", f"{output}@1", "--gpus-per-node", "4", "-b", "8M", "-e", "8M")["rows"][0]["time_us"]
-        self.assertAlmostEqual(time / 260, 1, delta=0.1)  # the last of four came 45 µs late
+        self.assertAlmostEqual(time / 260, 1, delta=0.1)  # the last of four arrived 45 µs late
 
     def test_a_step_over_another_library_or_a_simulated_one_calibrates_nothing(self):
         for timeline, words in (
@@ -174,7 +174,7 @@ class Calibrate(unittest.TestCase):
     def test_calibrating_again_replaces(self):
         _, output = self.calibrate(self.log(1, 1.3), self.log(2, 1.3))
         same, _ = self.calibrate(self.log(1), self.log(2), cluster=f"{output}@2")
-        self.assertEqual(same.code, 2)  # what was measured before would be lost
+        self.assertEqual(same.code, 2)  # or the old calibration would be lost
         self.assertIn("c2.json: this is the input", same.err)
         first = output.rename(self.folder / "c1.json")
         again, second = self.calibrate(self.log(1), self.log(2), cluster=f"{first}@2")
@@ -182,11 +182,11 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(json.loads(second.read_text())["nodes"], 2)
         self.assertEqual(len(json.loads(second.read_text())["calibration"]["logs"]), 2)
 
-    def test_sizes_beyond_the_log_are_said(self):
+    def test_sizes_beyond_the_log_are_named(self):
         _, output = self.calibrate(self.log(1), self.log(2))
         within = answer("allreduce", f"{output}@2", "-b", "1M", "-e", "64M")
         self.assertEqual(within["warnings"], [])
-        self.assertIsNone(within["confidence"]["measure_next"])  # that is what was just done
+        self.assertIsNone(within["confidence"]["measure_next"])  # it was just measured
         beyond = answer("allreduce", f"{output}@2", "-b", "256", "-e", "1G")
         warnings = " ".join(beyond["warnings"])
         for words in ("sizes down to 256 B", "sizes up to 1 GiB", "(n2.txt, 2x4: 1 KiB to 256 MiB)"):
@@ -214,13 +214,13 @@ class Calibrate(unittest.TestCase):
         near = answer("allreduce", f"{output}@2", "-b", "1K", "-e", "64K")["confidence"]
         self.assertEqual(near["grade"], "B")
 
-    def test_a_job_shape_the_log_is_not_of_is_refused(self):
+    def test_a_job_shape_that_the_log_does_not_have_is_refused(self):
         done, output = self.calibrate(f"{self.log(2)}@4x2")
         self.assertEqual(done.code, 3)
         self.assertIn("names 8 ranks on 2 hosts, up to 4 devices on one, but 4x2 was stated", done.err)
         self.assertFalse(output.exists())
 
-    def test_one_rank_has_no_confidence_to_state(self):
+    def test_an_all_reduce_of_one_rank_has_no_confidence(self):
         alone = ddpsim("allreduce", LAB, "--gpus-per-node", "1")
         self.assertEqual(alone.code, 0)
         self.assertNotIn("Confidence", alone.out)
@@ -228,7 +228,7 @@ class Calibrate(unittest.TestCase):
         pair = ddpsim("allreduce", LAB, "--gpus-per-node", "2")
         self.assertNotIn("nothing to reduce", pair.out)
 
-    def test_what_is_replaced_assumed_or_wrong_is_said(self):
+    def test_replaced_assumed_and_wrong_values_are_named(self):
         one, two = self.log(1), self.log(2)
         lines = two.read_text().splitlines()
         two.write_text("\n".join(line[:-1] + "3" if line.startswith("1048576 ") else line for line in lines))

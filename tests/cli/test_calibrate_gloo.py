@@ -1,4 +1,4 @@
-"""`ddpsim calibrate` on logs of gloo: the lab's all-reduces and a real step, and how far what they predict may be trusted."""
+"""`ddpsim calibrate` on logs of gloo: the lab's all-reduces and a real step, and the certainty of their predictions."""
 
 import csv
 import json
@@ -13,7 +13,8 @@ from command import ROOT, answer, ddpsim
 sys.path.insert(0, str(ROOT / "tests" / "lab"))
 import lab_workloads  # noqa: E402
 
-LAB = "node:4 gpu:1xV100 nic:1x1Gbps:tcp"  # a namespace and a shaped link of 1 Gbit/s for each rank
+# Each rank has a namespace and a shaped link of 1 Gbit/s.
+LAB = "node:4 gpu:1xV100 nic:1x1Gbps:tcp"
 MEASURED = ROOT / "tests" / "lab" / "measured"
 
 
@@ -23,7 +24,7 @@ def rows(table):
 
 
 def median_by(table, kind, keys):
-    """{keys of a row: median over launches}"""
+    """The median over launches by the keys of a row."""
     found = {}
     for row in rows(table):
         if row["kind"] == kind:
@@ -85,14 +86,14 @@ class CalibrateGloo(unittest.TestCase):
         document = done.json()
         self.assertEqual(document["backend"], "gloo")
         told = {one["name"] for one in document["constants"] if one["told_by_logs"]}
-        self.assertEqual(told, {"step_us"})  # the shaped link binds: of processes and hosts nothing is seen
+        self.assertEqual(told, {"step_us"})  # the shaped link hides everything else
         self.assertLess(document["sizes_left_out"]["median_abs_error_percent"], 5)
         self.assertEqual([one["nodes"] for one in document["shapes_left_out"]], [2, 4])
         for one in document["shapes_left_out"]:
             self.assertLess(one["predicted_from_others"]["median_abs_error_percent"], 6)
         self.assertEqual(set(json.loads(self.output.read_text())["gloo"]["constants"]), told)
 
-    def test_what_the_logs_do_not_tell_is_said(self):
+    def test_facts_that_the_logs_lack_are_named(self):
         words = " ".join(self.calibrate(self.all_reduces("one_gigabit", 2)).out.split())
         self.assertIn("Not told by these logs, assumed as without them: process 1.5 GB/s", words)
         self.assertIn("All are of one job shape", words)
@@ -135,7 +136,7 @@ class CalibrateGloo(unittest.TestCase):
         self.assertGreaterEqual(sum(held) / len(held), 0.75, held)
         self.assertTrue(all(narrower))
 
-    def test_intervals_hold_four_in_five_sizes_left_out(self):
+    def test_intervals_hold_80_percent_of_left_out_sizes(self):
         document = self.calibrate(
             *(self.all_reduces(table, ranks) for table in ("one_gigabit", "transfers") for ranks in (2, 4)),
             options=("--backend", "gloo", "--json"),
@@ -149,7 +150,7 @@ class CalibrateGloo(unittest.TestCase):
         self.assertEqual(len(inside), 24)
         self.assertGreaterEqual(sum(inside) / len(inside), 0.7, inside)
 
-    def test_a_word_of_gloo_wins_and_says_so(self):
+    def test_an_explicit_gloo_word_wins_and_the_answer_says_so(self):
         self.calibrate(self.all_reduces("one_gigabit", 2), self.all_reduces("one_gigabit", 4))
         fitted = self.step("resnet-like", 2, 5)
         stated = self.step("resnet-like", 2, 5, "--gloo", "step:20ms")
@@ -194,7 +195,8 @@ class CalibrateGloo(unittest.TestCase):
         self.assertEqual(written["logs"][0]["timed_by"], "joined ranks of a training")
 
     def trace(self, folder, rank, late=0, sizes=(1 << 18, 1 << 20, 1 << 21), shapes=True):
-        """As PyTorch 2.13 writes it: two workers; this rank waits `late` µs longer in each."""
+        """A trace as PyTorch 2.13 writes it, with two workers of gloo. This rank waits `late` µs longer in each
+        all-reduce."""
         events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 5.5, "dur": 3}]
         for k, size in enumerate(sizes * 2):
             arguments = {"Input type": ["float"], "Input Dims": [[size // 4]]} if shapes else {}
@@ -220,7 +222,7 @@ class CalibrateGloo(unittest.TestCase):
             )
         )
 
-    def test_traces_of_a_gloo_job_calibrate_where_all_ranks_are_there(self):
+    def test_traces_of_a_gloo_job_calibrate_if_all_ranks_are_present(self):
         job = self.folder / "job"
         job.mkdir()
         self.trace(job, 0)
@@ -232,7 +234,7 @@ class CalibrateGloo(unittest.TestCase):
         self.assertEqual(done.code, 0, done.err)
         self.assertIn("6 all-reduces in PyTorch traces of 2 of 2 ranks", " ".join(done.out.split()))
         written = json.loads(self.output.read_text())["gloo"]
-        self.assertAlmostEqual(written["constants"]["process_gbps"], 2, delta=0.3)  # size / 2000 µs, and its steps
+        self.assertAlmostEqual(written["constants"]["process_gbps"], 2, delta=0.3)  # size / 2000 µs plus its steps
         self.output.unlink()
         for change, words in (
             (lambda: self.trace(job, 1, sizes=(1 << 18, 1 << 20)), "are not those of rank 0"),
@@ -244,7 +246,7 @@ class CalibrateGloo(unittest.TestCase):
             self.assertIn(words, done.err)
             self.assertFalse(self.output.exists())
 
-    def test_what_cannot_be_is_refused(self):
+    def test_impossible_combinations_are_refused(self):
         gloo = self.folder / "measurement.json"
         gloo.write_text(
             json.dumps(

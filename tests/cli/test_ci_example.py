@@ -1,5 +1,4 @@
-"""The example workflow of scripts/examples: its steps run as a runner would run them, on measurements
-made up from the predictions."""
+"""The example workflow of scripts/examples runs as on a runner, with measurements made from the predictions."""
 
 import json
 import os
@@ -17,13 +16,13 @@ EXAMPLE = ROOT / "scripts" / "examples" / "ddpsim-ci.yml"
 
 
 def settings(text):
-    """The variables under the top-level `env:`."""
+    """The variables under the top-level key `env`."""
     block = re.search(r"^env:\n((?:  .*\n)+)", text, re.M).group(1)
     return dict(re.findall(r"^  (\w+): ([^#\n]*?) *(?:#.*)?$", block, re.M))
 
 
 def steps(text):
-    """Named steps and the lines of their `run: |`."""
+    """The named steps with the lines of their `run: |`."""
     named = re.findall(r"^      - name: (.*)\n((?:(?:        .*)?\n)+)", text, re.M)
     scripts = {}
     for name, body in named:
@@ -42,7 +41,7 @@ class Example(unittest.TestCase):
         self.steps = steps(self.text)
 
     def measure(self, slower):
-        """perf/, as if the machine took so much longer than predicted."""
+        """Writes perf/ for a machine that is `slower` times as slow as predicted."""
         job = [self.settings["WORKLOAD"], self.settings["CLUSTER"]]
         table = ddpsim("allreduce", job[1], "-b", "1M", "-e", "1G", "--json").json()
         step = ddpsim("simulate", *job, "--json").json()["iteration_us"] / 1e3 * slower

@@ -1,5 +1,7 @@
-"""scripts/collect.sh: what it finds, that it names nobody, and that every command takes its archive for a workload and a cluster.
-Programs and the sysfs that this machine lacks are played by small ones of the test's own."""
+"""scripts/collect.sh: what it finds, that it names nobody, and that every command accepts its archive.
+
+The archive stands for a workload and a cluster. Small programs of the test stand in for programs and the sysfs that
+this machine lacks."""
 
 import gzip
 import io
@@ -94,7 +96,7 @@ def program(folder, name, text):
 
 
 def unpacked(archive):
-    """{path below its folder: text}, gzip opened."""
+    """The text of each file by its path in the archive, unzipped."""
     with tarfile.open(archive) as tar:
         files = {}
         for member in tar.getmembers():
@@ -171,7 +173,7 @@ class Collects(unittest.TestCase):
         return run.stdout, unpacked(self.folder / "ddpsim-collect.tar.gz")
 
     def machine(self, gpus=4, model="Tesla V100-SXM2-16GB", matrix=MATRIX):
-        """A node of GPUs, as its own programs and sysfs tell."""
+        """Makes the programs and the sysfs of a node with GPUs."""
         (self.folder / "matrix").write_text(matrix + f"  {SAID}\n")
         rows = "\n".join(f"{index}, {model}, 535.86, 3, 16, 1380 MHz, 300.00 W" for index in range(gpus))
         (self.folder / "gpus").write_text(GPUS.format(rows=rows) + "\n")
@@ -219,7 +221,7 @@ class Collects(unittest.TestCase):
             place.write_text(value + "\n")
 
     def evidence(self):
-        """What a user has of a job of three ranks, with somebody's names in all of it."""
+        """The files of a user's job with three ranks. Names of people are in all of them."""
         given = self.folder / "given"
         given.mkdir()
         for rank in range(3):
@@ -309,7 +311,7 @@ class Collects(unittest.TestCase):
                 self.assertNotIn(secret, text, f"{secret} is in {name}")
             self.assertNotIn(str(self.folder.parent), text)
             if name != "manifest.json":
-                self.assertIn(f"ddpsim-collect/{name} ", said)  # shown before it is written
+                self.assertIn(f"ddpsim-collect/{name} ", said)  # listed before it is written
         manifest = json.loads(files["manifest.json"])
         self.assertEqual(
             (manifest["schema"], manifest["ranks"], manifest["nodes"], manifest["batch_size"]),
@@ -337,7 +339,7 @@ class Collects(unittest.TestCase):
                 "step_times",
             },
         )
-        # What makes the difference stays.
+        # Facts that affect speed stay.
         self.assertIn("NCCL_ALGO=Ring\n", files["environment/rank0.txt"])
         self.assertIn("NCCL_TOPO_FILE=<path>\n", files["environment/rank0.txt"])
         self.assertNotIn("JOB_TOKEN", files["environment/rank0.txt"])
@@ -357,7 +359,7 @@ class Collects(unittest.TestCase):
             "nn.Module: Linear_0",
             "megatron/core/distributed/_.py(5): f",
             "deepspeed/runtime/engine.py(7): forward",
-        ):  # by which a scheme is known
+        ):  # these tell the scheme
             self.assertIn(name, names)
         self.assertIn('<path>:12: UserWarning\n  File "<path>", line 4\nat <path>\n', files["nccl/rank0.txt"])
         self.assertRegex(files["pinning/rank0.txt"], r"cores=\d+\nCpus_allowed_list=\d")
@@ -370,13 +372,13 @@ class Collects(unittest.TestCase):
         plain = ddpsim("import", *(INPUTS / f"rank{rank}.json" for rank in range(3)))
         packed = ddpsim("import", archive)
         self.assertEqual(packed.code, 0, packed.err)
-        own = re.compile(r'^  "provenance": .*?^  \}|^  "name": .*?$', re.DOTALL | re.MULTILINE)  # where it came from
+        own = re.compile(r'^  "provenance": .*?^  \}|^  "name": .*?$', re.DOTALL | re.MULTILINE)  # its origin
         self.assertEqual(
             own.sub("", packed.out).replace(str(archive), ""), own.sub("", plain.out).replace(str(INPUTS), "")
         )
         self.assertIn("3 of 3 ranks on 1 node left a trace", packed.err)
 
-    def test_a_cluster_of_the_topology_dump(self):
+    def test_the_topology_dump_makes_a_cluster(self):
         self.machine()
         self.archive("--trace", INPUTS / "three-layers.json", "--topology", "dump.xml", "--step-time", "104ms")
         archive = self.folder / "ddpsim-collect.tar.gz"
@@ -393,14 +395,14 @@ class Collects(unittest.TestCase):
         first, second = (json.loads(text) for text in (ddpsim("simulate", archive, archive, "--json").out, again.out))
         self.assertEqual(first["iteration_us"], second["iteration_us"])
 
-    def test_a_cluster_of_the_matrix_calibrated_by_its_log(self):
+    def test_the_matrix_makes_a_cluster_that_the_log_calibrates(self):
         self.machine()
         self.archive("--trace", INPUTS / "three-layers.json")
         archive, here = "ddpsim-collect.tar.gz", {"cwd": self.folder}
         calibrated = answer("allreduce", archive, "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
         specified = answer("allreduce", f"{archive}:spec", "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
         times = {row["size_bytes"]: row["time_us"] for row in calibrated["rows"]}
-        self.assertAlmostEqual(times[16777216], 259.67, delta=0.1 * 259.67)  # what the log says
+        self.assertAlmostEqual(times[16777216], 259.67, delta=0.1 * 259.67)  # the time in the log
         self.assertNotEqual(
             [row["time_us"] for row in specified["rows"]], [row["time_us"] for row in calibrated["rows"]]
         )
@@ -413,7 +415,7 @@ class Collects(unittest.TestCase):
         done = ddpsim("calibrate", archive, "--cluster", archive, "-o", "lab.json", **here)
         self.assertEqual(done.code, 0, done.err)
 
-    def test_a_log_that_calibrates_nothing_is_said(self):
+    def test_a_log_that_cannot_calibrate_is_named(self):
         self.machine()
         rows = (INPUTS / "n1.txt").read_text().splitlines(keepends=True)
         (self.folder / "perf.txt").write_text(
@@ -459,15 +461,15 @@ class Collects(unittest.TestCase):
         document = answer("topo", self.folder / "ddpsim-collect.tar.gz")
         self.assertEqual((document["cluster"]["nodes"], document["cluster"]["gpus_per_node"]), (2, 4))
 
-    def test_a_rank_that_left_nothing_is_said(self):
+    def test_a_rank_that_left_nothing_is_named(self):
         run = self.collect(
             "--step-time", "104ms", RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="8", DDPSIM_COLLECT_WAIT="1"
         )
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("rank 1 left nothing in the folder", run.stdout)
 
-    def test_ranks_of_a_host_whose_place_on_it_nobody_says(self):
-        """Each takes itself for the first and leaves what is known of the node, which is in the archive once."""
+    def test_ranks_of_a_host_without_a_local_rank(self):
+        """Each rank takes itself for the first and describes the node. The archive has this description once."""
         self.machine()
         for rank in (1, 0):
             run = self.collect("--step-time", "104ms", RANK=str(rank), WORLD_SIZE="2", SLURM_JOB_ID="9")
@@ -480,7 +482,8 @@ class Collects(unittest.TestCase):
         ).stdout.splitlines()
 
     def test_every_variable_of_the_table_is_collected(self):
-        """As many as the file names, which is as many as ddpsim reads of it (environment_table_test.cpp)."""
+        """The number is that of the file, which is the number that ddpsim reads from it
+        (environment_table_test.cpp)."""
         text = TABLE.read_text(encoding="utf-8")
         names = re.findall(r'"name": "([A-Z0-9_]+)"', text)
         self.assertEqual(len(names), text.count('"name":'))
@@ -507,7 +510,7 @@ class Collects(unittest.TestCase):
             self.assertIn(f"{name}={'<hidden>' if USER in value else value}", listed)
 
     def test_hosts_that_only_a_log_names(self):
-        """Collected on one node, of a job of two, one of which never ran collect.sh."""
+        """A job of two nodes was collected on one node. The other never ran collect.sh."""
         log = "".join(
             f"{HOST}{node}:12:34 [{gpu}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0\n"
             for node in ("", "-b")
@@ -528,7 +531,7 @@ class Collects(unittest.TestCase):
         self.assertIn("node1:12:34 [0] NCCL INFO", files["nccl/rank0.txt"])
         self.assertEqual(json.loads(files["manifest.json"])["nodes"], 3)
 
-    def test_what_is_missing_is_said_once(self):
+    def test_missing_files_are_named_once(self):
         said, files = self.archive("--step-time", "104ms")
         for kind in ("gpus", "matrix", "topology", "trace", "nccl_log", "ddp_log", "all_reduce_log", "lspci"):
             self.assertEqual(len(re.findall(rf"not found: {kind}: ", said)), 1, f"{kind}: {said}")
@@ -553,7 +556,7 @@ class Collects(unittest.TestCase):
         self.assertIn("holds no trace (neither --trace nor --run was given): DDP logging data stand in", run.err)
 
     def test_a_step_time_as_it_is_written_everywhere(self):
-        steps = self.folder / "given:1"  # a file's name may have colons, too
+        steps = self.folder / "given:1"  # file names may have colons
         steps.mkdir()
         (steps / "train.log").write_text("".join(f"step {step} took 0.1{step} loss 2.3\n" for step in range(1, 4)))
         _, files = self.archive("--step-time", "given:1/train.log:took=s")
@@ -571,13 +574,13 @@ class Collects(unittest.TestCase):
             self.assertEqual(run.returncode, 1, run.stderr)
             self.assertIn(f"collect: --step-time {text}: ", run.stderr)
 
-    def test_what_is_binary_stays_here(self):
+    def test_binary_files_are_left_out(self):
         shutil.copy(INPUTS / "tiny.sqlite", self.folder / "step.sqlite")
         said, files = self.archive("--trace", "step.sqlite")
         self.assertNotIn("traces/rank0.json.gz", files)
         self.assertIn("binary, so names in it cannot be replaced", said)
 
-    def test_options_that_are_none(self):
+    def test_unknown_options_are_refused(self):
         for arguments in (["--trace"], ["--colour", "red"], ["--seconds", "soon"]):
             run = self.collect(*arguments)
             self.assertEqual(run.returncode, 2, arguments)
@@ -645,10 +648,10 @@ class Collects(unittest.TestCase):
     def test_the_cut_recording_of_the_attack(self):
         said, files = self.archive("--trace", self.attack("cut.json.gz"))
         self.assertIn("its gzip stream is cut off or damaged", said)
-        self.assertIn("its gzip stream is cut off or damaged", files["manifest.json"])  # though the file is called "cut"
+        self.assertIn("its gzip stream is cut off or damaged", files["manifest.json"])  # not the name "cut" of the file
         self.assertIn("versions/rank0.txt", files)
 
-    def test_a_rank_that_no_job_has_is_said(self):
+    def test_an_impossible_rank_is_named(self):
         for number in (99999999999, 10**40):
             (self.folder / "big.json").write_text(json.dumps({"distributedInfo": {"rank": number}, "traceEvents": []}))
             said, files = self.archive("--trace", "big.json")
@@ -660,7 +663,7 @@ class Collects(unittest.TestCase):
         self.assertIn("a job has at most 1000000 ranks", said)
         self.assertEqual(json.loads(files["manifest.json"])["ranks"], 1)
 
-    def test_a_date_in_a_files_name_is_no_rank(self):
+    def test_a_date_in_a_file_name_is_not_a_rank(self):
         (self.folder / "rank_20261126181917.json").write_text(
             (INPUTS / "rank0.json").read_text().replace('"rank"', '"other"')
         )
@@ -683,7 +686,7 @@ class Collects(unittest.TestCase):
         _, files = self.archive("--trace", self.attack("cmd.json"))
         self.assertIn('"command":"<hidden>"', files["traces/rank0.json.gz"])
 
-    def test_an_archive_is_no_input_of_itself(self):
+    def test_an_archive_never_replaces_its_own_input(self):
         trace = INPUTS / "rank0.json"
         place = self.folder / "job.tar.gz"
         shutil.copy(trace, place)
@@ -807,7 +810,7 @@ class Collects(unittest.TestCase):
         (self.folder / "parts" / "rank0").mkdir(parents=True)
         (self.folder / "parts" / "rank0" / "environment.txt").write_text("WORLD_SIZE=1\n")
         packing = [ROOT / "scripts" / "collected_parts.py", "parts", "out.tar.gz"]
-        # A limit of the file's size is what a full disk is to a test: the write fails behind its first bytes.
+        # A limit on the file size stands for a full disk: the write fails after its first bytes.
         run = subprocess.run(
             ["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", *packing],
             cwd=self.folder,
@@ -896,7 +899,7 @@ class Collects(unittest.TestCase):
         for number, line in enumerate(files["nccl/rank0.txt"].splitlines()):
             self.assertRegex(line, f"^kept {number} .*kept$")
 
-    def test_names_of_people_hide_no_name_of_a_setting(self):
+    def test_names_of_people_do_not_hide_names_of_settings(self):
         who = f"host={HOST}\nuser=world\n"
         _, files = self.packed(1, {"rank0": {"host": who, "environment.txt": "WORLD_SIZE=1\n"}})
         self.assertEqual(files["environment/rank0.txt"], "WORLD_SIZE=1\n")
@@ -934,7 +937,7 @@ class Collects(unittest.TestCase):
                         self.assertNotRegex(run.stderr, r"unbound variable|line \d+:")
 
     def packed(self, ranks, folders):
-        """Of {folder: {file: text}}, as ranks and launchers leave them."""
+        """Packs these folders, as ranks and launchers leave them. Each has its files by name."""
         for name, files in folders.items():
             (self.folder / "parts" / name).mkdir(parents=True)
             for file, text in files.items():
@@ -950,7 +953,7 @@ class Collects(unittest.TestCase):
         files = unpacked(self.folder / "out.tar.gz")
         return json.loads(files["manifest.json"]), files
 
-    def test_a_launcher_on_a_host_of_no_rank(self):
+    def test_a_launcher_on_a_host_without_ranks(self):
         manifest, files = self.packed(
             2,
             {
@@ -994,7 +997,7 @@ class Collects(unittest.TestCase):
         self.assertEqual(files["pinning/rank0.txt"], "cores=4\n")
 
     def test_a_launcher_on_each_node(self):
-        """That of node 0 starts rank 1, that of node 1 rank 0: what a rank leaves is of the node it ran on."""
+        """The launcher of node 0 starts rank 1, that of node 1 rank 0. Files of a rank belong to the node it ran on."""
         python = python_with_torch()
         if python is None:
             self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
@@ -1036,7 +1039,7 @@ class Collects(unittest.TestCase):
         manifest = json.loads(files["manifest.json"])
         self.assertEqual((manifest["ranks"], manifest["nodes"]), (2, 2))
         node_of = {member["path"]: member["node"] for member in manifest["members"]}
-        for rank in (0, 1):  # nodes are numbered in the order of their ranks
+        for rank in (0, 1):  # nodes are numbered by their ranks
             for path in (f"traces/rank{rank}.json.gz", f"pinning/rank{rank}.txt", f"environment/rank{rank}.txt"):
                 self.assertEqual(node_of[path], rank)
             self.assertIn(f"mtu: 900{1 - rank}\n", files[f"hardware/node{rank}-devices.txt"])
@@ -1066,8 +1069,8 @@ class Collects(unittest.TestCase):
         self.assertEqual(manifest["ranks"], 2, run.stdout)
         self.assertGreater(manifest["step_us"], 100)
         self.assertTrue(files["versions/rank1.txt"].startswith(f"torch={version}"))
-        self.assertNotIn("NCCL_DEBUG", files["environment/rank0.txt"])  # collect.sh itself set it
-        self.assertNotIn("all_reduce_hook", files["ddp/rank0.json"])  # and the recorder its hook
+        self.assertNotIn("NCCL_DEBUG", files["environment/rank0.txt"])  # set by collect.sh
+        self.assertNotIn("all_reduce_hook", files["ddp/rank0.json"])  # set by the recorder
         document = answer("simulate", archive, "node:1 gpu:2xV100 nvlink:2x25GBps:pair", "--compute-scale", "1")
         self.assertEqual(len(document["buckets"]), 1)
         imported = ddpsim("import", archive)

@@ -1,5 +1,6 @@
-"""The manual and the completions that scripts/command_pages.py makes: the manual is shown without complaint and names every
-option, and each shell that is here completes what is typed."""
+"""Checks the manual and the completions that scripts/command_pages.py makes.
+
+The manual is displayed without complaints and names every option. Each installed shell completes typed words."""
 
 import json
 import os
@@ -65,7 +66,7 @@ class Manual(unittest.TestCase):
 
 
 class Completion(unittest.TestCase):
-    """Each in a folder that holds step.json and resnet.json.gz."""
+    """Completions in a folder with step.json and resnet.json.gz."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -151,7 +152,7 @@ class Fish(Completion):
 @needs("zsh")
 class Zsh(Completion):
     def typed(self, line):
-        """What the program would be called with, once `line` and its tabs are typed."""
+        """The arguments of the program after `line` and its tabs were typed."""
         process, terminal = pty.fork()
         if process == 0:
             os.chdir(self.folder)
@@ -180,7 +181,7 @@ class Zsh(Completion):
 
 
 def read_to(terminal, *ends):
-    """What is shown until each of `ends` was, one behind the other."""
+    """The terminal's output until it has shown each of `ends`, in order."""
     shown, place = b"", 0
     for wanted in ends:
         while (found := shown.find(wanted, place)) < 0:

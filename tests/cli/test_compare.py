@@ -1,4 +1,4 @@
-"""ddpsim compare: the same figures as simulate and tune, side by side, or one clear error."""
+"""`ddpsim compare` shows the numbers of simulate and tune for several candidates, or one clear error."""
 
 import csv
 import json
@@ -14,18 +14,18 @@ H100 = "node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib"
 
 
 class Figures(unittest.TestCase):
-    def test_rows_are_what_simulate_and_tune_say(self):
+    def test_rows_match_simulate_and_tune(self):
         rows = answer("compare", WORKLOAD, "2xv100-nvlink", "dgx1v-1xedr@2")["rows"]
         for row in rows:
             step = answer("simulate", WORKLOAD, row["cluster"])
             self.assertEqual(step["iteration_us"], row["iteration_us"])
             self.assertEqual(step["confidence"], row["confidence"])
-        # Searched where it may matter: of those that may be the fastest.
+        # Caps are searched only for candidates that may be the fastest.
         self.assertEqual(answer("tune", WORKLOAD, "dgx1v-1xedr@2")["recommended"], rows[1]["best_cap"])
         self.assertIsNone(rows[0]["best_cap"])
         self.assertIsNone(answer("compare", WORKLOAD, "dgx1v", "--no-tune")["rows"][0]["best_cap"])
 
-    def test_the_fastest_comes_first_and_is_behind_nobody(self):
+    def test_the_fastest_comes_first_and_is_slower_than_none(self):
         answered = answer("compare", WORKLOAD, "dgx1v@1", "dgx1v@4", "dgx1v@2..2")
         self.assertEqual([1, 2, 0], answered["by_speed"])
         self.assertEqual({"value": 0, "low": 0, "high": 0}, answered["rows"][1]["behind_percent"])
@@ -48,8 +48,9 @@ class Figures(unittest.TestCase):
         told = ddpsim("compare", WORKLOAD, line + "ib", line + "roce").out.splitlines()[0]
         self.assertIn(" train equally fast, as far as is known: ", told)
 
-    def test_names_decide_nothing(self):
-        """Errors are shared by the thing they are of: the same two clusters lead by the same, whatever they are called."""
+    def test_names_do_not_affect_the_order(self):
+        """Candidates share errors of the same cause. The same two clusters differ by the same speedup, whatever their
+        names."""
         line = "node:8 gpu:8xV100 nvlink:6x25GBps:cube nic:"
         slow, fast = line + "1x100Gbps:ib", line + "4x100Gbps:ib"
         leads = [
@@ -64,14 +65,15 @@ class Figures(unittest.TestCase):
             rows = sorted(answer("compare", WORKLOAD, *words, "--no-tune")["rows"], key=lambda row: row["label"])
             return {row["label"]: row["cluster"] for row in rows}
 
-        # What stands in front of "=" is a label unless it belongs to a name, or one side is missing.
+        # The text before "=" is a label, unless it is part of a name or one side is missing.
         self.assertEqual({"pod": "dgx1v", "y@1": "dgx1v@1", "y@2": "dgx1v@2"}, labels("pod=dgx1v", "y=dgx1v@{1,2}"))
         whole = ["=dgx1v", "end=", "a:b=dgx1v", "a/b=dgx1v", "a@2=dgx1v"]
         self.assertEqual({**{text: text for text in whole}, "dgx1v": "dgx1v"}, labels("dgx1v", *whole))
         self.assertEqual(
             {"dgx1v": "dgx1v", "x1=dgx1v": "x1=dgx1v", "x2=dgx1v": "x2=dgx1v"}, labels("dgx1v", "x{1,2}=dgx1v")
         )
-        # One line is called by all of itself, several by what not all of them say, and labels stand apart from that.
+        # A single line is its own label. Several lines are labelled by the words in which they differ. Given labels are
+        # kept.
         start = "node:2 gpu:8xV100 nvlink:6x25GBps:cube "
         one, two, three = (start + f"nic:{nics}x100Gbps:ib" for nics in (1, 2, 4))
         self.assertEqual({"dgx1v": "dgx1v", one: one}, labels("dgx1v", one))
@@ -83,7 +85,7 @@ class Figures(unittest.TestCase):
             labels(one, two + " latency:3us"),
         )
         self.assertEqual({one: one}, labels(one, one))
-        # Under several schemes by the scheme, behind the label where there are several clusters.
+        # With several schemes, the label is the scheme, after that of the cluster if there are several clusters.
         schemes = ("--scheme", "ddp", "--scheme", "zero1")
         self.assertEqual(["ddp", "zero1"], list(labels("dgx1v", *schemes)))
         self.assertEqual(
@@ -165,7 +167,7 @@ class Figures(unittest.TestCase):
             self.assertAlmostEqual(cost["usd"]["value"], cost["seconds"]["value"] * hourly / 3600, 6)
             self.assertLess(cost["usd"]["low"], cost["usd"]["value"])
 
-    def test_what_is_owned_and_fails_is_of_all_candidates_or_of_one(self):
+    def test_owned_hardware_and_failures_apply_to_all_candidates_or_to_one(self):
         words = (
             "compare",
             WORKLOAD,
@@ -268,7 +270,7 @@ class Figures(unittest.TestCase):
                 ddpsim(*words, "--mtbf", text).err,
             )
 
-    def test_what_learns_otherwise_is_said_where_it_is_ranked(self):
+    def test_a_scheme_that_trains_differently_is_named_in_the_ranking(self):
         schemes = [
             word
             for scheme in ("ddp", "parameter_server:mode=async", "local_sgd:period=8", "fsdp2")
@@ -297,7 +299,7 @@ class Figures(unittest.TestCase):
         for words in ((), ("--scheme", "fsdp2"), ("--scheme", "parameter_server")):
             warnings = answer("simulate", WORKLOAD, "p3dn@4", *words)["warnings"]
             self.assertFalse([one for one in warnings if "teach" in one], words)
-        # Alike on all of them, the order is one of training, too.
+        # If it is the same for all, the order is also that of training.
         self.assertNotIn(
             "teach:", ddpsim("compare", WORKLOAD, "p3dn@2", "p3dn@4", "--no-tune", "--comm-hook", "fp16", "--quiet").out
         )
@@ -314,7 +316,7 @@ class Figures(unittest.TestCase):
         for column in ("memory", "efficiency"):
             self.assertEqual(column in head(told), column in head(several), column)
 
-    def test_a_study_is_the_words_one_would_have_typed(self):
+    def test_a_study_equals_the_typed_words(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "study.json"
             path.write_text(
@@ -359,7 +361,7 @@ class Figures(unittest.TestCase):
         rows = answer("compare", WORKLOAD, "dgx1v@2", A100, "--compute-scale", "2.1")["rows"]
         self.assertEqual([1, 2.1], [row["compute_scale"] for row in rows])
 
-    def test_a_measured_step_that_corrects_no_other_number_of_nodes_is_not_held_against_it_unsaid(self):
+    def test_a_measured_step_that_cannot_correct_other_numbers_of_nodes_is_named(self):
         words = ("compare", WORKLOAD, "dgx1v", "dgx1v@2", "--measured-step", "dgx1v=130ms")
         self.assertIn(
             "corrects no other number of nodes: that of dgx1v@2 stays as predicted", answer(*words)["warnings"][0]
@@ -368,9 +370,8 @@ class Figures(unittest.TestCase):
         self.assertFalse([warning for warning in both if "stays as predicted" in warning])
 
     def test_a_measured_step_shortens_recorded_waits_for_every_candidate(self):
-        slow_loader = str(
-            pathlib.Path(__file__).parent / "first_lines" / "slow-loader.json"
-        )  # a batch every 200 ms, 94 ms of work
+        # One batch comes per 200 ms, and a step is 94 ms of work.
+        slow_loader = str(pathlib.Path(__file__).parent / "first_lines" / "slow-loader.json")
         rows = answer("compare", slow_loader, "dgx1v", "dgx1v@2", "--measured-step", "dgx1v=100ms")["rows"]
         self.assertAlmostEqual(rows[0]["iteration_us"], 100_000, delta=10)
         self.assertLess(rows[1]["iteration_us"], 120_000)
@@ -382,11 +383,11 @@ class Figures(unittest.TestCase):
 
 
 class Mix(unittest.TestCase):
-    """Several workloads: a share is of the first candidate's time."""
+    """Several workloads. Their shares refer to the time of the first candidate."""
 
     OTHER = "resnet18@V100:b64"
 
-    def test_workloads_are_those_compared_one_by_one_and_the_mix_is_made_of_them(self):
+    def test_workloads_match_single_comparisons_and_make_the_mix(self):
         both = answer(
             "compare",
             "--workload",
@@ -411,12 +412,12 @@ class Mix(unittest.TestCase):
         self.assertAlmostEqual(ratio, second["time"]["value"], 9)
         self.assertAlmostEqual(100 * (1 / ratio - 1), first["behind_percent"]["value"], 5)
 
-    def test_one_workload_alone_is_what_it_was(self):
+    def test_a_single_workload_answers_as_before(self):
         typed = ddpsim("compare", WORKLOAD, "dgx1v@1..2", "--json").out
         self.assertEqual(typed, ddpsim("compare", "--workload", WORKLOAD, "dgx1v@1..2", "--json").out)
         self.assertEqual(typed, ddpsim("compare", "--workload", WORKLOAD + "=30", "dgx1v@1..2", "--json").out)
 
-    def test_one_on_which_a_workload_does_not_run_does_not_do_the_mix(self):
+    def test_a_candidate_that_cannot_run_a_workload_has_no_mix(self):
         both = answer("compare", "--workload", WORKLOAD, "--workload", self.OTHER, "dgx1v@2", A100, "--no-tune")
         self.assertEqual(["dgx1v@2", A100], [row["label"] for row in both["mix"]["rows"]])
         self.assertIn(WORKLOAD + ": /gpu: recorded on V100", both["mix"]["rows"][1]["error"])
@@ -477,18 +478,18 @@ class Mix(unittest.TestCase):
 
 
 class Searched(unittest.TestCase):
-    """--until along [LOW..HIGH]: what every single value would have said."""
+    """--until over [LOW..HIGH] gives the answer that all single values would give."""
 
     LINE = "node:[2..12] gpu:8xV100 nvlink:6x25GBps:cube nic:1x25Gbps:ib"
 
-    def test_it_finds_what_is_found_by_writing_it_out(self):
+    def test_a_range_finds_the_same_as_its_single_values(self):
         out = answer("compare", WORKLOAD, "dgx1v@2..12", "--until", "efficiency<81%", "--no-tune")["until"][0]
         searched = answer("compare", WORKLOAD, "dgx1v@[2..12]", "--until", "efficiency<81%", "--no-tune")["until"][0]
         for key in ("predicted", "possible", "certain"):
             self.assertEqual([{end: row + 2 for end, row in one.items()} for one in out[key]], searched[key])
         self.assertEqual("[2..12]", searched["range"])
 
-    def test_an_order_flips_where_one_against_the_other_says(self):
+    def test_an_order_flips_where_a_comparison_of_the_two_flips(self):
         fabric = "fabric=node:4 gpu:8xV100 nvlink:6x25GBps:cube nic:1x[10..400]Gbps:ib"
         more = "more=node:4 gpu:8xV100 nvlink:6x25GBps:cube nic:4x25Gbps:ib"
         until = answer("compare", WORKLOAD, fabric, more, "--until", "fabric faster than more", "--no-tune")["until"][0]
@@ -523,7 +524,7 @@ class Searched(unittest.TestCase):
         command = ["compare", WORKLOAD, self.LINE, "--until", "efficiency<60%", "--no-tune", "--json", "--threads"]
         self.assertEqual(ddpsim(*command, 1).out, ddpsim(*command, 5).out)
 
-    def test_what_nobody_asked_for_is_one_message(self):
+    def test_a_range_or_until_that_makes_no_sense_is_one_message(self):
         for words, message in (
             (["dgx1v@[1..4]"], "searched for what?"),
             (["dgx1v@[1..4]", "--until", "a faster than b"], "no candidate is called"),
@@ -547,7 +548,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(1, outcome.err.count("\n"), outcome.err)
         self.assertIn(words, outcome.err)
 
-    def test_where_none_can_be_compared_the_first_error_is_said(self):
+    def test_the_first_error_is_printed_if_no_candidate_runs(self):
         self.check(3, 'Did you mean "dgx1v"?', "dgx1b@2", "nosuch")
 
     def test_a_wrong_range(self):
@@ -569,7 +570,7 @@ class Errors(unittest.TestCase):
     def test_a_ratio_given_twice(self):
         self.check(2, "given twice", A100, "--compute-scale", "A100:2", "--compute-scale", "A100:3")
 
-    def test_a_ratio_that_is_none(self):
+    def test_a_ratio_that_is_not_a_number(self):
         self.check(2, "is not a ratio", A100, "--compute-scale", "A100:fast")
 
 

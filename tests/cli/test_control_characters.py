@@ -1,8 +1,7 @@
-"""One door out: whatever a file, a name of a file or a word of the command line holds, no control character of it reaches a
-terminal, a message or a file that is written.
+"""No control character in a file, a file name or a command line reaches a terminal, a message or a written file.
 
-The files of docs/reference/formats.md and tests/fixtures are given to the commands beside them, with each of their strings in turn
-replaced by itself and every character that must not be shown."""
+The files of docs/reference/formats.md and tests/fixtures are given to the commands shown with them. Each of their strings in turn
+gets every character appended that must not be shown."""
 
 import copy
 import gzip
@@ -21,7 +20,7 @@ import patience
 import recording
 from command import BINARY, ROOT, SHARED, ddpsim, on_terminal, write_json
 
-# C0 with NUL, DEL, C1, bidirectional controls, separators; then what would be a line of its own, in bold.
+# C0 with NUL, DEL, C1, bidirectional controls and separators, then text that would be a separate line in bold.
 PLANTED = (
     "".join(
         map(
@@ -42,11 +41,12 @@ PLANTED = (
 )
 HIDDEN = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 OWN_STYLES = re.compile("\x1b\\[[012]m")
-MOST_PLACES = 40  # of one file
+MOST_PLACES = 40  # in one file
 
 
 def places(value, path=()):
-    """Where a document has strings and keys; of a list its first entry alone, for the others are read alike."""
+    """The paths of strings and keys in a document. Only the first entry of a list counts; others are read the same
+    way."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from places(inner, (*path, key))
@@ -59,7 +59,7 @@ def places(value, path=()):
 
 
 def planted_at(document, path):
-    """A copy in which that string, or that key, ends in what is planted."""
+    """A copy in which that string or key ends in the planted characters."""
     document = copy.deepcopy(document)
     inside = document
     for step in path[:-1]:
@@ -83,13 +83,14 @@ class Hostile(unittest.TestCase):
         self.runs = 0
 
     def check(self, text, what):
-        """Bytes of an output: UTF-8, and nothing in it that hides, commands or begins a line."""
+        """Checks the bytes of an output: UTF-8 without characters that hide text, control the terminal or start a
+        line."""
         text = text.decode("utf-8") if isinstance(text, bytes) else text
         self.assertEqual(HIDDEN.findall(text), [], (what, text[:2000]))
         self.assertNotRegex(text, r"(?m)^PLANTED", what)
 
     def check_run(self, command, what=None):
-        """The exit code; a line of shell, or words."""
+        """Runs a line of shell or a list of words, checks its outputs, and returns its exit code."""
         self.runs += 1
         line = ["sh", "-c", command] if isinstance(command, str) else [BINARY, *map(str, command)]
         tools = self.here.parent / "bin"
@@ -121,7 +122,7 @@ class Hostile(unittest.TestCase):
         return shown
 
     def plant(self, name, document, commands):
-        """One string of the file after the other; the file is whole again behind it."""
+        """Plants in one string of the file after another. Afterwards the file is as before."""
         found = list(dict.fromkeys(places(document)))
         for path in found[:: max(1, len(found) // MOST_PLACES)]:
             write_json(self.here / name, planted_at(document, path))
@@ -131,7 +132,7 @@ class Hostile(unittest.TestCase):
 
 
 class FilesOfTheDocumentation(Hostile):
-    MOST_COMMANDS = 2  # of those that read a file
+    MOST_COMMANDS = 2  # for each file
 
     def test_strings_of_every_format(self):
         blocks = [block for block in pages.blocks((ROOT / "docs" / "reference" / "formats.md").read_text())]
@@ -147,7 +148,7 @@ class FilesOfTheDocumentation(Hostile):
                 if later.name == block.name:
                     break
                 commands += [line for line in later.commands() if block.name in line]
-            if not commands:  # a member of an archive
+            if not commands:  # part of an archive
                 continue
             commands = commands[: self.MOST_COMMANDS]
             with self.subTest(file=block.name):
@@ -303,7 +304,7 @@ class DocumentsOfTheProgram(Hostile):
         self.assertEqual(ddpsim("sweep", "study.json", "-o", "s.jsonl", cwd=self.here).code, 0)
         lines = (self.here / "s.jsonl").read_text().splitlines()
         for at, line in enumerate(lines):
-            # As they stand, where JSON allows it: NUL to 0x1f it does not.
+            # Unescaped, as far as JSON allows it. It forbids NUL to 0x1f.
             changed = line.replace("resnet18", "resnet18" + re.sub("[\0-\x1f]", "", PLANTED)).replace(
                 'study": "', 'study": "\u202e'
             )
@@ -318,7 +319,7 @@ class DocumentsOfTheProgram(Hostile):
 
 
 class NamesAndWords(Hostile):
-    def test_of_files_and_of_the_command_line(self):
+    def test_names_of_files_and_words_of_the_command_line(self):
         shown = PLANTED.replace("\0", "").replace("/", "")
         name = ("w" + shown + ".json").encode("utf-8")[:200].decode("utf-8", "ignore")
         (self.here / name).write_text("{")
@@ -348,7 +349,7 @@ class NamesAndWords(Hostile):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.check(run.stderr, out)
 
-    def test_what_is_advised_for_a_file_whose_name_is_not_utf8_is_still_python(self):
+    def test_advice_for_a_file_whose_name_is_not_utf8_is_still_python(self):
         name = b"w\xff\x9b.json"
         subprocess.run(
             [BINARY, "import", "resnet18@V100:b32", "-o", name], cwd=self.here, capture_output=True, check=True
@@ -365,7 +366,7 @@ class NamesAndWords(Hostile):
 
 @unittest.skipUnless((SHARED / "data/attack").is_dir(), "the reproducers are not here: ../shared is absent")
 class Reproducers(Hostile):
-    def test_print_nothing_raw(self):
+    def test_messages_print_nothing_raw(self):
         attack = SHARED / "data/attack"
         for command in (
             ["simulate", attack / "archive_manifest_escape.tar.gz", "dgx1v"],

@@ -1,6 +1,8 @@
-"""--data-loader, --dataset-size and --uneven-inputs against what PyTorch 2.13 did: join.json holds collectives logged by
-join_trainings.py, sampler.json counts of DistributedSampler and DataLoader, sync_batchnorm.json the exchanges of its layers
-(tests/fixtures/data_loading, renewed by test_loader_trainings.py), loaders.json steps measured by tests/lab/test_loader_steps.py."""
+"""Compares --data-loader, --dataset-size and --uneven-inputs with PyTorch 2.13.
+
+The references in tests/fixtures/data_loading are renewed by test_loader_trainings.py. `join.json` has collectives
+logged by join_trainings.py. `sampler.json` has the counts of DistributedSampler and DataLoader. `sync_batchnorm.json`
+has the exchanges of its layers. `loaders.json` has steps measured by tests/lab/test_loader_steps.py."""
 
 import json
 import pathlib
@@ -10,7 +12,7 @@ import unittest
 from command import ROOT, answer, ddpsim, workload, write_json
 
 FIXTURES = ROOT / "tests" / "fixtures" / "data_loading"
-ALIKE = ("--compute-scale", "1", "--rank-slowdown", "0%")
+EQUAL_GPUS = ("--compute-scale", "1", "--rank-slowdown", "0%")
 JOB = ("resnet50-v100-b32", "dgx1v")
 PARTS = (
     "forward",
@@ -27,7 +29,7 @@ PARTS = (
 
 
 def one_gpu(folder, step_us):
-    """A workload whose step is that on one GPU."""
+    """A workload with this step on one GPU."""
     document = workload([{"name": "p", "shape": [8], "dtype": "float32"}], [0])
     document["backward"] = {"duration_us": 1, "ready": [{"parameter": 0, "at_us": 1}]}
     document["forward"] = {"duration_us": step_us - 1}
@@ -35,7 +37,7 @@ def one_gpu(folder, step_us):
 
 
 def loader(case):
-    """The words of --data-loader for WORKERS:PREFETCH:BATCH_MS."""
+    """The value of --data-loader for WORKERS:PREFETCH:BATCH_MS."""
     workers, prefetch, batch = case.split(":")[:3]
     hand = f",prefetch_factor={prefetch}" if int(workers) else ""
     return f"num_workers={workers}{hand},batch={batch}ms"
@@ -43,9 +45,9 @@ def loader(case):
 
 def predicted_step(folder, training):
     path = one_gpu(folder, round(training["step"] * 1e6))
-    plain = answer("simulate", path, "node:1 gpu:1xV100", *ALIKE)["iteration_us"]
-    result = answer("simulate", path, "node:1 gpu:1xV100", *ALIKE, "--data-loader", loader(training["case"]))
-    # Copies into buckets that a lone sleeping step does not have are a few us of it.
+    plain = answer("simulate", path, "node:1 gpu:1xV100", *EQUAL_GPUS)["iteration_us"]
+    result = answer("simulate", path, "node:1 gpu:1xV100", *EQUAL_GPUS, "--data-loader", loader(training["case"]))
+    # Copies into buckets take a few us, which a step that only sleeps does not have.
     return (result["iteration_us"] - plain) / 1e6 + training["step"]
 
 
@@ -61,7 +63,7 @@ def logged(phase, ranks):
 
 
 def joined(folder, training):
-    """`join` of the same training."""
+    """The key `join` of the answer for the same training."""
     order = training["order"] or list(range(len(training["parameters"])))[::-1]
     parameters = [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in training["parameters"]]
     document = workload(parameters, order)
@@ -81,7 +83,7 @@ def joined(folder, training):
         "simulate",
         write_json(folder / "joined.json", document),
         f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
-        *ALIKE,
+        *EQUAL_GPUS,
         "--torch",
         "2.13",
         "--bucket-cap-mb",
@@ -113,7 +115,7 @@ def check_join(test, folder, training):
 
 
 def check_sync_batchnorm(test, folder, training):
-    """Exchanges of SyncBatchNorm's layers among DDP's buckets."""
+    """Checks the exchanges of SyncBatchNorm's layers among DDP's buckets."""
     parameters = [
         {
             "name": name,
@@ -128,7 +130,7 @@ def check_sync_batchnorm(test, folder, training):
         "simulate",
         path,
         f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
-        *ALIKE,
+        *EQUAL_GPUS,
         "--torch",
         "2.13",
         "--bucket-cap-mb",
@@ -183,7 +185,7 @@ class DataLoading(unittest.TestCase):
         document["batch_per_gpu"] = case["batch"]
         path = write_json(self.folder / "counted.json", document)
         cluster = "node:1 gpu:1xV100" if ranks == 1 else f"node:1 gpu:{ranks}xV100 pcie:12GBps"
-        epoch = answer("simulate", path, cluster, *ALIKE, "--dataset-size", case["size"], "--drop-last", case["drop"])[
+        epoch = answer("simulate", path, cluster, *EQUAL_GPUS, "--dataset-size", case["size"], "--drop-last", case["drop"])[
             "epoch"
         ]
         self.assertEqual(epoch["samples_per_rank"], case["samples"])
@@ -202,7 +204,7 @@ class DataLoading(unittest.TestCase):
             self.assertEqual((data["stall_us"], data["cause"]), (0, "none"))
             self.assertEqual(loaded, plain)
 
-    def test_a_step_is_what_the_slower_gives(self):
+    def test_the_slower_of_loader_and_step_decides(self):
         plain = answer("simulate", *JOB)["iteration_us"]
         for workers, batch in ((1, 300), (2, 500), (4, 900), (5, 1000)):
             result = answer("simulate", *JOB, "--data-loader", f"num_workers={workers},batch={batch}ms")
@@ -217,7 +219,7 @@ class DataLoading(unittest.TestCase):
             enough = answer("simulate", *JOB, "--data-loader", f"num_workers={least},batch={batch}ms")
             self.assertEqual(enough["iteration_us"], plain)
 
-    def test_what_binds_is_said(self):
+    def test_the_bottleneck_is_named(self):
         for words, cause, interval in (
             ("num_workers=8,sample=20ms,cores=16", "cores", 32 * 20_000 * 8 / 16),
             ("num_workers=8,sample=1ms,sample_bytes=1MB,storage=1GBps", "storage", 256_000),
@@ -238,8 +240,8 @@ class DataLoading(unittest.TestCase):
             ]
         )
 
-    def test_a_storage_is_of_each_node_or_of_the_whole_job(self):
-        """128 nodes do not get 128 times a file server."""
+    def test_storage_belongs_to_each_node_or_to_the_whole_job(self):
+        """128 nodes do not get the rate of 128 file servers."""
         job = ("resnet50-v100-b32", "dgx1v@4")
         words = "num_workers=8,sample=1ms,sample_bytes=1MB,storage=1GBps"
         each, shared = (
@@ -262,7 +264,7 @@ class DataLoading(unittest.TestCase):
         self.assertIn("storage", ddpsim("simulate", *job, "--data-loader", words + ":all").err)
 
     def test_a_recording_that_waited_for_its_workers(self):
-        """Its workers give a batch a recorded step: a faster step waits for them, a slower one does not."""
+        """Its workers deliver one batch per recorded step. A faster step waits for them, a slower one does not."""
         document = workload([{"name": "p", "shape": [1000], "dtype": "float32"}], [0])
         document.update(
             forward={"duration_us": 30_000},
@@ -287,12 +289,13 @@ class DataLoading(unittest.TestCase):
         self.assertEqual((today["data_loader"]["cause"], slower["data_loader"]["cause"]), ("recorded", "none"))
         self.assertGreaterEqual(slower["iteration_us"], 80_000)
         self.assertGreater(faster["data_loader"]["wait_us"], today["data_loader"]["wait_us"] + 19_000)
-        loads = answer("simulate", path, "node:1 gpu:1xV100", *ALIKE, "--data-loader", "num_workers=2,batch=20ms")
+        loads = answer("simulate", path, "node:1 gpu:1xV100", *EQUAL_GPUS, "--data-loader", "num_workers=2,batch=20ms")
         self.assertEqual(loads["data_loader"]["from"], "options")
         self.assertLess(loads["iteration_us"], 41_000)
 
-    def test_join_costs_what_its_collectives_do(self):
-        """Without buffers and a number to read nobody waits for them; raising at the first end ends all."""
+    def test_join_costs_the_time_of_its_collectives(self):
+        """Without buffers and a number to read, nobody waits for these collectives. Raising at the first end ends all
+        ranks."""
         plain = answer("simulate", *JOB, "--no-broadcast-buffers")
         both = (
             "inputs=90..100",
@@ -309,7 +312,7 @@ class DataLoading(unittest.TestCase):
         self.assertEqual((throws["join"]["iterations"], free["join"]["iterations"]), (90, 100))
         self.assertAlmostEqual(free["join"]["epoch_us"], 100 * free["iteration_us"] + free["join"]["end_us"], delta=1)
 
-    def test_refused(self):
+    def test_impossible_loaders_are_refused(self):
         for words, said in (
             ("batch=1ms,sample=1ms", "Leave one out"),
             ("storage=1GBps,batch=1ms", "belong together"),

@@ -1,4 +1,4 @@
-"""DDP's own logging data as input: its order and buckets against ours, and against real PyTorch."""
+"""DDP's own logging data as input: its order and buckets are compared with ours, and with real PyTorch."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ LOG = ROOT / "tests" / "fixtures" / "ddp-log-resnet18.json"
 
 
 class DdpLog(unittest.TestCase):
-    def test_the_log_becomes_a_workload_that_says_what_is_assumed(self):
+    def test_the_log_becomes_a_workload_that_names_its_assumptions(self):
         outcome = ddpsim("import", LOG, "--gpu", "V100")
         self.assertEqual(outcome.code, 0, outcome.err)
         self.assertIn("as in the bundled resnet18-v100-b256, an assumption", outcome.err)

@@ -1,6 +1,8 @@
-"""Questions a user brings, of models and machines that others published: the answer in one line, beside the one given
-before every lever was weighed (commit d73a3e7; by `tune`, where there was no `advise`). What is said to set, `simulate`
-must find no slower, under each version that the answer is for."""
+"""Questions of users about models and machines that others published, with the answer in one line.
+
+The earlier answer is shown next to it. It is from before every setting was weighed (commit d73a3e7; from `tune` if
+there was no `advise`). A setting that is advised must not be slower in `simulate`, under each version that the answer
+is for."""
 
 import json
 import os
@@ -19,7 +21,7 @@ CASES = json.loads(pathlib.Path(__file__).with_name("decisions.json").read_text(
 
 
 def options_of(words):
-    """["--torch", "2.6", "--sync-batchnorm"] as random_advice has them."""
+    """The options in words such as ["--torch", "2.6", "--sync-batchnorm"], in the form of random_advice."""
     options = {}
     for k, word in enumerate(words):
         if word.startswith("--"):
@@ -36,7 +38,7 @@ class Decisions(unittest.TestCase):
                 print(f"{case['question']}\n  before: {case['before']}\n  now:    {case['now']}")
                 self.assertEqual((told.out or told.err).splitlines()[0], case["now"])
 
-    def test_what_is_set_is_no_slower(self):
+    def test_advised_settings_are_not_slower(self):
         program = random_advice.Program(os.environ["DDPSIM_BIN"])
         for case in CASES:
             if case["command"] == "simulate":
@@ -51,7 +53,7 @@ class Decisions(unittest.TestCase):
                 self.assertEqual(failures, [])
 
     def test_situations_of_an_expert_can_be_simulated(self):
-        """Frozen until the rule is judged by them: their words must go on meaning something."""
+        """The situations do not change until the rule is judged by them, so their words must stay valid."""
         for case in json.loads((ACCURACY / "expert_advice.json").read_text(encoding="utf-8"))["situations"]:
             with self.subTest(case["id"]):
                 told = ddpsim("simulate", case["workload"], case["cluster"], *case["options"])

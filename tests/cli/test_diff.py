@@ -1,4 +1,4 @@
-"""`ddpsim diff` on recordings of real jobs changed on purpose (tests/lab/diff.py made them), and on what cannot be compared."""
+"""`ddpsim diff` on recordings with deliberate changes (made by tests/lab/diff.py), and on incomparable inputs."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def diff(before, after, *options):
 
 
 class Changes(unittest.TestCase):
-    """What was done to a job comes first, in its row within 10 %, and less than 10 % of the change is unexplained."""
+    """The change comes first, its row is within 10 % of it, and less than 10 % of the difference is unexplained."""
 
     def check(self, name, cause, row=None, us=None, base="base"):
         answer = diff(LAB / base, LAB / name).json()
@@ -49,7 +49,7 @@ class Changes(unittest.TestCase):
         self.assertEqual((late["ranks"][1]["longer_in"], late["ranks"][1]["phase"]), ("kernels", "backward"))
 
     def test_a_rank_whose_input_is_late(self):
-        """As when rank 1 sleeps 400 ms in front of each forward: the closing sentence follows the part that is late."""
+        """Rank 1 sleeps 400 ms before each forward. The last sentence names the part that is late."""
         late_us = 400_000
         with tempfile.TemporaryDirectory() as folder:
             for rank in range(2):
@@ -124,19 +124,19 @@ class Changes(unittest.TestCase):
         answer = self.check("no_sync-around-backward", "no_sync_misplaced", base="accumulated")
         rows = {one["cause"]: one for one in answer["rows"]}
         transfer = rows["all_reduce_transfer"]
-        # Three more all-reduces of all gradients, of which backward covers what it covers of the last.
+        # Three more all-reduces of all gradients. Backward hides as much of each as of the last one.
         self.assertLess(abs(transfer["us"] - 3 * transfer["before_us"]), 0.1 * 3 * transfer["before_us"])
         self.assertEqual(transfer["bound"], "upper")
         self.assertAlmostEqual(answer["before"]["samples_per_s_per_gpu"], 4e6 / answer["before"]["step_us"], places=3)
 
-    def test_the_same_twice_is_noise(self):
+    def test_two_runs_of_the_same_job_differ_only_by_noise(self):
         answer = diff(LAB / "base", LAB / "again").json()
         self.assertFalse(answer["beyond_noise"])
         self.assertEqual(answer["causes"], [])
         text = ddpsim("diff", str(LAB / "base"), str(LAB / "again")).out
         self.assertTrue(text.startswith("No difference larger than noise"), text)
 
-    def test_one_rank_alone_gives_bounds_that_hold_what_all_ranks_tell(self):
+    def test_one_rank_gives_bounds_that_contain_the_result_of_all_ranks(self):
         one = diff(LAB / "base" / "step-rank0.json", LAB / "slow-rank" / "step-rank0.json").json()
         rows = {row["cause"]: row for row in one["rows"]}
         self.assertEqual(rows["all_reduce_transfer"]["bound"], "upper")
@@ -149,13 +149,13 @@ class Changes(unittest.TestCase):
 
 
 class Sides(unittest.TestCase):
-    def test_any_mixture_answers_what_it_can(self):
+    def test_any_mixture_of_inputs_answers_what_it_can(self):
         answer = diff(LAB / "base", "200ms").json()
         self.assertEqual([row["cause"] for row in answer["rows"]], ["unexplained"])
         self.assertEqual(len(answer["missing"]), 1)
         self.assertEqual(answer["causes"][0]["class"], "unknown")
 
-    def test_a_damaged_rank_goes_missing_nowhere(self):
+    def test_a_damaged_rank_is_never_dropped_silently(self):
         with tempfile.TemporaryDirectory() as place:
             traces = pathlib.Path(place, "traces")
             shutil.copytree(INPUTS / "log", traces)
@@ -174,7 +174,7 @@ class Sides(unittest.TestCase):
             empty.mkdir()
             self.assertIn("is a folder without a file", diff(empty, "200ms").err)
 
-    def test_a_log_beside_a_step_time_says_what_went_wrong(self):
+    def test_a_log_with_a_step_time_names_the_cause(self):
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder, "nccl.log")
             log.write_text("node0:12:12 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC\n")
@@ -182,7 +182,7 @@ class Sides(unittest.TestCase):
         self.assertEqual(answer["causes"][0]["class"], "peer_to_peer_off")
         self.assertEqual(answer["causes"][1]["class"], "unknown")
 
-    def test_logs_without_times_are_compared_by_what_they_say(self):
+    def test_logs_without_times_are_compared_by_their_contents(self):
         with tempfile.TemporaryDirectory() as folder:
             old, new = pathlib.Path(folder, "old.log"), pathlib.Path(folder, "new.log")
             old.write_text(
@@ -201,7 +201,7 @@ class Sides(unittest.TestCase):
         self.assertEqual(refused.code, 3)
         self.assertIn("no times", refused.err)
 
-    def test_two_sets_of_times_are_refused_and_a_time_of_another_job_is_said(self):
+    def test_two_sets_of_times_are_refused_and_a_time_of_another_job_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             times = pathlib.Path(folder, "times.txt")
             times.write_text("step_time_ms\n100\n101\n100\n102\n")
@@ -211,7 +211,7 @@ class Sides(unittest.TestCase):
         answer = diff(LAB / "base", f"{LAB / 'again'},30ms").json()
         self.assertTrue(any("shorter than the kernels recorded" in warning for warning in answer["warnings"]))
 
-    def test_a_setting_behind_a_log_is_part_of_it(self):
+    def test_words_after_a_log_belong_to_it(self):
         with tempfile.TemporaryDirectory() as folder:
             logs = [pathlib.Path(folder, f"{name}.txt") for name in ("old", "new")]
             for log, us, rate in zip(logs, (1000, 1500), ("1.05", "0.70")):
@@ -258,12 +258,12 @@ class Sides(unittest.TestCase):
             answer = json.loads(done.out)
             self.assertEqual(answer["after"]["all_reduce_bytes"], 1 << 20)
             self.assertTrue(any("1048576 bytes changed most" in warning for warning in answer["warnings"]))
-            # Beside steps they say that the network is slower.
+            # Together with steps they show that the network is slower.
             causes = diff(f"{old}@1x2,104ms", f"{new}@1x2,160ms").json()["causes"]
         self.assertEqual(causes[0]["class"], "network_slower")
         self.assertIn("alone takes", causes[0]["evidence"][0])
 
-    def test_what_tells_nothing_is_said_and_left(self):
+    def test_inputs_without_facts_are_named_and_skipped(self):
         with tempfile.TemporaryDirectory() as folder:
             words, log = pathlib.Path(folder, "pip.txt"), pathlib.Path(folder, "train.log")
             words.write_text("Package    Version\ntorch      2.13.0\n")
@@ -280,13 +280,13 @@ class Sides(unittest.TestCase):
         self.assertAlmostEqual(trained["after"]["step_us"], 120000)
         self.assertAlmostEqual(diff("4it/s", "2it/s").json()["change_us"], 250000)
 
-    def test_samples_per_second_are_said_first(self):
+    def test_samples_per_second_come_first(self):
         text = ddpsim("diff", "100ms", "110ms", "--batch", "32").out
         self.assertIn("320 samples/s per GPU", text)
         answer = diff("100ms", "110ms", "--batch", "32").json()
         self.assertAlmostEqual(answer["before"]["samples_per_s_per_gpu"], 320)
 
-    def test_another_model_is_said(self):
+    def test_another_model_is_named(self):
         answer = diff(LAB / "base", LAB / "many").json()
         self.assertTrue(any("another model" in warning for warning in answer["warnings"]))
 
@@ -309,7 +309,7 @@ class Check(unittest.TestCase):
         self.assertEqual(ddpsim("diff", "100ms", "102ms", "--max-slowdown", "3%").code, 0)
         self.assertEqual(ddpsim("diff", "100ms", "104ms", "--max-slowdown", "3%").code, 4)
 
-    def test_the_example_workflow_stops_what_is_slower(self):
+    def test_the_example_workflow_refuses_a_slower_change(self):
         text = (ROOT / "scripts" / "examples" / "ddpsim-diff-ci.yml").read_text()
         self.assertNotIn("\t", text)
         self.assertEqual(text.count("${{"), text.count("}}"))

@@ -1,4 +1,4 @@
-"""Runs under torchrun beside what other answers say: each size's step, costs by simulated goodput, parts that sum, what must not matter."""
+"""Runs under torchrun agree with other answers: steps of each size, costs by simulated goodput, and sums."""
 
 import unittest
 
@@ -13,14 +13,14 @@ def elastic(*more, run=RUN):
 
 
 class Elastic(unittest.TestCase):
-    def test_each_size_is_the_step_that_simulate_has_of_it(self):
+    def test_the_step_of_each_size_is_that_of_simulate(self):
         for scheme in ((), ("--scheme", "fsdp2")):
             for size in elastic(*scheme)["sizes"]:
                 alone = answer("simulate", JOB[0], f"p3dn@{size['nodes']}", *scheme)
                 with self.subTest(scheme=scheme, nodes=size["nodes"]):
                     self.assertEqual(size["step_us"], alone["iteration_us"])
 
-    def test_a_measured_step_moves_all_sizes_alike(self):
+    def test_a_measured_step_scales_all_sizes_equally(self):
         predicted, measured = elastic(), elastic("--measured-step", "150ms")
         self.assertEqual(measured["sizes"][-1]["step_us"], 150000)
         for a, b in zip(predicted["sizes"], measured["sizes"]):
@@ -34,7 +34,7 @@ class Elastic(unittest.TestCase):
         self.assertAlmostEqual(run["parts_s"]["training"] / run["length_s"], run["goodput"], places=5)
         self.assertAlmostEqual(sum(run["ended_by"].values()), run["ended"])
 
-    def test_costs_are_of_the_simulated_goodput(self):
+    def test_costs_follow_from_the_simulated_goodput(self):
         rows = answer("compare", JOB[0], "p3dn@4", "p3dn@2", *RUN, "--price", "p3dn@4=30/node_hour", "--no-tune")[
             "rows"
         ]
@@ -67,7 +67,7 @@ class Elastic(unittest.TestCase):
         self.assertGreater(few["goodput_error"], 3 * many["goodput_error"])
         self.assertLess(abs(few["goodput"] - many["goodput"]), 5 * few["goodput_error"] + 5 * many["goodput_error"])
 
-    def test_of_several_workloads_there_is_no_run(self):
+    def test_several_workloads_cannot_run_together(self):
         outcome = ddpsim(
             "compare",
             "--workload",

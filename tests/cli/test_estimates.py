@@ -1,4 +1,4 @@
-"""Workloads nobody recorded: estimates, other GPUs, other batches."""
+"""Workloads that were not recorded: estimates, other GPUs, other batches."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ def warned(document, part):
 
 
 class Estimates(unittest.TestCase):
-    def test_says_that_it_is_one(self):
+    def test_an_estimate_says_that_it_is_one(self):
         document = answer("simulate", "resnet50@V100:b32", "2xv100-nvlink")
         self.assertTrue(document["workload"].startswith("estimate resnet50@V100:b32"))
         self.assertTrue(warned(document, "an estimate"))
@@ -27,7 +27,7 @@ class Estimates(unittest.TestCase):
         text = ddpsim("simulate", "resnet50@V100:b32", "2xv100-nvlink")
         self.assertTrue(text.out.startswith("estimate resnet50@V100:b32:fp32 on 2xv100-nvlink"))
 
-    def test_a_ratio_stated_with_its_range_replaces_the_estimates_own(self):
+    def test_a_given_ratio_with_its_range_replaces_the_own_one(self):
         def interval(*options):
             return answer("simulate", "resnet50@V100:b32", "2xv100-nvlink", "--rank-slowdown", "0%", *options)[
                 "confidence"
@@ -57,7 +57,7 @@ class Estimates(unittest.TestCase):
             with self.subTest(command=command):
                 self.assertEqual(ddpsim(*command, "--json").code, 0)
 
-    def test_kept_as_a_file_it_stays_one(self):
+    def test_an_estimate_in_a_file_stays_an_estimate(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "estimate.json"
             self.assertEqual(ddpsim("import", "vgg16@V100:b16", "-o", path).code, 0)
@@ -67,12 +67,12 @@ class Estimates(unittest.TestCase):
                 kept["iteration_us"], answer("simulate", "vgg16@V100:b16", "2xv100-nvlink")["iteration_us"]
             )
 
-    def test_for_another_gpu_it_is_estimated_anew(self):
+    def test_an_estimate_for_another_gpu_is_made_again(self):
         outcome = ddpsim("simulate", "resnet50@V100", A100)
         self.assertEqual(outcome.code, 3)
         self.assertIn("resnet50@A100", outcome.err)
 
-    def test_close_to_the_recording_of_the_same_step(self):
+    def test_an_estimate_is_close_to_the_recording_of_the_same_step(self):
         measured = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink")
         estimate = answer("simulate", "resnet50@V100:b32", "2xv100-nvlink")
         ratio = estimate["iteration_us"] / measured["iteration_us"]
@@ -80,14 +80,14 @@ class Estimates(unittest.TestCase):
 
 
 class Transfers(unittest.TestCase):
-    def test_to_another_gpu_layer_by_layer(self):
+    def test_a_recording_is_converted_to_another_gpu_layer_by_layer(self):
         document = answer("simulate", "resnet50-v100-b32", A100, "--gpu", "A100")
         self.assertTrue(warned(document, "layer by layer (resnet50)"))
         recorded = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink")
         speedup = recorded["backward_compute_us"] / document["backward_compute_us"]
         self.assertTrue(2 < speedup < 3.5, speedup)  # kernels of an A100 trace: 2.5
 
-    def test_to_another_batch(self):
+    def test_a_recording_is_converted_to_another_batch(self):
         small = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink")
         large = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink", "--batch", "64")
         self.assertTrue(warned(large, "from batch 32 to 64"))
@@ -96,7 +96,7 @@ class Transfers(unittest.TestCase):
         same = answer("simulate", "resnet50-v100-b32", "2xv100-nvlink", "--batch", "32")
         self.assertEqual(same["iteration_us"], small["iteration_us"])
 
-    def test_both_widen_the_interval(self):
+    def test_another_gpu_and_another_batch_widen_the_interval(self):
         def width(*options):
             interval = answer("simulate", "resnet50-v100-b32", A100, *options)["confidence"]["interval_percent"]
             return interval[1] - interval[0]
@@ -105,7 +105,7 @@ class Transfers(unittest.TestCase):
         self.assertGreater(one, 15)
         self.assertGreater(width("--gpu", "A100", "--batch", "256"), one)
 
-    def test_a_model_nobody_knows_is_refused(self):
+    def test_an_unknown_model_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             document = workload([{"name": "w", "shape": [7, 9], "dtype": "float32"}], [0])
             document.update(gpu="V100", forward={"duration_us": 10}, batch_per_gpu=4)
@@ -117,11 +117,11 @@ class Transfers(unittest.TestCase):
             scaled = answer("simulate", path, A100, "--compute-scale", "2±0.2")
             self.assertTrue(warned(scaled, "scaled by 2"))
 
-    def test_an_unknown_batch_is_assumed_aloud_and_cannot_be_changed(self):
+    def test_an_unknown_batch_is_assumed_with_a_warning_and_cannot_be_changed(self):
         with tempfile.TemporaryDirectory() as folder:
             source = ddpsim("import", "alexnet@V100")
             document = json.loads(source.out)
-            for known in ("batch_per_gpu", "precision", "provenance"):  # of a recording that does not say them
+            for known in ("batch_per_gpu", "precision", "provenance"):  # a recording may lack these
                 del document[known]
             path = write_json(pathlib.Path(folder) / "alexnet.json", document)
             carried = answer("simulate", path, A100, "--gpu", "A100")

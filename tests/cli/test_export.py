@@ -1,4 +1,4 @@
-"""What `advise --export` writes, imported and run by PyTorch, and scripts/ab.py, under every PyTorch found here."""
+"""Imports the files of `advise --export` and runs them, and scripts/ab.py, under every PyTorch found here."""
 
 import json
 import math
@@ -21,7 +21,7 @@ import ab  # noqa: E402  (torch is imported where it is needed)
 TRAININGS = pathlib.Path(__file__).with_name("ab_trainings.py")
 INPUTS = ROOT / "tests" / "golden" / "inputs"
 LAYERS = INPUTS / "three-layers.json"
-# Of a module each; what the plan says of today, as DDP then sees it.
+# The options of each module, whose plan must give DDP the current setting.
 PLANS = {
     "plain": [],
     "hook": ["--comm-hook", "fp16", "--static-graph"],
@@ -44,7 +44,7 @@ def exported(folder, name, *options, job=(LAYERS, "dgx1v@2")):
 
 
 def run(python, folder, *arguments, ranks=1, **environment):
-    """Standard output of rank 0."""
+    """Runs the script and returns the standard output of rank 0."""
     return run_ranks(python, TRAININGS, folder, ranks, ranks, *arguments, **environment)[0]
 
 
@@ -52,33 +52,34 @@ def documents(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-# NCCL_MAX_NCHANNELS=8 is what is advised.
+# The advice for this job is NCCL_MAX_NCHANNELS=8.
 FEWER_CHANNELS = ("gpt2-xl@A100:b2:s1024:bf16", "dgxa100@1")
 
 
 class Plans(unittest.TestCase):
     @under_every_torch
-    def test_wrap_as_today_and_as_proposed(self, version, python, folder):
-        files, levers = [], {}
+    def test_a_plan_wraps_with_the_current_and_the_proposed_setting(self, version, python, folder):
+        files, settings = [], {}
         for name, options in PLANS.items():
             if version.startswith("1.") and name == "backward":
-                continue  # of PyTorch 2.0 on
+                continue  # needs PyTorch 2.0
             if name == "powersgd" and version not in pythons_with_torch("numpy"):
-                continue  # PowerSGDState wants its random numbers
+                continue  # PowerSGDState needs its random numbers
             if name == "large" and version.startswith("1."):
-                options = [*options, "--first-bucket-mb", "0.05"]  # for which the cap does not hold
-            rules = "1.13" if name == "first" else version  # later ones ignore the first bucket's size beside a cap
+                options = [*options, "--first-bucket-mb", "0.05"]  # the cap does not hold for it
+            # Later versions ignore the size of the first bucket if a cap is given.
+            rules = "1.13" if name == "first" else version
             files.append(exported(folder, name, *options, "--torch", rules).name)
             rows = answer("advise", LAYERS, "dgx1v@2", *options, "--torch", rules)["rows"]
-            levers[name] = next((row["levers"] for row in rows if row["worth"] and not row["changes_numerics"]), [])
+            settings[name] = next((row["levers"] for row in rows if row["worth"] and not row["changes_numerics"]), [])
         seen = {one["plan"]: one for one in documents(run(python, folder, "plans", *files))}
-        self.assertEqual(seen.keys(), levers.keys())
+        self.assertEqual(seen.keys(), settings.keys())
         for name, one in seen.items():
             with self.subTest(name):
-                self.check_levers(one, levers[name])
-                self.assertEqual(one["today"]["first"], MIB)  # as it was
+                self.check_settings(one, settings[name])
+                self.assertEqual(one["today"]["first"], MIB)  # unchanged
                 self.assertEqual(one["today"]["synchronizes"], True)  # in the last micro-batch
-        self.assertTrue(any(levers.values()))
+        self.assertTrue(any(settings.values()))
         asked = exported(folder, "asked", "--torch", version, "--lever", "fp16_compress_hook")
         [one] = documents(run(python, folder, "plans", asked.name))
         self.assertNotIn("fp16", str(one["today"]["hook"]))
@@ -89,7 +90,7 @@ class Plans(unittest.TestCase):
             self.assertIn("powerSGD_hook", str(seen["powersgd"]["today"]["hook"]))
         self.assertIn("post_localSGD_hook", str(seen["local"]["today"]["hook"]))
         self.assertIn("post_localSGD_hook", str(seen["local"]["proposed"]["hook"]))
-        # Weights of 256 x 256, and of 256 x 64 with what else comes before them, of 8 x 256.
+        # Weights have 256 x 256 elements, or 256 x 64 with all that comes before them, or 8 x 256.
         self.assertEqual({dtype for dtype, _ in seen["hook"]["today"]["sent"]}, {"float16"})
         large = seen["large"]["today"]["sent"]
         self.assertEqual({dtype for dtype, elements in large if 4 * elements >= 0.1 * MIB}, {"float16"})
@@ -100,17 +101,17 @@ class Plans(unittest.TestCase):
         self.assertEqual(seen["cap"]["today"]["cap"], 8 * MIB)
         self.assertEqual(seen["plain"]["today"]["cap"], 25 * MIB)
 
-    def check_levers(self, one, levers):
+    def check_settings(self, one, settings):
         today, proposed = one["today"], one["proposed"]
         self.assertEqual(
             proposed["broadcast"],
-            today["broadcast"] and not {"broadcast_buffers=False", "forward_sync_buffers=False"}.intersection(levers),
+            today["broadcast"] and not {"broadcast_buffers=False", "forward_sync_buffers=False"}.intersection(settings),
         )
-        self.assertEqual(proposed["view"], today["view"] or "gradient_as_bucket_view=True" in levers)
-        self.assertEqual(proposed["static"], today["static"] or "static_graph=True" in levers)
-        for lever in levers:
-            if lever.startswith("bucket_cap_mb="):
-                self.assertEqual(proposed["cap"], int(float(lever.split("=")[1].split(" ")[0]) * MIB))
+        self.assertEqual(proposed["view"], today["view"] or "gradient_as_bucket_view=True" in settings)
+        self.assertEqual(proposed["static"], today["static"] or "static_graph=True" in settings)
+        for setting in settings:
+            if setting.startswith("bucket_cap_mb="):
+                self.assertEqual(proposed["cap"], int(float(setting.split("=")[1].split(" ")[0]) * MIB))
 
     def test_the_environment_is_set_by_importing(self):
         python = python_with_torch()
@@ -139,7 +140,7 @@ class Plans(unittest.TestCase):
 
 
 class Names(unittest.TestCase):
-    def test_a_file_whose_name_is_no_text_makes_a_module_all_the_same(self):
+    def test_a_file_whose_name_is_not_text_still_makes_a_module(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in (b"caf\xe9.json", b"\xff\xfe\x80.json", b'a\nimport os\n\x1b\xc2\x9b""".json'):
                 named = pathlib.Path(folder, os.fsdecode(name))
@@ -157,17 +158,17 @@ class SideBySide(unittest.TestCase):
         self.assertIn("measured   saves", told)
         self.assertIn("predicted  saves", told)
         seen = {one["case"]: one for one in documents(told)}
-        self.assertGreater(seen["faster"]["low"], 0)  # today takes longer
+        self.assertGreater(seen["faster"]["low"], 0)  # the current setting is slower
         self.assertLess(seen["slower"]["high"], 0)
         self.assertLessEqual(seen["alike"]["low"], 0)
         self.assertGreaterEqual(seen["alike"]["high"], 0)
-        self.assertTrue(seen["hooks"]["all_reduced"])  # of wrappers that are gone none reduces
+        self.assertTrue(seen["hooks"]["all_reduced"])  # old wrappers do not reduce
         self.assertIn("Change step() so that it keeps no reference to it", seen["kept"]["error"])
         self.assertIn("NCCL reads its environment only once", seen["environment"]["error"])
 
 
 class Interval(unittest.TestCase):
-    def test_misses_as_often_as_it_says_whatever_the_noise(self):
+    def test_intervals_miss_as_often_as_stated_for_any_noise(self):
         noise = random.Random(1)
         noises = {"normal": lambda: noise.gauss(0, 1), "outliers": lambda: noise.random() ** 8 * 20}
         for name, draw in noises.items():
@@ -179,7 +180,7 @@ class Interval(unittest.TestCase):
                         held += found.low <= 1 <= found.high
                     self.assertAlmostEqual(held / 2000, expected, delta=0.015)
 
-    def test_by_hand(self):
+    def test_a_difference_matches_a_calculation_by_hand(self):
         found = ab.difference([5, 6, 7, 8, 9, 10], [4, 4, 4, 4, 4, 4])
         self.assertEqual((found.gain, found.low, found.high), (3.5, 1, 6))
 
@@ -189,7 +190,7 @@ class Interval(unittest.TestCase):
 
 
 class Runs(unittest.TestCase):
-    """Of settings that need a process each: what ab.measure wrote."""
+    """Files of ab.measure, for settings that need a process each."""
 
     def told(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -199,7 +200,7 @@ class Runs(unittest.TestCase):
                 [sys.executable, str(ROOT / "scripts" / "ab.py"), str(file)], capture_output=True, text=True
             )
 
-    def test_laid_beside_each_other(self):
+    def test_two_settings_are_compared(self):
         predicted = {"iteration_us": 14000, "gain_us": 1000, "low_us": 500, "high_us": 1500, "confidence": "C"}
         lines = [
             {"setting": setting, "step_s": step + index * 1e-5, "predicted": predicted}
@@ -216,7 +217,7 @@ class Runs(unittest.TestCase):
             ],
         )
 
-    def test_what_is_no_such_file_is_said(self):
+    def test_a_file_of_another_kind_is_named(self):
         good = {"setting": "today", "step_s": 0.014, "predicted": None}
         predicted = {"iteration_us": 14000, "gain_us": 1000, "low_us": 500, "high_us": 1500, "confidence": "C"}
         bad = [
@@ -258,7 +259,7 @@ class Runs(unittest.TestCase):
 
 
 class Tuner(unittest.TestCase):
-    def test_every_size_has_a_line_that_the_plugin_reads(self):
+    def test_every_size_has_a_line_that_the_tuner_plugin_reads(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "plan.csv")
             self.assertEqual(ddpsim("advise", *FEWER_CHANNELS, "--export", file).code, 0)

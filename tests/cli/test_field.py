@@ -1,6 +1,8 @@
-"""Inputs as people have them, each with the right answer: none is misread silently. tests/cli/field/README.md says what a row holds.
+"""Inputs as people have them, each with its right answer: none is misread silently.
 
-DDPSIM_BIN=… python3 test_field.py --open >field/open.txt      the rows that are not yet right
+tests/cli/field/README.md explains a row.
+
+DDPSIM_BIN=… python3 test_field.py --open >field/open.txt      lists the rows that are not right yet
 """
 
 import json
@@ -13,11 +15,11 @@ import thorough
 from command import ROOT, SANITIZED, SHARED, ddpsim
 
 HERE = ROOT / "tests/cli/field"
-TOLERANCE = 0.005  # relative, where a row states none
+TOLERANCE = 0.005  # relative; a row may state another
 
 
 def at(document, path):
-    """The value at a/b/0/c; None where there is none."""
+    """The value at a path such as a/b/0/c, or None."""
     for name in path.split("/"):
         if isinstance(document, list) and name.isdigit() and int(name) < len(document):
             document = document[int(name)]
@@ -29,7 +31,7 @@ def at(document, path):
 
 
 def wrong(row, folder):
-    """What differs from the right answer; nothing where the row is met."""
+    """The difference from the right answer; empty if there is none."""
     words = [word.replace("INPUT", str(folder)) for word in row["run"]]
     outcome = ddpsim(*words)
     said = outcome.out + outcome.err
@@ -84,11 +86,11 @@ def test_of(name, row, folder):
 
 
 class Written(unittest.TestCase):
-    """Written from each format's own source or documentation, before the rules that read them."""
+    """Inputs written from each format's source or documentation, before the code that reads them."""
 
 
 class Found(unittest.TestCase):
-    """The files of ../shared/data/field."""
+    """Inputs from ../shared/data/field."""
 
 
 def add(tests, all_rows):
@@ -102,7 +104,7 @@ add(Found, FOUND)
 
 
 class Open(unittest.TestCase):
-    def test_names_rows_that_exist(self):
+    def test_the_list_of_open_rows_names_existing_rows(self):
         self.assertEqual(set(OPEN) - {name for name, _, _ in WRITTEN + FOUND}, set())
 
 

@@ -1,4 +1,4 @@
-"""Does the first line name what costs the most? Twenty-five jobs whose largest loss an expert named before they were run."""
+"""Checks that the first line names the largest loss, for 25 jobs whose loss an expert named before they were run."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ LEAST_ADVICE = 0.9
 
 
 def advice_of(text, command):
-    """Where the first advice stands: the first four lines, and the next command without what was asked."""
+    """The text with the first advice: the first four lines, and the next command without the words of the question."""
     lines = text.splitlines()
     told = " ".join(lines[:4] + [line for line in lines[4:] if line.startswith("Next:")])
     for word in command[1:]:
@@ -54,7 +54,7 @@ class FirstLines(unittest.TestCase):
                 f"{job.row['name']}\n{'':27}{job.first_line}"
             )
 
-    def test_the_expectations_are_all_there(self):
+    def test_every_job_has_an_expectation(self):
         self.assertEqual(len(JOBS), 25)
         self.assertEqual({row["class"] for row in JOBS}, {"compute", *WORDS})
 
@@ -69,7 +69,7 @@ class FirstLines(unittest.TestCase):
         print(f"\n{right} of {len(asked)} say first what an expert would change")
         self.assertGreaterEqual(right, LEAST_ADVICE * len(asked))
 
-    def test_json_ends_as_text_does(self):
+    def test_json_and_text_have_the_same_exit_code(self):
         for job in self.jobs:
             with self.subTest(job.row["name"]):
                 self.assertEqual(job.json_code, job.code)
@@ -77,9 +77,9 @@ class FirstLines(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    """What the words above make of lines that were written for it."""
+    """The word list finds the class of lines that were written for this test."""
 
-    def test_lines(self):
+    def test_each_line_has_its_class(self):
         for line, expected in (
             (
                 "job on cluster, 8 GPUs: 98 ms a step, 0.23 % of it blocked by communication; largest loss: DDP's copies, 1.7 ms.",

@@ -1,4 +1,4 @@
-"""The first screen of every answer: its order, its length, and what it never says (docs/reference/answers.md)."""
+"""The first screen of every answer: its order, its length, and words that it never uses (docs/reference/answers.md)."""
 
 import re
 import unittest
@@ -7,7 +7,7 @@ from command import ddpsim
 
 MOST_LINES = 25
 
-# Jobs of every kind: recorded and estimated, calibrated and not, one GPU and many, with and without a scheme.
+# Jobs of every kind: recorded and estimated, calibrated and not, on one GPU and many, with and without a scheme.
 COMMANDS = [
     ["simulate", "resnet50-v100-b32", "p3dn@2"],
     ["simulate", "resnet50-v100-b32", "2xv100-nvlink"],
@@ -23,7 +23,7 @@ COMMANDS = [
     ["compare", "gpt2@A100:b8", "dgxa100@1", "dgxa100@2"],
 ]
 
-# What readers stumbled over (the word list of our plain English).
+# Words that readers did not understand (from the word list for plain English).
 NEVER = re.compile(
     r"\bConfidence [ABC]\b|confidence [ABC]\b|unexplained slowdown|same for caps|no measurement stands behind"
     r"|four times in five|  points  |  may be  "
@@ -35,7 +35,7 @@ def screen(arguments):
 
 
 class FirstScreens(unittest.TestCase):
-    def test_every_screen(self):
+    def test_every_first_screen_keeps_the_rules(self):
         for command in COMMANDS:
             with self.subTest(" ".join(command)):
                 lines = screen(command).splitlines()
@@ -56,7 +56,7 @@ class FirstScreens(unittest.TestCase):
                 text = " ".join(screen(command).split())
                 self.assertRegex(text, "compute estimated, collectives (not )?calibrated")
 
-    def test_reasons_stand_behind_verbose(self):
+    def test_reasons_need_verbose(self):
         self.assertNotIn("Why the interval runs", screen(COMMANDS[0]))
         whole = screen([*COMMANDS[0], "--verbose"])
         self.assertIn("Why the interval runs from", whole)

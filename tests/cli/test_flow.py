@@ -1,4 +1,4 @@
-"""`--network flow`: the links of the cluster, and what others send over them."""
+"""`--network flow` simulates the links of the cluster, and the traffic of others on them."""
 
 import pathlib
 import tempfile
@@ -17,11 +17,11 @@ def beside(background, *more):
 
 
 class Flow(unittest.TestCase):
-    def test_a_report_says_which_network_it_rests_on(self):
+    def test_a_report_names_its_network(self):
         self.assertIn("flow network", ddpsim(*STEP, "dgx1v", "--network", "flow").out)
         self.assertIn("analytic network", ddpsim(*STEP, "dgx1v").out)
 
-    def test_alone_rings_take_what_the_law_says(self):
+    def test_rings_alone_take_the_time_of_the_cost_model(self):
         for cluster in ["2xv100-nvlink", "dgx1v", FOUR_NODES]:
             with self.subTest(cluster):
                 options = ["--algorithm", "ring"]
@@ -36,12 +36,12 @@ class Flow(unittest.TestCase):
         later = beside({"jobs": [{"nodes": [0, 1], "all_reduce": "100MiB", "first": "10s"}]})
         self.assertAlmostEqual(later["iteration_us"], alone["iteration_us"], delta=0.01)
 
-    def test_jobs_that_meet_nowhere_do_not_feel_each_other(self):
+    def test_jobs_that_share_no_link_do_not_affect_each_other(self):
         alone = answer(*STEP, FOUR_NODES, "--network", "flow")
         apart = beside({"jobs": [{"nodes": [4, 5], "all_reduce": "100MiB", "every": "1ms"}]})
         self.assertAlmostEqual(apart["iteration_us"], alone["iteration_us"], delta=0.01)
 
-    def test_two_runs_are_alike_to_the_byte(self):
+    def test_two_runs_give_the_same_bytes(self):
         job = {"jobs": [{"nodes": [1, 2], "all_reduce": "30MiB", "every": "3ms"}]}
         self.assertEqual(beside(job), beside(job))
 

@@ -1,5 +1,7 @@
-"""The examples of docs/reference/formats.md: files are read by the commands beside them, commands print what is shown, and every key an
-example shows is explained in its section, or by the schema that the section names."""
+"""The examples of docs/reference/formats.md are valid.
+
+Commands read the files shown with them and print the shown output. Every key of an example is explained in its section,
+or by the schema that the section names."""
 
 import json
 import pathlib
@@ -14,7 +16,7 @@ PAGE = (ROOT / "docs" / "reference" / "formats.md").read_text()
 
 
 def keys(document):
-    """All keys of a document but those of `provenance`, which are free."""
+    """All keys of a document except those of `provenance`, which are free."""
     if isinstance(document, dict):
         inner = [key for name, value in document.items() if name != "provenance" for key in keys(value)]
         return list(document) + inner
@@ -22,7 +24,7 @@ def keys(document):
 
 
 def keys_of_schemas(section):
-    """All keys that the commands `ddpsim list --schema NAME` of a section tell."""
+    """All keys in the output of the commands `ddpsim list --schema NAME` of a section."""
     for name in re.findall(r"`ddpsim list --schema (\S+)`", section):
         schema = ddpsim("list", "--schema", name, "--json").json()
         for part in [schema, *schema["$defs"].values()]:
@@ -30,7 +32,7 @@ def keys_of_schemas(section):
 
 
 class Formats(unittest.TestCase):
-    def test_examples_are_what_the_program_reads_and_prints(self):
+    def test_the_program_reads_and_prints_the_examples(self):
         with tempfile.TemporaryDirectory() as folder:
             here = pathlib.Path(folder) / "here"
             here.mkdir()

@@ -1,5 +1,6 @@
-"""Every command of tests/golden/commands.txt prints, writes and ends with what is kept beside it.
-DDPSIM_UPDATE_GOLDEN=1 keeps what they do now; scripts/golden.sh does so and shows the difference for review."""
+"""Every command of tests/golden/commands.txt prints, writes and ends with its stored result.
+
+DDPSIM_UPDATE_GOLDEN=1 stores the current results; scripts/golden.sh does so and shows the difference for review."""
 
 import concurrent.futures
 import os
@@ -11,7 +12,8 @@ from help_text import HELP, options, subcommands
 from thorough import cases as few_or_all
 
 CORPUS = cases()
-# Under sanitizers a command costs ten times as much, and its text was held by the other build: a third, spread over all.
+# With sanitizers a command takes ten times as long, and the other build compares its text. So a third of all commands
+# runs.
 RUN = CORPUS[:: few_or_all(1, 3)] if SANITIZED else CORPUS
 
 # What commands print or write as JSON; the other schemas are of files that people write.
@@ -38,7 +40,7 @@ def renew():
 
 
 def each(function):
-    """`function` of every case that is run, as many at once as there are cores; in order."""
+    """The results of `function` for all cases that run, in order. One case per core runs at a time."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         return zip(RUN, threads.map(function, RUN))
 
@@ -50,13 +52,13 @@ def kept_files():
 class Golden(unittest.TestCase):
     maxDiff = None
 
-    def test_every_command_does_what_is_kept(self):
+    def test_every_command_gives_its_stored_result(self):
         for case, difference in each(lambda case: check(case, BINARY)):
             with self.subTest(case.name):
                 if difference:
                     self.fail(f"{case.protects}\n{difference}\nIf this is meant: scripts/golden.sh")
 
-    def test_every_kept_file_has_a_command(self):
+    def test_every_stored_result_has_a_command(self):
         self.assertEqual(kept_files() - {case.kept for case in CORPUS}, set())
 
     def test_each_schema_is_shown_with_its_keys_by_one_command(self):

@@ -1,4 +1,4 @@
-"""Products of one GPU model: which a name means, what a cluster has of it, and what fits into its memory."""
+"""Products of one GPU model: what a name means, the variant of a cluster, and whether a job fits into memory."""
 
 import pathlib
 import tempfile
@@ -22,7 +22,7 @@ BUNDLED = {
     "a3-mega": "H100-SXM",
     "h200": "H200-SXM",
 }
-OPEN = {"dgx1v": "V100-32GB", "dgxa100": "A100-80GB"}  # sold with two sizes of memory
+OPEN = {"dgx1v": "V100-32GB", "dgxa100": "A100-80GB"}  # sold with two memory sizes
 
 
 def warnings_of(*arguments):
@@ -75,11 +75,11 @@ class Names(unittest.TestCase):
             self.assertEqual(told["cluster"]["gpu_variant"], variant)
             self.assertFalse(any("does not say which" in one for one in told["warnings"]))
 
-    def test_a_word_beside_an_open_cluster_chooses(self):
+    def test_a_word_with_an_open_cluster_chooses_the_variant(self):
         self.assertEqual(answer("topo", "dgxa100 gpu:A100-40GB")["cluster"]["gpu_memory_bytes"], 40 * GIB)
         self.assertIn("p4d has A100-40GB", self.refused("topo", "p4d gpu:A100-80GB"))
 
-    def test_the_list_has_every_variant_and_says_what_no_log_stands_behind(self):
+    def test_the_list_has_every_variant_and_marks_those_without_a_log(self):
         gpus = {one["name"]: one for one in answer("list")["gpus"]}
         self.assertEqual(gpus["A100-40GB"]["model"], "A100")
         self.assertNotIn("no bundled log", gpus["A100-40GB"]["summary"])
@@ -99,7 +99,7 @@ class Names(unittest.TestCase):
 
 
 class Jobs(unittest.TestCase):
-    def test_another_variant_is_no_mismatch_but_it_is_said(self):
+    def test_another_variant_is_not_a_mismatch_but_is_named(self):
         told = warnings_of("simulate", "resnet50@A100-80GB", "p4d")
         self.assertTrue(
             any(one.startswith("estimated for A100-80GB, and the cluster has A100-40GB: ") for one in told), told
@@ -113,7 +113,7 @@ class Jobs(unittest.TestCase):
             any("and the cluster has" in one for one in warnings_of("simulate", "resnet50-v100-b32", "p3dn"))
         )
 
-    def test_memory_is_that_of_the_cluster_s_variant(self):
+    def test_memory_is_that_of_the_variant_of_the_cluster(self):
         job = "gpt2-xl@A100-80GB"  # 44 GiB
         self.assertEqual(ddpsim("simulate", job, "p4de").code, 0)
         refused = ddpsim("simulate", job, "p4d")
@@ -121,7 +121,7 @@ class Jobs(unittest.TestCase):
         self.assertIn("needs about 43.9 GiB of memory per GPU, and A100-40GB has 40 GiB", refused.err)
         self.assertIn("V100 (taken for V100-32GB) has 32 GiB", ddpsim("simulate", "gpt2-xl@V100", "dgx1v").err)
 
-    def test_a_recording_from_a_larger_variant_is_no_proof_that_it_fits(self):
+    def test_a_recording_from_a_larger_variant_does_not_prove_that_it_fits(self):
         document = {
             "gpu": "A100-80GB",
             "batch_per_gpu": 1,
@@ -136,7 +136,7 @@ class Jobs(unittest.TestCase):
                 self.assertEqual(outcome.code, code, outcome.err)
                 self.assertIn("A100-40GB has 40 GiB", outcome.out + outcome.err)
 
-    def test_compare_says_what_does_not_fit(self):
+    def test_compare_names_candidates_that_do_not_fit(self):
         outcome = ddpsim("compare", "gpt2-xl@A100-80GB", "p4d", "p4de")
         self.assertEqual(outcome.code, 0)
         self.assertNotIn("one and the same", outcome.out)
@@ -147,7 +147,10 @@ class Jobs(unittest.TestCase):
         self.assertIn("p4de is p4d with more", told)
 
     def test_published_case_that_does_not_fit(self):
-        """huggingface/blog, pytorch-fsdp.md: GPT-2 XL, batch 1, DDP on TITAN RTX of 24 GB runs out of memory, in fp32 and fp16."""
+        """GPT-2 XL with batch 1 under DDP runs out of memory on a TITAN RTX of 24 GB, in fp32 and fp16.
+
+        Source: huggingface/blog, pytorch-fsdp.md.
+        """
         for precision in ("fp32", "amp"):
             outcome = ddpsim("simulate", f"gpt2-xl@TITANRTX:b1:{precision}", "node:1 gpu:2xTITANRTX nvlink:2x25GBps")
             self.assertEqual(outcome.code, 3, outcome.err)

@@ -1,5 +1,7 @@
-"""Programs of the release presets are hardened: stack protector, checked C library calls, a random address, and tables
-that are read-only once the program runs."""
+"""Programs of the release presets are hardened.
+
+They have a stack protector, checked calls of the C library, a random address, and tables that are read-only at run
+time."""
 
 import json
 import pathlib
@@ -14,7 +16,7 @@ ET_DYN, PT_DYNAMIC, PT_GNU_RELRO = 3, 2, 0x6474E552
 
 
 class Program:
-    """What a 64-bit little-endian ELF file says about itself."""
+    """The facts in the headers of a 64-bit little-endian ELF file."""
 
     def __init__(self, path):
         self.bytes = pathlib.Path(path).read_bytes()
@@ -30,7 +32,7 @@ class Program:
 
 
 class Hardening(unittest.TestCase):
-    def test_release_presets_ask_for_it(self):
+    def test_release_presets_set_the_options(self):
         presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
         named = {preset["name"]: preset for preset in presets}
         environment = named["base"]["environment"]
@@ -42,7 +44,7 @@ class Hardening(unittest.TestCase):
             self.assertIn("$env{HARDENED}", named[name]["cacheVariables"]["CMAKE_CXX_FLAGS"])
             self.assertIn("$env{HARDENED_LINK}", named[name]["cacheVariables"]["CMAKE_EXE_LINKER_FLAGS"])
 
-    def test_the_program_of_a_release_build_has_it(self):
+    def test_the_program_of_a_release_build_is_hardened(self):
         if pathlib.Path(BINARY).resolve().parents[1].name != "release":
             self.skipTest("this program is not of preset release")
         program = Program(BINARY)

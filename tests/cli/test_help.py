@@ -1,4 +1,4 @@
-"""`--help`: which commands and options it lists under which heading, that it fits, and that what it shows runs."""
+"""`--help` lists commands and options under headings, fits on the screen, and shows examples that run."""
 
 import unittest
 
@@ -7,11 +7,11 @@ from help_text import examples, headings, listed_commands, options, subcommands
 from shown_commands import folder
 
 COLUMNS = 80
-ELSEWHERE = {("allreduce", "--torch")}  # it stands for the NCCL that PyTorch ships
+ELSEWHERE = {("allreduce", "--torch")}  # here it selects the NCCL of PyTorch
 
 
 class Help(unittest.TestCase):
-    def test_lists_commands_in_the_order_of_a_users_path_each_on_a_line(self):
+    def test_commands_are_listed_in_the_order_of_use_one_per_line(self):
         path = [
             "simulate",
             "tune",
@@ -30,7 +30,7 @@ class Help(unittest.TestCase):
         self.assertEqual(subcommands(), path)
         self.assertEqual(len(listed_commands()), len(path))
 
-    def test_fits_into_80_columns(self):
+    def test_help_fits_into_80_columns(self):
         for command in ([], *([name] for name in subcommands())):
             for line in ddpsim(*command, "--help").out.splitlines():
                 self.assertLessEqual(len(line), COLUMNS, (command, line))
@@ -46,7 +46,7 @@ class Help(unittest.TestCase):
                     done = run(shown[0])
                     self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_is_what_list_commands_says(self):
+    def test_help_matches_list_commands(self):
         listed = {command["name"]: command for command in answer("list", "--commands")["commands"]}
         self.assertEqual(list(listed), subcommands())
         for command, told in listed.items():
@@ -63,7 +63,7 @@ class Help(unittest.TestCase):
                 wanted = [name if one["required"] else f"[{name}]" for name, one in zip(arguments, told["positionals"])]
                 self.assertEqual(usage.split()[3:], wanted)
 
-    def test_says_of_each_command_argument_and_option_all_that_is_to_say(self):
+    def test_help_describes_each_command_argument_and_option_completely(self):
         def joined(text):
             return " ".join(text.split())
 
@@ -76,14 +76,14 @@ class Help(unittest.TestCase):
                 with self.subTest(command=command["name"], name=one["name"]):
                     self.assertIn(" " + joined(one["summary"]), shown)
 
-    def test_list_commands_has_a_line_for_each_of_them(self):
+    def test_list_commands_has_a_line_for_each_option(self):
         text = ddpsim("list", "--commands").out
         for command in answer("list", "--commands")["commands"]:
             for option in command["options"]:
                 self.assertIn(option["name"], text)
             self.assertIn(f"\n{command['name']} ", "\n" + text)
 
-    def test_options_of_a_job_stand_under_headings(self):
+    def test_options_of_a_job_are_under_headings(self):
         own = {
             "simulate": ["--help", "--iterations", "--measured"],
             "tune": ["--help", "--caps"],
@@ -113,7 +113,7 @@ class Help(unittest.TestCase):
         ):
             self.assertIn(option, job[heading])
 
-    def test_an_option_stands_under_the_same_heading_in_every_command_that_has_it(self):
+    def test_an_option_is_under_the_same_heading_in_every_command(self):
         heading_of = {"--help": "Options"}
         for command in subcommands():
             for heading, options in headings(command).items():

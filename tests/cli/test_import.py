@@ -33,13 +33,13 @@ class CompiledBackward(unittest.TestCase):
         self.assertIn("compiled", recommended["reason"])
         self.assertNotIn("bucket_cap_mb", recommended)
 
-    def test_simulate_says_what_it_means(self):
+    def test_simulate_explains_a_compiled_backward(self):
         warnings = ddpsim("simulate", self.path, CLUSTER, "--json").json()["warnings"]
         self.assertTrue(any("compiled backward: 161 of 161" in one for one in warnings), warnings)
 
 
 class Named(unittest.TestCase):
-    def test_a_bundled_workload_becomes_a_file_that_answers_alike(self):
+    def test_a_bundled_workload_becomes_a_file_with_the_same_answers(self):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder) / "copy.json"
             said = ddpsim("import", "resnet50-v100-b32", "-o", copy)
@@ -50,7 +50,7 @@ class Named(unittest.TestCase):
                 ddpsim("simulate", "resnet50-v100-b32", CLUSTER, "--json").out,
             )
 
-    def test_what_is_no_trace_has_no_iterations_and_a_slip_is_recognised(self):
+    def test_iterations_need_a_trace_and_a_mistake_is_recognised(self):
         self.assertIn("--iteration", ddpsim("import", "resnet50@V100", "--iteration", "1").err)
         said = ddpsim("import", "resnet50-v100-b3")
         self.assertEqual(said.code, 3)
@@ -72,19 +72,19 @@ class Timing(unittest.TestCase):
         self.assertEqual(ddpsim("import", FIXTURE, "--timing", "fast").code, 2)
         self.assertEqual(ddpsim("import", FIXTURE, FIXTURE, "--timing", "compacted").code, 2)
 
-    def test_import_tells_the_idle_share_and_compacted_leaves_it_out(self):
+    def test_import_reports_the_idle_share_and_compacted_leaves_it_out(self):
         said = ddpsim("import", FIXTURE)
         self.assertIn("the GPU was idle in 21.9 % of forward and 0.0 % of backward", said.err)
         compacted = ddpsim("import", FIXTURE, "--timing", "compacted").json()
         self.assertEqual(compacted["forward"]["duration_us"], 100)
         self.assertEqual(compacted["provenance"]["timing"], "compacted")
         self.assertNotIn("iteration", compacted)
-        self.assertEqual(list(compacted["host"]), ["launches"])  # neither its times nor what a launch took it
+        self.assertEqual(list(compacted["host"]), ["launches"])  # neither times nor launch costs
 
 
 @unittest.skipUnless((SHARED / "data" / "traces").is_dir(), "no real traces beside the checkout")
 class SixteenBits(unittest.TestCase):
-    """Real traces retyped: gradients and buckets are those of the recording, to the byte."""
+    """Real traces with other dtypes: gradients and buckets match the recording to the byte."""
 
     def imported(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +93,7 @@ class SixteenBits(unittest.TestCase):
             return ddpsim("import", path, "--gpu", "V100").json()
 
     def test_types_and_bucket_bytes_are_exact(self):
-        # Without shapes and without all-reduces nothing in a trace tells a gradient's type: resnet18, compiled.
+        # Without shapes and all-reduces, a trace does not tell the dtype of gradients (resnet18, compiled).
         for name in (
             "dlrm-ddp-2xV100-rank1",
             "dlrm-ddp-8xV100-rank0",
@@ -112,7 +112,7 @@ class SixteenBits(unittest.TestCase):
                     retyped = re.sub(r'("dtype": *)"(?:Float|float)"', rf'\1"{c10}"', retyped)
                     before, after = self.imported(text), self.imported(retyped)
                     types = [
-                        dtype if p["shape"] is not None else p["dtype"]  # undefined: it has neither
+                        dtype if p["shape"] is not None else p["dtype"]  # undefined: neither is known
                         for p in before["parameters"]
                     ]
                     self.assertEqual([p["dtype"] for p in after["parameters"]], types)
@@ -125,9 +125,9 @@ class SixteenBits(unittest.TestCase):
 
 @unittest.skipUnless((SHARED / "data" / "traces").is_dir(), "no real traces beside the checkout")
 class OtherSchemes(unittest.TestCase):
-    """Real DDP traces whose all-reduces are renamed: what is not DDP is refused by what it looks like."""
+    """Real DDP traces with renamed all-reduces are refused, with the name of the scheme that they look like."""
 
-    def test_none_is_taken_for_ddp(self):
+    def test_no_other_scheme_is_taken_for_ddp(self):
         for name in ("r50-ddp-2xA100-rank0", "dlrm-ddp-2xV100-rank1", "dlrm-ddp-8xV100-rank0"):
             with gzip.open(SHARED / "data" / "traces" / f"{name}.json.gz", "rt") as file:
                 text = file.read()

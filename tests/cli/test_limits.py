@@ -1,4 +1,4 @@
-"""What would take minutes, or all of the memory, is refused with a message that names the limit and what was given."""
+"""Inputs that would take minutes or all of the memory are refused. The message names the limit and the given value."""
 
 import pathlib
 import resource
@@ -14,7 +14,7 @@ LONG_RUN = ("simulate", "resnet50-v100-b32", "dgx1v@2", "--nnodes", "1:2")
 
 
 def workload_of(parameters):
-    """Each gradient is 4 KiB and ready 2 us after the one before."""
+    """A workload with gradients of 4 KiB, each ready 2 us after the previous one."""
     return {
         "schema": "ddpsim.workload/1",
         "name": "many",
@@ -177,7 +177,7 @@ class Limits(unittest.TestCase):
                 self.assertEqual(0, outcome.code, outcome.err)
 
     @unittest.skipUnless(ATTACK.is_dir(), "the files of the attack lie in ../shared")
-    def test_what_took_minutes_or_crashed_in_earlier_versions(self):
+    def test_inputs_that_took_minutes_or_crashed_in_earlier_versions(self):
         small = ATTACK / "workload_small.json"
         for jobs in (50, 1000):
             self.refused(
@@ -205,7 +205,7 @@ class Limits(unittest.TestCase):
         )
 
     @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
-    def test_memory_that_ran_out_is_said_in_plain_words(self):
+    def test_running_out_of_memory_is_reported_in_plain_words(self):
         def little_memory():
             resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
 

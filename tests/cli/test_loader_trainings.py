@@ -1,5 +1,7 @@
-"""The trainings behind tests/fixtures/data_loading, done again: Join's collectives, those of SyncBatchNorm, DistributedSampler's counts.
-DDPSIM_UPDATE_GOLDEN=1 keeps what PyTorch 2.13 gives."""
+"""Repeats the trainings behind tests/fixtures/data_loading.
+
+They log the collectives of Join and of SyncBatchNorm, and the counts of DistributedSampler. DDPSIM_UPDATE_GOLDEN=1
+stores the results with PyTorch 2.13."""
 
 import json
 import os
@@ -31,7 +33,7 @@ class LoaderTrainings(unittest.TestCase):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         return trained_together(self.python, FOLDER / script, folder, ranks, ranks, *more)
 
-    def test_join(self):
+    def test_join_issues_the_stored_collectives(self):
         trainings = [training for ranks in (2, 4) for training in self.trained("join_trainings.py", ranks)]
         self.assertEqual(len(trainings), 46)
         for training in trainings:
@@ -40,14 +42,14 @@ class LoaderTrainings(unittest.TestCase):
         if RENEW:
             keep("join.json", trainings)
 
-    def test_sync_batchnorm(self):
+    def test_sync_batchnorm_issues_the_stored_collectives(self):
         trainings = [training for ranks in (2, 4) for training in self.trained("sync_batchnorm_trainings.py", ranks)]
         for training in trainings:
             check_sync_batchnorm(self, self.folder, training)
         if RENEW:
             keep("sync_batchnorm.json", trainings)
 
-    def test_sampler(self):
+    def test_the_sampler_gives_the_stored_counts(self):
         [counts] = told_by(self.python, FOLDER / "sampler_counts.py")
         if RENEW:
             (FIXTURES / "sampler.json").write_text(json.dumps(counts) + "\n")

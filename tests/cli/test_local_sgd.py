@@ -1,4 +1,6 @@
-"""Local SGD's all-reduces, to the element and by whom, and its memory against `simulate`: the cases of local_sgd_trainings.py."""
+"""Compares local SGD's all-reduces and memory with `simulate`, for the cases of local_sgd_trainings.py.
+
+All-reduces must match in elements and ranks."""
 
 import pathlib
 import statistics
@@ -44,7 +46,7 @@ def simulated(folder, case, version):
 
 class LocalSgd(unittest.TestCase):
     @under_newest_torch
-    def test_trainings(self, version, python, folder):
+    def test_trainings_issue_the_predicted_all_reduces(self, version, python, folder):
         cases = trained_together(python, TRAININGS, folder, 4)
         self.assertEqual(len(cases), 6 if int(version.split(".")[0]) >= 2 else 5)
         missed = []
@@ -54,12 +56,13 @@ class LocalSgd(unittest.TestCase):
                 self.assertEqual(self.of_a_step(case, result), case["steps"])
                 missed += self.missed_memory(case, result["memory"])
         if missed:
-            # A worker of gloo's on a busy machine frees a bucket where the profiler does not look: that case is off by it.
+            # On a busy machine, a worker of gloo frees a bucket where the profiler does not see it. That case is off by
+            # the bucket.
             self.assertEqual(len(missed), 6)
             self.assertLessEqual(statistics.median(missed), 0.002, missed)
 
     def of_a_step(self, case, result):
-        """What `simulate` has of each step trained: the first averages, then every period-th."""
+        """The all-reduces of `simulate` for each trained step. The first step averages, then every period-th."""
         dtypes = dict(enumerate(dtype for _, dtype in case["parameters"]))
         in_node = [
             [bucket["bytes"] // TORCH_SIZES[dtypes[bucket["parameter_indices"][0]]], 2]
@@ -73,14 +76,14 @@ class LocalSgd(unittest.TestCase):
         return [in_node + (averaged if step % case["period"] == 0 else []) for step in range(len(case["steps"]))]
 
     def missed_memory(self, case, memory):
-        """Of a model that hardly keeps anything for backward."""
+        """The error of the predicted memory, for a model that keeps hardly anything for backward."""
         if case["allocated"] is None:
             return []
         predicted = memory["allocated_bytes"] - memory["parts"]["rounding_bytes"]
         return [abs(predicted / case["allocated"] - 1)]
 
-    def test_the_mean_of_a_period(self):
-        """A period as long again averages half as often; nothing else of the step changes."""
+    def test_a_longer_period_averages_less_often(self):
+        """Twice the period averages half as often, and nothing else of the step changes."""
         short, long = (answer("simulate", *JOB, *LOCAL, "--local-sgd-period", period) for period in (4, 8))
         self.assertAlmostEqual(short["model_averaging_us"], 2 * long["model_averaging_us"], places=3)
         self.assertAlmostEqual(short["iteration_us"] - long["iteration_us"], long["model_averaging_us"], places=3)
@@ -105,7 +108,7 @@ class LocalSgd(unittest.TestCase):
         self.assertAlmostEqual(short["blocking_communication_us"], sum(short[wait] for wait in waits), places=3)
 
     def test_buckets_travel_as_on_one_node(self):
-        """And parameters, as many bytes as all gradients, as in one bucket over all."""
+        """Parameters have the same bytes as all gradients, and travel as one bucket over all ranks."""
         local, one = (
             answer("simulate", JOB[0], cluster, *JOB[2:], "--gpu-spread", "0%", *hook)
             for cluster, hook in (("p3dn@4", LOCAL), ("p3dn@1", ()))
@@ -128,7 +131,7 @@ class LocalSgd(unittest.TestCase):
         self.assertEqual({bucket["wire_bytes"] for bucket in step["buckets"]}, {0})
         self.assertEqual(step["blocking_communication_us"], step["model_averaging_us"])
 
-    def test_a_lever_between_nodes_alone(self):
+    def test_local_sgd_is_advised_only_between_nodes(self):
         several, one = (answer("advise", JOB[0], cluster, *JOB[2:]) for cluster in ("p3dn@4", "p3dn@1"))
         named = {row["levers"][0]: row for row in several["rows"] if len(row["levers"]) == 1}
         for period in (4, 16):
@@ -142,7 +145,7 @@ class LocalSgd(unittest.TestCase):
         step = answer("simulate", *JOB, *LOCAL, "--jitter", "2%", "--iterations", "3")
         self.assertTrue(any("which is an upper bound" in warning for warning in step["warnings"]), step["warnings"])
 
-    def test_what_is_refused(self):
+    def test_impossible_options_are_refused(self):
         for options, says in (
             (("--local-sgd-gradients", "none", "--straggler", "3:1.2"), "meet only at the averaging"),
         ):

@@ -1,4 +1,4 @@
-"""simulate --measured: a measured step laid beside the simulated one."""
+"""`simulate --measured` compares a measured step with the simulated one."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ class Measured(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def test_a_simulated_step_beside_itself_differs_nowhere(self):
+    def test_a_simulated_step_compared_with_itself_has_no_difference(self):
         timeline = self.folder / "step.json"
         self.assertEqual(ddpsim(*JOB, "--timeline", str(timeline)).code, 0)
         both = self.folder / "both.pftrace"
@@ -30,7 +30,7 @@ class Measured(unittest.TestCase):
         for span in measured["spans"]:
             self.assertEqual(span["predicted_start_us"], span["measured_start_us"], span)
             self.assertEqual(span["predicted_end_us"], span["measured_end_us"], span)
-        self.assertTrue(b"measured rank 0" in both.read_bytes())  # alike, one rank is drawn for both
+        self.assertTrue(b"measured rank 0" in both.read_bytes())  # ranks are equal, so one is drawn
         text = ddpsim(*JOB, "--measured", str(timeline)).out
         self.assertIn("(+0.0 %)", text)
 
@@ -59,7 +59,7 @@ class Measured(unittest.TestCase):
         self.assertIn('{text: "fc.bias", name: "first_parameter"}', slices[0])
         self.assertIn('{text: "conv1.weight", name: "last_parameter"}', slices[-1])
         run = ddpsim("simulate", recorded, "node:1 gpu:2xA100 nvlink:12x25GBps", "--timeline", both)
-        self.assertEqual(run.code, 0, run.err)  # nothing was measured: the recorded step stands beside
+        self.assertEqual(run.code, 0, run.err)  # compared with the recorded step
         text = perfetto_text(both.read_bytes())
         self.assertEqual(re.findall(r'pid: \d+, name: "([^"]+)"', text), ["simulated rank 0", "recorded rank 0"])
 
@@ -88,20 +88,20 @@ class Measured(unittest.TestCase):
                 self.assertIn(f"{timeline}:{where}", run.err)
                 self.assertIn(remedy, run.err)
                 self.assertFalse((self.folder / "t.json").exists())
-        del said["provenance"]["bucket_bytes"]  # an older file: its spans still tell how many there were
+        del said["provenance"]["bucket_bytes"]  # older files lack it, but have spans
         run = laid({}, "--bucket-cap-mb", "1")
         self.assertEqual(run.code, 3)
         self.assertIn("/ranks: has 5 buckets", run.err)
         self.assertTrue([one for one in laid({"workload": "bert"}).json()["warnings"] if "of workload bert" in one])
 
-    def test_the_column_says_what_it_subtracts(self):
+    def test_the_column_names_what_it_subtracts(self):
         timeline = self.folder / "step.json"
         self.assertEqual(ddpsim(*JOB, "--timeline", str(timeline)).code, 0)
         text = ddpsim(*JOB, "--measured", timeline).out
         self.assertIn("predicted less measured", text)
         self.assertNotIn("late by", text)
 
-    def test_a_file_that_is_none_is_refused_and_nothing_written(self):
+    def test_a_file_of_another_kind_is_refused_and_nothing_is_written(self):
         wrong = self.folder / "wrong.json"
         wrong.write_text('{"schema": "ddpsim.timeline/1", "ranks": [{"rank": 7, "spans": []}]}', encoding="utf-8")
         written = self.folder / "t.json"
@@ -112,7 +112,7 @@ class Measured(unittest.TestCase):
 
 
 class MeasuredStep(unittest.TestCase):
-    """--measured-step: what was taken for granted while a file was read stands among the warnings, whoever asks."""
+    """Assumptions about a file of --measured-step are warnings of every command."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -122,12 +122,12 @@ class MeasuredStep(unittest.TestCase):
         self.log.write_text("step_time_ms: 1,200\n" * 3, encoding="utf-8")
         self.warning = "1,200 is read as 1200: no number in it has a decimal comma"
 
-    def test_simulate_warns_and_says_which_values(self):
+    def test_simulate_warns_and_names_the_values(self):
         run = ddpsim(*JOB, "--measured-step", self.log)
         self.assertIn("warning: ", "".join(line for line in run.out.splitlines() if self.warning in line))
         self.assertIn('(median of 3 values of "step_time_ms" in its lines', run.out.replace("\n  ", " "))
 
-    def test_compare_and_sweep_warn_of_the_row_it_is_of(self):
+    def test_compare_and_sweep_warn_about_its_row(self):
         compared = ddpsim("compare", JOB[1], "own=" + JOB[2], "dgx1v", "--measured-step", f"own={self.log}")
         self.assertEqual(
             [line.startswith("warning: own: ") for line in compared.out.splitlines() if self.warning in line], [True]

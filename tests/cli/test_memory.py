@@ -1,6 +1,8 @@
-"""Memory as the profiler saw it allocated on a CPU, against `simulate`: models, optimizers, views and micro-batches of
-memory_trainings.py, under each PyTorch whose profiler tells of memory (2.0 and later); and what estimates say of backward by
-layers alone, against what the recorder sees in models of memory_by_layers.py. Sizes alone: no time enters."""
+"""Compares memory that the profiler saw on a CPU with `simulate`, and estimates of backward with the recorder.
+
+The first part has models, optimizers, views and micro-batches of memory_trainings.py, under each PyTorch whose profiler
+reports memory (2.0 and later). The second part compares what estimates say about backward by layers with the recorder
+in models of memory_by_layers.py. Only sizes are compared, no times."""
 
 import itertools
 import math
@@ -29,13 +31,14 @@ def simulated(folder, case):
 
 
 def estimate(model):
-    """resnet50@V100:b4:fp32 of "resnet50:4", bert-base@V100:b2:s128:fp32 of "bert-base:2:128"."""
+    """The estimate of a model: resnet50@V100:b4:fp32 for "resnet50:4", bert-base@V100:b2:s128:fp32 for
+    "bert-base:2:128"."""
     name, batch, *tokens = model.split(":")
     return ":".join([f"{name}@V100:b{batch}", *(f"s{count}" for count in tokens), "fp32"])
 
 
 def most_in_backward(workload):
-    """By held_bytes; and if activations left in equal shares with each gradient."""
+    """The most memory in backward, by held_bytes, and by a simple rule that frees equal shares with each gradient."""
     ready = workload["backward"]["ready"]
     sizes = [4 * math.prod(workload["parameters"][entry["parameter"]]["shape"]) for entry in ready]
     written = list(itertools.accumulate(sizes, initial=0))
@@ -45,7 +48,7 @@ def most_in_backward(workload):
 
 
 def report(what, errors, instead, trivial):
-    """Prints them; returns the median of their sizes."""
+    """Prints the errors and returns the median of their absolute values."""
     sizes = sorted(map(abs, errors.values()))
     worst = max(errors, key=lambda name: abs(errors[name]))
     print(
@@ -58,7 +61,7 @@ def report(what, errors, instead, trivial):
 
 
 class Memory(unittest.TestCase):
-    def test_trainings(self):
+    def test_trainings_take_the_predicted_memory(self):
         pythons = {
             version: python for version, python in pythons_with_torch().items() if int(version.split(".")[0]) >= 2
         }
@@ -77,10 +80,10 @@ class Memory(unittest.TestCase):
             parts = memory["parts"]
             logged = sum(int(size) for size in case["buckets"].replace(",", " ").split())
             self.assertEqual(parts["buckets_bytes"], logged)
-            self.assertEqual(parts["parameters_bytes"], logged)  # all are under DDP, of one type
+            self.assertEqual(parts["parameters_bytes"], logged)  # all are under DDP, one dtype
             states = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}[case["optimizer"]]
             self.assertEqual(parts["optimizer_bytes"], states * logged)
-            self.assertEqual(parts["rounding_bytes"] + parts["segments_bytes"] + parts["nccl_bytes"], 0)  # of GPUs
+            self.assertEqual(parts["rounding_bytes"] + parts["segments_bytes"] + parts["nccl_bytes"], 0)  # only on GPUs
             name = "{model}, {optimizer}{0}{1}".format(
                 ", views" * case["views"], ", accumulated" * (case["parts"] > 1), **case
             )
@@ -89,8 +92,8 @@ class Memory(unittest.TestCase):
         self.assertEqual(len(errors), 16)
         self.assertLessEqual(report("trainings", errors, "four times the parameters", trivial), 5)
 
-    def test_by_layers_alone(self):
-        """What backward holds of activations, gradients on their way and written ones, without a recording."""
+    def test_estimates_by_layers_match_the_recorder(self):
+        """Backward holds activations, gradients in flight and written gradients, predicted without a recording."""
         pythons = pythons_with_torch()
         if not pythons:
             self.skipTest("no python3 here has PyTorch")

@@ -1,5 +1,6 @@
-"""Memory that people measured (levers/memory.csv), against `simulate`: what views and a sharded optimizer save, and peaks where
-the parameters are known. Rows of models nobody describes in full are not scored."""
+"""Compares published memory with `simulate`: savings by views and a sharded optimizer, and peaks of known models.
+
+Rows of models that nobody describes completely are not scored."""
 
 import csv
 import pathlib
@@ -14,7 +15,7 @@ MIB = 1 << 20
 
 
 def plain(elements):
-    """A workload of these parameters, one after the other."""
+    """A workload with parameters of these sizes, one after another."""
     return workload(
         [{"name": f"p{k}", "shape": [count], "dtype": "float32"} for k, count in enumerate(elements)],
         range(len(elements) - 1, -1, -1),
@@ -40,7 +41,7 @@ def lightning_transformer():
     ]
 
 
-# UPerNet on ResNet-50-v1c with 150 classes and its auxiliary head, as mmsegmentation builds it.
+# Parameters of UPerNet on ResNet-50-v1c with 150 classes and its auxiliary head, as in mmsegmentation.
 UPERNET = 23_527_264 + 40_590_486 + 2_398_358
 
 
@@ -65,7 +66,7 @@ class Published(unittest.TestCase):
         ]
 
     def differences(self):
-        """name, what was saved, what is said to be saved; in MiB."""
+        """The name of each row, with the measured and the predicted saving in MiB."""
         off, on = self.peaks("pytorch#41954", model="resnet")
         options = ("--torch", "1.7")
         views = [
@@ -83,7 +84,7 @@ class Published(unittest.TestCase):
             state = self.memory(given, "--optimizer", "adamw")["parts"]["optimizer_bytes"]
             yield f"CS336 XL, AdamW over 2 ranks, {tokens} tokens", (whole - sharded) * 1024, state / 2 / MIB
 
-    def test_what_views_and_shards_save(self):
+    def test_views_and_shards_save_the_published_memory(self):
         errors = []
         for name, measured, said in self.differences():
             errors.append(100 * (said / measured - 1))
@@ -98,7 +99,7 @@ class Published(unittest.TestCase):
         memory = self.memory(plain(elements), "--optimizer", "adam", "--torch", "2.1")
         said = memory["allocated_bytes"] / MIB
         self.assertEqual(memory["at"], "optimizer")
-        # Of one guide and of another, whose script is not known: a copy of all parameters more.
+        # Two guides. The script of the second is unknown, and it has one more copy of all parameters.
         fabric, trainer = self.peaks("lightning", strategy="DDP", model="1 B parameters")
         print(
             f"\n  {trainer:.0f} MiB measured by one, {fabric:.0f} by another, {said:.0f} said: {100 * (said / trainer - 1):+.1f} %, "

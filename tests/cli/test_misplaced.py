@@ -1,4 +1,4 @@
-"""Arguments in each other's place are named, with the command as it was meant."""
+"""Swapped arguments are named, with the command that was meant."""
 
 import pathlib
 import shutil
@@ -71,7 +71,7 @@ class Misplaced(unittest.TestCase):
             "compare job.json dgx1v p3dn@1..4",
         )
 
-    def test_a_wrong_cluster_is_a_cluster_all_the_same(self):
+    def test_a_wrong_cluster_is_still_a_cluster(self):
         line = "node:1 gpu:4xA4500 pcie:12GBps"
         self.swapped(
             ["tune", line, "job.json"], f'"{line}" is a cluster', '"job.json" a workload', f"tune job.json '{line}'"
@@ -85,7 +85,7 @@ class Misplaced(unittest.TestCase):
             "calibrate log.txt --cluster dgx1v -o lab.json",
         )
 
-    def test_one_of_another_kind(self):
+    def test_an_argument_of_another_kind_is_named(self):
         for arguments, sentence in [
             (
                 ["import", "mixed.json"],
@@ -115,7 +115,7 @@ class Misplaced(unittest.TestCase):
         ]:
             self.refused(BAD_INPUT, arguments, sentence)
 
-    def test_what_is_in_its_place_keeps_its_own_message(self):
+    def test_an_argument_in_its_place_keeps_its_own_message(self):
         for arguments, words in [
             (["simulate", "job.json", "dgx1w"], 'Did you mean "dgx1v"?'),
             (["simulate", "nosuch", "dgx1v"], "no such file"),

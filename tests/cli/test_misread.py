@@ -1,8 +1,10 @@
-"""No number is misread silently: numbers of sound inputs of every reader are written otherwise, and each answer is the right one, a
-refusal, or says what it made of it. Prints, for each reader, how many writings had which end.
+"""No number is misread silently.
 
-A writing has a plain number that it means ("1,234.5": 1234.5), or none ("12.5x"). An answer is right where it is the one to the plain
-number. Any other answer without a word about it is silently wrong.
+Numbers in valid inputs of every reader are written in other ways. Each answer must be right, a refusal, or say how it
+read the number. The test prints for each reader how many writings ended in which way.
+
+A writing means a plain number ("1,234.5" means 1234.5), or none ("12.5x"). An answer is right if it is the answer to
+the plain number. Any other answer without a remark is silently wrong.
 """
 
 import collections
@@ -23,13 +25,16 @@ FIXTURES = ROOT / "tests/fixtures"
 @dataclasses.dataclass(frozen=True)
 class Reader:
     name: str
-    source: str  # the sound input
-    file: str  # what it is called
+    source: str  # the valid input
+    file: str  # its name
     run: tuple  # words of the command; FILE is the input
-    number: str  # a regular expression whose groups are numbers that are used, a place each
-    most: int = 3  # places that are tried
-    unit: str = ""  # of these numbers, where one may stand behind them
-    empty: bool = False  # nothing in its place is as if the name were absent
+    # A regular expression. Each of its groups is a number that the reader uses.
+    number: str
+    most: int = 3  # numbers that are tried
+    # The unit that may follow these numbers.
+    unit: str = ""
+    # Whether an empty value is the same as a missing name.
+    empty: bool = False
 
 
 def text_of(name):
@@ -43,7 +48,8 @@ GPU1    NV4      X      NV4     NV4     0-23
 GPU2    NV4     NV4      X      NV4     24-47
 GPU3    NV4     NV4     NV4      X      24-47
 """
-CONFIG = """{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024, "intermediate_size": 4096,
+CONFIG = """{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024, "intermediate_size":
+4096,
  "num_hidden_layers": 4, "num_attention_heads": 16, "num_key_value_heads": 8, "vocab_size": 32000}
 """
 STEPS = "".join(f"step {k}/90, loss: 2.{k}, step_time_ms: {1210 + k}.5\n" for k in range(12, 32))
@@ -199,7 +205,7 @@ READERS = (
         r'nvlink [^>]*count="(\d+)|link_width="(\d+)',
         4,
         empty=True,
-    ),  # NCCL writes "" for what /sys does not tell
+    ),  # NCCL writes "" for unknown values
     Reader(
         "option: a time",
         "5ms",
@@ -236,7 +242,7 @@ READERS = (
 
 
 def writings(number, reader):
-    """(the text in its place, the plain number that it means, or None)"""
+    """Each way to write the number, with the plain number that it means, or None."""
     value = float(number)
     texts = {(number + ".0" if "." not in number else number + "0"): number, "+" + number: number, "0" + number: number}
     texts[f"{value:.9e}"] = f"{float(f'{value:.9e}'):.17g}"
@@ -247,7 +253,7 @@ def writings(number, reader):
     if value != int(value):
         texts[number.replace(".", ",")] = number
     texts["".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in number)] = number
-    # What stands beside the value leaves it what it is: an uncertainty, a mean, the unit.
+    # Additions that do not change the value: an uncertainty, a mean, the unit.
     texts |= {number + "±1": number, f"{number} ({number})": number, f"({number})": number}
     if reader.unit:
         texts |= {
@@ -268,7 +274,7 @@ def writings(number, reader):
 
 
 def places(reader):
-    """Beginning and end of each number that is tried, spread over the input."""
+    """The start and end of each number that is tried, spread over the input."""
     found = [match.span(match.lastindex) for match in re.finditer(reader.number, reader.source)]
     step = max(1, len(found) // reader.most)
     return found[::step][: reader.most]
@@ -287,7 +293,7 @@ class Misread(unittest.TestCase):
             (self.folder / name).write_text(text_of(name), encoding="utf-8")
 
     def answer(self, reader, text):
-        """(exit code, what is on standard output, what is said beside it)"""
+        """The exit code, the standard output, and the remarks on standard error."""
         if reader.file:
             (self.folder / reader.file).write_text(text, encoding="utf-8")
         words = [word.replace("FILE", reader.file).replace("LINE", text) for word in reader.run]
@@ -302,7 +308,7 @@ class Misread(unittest.TestCase):
             said += str(parsed.get("before", {}).pop("kind", "")) if isinstance(parsed.get("before"), dict) else ""
             parsed.pop("reproducibility", None)
             document = json.dumps(parsed)
-        if " " in text and not reader.file:  # the answer repeats a cluster's line
+        if " " in text and not reader.file:  # the answer repeats the line
             document = document.replace(json.dumps(text)[1:-1], "LINE")
         return outcome.code, document, said
 
@@ -318,7 +324,7 @@ class Misread(unittest.TestCase):
             sound = ("", right, said_of_right)
         return "named" if said != sound[2] else "silently wrong"
 
-    def test_every_reader(self):
+    def test_no_reader_misreads_a_number_silently(self):
         total = collections.Counter()
         for reader in READERS:
             with self.subTest(reader.name):

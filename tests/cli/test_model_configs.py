@@ -1,6 +1,8 @@
-"""Models by their config.json against transformers: names, shapes, definition order, buffers, and the order in which
-one real backward finishes the gradients, for a small model of each kind in model_configs; and the bundled names of
-models, at their full size on the meta device, against their config."""
+"""Compares models from a config.json with transformers: names, shapes, definition order, buffers, and order of
+gradients.
+
+There is a small model of each kind in model_configs, with one real backward. The bundled names of models are compared
+with their config at full size on the meta device."""
 
 import json
 import math
@@ -33,7 +35,7 @@ def llama(layers, hidden, heads, key_heads, feed_forward, vocabulary, kind="llam
     }
 
 
-# What their owners publish, as far as it makes parameters.
+# Fields of published configs that determine parameters.
 PUBLISHED = {
     "llama2-7b": llama(32, 4096, 32, 32, 11008, 32000),
     "llama3-8b": llama(32, 4096, 32, 8, 14336, 128256),
@@ -69,7 +71,7 @@ PUBLISHED = {
 
 
 def transformers(*arguments):
-    """A document for each config, or None without transformers."""
+    """The documents of transformers for these configs, or None without transformers."""
     if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import transformers"], capture_output=True).returncode:
         return None
     process = subprocess.run([PYTHON, BUILDER, *arguments], capture_output=True, text=True, check=True, env=ENVIRONMENT)
@@ -113,12 +115,14 @@ class AgainstTransformers(unittest.TestCase):
 
 
 def sized(kind, **others):
-    """Large enough that what is kept is what blocks keep; without dropout, whose masks are larger on a CPU."""
+    """A config that is large enough for blocks to dominate memory. It has no dropout, whose masks are larger on a
+    CPU."""
     return {"model_type": kind, "vocab_size": 500, **others}
 
 
 WIDE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8}
-MEMORY = {  # the largest share by which kept and most may be off
+# The largest relative errors of the kept and of the most memory.
+MEMORY = {
     "llama": (sized("llama", **WIDE, num_key_value_heads=4, intermediate_size=704), 0.01),
     "mpt": (sized("mpt", d_model=256, n_layers=4, n_heads=8, max_seq_len=256), 0.05),
     "gptj": (sized("gptj", n_embd=256, n_layer=4, n_head=8, n_positions=256, rotary_dim=16), 0.04),
@@ -146,7 +150,7 @@ class Memory(unittest.TestCase):
         return [json.loads(line) for line in process.stdout.splitlines()]
 
     def counted(self, case):
-        """Kept, and the most of what is held and of the gradients written by then."""
+        """The kept bytes, and the most of kept bytes and written gradients together."""
         path, checkpointing = case.rsplit(":", 1)
         outcome = ddpsim("import", f"{path}@A100:b4:s128:ckpt={checkpointing}")
         self.assertEqual(outcome.code, 0, outcome.err)
@@ -163,18 +167,19 @@ class Memory(unittest.TestCase):
             self.assertLess(abs(kept / truth["kept"] - 1), off)
             self.assertLess(abs(most / truth["most"] - 1), off)
 
-    def test_of_every_kind(self):
+    def test_memory_of_every_kind_is_as_counted(self):
         cases = [f"{write_json(self.folder / f'{name}.json', config)}:none" for name, (config, _) in MEMORY.items()]
         for case, truth, (_, off) in zip(cases, self.measured(*cases), MEMORY.values(), strict=True):
             self.compare(case, truth, off)
 
-    def test_under_checkpointing(self):
+    def test_memory_with_checkpointing_is_as_counted(self):
         path = write_json(self.folder / "llama.json", MEMORY["llama"][0])
         cases = [f"{path}:{policy}" for policy in ("none", "full", "selective")]
         truths = self.measured(*cases)
         for case, truth in zip(cases, truths, strict=True):
             self.compare(case, truth, 0.03)
-        # Of seven products in each of four blocks the last is not run again, and of the others every second is saved.
+        # Four blocks have seven products each. The last of each does not run again, and every second of the others is
+        # saved.
         plain, full, selective = (truth["products"] for truth in truths)
         self.assertEqual(full - plain, 4 * 6)
         self.assertEqual(selective - plain, 4 * 3)
@@ -186,20 +191,20 @@ class Configs(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def test_each_kind_is_there(self):
+    def test_every_kind_has_a_model(self):
         kinds = {json.loads(path.read_text())["model_type"] for path in CONFIGS}
         message = ddpsim(
             "simulate", f"{write_json(self.folder / 'c.json', {'model_type': 'zebra'})}@A100", "dgxa100"
         ).err
         self.assertEqual(set(re.search(r"Known types: ([^.\n]*)", message)[1].split(", ")), kinds)
 
-    def test_takes_a_path_with_signs_of_its_own(self):
+    def test_a_path_may_contain_special_characters(self):
         folder = self.folder / "at@home:b8"
         folder.mkdir()
         path = write_json(folder / "config.json", json.loads((HERE / "model_configs" / "llama.json").read_text()))
         self.assertEqual(estimated(path)["name"], f"estimate {path}@A100:b1:s8:fp32")
 
-    def test_is_no_cluster(self):
+    def test_a_config_is_not_a_cluster(self):
         path = write_json(self.folder / "config.json", {"model_type": "opt"})
         for workload in (f"{path}@A100", "llama:layers=1,hidden=128@A100", "llama3.1-8b@A100"):
             with self.subTest(workload):
@@ -207,14 +212,14 @@ class Configs(unittest.TestCase):
                 self.assertEqual(outcome.code, 2)
                 self.assertIn("--workload", outcome.err)
 
-    def test_says_what_it_assumed(self):
+    def test_assumptions_are_named(self):
         path = write_json(self.folder / "config.json", {"model_type": "mistral", "hidden_size": 64})
         provenance = estimated(path)["provenance"]
         self.assertIn("num_key_value_heads=8", provenance["assumed"])
         self.assertNotIn("hidden_size", provenance["assumed"])
         self.assertEqual(provenance["attention"], "sdpa")
 
-    def test_refuses_what_no_model_is(self):
+    def test_a_config_that_is_not_a_model_is_refused(self):
         base = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
         for change, part in (
             ({"hidden_size": 0}, "/hidden_size"),
@@ -258,7 +263,7 @@ class Configs(unittest.TestCase):
 
 @unittest.skipUnless(thorough.THOROUGH, "only with --thorough")
 class FieldConfigs(unittest.TestCase):
-    def test_they_are_made_anew_as_they_are_kept(self):
+    def test_the_stored_configs_can_be_made_again(self):
         if transformers() is None:
             self.skipTest("transformers is not in build/frameworks (scripts/setup.sh --frameworks)")
         kept = HERE / "field"
@@ -271,7 +276,7 @@ class FieldConfigs(unittest.TestCase):
 
 
 class Dimensions(unittest.TestCase):
-    def test_the_same_as_the_bundled_model(self):
+    def test_a_config_equals_the_bundled_model(self):
         for name, text in (
             ("llama2-7b", "llama:layers=32,hidden=4096"),
             ("llama3-8b", "llama:hidden=4096,layers=32,kv_heads=8,ffn=14336,vocab=128256,tied=false"),
@@ -282,7 +287,7 @@ class Dimensions(unittest.TestCase):
                 for part in ("parameters", "backward", "forward", "optimizer", "buffers"):
                     self.assertEqual(one[part], other[part])
 
-    def test_simulated_like_any_other(self):
+    def test_a_config_is_simulated_like_any_workload(self):
         spec = "llama:layers=2,hidden=256,vocab=1000@A100:b1:s64:bf16"
         self.assertGreater(answer("simulate", spec, "dgxa100")["iteration_us"], 0)
         self.assertGreater(len(answer("buckets", spec)["buckets"]), 0)

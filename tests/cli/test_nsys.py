@@ -1,4 +1,4 @@
-"""An Nsight Systems export tells of a step what the profiler's trace of it tells, or says what it lacks."""
+"""An export of Nsight Systems tells the same about a step as the trace of the profiler, or names what it lacks."""
 
 import copy
 import decimal
@@ -15,7 +15,7 @@ from nsys_export import Export
 
 FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
 TIMES = ("forward", "optimizer", "iteration", "host")
-LARGEST = 40 << 20  # of a trace, inflated: larger ones take Python a minute
+LARGEST = 40 << 20  # larger traces take Python a minute
 
 
 def without_markers(name):
@@ -71,7 +71,7 @@ class Nsys(unittest.TestCase):
         self.assertEqual(mine["recorded_with"]["nccl_kernels"], theirs["recorded_with"]["nccl_kernels"])
         self.assertIn("gradients are taken to be", said.err)
 
-    def test_sizes_become_shapes_and_optimizer_steps_steps(self):
+    def test_sizes_become_shapes_and_optimizer_ranges_become_steps(self):
         shapes = [[10], [5, 4], [], [10], [5, 4], []]
         said = ddpsim("import", self.export(sizes=shapes))
         self.assertEqual([one["shape"] for one in said.json()["parameters"]], [[], [5, 4], [10]])
@@ -112,7 +112,7 @@ class Nsys(unittest.TestCase):
             self.export(f"rank{rank}.sqlite")
         self.assertEqual(len(ddpsim("import", self.folder).json()["ranks"]), 2)
 
-    def test_a_plain_run_says_what_it_has_and_what_to_do(self):
+    def test_an_export_without_ranges_names_its_contents_and_the_fix(self):
         path = self.export(ranges=lambda name: False)
         self.refused(
             path,
@@ -121,7 +121,7 @@ class Nsys(unittest.TestCase):
             "torch.autograd.profiler.emit_nvtx(record_shapes=True)",
         )
 
-    def test_what_is_missing_is_named(self):
+    def test_missing_tables_are_named(self):
         for statement, text in (
             ("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL", "no GPU kernel was recorded"),
             ("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL", "no GPU kernel was recorded"),
@@ -141,7 +141,7 @@ class Nsys(unittest.TestCase):
             with self.subTest(statement=statement):
                 self.refused(self.changed(statement), text)
 
-    def test_a_view_is_no_table(self):
+    def test_a_view_does_not_count_as_a_table(self):
         self.refused(
             self.changed(
                 "DROP TABLE NVTX_EVENTS",
@@ -151,7 +151,7 @@ class Nsys(unittest.TestCase):
             "no NVTX range of autograd's nodes",
         )
 
-    def test_what_is_no_database_is_said(self):
+    def test_a_file_that_is_not_a_database_is_named(self):
         whole = self.export().read_bytes()
         for name, content, text in (
             ("cut.sqlite", whole[: len(whole) // 2], "database"),

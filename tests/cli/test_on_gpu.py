@@ -1,4 +1,4 @@
-"""scripts/on_gpu.sh without a GPU: what is kept of measurements, their format, and the NCCL that travels."""
+"""scripts/on_gpu.sh without a GPU: which measurements are stored, their format, and the packed NCCL."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ TYPES = {
     "rows": list,
     "problems": list,
 }
-FREE = ("provenance", "versions", "setup")  # any keys
+FREE = ("provenance", "versions", "setup")  # may have any keys
 
 
 def document(part="copies", **changed):
@@ -48,7 +48,7 @@ def document(part="copies", **changed):
 
 
 def sweep(*caps):
-    """A measurement as ddpsim-real writes it."""
+    """A measurement in the format of ddpsim-real."""
     spread = {"median": 5.0, "p10": 4.0, "p90": 6.0}
     return {
         "schema": "ddpsim.measurement/1",
@@ -93,7 +93,7 @@ class Keep(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def left(self, path, **changed):
-        """A document that a run left."""
+        """Writes a document as a run writes it."""
         path = self.folder / path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document(path.stem, **changed)))
@@ -134,12 +134,12 @@ class Keep(unittest.TestCase):
         self.assertEqual(kept["problems"], [])
         self.assertEqual([run["driver"] for run in kept["runs"]], ["580.1", "590.2"])
 
-    def test_a_run_is_added_to_what_was_kept_before(self):
+    def test_a_run_is_added_to_the_stored_rows(self):
         self.keep(self.left("a/copies.json", begun=["one"], rows=[{"item": "one", "n": 1}]))
         self.keep(self.left("b/copies.json", begun=["two"], rows=[{"item": "two", "n": 2}], driver="590.2"))
         self.assertEqual([row["item"] for row in self.kept()["rows"]], ["one", "two"])
 
-    def test_folders_and_archives_are_read_alike(self):
+    def test_folders_and_archives_give_the_same(self):
         whole = self.left("run/whole/copies.json", begun=["one"], rows=[{"item": "one", "n": 1}])
         self.keep(self.folder / "run")
         by_folder = self.kept()
@@ -149,7 +149,7 @@ class Keep(unittest.TestCase):
         self.keep(self.folder / "measured.tar.xz")
         self.assertEqual(self.kept(), by_folder)
 
-    def test_workloads_that_the_recorder_wrote_are_kept_beside_its_document(self):
+    def test_recorded_workloads_are_stored_with_the_document(self):
         recorder = self.left("a/recorder.json", begun=["small"], rows=[{"item": "small", "model": "small"}])
         (self.folder / "a/recorder").mkdir()
         for name in ("small", "small-profiled"):
@@ -157,7 +157,7 @@ class Keep(unittest.TestCase):
         self.keep(recorder)
         self.assertEqual([path.name for path in (self.folder / "kept/nvidia-h200/recorded").iterdir()], ["small.json"])
 
-    def test_bulk_hosts_paths_and_addresses_stay_behind(self):
+    def test_bulky_parts_hosts_paths_and_addresses_are_left_out(self):
         self.keep(
             self.left(
                 "a/reducer.json",
@@ -204,12 +204,12 @@ class Keep(unittest.TestCase):
             begun=["big one"],
             rows=[{"item": "big one", "ranks": 2, "as": "threads", "measurement": sweep(1, 5, 25)}],
         )
-        self.keep(whole, path)  # a part of a sweep never replaces all of it
+        self.keep(whole, path)  # a part never replaces a whole sweep
         kept = self.kept("reducer")
         self.assertEqual([len(row["measurement"]["configurations"]) for row in kept["rows"]], [3])
         self.assertEqual(kept["problems"], [])
 
-    def test_what_measured_nothing_is_refused_and_nothing_is_written(self):
+    def test_documents_without_measurements_are_refused_and_nothing_is_written(self):
         good = self.left("good/copies.json", begun=["one"], rows=[{"item": "one"}])
         for name, changed, said in (
             ("rehearsed", {"rehearsed": True}, "is from a rehearsal"),
@@ -235,9 +235,9 @@ class Keep(unittest.TestCase):
 
 
 class Kept(unittest.TestCase):
-    """What was measured and is in the repository."""
+    """The stored measurements in the repository."""
 
-    def test_documents_hold_to_their_format(self):
+    def test_documents_have_the_stated_format(self):
         page = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
         section = page.split("## Measured on one GPU\n")[1].split("\n## ")[0]
         explained = set(
@@ -262,8 +262,8 @@ class Kept(unittest.TestCase):
                 self.assertTrue(found["rows"])
                 self.assertEqual(sorted(set(keys(found)) - explained), [])
                 self.assertEqual(re.findall(r"(?<![\w.])/\w+/\w+|0x[0-9a-f]{4,}|\d+\.\d+\.\d+\.\d+", text), [])
-                self.assertEqual(keep.text_of(found), text)  # a row a line
-                self.assertLess(len(text), 400_000)  # four models at ten caps each
+                self.assertEqual(keep.text_of(found), text)  # one row per line
+                self.assertLess(len(text), 400_000)  # four models with ten caps each
 
     def test_recorded_workloads_are_simulated(self):
         paths = sorted(KEPT.glob("*/recorded/*.json"))
@@ -279,7 +279,7 @@ class Kept(unittest.TestCase):
                 )
                 self.assertEqual(run.returncode, 0, run.stderr)
 
-    def test_tables_are_made_of_them(self):
+    def test_tables_can_be_made_from_them(self):
         run = subprocess.run(
             [sys.executable, "-B", ROOT / "tests/accuracy/gpu_tables.py", "--ddpsim", BINARY],
             capture_output=True,
@@ -308,7 +308,7 @@ class Kept(unittest.TestCase):
 
 
 def container(*entries):
-    """A container as fatbinary writes it; entries are (kind, architecture, payload)."""
+    """A container in the format of fatbinary. Entries have a kind, an architecture and a payload."""
     body = b""
     for kind, architecture, payload in entries:
         header = bytearray(64)
@@ -319,7 +319,7 @@ def container(*entries):
 
 
 def elf(**sections):
-    """A 64-bit ELF file of nothing but these sections, each with a dot in front of its name."""
+    """A 64-bit ELF file with only these sections. Their names get a dot in front."""
     names, out, table = b"\0", bytearray(64), [(0,) * 10]
     for name, data in sections.items():
         out += bytes(-len(out) % 8)
@@ -349,7 +349,7 @@ class ThinNccl(unittest.TestCase):
             )
             return run, target.read_bytes() if target.exists() else None
 
-    def test_code_of_one_architecture_stays_and_all_else_is_zeros(self):
+    def test_code_of_one_architecture_stays_and_the_rest_becomes_zeros(self):
         payloads = {(2, 80): b"A" * 40, (2, 90): b"B" * 24, (1, 90): b"C" * 16, (2, 100): b"D" * 8}
         image = elf(
             text=b"E" * 32,

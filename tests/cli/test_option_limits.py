@@ -1,7 +1,7 @@
-"""The last value that an option takes, and the first that it refuses, option by option: a limit that moves by one is noticed.
+"""The last value that each option accepts, and the first that it refuses. A limit that moves by one is noticed.
 
-What is taken need not be simulated: where an option is read before the files are, the command goes on to a file that is not
-there (exit code 3). What is refused is refused for its own sake: the message names the option."""
+An accepted value need not be simulated. If an option is read before the files, the command goes on to a file that does
+not exist (exit code 3). A refused value must be refused for its own sake, so the message names the option."""
 
 import concurrent.futures
 import os
@@ -17,7 +17,7 @@ COMPARE = ("compare", "three-layers.json", "dgx1v", "--no-tune", "--quiet")
 BOUGHT = (*COMPARE, "--price", "dgx1v=1000/node", "--life", "4y")
 GLOO = ("simulate", "three-layers.json", "2xv100-nvlink", "--backend", "gloo", "--quiet")
 
-# (command, option, what stands in front of the value, values that are taken, values that are refused)
+# The command, the option, the text before the value, accepted values, and refused values.
 ROWS = [
     (ABSENT, "--nodes", "", ["1", "1000000"], ["0", "1000001"]),
     (ABSENT, "--gpus-per-node", "", ["1", "1000"], ["0", "1001"]),
@@ -81,7 +81,7 @@ ROWS = [
 
 
 def taken(command, option, value):
-    """None, or why the value is refused."""
+    """None if the value is accepted, else the message."""
     outcome = ddpsim(
         *command,
         f"{option}={value}" if option.startswith("--") else option,
@@ -92,7 +92,7 @@ def taken(command, option, value):
 
 
 class OptionLimits(unittest.TestCase):
-    def test_the_last_value_is_taken_and_the_next_is_not(self):
+    def test_the_last_value_is_accepted_and_the_next_is_refused(self):
         questions = [
             (command, option, begin + value, is_taken)
             for command, option, begin, good, bad in ROWS

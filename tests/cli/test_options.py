@@ -1,5 +1,6 @@
-"""Options of a job: what each may be, at both sides of its limits; that each reaches the simulation;
-and that the command offered next repeats every one that was given."""
+"""Options of a job: their values on both sides of their limits, and their effect on the simulation.
+
+The next command that is offered repeats every option that was given."""
 
 import pathlib
 import shlex
@@ -27,7 +28,7 @@ GLOO = ["--backend", "gloo"]
 OLD = ["--torch", "1.13"]
 RUN = ["--iterations", "3"]
 
-# (options, the last value accepted, the first refused); % stands for the value.
+# The options with % for the value, the last accepted value, and the first refused value.
 LIMITS = [
     (["--process-groups", "%", *OLD], "1", "0"),
     (["--process-groups", "%", *OLD], "64", "65"),
@@ -90,7 +91,7 @@ LIMITS = [
     (["--comm-hook-min-mb", "2", "--comm-hook", "%"], "bf16", "powersgd"),
 ]
 
-# (option, what it stands for in the document)
+# Each option, and its effect in the document.
 REACHES = [
     (["--torch", "2.4"], {"torch": "2.4"}),
     (["--nccl", "2.20.5"], {"nccl": "2.20.5"}),
@@ -145,7 +146,7 @@ WARNINGS = [
     (["--first-bucket-mb", "1048576"], "--first-bucket-mb 1048576 are MiB", True),
     (["--nccl", "2.7"], "older than the oldest tuning table", False),
     (["--nccl", "2.6.9"], "NCCL 2.6.9 is older than the oldest tuning table here (2.7.8)", True),
-    (["--nccl", "2.4.8"], "older than the oldest tuning table", False),  # thresholds, which are known
+    (["--nccl", "2.4.8"], "older than the oldest tuning table", False),  # its thresholds are known
     (["--compute-scale", "2"], "which no measurement of this workload confirms", False),
     (
         ["--compute-scale", "2±0.5"],
@@ -169,7 +170,7 @@ class OnTheTinyJob(unittest.TestCase):
 
 
 class Limits(OnTheTinyJob):
-    def test_the_last_value_is_taken_and_the_next_refused(self):
+    def test_the_last_value_is_accepted_and_the_next_is_refused(self):
         for options, accepted, refused in LIMITS:
             with self.subTest(options=options):
                 with_value = lambda value: [option.replace("%", value, 1) for option in options]
@@ -184,7 +185,7 @@ class Limits(OnTheTinyJob):
         self.assertEqual(sizes("-b", "8", "-e", "64"), [8, 16, 32, 64])
         self.assertEqual(sizes("-b", "8", "-e", "64", "-f", "4"), [8, 32])
         self.assertEqual(sizes("-b", "8", "-e", "24", "-i", "4"), [8, 12, 16, 20, 24])
-        self.assertEqual(sizes("-b", "10", "-e", "14", "-i", "5"), [8])  # whole elements of four bytes
+        self.assertEqual(sizes("-b", "10", "-e", "14", "-i", "5"), [8])  # whole elements of 4 bytes
         self.assertEqual(sizes("-b", "8", "-e", "8"), [8])
         self.assertEqual(sizes("-b", "1K", "-e", "1k"), [1024])
         self.assertEqual(sizes("-b", "1M", "-e", "1MiB"), [1 << 20])
@@ -219,13 +220,13 @@ class Reaches(OnTheTinyJob):
                 document = answer("simulate", *self.job, *slowdown, *options)
                 self.assertEqual({key: document[key] for key in fields}, fields)
 
-    def test_warnings_come_with_what_they_warn_of(self):
+    def test_warnings_appear_with_their_cause(self):
         for options, text, warned in WARNINGS:
             with self.subTest(options=options):
                 warnings = answer("simulate", *self.job, *options)["warnings"]
                 self.assertEqual(any(text in warning for warning in warnings), warned, warnings)
 
-    def test_warnings_of_what_a_recording_is(self):
+    def test_warnings_about_properties_of_a_recording(self):
         def warns(text, **fields):
             return any(text in one for one in answer("simulate", self.variant(**fields), CLUSTER)["warnings"])
 
@@ -236,7 +237,7 @@ class Reaches(OnTheTinyJob):
         self.assertFalse(warns(alone, recorded_with={"world_size": 2, "nccl_kernels": 0}))
         self.assertFalse(warns("recorded on one of", recorded_with={"world_size": 1, "nccl_kernels": 1}))
         self.assertTrue(warns("compiled backward: 1 of 2 gradients", recorded_with={"compiled_gradients": 1}))
-        # Bound by the host where more than half of the gradients waited for it.
+        # A recording is bound by the host if more than half of its gradients waited for it.
         host = "the recording is bound by the host (2 of 2 gradients waited for it)"
         self.assertTrue(warns(host, host={"ready_us": [800, 2000]}))
         self.assertFalse(warns("bound by the host", host={"ready_us": [799, 2000]}))
@@ -254,7 +255,7 @@ class Reaches(OnTheTinyJob):
             (a100, ["--gpu", "A100"], " and 0.85 to 1.20 of that speed by past errors"),
             (CLUSTER, ["--batch", "64"], "from batch 32 to 64, layer by layer"),
             (CLUSTER, ["--batch", "64"], " times longer by estimate, and 0.93 to 1.08 of that speed"),
-            # exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08))
+            # These are exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08)).
             (
                 a100,
                 ["--gpu", "A100", "--batch", "64"],
@@ -278,11 +279,11 @@ class Echo(OnTheTinyJob):
         self.assertEqual(len(lines), 1)
         return lines[0][len("Next: ") :]
 
-    def test_every_option_given_is_repeated_and_no_other(self):
+    def test_exactly_the_given_options_are_repeated(self):
         job = f"ddpsim tune w.json '{CLUSTER}'"
         self.assertEqual(self.next_command("simulate"), job)
         self.assertEqual(self.next_command("simulate", *RUN, "--seed", "3", "--jitter", "1%", "--stagger", "1us"), job)
-        # In the order of --help; of those that go together.
+        # Compatible options in the order of --help.
         given = [
             ["--bucket-cap-mb", "3"],
             ["--first-bucket-mb", "2"],
@@ -316,7 +317,7 @@ class Echo(OnTheTinyJob):
             ["--rank-slowdown", "3%"],
         ]
         in_order = sum(given, [])
-        backwards = sum([*reversed(given[:-3]), *given[-3:]], [])  # but for the stragglers
+        backwards = sum([*reversed(given[:-3]), *given[-3:]], [])  # except the stragglers
         for typed in (in_order, backwards):
             with self.subTest(typed=typed):
                 offered = shlex.split(self.next_command("simulate", *typed))
@@ -333,7 +334,7 @@ class Echo(OnTheTinyJob):
         ):
             self.assertEqual(self.next_command("simulate", "--model", model), f"{job} --model {quoted}")
 
-    def test_what_was_typed_is_repeated_though_it_is_the_default(self):
+    def test_a_typed_default_is_repeated(self):
         defaults = [
             "--torch",
             "2.8",
@@ -370,7 +371,7 @@ class Echo(OnTheTinyJob):
             f"ddpsim tune w.json '{CLUSTER}' --torch 1.13 --process-groups 3 --backend gloo --gloo step:9us",
         )
 
-    def test_a_list_of_caps_is_not_for_tune(self):
+    def test_tune_refuses_a_list_of_caps(self):
         self.assertEqual(
             self.next_command("simulate", "--bucket-cap-mb-list", "1,2", "--torch", "2.11"),
             f"ddpsim tune w.json '{CLUSTER}' --torch 2.11",
@@ -390,7 +391,7 @@ class Echo(OnTheTinyJob):
             told,
         )
 
-    def test_compare_offers_the_fastest_cluster_with_what_was_said_of_its_gpu(self):
+    def test_compare_offers_the_fastest_cluster_with_the_options_for_its_gpu(self):
         outcome = ddpsim(
             "compare",
             "w.json",
@@ -412,7 +413,7 @@ class Echo(OnTheTinyJob):
 
 
 class Releases(OnTheTinyJob):
-    def test_a_version_that_was_never_released_is_refused_with_those_beside_it(self):
+    def test_a_version_that_was_never_released_is_refused_with_its_neighbours(self):
         for option, version, said in (
             ("--torch", "1.14", "PyTorch 1.14 was never released: 2.0 followed 1.13"),
             ("--torch", "0.5.1", "PyTorch 0.5 was never released: 1.0 followed 0.4"),
@@ -421,21 +422,21 @@ class Releases(OnTheTinyJob):
             outcome = ddpsim("simulate", *self.job, option, version)
             self.assertEqual(outcome.code, 2)
             self.assertIn(said, outcome.err)
-        # NVIDIA shipped a pre-release of what became 2.0.
+        # NVIDIA shipped a pre-release of 2.0.
         self.assertEqual(answer("simulate", *self.job, "--torch", "1.14.0a0+44dac51")["nccl"], "2.14.3")
         warnings = answer("simulate", self.variant(torch="1.14.0"), CLUSTER)["warnings"]
         self.assertTrue(
             any('the workload\'s torch, "1.14.0", is no version' in warning for warning in warnings), warnings
         )
 
-    def test_a_version_newer_than_the_rules_is_said(self):
+    def test_a_version_newer_than_the_rules_is_named(self):
         for option, version in (("--torch", "2.99"), ("--nccl", "2.99")):
             warnings = answer("simulate", *self.job, option, version)["warnings"]
             self.assertTrue(any("is newer than the rules known here" in warning for warning in warnings), warnings)
 
 
 class Decisive(unittest.TestCase):
-    """What another answer hangs on stands on the page of every command, however short that is."""
+    """Facts that can change the answer are in the output of every command, however short it is."""
 
     def test_rates_of_both_ways_and_the_order_of_ranks(self):
         twice = "node:2 gpu:8xH100-SXM nvswitch:900GBps nic:8x400Gbps"
@@ -461,7 +462,7 @@ class Nccl(OnTheTinyJob):
         ["--collnet"],
     ]
 
-    def test_none_of_its_options_is_taken_beside_gloo(self):
+    def test_no_option_of_nccl_is_accepted_with_gloo(self):
         for option in self.OPTIONS:
             outcome = ddpsim("simulate", *self.job, *GLOO, *option)
             self.assertEqual(
@@ -471,7 +472,7 @@ class Nccl(OnTheTinyJob):
 
 
 class ExitCodes(OnTheTinyJob):
-    def test_each_kind_of_end_has_its_own(self):
+    def test_each_kind_of_end_has_its_exit_code(self):
         for code, arguments in (
             (0, ["simulate", *self.job]),
             (2, ["simulate", *self.job, "--torch", "x"]),
@@ -486,11 +487,11 @@ class ExitCodes(OnTheTinyJob):
             self.assertEqual(outcome.code, code, (arguments, outcome.err))
             self.assertEqual(outcome.err == "", code == 0)
 
-    def test_the_error_allowed_may_carry_a_percent_sign(self):
+    def test_the_allowed_error_may_have_a_percent_sign(self):
         for text in ("5", "5%", "5 %"):
             self.assertEqual(ddpsim("validate", "104us", "100us", "--max-error", text).code, 0)
             self.assertEqual(ddpsim("validate", "106us", "100us", "--max-error", text).code, 4)
-        self.assertEqual(ddpsim("validate", "96us", "100us", "--max-error", "3").code, 4)  # either side
+        self.assertEqual(ddpsim("validate", "96us", "100us", "--max-error", "3").code, 4)  # on either side
         outcome = ddpsim("validate", "103us", "100us", "--max-error", "2", "--statistic", "median")
         self.assertEqual(outcome.err, "ddpsim: the median error, 3.00 %, is above --max-error 2\n")
 

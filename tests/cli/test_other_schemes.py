@@ -1,4 +1,4 @@
-"""Copies of real traces, changed into what other schemes leave behind: none is taken for plain DDP."""
+"""Copies of real traces, changed to look like other schemes: none is taken for plain DDP."""
 
 import pathlib
 import tempfile
@@ -22,7 +22,7 @@ def scattered(trace):
 class OtherSchemes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Without ATen's operators, two thirds of the events: they say nothing about the scheme.
+        # ATen's operators are left out. They are two thirds of the events and do not tell the scheme.
         cls.traces = {
             name: copies.keep(
                 copies.read(TRACES / f"{name}.json.gz"), lambda event: not str(event.get("name")).startswith("aten::")
@@ -114,7 +114,7 @@ class OtherSchemes(unittest.TestCase):
     def test_one_process_and_horovod_are_named(self):
         replicas = copies.without(copies.without_ddp(self.trace()), "all_reduce")
         copies.with_range(replicas, "DataParallel.forward", 1)
-        self.accepted(copies.copied(replicas))  # on one GPU it is the model itself
+        self.accepted(copies.copied(replicas))  # on one GPU it is a plain model
         for k, event in enumerate(copies.spans(replicas)):
             if event.get("cat") == "kernel" and k % 2:
                 event["args"]["device"] = 1
@@ -157,7 +157,7 @@ class OtherSchemes(unittest.TestCase):
             for with_marker in (True, False):
                 for optimizer_steps in ("all", "none"):
                     if not with_marker and (optimizer_steps == "all" or name == ONE_RANK):
-                        continue  # markers or optimizer steps divide it already
+                        continue  # it is already divided
                     with self.subTest(trace=name, with_marker=with_marker, optimizer_steps=optimizer_steps):
                         document = self.accepted(
                             copies.merged(self.trace(name), 3, with_marker, optimizer_steps),
@@ -181,7 +181,7 @@ class OtherSchemes(unittest.TestCase):
             self.assertEqual(document["recorded_with"]["accumulate"], 3)
             self.assertEqual(len(document["backward"]["ready"]), 161)
 
-    def test_what_is_not_the_reducers_is_said(self):
+    def test_collectives_outside_the_reducer_are_named(self):
         trace = copies.from_script(copies.without_ddp(self.trace()))
         document = self.accepted(trace, "not DDP's reducer but the script, after backward, made the 5 all-reduces")
         self.assertEqual(document["recorded_with"]["reduced_by"], "script")
@@ -193,11 +193,11 @@ class OtherSchemes(unittest.TestCase):
         self.assertIn("no bucket cap was in force", " ".join(tuned.out.split()))
         self.assertIn("PyTorch's bucketing is not how this job ran", " ".join((tuned.out + tuned.err).split()))
 
-    def test_without_the_host_nobody_can_tell(self):
+    def test_without_host_events_the_scheme_is_unknown(self):
         kernels = copies.keep(self.trace(), lambda event: event.get("cat") not in ("cpu_op", "user_annotation"))
         self.refused(kernels, "cannot tell how gradients are reduced", "ProfilerActivity.CPU")
 
-    def test_the_traces_themselves_are_ddp_and_name_what_runs_beside(self):
+    def test_the_original_traces_are_ddp_and_name_other_collectives(self):
         for name, beside in ((R50, ""), (ONE_RANK, ""), (DLRM, "beside the gradients' all-reduces: 5 all-to-alls;")):
             document = self.accepted(copies.read(TRACES / f"{name}.json.gz"), beside)
             self.assertNotIn("reduced_by", document["recorded_with"])

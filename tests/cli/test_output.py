@@ -1,4 +1,4 @@
-"""What a script may rely on: sums, keys, the same bytes every time, nothing but data on stdout."""
+"""Properties of the output on which scripts may rely: sums, keys, equal bytes, and only data on stdout."""
 
 import json
 import os
@@ -92,7 +92,7 @@ class Step(unittest.TestCase):
         self.assertGreaterEqual(step["backward_us"], step["backward_compute_us"])
         self.assertGreaterEqual(step["forward_us"], step["buffer_broadcast_us"])
         for part in parts:
-            self.assertGreaterEqual(step.get(part, 0), 0, part)  # sync_batchnorm_us: only with SyncBatchNorm
+            self.assertGreaterEqual(step.get(part, 0), 0, part)  # may be absent
         self.assertTrue(0 <= step["overlap"] <= 1)
         self.assertLessEqual(step["exposed_communication_us"], step["communication_us"] + step["wait_us"] + 1e-5)
         self.assertEqual(sum(bucket["bytes"] for bucket in step["buckets"]), 102228128)
@@ -105,12 +105,12 @@ class Step(unittest.TestCase):
             self.assertGreaterEqual(bucket["start_us"], before)
             before = bucket["end_us"]
 
-    def test_one_gpu_has_a_step_too(self):
+    def test_one_gpu_also_has_a_step(self):
         step = answer("simulate", *JOB, "--gpus-per-node", "1")
         self.assertEqual(step["ranks"], 1)
         self.assertLess(step["iteration_us"], answer("simulate", *JOB)["iteration_us"])
 
-    def test_seed_case(self):
+    def test_the_first_case_keeps_its_numbers(self):
         step = answer("simulate", *JOB)
         self.assertGreaterEqual(step["overlap"], 0.85)
         self.assertLess(step["exposed_communication_us"], 0.02 * step["iteration_us"])
@@ -120,7 +120,7 @@ class Step(unittest.TestCase):
         fast, slow = (answer("simulate", JOB[0], cluster)["iteration_us"] for cluster in (JOB[1], SLOW))
         self.assertGreater(slow, fast)
 
-    def test_iterations_end_with_the_top_level(self):
+    def test_the_last_iteration_is_the_one_at_the_top_level(self):
         step = answer("simulate", *JOB, "--iterations", "3")
         self.assertEqual(len(step["iterations"]), 3)
         self.assertEqual(step["iterations"][-1]["iteration_us"], step["iteration_us"])
@@ -209,7 +209,7 @@ class Keys(unittest.TestCase):
 
 
 class Tune(unittest.TestCase):
-    def test_keeps_the_default_where_nothing_can_be_measured(self):
+    def test_tune_keeps_the_default_if_no_gain_can_be_measured(self):
         document = answer("tune", *JOB)
         self.assertEqual(document["recommended"]["action"], "keep default")
         self.assertEqual(document["recommended"]["python"], "")
@@ -218,14 +218,14 @@ class Tune(unittest.TestCase):
         times = [point["iteration_us"] for point in document["curve"] if point["reachable"]]
         self.assertEqual(document["best"]["iteration_us"], min([*times, document["default"]["iteration_us"]]))
 
-    def test_says_something_else_on_a_slow_network(self):
+    def test_tune_advises_another_cap_on_a_slow_network(self):
         fast = answer("tune", *JOB)["recommended"]
         slow = answer("tune", JOB[0], SLOW)["recommended"]
         self.assertNotEqual(
             [fast["action"], fast["most_robust_gain_us"]], [slow["action"], slow["most_robust_gain_us"]]
         )
 
-    def test_caps_asked_for_are_all_shown_as_written(self):
+    def test_given_caps_are_all_shown_as_written(self):
         caps = ["0.3", *(f"{n}.07" for n in range(3, 40, 2)), "40", "68.07", "200"]
         outcome = ddpsim("tune", JOB[0], SLOW, "--caps", ",".join(caps))
         self.assertEqual(outcome.code, 0, outcome.err)
@@ -235,7 +235,7 @@ class Tune(unittest.TestCase):
         self.assertNotIn("99999", outcome.out)
         self.assertIn(f"{len(caps)} caps asked for", outcome.out)
 
-    def test_the_range_recommended_does_as_well(self):
+    def test_the_whole_recommended_range_gives_the_same_step(self):
         document = answer("tune", JOB[0], "dgx1v-1xedr@2", "--torch", "2.8")
         recommended = document["recommended"]
         self.assertEqual(recommended["action"], "set")
@@ -255,7 +255,7 @@ class Tune(unittest.TestCase):
         for step in steps:
             self.assertLessEqual(abs(step - chosen), 0.01001 * default)
 
-    def test_every_point_of_the_curve_is_what_simulate_says(self):
+    def test_every_point_of_the_curve_matches_simulate(self):
         curve = answer("tune", JOB[0], SLOW, "--caps", "0,1,10,25,40.5,100")["curve"]
         for point in curve:
             step = answer("simulate", JOB[0], SLOW, "--bucket-cap-mb", point["bucket_cap_mb"])
@@ -268,7 +268,7 @@ class Tune(unittest.TestCase):
         self.assertIn(best["bucket_cap_mb"], (0.5, 1, 2, 5, 8, 10, 25, 50, 64, 100, 200))
         self.assertGreater(best["gain_us"]["low"], 0)
 
-    def test_what_must_be_measured_first_says_how_and_what_decides(self):
+    def test_measure_first_tells_how_and_what_decides(self):
         best = answer("tune", JOB[0], "p3dn@2", "--torch", "2.8")["recommended"]
         self.assertEqual(best["action"], "keep default")
         first = best["measure_first"]
@@ -277,7 +277,7 @@ class Tune(unittest.TestCase):
         self.assertGreater(first["set_up_to_us"], first["predicted_us"])
         self.assertEqual(best["most_robust_gain_us"], first["gain_us"])
 
-    def test_neighbours_are_never_told_the_contrary(self):
+    def test_neighbours_never_get_the_opposite_advice(self):
         for nodes in (2, 3, 4, 5):
             words = [f"node:{nodes} gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib", "--torch", "2.8"]
             said = answer("tune", "gpt2-xl@H100:b1:s1024:bf16", *words)["recommended"]
@@ -285,17 +285,18 @@ class Tune(unittest.TestCase):
 
 
 class Versions(unittest.TestCase):
-    """Whose rules hold, and that no advice hides that nobody knows."""
+    """The version of PyTorch whose rules hold. Advice always says if it is unknown."""
 
     JOB = ["resnet50-v100-b32", "dgx1v-1xedr@2"]
 
     def test_no_advised_cap_loses_under_a_version_that_is_not_excluded(self):
-        # 45 MiB saves 1.2 ms under 2.8, and costs 5.8 ms under 2.4; 43 MiB saves under both, less than can be seen under 2.8.
+        # 45 MiB saves 1.2 ms under 2.8 but costs 5.8 ms under 2.4. 43 MiB saves under both, but too little to be
+        # measured under 2.8.
         unknown = answer("tune", *self.JOB, "--caps", "45,43")
         self.assertEqual((unknown["torch"], unknown["torch_known"]), ("2.8", False))
         self.assertEqual(unknown["recommended"]["action"], "keep default")
         older, newer = unknown["recommended_by_version"]
-        self.assertEqual((older["torch_from"], older["torch_to"]), ("2.0", "2.4"))  # its trace is of 2.0 or newer
+        self.assertEqual((older["torch_from"], older["torch_to"]), ("2.0", "2.4"))  # its trace is from 2.0 or newer
         self.assertEqual((newer["torch_from"], newer["torch_to"]), ("2.5", None))
         for advice, torch in ((older, "2.0"), (older, "2.4"), (newer, "2.5"), (newer, "2.13")):
             with self.subTest(torch=torch):
@@ -309,12 +310,12 @@ class Versions(unittest.TestCase):
         self.assertTrue(text.startswith("Keep the default bucket_cap_mb until you know which PyTorch runs"), text)
         self.assertIn("PyTorch 2.5 and newer: bucket_cap_mb=45 saves", text)
 
-    def test_a_version_that_is_stated_needs_no_other(self):
+    def test_a_given_version_needs_no_other(self):
         stated = answer("tune", *self.JOB, "--torch", "2.8", "--caps", "45,43")
         self.assertEqual((stated["torch_known"], stated["recommended_by_version"]), (True, None))
         self.assertEqual(stated["recommended"]["bucket_cap_mb"], 45)
 
-    def test_the_recordings_own_versions_hold(self):
+    def test_the_versions_of_the_recording_hold(self):
         with tempfile.TemporaryDirectory() as folder:
             recorded = json.loads((ROOT / "traces/data/resnet50-v100-b32.json").read_text())
             path = pathlib.Path(folder) / "own.json"
@@ -354,7 +355,7 @@ class Backends(unittest.TestCase):
         self.assertIn("gloo", ddpsim("simulate", *self.GLOO).out)
         self.assertEqual(answer("tune", *self.GLOO, "--caps", "5,25")["backend"], "gloo")
 
-    def test_what_gloo_rests_on_is_not_nccl(self):
+    def test_an_answer_for_gloo_does_not_depend_on_nccl(self):
         for command in ("simulate", "compare"):
             document = answer(command, *self.GLOO)
             self.assertIsNone(document["nccl"])
@@ -364,12 +365,12 @@ class Backends(unittest.TestCase):
             self.assertNotIn("calibrate", str(confidence["because"]))
         self.assertIn("ddpsim calibrate FOLDER/measurement.json", confidence["measure_next"]["then"])
 
-    def test_process_groups_run_side_by_side(self):
+    def test_process_groups_run_at_the_same_time(self):
         one = answer("simulate", JOB[0], SLOW, "--torch", "1.13")
         three = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
         self.assertLess(three["iteration_us"], one["iteration_us"])
 
-    def test_a_compression_hook_halves_what_travels(self):
+    def test_a_compression_hook_halves_the_bytes_sent(self):
         plain = answer("simulate", JOB[0], SLOW, "--torch", "1.13")
         for hook in ("fp16", "bf16"):
             hooked = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--comm-hook", hook)
@@ -386,7 +387,7 @@ class Backends(unittest.TestCase):
         self.assertGreaterEqual(tuned["best"]["iteration_us"], tuned["lower_bound_us"])
         self.assertLess(tuned["default"]["iteration_us"], plain["iteration_us"])
 
-    def test_a_recording_made_under_a_hook_says_so_where_it_is_simulated_without(self):
+    def test_a_recording_with_a_hook_is_named_if_simulated_without_it(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "hooked.json"
             self.assertEqual(ddpsim("import", JOB[0], "-o", file).code, 0)
@@ -401,7 +402,7 @@ class Backends(unittest.TestCase):
                 warnings = " ".join(answer("simulate", file, JOB[1], *options)["warnings"])
                 self.assertEqual(said in warnings, warned, options)
 
-    def test_what_runs_side_by_side_is_not_queued(self):
+    def test_simultaneous_collectives_are_not_queued(self):
         answered = answer("simulate", JOB[0], SLOW, "--torch", "1.13", "--process-groups", "3")
         buckets = answered["buckets"]
         shared = 0
@@ -424,7 +425,7 @@ class Backends(unittest.TestCase):
             warnings = answer("simulate", *JOB, "--measured-step", step)["warnings"]
             self.assertEqual(any("another job, or another unit?" in one for one in warnings), asked)
 
-    def test_what_is_recommended_when_the_default_is_kept(self):
+    def test_keeping_the_default_has_a_recommendation(self):
         recommended = answer("tune", *JOB)["recommended"]
         self.assertEqual(recommended["action"], "keep default")
         self.assertEqual(set(recommended["gain_us"].values()), {0})
@@ -444,7 +445,7 @@ class Bytes(unittest.TestCase):
         steps = [ddpsim("simulate", JOB[0], DGX, "--json").out for _ in range(2)]
         self.assertEqual(steps[0], steps[1])
 
-    def test_files_are_the_same_and_replace_what_was_there(self):
+    def test_files_are_the_same_and_replace_old_ones(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             for option, name in (("--timeline", "t.pftrace"), ("--timeline", "t.json"), ("--csv", "t.csv")):
@@ -458,7 +459,7 @@ class Bytes(unittest.TestCase):
                 self.assertEqual(os.listdir(folder), [name])
                 (folder / name).unlink()
 
-    def test_an_import_reads_back_alike(self):
+    def test_an_imported_workload_reads_back_the_same(self):
         with tempfile.TemporaryDirectory() as folder:
             once, twice = pathlib.Path(folder) / "once.json", pathlib.Path(folder) / "twice.json"
             self.assertEqual(ddpsim("import", FIXTURE, "-o", once).code, 0)
@@ -468,7 +469,7 @@ class Bytes(unittest.TestCase):
 
 
 class Terminal(unittest.TestCase):
-    def test_a_pipe_gets_plain_text_and_json_nothing_else(self):
+    def test_a_pipe_gets_plain_text_and_json_is_alone_on_stdout(self):
         for command in (["simulate", *JOB], ["tune", *JOB, "--caps", "1,25"], ["buckets", "resnet18"], ["list"]):
             plain, document = ddpsim(*command), ddpsim(*command, "--json")
             self.assertEqual((plain.code, document.code), (0, 0))
@@ -491,7 +492,7 @@ class Terminal(unittest.TestCase):
             self.assertEqual((outcome.code, outcome.err), (0, ""))
             self.assertIn("ddpsim", outcome.out)
 
-    def test_a_full_device_is_told(self):
+    def test_a_full_device_is_reported(self):
         for arguments in (["--help"], ["--version"], ["tune", "--help"], ["list"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 process = subprocess.run(

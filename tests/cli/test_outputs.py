@@ -1,4 +1,4 @@
-"""Nothing of the user's is lost: an output is never an input, never another output, and never half a file."""
+"""No file of the user is lost: an output is never an input, never another output, and never incomplete."""
 
 import json
 import os
@@ -46,7 +46,7 @@ class WithFolder(unittest.TestCase):
         return ddpsim(*arguments, cwd=self.folder)
 
     def refused(self, *arguments, names):
-        """As a usage error that names the file, before anything is written."""
+        """Checks that the command is refused with a usage error that names the file, before anything is written."""
         before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
         outcome = self.run_here(*arguments)
         self.assertEqual((outcome.code, outcome.out), (USAGE, ""), (arguments, outcome.err))
@@ -164,7 +164,7 @@ class AnOutputThatIsAnInput(WithFolder):
 
 class Sources(unittest.TestCase):
     def test_open_what_they_read_where_it_is_noted_as_an_input(self):
-        """An output is held against those alone."""
+        """Outputs are compared only with these inputs."""
         opens = re.compile(
             r"\b(std::i?fstream|(std::)?fopen|sqlite3_open\w*|gzopen|archive_read_open_filename\w*|mmap|O_RDONLY|padded_string::load)\b"
         )
@@ -185,7 +185,7 @@ class ADatabase(WithFolder):
         export.close()
 
     def change(self, journal):
-        """A connection with a change that the file of the database does not hold yet, where its journal is a WAL."""
+        """A connection with a change that is not yet in the database file if its journal is a WAL."""
         database = sqlite3.connect(self.folder / "t.sqlite", isolation_level=None)
         self.addCleanup(database.close)
         database.execute(f"PRAGMA journal_mode = {journal}")
@@ -323,7 +323,7 @@ class ClosedDescriptors(WithFolder):
         for closed in (">&-", "<&- >&-", "<&- >&- 2>&-"):
             for output in self.folder.glob("q.*"):
                 output.unlink()
-            for _ in range(2):  # the second goes on where the first ended
+            for _ in range(2):  # the second resumes the first
                 outcome = bash(f'"$1" sweep s.json -o q.jsonl --csv q.csv {closed}', self.folder)
                 self.assertEqual(outcome.returncode, 0, (closed, outcome.stderr))
                 lines = (self.folder / "q.jsonl").read_text().splitlines()
@@ -371,7 +371,8 @@ class ASweepOntoAFileThatIsThere(WithFolder):
 
 
 class RandomNames(unittest.TestCase):
-    """Inputs and outputs named at random among files, hard links, symbolic links, dangling links and spellings of paths."""
+    """Random names of inputs and outputs: files, hard links, symbolic links, dangling links and other spellings of
+    paths."""
 
     def test_no_input_ever_changes(self):
         draw = random.Random(37)

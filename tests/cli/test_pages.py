@@ -1,5 +1,6 @@
-"""What ARCHITECTURE.md and CONTRIBUTING.md name in backticks is there: a file, a folder, or a word of the sources. A name that was
-changed in the code and not on the page is found here."""
+"""Names in backticks in ARCHITECTURE.md and CONTRIBUTING.md exist: a file, a folder, or a word of the sources.
+
+The test finds names that were changed in the code but not on the page."""
 
 import re
 import subprocess
@@ -10,7 +11,7 @@ from command import ROOT
 PAGES = ["ARCHITECTURE.md", "CONTRIBUTING.md"]
 NAME = re.compile(r"`([A-Za-z_][A-Za-z0-9_]*(?:[./][A-Za-z0-9_.]+)*)`")
 SOURCES = (".cpp", ".hpp", ".h", ".cu", ".py", ".sh", ".json", ".txt", ".cmake")
-# What others call things, what a build makes, and patterns.
+# Names from other projects, files that a build makes, and patterns.
 FOREIGN = {"_compute_bucket_assignment_by_size", "find_package", "add_subdirectory", "ddpsim.html"}
 
 
@@ -20,7 +21,7 @@ def tracked():
 
 
 class Pages(unittest.TestCase):
-    def test_every_name_on_a_page_is_there(self):
+    def test_every_name_on_a_page_exists(self):
         files = tracked()
         if not files:
             self.skipTest("this is no git checkout")

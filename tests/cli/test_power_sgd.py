@@ -1,5 +1,6 @@
-"""powerSGD_hook's all-reduces, to the element, against `simulate`: models, ranks, rates, caps and types of
-power_sgd_trainings.py."""
+"""Compares powerSGD_hook's all-reduces with `simulate`, to the element.
+
+The models, ranks, rates, caps and dtypes are those of power_sgd_trainings.py."""
 
 import pathlib
 import unittest
@@ -39,7 +40,7 @@ def simulated(folder, case, version):
 
 class PowerSgd(unittest.TestCase):
     @under_newest_torch
-    def test_trainings(self, version, python, folder):
+    def test_trainings_issue_the_predicted_all_reduces(self, version, python, folder):
         cases = trained_together(python, TRAININGS, folder, 2)
         self.assertEqual(len(cases), 12)
         buckets, missed = [], []
@@ -54,14 +55,15 @@ class PowerSgd(unittest.TestCase):
                 buckets += case["all_reduces"]
                 missed += self.missed_memory(case, result["memory"])
         self.assertGreater(sum(p > 0 for _, p, _ in buckets), 20)
-        self.assertTrue(any(whole == 0 for whole, _, _ in buckets))  # biases, too
+        self.assertTrue(any(whole == 0 for whole, _, _ in buckets))  # biases are not compressed
         if int(version.split(".")[0]) >= 2:
             self.assertGreaterEqual(len(missed), 4)
             self.assertLessEqual(max(missed), 0.002, missed)
 
     @staticmethod
     def missed_memory(case, memory):
-        """Of a model that hardly keeps anything for backward; no optimizer stepped."""
+        """The error of the predicted memory, for a model that keeps hardly anything for backward, without an optimizer
+        step."""
         if case["allocated"] is None or case["model"] != "layers" or memory["at"] != "backward":
             return []
         predicted = memory["allocated_bytes"] - memory["parts"]["rounding_bytes"]

@@ -1,5 +1,7 @@
-"""What any command prints to be pasted runs: lines of Python under each PyTorch found here, lines of shell in a shell, commands as they
-stand. What needs a GPU is not run, but its imports are, and its names and arguments are looked up: the test says which lines those are."""
+"""Runs everything that commands print for pasting: lines of Python, lines of shell, and commands.
+
+Lines of Python run under each PyTorch found here. If a line needs a GPU, only its imports run, and its names and
+arguments are looked up. The test prints these lines."""
 
 import concurrent.futures
 import json
@@ -41,8 +43,10 @@ SCHEMES = [
     "zero3",
     "megatron",
 ]
-NEWEST = "2.13"  # of 1.13 Debian's Python cannot import torch.distributed.fsdp, and no other scheme differs there
-# As nccl-tests' common.cu takes them; these have a value each.
+# Schemes are tested under this version only. With 1.13, Debian's Python cannot import torch.distributed.fsdp, and other
+# schemes do not differ.
+NEWEST = "2.13"
+# A stand-in with the options of nccl-tests' common.cu. The listed ones have a value.
 ALL_REDUCE_PERF = """#!/usr/bin/env python3
 import argparse
 parser = argparse.ArgumentParser()
@@ -59,7 +63,7 @@ exec "$@"
 
 
 def few_norms(folder):
-    """A workload with two norms: SyncBatchNorm's all-reduces, one for each, take long to simulate."""
+    """A workload with only two norms, because SyncBatchNorm's all-reduces, one per norm, take long to simulate."""
     path = folder / "workload.json"
     assert ddpsim("import", BUFFERS, "-o", path).code == 0
     workload = json.loads(path.read_text(encoding="utf-8"))
@@ -79,7 +83,7 @@ def few_norms(folder):
 
 
 def advised(version, folder):
-    """{line: whose}: of advise and of tune for every job."""
+    """The lines of advise and tune for every job, each with its origin."""
     lines = {}
 
     def add(line, where):
@@ -146,7 +150,7 @@ class PrintedLines(unittest.TestCase):
                     self.check_other(statement)
 
     def check_other(self, statement):
-        """A line of shell, a part of DeepSpeed's configuration or options of Megatron-LM."""
+        """Checks a line that is not Python: shell, a part of DeepSpeed's configuration, or options of Megatron-LM."""
         if is_shell(statement):
             name, _, value = statement.removeprefix("export ").partition("=")
             shell = subprocess.run(
@@ -159,8 +163,11 @@ class PrintedLines(unittest.TestCase):
         else:
             self.assertRegex(statement, r"^--[a-z-]+( --[a-z-]+)*( \d+)?$")
 
-    def test_what_to_measure_next_runs(self):
-        """Stand-ins for all_reduce_perf and mpirun, which need GPUs, take the options that those take; the log is what the cost model says."""
+    def test_proposed_measurements_run(self):
+        """Runs the proposed measurements with stand-ins for all_reduce_perf and mpirun, which need GPUs.
+
+        The stand-ins accept the same options and print a log from the cost model.
+        """
         for workload, cluster, hosts, gpus in (
             ("vgg16@A100:b16", "node:4 gpu:1xA100 nic:1x25Gbps:tcp", 4, 1),
             ("vgg16@RTX4090:b16", "node:1 gpu:4xRTX4090 pcie:12GBps", 1, 4),

@@ -1,4 +1,4 @@
-"""Which rows of published scaling are scored, under whose rules: made-up rows, no data needed."""
+"""Tests which rows of published scaling are scored, and by which rules. The rows are made up."""
 
 import os
 import pathlib
@@ -44,20 +44,20 @@ class Population(unittest.TestCase):
         *_, others = rows.select([changed])
         return next(iter(others), None)
 
-    def test_each_exclusion_of_the_issue_has_its_name(self):
+    def test_each_exclusion_has_its_name(self):
         self.assertIsNone(self.reason(row()))
         for flag in ("grad-accumulation", "input-pipeline", "batch-changes", "do-not-score"):
             self.assertEqual(self.reason(row(flags="V100 " + flag)), "flag " + flag)
         self.assertIn("model", self.reason(row(model="nobody's")))
         self.assertIn("batch", self.reason(row(per_gpu_batch="")))
 
-    def test_a_stack_that_loses_much_on_one_node_is_apart_on_several_too(self):
+    def test_a_stack_that_loses_much_on_one_node_is_separate_on_several_too(self):
         lossy = row(scaling_efficiency="0.84")
         several = row(nodes="2", n_gpus="16", scaling_efficiency="0.8")
         self.assertEqual(rows.select([lossy, several])[:2], ([], [lossy, several]))
         self.assertEqual(rows.select([row(), several])[:2], ([row(), several], []))
 
-    def test_doubles_and_assumed_machines_are_admitted_by_the_words_alone(self):
+    def test_duplicates_and_assumed_machines_are_in_the_wide_population_only(self):
         median, tail = (row(metric="s/iter p" + p, value_1gpu="0.1", value_ngpu="0.11") for p in ("50", "90"))
         unwired = row(source="PaddleFleetX benchmark (2019-06, Paddle 1.5)", gpu="V100")
         scored, _, wide, _ = rows.select([tail, median, unwired])
@@ -65,7 +65,7 @@ class Population(unittest.TestCase):
 
 
 class Caps(unittest.TestCase):
-    def test_as_the_source_says_else_as_its_library_does(self):
+    def test_rules_follow_the_source_or_else_its_library(self):
         self.assertIsNone(rows.cap_of(row()))
         self.assertEqual(rows.cap_of(row(notes="bucket_cap_mb=1")), "1")
         self.assertEqual(rows.cap_of(row(framework="TensorFlow2+Horovod")), "64")
@@ -78,7 +78,7 @@ class Slowdown(unittest.TestCase):
     def case(self, measured, **changes):
         return {"row": row(**changes), "baseline": 100, "predicted": 110, "measured": measured}
 
-    def test_learned_from_one_node_then_from_what_several_add(self):
+    def test_slowdown_is_learned_from_one_node_and_then_from_several(self):
         slowest = scaling.slowest_gpu(row(), 8)
         self.assertAlmostEqual(slowest, 0.015 * 1.4236, places=5)
         slowdown = scaling.learn_slowdown(
@@ -103,7 +103,7 @@ class Slowdown(unittest.TestCase):
         )
         self.assertEqual(scaling.Slowdown().share(row(), 32, 4), 0)
 
-    def test_constants_are_those_of_the_program(self):
+    def test_constants_match_the_program(self):
         header = (ROOT / "sim/values/include/ddpsim/sim/values/rank_slowdown.hpp").read_text()
         stated = re.search(
             r"\.several_gpus = ([\d.]+), \.several_nodes = ([\d.]+), \.per_doubling = ([\d.]+)\}", header

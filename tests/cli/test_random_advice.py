@@ -1,5 +1,7 @@
-"""Nothing that `tune` and `advise` say to set is slower than today: 100 of the cases of tests/accuracy/random_advice.py, of models
-with few parameters, for time. That script draws any model and compares policies."""
+"""Settings advised by `tune` and `advise` are never slower than the current one.
+
+This runs 100 cases of tests/accuracy/random_advice.py, with small models to save time. That script draws any model and
+also compares policies."""
 
 import os
 import sys
@@ -14,7 +16,7 @@ CASES = 100
 
 
 class RandomAdvice(unittest.TestCase):
-    def test_nothing_is_slower_than_today(self):
+    def test_no_advised_setting_is_slower_than_the_current_one(self):
         program = random_advice.Program(os.environ["DDPSIM_BIN"], MOST_PARAMETERS)
         lines = list(random_advice.run_cases(program, 1, range(CASES), with_policies=False))
         told = random_advice.summary(lines)

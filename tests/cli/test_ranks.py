@@ -1,4 +1,4 @@
-"""Traces of several ranks: imported as one workload, replayed rank by rank, or refused with a reason."""
+"""Traces of several ranks are imported as one workload and replayed rank by rank, or refused with a reason."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ CLUSTER = "node:1 gpu:3xV100 nvlink:6x25GBps:mesh"
 
 
 def trace(rank, late_us=0, world=3):
-    """The fixture as `rank` recorded it, its all-reduce begun `late_us` later and ended with the others."""
+    """The fixture as `rank` recorded it. Its all-reduce starts `late_us` later and ends together with the others."""
     document = json.loads(json.dumps(FIXTURE))
     document["distributedInfo"].update(rank=rank, world_size=world)
     for event in document["traceEvents"]:
@@ -46,7 +46,7 @@ class Ranks(unittest.TestCase):
         again = ddpsim("import", self.output)
         self.assertEqual(again.out, self.output.read_text())
 
-    def test_a_straggler_is_waited_for_on_as_many_ranks_and_the_rest_is_said(self):
+    def test_other_ranks_wait_for_a_straggler_and_the_rest_is_named(self):
         late = {
             "schema": "ddpsim.workload/1",
             "name": "late",
@@ -77,7 +77,7 @@ class Ranks(unittest.TestCase):
 
     def test_wrong_mixtures_are_refused_and_write_nothing(self):
         workload = {"parameters": [{"name": "w", "shape": [1], "dtype": "float32"}]}
-        # (second and further inputs, fragment of the message)
+        # The other inputs, and a fragment of the message.
         for others, fragment in [
             ([trace(0)], "is of rank 0, and so is"),
             ([trace(1, world=4)], "is of a job of 4 ranks"),

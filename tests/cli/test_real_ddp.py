@@ -1,6 +1,7 @@
-"""DDP's own log, torch.profiler and the recorder on the same small trainings, against `buckets` and `simulate`, to the byte:
-each combination of caps, first buckets, flags and dtypes in ddp_trainings.py under the newest PyTorch found here, and a fifth of them
-under each other one (all in a thorough run)."""
+"""Compares DDP's own log, torch.profiler and the recorder with `buckets` and `simulate`, to the byte.
+
+All see the same small trainings of ddp_trainings.py, which combine caps, first buckets, flags and dtypes. All cases run
+under the newest PyTorch found here, and a fifth of them under each other one. A thorough run takes all."""
 
 import json
 import pathlib
@@ -22,7 +23,8 @@ ALL_FLAGS = FLAGS | FLAGS_OF_STEPS
 
 
 def options_said(case):
-    """What the recorder tells its user to pass on: for `buckets`, and what `simulate` takes beside."""
+    """The options that the recorder tells users to pass: those for `buckets`, and the additional ones for
+    `simulate`."""
     words = iter(case["said"].partition(" CLUSTER ")[2].split())
     buckets, beside = [], []
     for word in words:
@@ -34,7 +36,8 @@ def options_said(case):
 
 
 def local_used_maps(case, timeline):
-    """Where unused parameters are looked for, DDP all-reduces a number per parameter, too: as often as simulated."""
+    """Checks DDP's all-reduces of one number per parameter, if it looks for unused parameters. Their count is
+    simulated."""
     spans = json.loads(timeline.read_text())["ranks"][0]["spans"]
     return [
         case["parameters"] for span in spans if (span["track"], span["name"]) == ("communication", "local-used map")
@@ -42,7 +45,7 @@ def local_used_maps(case, timeline):
 
 
 class Trained:
-    """Under each PyTorch found: the classes below."""
+    """Trains under each PyTorch found, for the classes below."""
 
     @classmethod
     def setUpClass(cls):
@@ -56,7 +59,7 @@ class Trained:
         for case in self.cases:
             yield case, self.folder / case["file"], self.subTest(case["file"], **case["options"], unused=case["unused"])
 
-    def test_first_and_later_buckets_are_those_ddp_logged(self):
+    def test_first_and_later_buckets_match_the_log_of_ddp(self):
         for case, path, named in self.each_case():
             with named:
                 options, _ = options_said(case)
@@ -64,7 +67,7 @@ class Trained:
                     buckets = answer("buckets", path, *options, "--order", order)["buckets"]
                     self.assertEqual([bucket["bytes"] for bucket in buckets], logged, order)
 
-    def test_of_the_options_passed_the_recorder_hands_on_all(self):
+    def test_the_recorder_passes_on_all_options(self):
         for case, _, named in self.each_case():
             with named:
                 buckets, beside = options_said(case)
@@ -76,13 +79,13 @@ class Trained:
                 )
                 self.assertEqual("--accumulate" in beside, ddp["no_sync"] > 0)
 
-    def test_each_iteration_reduces_what_the_profiler_saw(self):
+    def test_each_iteration_reduces_as_the_profiler_saw(self):
         for case, path, named in self.each_case():
             with named:
                 options, beside = options_said(case)
                 parameters = json.loads(path.read_text())["parameters"]
                 timeline = self.folder / "timeline.json"
-                # The last again: where a training run has got to, the steady step is.
+                # The last iteration counts twice, because the steady step must be the same.
                 for iteration, seen in enumerate(case["iterations"] + case["iterations"][-1:], 1):
                     steps = ["--iterations", str(iteration)] if iteration <= len(case["iterations"]) else []
                     step = answer(
@@ -101,17 +104,17 @@ class Trained:
                         bucket["bytes"] // TORCH_SIZES[parameters[bucket["parameter_indices"][0]]["dtype"]]
                         for bucket in step["buckets"]
                     ]
-                    # Two threads of gloo's begin all-reduces: by size.
+                    # Two threads of gloo start all-reduces in any order, so they are sorted by size.
                     self.assertEqual(
                         sorted(elements + local_used_maps(case, timeline)), sorted(seen["reduced"]), iteration
                     )
-                    if not case["options"].get("gradient_as_bucket_view"):  # copied out bucket by bucket
+                    if not case["options"].get("gradient_as_bucket_view"):  # copied out by bucket
                         members = [index for bucket in step["buckets"] for index in bucket["parameter_indices"]]
                         self.assertEqual(
                             [parameters[index]["shape"][0] for index in members], seen["copied"], iteration
                         )
 
-    def test_the_recorder_sees_the_order_that_profiler_and_ddp_saw(self):
+    def test_recorder_profiler_and_ddp_see_the_same_order(self):
         for case, path, named in self.each_case():
             with named:
                 self.assertIsNone(case["problem"])

@@ -1,4 +1,4 @@
-"""Random cases, compared with PyTorch's own function in every PyTorch found here."""
+"""Compares random cases with PyTorch's own function, in every PyTorch found here."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ from torch_python import pythons_with_torch
 
 CASES = 200
 
-# Runs under the Python that has torch: cases on stdin, bucket indices on stdout.
+# This runs in the Python with torch. It reads cases from stdin and prints bucket indices.
 ORACLE = """
 import json, sys, torch, torch.distributed as dist
 for case in json.load(sys.stdin):
@@ -38,7 +38,7 @@ def draw(generator):
 
 
 class RealTorch(unittest.TestCase):
-    def test_random_cases(self):
+    def test_random_cases_give_the_buckets_of_pytorch(self):
         pythons = pythons_with_torch()
         if not pythons:
             self.skipTest("no python3 here has PyTorch")

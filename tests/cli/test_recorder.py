@@ -1,4 +1,4 @@
-"""The recorder in real trainings, against what torch's own DistributedDataParallel logs about them."""
+"""The recorder in real trainings, compared with the logs of torch's own DistributedDataParallel."""
 
 import json
 import os
@@ -42,7 +42,7 @@ PYTHON = python_with_torch("torchvision")
 
 
 def trained(python, folder, ranks, *cases):
-    """The facts by case, and what was said on standard error, of each rank."""
+    """Trains, and returns for each rank the facts by case and the standard error."""
     folder.mkdir(exist_ok=True)
     told = run_ranks(python, HERE / "recorder_trainings.py", folder, ranks, ranks, *cases)
     return [
@@ -52,7 +52,7 @@ def trained(python, folder, ranks, *cases):
 
 
 class Trainings:
-    """Under each PyTorch found: the classes below."""
+    """Trains under each PyTorch found, for the classes below."""
 
     @classmethod
     def setUpClass(cls):
@@ -68,12 +68,12 @@ class Trainings:
         return json.loads((self.folder / f"{case}.json").read_text())
 
     def order(self, case):
-        """As DDP numbers parameters, which leaves out frozen ones."""
+        """The order of gradients in DDP's numbering, which leaves out frozen parameters."""
         document = self.document(case)
         trained = [index for index, parameter in enumerate(document["parameters"]) if not parameter.get("frozen")]
         return [trained.index(entry["parameter"]) for entry in document["backward"]["ready"]]
 
-    def test_what_steps_waited_for_their_loader(self):
+    def test_waits_of_steps_for_their_loader_are_recorded(self):
         facts, loading = self.facts["loaded"], self.document("loaded")["data_loading"]
         self.assertIsNone(facts["problem"])
         self.assertTrue(facts["left_as_it_was"])
@@ -83,19 +83,19 @@ class Trainings:
         self.assertGreaterEqual(self.document("loaded")["iteration"]["duration_us"], 20000)
         self.assertNotIn("data_loading", self.document("plain"))
 
-    def test_workers_that_take_turns_bound_the_mean_step_not_every_other(self):
+    def test_workers_that_take_turns_limit_the_mean_step(self):
         loading = self.document("loaded_by_two")["data_loading"]
         self.assertEqual(loading["loads"], "workers")
-        self.assertGreater(loading["interval_us"], 8000)  # 20 ms, by two
+        self.assertGreater(loading["interval_us"], 8000)  # 20 ms, two workers
         self.assertLess(loading["interval_us"], 18000)
 
-    def test_ready_order_is_the_one_ddp_logged(self):
+    def test_ready_order_matches_the_log_of_ddp(self):
         for case in ("resnet18", "resnet50", "frozen", "transformer", "unused", "accumulated", "sparse"):
             with self.subTest(case):
                 self.assertTrue(self.facts[case]["order"], "DDP logged no order")
                 self.assertEqual(self.order(case), self.facts[case]["order"])
 
-    def test_buckets_of_the_file_are_those_ddp_built(self):
+    def test_buckets_of_the_file_match_those_of_ddp(self):
         options = {"resnet50": ["--bucket-cap-mb", "10"], "transformer": ["--bucket-cap-mb", "1.5"]}
         for case in ("resnet18", "resnet50", "frozen", "transformer", "accumulated", "sparse", "ignored"):
             with self.subTest(case):
@@ -130,7 +130,7 @@ class Trainings:
         self.assertEqual(outcome.code, 3, "a CPU's times were taken for a GPU's")
         self.assertIn("recorded on CPU", outcome.err)
 
-    def test_parts_of_the_step(self):
+    def test_the_parts_of_the_step_are_recorded(self):
         document = self.document("resnet18")
         self.assertEqual(document["batch_per_gpu"], 2)
         self.assertEqual(document["samples_per_step"], 2)
@@ -151,7 +151,7 @@ class Trainings:
         self.assertEqual(self.order("plain"), self.order("resnet18"))
         self.assertEqual(self.document("autocast")["precision"], "bf16")
 
-    def test_what_backward_holds(self):
+    def test_the_memory_of_backward_is_recorded(self):
         for case in ("resnet18", "transformer", "accumulated", "plain", "checkpointed"):
             with self.subTest(case):
                 document = self.document(case)
@@ -162,7 +162,7 @@ class Trainings:
         self.assertNotIn("held_bytes", self.document("reentrant")["activations"])
         self.assertIn("memory is known for the end of forward", self.said)
 
-    def test_how_steps_vary_is_kept_and_widens_the_interval(self):
+    def test_the_variation_of_steps_is_recorded_and_widens_the_interval(self):
         document = self.document("resnet18")
         periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]
         windows = [step["backward_us"] for step in document["steps"] if "backward_us" in step]
@@ -181,7 +181,7 @@ class Trainings:
         (self.folder / "one period.json").write_text(json.dumps(document))
         self.assertIsNone(spread(self.folder / "one period.json"))
 
-    def test_parameters_are_those_ddp_sees(self):
+    def test_parameters_match_those_of_ddp(self):
         self.assertEqual(len(self.document("resnet50")["parameters"]), 161)
         parameters = self.document("frozen")["parameters"]
         frozen = [each["name"] for each in parameters if each.get("frozen")]
@@ -210,10 +210,10 @@ class Trainings:
         ]
         self.assertEqual(marked, ["0.weight"])
 
-    def test_of_accumulated_backwards_the_synchronised_one_is_recorded(self):
+    def test_the_synchronised_one_of_accumulated_backwards_is_recorded(self):
         document = self.document("accumulated")
         self.assertEqual(document["samples_per_step"], 6)
-        for entry in document["backward"]["ready"]:  # without no_sync: copies are there
+        for entry in document["backward"]["ready"]:  # without no_sync there are copies
             self.assertGreater(entry["copied_at_us"], entry["at_us"])
         step = float(document["provenance"]["step_us"].split()[0])
         others = float(re.search(r"others' ([0-9.]+) us", document["provenance"]["accumulation"]).group(1))
@@ -224,7 +224,7 @@ class Trainings:
         self.assertEqual((earlier["count"], earlier["all_reduced"]), (2, 0))
         self.assertAlmostEqual(earlier["compute_us"] + earlier["exposed_us"], others, places=2)
 
-    def test_no_sync_around_backward_alone_is_seen(self):
+    def test_no_sync_around_only_backward_is_recognised(self):
         document = self.document("misplaced")
         self.assertEqual(document["earlier_micro_batches"]["all_reduced"], 2)
         self.assertNotIn("accumulate", document["recorded_with"])
@@ -241,7 +241,7 @@ class Trainings:
     @unittest.skipUnless(
         pathlib.Path("/proc/self/schedstat").exists(), "this kernel does not say how threads were scheduled"
     )
-    def test_what_threads_ran_and_waited_for_a_core(self):
+    def test_running_and_waiting_times_of_threads_are_recorded(self):
         for case in ("resnet18", "loaded"):
             with self.subTest(case):
                 threads, step = (
@@ -251,7 +251,7 @@ class Trainings:
                 self.assertGreaterEqual(threads["all_running_us"], threads["running_us"])
                 self.assertGreaterEqual(threads["all_waiting_us"], threads["waiting_us"])
                 self.assertGreater(threads["cores"], 0)
-                if case == "loaded":  # which sleeps
+                if case == "loaded":  # it sleeps
                     self.assertLess(threads["running_us"], 0.8 * step)
                 else:
                     self.assertGreater(threads["running_us"] + threads["waiting_us"], 0.2 * step)
@@ -260,7 +260,7 @@ class Trainings:
         self.assertEqual(self.order("checkpointed"), self.order("reentrant"))
         self.assertIn("2 gradients were written again by reentrant checkpoints", self.said)
 
-    def test_an_evaluation_between_steps_is_no_part_of_them(self):
+    def test_an_evaluation_between_steps_is_not_part_of_them(self):
         document = self.document("evaluated")
         self.assertEqual(len(document["backward"]["ready"]), 5)
         self.assertNotIn("accumulation", document["provenance"])
@@ -318,18 +318,18 @@ class Trainings:
         self.assertEqual(ddpsim("import", self.folder / "three" / "hooked-rank0.json", "-o", again).code, 0)
         self.assertEqual((self.folder / "three" / "hooked-rank0.json").read_text(), again.read_text())
 
-    def test_all_reduces_over_gloo_calibrate_nothing_of_nccl(self):
+    def test_all_reduces_over_gloo_do_not_calibrate_nccl(self):
         outcome = ddpsim(
             "calibrate", self.joined("three", "hooked", 3)[0], "--cluster", "dgx1v", "-o", self.folder / "c.json"
         )
-        if "has one size only" in outcome.err:  # of four small ones a busy machine may leave no transfer to see
+        if "has one size only" in outcome.err:  # a busy machine may hide all transfers
             self.skipTest("the times of this training leave one size")
         self.assertEqual(outcome.code, 0, outcome.err)
         written = json.loads((self.folder / "c.json").read_text())
         self.assertIn("gloo", written)
         self.assertNotIn("calibration", written)
 
-    def test_where_all_reduces_cannot_be_seen_it_is_said_and_all_else_recorded(self):
+    def test_if_all_reduces_cannot_be_seen_the_rest_is_recorded_with_a_note(self):
         cases = [
             ("two/taken", self.both, "taken", "can only be called once"),
             ("three/viewed", self.three, "viewed", "a hook cannot divide as DDP does"),
@@ -341,14 +341,14 @@ class Trainings:
             self.assertIn(words, runs[0][1])
             self.assertGreater(len(document["backward"]["ready"]), 0)
 
-    def test_of_accumulated_backwards_the_last_ones_all_reduces_are_kept(self):
+    def test_all_reduces_of_the_last_accumulated_backward_are_recorded(self):
         document = json.loads((self.folder / "two" / "accumulated-hooked-rank0.json").read_text())
         self.assertEqual(
             [one["bytes"] for one in document["recorded_with"]["collectives"]],
             self.both[0][0]["accumulated-hooked"]["buckets"],
         )
 
-    def test_training_is_left_as_it_was(self):
+    def test_training_is_unchanged_afterwards(self):
         self.assertTrue(self.facts["numbers"]["same"], "weights differ from those of a training without the recorder")
         self.assertEqual(
             set(self.facts["stolen"]["stolen"]), {True}, "AccumulateGrad copied a gradient it used to keep"
@@ -359,7 +359,7 @@ class Trainings:
                 self.assertTrue(self.facts[case]["restored"], case)
                 self.assertEqual(self.facts[case]["hooks"], 0, case)
 
-    def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(self):
+    def test_a_file_that_cannot_be_written_is_reported_and_leaves_nothing(self):
         self.assertIn("cannot be written", self.facts["unwritable"]["problem"])
         self.assertEqual([path.name for path in self.folder.rglob(".ddpsim-*")], [])
 
@@ -375,7 +375,7 @@ for name in sys.argv[2:]:
 
 @unittest.skipUnless(python_with_torch(), "no python3 here has PyTorch (scripts/setup.sh --torch)")
 class Documents(unittest.TestCase):
-    def test_what_is_written_keeps_permissions_follows_links_and_spares_devices(self):
+    def test_written_files_keep_permissions_follow_links_and_spare_devices(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "out.json").touch(0o600)
@@ -406,7 +406,8 @@ for arguments in json.loads(sys.argv[2]):
 
 
 def meta(python, folder, *commands):
-    """Exit code, output and errors of each `ddpsim_recorder.py -o NUMBER.json --meta …` in this folder, all in one process."""
+    """Runs each `ddpsim_recorder.py -o NUMBER.json --meta …` in one process. Returns their exit codes, output and
+    errors."""
     arguments = [["-o", f"{number}.json", "--meta", *command] for number, command in enumerate(commands)]
     told, _ = run_code(python, COMMANDS, folder, RECORDER.parent, json.dumps(arguments))
     return list(map(json.loads, told.splitlines()))
@@ -436,11 +437,11 @@ class Hostile(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
 
     def trained(self, code):
-        """What a training that runs `code` printed; it must end well, whatever befell its recorder."""
+        """Runs `code` in a training and returns its output. The training must succeed even if its recorder fails."""
         return self.looked_through(*run_code(python_with_torch(), HOSTILE + code, self.folder, RECORDER.parent))
 
     def started(self, code, shell='exec "$@"', **environment):
-        """Likewise, of a Python that finds its streams and its environment as they are here when it starts."""
+        """Like `trained`, in a new Python that starts with the given streams and environment."""
         run = subprocess.run(
             ["bash", "-c", shell, "", python_with_torch(), "-W", "ignore", "-c", HOSTILE + code, str(RECORDER.parent)],
             cwd=self.folder,
@@ -472,10 +473,9 @@ for name in ("step.json", "old"):
     for number in range(os.getpid() - 2, os.getpid() + 3):
         for ending in ("tmp", "partial"):
             os.symlink("precious", f"{name}.{number}.{ending}")
-train(Recorder_of("step.json")); train(Recorder_of("link")); train(Recorder_of("dangling")); train(Recorder_of(os.fsdecode(b"caf\\xe9\\x1b[31m.json")))
-reading = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-train(Recorder_of("pipe"))
-assert os.read(reading, 1) == b"{"
+train(Recorder_of("step.json")); train(Recorder_of("link")); train(Recorder_of("dangling"));
+train(Recorder_of(os.fsdecode(b"caf\\xe9\\x1b[31m.json"))) reading = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+train(Recorder_of("pipe")) assert os.read(reading, 1) == b"{"
 """)
         self.assertEqual(precious.read_text(), "mine")
         self.assertTrue((self.folder / "link").is_symlink() and (self.folder / "pipe").is_fifo())
@@ -495,7 +495,7 @@ print(recorder.finished, recorder.problem)
         self.assertIn("True step.json cannot be written: File too large", said)
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_nobody_can_be_told(self):
+    def test_training_goes_on_if_stderr_is_full_or_closed(self):
         for shell in ('exec "$@" 2>/dev/full', 'exec "$@" 2>&-'):
             self.started(
                 """
@@ -505,7 +505,7 @@ train(Recorder_of("step.json")); train(Recorder_of("no such folder/step.json"))
             )
             json.loads((self.folder / "step.json").read_text())
 
-    def test_paths_that_are_none(self):
+    def test_invalid_paths_are_reported(self):
         (self.folder / "full").symlink_to("/dev/full")
         said = self.trained("""
 for path in ("a\\0b", "\\ud800", "x" * 5000, "", "/", ".", "/proc/version", "full", "a/../b/c"):
@@ -596,7 +596,7 @@ class WithoutAGpu(unittest.TestCase):
         self.assertEqual(outcome.code, 0, outcome.err)
         self.assertEqual((self.folder / "0.json").read_text(), (self.folder / "again.json").read_text())
 
-        # Four terabytes of weights: only shapes are computed.
+        # The model has four terabytes of weights, so only shapes are computed.
         self.assertIn("one backward on the meta device", orders[1])
         self.assertEqual([entry["parameter"] for entry in documents[1]["backward"]["ready"]], [3, 2, 1, 0])
         self.assertEqual(documents[1]["parameters"][0]["shape"], [1 << 20, 1 << 20])
@@ -605,7 +605,7 @@ class WithoutAGpu(unittest.TestCase):
         self.assertNotIn("backward", documents[2])
         self.assertEqual(len(documents[2]["parameters"]), 16)
 
-        # Not every operation runs on the meta device of every torch; where it does, the order is the same.
+        # Some operations do not run on the meta device of some torch versions. If they do, the order is the same.
         if "backward" in documents[3]:
             self.assertEqual(documents[3]["backward"], documents[0]["backward"])
         else:

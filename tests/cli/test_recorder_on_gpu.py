@@ -1,4 +1,4 @@
-"""The recorder's CUDA side and its use of torch 2.x, on a fake torch with a GPU whose every instant is known."""
+"""The recorder's CUDA code, and its use of torch 2.x, on a fake torch with a GPU whose times are known exactly."""
 
 import contextlib
 import gc
@@ -19,7 +19,7 @@ SOURCE = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
 
 
 class Recording:
-    """A job recorded on the fake GPU: what was said, what was written."""
+    """A job recorded on the fake GPU, with the messages and the file of the recorder."""
 
     def __init__(self, case, steps=2, warmup=3, backwards=1, fake=None, **job):
         self.gpu = Gpu()
@@ -72,7 +72,7 @@ class OnGpu(unittest.TestCase):
         recording.run()
         document = recording.document()
         job = recording.job
-        # Zero is the first node of backward: the fill for the loss's own gradient belongs to the forward window.
+        # Time zero is the first node of backward, so the fill for the gradient of the loss belongs to forward.
         self.assertEqual(document["forward"]["duration_us"], job.FORWARD_US + job.LOSS_US + job.FILL_US)
         self.assertEqual(
             [(entry["parameter"], entry["at_us"]) for entry in document["backward"]["ready"]],
@@ -88,13 +88,13 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(document["provenance"]["ready"], "register_post_accumulate_grad_hook")
 
     def test_host_times_lie_on_the_clock_of_the_gpu(self):
-        # A host that needs 5 us a kernel runs far ahead: it has passed all hooks when backward begins on the GPU.
+        # A host that needs 5 us per kernel runs far ahead. It has passed all hooks before backward starts on the GPU.
         recording = Recording(self, host_us=5)
         recording.run()
         ahead = recording.document()["host"]["ready_us"]
         self.assertTrue(all(at < 0 for at in ahead), ahead)
         self.assertEqual([round(b - a) for a, b in zip(ahead, ahead[1:])], [5, 5])
-        # One that needs 1 ms is what the GPU waits for: a gradient is written its kernel's time after the hook.
+        # If the host needs 1 ms per kernel, the GPU waits for it. A gradient is written one kernel after its hook.
         behind = Recording(self, host_us=1000)
         behind.run()
         document = behind.document()
@@ -104,11 +104,11 @@ class OnGpu(unittest.TestCase):
     def test_one_event_a_gradient_and_nothing_waits_for_the_gpu(self):
         recording = Recording(self, steps=4)
         recording.run()
-        # Per call of step() one mark for the end, per measured step one for its begin; a recorded step adds the call of
-        # the model, the start of backward before and at its first node, its end, and one mark a gradient.
+        # Each call of step() has one mark for the end, and each measured step one for its start. A recorded step adds
+        # the call of the model, the start of backward before and at its first node, its end, and one mark per gradient.
         boundaries = (3 + 8) + 8
         self.assertEqual(recording.gpu.events, boundaries + 4 * (4 + 3) + 2)
-        self.assertEqual(recording.gpu.synchronized, 2)  # the anchors: at the very first step and after the last
+        self.assertEqual(recording.gpu.synchronized, 2)  # at the first step and after the last
 
     def test_under_ddp_the_gradient_and_its_copy_are_told_apart(self):
         for fake in ({}, {"post_accumulate": False, "version": "1.13.1"}):
@@ -134,7 +134,7 @@ class OnGpu(unittest.TestCase):
         recording.run()
         document = recording.document("step-rank2.json")
         self.assertEqual(document["recorded_with"]["world_size"], 4)
-        self.assertEqual(document["recorded_with"]["nccl_kernels"], 2)  # as many as buckets; there are no buffers
+        self.assertEqual(document["recorded_with"]["nccl_kernels"], 2)  # one per bucket; no buffers
         self.assertEqual(document["recorded_with"]["exposed_us"], 30)
         self.assertEqual(document["provenance"]["rank"], "2")
 
@@ -143,7 +143,7 @@ class OnGpu(unittest.TestCase):
         recording.torch.world = 2
         recording.run(collectives=True)
         document = recording.document("step-rank0.json")
-        # Full and divided at 210, 320, 430 us; each takes 250.
+        # The buckets are full and divided at 210, 320 and 430 us, and each all-reduce takes 250 us.
         found = [
             (one["bytes"], one["start_us"], one["duration_us"]) for one in document["recorded_with"]["collectives"]
         ]
@@ -155,9 +155,9 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(
             [step["name"] for step in document["steps"] if "collectives" in step], ["recorded 1", "recorded 2"]
         )
-        self.assertEqual(recording.gpu.synchronized, 2)  # nothing waits for the GPU more than without
+        self.assertEqual(recording.gpu.synchronized, 2)  # no additional waits for the GPU
 
-    def test_ddp_around_the_model_is_found_whoever_made_it_and_when(self):
+    def test_ddp_around_the_model_is_found_whenever_it_was_made(self):
         for before in (True, False):
             with self.subTest(before_the_recorder=before):
                 recording = Recording(self, ddp={} if before else None)
@@ -172,12 +172,12 @@ class OnGpu(unittest.TestCase):
                 self.assertTrue(document["recorded_with"]["ddp_hooks"])
                 self.assertEqual(document["backward"]["duration_us"], 421)
 
-    def test_of_accumulated_backwards_the_last_is_recorded(self):
+    def test_the_last_of_accumulated_backwards_is_recorded(self):
         recording = Recording(self, backwards=3)
         recording.run()
         document = recording.document()
         self.assertEqual(document["backward"]["duration_us"], 400)
-        self.assertEqual(document["iteration"]["duration_us"], 772)  # one of three, and the optimizer
+        self.assertEqual(document["iteration"]["duration_us"], 772)  # one of three and the optimizer
         self.assertEqual(document["samples_per_step"], 96)
         self.assertIn("--accumulate 3", recording.said)
 
@@ -188,7 +188,8 @@ class OnGpu(unittest.TestCase):
             recording.job.FORWARD_US = 3000 if k in (4, 6) else 300
 
         recording.run(during=slow_where_recorded)
-        # Of 3 (3000 + 422) + 50 us two backwards are not the last; of 3 (300 + 422) + 50 so much remains.
+        # The slow step takes 3 (3000 + 422) + 50 us, of which two backwards are not the last. Of the fast step, 3 (300
+        # + 422) + 50 us, the same share is left out.
         self.assertAlmostEqual(recording.document()["iteration"]["duration_us"], 2216 * (1 - 6844 / 10316), places=2)
 
     def test_a_parameter_without_a_gradient_is_not_ready(self):
@@ -208,7 +209,7 @@ class OnGpu(unittest.TestCase):
         )
         self.assertIn("1 gradients were written again", recording.said)
 
-    def test_an_evaluation_before_the_step_is_no_forward_of_it(self):
+    def test_an_evaluation_before_the_step_is_not_its_forward(self):
         recording = Recording(self)
 
         def evaluate(k):
@@ -221,7 +222,7 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(document["forward"]["duration_us"], 322)
         self.assertEqual(document["batch_per_gpu"], 32)
 
-    def test_autocast_is_asked_as_torch_2_4_wants(self):
+    def test_autocast_is_queried_as_in_torch_2_4(self):
         for dtype, precision in (("torch.float16", "amp"), ("torch.bfloat16", "bf16")):
             recording = Recording(self)
             recording.torch.autocast = dtype
@@ -235,7 +236,7 @@ class OnGpu(unittest.TestCase):
         self.assertIn("step without the recorder 0.772 ms, with it 0.781 ms (+1.2 %)", recording.said)
         self.assertEqual(recording.document()["iteration"]["duration_us"], 772)
 
-    def test_a_compiled_backward_is_said(self):
+    def test_a_compiled_backward_is_named(self):
         recording = Recording(self)
         compiled = recording.torch.nn.Module(_orig_mod=recording.job.module)
         compiled._orig_mod = recording.job.module
@@ -305,7 +306,7 @@ class Refusals(unittest.TestCase):
         recording.job.module.own["weight1"].dtype = "torch.float8_e4m3fn"
         self.refused(recording, "weight1 is of dtype float8_e4m3fn")
 
-    def test_what_is_no_model(self):
+    def test_an_argument_that_is_not_a_model(self):
         self.refused(Recording(self), "expected a torch.nn.Module, got str", model="resnet50")
 
     def test_a_captured_graph(self):
@@ -337,7 +338,7 @@ class Refusals(unittest.TestCase):
         recording.run(count=7)
         self.assertIn("by backward of 2 recorded", recording.document()["provenance"]["steps"])
 
-    def test_the_model_is_let_go(self):
+    def test_the_model_is_released(self):
         recording = Recording(self)
         recorder = recording.run()
         model = weakref.ref(recording.job.module)
@@ -346,7 +347,7 @@ class Refusals(unittest.TestCase):
         self.assertTrue(recorder.finished)
         self.assertIsNone(model(), "the recorder still holds the model")
 
-    def test_nobody_listens(self):
+    def test_training_goes_on_if_stderr_is_closed(self):
         recording = Recording(self)
         listening = sys.stderr
         closed = io.StringIO()
@@ -396,7 +397,7 @@ class Accepted(unittest.TestCase):
             outcome = ddpsim(command, path, "2xv100-nvlink", "--json")
             self.assertEqual(outcome.code, 0, outcome.err)
 
-    def test_an_order_without_times_is_good_for_buckets_alone(self):
+    def test_an_order_without_times_suffices_for_buckets_only(self):
         recording = Recording(self)
         path = recording.folder / "order.json"
         recording.recorder.record_meta(recording.job.module, path=path)

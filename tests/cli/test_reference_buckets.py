@@ -1,4 +1,4 @@
-"""The 90 cases drawn from PyTorch 1.13's own function, through the command line."""
+"""Runs the 90 cases from PyTorch 1.13's own function through the command line."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ CASES = SHARED / "reference" / "bucket-assignment-cases.json"
 
 @unittest.skipUnless(CASES.exists(), "the reference cases are not beside this checkout")
 class ReferenceCases(unittest.TestCase):
-    def test_every_case(self):
+    def test_every_case_gives_the_buckets_of_pytorch(self):
         document = json.loads(CASES.read_text())
         self.assertEqual(len(document["cases"]), 90)
         with tempfile.TemporaryDirectory() as folder:

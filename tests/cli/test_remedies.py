@@ -1,5 +1,6 @@
-"""A remedy that names what to write instead works when it is followed to the letter: of every refused input from the field, the command
-is run again with each such word in place of the input's."""
+"""A remedy that names a replacement works if it is followed literally.
+
+For every refused input from the field, the command runs again with each proposed word in place of the input's."""
 
 import os
 import re
@@ -20,14 +21,14 @@ def refused():
 
 
 def file_in(word):
-    """The file that a word begins with: "a.json" of "a.json@A100"."""
+    """The file at the start of a word: "a.json" for "a.json@A100"."""
     return next((word[:end] for end in range(len(word), 0, -1) if os.path.isfile(word[:end])), None)
 
 
 def proposals(message, word):
-    """Words in place of `word` that the message proposes: the word and more, in quotes where a shell needs them."""
+    """The replacements for `word` that a message proposes, quoted if a shell needs it."""
     name = word.rsplit("/")[-1]
-    advice = message.removeprefix("ddpsim: ").removeprefix(word).removeprefix(name)  # the place comes first
+    advice = message.removeprefix("ddpsim: ").removeprefix(word).removeprefix(name)  # skip the place
     found = re.findall(r"""(?<!\w)'[^']*'|(?<!\w)"[^"]*"|[^\s,"']+""", advice)
     plain = [shlex.split(text.rstrip(".;:"))[0] for text in found if name in text]
     return [text for text in plain if text != word]
@@ -35,7 +36,7 @@ def proposals(message, word):
 
 class Remedies(unittest.TestCase):
     def follow(self, words):
-        """How many commands the message proposed."""
+        """Runs the proposals of a message and returns their number."""
         said = ddpsim(*words)
         self.assertEqual(said.code, 3, said.err)
         tried = 0
@@ -50,11 +51,11 @@ class Remedies(unittest.TestCase):
                 tried += 1
         return tried
 
-    def test_a_rate_is_offered_the_unit_of_rates(self):
+    def test_a_rate_without_unit_is_offered_one(self):
         said = ddpsim("diff", str(ROOT / "tests/cli/field/step_times/hf_dicts_eval.log"), "100ms")
         self.assertIn("eval_steps_per_second=it/s", said.err)
 
-    def test_words_to_write_instead_are_taken(self):
+    def test_proposed_words_are_accepted(self):
         tried = 0
         for name, words, folder in refused()[:: thorough.cases(1, every_change=4) if SANITIZED else 1]:
             if folder.is_dir():

@@ -1,5 +1,7 @@
-"""What a command says beside its figures: which ranks replay what, how logged buckets would match,
-what was assumed of buckets, and where an import writes."""
+"""Remarks of a command in addition to its numbers.
+
+They tell which ranks replay which recording, how logged buckets match, which buckets were assumed, and where an import
+writes."""
 
 import json
 import pathlib
@@ -24,7 +26,7 @@ class InAFolder(unittest.TestCase):
 
 class Ranks(InAFolder):
     def warnings(self, recorded, simulated):
-        """Of a job of which `recorded` ranks were recorded, on a cluster of so many GPUs."""
+        """The warnings for a job with `recorded` recorded ranks on a cluster of `simulated` GPUs."""
         step = {
             "forward": {"duration_us": 10},
             "backward": {"duration_us": 20, "ready": [{"parameter": 0, "at_us": 20}]},
@@ -39,10 +41,10 @@ class Ranks(InAFolder):
         told = answer("simulate", self.write(document), f"node:1 gpu:{simulated}xV100 nvswitch:150GBps")
         return [one for one in told["warnings"] if "recorded" in one and "ranks" in one]
 
-    def test_each_replays_its_own(self):
+    def test_each_rank_replays_its_own_recording(self):
         self.assertEqual(self.warnings([0, 1, 2, 3], 4), [])
 
-    def test_some_repeat_others(self):
+    def test_some_ranks_repeat_others(self):
         self.assertEqual(
             self.warnings([0, 1, 2], 4),
             [
@@ -52,13 +54,13 @@ class Ranks(InAFolder):
             ],
         )
 
-    def test_some_are_left_out(self):
+    def test_some_recordings_are_left_out(self):
         self.assertEqual(
             self.warnings([0, 1, 2, 3, 4], 4),
             ["1 of the 5 ranks recorded are beyond the cluster's 4 and left out, however late they were"],
         )
 
-    def test_both(self):
+    def test_some_ranks_repeat_others_and_some_recordings_are_left_out(self):
         told = self.warnings([0, 1, 6], 4)
         self.assertEqual(len(told), 2)
         self.assertTrue(told[0].startswith("2 of the cluster's 4 ranks replay their own"))
@@ -66,7 +68,7 @@ class Ranks(InAFolder):
 
 
 class Buckets(InAFolder):
-    """Six gradients of a MiB, ready last to first."""
+    """Six gradients of one MiB each, ready from last to first."""
 
     def job(self, ready=True):
         document = {"parameters": [{"name": f"p{k}", "shape": [MIB // 4], "dtype": "float32"} for k in range(6)]}
@@ -78,7 +80,7 @@ class Buckets(InAFolder):
         document = answer("buckets", self.job(**keywords), *options)
         return [bucket["bytes"] // MIB for bucket in document["buckets"]], document["warnings"]
 
-    def test_limits_in_bytes_the_last_repeats(self):
+    def test_limits_are_in_bytes_and_the_last_repeats(self):
         self.assertEqual(self.sizes("--bucket-limits", f"{MIB},{2 * MIB}")[0], [1, 2, 2, 1])
         self.assertEqual(self.sizes("--bucket-limits", f"{MIB + 1}")[0], [2, 2, 2])
         self.assertEqual(self.sizes("--bucket-limits", "0")[0], [1] * 6)
@@ -86,13 +88,13 @@ class Buckets(InAFolder):
     def test_a_limit_is_used_in_either_order(self):
         self.assertEqual(self.sizes("--bucket-limits", f"{4 * MIB}", "--order", "definition")[0], [2, 4])
 
-    def test_without_a_ready_order_the_reverse_of_definition_stands_in(self):
+    def test_without_a_ready_order_reverse_definition_is_used(self):
         said = "no gradient-ready order is recorded"
         self.assertTrue(any(said in one for one in self.sizes(ready=False)[1]))
         self.assertFalse(any(said in one for one in self.sizes()[1]))
         self.assertFalse(any(said in one for one in self.sizes("--order", "definition", ready=False)[1]))
 
-    def test_buckets_that_are_never_rebuilt_are_those_of_construction(self):
+    def test_buckets_that_are_never_rebuilt_stay_as_constructed(self):
         said = "with this version and these flags buckets are never rebuilt"
         never = ["--torch", "1.5"]
         self.assertTrue(any(said in one for one in self.sizes(*never)[1]))
@@ -102,7 +104,7 @@ class Buckets(InAFolder):
 
 
 class LoggedBuckets(InAFolder):
-    """A log of ResNet-18 with the default cap, its buckets as one era or another would have built them."""
+    """A log of ResNet-18 with the default cap. Its buckets are those of one PyTorch version or another."""
 
     def told(self, rebuilt, *options, **fields):
         document = json.loads((ROOT / "tests" / "fixtures" / "ddp-log-resnet18.json").read_text())
@@ -110,22 +112,22 @@ class LoggedBuckets(InAFolder):
         document |= {"bucket_cap_bytes": 25 * MIB, "rebuilt_bucket_sizes": ", ".join(map(str, rebuilt)), **fields}
         return " ".join(ddpsim("buckets", self.write(document), "--model", "resnet18", *options).out.split())
 
-    # Of ResNet-18 with the default cap, from 1.6 on; asking for 25 fills the first bucket as well.
+    # The buckets of ResNet-18 with the default cap since 1.6. A given cap of 25 also fills the first bucket.
     DEFAULT = [2052000, 28852224, 15853824]
 
-    def test_alike(self):
+    def test_logged_buckets_match_the_rules(self):
         self.assertIn("They match the 3 buckets DDP logged.", self.told(self.DEFAULT))
 
-    def test_a_passed_default_is_found_out(self):
+    def test_a_given_default_is_recognised(self):
         asked = [b["bytes"] for b in answer("buckets", "resnet18", "--bucket-cap-mb", "25")["buckets"]]
         self.assertNotEqual(asked, self.DEFAULT)
         self.assertIn("With --torch 2.8 --bucket-cap-mb 25 they match.", self.told(asked))
 
-    def test_an_older_version_is_found_out(self):
+    def test_an_older_version_is_recognised(self):
         old = [b["bytes"] for b in answer("buckets", "resnet18", "--torch", "1.5")["buckets"]]
         self.assertIn("With --torch 1.5 they match.", self.told(old))
 
-    def test_what_no_version_builds_is_said(self):
+    def test_buckets_that_no_version_builds_are_named(self):
         self.assertIn("No PyTorch version's rules give the logged ones with this cap", self.told([20000000, 26758048]))
 
     def test_another_cap_is_named(self):
@@ -139,7 +141,7 @@ class LoggedBuckets(InAFolder):
 
 
 class Import(InAFolder):
-    def test_the_document_alone_goes_to_standard_output(self):
+    def test_only_the_document_goes_to_standard_output(self):
         plain = ddpsim("import", TRACE)
         self.assertEqual(json.loads(plain.out)["schema"], "ddpsim.workload/1")
         self.assertIn("a PyTorch profiler trace\n", plain.err)
@@ -181,7 +183,7 @@ class Compare(InAFolder):
             }
         )
 
-    def test_a_warning_of_some_clusters_says_of_which(self):
+    def test_a_warning_for_some_clusters_names_them(self):
         a100 = "node:1 gpu:2xA100 nvswitch:300GBps"
         warnings = answer("compare", self.job(), "dgx1v", a100, "--compute-scale", "2±0.5")["warnings"]
         self.assertEqual(
@@ -189,7 +191,7 @@ class Compare(InAFolder):
             [f"{a100}: compute is scaled by 2 (1.5 to 2.5), which no measurement of this workload confirms"],
         )
 
-    def test_a_warning_of_all_is_told_once_and_plainly(self):
+    def test_a_warning_for_all_clusters_appears_once(self):
         job = self.write({"parameter_order": "assumed", **json.loads(self.job().read_text())})
         warnings = answer("compare", job, "dgx1v@2", "dgx1v@4")["warnings"]
         self.assertEqual(

@@ -1,5 +1,6 @@
-"""JSON Schemas of documents (`list --schema`): every document of the corpus fits its schema, and a schema is closed: without a
-key, with one key more, or with another type, a document does not fit."""
+"""JSON Schemas of documents (`list --schema`): every document of the corpus fits its schema.
+
+A schema is closed: a document does not fit without a key, with an additional key, or with another type."""
 
 import concurrent.futures
 import copy
@@ -47,7 +48,7 @@ def schema_names():
 
 
 def alternatives(schema, part):
-    """The types a value may have but for null, references followed."""
+    """The types that a value may have except null, with references resolved."""
     for one in part.get("anyOf", [part]):
         if "$ref" in one:
             yield schema["$defs"][one["$ref"].rpartition("/")[2]]
@@ -61,7 +62,7 @@ def kind_of(described):
 
 
 def pointed(schema, part, value):
-    """The one of those types that a value has."""
+    """The one of these types that the value has."""
     types = list(alternatives(schema, part))
     if len(types) == 1:
         return types[0]
@@ -70,7 +71,7 @@ def pointed(schema, part, value):
 
 
 def values(schema, part, value, place=()):
-    """Of a document every value that the schema describes: its place, what describes it, the value."""
+    """Every value of a document that the schema describes, with its place and its schema."""
     yield place, part, value
     described = pointed(schema, part, value)
     if isinstance(value, dict):
@@ -101,7 +102,7 @@ class Schemas(unittest.TestCase):
             if name in cls.schemas:
                 cls.documents[name].append((case, document))
 
-    def test_each_is_a_schema_and_says_what_every_member_means(self):
+    def test_each_is_a_valid_schema_and_describes_every_key(self):
         for name, schema in self.schemas.items():
             with self.subTest(schema=name):
                 self.validators[name].check_schema(schema)
@@ -122,7 +123,7 @@ class Schemas(unittest.TestCase):
 
     def test_a_document_without_a_key_or_with_one_more_or_of_another_type_does_not_fit(self):
         for name, schema in self.schemas.items():
-            seen = set()  # each described object and member once
+            seen = set()  # described objects and keys
             for _, document in self.documents[name]:
                 for place, part, value in list(values(schema, schema, document)):
                     described = pointed(schema, part, value)
@@ -160,7 +161,7 @@ class Schemas(unittest.TestCase):
 
 
 class Names(unittest.TestCase):
-    def test_an_unknown_name_is_refused_with_those_there_are(self):
+    def test_an_unknown_name_is_refused_with_the_known_ones(self):
         told = ddpsim("list", "--schema", "ddpsim.reslut/1")
         self.assertEqual(2, told.code)
         self.assertIn("ddpsim.result/1", told.err)

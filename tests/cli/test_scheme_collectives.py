@@ -1,5 +1,7 @@
-"""What `simulate --scheme` issues, collective by collective, against what real PyTorch and DeepSpeed asked of gloo: kind, size to
-the byte, phase and (where it is known) unit, in the order of issue (tests/fixtures/schemes; scheme_logs.py)."""
+"""Compares the collectives of `simulate --scheme` with those that real PyTorch and DeepSpeed issued over gloo.
+
+They must match one by one in kind, size to the byte, phase, and unit if it is known (tests/fixtures/schemes;
+scheme_logs.py)."""
 
 import pathlib
 import tempfile
@@ -8,7 +10,7 @@ import unittest
 import scheme_logs
 from command import answer, workload, write_json
 
-# What the trainings' own calls, or a library's settings, say that no option of --scheme does.
+# Facts of the trainings, or settings of a library, that no option of --scheme can express.
 UNSAID = {
     "last",
     "reshard_after_backward",
@@ -20,14 +22,14 @@ UNSAID = {
 
 
 def said(scheme, options):
-    """The words of --scheme, or None where it has none for them."""
+    """The value of --scheme for these options, or None if it cannot express them."""
     options = dict(options)
-    options.pop("frozen", None)  # the workload says it
+    options.pop("frozen", None)  # part of the workload
     if UNSAID & set(options) or options.get("sync") == "no_all_reduce":
         return None
     parts, sync, root = options.pop("accumulate", 1), options.pop("sync", None), options.pop("root", None)
     if scheme == "zero3":
-        options.pop("allgather_bucket_size", None)  # stages 1 and 2 alone read it
+        options.pop("allgather_bucket_size", None)  # only stages 1 and 2 use it
     if scheme.startswith("fsdp") and parts > 1:
         options["no_sync"] = sync == "no_sync"
     if "dtype" in options:
@@ -41,12 +43,12 @@ def said(scheme, options):
 
 
 def within(path, modules):
-    """Modules joined by '+'."""
+    """Whether a parameter is in one of the modules, which are joined by '+'."""
     return any(path == one or path.startswith(one + ".") for one in modules.split("+"))
 
 
 def weights_first(model):
-    """In what order gradients come where DeepSpeed's stage 3 has put a function of its own into torch.nn.functional.linear."""
+    """The order of gradients after DeepSpeed's stage 3 has replaced torch.nn.functional.linear by its own function."""
     ready = list(model["ready"])
     for k, path in enumerate(ready[:-1]):
         weight = path.removesuffix("bias") + "weight"
@@ -56,8 +58,11 @@ def weights_first(model):
 
 
 def by_kind_of_container(scheme, training, parameters):
-    """Names do not tell an nn.Sequential from a ModuleList. PyTorch's size policy makes a unit of the one alone; and stage 3 counts a
-    call of the one alone, which parameters near their next use are kept for."""
+    """Adjusts for facts that names do not tell: whether a container is an nn.Sequential or a ModuleList.
+
+    PyTorch's size policy makes a unit only of an nn.Sequential. Stage 3 counts a call only of an nn.Sequential, and it
+    keeps parameters that are used again soon.
+    """
     options, nested = training["options"], training["model"] == "nested"
     if scheme == "zero3":
         return nested and "stage3_max_reuse_distance" in options and options["stage3_prefetch_bucket_size"] > 0
@@ -113,7 +118,7 @@ class SchemeCollectives(unittest.TestCase):
         return [(each["kind"], each["bytes"], each["phase"], each["unit"]) for each in result["collectives"]]
 
     def hold(self, scheme, trainings, logged_in=None):
-        """All of those that can be said, which are so many."""
+        """Compares all trainings that --scheme can express, and checks their number."""
         held = 0
         for training in scheme_logs.trainings(logged_in or scheme):
             if training.get("scheme", scheme) != scheme:

@@ -1,5 +1,7 @@
-"""Bundled models under all schemes, on one GPU to 32 of them: a step whose parts add up, in which each unit is gathered and reduced
-as often as there are micro-batches. Clusters and micro-batches take turns; each model meets a third of the schemes."""
+"""Simulates bundled models under all schemes, on 1 to 32 GPUs.
+
+The parts of each step add up, and each unit is gathered and reduced once for each micro-batch. Clusters and numbers of
+micro-batches take turns, and each model runs with a third of the schemes."""
 
 import collections
 import itertools
@@ -42,7 +44,7 @@ PARTS = [
     "unexplained_us",
 ]
 EXPOSED = ["exposed_forward_us", "exposed_backward_us", "exposed_optimizer_us"]
-ROUNDED = 2e-5  # of a document's figures, together
+ROUNDED = 2e-5  # rounding of a document's numbers
 
 
 class SchemeModels(unittest.TestCase):
@@ -64,12 +66,12 @@ class SchemeModels(unittest.TestCase):
             often = collections.Counter((each["kind"], each["unit"], each["phase"]) for each in step["collectives"])
             self.assertLessEqual(max(often.values(), default=0), micro_batches)
 
-    def test_all_models_and_all_schemes(self):
+    def test_steps_of_all_models_and_schemes_add_up(self):
         models = [model["name"] for model in answer("list")["models"]]
         self.assertGreater(len(models), 20)
         turns = itertools.cycle(itertools.product((1, 3), CLUSTERS))
         for number, model in enumerate(models):
-            for _ in range(number % 7):  # so that models meet different pairs
+            for _ in range(number % 7):  # models get different pairs
                 next(turns)
             for scheme in SCHEMES[number % 3 :: 3]:
                 micro_batches, cluster = next(turns)

@@ -1,4 +1,4 @@
-"""What rows of other schemes are taken for, and what their figures count: made-up rows, no data needed."""
+"""Tests the interpretation of rows of other schemes, and of their figures. The rows are made up."""
 
 import os
 import sys
@@ -83,7 +83,7 @@ class Schemes(unittest.TestCase):
         self.assertEqual(scheme(scheme="replicated all-reduce"), "naive:when=gradient")
         self.assertEqual(scheme(scheme="single GPU", n_gpus="1", nodes="1"), "none")
 
-    def test_what_the_program_does_not_know_is_named(self):
+    def test_unknown_schemes_are_named(self):
         for stated, reason in (
             ("parameter server in one process (variables on GPU)", "parameter server on GPUs"),
             ("BytePS", "BytePS"),
@@ -112,7 +112,7 @@ class Schemes(unittest.TestCase):
         with self.assertRaisesRegex(rows.NotPredicted, "a step late"):
             scheme(scheme="DeepSpeed ZenFlow")
 
-    def test_stacks_differ_in_what_they_pass_on(self):
+    def test_stacks_differ_in_the_options_they_pass(self):
         composer = {"framework": "Composer/llm-foundry, PyTorch FSDP", "precision": "amp_bf16"}
         self.assertEqual(
             scheme(**composer, scheme_settings="mp=DEFAULT; seq=2048"),
@@ -208,7 +208,7 @@ class Schemes(unittest.TestCase):
             rows.job_of(row(**{**belle, "source": "somebody"}, scheme="DeepSpeed ZeRO-1")).micro_batches, 1
         )
 
-    def test_a_script_may_contradict_a_row_s_precision_under_fsdp_alone(self):
+    def test_a_script_may_contradict_the_precision_of_a_row_only_under_fsdp(self):
         page = {
             "source": "huggingface/blog",
             "source_ref": "huggingface/blog@0:pytorch-fsdp.md",
@@ -228,7 +228,7 @@ class Schemes(unittest.TestCase):
         self.assertTrue(sharded.guesses_links)
         self.assertEqual(rows.with_other_links(sharded), [])
 
-    def test_parameters_a_script_loads_in_bfloat16_are_so_under_any_scheme(self):
+    def test_parameters_that_a_script_loads_in_bfloat16_stay_so_under_any_scheme(self):
         page = {
             "source": "whyNLP/tinyllama",
             "model": "TinyLlama 1.1B",
@@ -254,7 +254,7 @@ class Clusters(unittest.TestCase):
     def line(self, **changes):
         return rows.job_of(row(**changes)).cluster
 
-    def test_a_row_s_words_become_a_line(self):
+    def test_the_words_of_a_row_become_a_cluster_line(self):
         self.assertEqual(self.line(), "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:roce")
         self.assertEqual(
             self.line(network="8 x 200 Gb/s HDR per VM"), "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib"
@@ -279,7 +279,7 @@ class Clusters(unittest.TestCase):
             "node:2 gpu:1xV100 nic:1x13.7Gbps:tcp",
         )
 
-    def test_what_is_taken_as_usual_is_said(self):
+    def test_usual_values_that_are_assumed_are_named(self):
         self.assertEqual(rows.job_of(row()).assumed, [])
         silent = rows.job_of(row(network="", flags="gpn-assumed"))
         self.assertEqual(silent.cluster, "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib")
@@ -336,7 +336,7 @@ class Clusters(unittest.TestCase):
         self.assertFalse(rows.job_of(row()).stands_in)
         self.assertFalse(rows.job_of(row(gpu="RTX 3090")).stands_in)
 
-    def test_what_nobody_can_guess_is_a_reason(self):
+    def test_an_unknowable_fact_is_a_reason(self):
         for changes, reason in (
             ({"gpu": ""}, "GPU not stated"),
             ({"gpu": "M60"}, "GPU not in"),
@@ -405,7 +405,7 @@ class Figures(unittest.TestCase):
 
 
 class OneStep(Predictor):
-    """A step of 0.3 s of communication and 0.7 s of compute at scale 1."""
+    """A predictor of a step with 0.3 s of communication, and 0.7 s of compute at scale 1."""
 
     def __init__(self):
         super().__init__(None, "")
@@ -434,7 +434,7 @@ class Statistics(unittest.TestCase):
         right, signed, median, p90, worst = figures_of([self.case(2, 1), self.case(1.1, 1.1), self.case(1, 1)])
         self.assertEqual((right, signed, median, p90, worst), (1, 2, 0, 1, 1))
 
-    def test_the_scale_is_found_where_there_is_one(self):
+    def test_the_scale_is_found_if_there_is_one(self):
         predictor, job = OneStep(), rows.job_of(row())
         self.assertAlmostEqual(predictor.scale_for(job, 0.65), 2, delta=0.01)
         self.assertAlmostEqual(predictor.scale_for(job, 1.7), 0.5, delta=0.01)
@@ -456,7 +456,7 @@ class Models(unittest.TestCase):
         self.assertEqual(model_dimensions.stem("ResNet 50"), "ResNet50")
         self.assertIsNone(model_dimensions.stem("dense 7B"))
 
-    def test_dimensions_give_the_parameters_their_pages_state(self):
+    def test_dimensions_give_the_published_parameters(self):
         for name, millions in (
             ("Llama2-7B", 6738),
             ("Llama2-70B", 68977),

@@ -1,7 +1,7 @@
-"""The logs in tests/fixtures/schemes, against trainings made anew by the PyTorch that they name, where it is here; DeepSpeed's
-where `build/torch/2.13.0/bin/pip install deepspeed==0.19.8` was said.
+"""Compares the logs in tests/fixtures/schemes with new trainings under the PyTorch that they name, if it is installed.
 
-A third of the trainings is made, and all of them in a thorough run. DDPSIM_UPDATE_GOLDEN=1 writes them: the difference is the review."""
+DeepSpeed's trainings need `build/torch/2.13.0/bin/pip install deepspeed==0.19.8`. A third of the trainings runs, and in
+a thorough run all of them. DDPSIM_UPDATE_GOLDEN=1 writes the logs; review the difference."""
 
 import json
 import os
@@ -14,7 +14,8 @@ from torch_python import THOROUGH, pythons_with_torch, told_by, trained_together
 
 HERE = pathlib.Path(__file__).parent
 RENEW = os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1"
-EVERY = 1 if THOROUGH or RENEW else 3  # of the trainings, this one is made; all of them take minutes
+# Every third training runs, because all of them take minutes.
+EVERY = 1 if THOROUGH or RENEW else 3
 
 
 def trained(python, script, ranks, *more):
@@ -23,7 +24,7 @@ def trained(python, script, ranks, *more):
 
 
 def described(training):
-    """What no other training has."""
+    """A key that is unique for each training."""
     return json.dumps(
         [training.get(key) for key in ("scheme", "model", "ranks", "options", "first_bucket", "cap", "optimize_ddp")]
     )
@@ -60,7 +61,7 @@ class SchemeTrainings(unittest.TestCase):
             self.hold(scheme, {**header, "made_by": f"tests/cli/{script}", "trainings": trainings})
 
     def hold_all(self, name, python, script, header):
-        """Of several schemes, in one file."""
+        """Compares the trainings of several schemes in one file."""
         trainings = [training for ranks in RANKS for training in trained(python, script, ranks, ranks, EVERY)]
         self.hold(name, {**header, "made_by": f"tests/cli/{script}", "trainings": trainings})
 

@@ -1,4 +1,4 @@
-"""Published measurements of other schemes (data/schemes) beside what is predicted: what was once reached is held."""
+"""Predictions for published measurements of other schemes (data/schemes) stay within limits that were once reached."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ ROWS = SHARED / "data" / "schemes" / "schemes.csv"
 
 @unittest.skipUnless(ROWS.exists(), f"no published rows: {ROWS} is not there")
 class Published(unittest.TestCase):
-    def test_bars_that_were_reached_are_held(self):
+    def test_limits_that_were_reached_still_hold(self):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             code = schemes.main([str(SHARED), "--ddpsim", BINARY, "--check"])

@@ -1,4 +1,4 @@
-"""A study's words are data: whatever they look like, they are workloads, clusters, labels and values, never options or files to write."""
+"""The words of a study are data. They are workloads, clusters, labels and values, never options or files to write."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ from command import SHARED, ddpsim, write_json
 
 ATTACK = SHARED / "data" / "attack"
 WORKLOAD = "resnet50-v100-b32"
-# What a user may call a candidate, among it all that means something to a command line.
+# Labels of candidates, including all characters that have a meaning on a command line.
 LABELS = [
     '=HYPERLINK("http://evil")',
     "a=b",
@@ -54,7 +54,7 @@ class InAFolder(unittest.TestCase):
 
 
 class Words(InAFolder):
-    def test_a_candidate_that_looks_like_an_option_is_a_cluster_that_is_not_there(self):
+    def test_a_candidate_that_looks_like_an_option_is_an_unknown_cluster(self):
         for word in ("--csv=stolen.csv", "--csv", "-o", "--report=stolen.csv", "--", "--study=x", "--help"):
             with self.subTest(word=word):
                 both = self.compare("--json", candidates=["dgx1v", word])
@@ -65,7 +65,7 @@ class Words(InAFolder):
                 self.assertEqual(3, self.sweep(candidates=[word]).code)
                 self.require_nothing_was_written()
 
-    def test_a_workload_that_looks_like_an_option_is_a_workload_that_is_not_there(self):
+    def test_a_workload_that_looks_like_an_option_is_an_unknown_workload(self):
         for word in ("--csv=stolen.csv", "--csv", "-o", "--workload=resnet18@V100"):
             for fields in (
                 {"workload": word},
@@ -131,9 +131,9 @@ class Words(InAFolder):
         self.assertEqual(3, shared.code)
         self.assertIn("study.json:/workloads: --workload", shared.err)
         typed = self.compare("--scheme", "no", candidates=["dgx1v"], options={"scheme": "ddp"})
-        self.assertEqual(2, typed.code)  # of the command line, whatever the study says
+        self.assertEqual(2, typed.code)  # an error of the command line
 
-    def test_what_is_typed_beside_a_study_comes_first_and_adds_clusters(self):
+    def test_typed_options_win_over_a_study_and_typed_clusters_are_added(self):
         outcome = self.compare("dgx1v@2", "--batch=64", "--json", candidates=["dgx1v"], options={"batch": 16})
         rows = outcome.json()["rows"]
         self.assertEqual(["dgx1v", "dgx1v@2"], [row["label"] for row in rows])
@@ -174,7 +174,7 @@ class Labels(InAFolder):
         self.assertEqual([(24, None)] * len(LABELS), [(line["usd_per_hour"], line["error"]) for line in lines])
         self.require_nothing_was_written()
 
-    def test_a_measured_step_is_of_the_candidate_that_states_it(self):
+    def test_a_measured_step_belongs_to_the_candidate_that_states_it(self):
         candidates = [
             {"label": "a", "cluster": "dgx1v@2", "measured_step": "120ms"},
             {"label": "a=b", "cluster": "dgx1v@2", "measured_step": "130ms"},
@@ -208,7 +208,7 @@ class Labels(InAFolder):
 
 
 class Tables(InAFolder):
-    def test_no_cell_is_a_formula(self):
+    def test_no_csv_cell_is_a_formula(self):
         candidates = [
             {"label": label, "cluster": "dgx1v"} for label in ("=1+1", "+1 node", "-2+3", "@SUM(1)", "\t=1", "plain")
         ]

@@ -1,4 +1,4 @@
-"""A study's grid in full: order, threads, going on after a kill, shards, and what is refused."""
+"""The grid of a study in full: order, threads, resuming after a kill, shards, and refusals."""
 
 import csv
 import json
@@ -62,7 +62,7 @@ class Sweep(unittest.TestCase):
 
 
 class Lines(Sweep):
-    def test_points_stand_in_the_studys_order(self):
+    def test_points_have_the_order_of_the_study(self):
         header = json.loads(self.whole.splitlines()[0])
         self.assertEqual((header["schema"], header["points"], header["shard"]), ("ddpsim.sweep/1", POINTS, None))
         self.assertEqual(header["grid"], list(STUDY["grid"]))
@@ -78,7 +78,7 @@ class Lines(Sweep):
         self.assertEqual([(row["workload"], row["label"], row["grid"]) for row in self.rows()], expected)
         self.assertEqual([row["point"] for row in self.rows()], list(range(POINTS)))
 
-    def test_a_point_is_what_compare_says_of_it(self):
+    def test_a_point_matches_compare(self):
         for point in (0, 9, 22, 8 + 40 + 3):
             row = self.rows()[point]
             options = [
@@ -133,14 +133,14 @@ class Lines(Sweep):
         outcome = ddpsim("sweep", "study.json", cwd=self.folder)
         self.assertEqual(outcome.err, f'ddpsim: 16 of {POINTS} points could not be answered; "error" says why\n')
 
-    def test_options_that_meet_badly_fail_where_they_meet(self):
+    def test_conflicting_options_fail_only_at_their_points(self):
         study = {
             **STUDY,
             "workloads": ["resnet50-v100-b32"],
             "candidates": ["dgx1v"],
             "grid": {"network": ["analytic", "flow"], "background": [None, "nowhere.json"]},
         }
-        # Neither value of --background is wrong by itself: over flow both are read.
+        # Neither value of --background is wrong alone. With --network flow both are read.
         write_json(self.folder / "meet.json", study)
         rows = [json.loads(line) for line in self.sweep(study="meet.json").splitlines()[1:]]
         self.assertEqual(
@@ -148,7 +148,7 @@ class Lines(Sweep):
             [None, "--background: only --network flow knows of other traffic. Add it", None, "no such file"],
         )
 
-    def test_the_table_has_a_row_a_line(self):
+    def test_the_table_has_one_row_per_line(self):
         table = list(csv.DictReader(self.table.splitlines()))
         self.assertEqual(len(table), POINTS)
         for cells, row in zip(table, self.rows()):
@@ -162,7 +162,7 @@ class Lines(Sweep):
                     self.assertEqual(cell, text, key)
         self.assertEqual(set(self.rows()[0]) - set(table[0]), {"grid", "warnings"})
 
-    def test_the_figure_is_made_of_the_lines(self):
+    def test_the_plot_is_made_from_the_lines(self):
         self.sweep("--plot", "whole.svg")
         figure = (self.folder / "whole.svg").read_text()
         for text in ("2 workloads on 4 clusters", "resnet18@V100 on dgx1v", "16 points without an answer", "samples/s"):
@@ -193,7 +193,7 @@ class Lines(Sweep):
 
 
 class GoingOn(Sweep):
-    def test_cut_at_any_byte_it_ends_as_one_run_does(self):
+    def test_a_sweep_cut_at_any_byte_resumes_to_the_same_end(self):
         first = self.whole.index("\n") + 1
         draw = random.Random(19)
         cuts = [
@@ -213,7 +213,7 @@ class GoingOn(Sweep):
                 self.assertEqual(path.read_text(), self.whole)
                 self.assertEqual((self.folder / "again.csv").read_text(), self.table)
 
-    def test_killed_it_loses_and_repeats_nothing(self):
+    def test_a_killed_sweep_loses_and_repeats_nothing(self):
         study = {**STUDY, "candidates": [f"node:{{1..64}} {NODES}"], "grid": {"bucket-cap-mb": list(range(1, 81))}}
         write_json(self.folder / "long.json", study)
         path = self.folder / "long.jsonl"
@@ -226,7 +226,7 @@ class GoingOn(Sweep):
         run.wait()
         killed = path.read_text()
         self.assertLess(killed.count("\n"), 2 * 128 * 80)
-        # Shares of it say what is there, so that the test need not take as long as the whole.
+        # Shares of the file are compared, so that the test takes less time than the whole sweep.
         lines = killed[: killed.rindex("\n")].split("\n")[1:]
         for k in (1, 256):
             share = self.sweep("--shard", f"{k}/256", study="long.json").splitlines()[1:]
@@ -294,7 +294,7 @@ class Shards(Sweep):
             self.file(self.sweep("--shard", f"{k}/{of}"), name)
         return names
 
-    def test_joined_they_are_what_one_run_writes(self):
+    def test_joined_shards_equal_one_run(self):
         for of in (1, 2, 7):
             names = self.shards(of)
             random.Random(of).shuffle(names)
@@ -332,7 +332,7 @@ class Shards(Sweep):
 
 
 class Studies(Sweep):
-    def test_what_is_wrong_is_named_with_its_place(self):
+    def test_errors_are_named_with_their_place(self):
         for message, fields in (
             (
                 'bad.json:/grid/bucket-cap: `ddpsim compare` has no option --bucket-cap. Did you mean "bucket-cap-mb"',
@@ -372,7 +372,7 @@ class Studies(Sweep):
         ):
             self.refused_study(message, candidates=["dgx1v@{1,2}"], options=options, grid=grid)
 
-    def test_a_measured_step_anchors_as_compare_has_it(self):
+    def test_a_measured_step_anchors_as_in_compare(self):
         candidates = [{"label": "own", "cluster": "dgx1v@2", "measured_step": "120ms"}, "dgx1v@4", "dgxa100@4"]
         study = {
             "schema": "ddpsim.study/1",
@@ -387,7 +387,7 @@ class Studies(Sweep):
         rows = [json.loads(line) for line in text.splitlines()[1:]]
         self.assertEqual([row["corrected_by"] for row in rows], ["own"] * 8 + [None] * 4)
         self.assertEqual(rows[0]["iteration_us"], 120_000)
-        self.assertNotEqual(rows[1]["iteration_us"], 120_000)  # another cap was not measured
+        self.assertNotEqual(rows[1]["iteration_us"], 120_000)  # the other cap was not measured
         document = answer(
             "compare",
             "resnet50-v100-b32",
@@ -443,7 +443,7 @@ class Studies(Sweep):
                 self.refused_study(message, **{**one, **fields})
 
     def peak_kib(self, *words):
-        # The address sanitizer holds back what is freed.
+        # The address sanitizer keeps freed memory.
         env = {
             **os.environ,
             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")
@@ -467,7 +467,7 @@ class Studies(Sweep):
             )
         few = self.peak_kib("few.json")
         many = self.peak_kib("many.json", "--shard", "20000/20000")
-        self.assertLess(many - few, 100 << 10)  # each kept would take some 23 KiB
+        self.assertLess(many - few, 100 << 10)  # each would take some 23 KiB if kept
         last = (self.folder / "said").read_text(encoding="utf-8").splitlines()[1]
         self.assertEqual(json.loads(last)["grid"], {"bucket-cap-mb": 200, "accumulate": 100})
 
@@ -482,12 +482,12 @@ class Studies(Sweep):
             ),
         )
 
-    def test_without_grid_a_study_of_compare_is_swept(self):
+    def test_a_study_without_grid_is_swept_as_compare_reads_it(self):
         one = {key: value for key, value in STUDY.items() if key not in ("workloads", "grid")}
         write_json(self.folder / "one.json", {**one, "workload": "resnet18@V100"})
         self.assertEqual(len(self.sweep(study="one.json").splitlines()), 1 + 5)
 
-    def test_a_speed_without_a_name_is_of_one_gpu(self):
+    def test_a_speed_without_a_name_belongs_to_one_gpu(self):
         study = {
             "schema": "ddpsim.study/1",
             "workload": "resnet50-v100-b32",
@@ -499,7 +499,7 @@ class Studies(Sweep):
         self.assertEqual([row["error"] is None for row in rows], [True, True, False])
         self.assertIn("--compute-scale 2: the clusters have A100 and H100. Give each its own", rows[2]["error"])
 
-    def test_words_that_make_no_sense_together(self):
+    def test_words_that_make_no_sense_together_are_refused(self):
         for files in (
             ("-o", "a", "--csv", "a"),
             ("-o", "a.svg", "--plot", "./a.svg"),

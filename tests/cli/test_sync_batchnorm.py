@@ -1,4 +1,4 @@
-"""--sync-batchnorm: what the command line says of it, and its cost beside published trainings with and without it."""
+"""--sync-batchnorm: its output, and its cost compared with published trainings with and without it."""
 
 import csv
 import json
@@ -8,15 +8,16 @@ import unittest
 
 from command import SHARED, answer, ddpsim
 
-LEVERS = SHARED / "data" / "levers" / "levers.csv"
+PUBLISHED = SHARED / "data" / "levers" / "levers.csv"
 JOB = ("resnet18@V100:b128", "dgx1v", "--gpus-per-node", "4", "--torch", "1.13")
-STEPS = 100 * (50_000 // 512)  # of CIFAR-10 in 100 epochs, 512 images a step
-# Passes of the encoder with gradients: two views, but for MoCo's second one, which a momentum encoder takes.
+STEPS = 100 * (50_000 // 512)  # 100 epochs of CIFAR-10, 512 images per step
+# For each method, the passes of the encoder with gradients. There are two views, but in MoCo a momentum encoder takes
+# the second.
 PASSES = {"MoCo": 1, "SimCLR": 2, "SimSiam": 2, "BarlowTwins": 2, "BYOL": 2, "SwaV": 2}
 
 
 class SyncBatchNorm(unittest.TestCase):
-    def test_a_recording_that_holds_it_gets_no_more(self):
+    def test_a_recording_with_sync_batchnorm_gets_no_more(self):
         document = json.loads(ddpsim("import", "resnet18@V100:b32").out)
         self.assertEqual(sum(parameter.get("batch_norm", False) for parameter in document["parameters"]), 20)
         with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +46,11 @@ class SyncBatchNorm(unittest.TestCase):
         self.assertNotIn("sync_batchnorm_us", answer("simulate", *JOB))
 
     def test_groups_of_whole_nodes(self):
-        """Nearer, and beside DDP's buckets: cheaper than all ranks over DDP's own group, the more so the fewer nodes."""
+        """Groups are closer, and run at the same time as DDP's buckets. So they are cheaper than all ranks in DDP's own
+        group.
+
+        The saving is larger with fewer nodes.
+        """
         job = ("resnet18@V100:b128", "dgx1v@4", "--torch", "1.13", "--sync-batchnorm")
         waited = [
             answer("simulate", *job, "--sync-batchnorm-group", ranks)["sync_batchnorm_us"] for ranks in (8, 16, 32)
@@ -62,7 +67,7 @@ class SyncBatchNorm(unittest.TestCase):
                 outcome.err,
             )
 
-    def test_groups_are_a_lever_between_nodes(self):
+    def test_groups_are_advised_between_nodes(self):
         job = ("resnet18@V100:b128", "dgx1v@4", "--torch", "1.13", "--sync-batchnorm")
         row = next(row for row in answer("advise", *job)["rows"] if row["levers"] == ["SyncBatchNorm over groups of 8"])
         self.assertTrue(row["changes_numerics"])
@@ -70,11 +75,11 @@ class SyncBatchNorm(unittest.TestCase):
         one = answer("advise", "resnet18@V100:b128", "dgx1v", "--torch", "1.13", "--sync-batchnorm")["rows"]
         self.assertFalse([row for row in one if "groups of" in row["levers"][0]])
 
-    @unittest.skipUnless(LEVERS.exists(), "shared/data is not beside the checkout")
+    @unittest.skipUnless(PUBLISHED.exists(), "shared/data is not beside the checkout")
     def test_published_trainings_with_and_without_it(self):
-        """GPU and images of the trainings are not CIFAR's, nor are evaluation and waiting in them: what is compared is
-        what SyncBatchNorm adds."""
-        with open(LEVERS, newline="") as table:
+        """Only the time that SyncBatchNorm adds is compared. The GPU and the images of the trainings differ, and so do
+        evaluation and waits."""
+        with open(PUBLISHED, newline="") as table:
             rows = [row for row in csv.DictReader(table) if row["lever"] == "SyncBatchNorm off->on"]
         self.assertEqual(len(rows), 6)
         errors = []

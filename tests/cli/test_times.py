@@ -1,4 +1,4 @@
-"""scripts/times.py: what a run took beside what was kept, on folders made here."""
+"""scripts/times.py compares the times of a run with stored ones, on folders made here."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ KEPT = {"checks": {"build": [100, 200], "tests": [50, 100], "fuzzing": [5, 10]},
 
 class Times(unittest.TestCase):
     def shown(self, checks, *options, kept=KEPT):
-        """The lines for a run with these CPU seconds by check, in which one test took 40 s."""
+        """The printed lines for a run with these CPU seconds by check. One test took 40 s."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
             (folder / "kept.json").write_text(json.dumps(kept))
@@ -39,17 +39,17 @@ class Times(unittest.TestCase):
     def line(self, lines, name):
         return next(line.split() for line in lines if line.startswith(name))
 
-    def test_what_grew_beside_the_rest_is_shown(self):
+    def test_a_check_that_grew_relative_to_the_others_is_shown(self):
         lines, kept = self.shown({"build": 400, "tests": 230, "fuzzing": 20})  # a machine half as fast
         self.assertEqual([self.line(lines, name)[-2] for name in ("build", "tests", "fuzzing")], ["+0", "+30", "+0"])
         self.assertEqual(self.line(lines, "release: cli: golden")[-2], "-20")
         self.assertEqual(kept, KEPT)
 
-    def test_warm_caches_are_no_faster_machine(self):
+    def test_warm_caches_do_not_count_as_a_faster_machine(self):
         lines, _ = self.shown({"build": 4, "tests": 100, "fuzzing": 10})
         self.assertEqual([self.line(lines, name)[-2] for name in ("build", "tests")], ["-196", "+0"])
 
-    def test_what_a_check_will_take_here(self):
+    def test_the_expected_time_of_a_check_is_scaled_to_this_machine(self):
         slow = {"build": 400, "tests": 200}  # a machine half as fast
         self.assertEqual(self.shown(slow, "--expected", "fuzzing")[0], ["10"])
         self.assertEqual(self.shown({}, "--expected", "tests")[0], ["50"])

@@ -1,4 +1,4 @@
-"""What a real trace says of its own job is used: buckets, all-reduces, how steps vary, versions."""
+"""Facts in a real trace about its own job are used: buckets, all-reduces, the variation of steps, and versions."""
 
 import json
 import pathlib
@@ -39,7 +39,7 @@ class TodaysEvidence(unittest.TestCase):
         self.assertLess(low, 81.8)  # the steps took 81.8 to 166.7 ms
         self.assertGreater(high, 166.7)
 
-    def test_a_recording_bound_by_its_host_may_be_much_faster_without_the_profiler(self):
+    def test_a_host_bound_recording_may_be_much_faster_without_the_profiler(self):
         as_recorded = self.simulate(R50, TWO_A100)
         compacted = self.simulate(R50, TWO_A100, "--timing", "compacted")
         low, high = self.interval_ms(as_recorded)
@@ -47,17 +47,18 @@ class TodaysEvidence(unittest.TestCase):
         self.assertLess(low, 1.4 * compacted["iteration_us"] / 1000)
         self.assertEqual(as_recorded["sensitivities"][0]["source"], "host_delays")
 
-    def test_what_only_its_profiler_makes_slow_is_no_gain(self):
+    def test_slowness_caused_only_by_the_profiler_is_no_gain(self):
         ran = ddpsim("advise", str(TRACES / f"{R50}.json.gz"), TWO_A100, "--json")
         self.assertEqual(ran.code, 0, ran.err)
         gain = next(
             row["gain_us"] for row in json.loads(ran.out)["rows"] if row["levers"] == ["gradient_as_bucket_view=True"]
         )
-        self.assertLess(gain["value"], 1000)  # with every recorded wait it were 17 ms
+        self.assertLess(gain["value"], 1000)  # 17 ms with every recorded wait
         self.assertGreater(gain["high"], 10_000)
 
-    def test_gains_as_recorded_and_compacted_meet(self):
-        """Within a two-thousandth of the step; a loader's pace is no profiler's, and holds in both."""
+    def test_gains_as_recorded_and_compacted_overlap(self):
+        """The intervals overlap within 1/2000 of the step. A slow loader is not an effect of the profiler and counts in
+        both."""
         for name, cluster in (
             (R50, TWO_A100),
             (DLRM, TWO_V100),
@@ -82,9 +83,9 @@ class TodaysEvidence(unittest.TestCase):
                 answer = json.loads(ran.out)
                 gains.append({tuple(row["levers"]): row["gain_us"] for row in answer["rows"] if "error" not in row})
             close = answer["iteration_us"] / 2000
-            for levers in gains[0].keys() & gains[1].keys():
-                with self.subTest(name, levers=levers):
-                    a, b = gains[0][levers], gains[1][levers]
+            for names in gains[0].keys() & gains[1].keys():
+                with self.subTest(name, settings=names):
+                    a, b = gains[0][names], gains[1][names]
                     self.assertLessEqual(max(a["low"], b["low"]), min(a["high"], b["high"]) + close)
 
     def test_a_step_measured_without_the_profiler_decides_how_much_of_the_waits_was_its_own(self):
@@ -144,7 +145,7 @@ class TodaysEvidence(unittest.TestCase):
             self.assertEqual(ran.code, 0, ran.err)
             again = json.loads(ddpsim("simulate", job, output, "--json").out)
             self.assertEqual(again["confidence"]["grade"], "B")
-            # Alike because fitted to them: the line must not read as a proof.
+            # They agree because the cluster was fitted to them, so the line must not sound like a proof.
             for fitted in (["dgx1v"], [output]):
                 self.assertIn(
                     "predicted by a cost model fitted to recorded times",
@@ -152,7 +153,7 @@ class TodaysEvidence(unittest.TestCase):
                 )
             self.assertNotIn("fitted to recorded", ddpsim("simulate", job, "dgx1v", "--no-trace-calibration").out)
 
-    def test_two_ranks_of_eight_may_lack_the_last_to_arrive(self):
+    def test_two_recorded_ranks_of_eight_may_not_include_the_last_to_arrive(self):
         with tempfile.TemporaryDirectory() as folder:
             job = str(pathlib.Path(folder) / "two.json")
             ranks = [str(TRACES / f"dlrm-ddp-8xV100-rank{rank}.json.gz") for rank in (0, 1)]
@@ -161,18 +162,18 @@ class TodaysEvidence(unittest.TestCase):
             self.assertEqual(result["confidence"]["grade"], "C")
             self.assertTrue(all(bucket["transfer_us"] is None for bucket in result["recorded"]["buckets"]))
 
-    def test_times_faster_than_the_links_of_the_cluster_calibrate_nothing(self):
+    def test_times_faster_than_the_links_do_not_calibrate(self):
         result = self.simulate(R50, "node:1 gpu:2xA100 pcie:2GBps")
         self.assertIn("not calibrated", result["confidence"]["because"][0])
 
-    def test_compare_says_once_what_was_recorded_and_whom_it_calibrates(self):
+    def test_compare_names_the_recording_and_the_calibrated_candidates_once(self):
         clusters = ("node:1 gpu:2xV100 nvlink:6x25GBps", "node:1 gpu:2xV100 nvlink:1x25GBps", "dgx1v@1")
         command = ("compare", str(TRACES / f"{DLRM}.json.gz"), *clusters)
         ran = ddpsim(*command)
         self.assertEqual(ran.out.count("Today: "), 1, ran.out)
         words = " ".join(ran.out.split())
-        self.assertIn("predicted on nvlink:6x25GBps", words)  # by what tells the two lines apart
-        self.assertIn("nvlink:1x25GBps: ", words)  # it, too, may be the recorded one
+        self.assertIn("predicted on nvlink:6x25GBps", words)  # the words that differ
+        self.assertIn("nvlink:1x25GBps: ", words)  # this one may also be recorded
         answered = json.loads(ddpsim(*command, "--json").out)
         alone = self.simulate(DLRM, clusters[0])["recorded"]
         self.assertEqual(answered["recorded"], alone)
@@ -180,7 +181,7 @@ class TodaysEvidence(unittest.TestCase):
         other_first = json.loads(ddpsim(*command[:2], clusters[2], clusters[0], "--json").out)
         self.assertEqual([other_first["recorded"], other_first["recorded_row"]], [alone, 1])
 
-    def test_compare_says_whom_the_recording_calibrates(self):
+    def test_compare_names_the_candidates_that_the_recording_calibrates(self):
         with tempfile.TemporaryDirectory() as folder:
             job = str(pathlib.Path(folder) / "job.json")
             ranks = [str(TRACES / f"dlrm-ddp-8xV100-rank{rank}.json.gz") for rank in range(8)]
@@ -195,7 +196,7 @@ class TodaysEvidence(unittest.TestCase):
             self.assertEqual(calibrated(), [False, True])
             self.assertEqual(calibrated("--no-trace-calibration"), [False, False])
 
-    def test_what_is_carried_to_another_gpu_was_not_recorded_there(self):
+    def test_a_converted_recording_does_not_count_as_recorded_on_that_gpu(self):
         result = self.simulate(R50, TWO_V100, "--gpu", "V100")
         self.assertFalse(result["recorded"]["comparable"])
         self.assertIsNone(result["recorded"]["iteration_us"])

@@ -1,4 +1,4 @@
-"""`ddpsim topo`: every bundled cluster has a page and a document; files people dump are read."""
+"""`ddpsim topo`: every bundled cluster has a page and a document, and dumped files are read."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from command import ROOT, answer, ddpsim
 FIXTURES = ROOT / "tests" / "fixtures" / "topologies"
 CLUSTERS = """2xv100-nvlink dgx1v dgx1v-1xedr dgx2 p3.16xlarge p3dn abci-v100 dgxa100 p4d p4de
 abci-a100 polaris-a100 perlmutter-a100 dgxh100 p5 a3-mega alps-gh200 h200 b200 8xpcie gb200-nvl72 gb300-nvl72""".split()
-# From logs at these sizes; every other cluster and size is unverified.
+# Sizes with logs. Every other cluster and size is not calibrated.
 MEASURED = {
     "dgx1v": 1,
     "p3dn": 2,
@@ -43,13 +43,13 @@ class Topo(unittest.TestCase):
                     MEASURED.get(name) == 1 or name in ("abci-v100", "dgxa100", "abci-a100", "alps-gh200", "b200"),
                 )
 
-    def test_sizes_a_log_stands_behind(self):
+    def test_sizes_with_a_log_are_marked(self):
         for name, nodes in MEASURED.items():
             self.assertTrue(answer("topo", f"{name}@{nodes}")["cluster"]["verified"], name)
         self.assertFalse(answer("topo", "dgxa100@3")["cluster"]["verified"])
         self.assertFalse(answer("topo", "dgxa100 node:2 oversubscription:2")["cluster"]["verified"])
 
-    def test_what_is_assumed_of_connections(self):
+    def test_assumptions_about_connections_are_named(self):
         line = "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:1x100Gbps:tcp-vm"
         words = "tcp-vm: each TCP connection is taken for 5 Gb/s"
         self.assertIn(
@@ -89,7 +89,7 @@ class Topo(unittest.TestCase):
         self.assertEqual(answer("topo", FIXTURES / "two-v100.xml")["ring"]["channels"], 2)
         self.assertEqual(answer("topo", FIXTURES / "mixed.json")["cluster"]["degraded_links"], 1)
 
-    def test_page_is_plain_on_a_pipe_and_has_no_trailing_space(self):
+    def test_output_is_plain_on_a_pipe_and_has_no_trailing_space(self):
         for cluster in ("dgx1v@4", "alps-gh200@2", "8xpcie"):
             page = ddpsim("topo", cluster).out
             self.assertNotIn("\x1b", page)
@@ -97,7 +97,7 @@ class Topo(unittest.TestCase):
                 self.assertEqual(line, line.rstrip())
                 self.assertLessEqual(len(line), 120)
 
-    def test_too_many_to_lay_out(self):
+    def test_too_many_gpus_to_draw(self):
         page = ddpsim("topo", "dgxa100@100000")
         self.assertEqual(page.code, 0, page.err)
         self.assertIn("800000 ranks are too many to lay out link by link (at most 65536)", page.out)

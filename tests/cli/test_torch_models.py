@@ -1,6 +1,8 @@
-"""The catalogue against PyTorch: names, shapes, definition order, and the order in which one real
-backward finishes the gradients, for every model of images, and of text those built in torch_models; test_model_configs.py
-has the others."""
+"""Compares the catalogue with PyTorch: names, shapes, definition order, and the order of gradients in one real
+backward.
+
+It covers every image model, and the text models that are built in torch_models. test_model_configs.py covers the
+others."""
 
 import pathlib
 import unittest
@@ -9,7 +11,8 @@ from command import answer, ddpsim
 from torch_python import newest_torch, pythons_with_torch, told_by
 
 BUILDER = pathlib.Path(__file__).with_name("torch_models.py")
-FIXED = {30522, 50257, 32768, 512, 1024, 2}  # rows of embeddings, which narrowing leaves alone
+# Rows of embeddings, which do not change when a model is made narrower.
+FIXED = {30522, 50257, 32768, 512, 1024, 2}
 
 
 def parameters_of(model):
@@ -19,7 +22,7 @@ def parameters_of(model):
 
 
 class TorchModels(unittest.TestCase):
-    def test_every_model(self):
+    def test_every_model_matches_pytorch(self):
         pythons = pythons_with_torch()
         if not pythons:
             self.skipTest("no python3 here has PyTorch")

@@ -1,4 +1,4 @@
-"""`ddpsim validate`: predictions this tool writes, laid over what was measured."""
+"""`ddpsim validate` compares predictions that ddpsim writes with measurements."""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ ROW = "{size} {count} float sum -1 {us:.2f} {algbw:.2f} {busbw:.2f} 0\n"
 
 
 def log_of(rows, ranks, slower=1.0):
-    """What all_reduce_perf would print, had it taken so much longer than predicted."""
+    """The output of all_reduce_perf on a machine that is `slower` times as slow as predicted."""
     text = ""
     for row in rows:
         size, us = row["size_bytes"], row["time_us"] * slower
@@ -53,7 +53,7 @@ class Validate(unittest.TestCase):
         self.assertEqual(document["intervals"]["given"], 7)
         self.assertEqual(document["warnings"], [])
 
-    def test_the_log_that_calibrated_the_cluster_proves_nothing(self):
+    def test_the_log_that_calibrated_the_cluster_is_not_a_proof(self):
         rows = json.loads(self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M").read_text())["rows"]
         own, copy, other = (
             self.file(name, log_of(rows, 8, slower))
@@ -96,7 +96,7 @@ class Validate(unittest.TestCase):
         measured = f"{step * 1.25 / 1e3}ms"
         self.assertEqual(ddpsim("validate", result, measured).code, 0)
         self.assertEqual(ddpsim("validate", result, measured, "--max-error", "20.1").code, 0)
-        for percent in ("20.1%", "20.1 %"):  # as every output writes it
+        for percent in ("20.1%", "20.1 %"):  # as outputs write it
             self.assertEqual(ddpsim("validate", result, measured, "--max-error", percent).code, 0)
         self.assertEqual(ddpsim("validate", result, measured, "--max-error", "19.9%").code, 4)
         self.assertEqual(ddpsim("validate", result, measured, "--max-error", "%").code, 2)
@@ -129,7 +129,7 @@ class Validate(unittest.TestCase):
         self.assertIn("Chosen: ", ddpsim("validate", curve, caps).out)
 
     def test_a_step_against_its_own_timeline(self):
-        # The timeline draws the slowest GPU, the result's forward and backward are a usual one's.
+        # The timeline shows the slowest GPU, but forward and backward of the result are those of a usual GPU.
         alike = [*JOB, "--rank-slowdown", "0%"]
         result = self.predicted("simulate", *alike)
         timeline = self.folder / "step.json"
@@ -169,7 +169,7 @@ class Validate(unittest.TestCase):
         )
         self.assertEqual(answer("validate", result, recorded)["rows"][0]["error_percent"], 0)
 
-    def test_step_times_are_read_as_everywhere(self):
+    def test_step_times_are_read_as_in_other_commands(self):
         result = self.predicted("simulate", *JOB)
         step = json.loads(result.read_text())["iteration_us"]
         steps = [f"{step * share / 1e6:.9f}" for share in (1.3, 1.25, 1.2)]
@@ -207,7 +207,7 @@ class Validate(unittest.TestCase):
             self.assertEqual(outcome.code, 3, outcome.err)
             self.assertIn(fragment, outcome.err)
 
-    def test_csv_and_text_say_the_same(self):
+    def test_csv_and_text_agree(self):
         result = self.predicted("simulate", *JOB)
         path = self.folder / "errors.csv"
         text = ddpsim("validate", result, "90ms", "--csv", path).out

@@ -1,5 +1,7 @@
-"""The program as WebAssembly, in the worker that a page uses (reports/page/engine), under node: every command of the corpus
-answers as the native program does, to the byte. DDPSIM_WASM: the folder of the build's ddpsim-worker.js and ddpsim.wasm."""
+"""The program as WebAssembly, in the worker of the page (reports/page/engine), under node.
+
+Every command of the corpus must answer as the native program does, to the byte. DDPSIM_WASM is the folder of the
+build's ddpsim-worker.js and ddpsim.wasm."""
 
 import base64
 import gzip
@@ -17,15 +19,16 @@ import patience
 from golden import FIXTURES, GOLDEN, ROOT, Outcome, cases, contents, difference, sections_of
 
 ENGINE = os.environ.get("DDPSIM_WASM", "")
-# Bytes, at most: what a page carries. It was 1,733,719 before models of text and images, 1,862,362 with advice for the host and causes in
-# sentences, and is held near that so that it does not grow unseen; 500,000 are wanted.
+# The most bytes that a page may contain of it. It had 1,733,719 before models of text and images, and 1,862,362 with
+# advice for the host and causes in sentences. The limit is close to that, so that growth is noticed; the aim is
+# 500,000.
 COMPRESSED = 1_900_000
 
 WITHOUT_SQLITE = {"import/nsys"}
 
 
 def answers(commands):
-    """Of [(arguments, {name: path})]: the worker's results, in order."""
+    """The worker's results in order. Each command has arguments and its files by name."""
     told = subprocess.run(
         ["node", str(ROOT / "tests" / "wasm" / "commands.mjs"), f"{ENGINE}/ddpsim-worker.js", f"{ENGINE}/ddpsim.wasm"],
         input=json.dumps(
@@ -43,7 +46,7 @@ def answers(commands):
 
 
 class StandardLibrary(unittest.TestCase):
-    """What the build's library lacks shows without the build, which takes long and is made seldom."""
+    """Finds gaps in the build's standard library without the build, which takes long and runs seldom."""
 
     FOLDERS = ("calibrate", "cli", "diagnose", "formats", "jobs", "models", "reports", "sim", "topologies", "traces")
     THERE = {"equal_to", "greater", "greater_equal", "less", "less_equal", "not_equal_to"}
@@ -53,7 +56,7 @@ class StandardLibrary(unittest.TestCase):
             for path in (ROOT / folder).rglob("*.[ch]pp"):
                 yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
 
-    def test_every_algorithm_of_ranges_is_there_or_is_given_to_it(self):
+    def test_every_used_algorithm_of_ranges_exists_or_is_added(self):
         given = (
             (ROOT / "cmake" / "wasm" / "standard_library.hpp")
             .read_text(encoding="utf-8")
@@ -63,7 +66,7 @@ class StandardLibrary(unittest.TestCase):
         for path, text in self.sources():
             self.assertLessEqual(set(re.findall(r"std::ranges::(\w+)", text)), there, path)
 
-    def test_no_type_with_texts_is_compared_in_three_ways(self):
+    def test_no_type_with_texts_uses_three_way_comparison(self):
         for path, text in self.sources():
             for found in re.finditer(r"operator<=>\([^)]*\)[^;]*= default", text):
                 members = text[: found.start()].rpartition("struct ")[2]
@@ -90,13 +93,13 @@ class Engine(unittest.TestCase):
                 sections = sections_of(result["stdout"].encode(), result["stderr"].encode(), before, after)
                 self.assertIsNone(difference(case, Outcome(case, result["exit"], sections)))
 
-    def test_an_export_of_nsight_systems_is_refused_with_what_to_do(self):
+    def test_an_export_of_nsight_systems_is_refused_with_a_remedy(self):
         [result] = answers([(["import", "tiny.sqlite"], {"tiny.sqlite": GOLDEN / "inputs" / "tiny.sqlite"})])
         self.assertEqual(result["exit"], 3)
         self.assertIn("which this build of ddpsim does not read", result["stderr"])
         self.assertIn("an installed ddpsim", result["stderr"])
 
-    def test_an_archive_is_refused_with_what_to_do(self):
+    def test_an_archive_is_refused_with_a_remedy(self):
         with tempfile.TemporaryDirectory() as temporary:
             path = pathlib.Path(temporary, "job.tar.gz")
             with tarfile.open(path, "w:gz") as archive:
@@ -105,8 +108,8 @@ class Engine(unittest.TestCase):
         self.assertEqual(result["exit"], 3)
         self.assertIn("Unpack it (tar xzf) and give the folder", result["stderr"])
 
-    def test_a_large_trace_is_read_where_it_lies(self):
-        """40 MB of one, in pieces, with word of how far it is; compressed to one of several members."""
+    def test_a_large_trace_is_read_in_place(self):
+        """A trace of 40 MB is read in pieces, with progress. Compressed, it has several gzip members."""
         small = json.loads((FIXTURES / "tiny-ddp-trace.json").read_text())
         with tempfile.TemporaryDirectory() as temporary:
             large = pathlib.Path(temporary, "large.json")
@@ -125,7 +128,7 @@ class Engine(unittest.TestCase):
             self.assertLess(result["memory"], len(text))
             self.assertGreater(result["messages"], 0)
 
-    def test_what_a_page_carries_of_it_is_small(self):
+    def test_the_program_in_a_page_is_small(self):
         program = pathlib.Path(ENGINE, "ddpsim.wasm").read_bytes()
         self.assertLess(len(gzip.compress(program, 9)), COMPRESSED)
 

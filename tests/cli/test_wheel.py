@@ -1,5 +1,7 @@
-"""The wheel, made around the program of this build: installed without a network into a fresh environment it answers, from
-Python and on the command line, and uninstalled it leaves nothing."""
+"""The wheel around the program of this build.
+
+Installed without a network into a new environment, it answers from Python and on the command line. Uninstalled, it
+leaves nothing."""
 
 import os
 import pathlib
@@ -12,7 +14,7 @@ import zipfile
 from command import BINARY, ROOT
 
 TOOLS = [ROOT / "build" / name / "bin" / "python" for name in ("python-tools", "portable-tools")]
-GENERATED = pathlib.Path(BINARY).parents[1] / "generated"  # of the same build
+GENERATED = pathlib.Path(BINARY).parents[1] / "generated"  # from the same build
 THREE_LINES = """\
 import ddpsim
 answer = ddpsim.tune("resnet50-v100-b32", "2xv100-nvlink")
@@ -73,7 +75,7 @@ class Wheel(unittest.TestCase):
         )
         [cls.wheel] = cls.folder.glob("*.whl")
 
-    def test_any_python_takes_it_and_nothing_else_of_the_build_is_in_it(self):
+    def test_any_python_accepts_it_and_it_has_nothing_else_of_the_build(self):
         self.assertRegex(self.wheel.name, r"^ddpsim-[0-9.]+-py3-none-linux_\w+\.whl$")
         with zipfile.ZipFile(self.wheel) as wheel:
             names = wheel.namelist()

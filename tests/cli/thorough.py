@@ -1,4 +1,4 @@
-"""What `scripts/test.sh --thorough` does in full, and other runs in part."""
+"""Amount of work of tests: `scripts/test.sh --thorough` does everything, and other runs a part."""
 
 import os
 
@@ -6,5 +6,5 @@ THOROUGH = os.environ.get("DDPSIM_THOROUGH") == "1"
 
 
 def cases(thorough, every_change):
-    """How many random cases this run goes through: the first `every_change` of them, or all."""
+    """The number of random cases in this run: `thorough` in a thorough run, else the first `every_change` of them."""
     return thorough if THOROUGH else every_change

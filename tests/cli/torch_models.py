@@ -1,11 +1,10 @@
-"""Builds a catalogue model in PyTorch, runs one backward, prints what DDP would see.
+"""Builds a model of the catalogue in PyTorch, runs one backward, and prints what DDP would see.
 
     main(NAME…)     one JSON line each: names, shapes, ready order
 
-Models of images come from torchvision. Those of text are built here from torch.nn with the
-structure, names and definition order of the libraries the catalogue follows (Hugging Face's
-BertModel and GPT2LMHeadModel, fairseq's Transformer), with few features: shapes are printed as
-multiples of the width, which tests/cli/test_torch_models.py puts back.
+Image models come from torchvision. Text models are built here from torch.nn, with the structure, names and definition
+order of the libraries that the catalogue follows (Hugging Face's BertModel and GPT2LMHeadModel, fairseq's Transformer).
+They are narrow. So shapes are printed as multiples of the width, and tests/cli/test_torch_models.py restores it.
 """
 
 import json
@@ -16,11 +15,13 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 
-DROPOUT = 0.0  # the libraries train with 0.1; without, gradients are alike each time
+# The libraries use 0.1. With 0, gradients are reproducible.
+DROPOUT = 0.0
 
 
 def drop(x):
-    return torch.native_dropout(x, DROPOUT, True)[0] if DROPOUT else x  # the kernel of GPUs, whose mask takes a byte
+    # The kernel that GPUs use, with a mask of bytes.
+    return torch.native_dropout(x, DROPOUT, True)[0] if DROPOUT else x
 
 
 def attend(query, key, value, heads, causal=False):
@@ -87,7 +88,7 @@ class Bert(nn.Module):
 
 
 class Conv1D(nn.Module):
-    """A Linear with its weight stored as [in, out]."""
+    """A Linear whose weight has the shape [in, out]."""
 
     def __init__(self, inputs, outputs):
         super().__init__()
@@ -134,7 +135,7 @@ class Gpt2(nn.Module):
 
 
 class FairseqAttention(nn.Module):
-    """Separate projections, their biases concatenated, through PyTorch's own function."""
+    """Attention with separate projections and concatenated biases, through PyTorch's own function."""
 
     def __init__(self, features, heads):
         super().__init__()
@@ -209,7 +210,8 @@ class Transformer(nn.Module):
         return self.decoder.output_projection(x)
 
 
-TEXT = {  # the width is divided by `narrow` here and put back by the reader
+# Text models. Their width is divided by `narrow` here, and the reader restores it.
+TEXT = {
     "bert-base": lambda: Bert(12, 768 // NARROW, 2),
     "bert-large": lambda: Bert(24, 1024 // NARROW, 2),
     "gpt2": lambda: Gpt2(12, 768 // NARROW, 2),
@@ -225,7 +227,7 @@ NARROW = 32
 def image_model(name):
     import torchvision
 
-    if name == "resnext101_32x4d":  # torchvision has the parts, not the name
+    if name == "resnext101_32x4d":  # torchvision has only its parts
         return torchvision.models.ResNet(
             torchvision.models.resnet.Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=4
         )
@@ -241,12 +243,12 @@ def describe(name):
     names = [parameter for parameter, _ in model.named_parameters()]
     position = {parameter: index for index, parameter in enumerate(names)}
     order = []
-    accumulators = []  # autograd keeps them only while somebody does
+    accumulators = []  # keeps autograd's nodes alive
     for parameter, tensor in model.named_parameters():
         accumulator = tensor.expand_as(tensor).grad_fn.next_functions[0][0]
         accumulator.register_hook(lambda *_, parameter=parameter: order.append(position[parameter]))
         accumulators.append(accumulator)
-    size = {"inception_v3": 299, "alexnet": 64}.get(name, 32)  # the least each can take
+    size = {"inception_v3": 299, "alexnet": 64}.get(name, 32)  # the smallest image of each
     output = model(torch.randint(1, 100, (2, 5)) if text else torch.randn(2, 3, size, size))
     loss = output[0].sum() + output[1].sum() if isinstance(output, tuple) else output.sum()
     loss.backward()
@@ -262,7 +264,7 @@ def describe(name):
 
 
 def buffers_of(model):
-    """What DDP broadcasts, by dtype: [tensors, bytes]. Models of text are built here without theirs."""
+    """The buffers that DDP broadcasts, by dtype: tensors and bytes. Text models here have no buffers."""
     groups = {}
     for buffer in model.buffers():
         group = groups.setdefault(str(buffer.dtype).removeprefix("torch."), [0, 0])
@@ -272,7 +274,8 @@ def buffers_of(model):
 
 
 def leave_weights_as_they_are():
-    """Order and shapes do not depend on values, and drawing 100 million of them takes seconds."""
+    """Skips the initialisation of weights. Order and shapes do not depend on values, and drawing 100 million takes
+    seconds."""
     for module in (nn.Linear, nn.Conv2d, nn.Embedding):
         module.reset_parameters = lambda self: self.weight.data.zero_()
     for fill in ("normal_", "trunc_normal_", "kaiming_normal_", "constant_"):

@@ -1,4 +1,4 @@
-"""Pythons here that have PyTorch, which need not be the one that runs the tests."""
+"""Finds the Pythons here that have PyTorch, which need not be the one that runs the tests."""
 
 import atexit
 import functools
@@ -14,7 +14,7 @@ import patience
 from thorough import THOROUGH
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Reads the version without importing PyTorch, which takes a second.
+# Reads the version without importing PyTorch, because an import takes a second.
 PROBE = """
 import importlib.util, pathlib, runpy, sys
 found = [importlib.util.find_spec(name) for name in sys.argv[1:]]
@@ -22,13 +22,13 @@ if not all(found):
     sys.exit(1)
 print(runpy.run_path(pathlib.Path(found[0].origin).with_name("version.py"))["__version__"])
 """
-# How tests run one: on one core, talking to this machine alone.
+# The environment of trainings in tests: one core, and only connections inside this machine.
 ENVIRONMENT = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @functools.lru_cache(maxsize=None)
 def pythons_with_torch(*packages):
-    """{"1.13": python, …}: one for each release found, beginning with the nearest; scripts/setup.sh --torch adds some."""
+    """One Python for each release of PyTorch found, by version, nearest first. scripts/setup.sh --torch adds some."""
     installed = sorted(map(str, (ROOT / "build" / "torch").glob("*/bin/python")))
     found = {}
     for python in dict.fromkeys([sys.executable, shutil.which("python3"), "/usr/bin/python3", *installed]):
@@ -45,7 +45,7 @@ def python_with_torch(*packages):
 
 
 def newest_torch():
-    """The newest of pythons_with_torch(): most trainings need no other. A thorough run gets all of them."""
+    """The newest of pythons_with_torch(), which suffices for most trainings. A thorough run gets all of them."""
     found = sorted(pythons_with_torch().items(), key=lambda each: tuple(map(int, each[0].split("."))))
     return dict(found if THOROUGH else found[-1:])
 
@@ -63,18 +63,18 @@ def _under(pythons, test):
 
 
 def under_every_torch(test):
-    """The test, given a version, its Python and an empty folder."""
+    """Runs the test for each PyTorch, with its version, its Python and an empty folder."""
     return _under(pythons_with_torch, test)
 
 
 def under_newest_torch(test):
-    """The same for a test in which releases hardly differ: only a thorough run takes releases before the newest."""
+    """Runs a test in which releases hardly differ. Only a thorough run also uses older releases."""
     return _under(newest_torch, test)
 
 
 @functools.lru_cache(maxsize=None)
 def _forking(python):
-    """forked.py under this Python. It ends with the process that runs the tests."""
+    """Starts forked.py under this Python. It ends together with the process of the tests."""
     process = subprocess.Popen(
         [python, "-W", "ignore", "-X", "faulthandler", str(pathlib.Path(__file__).with_name("forked.py"))],
         env=ENVIRONMENT,
@@ -87,9 +87,11 @@ def _forking(python):
 
 
 def run_each(python, script, folder, arguments, expected=None, seconds=600, **environment):
-    """What main() of `script` printed, run with each of these lists of arguments in a process of its own, all beside each other. Where
-    one ends otherwise than `expected` (exit codes, 0 each), or time is over, all end, and the error has what each said and where it
-    was."""
+    """Runs main() of `script` once for each list of arguments, in simultaneous processes. Returns what each printed.
+
+    If one ends otherwise than `expected` (exit codes, by default 0), or the time is over, all are ended. The error then
+    has the output and the stack of each.
+    """
     expected = list(expected or [0] * len(arguments))
     arguments = [list(map(str, each)) for each in arguments]
     process = _forking(python)
@@ -122,23 +124,25 @@ def run_each(python, script, folder, arguments, expected=None, seconds=600, **en
 
 
 def run_ranks(python, script, folder, ranks, *more, **options):
-    """What main(FOLDER, RANK, MORE…) of `script` printed on each rank."""
+    """Runs main(FOLDER, RANK, MORE…) of `script` on each rank. Returns what each printed."""
     for left in [
         *folder.glob("meeting*"),
         *folder.glob("store*"),
-    ]:  # of the job before: who ends so takes no store down
+    ]:  # left by an earlier job that was killed
         left.unlink()
     return run_each(python, script, folder, [[folder, rank, *more] for rank in range(ranks)], **options)
 
 
 def trained_together(python, script, folder, ranks, *more):
-    """The JSON lines of rank 0 of a job."""
+    """Runs a job and returns the JSON lines of rank 0."""
     return list(map(json.loads, run_ranks(python, script, folder, ranks, *more)[0].splitlines()))
 
 
 def run_code(python, code, folder, *arguments):
-    """What `python3 -c CODE ARGUMENT…`, run in this folder, printed, and what it said on standard error. Both have a folder of their
-    own, for those who look at what the code leaves."""
+    """Runs `python3 -c CODE ARGUMENT…` in this folder. Returns its output and its standard error.
+
+    Both are stored in another folder, so that tests can check which files the code leaves.
+    """
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         [told] = run_each(python, pathlib.Path(__file__).with_name("snippet.py"), place, [[folder, code, *arguments]])
@@ -146,7 +150,7 @@ def run_code(python, code, folder, *arguments):
 
 
 def told_by(python, script, *arguments):
-    """The JSON lines that main() of `script` prints, given these arguments."""
+    """Runs main() of `script` with these arguments and returns its JSON lines."""
     with tempfile.TemporaryDirectory() as folder:
         [told] = run_each(python, script, pathlib.Path(folder), [arguments])
     return list(map(json.loads, told.splitlines()))

@@ -1,15 +1,15 @@
-"""ResNet-18 and -50 with torchvision's parameters, for a PyTorch that has no torchvision beside it."""
+"""ResNet-18 and -50 with torchvision's parameters, for a PyTorch without torchvision."""
 
 from torch import nn
 
 
 class Block(nn.Module):
-    """Two convolutions of 3x3 or, where `expansion` is 4, one between two of 1x1; a shortcut around them."""
+    """A block with a shortcut: two convolutions of 3x3, or if `expansion` is 4, one of 3x3 between two of 1x1."""
 
     def __init__(self, inputs, width, stride, expansion):
         super().__init__()
         outputs = width * expansion
-        # (kernel, outputs, stride) of each convolution
+        # The kernel, outputs and stride of each convolution.
         shapes = (
             [(3, width, stride), (3, outputs, 1)]
             if expansion == 1

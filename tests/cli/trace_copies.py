@@ -1,4 +1,4 @@
-"""Copies of profiler traces as other schemes would have left them: collectives renamed, DDP's names gone, steps merged."""
+"""Copies of profiler traces that look like other schemes: other collectives, no names of DDP, merged steps."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ def read(path):
 
 
 def copied(trace):
-    """As copy.deepcopy does, in a third of its time."""
+    """A deep copy, in a third of the time of copy.deepcopy."""
     return json.loads(json.dumps(trace))
 
 
@@ -29,7 +29,7 @@ def spans(trace):
 
 
 def keep(trace, wanted):
-    """A copy with those events alone for which `wanted` holds."""
+    """A copy with only the events for which `wanted` is true."""
     return {**trace, "traceEvents": [event for event in trace["traceEvents"] if wanted(event)]}
 
 
@@ -38,7 +38,7 @@ def without_ddp(trace):
 
 
 def is_collective(event, operation):
-    """A call or kernel of "all_reduce" or "broadcast", however this trace spells it."""
+    """Whether an event is a call or kernel of "all_reduce" or "broadcast", in any spelling."""
     short = operation.replace("_", "")
     name = event.get("name", "")
     return (
@@ -51,8 +51,10 @@ def is_collective(event, operation):
 
 
 def renamed(trace, operation, other, which=lambda k: True):
-    """The trace, changed: calls and kernels of one operation become those of another, for the k-th for which `which`
-    holds of each sort of event."""
+    """Changes the trace: calls and kernels of one operation become those of another.
+
+    Of each kind of event, the k-th is changed if `which(k)` is true.
+    """
     seen = {}
     for event in sorted(spans(trace), key=lambda event: float(event["ts"])):
         if not is_collective(event, operation):
@@ -76,7 +78,7 @@ def renamed(trace, operation, other, which=lambda k: True):
 
 
 def without(trace, operation, within=((float("-inf"), float("inf")),)):
-    """A copy without the calls and kernels of an operation that the host called in those spans of time."""
+    """A copy without the calls and kernels of an operation that the host called in these intervals of time."""
 
     def inside(event):
         return any(begin <= float(event["ts"]) < end for begin, end in within)
@@ -117,7 +119,7 @@ def optimizers(trace):
 
 
 def with_range(trace, name, count=3):
-    """Each step begins with so many ranges of that name."""
+    """Adds `count` ranges with this name at the start of each step."""
     for marker in markers(trace):
         for k in range(count):
             trace["traceEvents"].append({**marker, "name": name, "ts": float(marker["ts"]) + 2 + 2 * k, "dur": 1})
@@ -125,7 +127,7 @@ def with_range(trace, name, count=3):
 
 
 def with_collective(trace, operation, elements, before_end=20.0):
-    """Each step ends with one more, called by the thread that calls backward."""
+    """Adds one more collective at the end of each step, called by the thread that calls backward."""
     for k, marker in enumerate(markers(trace)):
         at = float(marker["ts"]) + float(marker["dur"]) - before_end
         arguments = {"Collective name": operation, "dtype": "Float", "In msg nelems": elements}
@@ -148,7 +150,7 @@ def with_collective(trace, operation, elements, before_end=20.0):
 
 
 def merged(trace, count=3, with_marker=True, optimizer_steps="all"):
-    """Its first steps as one, between one marker or none, with "all" their optimizer steps, "the last" or "none"."""
+    """Merges the first steps into one, with a marker or none. `optimizer_steps` keeps "all", "the last" or "none"."""
     first, *others = markers(trace)[:count]
     result = copied(keep(trace, lambda event: event not in others and (with_marker or event is not first)))
     if with_marker:
@@ -162,7 +164,7 @@ def merged(trace, count=3, with_marker=True, optimizer_steps="all"):
 
 
 def of_group(trace, operation, name, ranks):
-    """Calls and kernels of an operation say which group they are of."""
+    """Adds the name and ranks of a group to calls and kernels of an operation."""
     for event in spans(trace):
         if is_collective(event, operation) and not event["name"].startswith("c10d::"):
             event["args"].update({"Process Group Description": name, "Group size": ranks})
@@ -170,7 +172,7 @@ def of_group(trace, operation, name, ranks):
 
 
 def from_script(trace):
-    """The all-reduces called by the thread that calls backward, behind it."""
+    """Moves the all-reduces after backward, to the thread that calls it."""
     for marker in markers(trace):
         begin, end = float(marker["ts"]), float(marker["ts"]) + float(marker["dur"])
         calls = [
