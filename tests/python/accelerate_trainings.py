@@ -1,6 +1,8 @@
-"""One rank of trainings with Hugging Face Accelerate and autotune, each beside the same one without, for test_integrations.py.
+"""One rank of trainings with Hugging Face Accelerate, for test_integrations.py.
 
-accelerate_trainings.py CASE…     Prints a line of JSON a case."""
+accelerate_trainings.py CASE…
+
+Each training runs with autotune and without. Prints one line of JSON per case."""
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
@@ -15,9 +17,12 @@ from ddpsim.integrations.accelerate import as_accelerate_takes, autotune, spelle
 
 
 def trained(*, tuned, steps=90, accumulate=1, precision="no", state=None, end=True, **options):
-    """The accelerator, the wrapped model and its tuner, if any; `state`: a folder to save to, and to load from, in the middle."""
+    """The accelerator, the wrapped model and its tuner, if any.
+
+    `state`: a folder. In the middle of the training, the state is saved to it, and later loaded from it."""
     set_seed(5)
-    AcceleratorState._reset_state()  # else its first precision is that of all
+    # Without this, every case would use the precision of the first one.
+    AcceleratorState._reset_state()
     accelerator = Accelerator(
         cpu=True,
         gradient_accumulation_steps=accumulate,
@@ -87,16 +92,16 @@ def case_half(case):
 
 
 def case_states(case):
-    compared(case, state="state")  # in the folder that the ranks share
+    compared(case, state="state")  # relative to the shared working folder
 
 
 def case_early(case):
-    """Nothing is told that it ends."""
+    """Training ends early, and nobody calls close()."""
     compared(case, steps=26, end=False)
 
 
 def case_unwrapped(case):
-    """As on one GPU."""
+    """A model without a wrapper, as on one GPU."""
     AcceleratorState._reset_state()
     model = nn.Linear(4, 4)
     tuner = autotune(Accelerator(cpu=True), model, **OPTIONS)
@@ -105,7 +110,7 @@ def case_unwrapped(case):
 
 
 def case_spelled(case):
-    """What the line says makes the buckets that were set."""
+    """The argument that `spelled` prints makes Accelerate build the buckets of the setting."""
     for cap in (*CAPS, 25, 8):
         accelerator = Accelerator(
             cpu=True,

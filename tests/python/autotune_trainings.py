@@ -2,8 +2,8 @@
 
     main(FOLDER, RANK, CASE…)
 
-Prints a line of JSON a case. What is proposed, and how long a step takes, is made up: a machine that tests has neither a network worth
-tuning for nor quiet."""
+Prints one line of JSON per case. Proposals and measured gains are made up, because a test machine is busy and has no
+network worth tuning for."""
 
 import json
 import os
@@ -23,8 +23,9 @@ import ddpsim
 from ddpsim import _autotune, _proposal, _wrapper
 from ddpsim._wrapper import Setting
 
-HALF = Setting(bucket_cap_mb=0.03)  # MiB: several buckets of this model
-LONG = 10**7  # steps to come: a machine that tests may be as busy as it likes, and still has time to try
+HALF = Setting(bucket_cap_mb=0.03)  # several buckets of this model
+# A horizon in steps, so long that even a busy machine has time to try settings.
+LONG = 10**7
 
 
 def network():
@@ -35,7 +36,9 @@ def network():
 
 
 class Job:
-    """Rank 1's batches are others than rank 0's. `count`: batches accumulated a step; `clear`: steps that add up gradients."""
+    """A training whose batches differ between the ranks.
+
+    `count`: batches accumulated in one step. `clear`: gradients are set to zero after this many steps."""
 
     def __init__(self, rank, count=1, hook=None, clear=1, **options):
         self.rank, self.count, self.clear, self.module = rank, count, clear, network()
@@ -59,7 +62,8 @@ class Job:
         return [parameter.detach().clone() for parameter in self.module.parameters()]
 
 
-TOLD = {}  # by the case that runs
+# What the running case reports.
+TOLD = {}
 
 
 def tell(**facts):
@@ -67,7 +71,7 @@ def tell(**facts):
 
 
 def proposed(*settings, gain=0.3):
-    """In place of the simulator's answer."""
+    """Replaces the answer of the simulator by these settings."""
 
     def propose(evidence, least_gain):
         step = evidence.step_us
@@ -79,7 +83,7 @@ def proposed(*settings, gain=0.3):
 
 
 def gains(share):
-    """In place of what is measured: of today's step, `share` for every candidate."""
+    """Replaces the measured gain of every candidate by `share` of the default step."""
 
     def trial(candidate, series, proposal):
         step = proposal.today_us / 1e6
@@ -89,14 +93,14 @@ def gains(share):
 
 
 def run(job, most=400, after=10, **options):
-    """Trains until the tuner has finished, and `after` steps more. Returns it, and how many steps there were."""
+    """Trains until the tuner has finished, and `after` more steps. Returns the tuner and the lines it logged."""
     lines = []
-    model, job.ddp = job.ddp, None  # held by this function alone
+    model, job.ddp = job.ddp, None  # only this function holds it
     tuner = ddpsim.autotune(model, record=4, **{"horizon": LONG, "log": lines.append, **options})
     while not tuner.finished:
         job.step(model)
         model = tuner.step()
-        assert job.done < most, "it never ends"
+        assert job.done < most, "the tuner never finishes"
     for _ in range(after):
         job.step(model)
         assert tuner.step() is model
@@ -126,7 +130,7 @@ def same_weights(job, other):
 
 
 def case_rewrap(rank, folder, count=1, share=0.3, **options):
-    """Set, and weights as without it, to the bit."""
+    """The setting is applied, and weights equal those of a training without autotune, bit for bit."""
     proposed(HALF)
     gains(share)
     job = Job(rank, count, **options)
@@ -153,7 +157,7 @@ def case_views(rank, folder):
 
 
 def case_kept_gradients(rank, folder):
-    """Views into buckets, to which later steps add."""
+    """Gradients are views into buckets, and later steps add to them."""
     case_rewrap(rank, folder, gradient_as_bucket_view=True, clear=5)
 
 
@@ -170,7 +174,7 @@ def case_static(rank, folder):
 
 
 def case_hook(rank, folder):
-    """A communication hook goes over, and each bucket is reduced once."""
+    """A communication hook moves to the new wrapper, and each bucket is reduced once."""
     seen = []
     proposed(HALF)
     gains(0.3)
@@ -195,7 +199,7 @@ def counted(seen):
 
 
 def case_held(rank, folder):
-    """Another object holds the wrapper: said, not set; by rebind it would be."""
+    """Another object holds the wrapper, so the setting is only suggested. With `rebind`, it is applied."""
     proposed(HALF)
     gains(0.3)
     job = Job(rank)
@@ -208,7 +212,7 @@ def case_held(rank, folder):
 
 
 def case_old_wrapper(rank, folder):
-    """Whoever still calls a wrapper that was replaced trains the same."""
+    """A training is the same if it still calls a wrapper that was replaced."""
     job, other = Job(rank), Job(rank)
     plain(job, 3)
     old = job.ddp
@@ -220,7 +224,7 @@ def case_old_wrapper(rank, folder):
 
 
 def case_passed_on(rank, folder):
-    """no_sync() of the first wrapper reaches the third; what is frozen stays so."""
+    """no_sync() of the first wrapper reaches the third. Frozen modules stay frozen."""
     job = Job(rank)
     job.module[1].eval()
     newer = _wrapper.rewrapped(_wrapper.rewrapped(job.ddp, HALF), Setting(bucket_cap_mb=0.01))
@@ -232,7 +236,7 @@ def case_passed_on(rank, folder):
 
 
 def case_buffers(rank, folder):
-    """Ranks keep buffers of their own as long as nothing asks to send rank 0's."""
+    """Each rank keeps its own buffers, unless rank 0's are to be sent."""
     job = Job(rank)
     plain(job, 2)
     job.ddp.require_forward_param_sync = False
@@ -243,7 +247,9 @@ def case_buffers(rank, folder):
 
 
 def case_pauses(rank, folder):
-    """Evaluations between steps are not spent on tuning. Time passes in them alone: how busy the machine is must not matter."""
+    """Time between steps, as for evaluation, does not count as tuning.
+
+    On the replaced clock, time passes only there, so that the load of the machine does not matter."""
     proposed(HALF)
     gains(0.3)
     job = Job(rank)
@@ -256,7 +262,7 @@ def case_pauses(rank, folder):
 
 
 def case_joined(rank, folder):
-    """Under join() ranks end at different steps."""
+    """Under join(), ranks end after different numbers of steps."""
     proposed(HALF)
     gains(0.3)
     job, lines = Job(rank), []
@@ -269,7 +275,7 @@ def case_joined(rank, folder):
 
 
 def case_closed(rank, folder):
-    """Training ends while steps are recorded, and while a setting is tried: nothing stays on the model."""
+    """Training ends during recording, or while a setting is tried. No hook remains on the model."""
     proposed(HALF)
     gains(0.3)
     for name, ends in (
@@ -281,7 +287,7 @@ def case_closed(rank, folder):
         tuner = ddpsim.autotune(model, record=4, log=lines.append, horizon=LONG)
         patched = False
         while not ends(tuner, job.done):
-            assert not tuner.finished, f"it ended before it was {name}: {tuner.outcome.said}"
+            assert not tuner.finished, f"the tuner finished before it was {name}: {tuner.outcome.said}"
             job.step(model)
             model = tuner.step()
             patched |= hasattr(torch.autograd.backward, "__wrapped__")
@@ -291,7 +297,7 @@ def case_closed(rank, folder):
 
 
 def case_no_wrapper(rank, folder):
-    """A wrapper cannot be built, on any rank: there is none to go on with, and the error says why."""
+    """No rank can build a wrapper. Training cannot continue, and the error tells why."""
     proposed(HALF)
     gains(0.3)
     job = Job(rank)
@@ -311,7 +317,7 @@ def case_no_wrapper(rank, folder):
 
 
 def case_one_rank_fails(rank, folder):
-    """Its recorder gave up: nothing changes anywhere, and nobody waits for it."""
+    """The recorder of rank 1 fails. No rank changes its setting, and none waits for rank 1."""
     proposed(HALF)
     gains(0.3)
     if rank == 1:
@@ -355,7 +361,7 @@ def case_keep(rank, folder):
 
 
 def case_real(rank, folder):
-    """The program itself is asked."""
+    """The real ddpsim is asked for proposals."""
     told = []
     propose = _proposal.propose
 
@@ -376,7 +382,7 @@ def case_real(rank, folder):
 
 
 def case_nobody_listens(rank, folder):
-    """Standard error is closed, or its disk is full: what was decided is set all the same."""
+    """Standard error is closed, or its disk is full. The setting is applied all the same."""
     proposed(HALF)
     gains(0.3)
     before, ends = sys.stderr, []
@@ -391,13 +397,13 @@ def case_nobody_listens(rank, folder):
         sys.stderr = before
     try:
         full.close()
-    except OSError:  # what it could not write
+    except OSError:  # lines that could not be written
         pass
     tell(ends=ends)
 
 
 def case_odd_document(rank, folder):
-    """On one rank the recorder left a document that says nothing of steps, or times that are none."""
+    """The recorder of rank 1 leaves a document without steps, or with impossible times."""
     proposed(HALF)
     gains(0.3)
     said = []
@@ -424,7 +430,7 @@ def case_odd_document(rank, folder):
 
 
 def case_no_memory(rank, folder):
-    """One rank has no memory for the all-reduces that are timed: all others do without them, and go on together."""
+    """Rank 1 has no memory for the timed all-reduces. All ranks do without them."""
     seen = []
 
     def propose(evidence, least_gain):
@@ -448,7 +454,7 @@ def case_no_memory(rank, folder):
 
 
 def case_hostile_environment(rank, folder):
-    """Programs that are none, answers that are none, folders that cannot be written."""
+    """DDPSIM_PROGRAM names no program or one with a wrong answer, or folders cannot be written to."""
     answer = (
         '{"today": null, "default": {"iteration_us": 9, "first_bucket_mb": 1}, "recommended": {"action": "keep", "bucket_cap_mb": null}, "curve": '
         '[{"reachable": true, "bucket_cap_mb": 5, "first_bucket_mb": 1, "cap_range_mb": [%s], "buckets": %s, "iteration_us": 1}], '
@@ -492,7 +498,7 @@ case $1 in calibrate) for word; do case $word in --output=*) echo '{{}}' >"${{wo
 
 
 def case_killed(rank, folder):
-    """Rank 1 is gone in the middle; the other one's training says so, as without autotune."""
+    """Rank 1 is killed. The training of rank 0 reports it, as it would without autotune."""
     proposed(HALF)
     gains(0.3)
     job = Job(rank)
@@ -507,14 +513,15 @@ def case_killed(rank, folder):
             model = tuner.step()
     except RuntimeError as error:
         print(json.dumps({"killed": {"error": str(error).splitlines()[0], "where": step}}), flush=True)
-        os._exit(0)  # the store of a group that lost a rank may wait
+        os._exit(0)  # the store might wait for the lost rank
     tell(error="", where=step)
 
 
 def main(folder, rank, *cases):
     folder, rank = pathlib.Path(folder), int(rank)
     torch.set_num_threads(1)
-    dist._DEFAULT_FIRST_BUCKET_BYTES = 4096  # else before 2.5 all of this model is in the first one
+    # Without this, PyTorch before 2.5 puts the whole model into the first bucket.
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 4096
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
     real = _proposal.propose, _autotune._trial, _autotune.Recorder
     for case in cases:

@@ -1,4 +1,4 @@
-"""Every kind of document the program prints: what the corpus of commands (tests/golden) gives with --json."""
+"""Every kind of document that ddpsim prints: commands of the corpus (tests/golden), run with --json."""
 
 import concurrent.futures
 import json
@@ -13,12 +13,14 @@ sys.path.insert(0, str(ROOT / "tests" / "cli"))
 import patience  # noqa: E402
 from golden import cases, prepared_folder  # noqa: E402
 
-WITHOUT_JSON = ("sweep", "import")  # they print documents anyway
+WITHOUT_JSON = ("sweep", "import")  # print documents without --json
 
 
 def printed(program, one_in=1):
-    """Of each command that gives one: its arguments and the document; of a sweep its lines, the points under "points". Of those
-    that print text in the corpus one in so many."""
+    """Yields the arguments and the document of each command that prints one.
+
+    The lines of a sweep come as one document, with the points under "points". Of the commands that print text in the
+    corpus, every `one_in`-th is run."""
     lines, texts = {}, 0
     for case in cases():
         words = [word for word in case.command if word != "--json"]
@@ -31,12 +33,12 @@ def printed(program, one_in=1):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         for words, text in zip(lines.values(), threads.map(lambda words: output(program, words), lines.values())):
             document = parsed(text)
-            if document is not None and "schema" in document:  # not a schema itself
+            if document is not None and "schema" in document:  # skips schemas
                 yield words, document
 
 
 def output(program, words):
-    """What it prints in a folder of the corpus' files; of what it writes there the documents alone, where it prints none."""
+    """The output of the command in a folder with the files of the corpus, or else the first document it writes."""
     with prepared_folder() as (here, before):
         run = subprocess.run(
             [program, *words],

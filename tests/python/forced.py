@@ -1,5 +1,6 @@
-"""A tuner that rewraps, whatever a machine measures that has neither a network worth tuning for nor quiet; and how a training
-with it is told beside the same one without."""
+"""Makes a tuner change wrappers, and compares a training with and without it.
+
+Without this, the result would depend on the test machine, which is busy and has no network worth tuning for."""
 
 import json
 import sys
@@ -10,7 +11,8 @@ import torch.distributed as dist
 from ddpsim import _autotune, _proposal, _wrapper
 from ddpsim._wrapper import Setting
 
-CAPS = (0.02, 0.004)  # MiB: several buckets of a model of a few thousand parameters
+# In MiB. Each divides a model of a few thousand parameters into several buckets.
+CAPS = (0.02, 0.004)
 OPTIONS = {"record": 4, "horizon": 10_000_000}
 
 
@@ -20,7 +22,7 @@ def begin():
 
 
 def force(share):
-    """Every candidate is said to gain `share` of a step, as predicted and as measured, after a short look."""
+    """Makes every candidate gain `share` of a step, as predicted and as measured, after a short measurement."""
     _autotune.MOST_STEPS = _autotune.FEWEST_STEPS
     _proposal.propose = lambda evidence, _: _proposal.Proposal(
         evidence.step_us,
@@ -57,7 +59,7 @@ def copied(module):
 
 
 def told(case, plain, tuned, tuner, **more):
-    """plain, tuned: state dictionaries of the model without a wrapper."""
+    """Prints whether both trainings agree. `plain`, `tuned`: state dictionaries of the model without its wrapper."""
     same = list(plain) == list(tuned) and all(torch.equal(plain[name], tuned[name]) for name in plain)
     outcome = tuner.outcome if tuner is not None else None
     facts = {
@@ -73,7 +75,7 @@ def told(case, plain, tuned, tuner, **more):
 
 
 def run(cases):
-    """Those named on the command line."""
+    """Runs the cases named on the command line."""
     begin()
     for name in sys.argv[1:]:
         cases[f"case_{name}"](name)

@@ -1,6 +1,8 @@
-"""One rank of trainings by PyTorch Lightning with AutotuneCallback, each beside the same one without, for test_integrations.py.
+"""One rank of trainings by PyTorch Lightning, for test_integrations.py.
 
-lightning_trainings.py CASE…     Prints a line of JSON a case."""
+lightning_trainings.py CASE…
+
+Each training runs with AutotuneCallback and without. Prints one line of JSON per case."""
 
 import pathlib
 
@@ -35,7 +37,7 @@ class Model(pl.LightningModule):
 
 
 class Watched(AutotuneCallback):
-    """Looks which wrapper Lightning holds, while it has one."""
+    """Notes at the end of training whether Lightning holds the wrapper of the tuner."""
 
     def on_train_end(self, trainer, module):
         super().on_train_end(trainer, module)
@@ -43,7 +45,7 @@ class Watched(AutotuneCallback):
 
 
 class Manual(Model):
-    """Steps of its own, every other batch."""
+    """Calls the optimizer itself, after every second batch."""
 
     def __init__(self):
         super().__init__()
@@ -65,14 +67,14 @@ class Failing(Model):
 
 
 def batches(samples=206):
-    """With a last one of fewer."""
+    """Batches of 8 samples. The last one is smaller unless 8 divides `samples`."""
     torch.manual_seed(1)
     data = torch.utils.data.TensorDataset(torch.rand(samples, 16), torch.rand(samples, 4))
     return torch.utils.data.DataLoader(data, batch_size=8)
 
 
 def trained(model=Model, *, tuned, steps=90, resume=None, strategy=None, callbacks=(), **options):
-    """The trainer and its callback, if any, after so many steps."""
+    """The trainer and its callback, if any, after `steps` steps."""
     pl.seed_everything(5, verbose=False)
     module = model()
     callback = Watched(**OPTIONS) if tuned else None
@@ -108,7 +110,7 @@ def compared(case, share=0.3, model=Model, **options):
 
 
 def case_set(case):
-    """Validation between steps, gradients clipped."""
+    """Validation runs between steps, and gradients are clipped."""
     compared(case, val_check_interval=10, gradient_clip_val=0.1)
 
 
@@ -133,10 +135,10 @@ def case_views(case):
 
 
 def case_checkpoints(case):
-    """Written while wrappers change, and gone on from."""
+    """Checkpoints are written while wrappers change, and training resumes from one."""
 
     def resumed(tuned):
-        place = pathlib.Path(f"checkpoints-{tuned}")  # in the folder that the ranks share
+        place = pathlib.Path(f"checkpoints-{tuned}")  # in the shared working folder
         keep = ModelCheckpoint(place, every_n_train_steps=15, save_top_k=-1, filename="{step}")
         trained(tuned=tuned, steps=60, callbacks=[keep], enable_checkpointing=True)
         trainer, callback = trained(tuned=tuned, steps=140, resume=place / "step=45.ckpt")
@@ -155,7 +157,7 @@ def case_checkpoints(case):
 
 
 def case_early(case):
-    """It ends while two settings take turns."""
+    """Training ends while two settings are tried in turn."""
     compared(case, steps=25)
 
 

@@ -1,4 +1,4 @@
-"""ddpsim.autotune inside real trainings: two ranks over gloo, under every PyTorch here (autotune_trainings.py)."""
+"""ddpsim.autotune inside real trainings of two gloo ranks, with every PyTorch here (autotune_trainings.py)."""
 
 import functools
 import json
@@ -14,19 +14,20 @@ SCRIPT = pathlib.Path(__file__).resolve().with_name("autotune_trainings.py")
 
 
 def trained(python, folder, cases, expected=None):
-    """What each rank told, by case."""
+    """What each rank reported, by case."""
     return [
         {name: facts for line in text.splitlines() for name, facts in json.loads(line).items()}
         for text in run_ranks(python, SCRIPT, folder, 2, *cases, expected=expected)
     ]
 
 
-CASES = {}  # the decorator of each one's test
+# The decorator of the test of each case.
+CASES = {}
 
 
 @functools.lru_cache(maxsize=None)
 def all_trained(version, python):
-    """What ranks told, or why they did not."""
+    """What the ranks reported, and the error if they failed."""
     cases = [name for name, under in CASES.items() if under is under_every_torch or version in newest_torch()]
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +37,7 @@ def all_trained(version, python):
 
 
 def case(name, under=under_newest_torch):
-    """A test of one case, given what both ranks told. All run in one job."""
+    """Makes a test of one case, which gets what both ranks reported. All cases run in one job."""
     CASES[name] = under
 
     def decorate(test):
@@ -55,11 +56,11 @@ def case(name, under=under_newest_torch):
 
 class Autotune(unittest.TestCase):
     def both(self, told):
-        """Ranks agree; the first one's facts."""
+        """Checks that the ranks agree, and returns what the first one reported."""
         for key in ("chosen", "said", "changed", "steps", "cap", "buckets"):
             self.assertEqual(told[0].get(key), told[1].get(key), key)
         if "lines" in told[0]:
-            self.assertEqual([len(one["lines"]) for one in told], [1, 0], "rank 0 alone speaks, once")
+            self.assertEqual([len(one["lines"]) for one in told], [1, 0], "only rank 0 logs, and only one line")
         return told[0]
 
     def set_and_same(self, told):
@@ -68,19 +69,19 @@ class Autotune(unittest.TestCase):
         self.assertAlmostEqual(facts["cap"], 0.03, 5)
         self.assertGreater(facts["buckets"], 1)
         self.assertIn("DistributedDataParallel(model, bucket_cap_mb=0.03)", facts["lines"][0])
-        self.assertTrue(all(one["same"] for one in told), "weights are not those of a training without autotune")
-        self.assertEqual([one["called"] for one in told], [0, 0], "a hook that was taken out was called")
+        self.assertTrue(all(one["same"] for one in told), "weights differ from a training without autotune")
+        self.assertEqual([one["called"] for one in told], [0, 0], "a removed hook was called")
 
     @case("rewrap", under_every_torch)
-    def test_sets_what_is_faster(self, told, version):
+    def test_a_faster_setting_is_applied(self, told, version):
         self.set_and_same(told)
 
     @case("views", under_every_torch)
-    def test_gradients_that_are_views(self, told, version):
+    def test_gradients_as_bucket_views(self, told, version):
         self.set_and_same(told)
 
     @case("kept_gradients", under_every_torch)
-    def test_gradients_that_later_steps_add_to(self, told, version):
+    def test_gradients_that_are_kept_for_later_steps(self, told, version):
         self.set_and_same(told)
 
     @case("accumulating", under_every_torch)
@@ -96,7 +97,7 @@ class Autotune(unittest.TestCase):
         self.set_and_same(told)
 
     @case("not_faster", under_every_torch)
-    def test_goes_back_to_todays(self, told, version):
+    def test_a_slower_setting_is_undone(self, told, version):
         facts = self.both(told)
         self.assertFalse(facts["changed"])
         self.assertIsNone(facts["cap"])
@@ -104,9 +105,9 @@ class Autotune(unittest.TestCase):
         self.assertTrue(all(one["same"] for one in told))
 
     @case("hook", under_every_torch)
-    def test_hooks_go_over(self, told, version):
+    def test_communication_hooks_are_kept(self, told, version):
         facts = self.both(told)
-        if version == "1.13":  # which does not tell a hook's state
+        if version == "1.13":  # hides the state of a hook
             self.assertIn("at restart", facts["said"])
             self.assertIn("cannot be taken over", facts["said"])
         else:
@@ -114,7 +115,7 @@ class Autotune(unittest.TestCase):
             self.assertEqual(facts["seen"], ["forward"] + ["bucket"] * facts["buckets"])
 
     @case("held", under_every_torch)
-    def test_a_wrapper_held_by_another(self, told, version):
+    def test_a_wrapper_held_by_another_object(self, told, version):
         facts = self.both(told)
         self.assertFalse(facts["changed"])
         self.assertIn("at restart: DistributedDataParallel(model, bucket_cap_mb=0.03)", facts["said"])
@@ -123,23 +124,23 @@ class Autotune(unittest.TestCase):
         self.assertTrue(facts["renewed"])
 
     @case("old_wrapper", under_every_torch)
-    def test_an_old_wrapper_passes_on(self, told, version):
+    def test_a_replaced_wrapper_still_trains(self, told, version):
         self.assertTrue(all(one["same"] and one["keys"] for one in told))
 
     @case("passed_on", under_every_torch)
-    def test_what_a_replaced_wrapper_passes_on(self, told, version):
+    def test_a_replaced_wrapper_passes_no_sync_on(self, told, version):
         for facts in told:
             self.assertTrue(facts["silent"] and facts["again"])
             self.assertEqual(
-                facts["modes"], [True, True, True, False], "wrapper, module, and a batch norm that is frozen"
+                facts["modes"], [True, True, True, False], "the training modes of wrapper, module and frozen batch norm"
             )
 
     @case("buffers", under_every_torch)
-    def test_buffers_stay_as_they_are(self, told, version):
+    def test_buffers_of_each_rank_are_kept(self, told, version):
         self.assertEqual([facts["mean"] for facts in told], [0, 1])
 
     @case("pauses")
-    def test_pauses_are_not_spent(self, told, version):
+    def test_time_between_steps_is_not_counted(self, told, version):
         self.assertTrue(self.both(told)["changed"])
         self.assertGreater(told[0]["evaluations"], 1)
         self.assertLessEqual(told[0]["spent"], 0)
@@ -157,7 +158,7 @@ class Autotune(unittest.TestCase):
             self.assertEqual(
                 "the wrapper still has bucket_cap_mb=0.03, which was on trial" in facts["said"], name == "trying"
             )
-            self.assertEqual(facts["patched"], [True, False], "the recorder's hooks stay behind")
+            self.assertEqual(facts["patched"], [True, False], "hooks of the recorder remain")
         self.assertIsNone(told[0]["recording"]["cap"])
         self.assertAlmostEqual(told[0]["trying"]["cap"], 0.03, 5)
 
@@ -166,22 +167,22 @@ class Autotune(unittest.TestCase):
         self.assertEqual([facts["error"] for facts in told], 2 * ["connection closed by peer"])
 
     @case("one_rank_fails")
-    def test_one_rank_that_fails(self, told, version):
+    def test_a_recorder_that_fails_on_one_rank(self, told, version):
         facts = self.both(told)
         self.assertFalse(facts["changed"])
         self.assertIn("division by zero", facts["said"])
         self.assertTrue(all(one["same"] for one in told))
 
     @case("no_answer")
-    def test_no_answer(self, told, version):
+    def test_a_program_that_is_missing(self, told, version):
         self.assertIn("keep PyTorch's default: RuntimeError: no program here", self.both(told)["said"])
 
     @case("nobody_listens")
-    def test_nobody_can_be_told(self, told, version):
+    def test_standard_error_that_cannot_be_written(self, told, version):
         self.assertEqual([one["ends"] for one in told], 2 * [3 * [True]])
 
     @case("odd_document")
-    def test_a_rank_whose_recording_says_nothing(self, told, version):
+    def test_a_rank_with_an_incomplete_recording(self, told, version):
         self.assertEqual(told[0]["said"], told[1]["said"])
         for said in told[0]["said"]:
             self.assertIn("keep PyTorch's default: ", said)
@@ -194,7 +195,7 @@ class Autotune(unittest.TestCase):
         self.assertTrue(all(one["same"] for one in told))
 
     @case("hostile_environment")
-    def test_programs_and_folders_that_are_none(self, told, version):
+    def test_broken_programs_and_folders(self, told, version):
         self.assertEqual(told[0]["said"], told[1]["said"])
         self.assertEqual(len(told[0]["said"]), 14)
         for said in told[0]["said"]:
@@ -207,17 +208,17 @@ class Autotune(unittest.TestCase):
         self.assertFalse(facts["changed"])
 
     @case("restart")
-    def test_only_said(self, told, version):
+    def test_restart_only_suggests_a_setting(self, told, version):
         self.assertIn(
             "at restart: DistributedDataParallel(model, bucket_cap_mb=0.03): predicted to save", self.both(told)["said"]
         )
 
     @case("keep")
-    def test_nothing_predicted(self, told, version):
+    def test_no_gain_is_predicted(self, told, version):
         self.assertIn("no bucket cap is predicted to gain 1 %", self.both(told)["said"])
 
     @case("real", under_every_torch)
-    def test_the_simulator_is_asked(self, told, version):
+    def test_the_real_simulator_proposes(self, told, version):
         facts = self.both(told)
         self.assertEqual(told[0]["sizes"][0], 4096)
         self.assertGreater(told[0]["predicted_us"], 0)
@@ -225,12 +226,13 @@ class Autotune(unittest.TestCase):
 
     @under_newest_torch
     def test_a_killed_rank(self, version, python, folder):
-        for when in (9, 22, 34):  # while recording, while solving, in trials
+        # While recording, while asking the simulator, and while trying settings.
+        for when in (9, 22, 34):
             with self.subTest(when), tempfile.TemporaryDirectory() as place:
                 place = pathlib.Path(place)
                 (place / "when").write_text(str(when))
                 told = trained(python, place, ["killed"], expected=(0, -9))[0]["killed"]
-                self.assertNotEqual(told["error"], "", "the other rank never noticed")
+                self.assertNotEqual(told["error"], "", "the other rank saw no error")
                 self.assertIn(told["where"], (when, when + 1))
 
 

@@ -1,4 +1,4 @@
-"""The functions of the package: each command with each of its options, spelled as the program spells them."""
+"""Tests the functions of the package: each command and its options, with the names that ddpsim prints."""
 
 import ast
 import contextlib
@@ -16,7 +16,8 @@ import ddpsim._commands
 from ddpsim._arguments import Arguments, Switch, repeated
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NOT_SAID = {"--help", "--json", "--text", "--schema"}  # an answer always comes from --json; a schema is none
+# These are no keywords: an answer always comes from --json, and a schema is not an answer.
+NO_KEYWORD = {"--help", "--json", "--text", "--schema"}
 
 
 def function(command):
@@ -24,19 +25,19 @@ def function(command):
 
 
 class Commands(unittest.TestCase):
-    def test_have_a_keyword_for_every_option(self):
+    def test_every_option_has_a_keyword(self):
         commands = ddpsim.list(commands=True).commands
         self.assertGreater(len(commands), 10)
         for command in commands:
             given = inspect.signature(function(command)).parameters
             keywords = {name for name, one in given.items() if one.kind is one.KEYWORD_ONLY}
             spelled = {
-                option.name[2:].replace("-", "_").lower() for option in command.options if option.name not in NOT_SAID
+                option.name[2:].replace("-", "_").lower() for option in command.options if option.name not in NO_KEYWORD
             }
             self.assertEqual(keywords, spelled, command.name)
             self.assertEqual(len(given) - len(keywords), len(command.positionals), command.name)
 
-    def test_take_switches_values_lists_and_paths(self):
+    def test_switches_values_lists_and_paths(self):
         words = Arguments(
             "simulate",
             ["w.json", pathlib.Path("c.xml")],
@@ -71,7 +72,7 @@ class Commands(unittest.TestCase):
             ],
         )
 
-    def test_a_truth_is_the_value_of_switches_alone(self):
+    def test_only_switches_take_true_and_false(self):
         for value in (True, False):
             for option in ("bucket_cap_mb", "caps", "csv", "network", "straggler", "nodes"):
                 for given in (value, [value]):
@@ -87,7 +88,7 @@ class Commands(unittest.TestCase):
             Arguments("tune", [], {"--a": Switch(1), "--b": Switch(0), "--c": Switch(None)}).words(), ["tune", "--a"]
         )
 
-    def test_what_an_option_cannot_take_is_a_type_error_that_names_it(self):
+    def test_a_value_of_a_wrong_type_is_a_type_error(self):
         for option, value, said in (
             ("bucket_cap_mb", float("nan"), "text or a number"),
             ("bucket_cap_mb", float("inf"), "text or a number"),
@@ -108,11 +109,11 @@ class Commands(unittest.TestCase):
     def test_a_name_that_looks_like_an_option_is_a_file(self):
         self.assertEqual(Arguments("topo", ["-x.json"], {}).words(), ["topo", "./-x.json"])
 
-    def test_a_version_is_no_number(self):
+    def test_a_version_as_a_number_is_refused(self):
         with self.assertRaisesRegex(TypeError, "2.10 as a number"):
             ddpsim.tune("resnet50-v100-b32", "dgx1v", torch=2.1)
 
-    def test_their_examples_hold(self):
+    def test_examples_in_docstrings(self):
         told = io.StringIO()
         with contextlib.redirect_stdout(told):
             failed = sum(
@@ -123,7 +124,7 @@ class Commands(unittest.TestCase):
 
 
 def imports(folder, relative):
-    """For each module, which others of the folder it imports: also for types alone, and where a function runs."""
+    """The modules of the folder that each module imports, including imports in functions or for types only."""
     paths = sorted([*folder.glob("*.py"), *folder.glob("*/*.py")])
     files = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
     found = {path.stem: set() for path in files}
@@ -137,7 +138,7 @@ def imports(folder, relative):
 
 
 class Package(unittest.TestCase):
-    def test_modules_import_one_another_in_no_circle_nor_do_the_scripts(self):
+    def test_imports_of_package_and_scripts_have_no_cycle(self):
         for folder, relative in ((pathlib.Path(ddpsim.__file__).parent, True), (ROOT / "scripts", False)):
             graph = imports(folder, relative)
             self.assertGreater(sum(map(len, graph.values())), 10)
@@ -146,17 +147,17 @@ class Package(unittest.TestCase):
             except graphlib.CycleError as error:
                 self.fail(f"{folder}: {' imports '.join(reversed(error.args[1]))}")
 
-    def test_every_name_it_promises_is_there(self):
+    def test_every_public_name_exists(self):
         for name in ddpsim.__all__:
             try:
                 self.assertIsNotNone(getattr(ddpsim, name), name)
-            except ImportError as error:  # as of those that are for a training
+            except ImportError as error:  # names that need PyTorch
                 self.assertIn("torch", str(error), name)
         self.assertLessEqual(set(ddpsim.__all__), set(dir(ddpsim)))
         with self.assertRaises(AttributeError):
             ddpsim.simulte
 
-    def test_the_recorder_is_the_one_file(self):
+    def test_the_recorder_is_a_copy_of_the_one_in_traces(self):
         staged = pathlib.Path(ddpsim.__file__).with_name("ddpsim_recorder.py")
         self.assertEqual(staged.read_bytes(), (ROOT / "traces" / "recorder" / "ddpsim_recorder.py").read_bytes())
         torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0
@@ -170,7 +171,7 @@ class Package(unittest.TestCase):
         else:
             self.assertIn("torch", run.stderr)
 
-    def test_the_recorders_types_name_what_it_has(self):
+    def test_the_types_of_the_recorder_match_it(self):
         folder = pathlib.Path(ddpsim.__file__).parent
         classes = {}
         for name in ("ddpsim_recorder.py", "ddpsim_recorder.pyi"):
@@ -188,7 +189,7 @@ class Package(unittest.TestCase):
             if name != "__exit__":
                 self.assertEqual(arguments, classes["ddpsim_recorder.py"][name], name)
 
-    def test_importing_it_loads_little(self):
+    def test_importing_ddpsim_loads_few_modules(self):
         code = "import sys; before = set(sys.modules); import ddpsim; print(*sorted(set(sys.modules) - before))"
         loaded = subprocess.run(
             [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
@@ -197,7 +198,7 @@ class Package(unittest.TestCase):
         for module in ("torch", "pandas", "matplotlib", "subprocess", "json", "dataclasses", "ddpsim._results"):
             self.assertNotIn(module, loaded)
 
-    def test_is_python_3_9(self):
+    def test_the_code_is_valid_python_3_9(self):
         for path in sorted(pathlib.Path(ddpsim.__file__).parent.glob("*.py*")):
             if path.suffix in (".py", ".pyi"):
                 ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 9))

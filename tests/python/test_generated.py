@@ -1,4 +1,4 @@
-"""What a build generates for the package (scripts/python_package.py), and the JSON Schemas among it."""
+"""Tests the modules and JSON Schemas that a build generates for the package (scripts/python_package.py)."""
 
 import json
 import os
@@ -16,13 +16,13 @@ PROGRAM = os.environ["DDPSIM_PROGRAM"]
 
 
 def contents(folder):
-    """Bytes of the files that are generated, by their path below the folder."""
+    """The bytes of the generated files, by their path in the folder."""
     generated = [folder / "_commands.py", folder / "_results.py", *folder.glob("schemas/*.json")]
     return {path.relative_to(folder): path.read_bytes() for path in generated}
 
 
 class Generated(unittest.TestCase):
-    def test_is_the_same_in_every_folder_and_run(self):
+    def test_the_result_depends_on_neither_folder_nor_hash_seed(self):
         for seed in ("1", "2"):
             with tempfile.TemporaryDirectory() as folder:
                 subprocess.run(
@@ -33,7 +33,7 @@ class Generated(unittest.TestCase):
                 )
                 self.assertEqual(contents(pathlib.Path(folder)), contents(PACKAGE))
 
-    def test_a_schema_that_is_gone_does_not_stay(self):
+    def test_a_removed_schema_is_deleted(self):
         with tempfile.TemporaryDirectory() as folder:
             gone = pathlib.Path(folder, "schemas", "ddpsim.gone.1.json")
             gone.parent.mkdir()
@@ -41,7 +41,7 @@ class Generated(unittest.TestCase):
             subprocess.run([sys.executable, ROOT / "scripts" / "python_package.py", "-o", folder, PROGRAM], check=True)
             self.assertFalse(gone.exists())
 
-    def test_source_without_it_says_how_to_build_it(self):
+    def test_importing_the_bare_source_tells_how_to_build_it(self):
         done = subprocess.run(
             [sys.executable, "-c", "import ddpsim"],
             env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
@@ -53,7 +53,7 @@ class Generated(unittest.TestCase):
 
 
 class Schemas(unittest.TestCase):
-    def test_each_is_what_the_program_prints(self):
+    def test_each_schema_equals_what_ddpsim_prints(self):
         names = [schema.name for schema in ddpsim.list().schemas]
         self.assertIn("ddpsim.result/1", names)
         self.assertEqual(len(list(PACKAGE.glob("schemas/*"))), len(names))
@@ -63,7 +63,7 @@ class Schemas(unittest.TestCase):
             ).stdout
             self.assertEqual(ddpsim.schema(name), json.loads(printed))
 
-    def test_a_name_that_no_document_has_is_refused(self):
+    def test_an_unknown_name_is_refused(self):
         for name in ("ddpsim.reslut/1", "", "../pyproject.toml", "x" * 1000):
             with self.subTest(name), self.assertRaisesRegex(ddpsim.UsageError, "no schema is named"):
                 ddpsim.schema(name)

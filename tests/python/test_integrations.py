@@ -1,5 +1,6 @@
-"""ddpsim.autotune inside PyTorch Lightning, transformers and Accelerate, as PyPI has them: two ranks over gloo. Each training's
-weights are, to the bit, those of the same one without; wrappers change, since it is made to find something (forced.py)."""
+"""ddpsim.autotune inside PyTorch Lightning, transformers and Accelerate, on two gloo ranks.
+
+forced.py makes the tuner change wrappers. Weights must equal those of a training without autotune, bit for bit."""
 
 import contextlib
 import functools
@@ -50,7 +51,7 @@ def has(package):
 
 @functools.lru_cache(maxsize=None)
 def trained(script):
-    """What each rank of this script told of each of its cases, and what went wrong."""
+    """What each rank of this script reported for each case, and the error if a rank failed."""
     cases = re.findall(r"^def case_(\w+)", (HERE / script).read_text(), re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as held:
         port = held_port(held.callback)
@@ -82,7 +83,7 @@ def trained(script):
 
 
 def example(name):
-    """What it says of autotune, the simulator being asked and steps measured as they are."""
+    """The lines of autotune from an example, with the real simulator and real measurements."""
     with contextlib.ExitStack() as held:
         port = held_port(held.callback)
         done = subprocess.run(
@@ -116,7 +117,7 @@ class Asked(unittest.TestCase):
         self.assertRegex("\n".join(example("torchrun_autotune.py")), SAID)
 
 
-# One line, of one rank: what was found, or that there was not enough time for it. Not: that something failed.
+# One line from one rank: the outcome, or that there was not enough time for one. A failure does not match.
 SAID = (
     r"^ddpsim autotune: (set bucket_cap_mb|keep PyTorch's default: (no bucket cap|bucket_cap_mb)|at restart: |"
     r"training ended).*$"
@@ -134,20 +135,20 @@ class Framework:
         self.assertRegex("\n".join(example(self.example)), SAID)
 
     def told(self, case):
-        """What rank 0 told, having been held against rank 1's."""
+        """What rank 0 reported, after a check that rank 1 reported the same."""
         told, wrong = trained(self.script)
         self.assertEqual(wrong, "")
         self.assertEqual(told[0][case], told[1][case], "ranks differ")
-        self.assertTrue(told[0][case]["same"], "weights are not those of a training without autotune")
+        self.assertTrue(told[0][case]["same"], "weights differ from a training without autotune")
         return told[0][case]
 
     def assert_set(self, case):
         facts = self.told(case)
         self.assertTrue(facts["changed"], facts["said"])
         self.assertEqual(facts["cap"], 0.02)
-        self.assertGreaterEqual(facts["built"], 4)  # two caps, today's, the better one
+        self.assertGreaterEqual(facts["built"], 4)  # two candidates, the default, the best
         self.assertIn(f"From the next start on: {self.line}", facts["said"])
-        self.assertTrue(facts.get("held", True), "the framework holds a wrapper that was replaced")
+        self.assertTrue(facts.get("held", True), "the framework still holds the replaced wrapper")
         return facts
 
     def assert_kept(self, case):
@@ -162,13 +163,13 @@ class Framework:
         self.assertGreaterEqual(facts["built"], 1)
         return facts
 
-    def test_set(self):
+    def test_a_faster_setting_is_applied(self):
         self.assert_set("set")
 
-    def test_kept(self):
+    def test_a_slower_setting_is_undone(self):
         self.assert_kept("kept")
 
-    def test_accumulated(self):
+    def test_accumulated_gradients(self):
         self.assert_set("accumulated")
 
 
@@ -188,10 +189,10 @@ class Lightning(Framework, unittest.TestCase):
     def test_checkpoints(self):
         self.assertTrue(self.assert_set("checkpoints")["saved_same"])
 
-    def test_ends_early(self):
+    def test_training_that_ends_early(self):
         self.assertIn("training ended after 25 steps, before a cap was found", self.assert_early("early")["said"])
 
-    def test_an_error_of_the_user(self):
+    def test_an_error_in_the_training_loop(self):
         facts = self.told("fails")
         self.assertEqual(facts["error"], "of the user's own")
         self.assertIn("training ended after 30 steps", facts["said"])
@@ -213,7 +214,7 @@ class Transformers(Framework, unittest.TestCase):
     def test_checkpoints(self):
         self.assertTrue(self.assert_set("checkpoints")["saved_same"])
 
-    def test_ends_early(self):
+    def test_training_that_ends_early(self):
         self.assertIn("training ended after 25 steps", self.assert_early("early")["said"])
 
 
@@ -221,26 +222,26 @@ class Accelerate(Framework, unittest.TestCase):
     example = "accelerate_autotune.py"
     package, script, line = "accelerate", "accelerate_trainings.py", "DistributedDataParallelKwargs(bucket_cap_mb=0.02)"
 
-    def test_set(self):
-        self.assertTrue(self.assert_set("set")["again"], "preparing the new wrapper wraps it once more")
+    def test_a_faster_setting_is_applied(self):
+        self.assertTrue(self.assert_set("set")["again"], "prepare_model() wrapped the new wrapper again")
 
     def test_half_precision_of_a_static_graph(self):
         self.assert_set("half")
 
-    def test_states(self):
+    def test_saved_and_loaded_state(self):
         self.assert_set("states")
 
-    def test_ends_early(self):
+    def test_training_that_ends_early(self):
         self.assertIsNone(self.assert_early("early")["said"])
 
-    def test_unwrapped(self):
+    def test_a_model_without_a_wrapper(self):
         self.assertTrue(self.told("unwrapped")["stepped"])
 
-    def test_the_line_makes_the_buckets_that_were_set(self):
+    def test_the_suggested_argument_gives_the_same_buckets(self):
         for cap in (0.02, 0.004, 25, 8):
             facts = self.told(f"spelled {cap}")
             self.assertEqual(facts["bytes"], int(cap * 2**20))
-            self.assertTrue(facts["explicit"], "passed on as PyTorch's default")
+            self.assertTrue(facts["explicit"], "the cap is taken for PyTorch's default")
 
 
 if __name__ == "__main__":

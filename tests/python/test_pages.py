@@ -1,4 +1,4 @@
-"""What the README and the package's page show of Python holds."""
+"""Python examples of both README files print what the files show."""
 
 import doctest
 import pathlib

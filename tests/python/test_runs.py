@@ -1,4 +1,4 @@
-"""Runs of the program: what goes in, what comes out, what goes wrong."""
+"""Runs of ddpsim through the package: inputs, answers and errors."""
 
 import base64
 import concurrent.futures
@@ -29,7 +29,7 @@ THREE_LAYERS = INPUTS / "three-layers.json"
 
 
 def pretender(folder, script):
-    """A program that is none."""
+    """Writes a shell script that takes the place of ddpsim, and returns its path."""
     path = pathlib.Path(folder, "ddpsim")
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -43,12 +43,12 @@ class Inputs(unittest.TestCase):
         self.assertEqual(ddpsim.simulate(document, "2xv100-nvlink"), by_file)
         self.assertEqual(ddpsim.simulate(str(THREE_LAYERS), "2xv100-nvlink").iteration_us, by_file.iteration_us)
 
-    def test_a_name_of_several_lines_is_named_whole(self):
+    def test_an_error_quotes_a_name_with_line_breaks(self):
         with self.assertRaises(ddpsim.InputError) as caught:
             ddpsim.tune("three\nlayers", "2xv100-nvlink")
         self.assertEqual(caught.exception.file, "three\nlayers")
 
-    def test_a_path_may_hold_spaces_and_any_letters(self):
+    def test_a_path_may_have_spaces_and_any_letters(self):
         with tempfile.TemporaryDirectory(prefix="drei Schichten – ü ") as folder:
             path = pathlib.Path(folder, 'größe "1" 模型.json')
             path.write_bytes(THREE_LAYERS.read_bytes())
@@ -57,7 +57,7 @@ class Inputs(unittest.TestCase):
             self.assertIn("bucket,bytes", pathlib.Path(folder, "ein schritt.csv").read_text())
             self.assertIn(str(path), answer.arguments.words())
 
-    def test_words_that_no_command_line_holds_are_named(self):
+    def test_words_impossible_on_a_command_line_are_refused(self):
         for word, why in (
             ("a\0b", "NUL"),
             ("a\ud800b", "half of a character"),
@@ -77,7 +77,7 @@ class Inputs(unittest.TestCase):
                 self.assertLess(len(str(caught.exception)), 300)
                 self.assertTrue(str(caught.exception).isprintable())
 
-    def test_names_that_are_bytes_are_names(self):
+    def test_file_names_that_are_not_utf_8_work(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, os.fsdecode(b"caf\xe9.json"))
             path.write_bytes(THREE_LAYERS.read_bytes())
@@ -89,7 +89,7 @@ class Inputs(unittest.TestCase):
             )
             self.assertEqual(len(os.listdir(folder)), 2)
 
-    def test_a_document_that_is_no_json_is_said(self):
+    def test_a_document_that_is_not_json_is_refused(self):
         endless = {"schema": "ddpsim.workload/1"}
         endless["self"] = endless
         for document in (endless, {"schema": "ddpsim.workload/1", "name": {1, 2}}, {("a",): 1}):
@@ -100,21 +100,21 @@ class Inputs(unittest.TestCase):
         with self.assertRaises(ddpsim.InputError):
             ddpsim.tune({"schema": "ddpsim.workload/1", "name": float("nan")}, "dgx1v")
 
-    def test_an_empty_value_is_refused_before_it_takes_the_next_word(self):
+    def test_an_empty_value_is_refused(self):
         for options in ({"csv": ""}, {"caps": []}, {"torch": ""}, {"bucket_cap_mb": ""}):
             with self.subTest(options), self.assertRaisesRegex(ddpsim.UsageError, "the value is empty. Leave"):
                 ddpsim.tune(THREE_LAYERS, "2xv100-nvlink", **options)
 
-    def test_the_first_argument_is_not_taken_from_the_second(self):
+    def test_a_first_argument_of_none_is_refused(self):
         with self.assertRaisesRegex(TypeError, "tune: the first argument is None"):
             ddpsim.tune(None, "2xv100-nvlink")
 
-    def test_any_iterable_is_several_values(self):
+    def test_any_iterable_can_list_values(self):
         tuned = ddpsim.tune(THREE_LAYERS, "2xv100-nvlink", caps=[5, 25])
         for caps in ((5, 25), {5: "", 25: ""}.keys(), (cap for cap in (5, 25)), "5,25"):
             self.assertEqual(ddpsim.tune(THREE_LAYERS, "2xv100-nvlink", caps=caps), tuned)
 
-    def test_a_relative_path_holds_from_another_folder(self):
+    def test_a_relative_path_stays_valid_after_chdir(self):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(INPUTS)
@@ -122,7 +122,7 @@ class Inputs(unittest.TestCase):
         os.chdir("/")
         self.assertTrue(answer.verdict.startswith("three-layers on 2xv100-nvlink"))
 
-    def test_a_forked_child_leaves_documents_where_they_are(self):
+    def test_a_forked_child_does_not_delete_documents(self):
         answer = ddpsim.simulate(json.loads(THREE_LAYERS.read_text()), "2xv100-nvlink")
         child = os.fork()
         if child == 0:
@@ -132,11 +132,11 @@ class Inputs(unittest.TestCase):
         os.waitpid(child, 0)
         self.assertTrue(answer.verdict.startswith("three-layers on 2xv100-nvlink"))
 
-    def test_printed_it_is_what_a_terminal_shows(self):
+    def test_str_is_the_text_of_the_terminal(self):
         answer = ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink")
         self.assertEqual(str(answer), answer.text)
 
-    def test_what_was_imported_is_a_workload_and_a_file(self):
+    def test_an_imported_workload_has_a_file(self):
         workload = ddpsim.import_trace(THREE_LAYERS)
         self.assertEqual(workload.name, "three-layers")
         self.assertEqual(json.loads(pathlib.Path(workload.path).read_text()), workload.document)
@@ -155,9 +155,9 @@ class Inputs(unittest.TestCase):
         path = workload.path
         del workload
         gc.collect()
-        self.assertFalse(os.path.exists(path), "nobody needs it any more")
+        self.assertFalse(os.path.exists(path), "the file of a deleted workload remains")
 
-    def test_an_answer_keeps_the_files_it_was_asked_with(self):
+    def test_an_answer_keeps_its_input_files(self):
         answer = ddpsim.simulate(ddpsim.import_trace(THREE_LAYERS), "2xv100-nvlink")
         gc.collect()
         self.assertTrue(answer.verdict.startswith("three-layers on 2xv100-nvlink"), answer.verdict)
@@ -191,7 +191,7 @@ class Inputs(unittest.TestCase):
                 ddpsim.sweep(study, output=pathlib.Path(folder, "s.jsonl")).points[0].grid, {"bucket-cap-mb": 5}
             )
 
-    def test_a_label_may_hold_what_python_takes_for_the_end_of_a_line(self):
+    def test_a_label_may_have_unicode_line_ends(self):
         ends = "a\u2028b\u2029c\u0085d"
         study = {
             "schema": "ddpsim.study/1",
@@ -203,14 +203,14 @@ class Inputs(unittest.TestCase):
                 swept = ddpsim.sweep(study, **options)
                 self.assertEqual(len(swept.points), 1)
 
-    def test_an_output_that_cannot_be_read_again_is_named(self):
+    def test_an_error_names_an_output_that_cannot_be_read_back(self):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(INPUTS)
         with self.assertRaisesRegex(ddpsim.Error, "/dev/null"):
             ddpsim.sweep(INPUTS / "study.json", output="/dev/null")
 
-    def test_shards_are_put_together(self):
+    def test_shards_are_joined(self):
         study = {
             "schema": "ddpsim.study/1",
             "workload": str(THREE_LAYERS),
@@ -223,7 +223,7 @@ class Inputs(unittest.TestCase):
                 self.assertEqual(ddpsim.sweep(study, shard=f"{part}/2", output=path).shard.index, part)
             self.assertEqual(ddpsim.sweep(join=parts).points, ddpsim.sweep(study).points)
 
-    def test_of_several_workloads_each_is_one_of_its_option(self):
+    def test_each_of_several_workloads_is_an_option(self):
         mixed = ddpsim.compare("dgx1v", "dgx1v@2", workload=[f"{THREE_LAYERS}=40%", "resnet18@V100=60%"], no_tune=True)
         self.assertEqual([one.share for one in mixed.workloads], [0.4, 0.6])
         self.assertEqual([row.label for row in mixed.mix.rows], ["dgx1v", "dgx1v@2"])
@@ -235,7 +235,7 @@ class Answers(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
 
-    def test_one_run_gives_all_forms(self):
+    def test_one_run_gives_text_page_timeline_and_report(self):
         with tempfile.TemporaryDirectory() as folder:
             counts = pathlib.Path(folder, "runs")
             script = f'echo >> {counts}; exec {ddpsim.program()} "$@"'
@@ -245,7 +245,7 @@ class Answers(unittest.TestCase):
                 self.assertEqual(answer.report()["verdict"], answer.verdict)
             self.assertEqual(counts.read_text(), "\n")
 
-    def test_what_has_no_page_has_its_text(self):
+    def test_an_answer_without_a_page_has_text(self):
         answer = ddpsim.topo("dgx1v")
         self.assertIn("dgx1v", answer.text)
         with self.assertRaisesRegex(ddpsim.Failure, "has no page"):
@@ -254,7 +254,7 @@ class Answers(unittest.TestCase):
         self.assertFalse(mixed.has_page)
         self.assertIn("dgx1v@2", mixed.text)
 
-    def test_text_report_page_and_timeline_are_the_programs(self):
+    def test_text_report_page_and_timeline_come_from_ddpsim(self):
         answer = ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink", measured_step="16ms")
         command = [ddpsim.program(), "simulate", THREE_LAYERS, "2xv100-nvlink", "--measured-step=16ms"]
         self.assertEqual(answer.text, subprocess.run(command, capture_output=True, text=True).stdout)
@@ -265,16 +265,17 @@ class Answers(unittest.TestCase):
         )
         self.assertEqual(answer.command, " ".join(map(str, ["ddpsim", *command[1:]])))
 
-    def test_a_notebook_shows_the_page_in_a_frame_that_may_run_scripts_alone(self):
+    def test_a_notebook_shows_the_page_in_a_frame_of_its_own(self):
         shown = ddpsim.tune(THREE_LAYERS, "2xv100-nvlink")._repr_html_()
         self.assertIn('sandbox="allow-scripts allow-downloads"', shown)
-        self.assertNotIn("<script", shown)  # but in quotes
+        self.assertNotIn("<script", shown)  # but in an attribute
         self.assertIn("&lt;script", shown)
         self.assertTrue(ddpsim.topo("dgx1v")._repr_html_().startswith("<pre>"))
 
-    def test_a_workbench_is_the_page_with_the_simulator_that_starts_from_the_answer(self):
+    def test_a_workbench_starts_from_the_answer(self):
         with tempfile.TemporaryDirectory() as folder:
-            page = pathlib.Path(folder, "ddpsim.html")  # of the parts that are filled in alone
+            # This page has only the elements that the package fills in.
+            page = pathlib.Path(folder, "ddpsim.html")
             page.write_text(
                 "".join(f'<script id="{name}"></script>' for name in ("plain", "documents", "engine-program", "inputs"))
             )
@@ -289,7 +290,7 @@ class Answers(unittest.TestCase):
         ):
             ddpsim.tune(THREE_LAYERS, "dgx1v@2").workbench()
 
-    def test_a_notebook_shows_an_answer_whose_files_are_gone(self):
+    def test_a_notebook_shows_an_answer_after_its_files_are_deleted(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "w.json")
             path.write_bytes(THREE_LAYERS.read_bytes())
@@ -302,7 +303,7 @@ class Answers(unittest.TestCase):
             ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink").warnings[0],
         )
 
-    def test_many_threads_may_ask_at_once(self):
+    def test_many_threads_can_call_at_once(self):
         document = ddpsim.import_trace("resnet50-v100-b32").document
         caps = [1, 5, 100] * 4
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
@@ -314,13 +315,13 @@ class Answers(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    def test_of_usage(self):
+    def test_a_usage_error(self):
         with self.assertRaises(ddpsim.UsageError) as caught:
             ddpsim.tune("resnet50-v100-b32", "dgx1v", network="flaw")
         self.assertEqual(str(caught.exception), '--network: "flaw" is not one of analytic, flow. Did you mean "flow"?')
         self.assertEqual(caught.exception.remedy, 'Did you mean "flow"?')
 
-    def test_of_input_name_file_place_and_remedy(self):
+    def test_an_input_error_has_file_place_and_remedy(self):
         path = str(INPUTS / "bad-dtype.json")
         with self.assertRaises(ddpsim.InputError) as caught:
             ddpsim.simulate(path, "dgx1v")
@@ -331,12 +332,12 @@ class Errors(unittest.TestCase):
         self.assertTrue(error.message.startswith('"flot32" is not known'))
         self.assertEqual(str(error), f"{path}:{error.place}: {error.message}. {error.remedy}")
 
-    def test_of_a_document_name_it_and_not_where_it_lay(self):
+    def test_an_input_error_names_a_document_instead_of_its_temporary_file(self):
         with self.assertRaises(ddpsim.InputError) as caught:
             ddpsim.simulate({"schema": "ddpsim.workload/1", "parameters": [{"name": "a"}]}, "dgx1v")
         self.assertEqual((caught.exception.file, caught.exception.place), ("workload.json", "/parameters/0"))
 
-    def test_of_a_word_hold_what_was_meant(self):
+    def test_an_error_about_a_word_has_suggestions(self):
         with self.assertRaises(ddpsim.UsageError) as caught:
             ddpsim.tune("resnet50-v100-b32", "dgx1v", network="flaw")
         self.assertEqual((caught.exception.place, caught.exception.did_you_mean), ("--network", ("flow",)))
@@ -344,7 +345,7 @@ class Errors(unittest.TestCase):
             ddpsim.tune("resnet5", "dgx1v")
         self.assertEqual((caught.exception.file, caught.exception.did_you_mean), ("resnet5", ("resnet50",)))
 
-    def test_name_a_file_as_it_was_given(self):
+    def test_an_error_quotes_a_file_as_you_passed_it(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a: b, line 7.\n c.json")
             pathlib.Path(path).write_text("{")
@@ -353,7 +354,7 @@ class Errors(unittest.TestCase):
                     ask()
                 self.assertEqual(caught.exception.file, path)
 
-    def test_of_a_sweep(self):
+    def test_an_error_in_a_sweep(self):
         study = {
             "schema": "ddpsim.study/1",
             "workload": "resnet18@V100",
@@ -364,23 +365,23 @@ class Errors(unittest.TestCase):
             ddpsim.sweep(study)
         self.assertEqual((caught.exception.file, caught.exception.place), ("study.json", "/grid/torhc"))
 
-    def test_of_a_check_that_found_a_regression_hold_what_was_checked(self):
+    def test_a_regression_has_the_result_of_the_check(self):
         with self.assertRaises(ddpsim.Regression) as caught:
             ddpsim.validate(INPUTS / "predicted-table.json", INPUTS / "n2.txt", max_error=5)
         self.assertTrue(caught.exception.result.limit.exceeded)
 
-    def test_of_the_machine(self):
+    def test_an_output_that_cannot_be_written_is_a_failure(self):
         with self.assertRaisesRegex(ddpsim.Failure, "cannot be written"):
             ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink", csv="nowhere/at/all.csv")
 
-    def test_of_a_program_that_dies_or_prints_no_document(self):
+    def test_a_program_that_dies_or_prints_no_document(self):
         with tempfile.TemporaryDirectory() as folder:
             for script, said in (("kill -9 $$", "signal 9"), ("exit 7", "exit code 7"), ("echo hello", "no document")):
                 with mock.patch.dict(os.environ, DDPSIM_PROGRAM=str(pretender(folder, script))):
                     with self.assertRaisesRegex(ddpsim.Failure, said):
                         ddpsim.topo("dgx1v")
 
-    def test_are_seen_where_ended_children_are_ignored(self):
+    def test_errors_are_raised_when_sigchld_is_ignored(self):
         code = textwrap.dedent("""\
             import concurrent.futures, signal, ddpsim
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -395,7 +396,7 @@ class Errors(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual(run.stdout, "{'InputError'} {'InputError'} SIG_IGN\n", run.stderr)
 
-    def test_of_a_full_disk(self):
+    def test_a_full_disk(self):
         code = textwrap.dedent("""\
             import resource, signal, sys, ddpsim
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -408,12 +409,12 @@ class Errors(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertIn("Set TMPDIR to a folder with free space", run.stdout, run.stderr)
 
-    def test_survive_pickling(self):
+    def test_errors_can_be_pickled(self):
         error = pickle.loads(pickle.dumps(ddpsim.InputError("c", "d", "a.json", "/b", ("e",))))
         self.assertEqual(str(error), "a.json:/b: c. d")
         self.assertEqual(error.did_you_mean, ("e",))
 
-    def test_an_interrupt_ends_the_program_too(self):
+    def test_an_interrupt_ends_ddpsim_too(self):
         code = textwrap.dedent("""\
             import os, signal, subprocess, ddpsim
             waits = subprocess.Popen.communicate
@@ -436,11 +437,11 @@ class Errors(unittest.TestCase):
             )
         self.assertIn("KeyboardInterrupt", run.stderr)
         state = pathlib.Path("/proc", run.stdout.strip(), "stat")
-        self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z", "it runs on")
+        self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z", "ddpsim still runs")
 
 
 class WithoutTorch(unittest.TestCase):
-    def test_everything_else_is_there(self):
+    def test_everything_else_works(self):
         script = (
             "import sys; sys.modules['torch'] = None\nfrom ddpsim import *\nimport ddpsim\nprint(tune, sorted(dir(ddpsim))[0])\n"
             "try:\n    ddpsim.autotune\nexcept ImportError as error:\n    print(error)"
@@ -455,7 +456,7 @@ class Program(unittest.TestCase):
         ddpsim._program._installed.cache_clear()
         self.addCleanup(ddpsim._program._installed.cache_clear)
 
-    def test_is_the_one_the_environment_names_then_the_one_beside_python_then_on_path(self):
+    def test_ddpsim_is_looked_up_in_environment_then_next_to_python_then_on_path(self):
         with tempfile.TemporaryDirectory() as beside, tempfile.TemporaryDirectory() as on_path:
             named = os.environ["DDPSIM_PROGRAM"]
             self.assertEqual(ddpsim.program(), named)
@@ -473,7 +474,7 @@ class Program(unittest.TestCase):
                 own = pretender(beside, "exit 0")
                 self.assertEqual(ddpsim.program(), str(own))
 
-    def test_that_cannot_be_run_is_named(self):
+    def test_a_program_that_cannot_run_is_named(self):
         with mock.patch.dict(os.environ, DDPSIM_PROGRAM="/nowhere/ddpsim"):
             with self.assertRaisesRegex(ddpsim.Failure, "/nowhere/ddpsim cannot be run: No such file"):
                 ddpsim.topo("dgx1v")

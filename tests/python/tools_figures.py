@@ -1,4 +1,4 @@
-"""Rows for pandas and figures of matplotlib, and what is said where these are missing."""
+"""Tests to_frame() and plot(), and their errors if pandas or matplotlib is missing."""
 
 import sys
 import unittest
@@ -13,18 +13,18 @@ from matplotlib import pyplot  # noqa: E402
 
 
 class Frames(unittest.TestCase):
-    def test_have_a_row_for_each_row_and_a_column_for_each_key(self):
+    def test_each_row_is_a_row_and_each_key_a_column(self):
         answer = ddpsim.tune("resnet50-v100-b32", "dgx1v@2", caps=[5, 25])
         frame = answer.to_frame()
         self.assertEqual(list(frame["bucket_cap_mb"].dropna()), [5, 25])
         self.assertEqual(set(frame), set(answer.document["curve"][0]))
         self.assertEqual(list(frame["iteration_us"]), [point.iteration_us for point in answer.curve])
 
-    def test_have_a_key_within_a_key_by_both_names(self):
+    def test_a_nested_key_becomes_a_column_with_both_names(self):
         frame = ddpsim.advise("resnet50-v100-b32", "dgx1v@2").to_frame()
         self.assertIn("gain_us.low", frame)
 
-    def test_are_of_every_answer_that_has_rows(self):
+    def test_every_answer_with_rows_has_a_frame(self):
         for answer, rows in (
             (ddpsim.simulate("resnet50-v100-b32", "dgx1v"), "buckets"),
             (ddpsim.compare("resnet50-v100-b32", "dgx1v", no_tune=True), "rows"),
@@ -37,7 +37,7 @@ class Frames(unittest.TestCase):
         with self.assertRaisesRegex(ddpsim.Failure, "no rows of one kind"):
             ddpsim.topo("dgx1v").to_frame()
 
-    def test_need_pandas_and_say_so(self):
+    def test_missing_pandas_is_named(self):
         with mock.patch.dict(sys.modules, pandas=None), self.assertRaisesRegex(ddpsim.Failure, "pip install pandas"):
             ddpsim.buckets("resnet18").to_frame()
 
@@ -46,21 +46,21 @@ class Figures(unittest.TestCase):
     def setUp(self):
         self.addCleanup(pyplot.close, "all")
 
-    def test_of_a_curve_show_every_cap_and_todays_step(self):
+    def test_a_curve_shows_every_cap_and_the_current_step(self):
         answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.8")
         axes = answer.plot()
         self.assertEqual(axes.get_title(loc="left"), answer.verdict)
         curve, default = axes.lines[0], axes.lines[1]
         steps = [point.iteration_us / 1000 for point in answer.curve if point.bucket_cap_mb is not None]
-        self.assertEqual(len(curve.get_ydata()), 2 * len(steps))  # from the least cap of each bucketing to its greatest
+        self.assertEqual(len(curve.get_ydata()), 2 * len(steps))  # two ends of each range
         self.assertAlmostEqual(min(curve.get_ydata()), min(steps))
         self.assertAlmostEqual(max(curve.get_ydata()), max(steps))
         self.assertAlmostEqual(default.get_ydata()[0], answer.default.iteration_us / 1000)
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
         self.assertIn("recommended: 5 MiB, with its interval", labels)
 
-    def test_of_a_curve_leave_other_first_buckets_out(self):
-        """PyTorch 2.4 lets the first bucket be set apart from the cap: each of its sizes has a curve of its own."""
+    def test_a_curve_leaves_other_first_buckets_out(self):
+        """In PyTorch 2.4, the first bucket has a size of its own. Each size of it has its own curve."""
         answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.4")
         drawn = list(answer.plot().lines[0].get_xdata())
         alone = [
@@ -72,7 +72,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(len(drawn), len(alone))
         self.assertTrue(drawn == sorted(alone))
 
-    def test_of_a_step_show_every_span_in_its_place(self):
+    def test_a_step_shows_every_span_in_its_place(self):
         answer = ddpsim.simulate("resnet50-v100-b32", "dgx1v")
         axes = answer.plot()
         drawn = [(bar.get_x(), bar.get_width()) for bar in axes.patches if bar.get_width()]
@@ -80,26 +80,26 @@ class Figures(unittest.TestCase):
         self.assertEqual(len(drawn), len(spans))
         self.assertAlmostEqual(max(x + width for x, width in drawn), max(span.end_us for span in spans) / 1000)
 
-    def test_of_all_reduces_show_the_band_they_lie_in(self):
+    def test_all_reduces_show_their_intervals(self):
         answer = ddpsim.allreduce("dgxa100@4", begin="1M", end="64M")
         axes = answer.plot()
         self.assertEqual(list(axes.lines[0].get_ydata()), [row.busbw_gbps for row in answer.rows])
         self.assertEqual(len(axes.collections), 1)
 
-    def test_of_clusters_have_the_fastest_on_top(self):
+    def test_the_fastest_cluster_is_on_top(self):
         answer = ddpsim.compare("resnet50-v100-b32", "dgx1v", "dgx1v@2", no_tune=True)
         axes = answer.plot()
         self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["dgx1v@2", "dgx1v"])
 
-    def test_are_drawn_into_axes_that_are_given(self):
+    def test_axes_can_be_passed(self):
         _, axes = pyplot.subplots()
         self.assertIs(ddpsim.allreduce("dgx1v").plot(axes), axes)
 
-    def test_need_matplotlib_and_say_so(self):
+    def test_missing_matplotlib_is_named(self):
         with (
             mock.patch.dict(sys.modules, {"matplotlib": None}),
             self.assertRaisesRegex(ddpsim.Failure, "pip install matplotlib"),
         ):
             ddpsim.allreduce("dgx1v").plot()
-        with self.assertRaisesRegex(ddpsim.Failure, "no figure"):
+        with self.assertRaisesRegex(ddpsim.Failure, "has no plot"):
             ddpsim.topo("dgx1v").plot()

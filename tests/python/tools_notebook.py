@@ -1,4 +1,4 @@
-"""examples/choose_a_cap.ipynb, as committed: run anew it prints what it shows. DDPSIM_UPDATE_GOLDEN=1 keeps what it does now."""
+"""Runs examples/choose_a_cap.ipynb again, and compares its output. DDPSIM_UPDATE_GOLDEN=1 stores the new output."""
 
 import copy
 import os
@@ -18,7 +18,7 @@ NOTEBOOK = ROOT / "examples" / "choose_a_cap.ipynb"
 
 def executed(notebook):
     notebook = copy.deepcopy(notebook)
-    # Lines printed one by one may come in any number of messages.
+    # `coalesce_streams`: lines printed one by one arrive in any number of messages.
     client = nbclient.NotebookClient(
         notebook,
         timeout=patience.seconds(120),
@@ -27,19 +27,20 @@ def executed(notebook):
         resources={"metadata": {"path": NOTEBOOK.parent}},
     )
     client.execute()
-    notebook.metadata["language_info"] = {"name": "python"}  # not which Python it was
+    # Leaves the version of Python out.
+    notebook.metadata["language_info"] = {"name": "python"}
     return notebook
 
 
 def shown(cell):
-    """The text of its outputs, without what a picture's bytes or the report's page are."""
+    """The text of the outputs of a cell, without the bytes of pictures and the HTML of reports."""
     return [output.text if output.output_type == "stream" else output.data["text/plain"] for output in cell.outputs]
 
 
 class Notebook(unittest.TestCase):
     maxDiff = None
 
-    def test_prints_what_it_shows(self):
+    def test_the_output_is_what_the_notebook_shows(self):
         kept = nbformat.read(NOTEBOOK, as_version=4)
         now = executed(kept)
         if os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1":
@@ -49,7 +50,7 @@ class Notebook(unittest.TestCase):
         self.assertGreater(len(cells), 10)
         for before, after in cells:
             with self.subTest(cell=before.source):
-                self.assertEqual(shown(after), shown(before), "DDPSIM_UPDATE_GOLDEN=1 keeps what it is now")
+                self.assertEqual(shown(after), shown(before), "DDPSIM_UPDATE_GOLDEN=1 stores the new output")
         data = [output.data for _, cell in cells for output in cell.outputs if output.output_type != "stream"]
         self.assertEqual(sum("image/png" in one for one in data), 3)
         self.assertTrue(any("<iframe" in one.get("text/html", "") for one in data))

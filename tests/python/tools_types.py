@@ -1,4 +1,4 @@
-"""The package's types, strictly; and that they tell a caller's mistakes."""
+"""Two type checkers accept the package in strict mode, and find the mistakes of a caller."""
 
 import pathlib
 import re
@@ -9,7 +9,8 @@ import unittest
 
 import ddpsim
 
-PACKAGE = pathlib.Path(ddpsim.__file__).parents[1]  # with the checkers' settings beside it
+# The folder with the package and the settings of both type checkers.
+PACKAGE = pathlib.Path(ddpsim.__file__).parents[1]
 TOOLS = pathlib.Path(sys.executable).parent
 
 CALLER = """\
@@ -21,7 +22,8 @@ ddpsim.simulate("a", "b", bucket_cap="5")
 ddpsim.tune("a", "b").curve[0].iteration_ms
 ddpsim.tune("a", "b", torch=2.1)
 """
-MISTAKES = {4: "arg-type", 5: "call-arg", 6: "attr-defined", 7: "arg-type"}  # by line
+# The expected kind of error, by line of CALLER.
+MISTAKES = {4: "arg-type", 5: "call-arg", 6: "attr-defined", 7: "arg-type"}
 
 
 def run(*command):
@@ -32,7 +34,7 @@ def run(*command):
 
 
 class Types(unittest.TestCase):
-    def test_hold_for_mypy_which_finds_a_callers_mistakes(self):
+    def test_mypy_finds_only_the_mistakes_of_the_caller(self):
         with tempfile.TemporaryDirectory() as folder:
             caller = pathlib.Path(folder, "caller.py")
             caller.write_text(CALLER)
@@ -41,7 +43,7 @@ class Types(unittest.TestCase):
         self.assertEqual({int(line): kind for path, line, kind in found}, MISTAKES, told)
         self.assertEqual({path for path, *_ in found}, {str(caller)}, told)
 
-    def test_hold_for_basedpyright(self):
+    def test_basedpyright_finds_no_error(self):
         code, told = run(TOOLS / "basedpyright", "-p", PACKAGE, "--pythonpath", sys.executable)
         self.assertEqual(code, 0, told)
         self.assertIn("0 errors, 0 warnings", told)

@@ -1,7 +1,8 @@
-"""One rank of trainings by the Trainer of Hugging Face transformers with AutotuneCallback, each beside the same one without, for
-test_integrations.py.
+"""One rank of trainings by the Trainer of Hugging Face transformers, for test_integrations.py.
 
-    transformers_trainings.py CASE…     Prints a line of JSON a case."""
+    transformers_trainings.py CASE…
+
+Each training runs with AutotuneCallback and without. Prints one line of JSON per case."""
 
 import pathlib
 import tempfile
@@ -30,7 +31,7 @@ def samples(count):
 
 
 def trained(folder, *, tuned, steps=90, resume=None, twice=False, **options):
-    """The trainer and its callback, if any, after so many steps. Every second epoch's last batch is of fewer samples."""
+    """The trainer and its callback, if any, after `steps` steps. The last batch of every second epoch is smaller."""
     set_seed(5)
     trainer = Trainer(
         BertForSequenceClassification(CONFIGURATION),
@@ -74,7 +75,7 @@ def compared(case, share=0.3, **options):
 
 
 def case_set(case):
-    """Evaluation between steps; the Trainer clips gradients unasked, and looks for unused parameters."""
+    """Evaluation runs between steps. By default, the Trainer clips gradients and looks for unused parameters."""
     compared(case, eval_strategy="steps", eval_steps=10)
 
 
@@ -95,15 +96,15 @@ def case_static(case):
 
 
 def case_twice(case):
-    """Trained twice, tuning both times without an end."""
+    """Trains twice with one callback. Both times, training ends before tuning does."""
     compared(case, steps=40, twice=True)
 
 
 def case_checkpoints(case):
-    """Written while wrappers change, and gone on from."""
+    """Checkpoints are written while wrappers change, and training resumes from one."""
 
     def resumed(tuned):
-        place = pathlib.Path(f"checkpoints-{tuned}")  # in the folder that the ranks share
+        place = pathlib.Path(f"checkpoints-{tuned}")  # in the shared working folder
         trained(place, tuned=tuned, steps=60, save_strategy="steps", save_steps=15)
         trainer, callback = trained("resumed", tuned=tuned, steps=140, resume=str(place / "checkpoint-45"))
         return trainer, callback, load_file(place / "checkpoint-45" / "model.safetensors")
@@ -121,7 +122,7 @@ def case_checkpoints(case):
 
 
 def case_early(case):
-    """It ends while two settings take turns."""
+    """Training ends while two settings are tried in turn."""
     compared(case, steps=25)
 
 

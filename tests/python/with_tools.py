@@ -1,5 +1,6 @@
-"""Runs a module of this folder's tests under the Python that has the tools: scripts/setup.sh --python puts them in
-build/python-tools. Exits with 77, as of a skipped test, where it is missing."""
+"""Runs a test module of this folder with the Python in build/python-tools.
+
+scripts/setup.sh --python installs it with the tools. If it is missing, the exit code is 77, as of a skipped test."""
 
 import os
 import pathlib
