@@ -1,4 +1,4 @@
-// How many events a second pass the queue while so many are pending?
+// Measures how many events per second pass through the queue, by the number of pending events.
 #include "ddpsim/sim/engine/event_queue.hpp"
 
 #include <benchmark/benchmark.h>
@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// How far ahead of the present a new event lies, in picoseconds.
+/// Distribution of the delay of a new event, in picoseconds.
 enum class Delay { uniform, bimodal, four_fixed };
 
 struct Generator {
@@ -26,10 +26,11 @@ struct Generator {
       case Delay::uniform:
         ps = 1 + random % 1'000'000;
         break;
-      case Delay::bimodal:  // fifteen of sixteen are short
+      case Delay::bimodal:  // 15 of 16 are short
         ps = 1 + (random >> 4) % (random % 16 != 0 ? 1'000 : 1'000'000);
         break;
-      case Delay::four_fixed:  // as in a simulation with few kinds of delays
+      // As in a simulation with few different delays.
+      case Delay::four_fixed:
         ps = 5'000 + (random & 3) * 2'500;
         break;
     }
@@ -37,7 +38,8 @@ struct Generator {
   }
 };
 
-/// The hold model: with so many events pending, the earliest leaves and a later one joins.
+/// The hold model: the number of pending events stays the same. In each round, the earliest event
+/// leaves and a later one joins.
 void BM_EventQueue_Hold(benchmark::State& state, Delay kind) {
   Generator generator;
   EventQueue<std::uint64_t> queue;

@@ -1,4 +1,4 @@
-// How long do max-min sharing and collectives on shared links take?
+// Measures the time of max-min sharing and of collectives on shared links.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace literals;
 
-/// Flows over two of many links each; every round one leaves and one joins.
+/// Each flow uses two of many links. In each round, one flow leaves and joins again.
 void BM_MaxMin_Change(benchmark::State& state) {
   const auto flows = static_cast<std::uint32_t>(state.range(0));
   const std::uint32_t links = flows / 2;
@@ -53,7 +53,8 @@ ClusterRequest v100s(std::int64_t ranks) {
                   " gpu:8xV100 nvswitch:150GBps nic:4x100Gbps:ib"};
 }
 
-/// The curve over 1000 caps on the links of the cluster; compare BM_Tune1000Caps.
+/// The curve of 1000 caps with simulated links. BM_Tune1000Caps is the same with the analytic
+/// model.
 void BM_TuneFlow1000Caps(benchmark::State& state) {
   const Workload workload = *bundled_workload("resnet50-v100-b32");
   const ClusterRequest request = v100s(state.range(0));
@@ -62,7 +63,7 @@ void BM_TuneFlow1000Caps(benchmark::State& state) {
   TuneOptions tuning;
   for (int i = 1; i <= 1000; ++i) tuning.caps.push_back(i * 0.1);
   for (auto _ : state) {
-    // A fresh model: nothing is remembered from the round before.
+    // A new model, because a model remembers results of the round before.
     const CollectiveModel model = flow_model({.nccl = bundled_nccl(TorchVersion())}, fabric);
     benchmark::DoNotOptimize(tune(Job(workload, cluster, SimulationOptions{}, model), tuning));
   }
@@ -75,15 +76,15 @@ BENCHMARK(BM_TuneFlow1000Caps)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// One step on so many ranks, whose all-reduces pass two nodes that another job uses, too.
-void BM_FlowBesideBackground(benchmark::State& state) {
+/// One step, whose all-reduces pass two nodes that another job uses too.
+void BM_FlowWithBackground(benchmark::State& state) {
   const Workload workload = *bundled_workload("resnet50-v100-b32");
   const ClusterRequest request = v100s(state.range(0));
   const Cluster cluster = load_cluster(request);
   const auto [fabric, background] = parse_background(
       R"({"schema": "ddpsim.background/1",
           "jobs": [{"nodes": [0, 1], "all_reduce": "64MiB", "first": "5ms", "every": "5ms"}]})",
-      "beside", request);
+      "background", request);
   const CollectiveTuning tuning{
       .nccl = bundled_nccl(TorchVersion()),
       .algorithms = state.range(1) == 0 ? Algorithm::ring : Algorithm::tree};
@@ -92,13 +93,13 @@ void BM_FlowBesideBackground(benchmark::State& state) {
     benchmark::DoNotOptimize(simulate(Job(workload, cluster, SimulationOptions{}, model)));
   }
 }
-BENCHMARK(BM_FlowBesideBackground)
+BENCHMARK(BM_FlowWithBackground)
     ->ArgNames({"ranks", "tree"})
     ->ArgsProduct({{1024, 4096}, {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// One step on nodes one of whose NICs reaches its switch at half its rate; issue target: 1024 GPUs in 2 s.
+/// One step, with one NIC at half its rate. Target: 2 s for 1024 GPUs.
 void BM_FlowOverDegradedLink(benchmark::State& state) {
   const Workload workload = *bundled_workload("resnet50-v100-b32");
   Topology topology = load_topology(v100s(state.range(0)));

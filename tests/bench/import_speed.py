@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How fast is a large trace imported, and how much memory does it take?
+"""Measures how fast a large trace is imported, and how much memory that takes.
 
-Grows a trace by repeating its events, shifted in time and with correlation numbers of their own, until
-it has the size asked for; imports two sizes and the compressed larger one, and reads the larger one with
-Python's json for comparison. The grown traces are deterministic and go away afterwards.
+Grows a trace to the requested size by repeating its events, with shifted times and new correlation numbers. Imports two
+sizes and the compressed larger one. Reads the larger one with Python's json for comparison. Grown traces are the same
+in each run, and are deleted at the end.
 
     tests/bench/import_speed.py build/release/cli/ddpsim TRACE.json.gz [--megabytes 1024] [--no-json]
 """
@@ -22,7 +22,7 @@ GPU = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"}
 
 
 def templates(events):
-    """Each event as text with places for time and correlation, and what stood there."""
+    """Each event as text with gaps for time and correlation, and the values of the gaps."""
     parts = []
     number = re.compile(r'"(ts|correlation)": (-?[0-9.]+)')
     marker = re.compile(r'"ProfilerStep#(\d+)"')
@@ -33,7 +33,7 @@ def templates(events):
         found += [(m.span(1), "step", m.group(1)) for m in marker.finditer(text)]
         for (start, end), kind, value in sorted(found):
             pieces.append(text[at:start])
-            # Nanoseconds as integers: no rounding, however often repeated.
+            # Integer nanoseconds, so that repetition adds no rounding error.
             values.append((kind, round(float(value) * 1000) if kind == "ts" else int(value)))
             at = end
         parts.append((pieces, values, text[at:]))
@@ -41,7 +41,7 @@ def templates(events):
 
 
 def grow(trace, path, megabytes):
-    """Writes the grown trace; returns how many kernels and GPU activities it holds."""
+    """Writes the grown trace. Returns the numbers of its kernels and of all its GPU activities."""
     with (gzip.open if trace.endswith(".gz") else open)(trace, "rt") as file:
         document = json.load(file)
     events = [e for e in document["traceEvents"] if e.get("ph") == "X" and e.get("cat") != "Trace"]
@@ -75,8 +75,9 @@ def grow(trace, path, megabytes):
 
 
 def measured(command):
-    """Wall seconds and peak resident MiB of a command. (What wait4 tells would count the memory of this
-    process, from which the command is forked.)"""
+    """The duration (s) and the peak resident memory (MiB) of a command.
+
+    wait4 would not do, because its peak includes the memory of this process, from which the command is forked."""
     begin = time.monotonic()
     peak = 0
     with tempfile.TemporaryFile() as said:
@@ -98,7 +99,7 @@ def main():
     parser.add_argument("ddpsim")
     parser.add_argument("trace")
     parser.add_argument("--megabytes", type=int, default=1024)
-    parser.add_argument("--no-json", action="store_true", help="leave Python's json out (it takes 5 GiB)")
+    parser.add_argument("--no-json", action="store_true", help="leave out Python's json, which takes 5 GiB")
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

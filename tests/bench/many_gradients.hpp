@@ -1,4 +1,4 @@
-// A workload of so many gradients.
+// A workload with a given number of gradients.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace ddpsim {
 
-/// Sizes and instants repeat with a period of their own, so that few caps give the same buckets.
+/// Sizes repeat with two different periods, so that few caps give the same buckets.
 inline Workload many_gradients(std::int64_t gradients) {
   constexpr std::int64_t kElements[] = {256, 1024, 4096, 65536, 262144, 589824, 1048576};
   Workload workload;

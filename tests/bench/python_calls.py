@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the Python package adds to the program: processor time, median of runs taken in turns.
+"""Measures the CPU time that the Python package adds to ddpsim: medians of alternating runs.
 
 PYTHONPATH=build/release/python tests/bench/python_calls.py build/release/cli/ddpsim
 """
@@ -18,7 +18,7 @@ QUESTIONS = {"simulate": ("resnet50-v100-b32", "dgx1v"), "tune": ("resnet50-v100
 
 
 def spent():
-    """Milliseconds of this process and of those it has waited for: not what others on the machine take."""
+    """CPU time in ms of this process and of the children it has waited for, without other load of the machine."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used) * 1e3
 
@@ -34,9 +34,9 @@ def python(code):
 
 
 def medians(**functions):
-    """Milliseconds of each, in turns: what else the machine does strikes all alike."""
+    """The median CPU time of each function in ms. They run in turn, so that other load affects all equally."""
     for function in functions.values():
-        function()  # once for what is compiled and cached
+        function()  # fills caches
     runs = [{name: took(function) for name, function in functions.items()} for _ in range(ROUNDS)]
     return {name: statistics.median(run[name] for run in runs) for name in functions}
 
@@ -48,7 +48,7 @@ def main(program):
         os.environ["PYTHONPYCACHEPREFIX"] = compiled
         start = medians(python=python("pass"), package=python("import ddpsim"))
         print(
-            f"import ddpsim: {start['package'] - start['python']:.1f} ms more than python's own {start['python']:.0f} ms"
+            f"import ddpsim: {start['package'] - start['python']:.1f} ms more than Python's {start['python']:.0f} ms"
         )
         for command, question in QUESTIONS.items():
             call = getattr(ddpsim, command)
@@ -62,8 +62,8 @@ def main(program):
                 python=python("pass"),
             )
             print(
-                f"{command}: program {found['bare']:.1f} ms, call {found['call'] - found['bare']:+.1f} ms; a new interpreter's first "
-                f"call {found['script'] - found['python'] - found['bare']:+.1f} ms"
+                f"{command}: ddpsim {found['bare']:.1f} ms, call adds {found['call'] - found['bare']:+.1f} ms, first call of a new "
+                f"interpreter adds {found['script'] - found['python'] - found['bare']:+.1f} ms"
             )
 
 

@@ -1,4 +1,4 @@
-// How many bytes a second do the readers take in?
+// Measures how many bytes per second the readers read.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 namespace ddpsim {
 namespace {
 
-/// Bytes per second are those of the file as it lies, compressed or not.
+/// Counts the bytes of the file on disk, compressed or not.
 void BM_ReadTrace(benchmark::State& state, const std::string& path) {
   if (!std::filesystem::exists(path)) {
-    state.SkipWithError("the trace is not here");
+    state.SkipWithError("the trace does not exist");
     return;
   }
   for (auto _ : state) benchmark::DoNotOptimize(import_file(path, {}));
@@ -28,7 +28,6 @@ BENCHMARK_CAPTURE(BM_ReadTrace, resnet50_2xA100_gz,
                   DDPSIM_SHARED "/data/traces/r50-ddp-2xA100-rank0.json.gz")
     ->Unit(benchmark::kMillisecond);
 
-/// A workload file of so many parameters.
 void BM_ReadWorkload(benchmark::State& state) {
   const std::string text = format_workload(many_gradients(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(parse_workload(text, "many.json"));

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What recording costs a training step, and how right the times are.
+"""Measures what recording costs a training step, and how exact the recorded times are.
 
     tests/bench/recorder.py [PAIRS]
 
-Cost: ResNet-50 on the CPU, one thread, alone and under DDP (gloo, one rank): PAIRS (default 20) plain steps and as many
-recorded ones, in turn so that a busy machine hits both alike; timed from outside, calls of recorder.step() included.
-Times: a backward that waits for set deadlines, recorded against these and against when the waits ended (later, where
-others hold the processor)."""
+Cost: ResNet-50 on one CPU thread, without DDP and with it (gloo, one rank). PAIRS plain steps (default 20) alternate
+with as many recorded ones, so that other load affects both equally. Times include the calls of recorder.step().
+
+Exactness: a backward waits for given deadlines. Recorded times are compared with the deadlines, and with the ends of
+the waits. The ends are later if others use the processor."""
 
 import json
 import pathlib
@@ -31,7 +32,8 @@ def measure(title, model, pairs, folder):
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     images, labels = torch.rand(4, 3, 64, 64), torch.zeros(4, dtype=torch.long)
     recorder = Recorder(model, pathlib.Path(folder) / "step.json", warmup=WARMUP, steps=pairs)
-    training, calls = [], []  # (wall, CPU) of each step's training, and of the call of recorder.step() after it
+    # Wall-clock and CPU time in seconds, of each training step and of the call of recorder.step() after it.
+    training, calls = [], []
 
     def clocks():
         return time.perf_counter(), time.process_time()
@@ -46,19 +48,19 @@ def measure(title, model, pairs, folder):
         end = clocks()
         training.append([b - a for a, b in zip(begin, middle)])
         calls.append([b - a for a, b in zip(middle, end)])
-    # Steps from WARMUP on: plain, recorded, plain, … The call before a recorded step puts hooks in, the one after
-    # takes them out; the very last one writes the file.
+    # From step WARMUP on, plain and recorded steps alternate. The call before a recorded step adds hooks, and the call
+    # after it removes them. The last call writes the file.
     for clock, name in enumerate(("wall clock", "CPU time")):
         plain = [entry[clock] for entry in training[WARMUP::2]]
         recorded = [entry[clock] for entry in training[WARMUP + 1 :: 2]]
-        puts_in = [entry[clock] for entry in calls[WARMUP::2]]
-        takes_out = [entry[clock] for entry in calls[WARMUP + 1 : -1 : 2]]
+        adds = [entry[clock] for entry in calls[WARMUP::2]]
+        removes = [entry[clock] for entry in calls[WARMUP + 1 : -1 : 2]]
         hooks = statistics.median(b - a for a, b in zip(plain, recorded))
-        around = statistics.median(puts_in) + statistics.median(takes_out)
+        around = statistics.median(adds) + statistics.median(removes)
         step = statistics.median(plain)
         print(
             f"{title:12} {name:10}  step {1000 * step:7.1f} ms   hooks {1000 * hooks:+7.3f} ms "
-            f"({100 * hooks / step:+.2f} %)   putting in and taking out {1000 * around:.3f} ms "
+            f"({100 * hooks / step:+.2f} %)   adding and removing them {1000 * around:.3f} ms "
             f"({100 * around / step:.2f} %)"
         )
 
@@ -72,7 +74,8 @@ def compare_with_deadlines(folder):
     document = json.loads((pathlib.Path(folder) / "deadlines.json").read_text())
     recorded = [entry["at_us"] for entry in document["backward"]["ready"]]
     ended = [[(at - start) / 1000 for at in times] for start, *times in model.done]
-    ended = min(ended, key=lambda times: abs(times[-1] - recorded[-1]))  # the waits of the step that was written
+    # The waits of the written step.
+    ended = min(ended, key=lambda times: abs(times[-1] - recorded[-1]))
     for name, truth in (("their deadlines", model.AT_US), ("when the waits ended", ended)):
         errors = ", ".join(f"{100 * (at / true - 1):+.3f} %" for at, true in zip(recorded, truth))
         print(f"deadlines    recorded ready times differ from {name} by {errors}")

@@ -1,4 +1,4 @@
-// How long do the questions take that a person waits for?
+// Measures the commands whose answer a person waits for.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ Workload resnet50() {
   return *bundled_workload("resnet50-v100-b32");
 }
 
-/// `ranks` V100 GPUs, eight to a node.
+/// `ranks` V100 GPUs, eight per node.
 Cluster cluster_of(std::int64_t ranks) {
   return parse_cluster_line("node:" + std::to_string(ranks / 8) +
                             " gpu:8xV100 nvswitch:150GBps nic:4x100Gbps:ib");
@@ -32,7 +32,7 @@ Job job_on(std::int64_t ranks) {
              AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
 }
 
-/// The curve over 1000 caps, 0.1 to 100 MiB; issue target: under a second.
+/// The curve of 1000 caps, 0.1 to 100 MiB. Target: less than 1 s.
 void BM_Tune1000Caps(benchmark::State& state) {
   const Job job = job_on(state.range(0));
   TuneOptions tuning;
@@ -46,7 +46,8 @@ BENCHMARK(BM_Tune1000Caps)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// Every bucket assignment, best partition and verdict: what `ddpsim tune` does unasked.
+/// Everything that `ddpsim tune` does by default: every bucket assignment, best partition and
+/// verdict.
 void BM_TuneEverything(benchmark::State& state) {
   const Job job = job_on(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(tune(job, {}));
@@ -57,7 +58,7 @@ BENCHMARK(BM_TuneEverything)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// More bucket assignments than can be simulated; issue target: 5 s at 10,000.
+/// More bucket assignments than can be simulated. Target: 5 s for 10,000 gradients.
 void BM_TuneManyGradients(benchmark::State& state) {
   const Job job(many_gradients(state.range(0)), cluster_of(16), {},
                 AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
@@ -70,7 +71,7 @@ BENCHMARK(BM_TuneManyGradients)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// First bucket and cap of PyTorch 2.3 apart: some 47,000 bucket assignments.
+/// PyTorch 2.3 limits the first bucket separately, which gives some 47,000 bucket assignments.
 void BM_TuneTwoLimits(benchmark::State& state) {
   SimulationOptions options;
   options.torch = {2, 3};
@@ -80,7 +81,7 @@ void BM_TuneTwoLimits(benchmark::State& state) {
 }
 BENCHMARK(BM_TuneTwoLimits)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Ranks that each compute otherwise, step after step; issue target: 200 iterations of 1024 ranks in 5 s.
+/// Compute times differ between ranks and steps. Target: 5 s for 200 iterations of 1024 ranks.
 void BM_JitteredIterations(benchmark::State& state) {
   SimulationOptions options;
   options.iterations = static_cast<int>(state.range(0));
@@ -95,8 +96,8 @@ BENCHMARK(BM_JitteredIterations)
     ->Arg(200)
     ->Unit(benchmark::kMillisecond);
 
-/// A step and how sure it is, as `ddpsim simulate` answers; issue target: a million gradients in 3 s, reading included
-/// (BM_ReadWorkload).
+/// A step and its confidence, as in `ddpsim simulate`. Target: 3 s for a million gradients, reading
+/// (BM_ReadWorkload) included.
 void BM_SimulateManyGradients(benchmark::State& state) {
   const Job job(many_gradients(state.range(0)), cluster_of(16), {},
                 AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});

@@ -1,4 +1,4 @@
-// How long a cluster takes to become channels, and channels to become a fabric.
+// Measures the time to find the channels of a cluster, and to build the fabric of the channels.
 #include <benchmark/benchmark.h>
 
 #include "ddpsim/topologies/topology.hpp"
@@ -14,7 +14,7 @@ BENCHMARK_CAPTURE(BM_Topology_Load, dgxh100_128, "dgxh100@128")->Unit(benchmark:
 BENCHMARK_CAPTURE(BM_Topology_Load, puzzle, "node:1 gpu:13xV100 nvlink:60x25GBps:mesh")
     ->Unit(benchmark::kMicrosecond);
 
-/// 1024 ranks in nodes of 8, and one by one.
+/// 1024 ranks in nodes of 8 GPUs and of 1 GPU.
 void BM_Fabric_Build(benchmark::State& state, const char* cluster) {
   const Topology topology = load_topology({cluster, {}, {}});
   std::size_t routes = 0;

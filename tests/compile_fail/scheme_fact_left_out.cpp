@@ -1,4 +1,4 @@
-// A scheme states every fact of itself.
+// SchemeFacts needs a value for every member.
 #include "ddpsim/sim/values/scheme.hpp"
 
 ddpsim::SchemeFacts facts() {

@@ -1,5 +1,5 @@
-// Any bytes taken for an archive become members whose places are inside it, or an InputError. So do the same bytes with
-// right checksums in the headers, which no mutation finds by itself.
+// Any bytes read as an archive give members with paths inside it, or an InputError. The same bytes
+// are tried with correct checksums in the headers, because mutations alone do not find them.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kSize = 124, kChecksum = 148;
 
-/// Bytes that follow a header, in whole blocks, by the octal digits of its size.
+/// The size in bytes of the contents after a header, rounded up to whole blocks.
 std::size_t contents(const unsigned char* header) {
   std::size_t size = 0;
   for (std::size_t k = kSize; k < kSize + 12 && header[k] >= '0' && header[k] <= '7'; ++k)
@@ -25,9 +25,9 @@ std::size_t contents(const unsigned char* header) {
 }
 
 std::vector<unsigned char> with_checksums(std::span<const unsigned char> tar) {
-  std::vector<unsigned char> mended(tar.begin(), tar.end());
-  for (std::size_t at = 0; at + kBlock <= mended.size();) {
-    unsigned char* header = mended.data() + at;
+  std::vector<unsigned char> corrected(tar.begin(), tar.end());
+  for (std::size_t at = 0; at + kBlock <= corrected.size();) {
+    unsigned char* header = corrected.data() + at;
     if (header[0] == 0) break;
     std::memset(header + kChecksum, ' ', 8);
     unsigned sum = 0;
@@ -37,7 +37,7 @@ std::vector<unsigned char> with_checksums(std::span<const unsigned char> tar) {
     header[kChecksum + 6] = 0;
     at += kBlock + contents(header);
   }
-  return mended;
+  return corrected;
 }
 
 void read(std::span<const unsigned char> bytes) {

@@ -1,4 +1,4 @@
-// Any bytes as background traffic: a fabric with traffic on its links or an InputError.
+// Any bytes as background traffic give a fabric with traffic on its links, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

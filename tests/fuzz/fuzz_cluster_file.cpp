@@ -1,4 +1,4 @@
-// Any bytes as a cluster file: a cluster or an InputError, never anything else.
+// Any bytes as a cluster file give a cluster or an InputError.
 #include "description.hpp"
 #include "fuzz_topology.hpp"
 

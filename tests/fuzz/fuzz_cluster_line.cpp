@@ -1,4 +1,4 @@
-// Any bytes as a one-line cluster: a cluster or an InputError, never anything else.
+// Any bytes as a one-line cluster give a cluster or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

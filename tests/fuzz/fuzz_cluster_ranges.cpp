@@ -1,4 +1,4 @@
-// Any bytes as a range of clusters: at least one cluster or an InputError, never anything else.
+// Any bytes as a range of clusters give at least one cluster, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,20 +1,20 @@
-"""Throws changed command lines and files at ddpsim, and checks what every command promises, whatever it is given.
+"""Runs ddpsim with changed command lines and files, and checks promises that hold for every input.
 
     python3 tests/fuzz/fuzz_commands.py build/quick/cli/ddpsim --seconds 1800 --seed 7
     python3 tests/fuzz/fuzz_commands.py build/quick/cli/ddpsim --only study,text --seconds 60
-    python3 tests/fuzz/fuzz_commands.py build/quick/cli/ddpsim --seed 7 --case study:41      # that one again; its folder stays
+    python3 tests/fuzz/fuzz_commands.py build/quick/cli/ddpsim --seed 7 --case study:41      # repeats it, keeps its
+    folder
 
-A case starts from a command of tests/golden/commands.txt, in a folder of its own that holds the files it names, and changes it in one
-way (`KINDS`). Case N of a kind is a pure function of the seed. Afterwards:
+A case takes a command of tests/golden/commands.txt and changes it in one way (`KINDS`). It runs in its own folder with
+the files that the command names. Case N of a kind depends only on the seed. The checks are:
 
-- the program has not crashed, and ended with 0, 2, 3 or 4; with 1 only where it says that an output could not be written
-- neither stream holds a control character but newline and tab, an override of the direction of writing, or bytes that are no UTF-8
-- what `--json` printed is JSON
-- no file is new or different but those that the command line names as outputs, and of these none that is an input, too
-- two outputs that are one file were refused
+- ddpsim did not crash, and exited with 0, 2, 3 or 4. Exit code 1 needs a message that an output could not be written.
+- Both streams are UTF-8, without overrides of the text direction, and without control characters except newline and
+tab. - The output of `--json` is JSON. - Only files that the command line names as outputs are new or changed, and none
+of them is an input. - If two outputs are the same file, the command was refused.
 
-The program ends with 1 when a check failed. Each way to fail is printed once, with the line that shows it again. A command that takes longer
-than `--timeout` is counted, and is no failure: limits of growth have tests of their own."""
+Exits with 1 if a check failed. Each kind of failure is printed once, with the command that repeats it. A command that
+takes longer than `--timeout` is counted, but is not a failure, because other tests check limits of time."""
 
 import argparse
 import collections
@@ -40,7 +40,7 @@ FIXTURES = ROOT / "tests" / "fixtures"
 TABLE = ROOT / "tests" / "golden" / "commands.txt"
 COMMAND = re.compile(r"[a-z]+/[a-z0-9-]+(?: \(terminal of \d+ columns\))?: (.*)")
 
-# Options that name a file to be written → an ending that the option takes.
+# Options that name an output file, with a valid ending.
 OUTPUTS = {
     "--csv": ".csv",
     "--timeline": ".json",
@@ -55,7 +55,7 @@ CANNOT_WRITE = re.compile(r"cannot (write|create|rename|open .* for writing)|No 
 TOKEN = re.compile(r"[^\s=@,]+")
 JSON_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 
-# What a terminal obeys, and what hides what a text says. In UTF-8, but for the last three.
+# Characters that control a terminal or hide text. All but the last three are UTF-8.
 CONTROLS = [
     "\x1b]0;owned\x07",
     "\x1b[31mRED",
@@ -75,7 +75,7 @@ FORBIDDEN = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
-# Values that options rarely expect.
+# Unusual values for options.
 VALUES = [
     "",
     " ",
@@ -151,7 +151,7 @@ OPTION_LIKE = [
 
 @dataclasses.dataclass
 class Case:
-    """A command line to be run in `job`, inside a folder of its own beside `outside`."""
+    """A command line that runs in the folder `job`. Next to it is the folder `outside`."""
 
     folder: pathlib.Path
     words: list
@@ -162,7 +162,7 @@ class Case:
         return self.folder / "job"
 
     def files(self):
-        """Those in `job` that its words, or a JSON file they name, mention; links and victims are none."""
+        """The input files in `job`, without links and files that must stay unchanged."""
         return sorted(
             path
             for path in self.job.rglob("*")
@@ -170,7 +170,7 @@ class Case:
         )
 
     def named(self):
-        """(values of options that name outputs, all other words)."""
+        """The values of output options, and all other words."""
         outputs, others, words = [], [], iter(self.words)
         for word in words:
             option, equals, value = word.partition("=")
@@ -183,7 +183,7 @@ class Case:
         return outputs, others
 
     def inputs(self):
-        """Real paths of files that it may read."""
+        """The real paths of files that the command may read: files named by its words, or by a JSON file it names."""
         found, seen = set(), set()
         waiting = [
             token for word in self.named()[1] for token in (word, *TOKEN.findall(word), *re.split(r"[\s=@,:]+", word))
@@ -220,7 +220,7 @@ class Case:
 
 
 def commands():
-    """Words of each command of the corpus."""
+    """The words of each command of the corpus."""
     found = [
         shlex.split(match[1])
         for match in map(COMMAND.fullmatch, TABLE.read_text(encoding="utf-8").splitlines())
@@ -230,7 +230,7 @@ def commands():
 
 
 def lay_out(folder, words):
-    """A case's folder: the files that the words name, and files that nothing may touch."""
+    """Creates the folder of a case with the files that the words name, and files that nothing may change."""
     job, outside = folder / "job", folder / "outside"
     job.mkdir(parents=True)
     outside.mkdir()
@@ -262,7 +262,7 @@ def lay_out(folder, words):
 
 
 def state(folder):
-    """{path: what is there}, of everything in the folder."""
+    """Everything in the folder, by path."""
     found = {}
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -278,7 +278,7 @@ def state(folder):
     return found
 
 
-# Ways to change a case: each changes words or files in place.
+# Ways to change a case. Each changes words or files in place.
 
 
 def changed_bytes(draw, content):
@@ -304,7 +304,7 @@ def changed_bytes(draw, content):
 
 
 def places_in(document):
-    """Every container of a JSON document, with each key or index in it."""
+    """Yields every container of a JSON document with each of its keys or indices."""
     items = (
         document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
     )
@@ -333,7 +333,8 @@ def changed_structure(draw, content):
         elif what == 2:
             holder[key] = [holder[key]] * draw.choice((1, 2, 50))
         elif what == 3:
-            holder[key] = json.loads(json.dumps(draw.choice(places)[0]))  # a part in a place of another
+            # Copies one part of the document over another.
+            holder[key] = json.loads(json.dumps(draw.choice(places)[0]))
         elif what == 4 and isinstance(holder, dict):
             holder[draw.choice(("x", "schema", "", "name"))] = holder[key]
         elif isinstance(holder[key], (int, float)):
@@ -344,7 +345,7 @@ def changed_structure(draw, content):
 
 
 def with_controls(draw, content):
-    """Control characters in names and texts of a file; the file stays of its format."""
+    """Puts control characters into names and texts of a file. A JSON file stays valid JSON."""
     strings = (
         list(JSON_STRING.finditer(content))
         if content[:1] in b"{["
@@ -378,7 +379,7 @@ def change_a_file(case, change):
 
 
 def options_kind(case, corpus):
-    """Options and words of other commands, left out, repeated, or with values they do not expect."""
+    """Removes or repeats words, or adds options of other commands and unusual values."""
     draw, words = case.draw, case.words
     for _ in range(draw.choice((1, 1, 2, 4))):
         at = draw.randrange(1, len(words) + 1)
@@ -405,7 +406,7 @@ def options_kind(case, corpus):
 
 
 def words_kind(case, corpus):
-    """Words that are changed byte by byte."""
+    """Changes bytes of one word."""
     at = case.draw.randrange(len(case.words))
     content = changed_bytes(case.draw, os.fsencode(case.words[at]))
     case.words[at] = os.fsdecode(content.replace(b"\0", b""))[:10000]
@@ -420,7 +421,7 @@ def structure_kind(case, corpus):
 
 
 def text_kind(case, corpus):
-    """Control characters in files, their names, and words."""
+    """Puts control characters into a word, a file name or a file."""
     draw = case.draw
     what = draw.randrange(8)
     if what == 0:
@@ -439,10 +440,10 @@ def text_kind(case, corpus):
 
 
 def study_kind(case, corpus):
-    """Words of a study that look like options, and options that a study has no business with."""
+    """Puts words that look like options into a study, and options that a study cannot set."""
     draw = case.draw
     files = [file for file in case.files() if file.name.startswith(("study", "grid"))] or case.files()
-    if not files:  # of a command whose study is not there
+    if not files:  # the study does not exist
         return
     path = draw.choice(files)
     try:
@@ -475,7 +476,7 @@ def study_kind(case, corpus):
 
 
 def outputs_kind(case, corpus):
-    """Outputs that are inputs or each other, through links and other spellings."""
+    """Makes outputs the same file as an input or as each other, through links and other spellings."""
     draw, job = case.draw, case.job
     known = sorted(
         {
@@ -531,20 +532,20 @@ def has_study(words):
     return words[0] == "sweep" or "--study" in words
 
 
-# What holds of every command.
+# Checks that apply to every command.
 
 
 def complaints(case, before, run):
-    """(what is wrong, in a few words; what shows it)."""
+    """Yields for each failed check a short description and the bytes that show it."""
     if run.returncode not in (0, 1, 2, 3, 4):
-        yield f"it ended with {run.returncode}", run.stderr
+        yield f"it exited with {run.returncode}", run.stderr
     if run.returncode == 1 and not CANNOT_WRITE.search(run.stderr.decode("utf-8", "replace")):
-        yield "exit code 1, which is for failures of the machine", run.stderr
+        yield "exit code 1 without a message about an output", run.stderr
     for name, stream in (("stdout", run.stdout), ("stderr", run.stderr)):
         found = FORBIDDEN.search(stream.decode("utf-8", "surrogateescape"))
         if found:
             yield (
-                f"{name} holds a character that must not reach a terminal",
+                f"{name} has a character that must not reach a terminal",
                 found[0].encode("utf-8", "surrogateescape") + b" in " + stream,
             )
     if case.words[1:2] == ["--json"] and run.stdout and not {"--help", "-h", "--version"} & set(case.words):
@@ -554,7 +555,7 @@ def complaints(case, before, run):
                 if document:
                     json.loads(document)
         except (ValueError, RecursionError):
-            yield "what --json printed is no JSON", run.stdout
+            yield "the output of --json is not JSON", run.stdout
     outputs = case.resolved_outputs
     after = state(case.folder)
     for path in sorted(before.keys() | after.keys()):
@@ -565,15 +566,15 @@ def complaints(case, before, run):
             yield "an input was changed", shown.encode("utf-8", "surrogateescape")
         elif path not in outputs and os.path.realpath(path) not in outputs:
             yield (
-                f"a file that is no output was {'changed' if path in before else 'left behind'}",
+                f"a file that is not an output was {'changed' if path in before else 'left behind'}",
                 shown.encode("utf-8", "surrogateescape"),
             )
     if run.returncode in (0, 4) and len(case.output_names) != len(set(case.output_names)):
-        yield "two outputs are one file, and neither was refused", b""
+        yield "two outputs are one file, and the command accepted both", b""
 
 
 def identity(path):
-    """By which two names are one file; what is no regular file is like nothing else."""
+    """A value that is equal for two names of the same regular or missing file, and unique for anything else."""
     try:
         status = os.stat(path)
         return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else object()
@@ -582,7 +583,7 @@ def identity(path):
 
 
 def ran(program, seed, kind, number, folder, corpus, timeout):
-    """The case and what is wrong with it; None for what took too long."""
+    """The case and its failed checks, or None instead of these if it took too long."""
     draw = random.Random(f"{seed}:{kind}:{number}")
     fitting = [words for words in corpus if has_study(words)] if kind == "study" else corpus
     case = Case(folder, list(draw.choice(fitting)), draw)
@@ -615,7 +616,7 @@ def ran(program, seed, kind, number, folder, corpus, timeout):
         )
     except subprocess.TimeoutExpired:
         return case, None
-    except (OSError, ValueError):  # no command line holds these words
+    except (OSError, ValueError):  # impossible on a command line
         return case, []
     return case, list(complaints(case, before, run))
 
@@ -626,21 +627,21 @@ def legible(content):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="ddpsim")
+    parser.add_argument("program", help="the ddpsim to test")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--only", default=",".join(KINDS), metavar="KIND,…", help=f"of {', '.join(KINDS)}")
-    parser.add_argument("--case", metavar="KIND:N", help="this one alone; its folder stays")
-    parser.add_argument("--jobs", type=int, default=1, help="commands at once")
-    parser.add_argument("--timeout", type=float, default=10, help="seconds a command may take")
+    parser.add_argument("--only", default=",".join(KINDS), metavar="KIND,…", help=f"kinds to run: {', '.join(KINDS)}")
+    parser.add_argument("--case", metavar="KIND:N", help="run only this case, and keep its folder")
+    parser.add_argument("--jobs", type=int, default=1, help="the number of commands to run at once")
+    parser.add_argument("--timeout", type=float, default=10, help="the time limit of a command in seconds")
     parser.add_argument(
-        "--without", metavar="TEXT", help='leaves out failures whose description holds this, such as "terminal"'
+        "--without", metavar="TEXT", help='ignore failures whose description has this text, such as "terminal"'
     )
-    parser.add_argument("--first", action="store_true", help="end at the first failure")
+    parser.add_argument("--first", action="store_true", help="stop at the first failure")
     options = parser.parse_args()
     kinds = options.only.split(",")
     if not set(kinds) <= KINDS.keys():
-        parser.error(f"--only: of {', '.join(KINDS)}")
+        parser.error(f"--only takes a list of {', '.join(KINDS)}")
     sys.stdout.reconfigure(errors="backslashreplace")
     program, corpus = os.path.abspath(options.program), commands()
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -682,7 +683,7 @@ def main():
                 if wrong is None:
                     slow.append(f"{kind}:{index}")
                 for what, shown in wrong or ():
-                    command = case.words[0] if case.words[0] in names else "no command"
+                    command = case.words[0] if case.words[0] in names else "another word"
                     if (command, what) not in seen and not (options.without and options.without in what):
                         seen.add((command, what))
                         print(
@@ -692,7 +693,7 @@ def main():
     spent = time.monotonic() - begin
     print(
         f"seed {options.seed}: {sum(done.values())} commands in {spent:.1f} s ({', '.join(f'{kind} {count}' for kind, count in sorted(done.items()))}); "
-        f"{len(slow)} took longer than {options.timeout:g} s{': ' + ', '.join(slow[:10]) if slow else ''}; {len(seen)} ways to fail"
+        f"{len(slow)} took longer than {options.timeout:g} s{': ' + ', '.join(slow[:10]) if slow else ''}; {len(seen)} kinds of failure"
     )
     return 1 if seen else 0
 

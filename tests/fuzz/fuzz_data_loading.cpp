@@ -1,4 +1,4 @@
-// Any text is a loader, inputs of ranks, or a UsageError; what comes of it is within what is promised.
+// Any text as a data loader or as uneven inputs gives values within their limits, or a UsageError.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Any text either becomes a workload that can be written and read, or gets an InputError.
+// Any text as a DDP log gives a workload that can be written and read, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

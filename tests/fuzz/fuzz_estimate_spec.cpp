@@ -1,4 +1,4 @@
-// Any bytes as MODEL@GPU…: a specification within its limits or an InputError, never anything else.
+// Any bytes as MODEL@GPU… give a specification within its limits, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,6 @@
-// Any text is evidence of something or of nothing: no reader throws, and each finding names a class, a place and a sentence
-// that can stand on one line. The text before the first form feed is the side before, the rest the side after.
+// Any text can be read as evidence: no reader throws. Each finding has a class, a place and a
+// sentence that fits on one line. A form feed separates the text before the slowdown from the text
+// after it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(ddpsim::find_problems(before));
   check(ddpsim::find_problems(after));
   check(ddpsim::find_changes(before, after));
-  // Nothing changed: nothing is said of it.
+  // Without a change, there is no finding.
   if (!ddpsim::find_changes(after, after).empty()) std::abort();
   return 0;
 }

@@ -1,4 +1,4 @@
-// Any text becomes figures that can be validated against themselves, without error, or an InputError.
+// Any text as figures gives figures that can be validated against themselves, or an InputError.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any bytes as JSON: what is read at once, the reader that goes piece by piece reads alike.
+// Any bytes as JSON: reading piece by piece gives the same as reading at once.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace {
 
-bool alike(const ddpsim::JsonTree& one, const ddpsim::JsonTree& other) {
+bool equal(const ddpsim::JsonTree& one, const ddpsim::JsonTree& other) {
   if (one.names != other.names || one.texts != other.texts) return false;
   if (one.values.size() != other.values.size()) return false;
   for (std::size_t i = 0; i < one.values.size(); ++i) {
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto tree = ddpsim::read_at_once(text, "f.json");
   try {
     const ddpsim::JsonTree slowly = ddpsim::read_piece_by_piece(text, "f.json");
-    if (tree && !alike(*tree, slowly)) __builtin_trap();
+    if (tree && !equal(*tree, slowly)) __builtin_trap();
   } catch (const ddpsim::InputError&) {
     if (tree) __builtin_trap();
   }

@@ -1,5 +1,5 @@
-// Any bytes as a config.json, and as the dimensions of a llama: a model within its limits or an InputError, never
-// anything else.
+// Any bytes as a config.json, and as the dimensions of a llama, give a model within its limits, or
+// an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Parameters of layers that backward comes to.
+/// The number of parameters of layers that backward reaches.
 std::size_t with_gradients(const ddpsim::Model& model) {
   std::set<std::size_t> reached;
   for (const ddpsim::Layer& layer : model.layers)
@@ -23,7 +23,7 @@ void check(const ddpsim::ModelDescription& description) {
   const bool reads = description.sample == ddpsim::SampleKind::sequence;
   if (description.usual_size < 1) __builtin_trap();
   if (reads && description.usual_size > description.most_tokens) __builtin_trap();
-  // Large models take long to build, not to describe.
+  // No accepted model has more parameter tensors, so that each builds quickly.
   static constexpr std::size_t kParameters = 60'000;
   const ddpsim::Model model = ddpsim::build_model(
       description, reads ? std::optional<std::int64_t>(1) : std::nullopt, std::nullopt);

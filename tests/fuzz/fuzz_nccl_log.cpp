@@ -1,4 +1,4 @@
-// Any text becomes logs whose figures can be calculated with, or an InputError.
+// Any text as a log gives usable figures, or an InputError.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// What is read of gloo can be fitted, or is refused.
+/// Logs of gloo can be fitted, or are refused.
 void fit_gloo(std::string_view text, std::optional<ddpsim::JobShape> stated) {
   const std::vector<ddpsim::MeasuredLog> logs = ddpsim::parse_measured_logs(text, "fuzz", stated);
   for (const ddpsim::MeasuredLog& log : logs)

@@ -1,4 +1,4 @@
-// Any bytes as NCCL's topology XML: a cluster with channels or an InputError, never anything else.
+// Any bytes as NCCL's topology XML give a cluster with channels, or an InputError.
 #include "description.hpp"
 #include "fuzz_topology.hpp"
 #include "nccl_xml.hpp"

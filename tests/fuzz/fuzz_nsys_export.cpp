@@ -1,4 +1,4 @@
-// Any bytes taken for a database become a workload its own reader accepts, or an InputError.
+// Any bytes as an nsys database give a workload that its reader accepts, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const ddpsim::InputError&) {
     return 0;
   }
-  ddpsim::parse_workload(text, "fuzz");  // an error here is ours: it ends the run
+  // An uncaught error ends the run.
+  ddpsim::parse_workload(text, "fuzz");
   return 0;
 }

@@ -1,4 +1,5 @@
-// Any bytes as nvidia-smi's matrix or rocm-smi's tables: a cluster with channels or an InputError, never anything else.
+// Any bytes as the matrix of nvidia-smi or the tables of rocm-smi give a cluster with channels, or
+// an InputError.
 #include "description.hpp"
 #include "fuzz_topology.hpp"
 #include "nvidia_matrix.hpp"

@@ -1,4 +1,4 @@
-// Any text becomes pairs of nodes and a verdict that is of them, or an InputError.
+// Any text as a pair matrix gives pairs of nodes and a verdict on them, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ddpsim::PairVerdict verdict = ddpsim::judge_pairs(matrix);
     if (matrix.pairs.empty() || verdict.fastest_gbps <= 0) std::abort();
     if (verdict.slow.size() > matrix.pairs.size()) std::abort();
-    // Each slow pair has a slow node, a slow path, or nobody knows.
+    // Each slow pair is due to a slow node, due to a slow path, or undecided.
     if (!verdict.slow.empty() && verdict.slow_nodes.empty() && verdict.slow_paths.empty() &&
         verdict.undecided.empty())
       std::abort();

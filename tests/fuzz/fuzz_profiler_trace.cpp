@@ -1,5 +1,4 @@
-// Any bytes, arriving in pieces of any size, become a workload its own reader accepts, or an
-// InputError.
+// Any bytes, in pieces of any size, give a workload that its reader accepts, or an InputError.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const ddpsim::InputError&) {
     return 0;
   }
-  ddpsim::parse_workload(text, "fuzz");  // an error here is ours: it ends the run
+  // An uncaught error ends the run.
+  ddpsim::parse_workload(text, "fuzz");
   return 0;
 }

@@ -1,4 +1,4 @@
-// Any bytes as a quantity: a value within bounds or a problem, never both and never neither.
+// Any bytes as a quantity give either a value within bounds or a problem.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

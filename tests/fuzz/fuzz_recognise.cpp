@@ -1,4 +1,4 @@
-// The first bytes of any file get an answer, and one that says something unless they are read.
+// Any first bytes of a file are classified. A file that ddpsim does not read gets a hint.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Any text is a scheme or a UsageError; what a scheme says of itself is that scheme.
+// Any text as a scheme gives a scheme or a UsageError. A scheme that is written out and read back
+// is the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

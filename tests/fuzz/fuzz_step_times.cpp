@@ -1,4 +1,4 @@
-// Any text, and any column asked for, becomes steps that take time, or an InputError.
+// Any text, with any requested column, gives steps with positive times, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

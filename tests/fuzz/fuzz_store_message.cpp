@@ -1,5 +1,6 @@
-// Any bytes at the port of ddpsim-real's store, in pieces of any size: messages or a refusal, never more memory than was
-// said, and the same whatever the pieces. The first byte chooses who speaks, the second how much comes at once.
+// Any bytes at the port of the store of ddpsim-real, in pieces of any size, give messages or a
+// refusal. The result does not depend on the pieces, and memory never exceeds the announced size.
+// The first byte selects the speaker, the second the size of the pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -13,14 +14,14 @@ namespace {
 using ddpsim::Message;
 using ddpsim::MessageDecoder;
 
-/// What is understood until the first refusal.
+/// The messages before the first refusal.
 std::vector<Message> messages_in(std::string_view bytes, ddpsim::Speaker speaker,
                                  std::size_t piece) {
   std::vector<Message> messages;
   MessageDecoder decoder(speaker);
   while (!bytes.empty() && decoder.state() == MessageDecoder::State::incomplete) {
     const std::size_t size = std::min({bytes.size(), piece, decoder.wants()});
-    if (size == 0) std::abort();  // incomplete, yet nothing is wanted
+    if (size == 0) std::abort();  // incomplete must want more bytes
     decoder.take(bytes.substr(0, size));
     bytes.remove_prefix(size);
     if (decoder.state() == MessageDecoder::State::complete)
@@ -40,6 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (messages != messages_in(bytes, speaker, bytes.size())) std::abort();
   std::string again;
   for (const Message& message : messages) again += ddpsim::encoded(message);
-  if (!bytes.starts_with(again)) std::abort();  // what is understood is what was said
+  // Encoding the messages again gives the same bytes.
+  if (!bytes.starts_with(again)) std::abort();
   return 0;
 }

@@ -1,5 +1,5 @@
-// Any text is a study, or an InputError: to a sweep, whose points are then each in its place, and to a comparison, whose
-// options take the study's values or say why not.
+// Any text as a study gives a study or an InputError. A sweep then numbers its points correctly.
+// The options of a comparison then take the values of the study, or report why not.
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// Options of each kind that a study may give.
+/// A command with one option of each kind that a study may set.
 class Command {
  public:
   Command() {
@@ -35,7 +35,7 @@ class Command {
   bool flag_ = false;
 };
 
-/// Of the first points and the last.
+/// Checks the first points and the last one.
 void check_points(const ddpsim::SweepStudy& study) {
   constexpr std::size_t kMost = 100;
   const std::size_t points = study.points();

@@ -1,4 +1,5 @@
-// Any text is a sweep's file, or an InputError; cut anywhere, what is whole of it stays the same.
+// Any text as the file of a sweep gives a sweep or an InputError. Without its incomplete end, it
+// gives the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

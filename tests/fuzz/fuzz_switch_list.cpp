@@ -1,4 +1,4 @@
-// Any bytes as a list of nodes and switches: a fabric or an InputError, never anything else.
+// Any bytes as a list of nodes and switches give a fabric, or an InputError.
 #include "description.hpp"
 #include "fuzz_topology.hpp"
 #include "switch_list.hpp"

@@ -1,4 +1,4 @@
-// Any bytes as a timeline file: spans that end after they start, or an InputError.
+// Any bytes as a timeline file give spans that do not end before they start, or an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// What every topology must be able to do, whatever it was read from.
+// Checks that apply to every topology, whatever its source.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,11 @@
 
 namespace ddpsim {
 
-/// Reads, lays out, checks. An InputError is an answer; anything else ends the run.
+/// Reads a topology, builds its fabric and checks both. Any error but InputError ends the run.
 template <typename Read>
 int survives(Read read) {
-  constexpr int kMostLaidOut = 512;  // the rest is more of the same
+  // Larger fabrics would only take longer.
+  constexpr int kMostLaidOut = 512;
   try {
     const Topology topology = read();
     const Cluster& cluster = topology.cluster;

@@ -1,4 +1,5 @@
-// Any text either becomes a workload that is written and read back alike, or gets an InputError.
+// Any text as a workload file gives a workload that stays the same when written and read back, or
+// an InputError.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

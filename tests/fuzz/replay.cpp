@@ -1,5 +1,5 @@
-// Feeds every file of a corpus folder to a fuzz target, whole, cut short and with single bytes
-// changed; the same inputs every time. A crash or an uncaught exception fails the test.
+// Runs a fuzz target on every file of a corpus folder: complete, cut short, and with single bytes
+// changed. The inputs are the same in every run. A crash or an uncaught exception fails the test.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   std::size_t runs = 0;
   for (const std::filesystem::path& file : files) {
     std::printf("%s\n", file.filename().c_str());
-    std::fflush(stdout);  // the name of the file that ends the run
+    // Flushed, so that the file that ends the run is known.
+    std::fflush(stdout);
     std::ifstream stream(file, std::ios::binary);
     runs += replay({std::istreambuf_iterator<char>(stream), {}});
   }

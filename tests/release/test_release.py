@@ -1,5 +1,6 @@
-"""What scripts/release.sh made (a folder, DDPSIM_RELEASE): what it promises runs, installs, and says what is inside.
-Tools that are not here are skipped over, with a message; ARM's program runs where qemu-aarch64 is."""
+"""Tests that the artifacts of scripts/release.sh in the folder DDPSIM_RELEASE run, install and list their parts.
+
+Checks that need a missing tool are skipped with a message. The ARM program runs if qemu-aarch64 exists."""
 
 import hashlib
 import json
@@ -29,16 +30,16 @@ def run(*command, **keywords):
 
 
 def emulated(target):
-    """What stands before a program of `target`."""
+    """The words before a command that run a program of `target` on this machine."""
     if target == platform.machine():
         return []
     emulator = shutil.which(f"qemu-{target}")
     if not emulator or not pathlib.Path(f"/usr/{target}-linux-gnu").exists():
-        raise unittest.SkipTest(f"qemu-{target}, or a C library for it, is not here")
+        raise unittest.SkipTest(f"qemu-{target}, or its C library, is missing")
     return [emulator, "-L", f"/usr/{target}-linux-gnu"]
 
 
-def the_one(pattern):
+def only_file(pattern):
     [found] = RELEASE.glob(pattern)
     return found
 
@@ -61,7 +62,7 @@ class Release(unittest.TestCase):
         )
         self.assertTrue(step.startswith("resnet50-v100-b32 on 2xv100-nvlink, 2 GPUs: 98 ms a step"), step)
 
-    def test_every_file_has_its_checksum(self):
+    def test_every_file_has_a_checksum(self):
         stated = dict(reversed(line.split("  ")) for line in (RELEASE / "SHA256SUMS").read_text().splitlines())
         there = {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()
@@ -71,12 +72,12 @@ class Release(unittest.TestCase):
         self.assertEqual(stated, there)
 
     def unpacked(self, target):
-        with tarfile.open(the_one(f"*-linux-{target}.tar.gz")) as tarball:
+        with tarfile.open(only_file(f"*-linux-{target}.tar.gz")) as tarball:
             tarball.extractall(self.folder / target)
         [prefix] = (self.folder / target).iterdir()
         return prefix
 
-    def test_the_tarball_answers_with_manual_completions_and_licences_beside(self):
+    def test_the_tarball_runs_and_has_manual_completions_and_licences(self):
         for target in self.each_target():
             prefix = self.unpacked(target)
             for place in (
@@ -90,7 +91,7 @@ class Release(unittest.TestCase):
                 self.assertTrue((prefix / place).is_file(), place)
             self.answers(target, prefix / "bin/ddpsim")
 
-    def test_the_program_asks_for_no_library_but_an_old_glibc_s(self):
+    def test_the_program_needs_only_an_old_glibc(self):
         for target in self.each_target():
             program = self.unpacked(target) / "bin/ddpsim"
             dynamic = run("readelf", "-dV", program)
@@ -104,27 +105,27 @@ class Release(unittest.TestCase):
             self.assertLessEqual(max(versions)[:2], OLDEST_GLIBC)
             self.assertNotIn(str(ROOT).encode(), program.read_bytes())
 
-    def test_the_deb_is_well_formed_and_answers(self):
+    def test_the_deb_is_well_formed_and_runs(self):
         if not shutil.which("dpkg-deb"):
-            self.skipTest("dpkg-deb is not here")
+            self.skipTest("dpkg-deb is missing")
         for target in self.each_target():
-            package = the_one(f"ddpsim_*_{ {'x86_64': 'amd64', 'aarch64': 'arm64'}[target] }.deb")
+            package = only_file(f"ddpsim_*_{ {'x86_64': 'amd64', 'aarch64': 'arm64'}[target] }.deb")
             run("dpkg-deb", "-x", package, self.folder / f"deb-{target}")
             self.answers(target, self.folder / f"deb-{target}" / "usr/bin/ddpsim")
             if shutil.which("lintian"):
-                # That it carries its libraries is what it is for.
+                # The package includes its libraries on purpose.
                 run("lintian", "--fail-on", "error", "--suppress-tags", "embedded-library", package)
 
-    def test_the_wheel_is_what_its_name_says_and_answers(self):
+    def test_the_wheel_matches_its_name_and_runs(self):
         for target in self.each_target():
-            wheel = the_one(f"ddpsim-*-py3-none-*.manylinux_2_17_{target}.whl")
+            wheel = only_file(f"ddpsim-*-py3-none-*.manylinux_2_17_{target}.whl")
             said = run(TOOLS, "-m", "auditwheel", "show", wheel)
             self.assertRegex(
                 " ".join(said.split()), f'consistent with the following platform tag: "manylinux_2_17_{target}"'
             )
             place = self.folder / f"environment-{target}"
             run(sys.executable, "-m", "venv", place)
-            if target != platform.machine():  # pip would refuse it here
+            if target != platform.machine():  # pip would refuse it
                 shutil.unpack_archive(wheel, place, "zip")
                 [program] = place.glob("*.data/scripts/ddpsim")
                 program.chmod(0o755)
@@ -133,8 +134,8 @@ class Release(unittest.TestCase):
                 program = place / "bin/ddpsim"
             self.answers(target, program)
 
-    def test_the_bill_of_materials_names_each_part_and_its_licence(self):
-        bill = json.loads(the_one("ddpsim-*.cdx.json").read_text())
+    def test_the_bill_of_materials_lists_each_part_and_its_licence(self):
+        bill = json.loads(only_file("ddpsim-*.cdx.json").read_text())
         parts = {part["name"]: part for part in bill["components"]}
         self.assertEqual(
             set(parts),
@@ -161,7 +162,7 @@ class Release(unittest.TestCase):
             self.assertTrue(part["purl"] and part["licenses"], name)
             self.assertIn(f"\n== {name} {part['version']}\n", texts)
         program = (prefix / "bin/ddpsim").read_bytes()
-        self.assertIn(parts["SQLite"]["version"].partition("-")[0].encode(), program)  # it says so of itself
+        self.assertIn(parts["SQLite"]["version"].partition("-")[0].encode(), program)  # SQLite embeds its version
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-// Runs commands in the page's worker, under node: node commands.mjs SCRIPT WASM < COMMANDS, where COMMANDS is a JSON
-// list of {args, files: [{name, path}]}; prints a line of JSON for each. The worker gets what a browser's has:
-// messages, Blobs, and FileReaderSync, here over files on disk.
+// Runs commands in the worker of the page, under node.
+// Usage: node commands.mjs SCRIPT WASM < COMMANDS
+// COMMANDS is a JSON list of {args, files: [{name, path}]}. Prints a line of JSON for each command.
+// The worker has what browsers provide: messages, Blobs, and FileReaderSync, which reads files on disk here.
 import fs from 'node:fs';
 import {isMainThread, parentPort, Worker, workerData} from 'node:worker_threads';
 import {fileURLToPath} from 'node:url';
@@ -29,10 +30,10 @@ function asWorker() {
     }
   };
   globalThis.postMessage = (message) => parentPort.postMessage(message);
-  globalThis.importScripts = () => {}; // by which Emscripten knows a worker
+  globalThis.importScripts = () => {}; // Emscripten detects a worker by it
   globalThis.self = globalThis;
   globalThis.location = {href: 'blob:'};
-  delete globalThis.process; // a browser has none
+  delete globalThis.process; // browsers have none
   vm.runInThisContext(workerData, {filename: 'ddpsim-worker.js'});
   parentPort.on('message', (data) => {
     for (const file of data.files ?? []) file.content = new FileOnDisk(file.content.path);

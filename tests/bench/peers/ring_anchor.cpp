@@ -1,12 +1,13 @@
-// The job that peers are compared on: so many all-reduces in order, around a ring of one GPU per
-// host, 50 GB/s, 500 ns from host to host under one switch; every message of every rank. A rank
-// sends its next message when the last one has been delivered and the one before has arrived.
+// The job for the comparison with other simulators: BUCKETS all-reduces of MIB MiB, one after
+// another. They go around a ring of hosts with one GPU each, at 50 GB/s. From host to host under
+// one switch, a message takes 500 ns. A rank sends its next message when its last one has been
+// delivered and the previous one from its neighbor has arrived.
 //
 //   ddpsim_ring_anchor RANKS MIB BUCKETS [ring|fat-tree] [full|skip]
 //
-// `ring` gives every rank one link of 500 ns to the next; `fat-tree` has 8 hosts per leaf and 4
-// spines with 250 ns per link, so that every eighth message takes 1 us. `full` simulates every
-// message, `skip` the steady-state shortcut.
+// `ring` gives every rank one link of 500 ns to the next rank. `fat-tree` has 8 hosts per leaf, 4
+// spines and 250 ns per link, so that every eighth message takes 1 us. `full` simulates every
+// message of every rank. `skip` uses the steady-state shortcut.
 #include <sys/resource.h>
 
 #include <chrono>

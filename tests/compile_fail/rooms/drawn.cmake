@@ -1,5 +1,6 @@
-# The rooms of each folder as ARCHITECTURE.md draws them are the targets there are: cmake -DROOMS=… -DPAGE=… -P drawn.cmake
-# ROOMS: ddpsim_<folder>_<room>, in the order of the arrows, blanks between.
+# Checks that ARCHITECTURE.md draws the rooms of each folder as they are built.
+# Usage: cmake -DROOMS=… -DPAGE=… -P drawn.cmake
+# ROOMS: targets ddpsim_<folder>_<room> in the order of the arrows, separated by spaces.
 file(READ ${PAGE} page)
 separate_arguments(ROOMS)
 set(folders)
