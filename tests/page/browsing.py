@@ -1,4 +1,4 @@
-"""A browser that looks at pages from disk, and hears whatever they say or ask for."""
+"""A browser that opens pages from disk. Fails if a page logs to its console or requests anything."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "
 
 
 def launched(stack):
-    """Until `stack` closes. Within a container the browser's own sandbox needs rights that nobody has there."""
+    """A browser that is closed with `stack`. As root in a container, it cannot use its own sandbox."""
     browser = stack.enter_context(sync_playwright()).chromium.launch(
         executable_path="/usr/bin/chromium", args=["--no-sandbox"] if os.geteuid() == 0 else []
     )
@@ -25,7 +25,7 @@ def launched(stack):
 
 @contextlib.contextmanager
 def opened(browser, path, width=1280, address="", **keywords):
-    """The page, and afterwards the certainty that it said nothing to the console and asked nobody for anything."""
+    """The opened page. At the end, fails if it logged anything or requested anything that is not a file or blob."""
     context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce", **keywords)
     page = context.new_page()
     page.set_default_timeout(1000 * patience.seconds(30))
@@ -49,6 +49,6 @@ def opened(browser, path, width=1280, address="", **keywords):
 
 
 def violations(page):
-    """What axe-core finds."""
+    """The violations of accessibility rules that axe-core finds, with the elements."""
     found = Axe().run(page, options=RULES).response["violations"]
     return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]

@@ -1,5 +1,7 @@
-"""Runs this folder's tests under the Python that has playwright: scripts/setup.sh --page puts it in build/page. Exits with 77,
-as of a skipped test, where it or a browser is missing."""
+"""Runs the tests of this folder with the Python in build/page.
+
+scripts/setup.sh --page installs it with playwright. If it or a browser is missing, the exit code is 77, as of a skipped
+test."""
 
 import os
 import pathlib
@@ -11,13 +13,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = HERE.parents[1] / "build" / "page" / "bin" / "python"
 
 if not shutil.which("chromium"):
-    print("skipped: no chromium here (scripts/setup.sh --page)")
+    print("skipped: chromium is missing (scripts/setup.sh --page)")
     sys.exit(77)
 if (
     not PYTHON.exists()
     or subprocess.run([PYTHON, "-c", "import playwright, axe_playwright_python"], capture_output=True).returncode
 ):
-    print("skipped: no playwright in build/page (scripts/setup.sh --page)")
+    print("skipped: playwright is missing in build/page (scripts/setup.sh --page)")
     sys.exit(77)
 os.chdir(HERE)
 os.execv(PYTHON, [str(PYTHON), "-m", "unittest", "-v", *(sys.argv[1:] or ["test_page", "test_workbench"])])

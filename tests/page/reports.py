@@ -1,4 +1,4 @@
-"""Reports to look at: written by ddpsim, or made of documents that no run would give."""
+"""Reports for the tests: written by ddpsim, or made from documents that no run would give."""
 
 import base64
 import gzip
@@ -52,7 +52,7 @@ COMMANDS = {
 
 
 def write_all(folder):
-    """{name: path} of a report of each of COMMANDS."""
+    """Writes a report for each of COMMANDS. Returns their paths by name."""
     shutil.copytree(INPUTS, folder, dirs_exist_ok=True)
     pages = {}
     for name, arguments in COMMANDS.items():
@@ -65,7 +65,7 @@ def write_all(folder):
 
 
 def remade(page, change):
-    """The same page with other documents: `change` is given the envelope."""
+    """A copy of the page with other documents. `change` modifies the envelope."""
     whole = envelope(page)
     change(whole)
     packed = base64.b64encode(gzip.compress(json.dumps(whole).encode())).decode()
@@ -74,7 +74,7 @@ def remade(page, change):
 
 
 def every_text(value, change):
-    """`value` with every text in it changed, but for keys and what names a choice of ours."""
+    """A copy of `value` with every text changed, except keys and texts with a fixed choice of words."""
     if isinstance(value, dict):
         return {
             key: child if key in ("schema", "track", "grade", "action") else every_text(child, change)
@@ -86,7 +86,7 @@ def every_text(value, change):
 
 
 def large(whole, ranks=64, buckets=100, caps=1000):
-    """As large as reports get: `whole` is the envelope of a `tune`, made so large."""
+    """Makes a report as large as they get. `whole` is the envelope of a `tune`."""
     documents = whole["documents"]
     result = documents["result"]
     step = 1e5 + 0.123456

@@ -1,6 +1,6 @@
-"""Reports as their readers meet them: in a browser, by mouse and by keys, on paper, on a phone, without scripts.
+"""Tests reports in a browser: with mouse and keys, on paper, on a phone, and without scripts.
 
-Pictures of each stay in build/page/pictures to be looked at. How fast a large one is drawn is printed, and neither passes nor fails."""
+Saves pictures to build/page/pictures. Prints how fast a large report is drawn, without a limit."""
 
 import contextlib
 import csv
@@ -44,14 +44,14 @@ def changed(name, change):
 
 
 def rows(page, title):
-    """The table behind a chart, as its CSV has it."""
+    """The table of a chart, read from its CSV."""
     with page.expect_download() as download:
         page.get_by_role("button", name=f"Save as CSV: {title}", exact=True).click()
     return list(csv.reader(io.StringIO(pathlib.Path(download.value.path()).read_text())))
 
 
 class Looks(unittest.TestCase):
-    def test_every_report_in_light_and_dark_on_a_phone_and_on_paper(self):
+    def test_looks_in_light_and_dark_on_a_phone_and_on_paper(self):
         for name, path in pages.items():
             for looks, width, keywords in (
                 ("light", 1280, {}),
@@ -63,7 +63,7 @@ class Looks(unittest.TestCase):
                     "advise",
                     "compare",
                     "calibrate",
-                ):  # which have all there is between them
+                ):  # these have all elements together
                     continue
                 with self.subTest(report=name, looks=looks), opened(path, width, **keywords) as page:
                     page.wait_for_timeout(80)
@@ -71,7 +71,7 @@ class Looks(unittest.TestCase):
                     self.assertEqual(
                         page.evaluate("document.documentElement.scrollWidth"),
                         width,
-                        "the page is wider than its window",
+                        "the page is wider than the window",
                     )
                     if looks != "phone" or name == "tune":
                         self.assertEqual(browsing.violations(page), [])
@@ -82,7 +82,7 @@ class Looks(unittest.TestCase):
                     self.assertFalse(page.locator(".controls").first.is_visible())
                     page.screenshot(path=PICTURES / f"{name}-print.png", full_page=True)
 
-    def test_verdict_stands_first_and_is_the_programs(self):
+    def test_the_verdict_of_ddpsim_comes_first(self):
         for name, path in pages.items():
             whole = envelope(path.read_text())
             with self.subTest(name), opened(path) as page:
@@ -95,7 +95,7 @@ class Looks(unittest.TestCase):
         shorter = documents["result"]["iteration_us"] - documents["recommended_result"]["iteration_us"]
         self.assertAlmostEqual(shorter, documents["tune"]["recommended"]["gain_us"]["value"], places=5)
 
-    def test_documents_are_those_that_json_prints(self):
+    def test_documents_equal_the_output_of_json(self):
         for name, key in (
             ("tune", "tune"),
             ("compare", "compare"),
@@ -116,7 +116,7 @@ class Looks(unittest.TestCase):
 
 
 class Content(unittest.TestCase):
-    def test_what_is_drawn_as_exposed_adds_up_to_what_blocks(self):
+    def test_exposed_spans_add_up_to_blocking_communication(self):
         for name in ("simulate", "queues", "tune"):
             result = envelope(pages[name].read_text())["documents"]["result"]
             with self.subTest(name), opened(pages[name]) as page:
@@ -133,8 +133,8 @@ class Content(unittest.TestCase):
                     for track, what, start, end in spans
                     if track == "compute" and what.startswith("waits for") and "launch" not in what
                 )
-                # Copies, of buffers and out of earlier buckets, run beside what blocks: they are drawn as copies. Between two
-                # streams an event takes its time, in which neither does anything.
+                # Copies of buffers and out of earlier buckets also take blocking time, but are drawn as copies. An
+                # event between two streams takes some time, too, in which neither stream works.
                 backward = max(end for _, what, _, end in spans if what == "backward") - 0.001
                 last = max(end for track, _, _, end in spans if track == "communication")
                 copied = sum(
@@ -154,7 +154,7 @@ class Content(unittest.TestCase):
             table = rows(page, "Where the efficiency goes")
             self.assertAlmostEqual(sum(float(row[1]) for row in table[1:-1]), float(table[-1][1]), places=3)
 
-    def test_every_chart_has_its_table(self):
+    def test_every_chart_has_a_table(self):
         with opened(pages["tune"]) as page:
             for title in (
                 "Step time by bucket cap",
@@ -172,12 +172,12 @@ class Content(unittest.TestCase):
                     toggle.click()
                     self.assertFalse(table.is_visible())
 
-    def test_no_figure_is_shown_that_is_not_there(self):
+    def test_missing_numbers_are_not_shown(self):
         for name, path in pages.items():
             with self.subTest(name), opened(path) as page:
                 self.assertNotRegex(page.locator("main").inner_text(), r"\b(undefined|null|NaN)\b")
 
-    def test_recorded_all_reduces_of_joined_ranks_have_their_range(self):
+    def test_recorded_all_reduces_of_several_ranks_have_a_range(self):
         bucket = {
             "bytes": 2**20,
             "duration_us": {"min": 10, "median": 14, "max": 20},
@@ -199,7 +199,7 @@ class Content(unittest.TestCase):
             table = rows(page, "Recorded all-reduces beside those predicted")
         self.assertEqual(table[1], ["0", "1", "0.01", "0.014", "0.02", "0.012", "yes"])
 
-    def test_curve_of_caps_tells_where_the_cursor_is(self):
+    def test_the_curve_of_caps_tells_the_cap_at_the_cursor(self):
         whole = envelope(pages["tune"].read_text())
         with opened(pages["tune"]) as page:
             stage = page.get_by_role("application", name="Step time by bucket cap; arrow keys go from cap to cap")
@@ -213,7 +213,7 @@ class Content(unittest.TestCase):
             self.assertEqual(whole["documents"]["tune"]["recommended"]["action"], "set")
             self.assertEqual(page.locator("circle.advised").count(), 1)
 
-    def test_what_must_be_measured_first_stands_at_the_head(self):
+    def test_the_required_measurement_is_at_the_top(self):
         first = envelope(pages["measure_first"].read_text())["documents"]["tune"]["recommended"]["measure_first"]
         with opened(pages["measure_first"]) as page:
             head = page.locator("header").inner_text()
@@ -263,7 +263,7 @@ class Controls(unittest.TestCase):
             page.keyboard.press("0")
             page.wait_for_function("was => document.querySelector('.timeline .range').textContent === was", arg=whole)
 
-    def test_why_a_bucket_is_exposed(self):
+    def test_the_reason_for_an_exposed_bucket_is_shown(self):
         result = envelope(pages["queues"].read_text())["documents"]["result"]
         exposed = next(bucket for bucket in result["buckets"] if bucket["exposed_because"])
         with opened(pages["queues"]) as page:
@@ -278,7 +278,7 @@ class Controls(unittest.TestCase):
                     buttons.nth(i).click()
                     buttons.nth(i).press("Space" if buttons.nth(i).evaluate("e => e.tagName") == "INPUT" else "Enter")
 
-    def test_all_ranks_are_drawn_when_asked_for(self):
+    def test_a_checkbox_shows_all_ranks(self):
         with opened(changed("tune", lambda whole: large(whole, 8, 10, 20))) as page:
             before = page.locator(".timeline canvas").first.bounding_box()["height"]
             page.get_by_label("all 10 ranks").check()
@@ -309,9 +309,9 @@ class Hostile(unittest.TestCase):
         "a | b `c` <i>d</i>\nnext",
     ]
 
-    def test_names_are_data(self):
+    def test_names_are_shown_as_text(self):
         for name in COMMANDS:
-            # Each text in turn another: with as many offsets, each place gets several.
+            # The hostile texts take turns. A second offset gives each place another text.
             for offset in range(2 if name in ("tune", "compare") else 1):
                 turn = itertools.cycle(self.TEXTS[offset:] + self.TEXTS[:offset])
 
@@ -328,14 +328,14 @@ class Hostile(unittest.TestCase):
                     self.assertNotRegex(page.locator("main").inner_text(), "[\u202e\u2066]")
                     self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
 
-    def test_a_spreadsheet_runs_nothing(self):
+    def test_a_csv_has_no_formula(self):
         with opened(
             changed("advise", lambda whole: whole.update(documents=every_text(whole["documents"], lambda _: "=1+1")))
         ) as page:
             cells = [cell for row in rows(page, "Levers, by what they are expected to gain")[1:] for cell in row]
             self.assertFalse([cell for cell in cells if cell.startswith("=")])
 
-    def test_a_name_of_the_command_line_stays_one(self):
+    def test_names_from_the_command_line_are_shown_as_text(self):
         evil = here / "<img src=x onerror=alert(1)>.json"
         evil.write_text(
             (here / "three-layers.json")
@@ -356,21 +356,21 @@ class Hostile(unittest.TestCase):
 
 
 class Elsewhere(unittest.TestCase):
-    def test_without_scripts_the_text_is_there(self):
+    def test_without_scripts_the_text_is_shown(self):
         with opened(pages["tune"], java_script_enabled=False) as page:
             self.assertEqual(
                 page.locator("#plain").inner_text().strip(), envelope(pages["tune"].read_text())["text"].strip()
             )
             self.assertTrue(page.locator("#plain").is_visible())
 
-    def test_a_browser_that_cannot_unpack_says_so(self):
+    def test_a_page_that_cannot_be_unpacked_has_an_error(self):
         broken = here / "broken.html"
         broken.write_text(pages["tune"].read_text().replace('id="documents">H4sI', 'id="documents">AAAA'))
         with opened(broken) as page:
             self.assertIn("could not be shown", page.get_by_role("alert").inner_text())
             self.assertTrue(page.locator("#plain").is_visible())
 
-    def test_policy_lets_nothing_else_run(self):
+    def test_the_policy_blocks_other_scripts(self):
         with opened(pages["tune"]) as page:
             policy = page.locator("meta[http-equiv]").get_attribute("content")
             self.assertRegex(policy, r"^default-src 'none'; script-src 'sha256-[^ ']+'; style-src 'sha256-[^ ']+';")
@@ -389,7 +389,7 @@ class Large(unittest.TestCase):
         print(f"\ncode and style {bare} bytes; data of 64 ranks, 100 buckets, 1000 caps {data} bytes")
         self.assertLess(data, MOST_OF_DATA)
 
-    def test_speed_is_told(self):
+    def test_prints_the_speed(self):
         with opened(changed("tune", large)) as page:
             page.get_by_label("all 66 ranks").check()
             page.wait_for_timeout(100)

@@ -1,4 +1,4 @@
-"""Types of the page's documents: what a schema says, and that the page's sources are held against it."""
+"""Tests the TypeScript types made from schemas, and that tsc checks the sources of the page against them."""
 
 import json
 import os
@@ -46,7 +46,7 @@ export interface Step {
 
 
 def problems(types):
-    """What tsc says of the page's sources where the documents have these types."""
+    """The errors of tsc in the sources of the page if documents have these types."""
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
         (here / "documents.d.ts").write_text(types)
@@ -60,11 +60,11 @@ def problems(types):
 
 
 class Types(unittest.TestCase):
-    def test_every_kind_of_member_has_its_type(self):
+    def test_every_kind_of_member_gets_a_type(self):
         self.assertEqual(page_types.interface("Step", SCHEMA), DECLARED)
 
-    @unittest.skipUnless(shutil.which("tsc"), "no tsc here (scripts/setup.sh --page)")
-    def test_a_key_that_is_renamed_is_found_where_the_page_reads_it(self):
+    @unittest.skipUnless(shutil.which("tsc"), "tsc is missing (scripts/setup.sh --page)")
+    def test_a_renamed_key_is_an_error_where_the_page_reads_it(self):
         types = page_types.declarations(os.environ["DDPSIM_BIN"])
         self.assertEqual(problems(types), "")
         renamed = problems(types.replace("last_arrival_us", "last_there_us"))

@@ -1,6 +1,7 @@
-"""ddpsim.html, the page with the simulator inside, as its users meet it: in a browser, from disk, under its own policy, by mouse and
-by keys. DDPSIM_HTML: where it is (default: what preset wasm builds). Pictures stay in build/page/pictures. How fast a dragged cap is
-answered is printed, and neither passes nor fails."""
+"""Tests ddpsim.html, the page with the simulator inside, in a browser: from disk, with mouse and keys.
+
+DDPSIM_HTML: the path of the page (default: the output of preset wasm). Saves pictures to build/page/pictures. Prints
+how fast a dragged cap is answered, without a limit."""
 
 import base64
 import contextlib
@@ -20,8 +21,8 @@ from reports import INPUTS, ROOT, envelope
 
 HTML = pathlib.Path(os.environ.get("DDPSIM_HTML") or ROOT / "build" / "wasm" / "ddpsim.html")
 PICTURES = ROOT / "build" / "page" / "pictures"
-JOB = "#workload=alexnet-v100-b256&cluster=dgx1v@4"  # of few bucketings: soon weighed
-MOST_BYTES = 2_790_000  # of the whole page: 2,774,000 today
+JOB = "#workload=alexnet-v100-b256&cluster=dgx1v@4"  # has few bucketings
+MOST_BYTES = 2_790_000  # the page has 2,774,000
 
 
 def setUpModule():
@@ -48,7 +49,7 @@ def settled(page, what="Every cap weighed."):
 
 
 def dropped(page, path, name=None):
-    """Dropped on the page, as from a folder."""
+    """Drops a file on the page, as from a folder."""
     transfer = page.evaluate_handle(
         """([name, base64]) => {
             const transfer = new DataTransfer();
@@ -65,7 +66,7 @@ def native(*arguments):
 
 
 def in_page(page, arguments, files=()):
-    """What the page's own engine answers."""
+    """The answer of the simulator in the page."""
     return page.evaluate(
         """async ([args, files]) => {
             const {exit, stdout, stderr} = await document.querySelector('.answer').run(args, files);
@@ -76,7 +77,7 @@ def in_page(page, arguments, files=()):
 
 
 class FirstScreen(unittest.TestCase):
-    def test_one_sentence_says_what_to_do_and_nothing_can_leave(self):
+    def test_the_first_screen_says_what_to_do_and_uploads_nothing(self):
         with opened() as page:
             seen = page.locator("main").inner_text()
             self.assertIn("Drop a trace here", seen)
@@ -101,7 +102,7 @@ class FirstScreen(unittest.TestCase):
                         settled(page)
                     page.screenshot(path=PICTURES / f"{name}-{looks}.png", full_page=True)
                     self.assertEqual(
-                        page.evaluate("document.documentElement.scrollWidth"), width, "wider than its window"
+                        page.evaluate("document.documentElement.scrollWidth"), width, "the page is wider than the window"
                     )
                     self.assertEqual(browsing.violations(page), [])
                     if address and looks == "light":
@@ -112,7 +113,7 @@ class FirstScreen(unittest.TestCase):
     def test_size(self):
         self.assertLess(HTML.stat().st_size, MOST_BYTES)
 
-    def test_without_scripts_it_says_what_it_needs(self):
+    def test_without_scripts_it_says_that_it_needs_them(self):
         with browsing.opened(browser, HTML, java_script_enabled=False) as page:
             self.assertIn("it needs scripts", page.locator("#plain").inner_text())
 
@@ -138,7 +139,7 @@ class FilesComeIn(unittest.TestCase):
                     "ddpsim tune resnet18.workload.json 2xv100-nvlink",
                 ],
             )
-            # The address names the file, and holds nothing of it.
+            # The address has the name of the file, and nothing of its contents.
             self.assertIn("resnet18.json.gz", page.evaluate("decodeURIComponent(location.hash)"))
             self.assertLess(len(page.evaluate("location.hash")), 200)
             page.reload()
@@ -156,7 +157,7 @@ class FilesComeIn(unittest.TestCase):
             )
             page.get_by_role("button", name="Read it").press("Enter")
             page.get_by_text("pasted.json").first.wait_for()
-            page.locator("fieldset.cluster").wait_for()  # once it is read
+            page.locator("fieldset.cluster").wait_for()  # shown after reading
         with opened() as page:
             page.evaluate(
                 """(text) => {
@@ -168,7 +169,7 @@ class FilesComeIn(unittest.TestCase):
             )
             page.get_by_text("Read as a cluster").wait_for()
 
-    def test_reading_is_stopped(self):
+    def test_reading_can_be_cancelled(self):
         small = json.loads((here / "rank0.json").read_text())
         large = here / "large.json"
         with large.open("w") as out:
@@ -186,7 +187,7 @@ class FilesComeIn(unittest.TestCase):
             page.get_by_text("Read as a workload").wait_for()
         large.unlink()
 
-    def test_what_is_no_trace_is_refused_in_the_programs_words(self):
+    def test_an_unreadable_file_has_the_error_of_the_program(self):
         with opened() as page:
             dropped(page, here / "sharded.json")
             words = page.locator(".outcome .wrong:visible").inner_text()
@@ -194,7 +195,7 @@ class FilesComeIn(unittest.TestCase):
                 words, native("import", "sharded.json", "-o", "no.json").stderr.strip().removeprefix("ddpsim: ")
             )
 
-    def test_a_log_calibrates_the_cluster_chosen(self):
+    def test_a_log_calibrates_the_selected_cluster(self):
         with opened("#workload=three-layers.json&cluster=abci-v100@2") as page:
             page.locator("#chooser").set_input_files(here / "three-layers.json")
             settled(page, "weighed")
@@ -207,7 +208,7 @@ class FilesComeIn(unittest.TestCase):
             page.get_by_label("Cluster", exact=True).select_option("abci-v100")
             page.get_by_role("button", name="Save n2.cluster.json").wait_for()
 
-    def test_names_are_data(self):
+    def test_names_are_shown_as_text(self):
         evil = json.loads((here / "three-layers.json").read_text())
         evil["name"] = "</script><script>window.harmed=1</script>\u202egnol"
         name = "<img src=x onerror=window.harmed=1>.json"
@@ -225,7 +226,7 @@ class FilesComeIn(unittest.TestCase):
             self.assertNotRegex(page.locator("main").inner_text(), "[\u202e\u2066]")
             self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 1280)
 
-    def test_a_file_may_be_named_as_what_every_object_has(self):
+    def test_a_file_may_be_named_like_a_property_of_objects(self):
         for given, name in (("__proto__", "__proto__"), ("constructor", "constructor"), ("..", "file")):
             with self.subTest(name), opened("#cluster=2xv100-nvlink") as page:
                 dropped(page, here / "three-layers.json", given)
@@ -248,7 +249,7 @@ class FilesComeIn(unittest.TestCase):
             page.locator("#chooser").set_input_files(here / "many.json")
             page.get_by_role("status").filter(has_text="Simulated.").wait_for()
 
-    def test_what_is_written_replaces_no_file_that_was_dropped(self):
+    def test_outputs_do_not_replace_dropped_files(self):
         with opened("#cluster=2xv100-nvlink") as page:
             dropped(page, here / "three-layers.json", "answer.json")
             settled(page)
@@ -261,7 +262,7 @@ class FilesComeIn(unittest.TestCase):
                 )
             settled(page)
 
-    def test_a_job_in_an_address_is_no_option(self):
+    def test_an_address_cannot_add_options(self):
         with opened("#workload=--csv=x&cluster=--help") as page:
             self.assertEqual(page.evaluate("document.body.dataset.stage"), "job")
             self.assertEqual(page.locator(".command code").count(), 0)
@@ -282,7 +283,7 @@ class Answers(unittest.TestCase):
         (["tune", "resnet50-v100-b32", "dgx1v", "--bucket-cap-mb", "x"], []),
     ]
 
-    def test_of_the_page_are_the_native_programs(self):
+    def test_answers_equal_the_native_program(self):
         with opened() as page:
             for arguments, files in self.COMMANDS:
                 with self.subTest(arguments):
@@ -292,7 +293,7 @@ class Answers(unittest.TestCase):
                         {"exit": run.returncode, "stdout": run.stdout, "stderr": run.stderr},
                     )
 
-    def test_lines_shown_give_the_answer_shown(self):
+    def test_the_shown_command_gives_the_shown_answer(self):
         with opened(JOB + "&--bucket-cap-mb=12&--gradient-as-bucket-view=") as page:
             settled(page)
             line = page.locator(".command code").first.inner_text()
@@ -301,7 +302,7 @@ class Answers(unittest.TestCase):
                 page.locator("h1:visible").inner_text(), native(*line.split()[1:], "--quiet").stdout.strip()
             )
 
-    def test_the_address_restores_what_was_asked(self):
+    def test_the_address_restores_all_settings(self):
         with opened(JOB) as page:
             settled(page)
             page.get_by_label("bucket_cap_mb", exact=True).fill("7")
@@ -324,7 +325,7 @@ class Answers(unittest.TestCase):
             self.assertEqual(page.locator("h1:visible").inner_text(), said)
             self.assertTrue(page.get_by_label("static_graph").is_checked())
 
-    def test_a_wrong_value_is_told_where_it_stands(self):
+    def test_an_error_is_shown_at_the_wrong_value(self):
         with opened(JOB) as page:
             settled(page)
             page.get_by_label("NCCL", exact=True).fill("two")
@@ -400,7 +401,7 @@ class Controls(unittest.TestCase):
                     page.keyboard.press("ArrowUp")
             self.assertEqual(page.locator("main").count(), 1)
 
-    def test_what_is_looked_at_stays_while_the_cap_moves(self):
+    def test_the_view_stays_while_the_cap_changes(self):
         with opened(JOB) as page:
             settled(page)
             page.get_by_role("button", name="Zoom in").click()
@@ -420,7 +421,7 @@ class Controls(unittest.TestCase):
             self.assertTrue(page.get_by_role("region", name="Where the efficiency goes: table").is_visible())
             self.assertTrue(slider.evaluate("e => e === document.activeElement"))
 
-    def test_speed_of_a_dragged_cap_is_told(self):
+    def test_prints_the_speed_of_a_dragged_cap(self):
         with opened("#workload=resnet50-v100-b32&cluster=dgx1v@4") as page:
             page.get_by_role("status").filter(has_text="Weighing").wait_for()
             box = page.get_by_label("bucket_cap_mb, slider").bounding_box()
@@ -469,7 +470,7 @@ class FromACommand(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         return path
 
-    def test_controls_start_from_what_was_run(self):
+    def test_controls_start_from_the_command(self):
         arguments = [
             "tune",
             str(here / "three-layers.json"),
@@ -489,7 +490,7 @@ class FromACommand(unittest.TestCase):
                 "ddpsim tune three-layers.json lab.json@2 --bucket-cap-mb 2 --torch 2.8",
             )
             self.assertEqual(page.get_by_label("PyTorch", exact=True).input_value(), "2.8")
-            # What the page makes of its inputs is what the command made of them.
+            # The page gets the same answer from its inputs as the command.
             again = page.evaluate("""async () => {
                 const {written} = await document.querySelector('.answer').asks('tune');
                 return new TextDecoder().decode(written.get('answer.json'));
@@ -500,7 +501,7 @@ class FromACommand(unittest.TestCase):
             self.assertNotIn("bucket_cap_mb=2", page.locator("h1:visible").inner_text())
         self.assertLess(path.stat().st_size - HTML.stat().st_size, 1_000_000)
 
-    def test_files_of_one_name_stay_two(self):
+    def test_two_files_of_one_name_stay_separate(self):
         for folder, name in (("jobs", "three-layers.json"), ("clusters", "lab.json")):
             (here / folder).mkdir(exist_ok=True)
             shutil.copy(here / name, here / folder / "same.json")
@@ -510,7 +511,7 @@ class FromACommand(unittest.TestCase):
             settled(page)
             self.assertIn("8 GPUs, bound", page.locator("main").inner_text())
 
-    def test_options_no_control_is_for_are_kept(self):
+    def test_options_without_a_control_are_kept(self):
         path = self.page_of(
             "simulate",
             "alexnet-v100-b256",
@@ -529,7 +530,7 @@ class FromACommand(unittest.TestCase):
                 "ddpsim tune alexnet-v100-b256 dgx1v@2 --static-graph --straggler 1:1.2 --straggler 3:1.1",
             )
 
-    def test_without_the_page_nothing_is_written(self):
+    def test_without_the_page_no_output_is_written(self):
         for stated in (str(here / "absent.html"), str(here / "lab.json")):
             run = subprocess.run(
                 [
