@@ -34,7 +34,7 @@ class Rules(unittest.TestCase):
 
     def test_guides_have_shorter_sentences_than_other_pages(self):
         text = " ".join(["word"] * 27) + ".\n"
-        self.assertEqual([], rules("docs/diff.md", text))
+        self.assertEqual([], rules("docs/reference/diff.md", text))
         self.assertEqual(["27 words, at most 25"], rules("README.md", text))
 
     def test_lines_of_a_comment_are_one_text_and_full_stops_end_sentences(self):
