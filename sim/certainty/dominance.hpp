@@ -1,4 +1,5 @@
-// A cluster that is another with more: no collective of the same choice takes longer on it, whatever is not known of both.
+// Whether one cluster dominates another: with the same NCCL choice, no collective takes longer on
+// it, whatever is unknown about both.
 #pragma once
 
 #include <optional>
@@ -8,12 +9,14 @@
 
 namespace ddpsim {
 
-/// As many of the same nodes, and nothing of `to` gives less than in `from`: bandwidths, NICs, latency, what switches
-/// let through. A calibration must be of the same logs, for it says more than a specification. True of equals.
+/// Whether `to` has the same number of the same nodes and is nowhere worse than `from`: bandwidths,
+/// NICs, latency, switch capacity. Calibrations must rest on the same logs, because logs outweigh
+/// data sheet values. Equal clusters dominate each other.
 bool is_dominated_by(const Cluster& from, const Cluster& to);
 
-/// The largest all-reduce of the step for which NCCL chooses otherwise on `to`; absent where it never does, or where
-/// nothing is chosen. More channels are another choice, too: they take more SMs from compute.
+/// The largest all-reduce of the step for which NCCL chooses differently on `to`. Absent if it
+/// never does, or if nothing is chosen. A different number of channels counts too, because more
+/// channels take more SMs from compute.
 std::optional<OtherChoice> other_choice(const Job& from, const Job& to);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// The step as it would be if collectives took no time: what every cut of the gradients starts from.
+// The step as if collectives took no time. Every search for bucket cuts starts from it.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 namespace ddpsim {
 
 struct FreeCollectives {
-  std::vector<std::size_t> order;  ///< the gradients DDP reduces, as they are ready
-  /// By position in it: when a bucket that this gradient fills could be on the wire, host launches not piling up.
+  std::vector<std::size_t> order;  ///< ready order of the gradients DDP reduces
+  /// By position in `order`: the earliest time at which a bucket that this gradient fills can be
+  /// sent. Leaves out delays from host launches that queue up.
   std::vector<TimePoint> starts;
   TimePoint backward_end;
-  Duration copies_out;  ///< of all buckets, behind backward
+  Duration copies_out;  ///< for all buckets, after backward
   Duration iteration;
 };
 

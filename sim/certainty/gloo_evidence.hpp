@@ -1,4 +1,4 @@
-// What stands behind gloo's times: logs of the cluster, or what published steps left.
+// What gloo's predicted times rest on: logs of the cluster, or the residuals of published steps.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace ddpsim {
 
-/// Factors on all of gloo's times between which four in five lie.
+/// 80 % interval of gloo's times, as factors that apply to all of them.
 Band gloo_band(const Job& job);
 
-/// "gloo is calibrated with 2 logs of this cluster, but none is of 8 ranks".
+/// Example: "gloo is calibrated with 2 logs of this cluster, but none covers 8 ranks".
 std::string gloo_calibration_of(const Job& job);
 
-/// Logs of this cluster are of as many ranks and of buckets as large.
+/// Whether logs of this cluster cover this number of ranks and buckets this large.
 bool is_covered_by_gloo_logs(const Job& job);
 
-/// As NCCL's.
+/// Graded by the same rules as NCCL's times.
 Grade gloo_grade(const Job& job, bool step_reproduced);
 std::string_view gloo_provenance(const Job& job, Grade grade);
 

@@ -1,25 +1,27 @@
-// The recorded step as it were without the host's delays: what a run without the profiler may be.
+// The recorded step without the host's delays: an estimate of a run without the profiler.
 #pragma once
 
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 
-/// Every window as long as the GPU was busy in it, gradients at the same share of backward; copies, collectives and what lies behind
-/// backward as they are modelled, between steps waiting for data alone. As `import --timing compacted`, but for the place of each
-/// gradient. Ranks that say nothing of it stay as they are.
+/// Shortens every window to the time the GPU was busy in it; gradients keep their relative position
+/// in backward. Copies, collectives and everything after backward are modelled; between steps the
+/// GPU waits only for data. The result is that of `import --timing compacted`, except for the
+/// positions of gradients. Ranks without this data stay unchanged.
 Workload host_ahead(Workload workload);
 
-/// Between the two: a share of each wait for the host is left, from 0 (as host_ahead()) to 1 (as recorded). What is left is no
-/// profiler's: nothing is known of it but that it is there.
+/// Keeps a share of each wait for the host, from 0 (as host_ahead()) to 1 (as recorded). A wait
+/// that remains is not the profiler's; its cause is unknown.
 Workload host_partly_ahead(Workload workload, double share);
 
-/// Between waiting for batches as recorded (1) and not at all (0).
+/// Keeps a share of the waits for batches, from 0 (none) to 1 (as recorded).
 Workload input_partly_there(Workload workload, double share);
 
-/// The waits for launches gone from forward and backward, as if the host launched each in one go.
+/// Removes the waits for launches from forward and backward, as if the host launched each pass at
+/// once.
 Workload launched_at_once(Workload workload);
-/// Those of the optimizer.
+/// The same for the optimizer.
 Workload stepped_at_once(Workload workload);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// "Measure this next": of all named sources of an interval, the one whose absence would narrow it
-// most, and the command that takes it out.
+// Chooses what to measure next: the source of error whose removal would narrow an interval most,
+// and the command that removes it.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,23 @@
 
 namespace ddpsim {
 
-/// all_reduce_perf over `sizes`, rounded outwards to powers of two, as many as a fit needs. Absent
-/// for one rank, and where the cluster is calibrated with logs of this shape and these sizes.
+/// Runs all_reduce_perf over `sizes`, rounded outwards to powers of two, with enough sizes for a
+/// fit. Absent for one rank, and if the cluster is calibrated with logs of this shape and these
+/// sizes.
 std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
                                                    const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster);
 
-/// Collectives of these sizes as this job runs them, over NCCL or gloo. Absent where they were measured already.
+/// Measures collectives of these sizes as this job runs them, over NCCL or gloo. Absent if they
+/// were measured already.
 std::optional<NextMeasurement> measure_collectives(const Job& job, const std::vector<Bytes>& sizes);
 
-/// Absent where no source that can be measured is worth a measurement.
+/// Absent if no source of error is worth a measurement or none can be measured.
 std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sensitivities,
                                             Duration predicted, const Job& job);
 
-/// What tells whether compute or communication made today's step another than predicted; absent where it
-/// was not.
+/// What to measure to tell whether compute or communication explains the current step's residual.
+/// Absent if there is no residual.
 std::optional<NextMeasurement> measure_cause(const Replay& replay, const Workload& workload);
 
 }  // namespace ddpsim

@@ -1,15 +1,15 @@
-// A recording whose every time is longer or shorter by one factor, its host's included: what a measured step says of a
-// recorded one, which the profiler slowed on the host as on the GPU.
+// A recording with every time multiplied by one factor, including the host's. A measured step
+// corrects a recorded one this way, because the profiler slowed the host as well as the GPU.
 #pragma once
 
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 
-/// On one rank at least the host was recorded: what it does would not scale with the GPU.
+/// Whether the host was recorded on at least one rank. Its work would not scale with the GPU.
 bool has_recorded_host(const Workload& workload);
 
-/// What kept the GPU waiting between steps stays as long.
+/// The time for which the GPU waited between steps stays unchanged.
 Workload scaled_recording(Workload workload, double factor);
 
 }  // namespace ddpsim

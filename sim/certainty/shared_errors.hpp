@@ -1,4 +1,5 @@
-// Which error of one job is an error of another, too: by the thing it is an error of, whatever names the clusters have.
+// Which errors two jobs share. This depends on what the error belongs to, not on the names of the
+// clusters.
 #pragma once
 
 #include "ddpsim/sim/certainty/confidence.hpp"
@@ -6,21 +7,26 @@
 
 namespace ddpsim {
 
-/// How much two clusters have of what their collectives pass in common, at the numbers of nodes they have.
+/// How much two clusters have in common in the hardware that their collectives use, at their
+/// numbers of nodes.
 enum class Kinship {
   none,
-  same_kind,   ///< nodes of the same GPUs, links and NICs, but others in number or rate
-  same_nodes,  ///< the same nodes and NICs, however many
+  /// Nodes with the same kinds of GPUs, links and NICs, but in different numbers or with different
+  /// rates.
+  same_kind,
+  same_nodes,  ///< the same nodes and NICs, any number
 };
 Kinship kinship(const Cluster& a, const Cluster& b);
 
-/// Calibrated by the same logs, or by none.
+/// Whether both are calibrated by the same logs, or neither is calibrated.
 bool is_calibrated_alike(const Cluster& a, const Cluster& b);
 
-/// The share, from 0 to 1, of the variance of an error of this source that is one and the same for a workload on both.
+/// The share, from 0 to 1, of this error's variance that one workload has in common on both
+/// clusters.
 double shared_share(ErrorSource source, const Cluster& a, const Cluster& b);
 
-/// Of two workloads on one cluster: each errs by itself. Else it is of the cluster, its GPUs, NCCL or PyTorch, one for both.
+/// Whether the error is independent for two workloads on one cluster. Otherwise it belongs to the
+/// cluster, its GPUs, NCCL or PyTorch, and both workloads share it.
 bool belongs_to_workload(ErrorSource source);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Named sources of error, each as another simulation: what would the answer be if this were so?
+// Named sources of error. Each is simulated to see what the answer would be if the error were real.
 #pragma once
 
 #include <optional>
@@ -12,24 +12,27 @@
 
 namespace ddpsim {
 
-/// A small all-reduce moves next to nothing: what it takes is the fixed cost of any.
+/// A small all-reduce moves almost nothing, so its time is the fixed cost of every all-reduce.
 inline constexpr Bytes kSmallAllReduce{32 * 1024};
 
-/// For an all-reduce of `size` on this cluster: by its calibration, else by its kind.
+/// Band of an all-reduce of `size` on this cluster: from its calibration, or else from its kind.
 Band duration_band(const Cluster& cluster, Bytes size);
-/// The same for the fixed cost alone, and for the bytes alone; by default 1, where NCCL reduces nothing.
+/// The same for the fixed cost alone, and for the bandwidth alone. Both are 1 if NCCL reduces
+/// nothing.
 Band fixed_cost_band(const Job& job);
 Band bandwidth_band(const Job& job, Bytes largest);
 /// What the band rests on, as a sentence without a full stop.
 std::string band_evidence(const Cluster& cluster);
 
-/// Nodes in the largest published log over such a network of such a generation of GPUs; two where there is none.
+/// Nodes in the largest published log over such a network with this generation of GPUs; two if
+/// there is none.
 int most_nodes_measured(const Cluster& cluster);
 
-/// The job with collectives whose fixed cost and bytes take so many times as long.
+/// The job with collectives whose fixed cost and bandwidth time are multiplied by these factors.
 Job with_collectives(const Job& job, double fixed, double bandwidth);
 
-/// How far off each job shape of the calibration would be without its own logs; empty where that is not known.
+/// Error of each job shape of the calibration when predicted without its own logs; empty if
+/// unknown.
 std::string left_out_errors(const Cluster& cluster);
 
 /// The job with one source of error at one of its bounds, and at the other.
@@ -39,36 +42,38 @@ struct Scenario {
   Job at_other;
 };
 
-/// One scenario a source, for every job in the same order; multi-GPU slowdown and compute scale are
-/// left out where the options hold them certain.
+/// One scenario per source, in the same order for every job. Multi-GPU overhead and compute scale
+/// are left out if the options hold them certain.
 std::vector<Scenario> scenarios(const Job& job);
 
-/// The steady step under a source of error at one of its bounds, and at the other.
+/// The steady step with a source of error at one of its bounds, and at the other.
 struct Bounds {
   ErrorSource source;
   StepTimes at_one;
   StepTimes at_other;
 };
-/// On so many threads (0: as many as the machine has); nothing depends on it.
+/// Uses `threads` threads (0: every core); the result does not depend on it.
 std::vector<Bounds> simulate_scenarios(const Job& job, int threads = 1);
 
-/// From what both bounds of a source do to a time. Where both make it longer it is never shorter, and
-/// the other way round: low and high reach to zero at least.
+/// Turns a time at both bounds of a source into a sensitivity. If both bounds make the time longer,
+/// it is never shorter, and vice versa: low and high always include zero.
 Sensitivity sensitivity(ErrorSource source, Duration at_one, Duration at_other);
 /// Medians of seven or more iterations repeat to half a percent.
 inline constexpr double kMeasurementNoise = 0.005;
 Sensitivity measurement_noise(Duration measured);
-/// Of today's step: what its spread says, but no less than that.
+/// Noise of the measured current step: its spread, but no less than kMeasurementNoise.
 Sensitivity measurement_noise(const Replay& replay);
 
-/// What a step may differ from the one recorded, by how the recorded ones did; absent where they do not tell.
+/// How far a step may differ from the recorded one, judged by how recorded steps vary. Absent if
+/// they do not tell.
 std::optional<Sensitivity> recorded_spread(const Recorded& recorded, Duration predicted);
 
-/// Independent sources combined: root of the sum of squares, apart for the two directions.
+/// Combines independent sources: the root of the sum of squares, separately for the two directions.
 Spread combine(const std::vector<Sensitivity>& sensitivities);
 
-/// As confidence.hpp has it, from what is simulated already. `beside`: a source that the job itself does not show;
-/// of a measured step, what else explains it, which moves nothing but its causes.
+/// As in confidence.hpp, but from scenarios that are already simulated. `beside` is a source of
+/// error that the job itself does not show. For a measured step it is the alternative explanation,
+/// which moves nothing but the causes of loss.
 Confidence assess(const Job& job, const StepTimes& predicted, const std::vector<Bounds>& scenarios,
                   const std::optional<Replay>& replay, const std::optional<Bounds>& beside);
 

@@ -1,8 +1,9 @@
-// What all_reduce_perf, or the *_perf of another collective, would print on a cluster: NCCL's
-// choice and our cost model, size by size.
+// The table that all_reduce_perf, or the *_perf of another collective, would print on a cluster.
+// NCCL's choice and our cost model give the time of each size.
 //
-// No open log here is of another collective. Their band is that of all-reduces on such clusters, calibrated or not, and
-// once more the same beside it, independent, for what they may do otherwise: sqrt(2) times as wide, grade C.
+// No open log measures another collective here. Their interval combines two independent errors: the
+// band of all-reduces on such clusters, and the same band again for how they may differ. That makes
+// it sqrt(2) times as wide, at grade C.
 #pragma once
 
 #include <optional>
@@ -15,22 +16,24 @@
 
 namespace ddpsim {
 
-/// The same sum, done otherwise than NCCL chose. Absent: NCCL has no such way on this cluster.
+/// Times of the same sum, computed in ways NCCL did not choose. A way is absent if NCCL does not
+/// have it on this cluster.
 struct OtherWays {
   std::optional<Duration> ring;
   std::optional<Duration> tree;
-  Duration
-      reduce_broadcast;  ///< a reduce to one rank, and behind it a broadcast from there, as lectures begin with
+  /// A reduce to one rank, then a broadcast from it, the way textbooks introduce all-reduce.
+  Duration reduce_broadcast;
 };
 
-/// One size, out of place, all ranks ready at once on an idle network.
+/// Prediction for one size: out of place, all ranks ready at once, idle network.
 struct AllReduceRow {
   Bytes size;
   CollectiveChoice choice;
   Duration time;
-  Duration low;                           ///< four in five logs of other clusters lay above …
-  Duration high;                          ///< … and below, together: see duration_band
-  std::optional<OtherWays> other_ways{};  ///< where asked for
+  /// `low` to `high` is the 80 % interval over logs of other clusters; see duration_band.
+  Duration low;
+  Duration high;
+  std::optional<OtherWays> other_ways{};  ///< only if asked for
 };
 
 struct AllReduceTable {
@@ -48,13 +51,14 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
                                 std::span<const Bytes> sizes,
                                 CollectiveKind collective = CollectiveKind::all_reduce);
 
-/// Fills in other_ways. Precondition: a table of all-reduces on that cluster.
+/// Fills in other_ways. Precondition: `table` holds all-reduces on that cluster.
 void lay_side_by_side(AllReduceTable& table, const Cluster& cluster,
                       const CollectiveTuning& tuning);
 
-/// GB/s, decimal: size over time, as nccl-tests prints it. 0 where no time passes.
+/// Size over time in decimal GB/s, as nccl-tests prints it; 0 if the time is 0.
 double algbw_gbps(Bytes size, Duration time);
-/// algbw x 2(n - 1)/n, or of another collective as collective.hpp has it: what each rank's link must carry in a ring.
+/// The rate that each rank's link carries in a ring: algbw x 2(n - 1)/n. collective.hpp has the
+/// factors of other collectives.
 double busbw_gbps(Bytes size, Duration time, int ranks,
                   CollectiveKind collective = CollectiveKind::all_reduce);
 

@@ -1,4 +1,4 @@
-// How sure: a grade, an interval from named sources, and warnings.
+// Confidence in a prediction: a grade, an interval from named sources of error, and warnings.
 #pragma once
 
 #include <algorithm>
@@ -14,39 +14,46 @@
 
 namespace ddpsim {
 
-/// A: calibrated on this cluster and today's step reproduced. B: calibrated on a sibling, a vendor log or the joined
-/// ranks of a recording. C: specification only, or one rank's recording.
+/// A: calibrated on this cluster, and the current step was reproduced. B: calibrated by a similar
+/// cluster, a vendor's log or the joined ranks of a recording. C: data sheet values only, or the
+/// recording of one rank.
 enum class Grade { a, b, c };
 std::string_view name_of(Grade grade);  ///< "A"
 
 Grade grade_of(const Cluster& cluster, bool step_reproduced);
-/// The grade in words: "measured on this cluster", "calibrated by published logs".
+/// The grade in words, such as "measured on this cluster" or "calibrated by published logs".
 std::string_view provenance_of(const Cluster& cluster, Grade grade);
-/// What the times of collectives rest on, as a sentence without a full stop.
+/// What collective times rest on, as a sentence without a full stop.
 std::string calibration_of(const Cluster& cluster);
 
-/// What a prediction may err by.
+/// Why a prediction may be wrong.
 enum class ErrorSource {
-  fixed_cost,         ///< of collectives: launch, latencies, the pipeline's fill
-  bandwidth,          ///< of collectives
-  collective_times,   ///< both together: of gloo, and in a table of all-reduces
-  interference,       ///< of compute and NCCL's kernels
-  ddp_costs,          ///< DDP's copies and what its host does
-  gpu_spread,         ///< how far the slowest of the GPUs lies from the usual one
-  rank_slowdown,      ///< what several ranks cost unexplained
-  compute_scale,      ///< of a GPU that was not recorded on
-  replay_residual,    ///< what today's step leaves open: whether compute or communication misses it
-  measurement_noise,  ///< of the step it will be held against
-  host_delays,        ///< a GPU that waited for the host may not wait without the profiler
-  step_spread,        ///< from one recorded step to the next
-  leaf_placement,  ///< how many nodes share a leaf: what they send each other crosses nothing narrow
-  launch_cost,     ///< what the host takes to launch one of the model's kernels
-  recorded_waits,  ///< recorded all-reduces took longer than is predicted: they waited, or the model is too fast
-  host_work,  ///< an optimizer that steps on the host, whose rate nobody measured
-  schemes,    ///< what two schemes do that is not simulated; only of one against another
+  fixed_cost,        ///< of collectives: launch, latencies, pipeline fill
+  bandwidth,         ///< of collectives
+  collective_times,  ///< of collectives as a whole: gloo, all-reduce tables
+  interference,      ///< between compute and NCCL's kernels
+  ddp_costs,         ///< DDP's copies and host work
+  gpu_spread,        ///< how much slower the slowest GPU is
+  rank_slowdown,     ///< multi-GPU overhead
+  compute_scale,     ///< for a GPU that was not recorded
+  /// Residual of the current step: either compute or communication may explain it.
+  replay_residual,
+  measurement_noise,  ///< of the step the prediction is compared with
+  /// A GPU that waited for the host in the recording may not wait without the profiler.
+  host_delays,
+  step_spread,  ///< from one recorded step to the next
+  /// How many nodes share a leaf switch: traffic within a leaf crosses no narrow link.
+  leaf_placement,
+  launch_cost,  ///< host time to launch one model kernel
+  /// Recorded all-reduces took longer than predicted: they waited, or the model is too fast.
+  recorded_waits,
+  /// The optimizer steps on the host, at a rate that nobody measured.
+  host_work,
+  /// What two schemes do that is not simulated; only when one is compared with the other.
+  schemes,
 };
 
-/// By how much one source may make a time shorter (low <= 0) or longer (high >= 0).
+/// How much one source may shorten (low <= 0) or lengthen (high >= 0) a time.
 struct Sensitivity {
   ErrorSource source;
   Duration low;
@@ -54,77 +61,85 @@ struct Sensitivity {
   Duration width() const { return high - low; }
 };
 
-/// How far the truth may lie from what is predicted.
+/// How far the true value may lie from the predicted one.
 struct Spread {
   Duration low;   ///< <= 0
   Duration high;  ///< >= 0
 };
 
-/// What would narrow an interval most.
+/// The measurement that would narrow an interval most.
 struct NextMeasurement {
-  ErrorSource source;   ///< of the interval
-  std::string command;  ///< to run, or to do, on the cluster
-  std::string then;     ///< what to give its result to
+  ErrorSource source;   ///< source of error it narrows
+  std::string command;  ///< what to run, or do, on the cluster
+  std::string then;     ///< what to pass the result to
   bool operator==(const NextMeasurement&) const = default;
 };
 
 struct Confidence {
   Grade grade = Grade::c;
-  double low_percent = 0;   ///< the true step lies between prediction * (1 + low / 100) …
-  double high_percent = 0;  ///< … and prediction * (1 + high / 100)
+  /// The true step lies between prediction * (1 + low_percent / 100) and prediction * (1 +
+  /// high_percent / 100).
+  double low_percent = 0;
+  double high_percent = 0;
   std::vector<std::string> because;
-  std::optional<NextMeasurement> measure_next;  ///< absent: no single measurement would help
-  /// Every source of the interval, widest first: the root of the sum of their squares, to either
-  /// side, is the interval. Of the step predicted without jitter. Where a measured step contradicts it, what
-  /// lies between the two is named beside them.
+  /// Absent if no single measurement would help.
+  std::optional<NextMeasurement> measure_next;
+  /// Every source of the interval, widest first, for the step predicted without jitter. The
+  /// interval is the root of the sum of their squares, separately to either side. If a measured
+  /// step contradicts the prediction, the interval also reaches that step, which has no entry here.
   std::vector<Sensitivity> sensitivities;
-  Duration predicted;  ///< that step
-  /// By cause, what it loses, in the same scenarios; measurement noise has no cause.
+  Duration predicted;  ///< the step they belong to
+  /// Spread of each cause of loss over the same scenarios. Measurement noise has no cause of loss.
   std::array<Spread, kLossCauses> loss{};
-  /// What it rests on in words: "calibrated by published logs"; an estimate is never called calibrated.
+  /// What the prediction rests on in words, such as "calibrated by published logs". An estimate is
+  /// never called calibrated.
   std::string provenance;
-  std::string basis;   ///< what the grade rests on; `because` has it too
-  std::string beyond;  ///< how the cluster differs in size from what was measured; mostly empty
+  std::string basis;  ///< what the grade rests on; also in `because`
+  /// How the cluster differs in size from what was measured; usually empty.
+  std::string beyond;
 };
 
-/// How far steps that were measured lie apart: four in five further ones from `low` to `high` (step_spread.hpp).
+/// How far measured steps differ: 80 % of further steps take from `low` to `high`
+/// (step_spread.hpp).
 struct MeasuredSpread {
   std::size_t steps = 0;
   Duration low;
   Duration high;
 };
 
-/// What a job's steps took without a profiler.
+/// Time of a job's steps without a profiler.
 struct MeasuredStep {
   Duration median;
-  std::optional<MeasuredSpread> spread = {};  ///< absent where one figure was given
-  std::string source = {};                    ///< of a file: which of its values, for people
+  std::optional<MeasuredSpread> spread = {};  ///< absent if a single number was given
+  std::string source = {};                    ///< which value of a file, for people
 };
 
-/// Today's step, replayed before anything is predicted.
+/// The job's current step, replayed before anything is predicted.
 struct Replay {
   Duration measured;
   Duration predicted;
-  std::optional<MeasuredSpread> spread = {};  ///< of what was measured
-  std::string source = {};                    ///< of what was measured, for people
+  std::optional<MeasuredSpread> spread = {};  ///< of the measured steps
+  std::string source = {};                    ///< which value was measured, for people
   Duration residual() const { return measured - predicted; }
-  /// What it misses, whichever way.
+  /// Distance between the measured and the predicted step, in either direction.
   Duration missed() const { return std::max(residual(), -residual()); }
   double missed_share() const { return missed() / measured; }
-  /// No more than a twentieth is left unexplained.
+  /// Whether at most 5 % of the measured step is unexplained.
   bool reproduced() const { return missed_share() <= 0.05; }
-  /// More than twice or less than half of what was measured: another job was recorded, or a unit slipped.
+  /// Whether the prediction is more than twice or less than half of the measured step. Then another
+  /// job was recorded, or a unit is wrong.
   bool contradicted() const { return predicted > 2 * measured || 2 * predicted < measured; }
 };
 
-/// Confidence of a simulated step: re-simulates with each named source of error at its bounds. Where this
-/// job's own step was measured, `predicted` is what it was corrected to, and no source moves that but the
-/// measurement's; `otherwise` is that step, should communication explain it. On so many threads (0: as many as the machine
-/// has); nothing depends on it.
+/// Confidence in a simulated step; simulates it again with each named source of error at its
+/// bounds. If this job's own step was measured, `predicted` is the corrected step, and only
+/// measurement noise moves it. `otherwise` is that step if communication explains the residual.
+/// Uses `threads` threads (0: every core); the result does not depend on it.
 Confidence assess(const Job& job, const StepTimes& predicted, const std::optional<Replay>& replay,
                   const std::optional<StepTimes>& otherwise = std::nullopt, int threads = 1);
 
-/// What a cause takes, at the least and at the most; nothing that cannot gain gets below zero.
+/// The least and the most time that a cause costs. A cause that cannot gain time never goes below
+/// zero.
 struct LossInterval {
   Duration low;
   Duration high;

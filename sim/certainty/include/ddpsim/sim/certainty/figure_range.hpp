@@ -1,4 +1,4 @@
-// A figure of a candidate: as predicted, and between what it may lie.
+// A predicted value of a candidate with its interval.
 #pragma once
 
 namespace ddpsim {
@@ -8,7 +8,7 @@ struct FigureRange {
   double value = 0;
   double high = 0;
   FigureRange times(double factor) const { return {low * factor, value * factor, high * factor}; }
-  /// Of 1 / figure. Precondition: all are above 0.
+  /// Range of 1 / value. Precondition: low, value and high are above 0.
   FigureRange inverse() const { return {1 / high, 1 / value, 1 / low}; }
 };
 

@@ -1,15 +1,15 @@
-// A step was measured, and another was predicted for the very same job: what would explain it.
+// Explains why a measured step differs from the step predicted for the same job.
 //
-// Nothing says where the time went that the replay misses, so it is put down to each of the two
-// ends:
+// Nothing tells which part of the step the replay mispredicts, so both extremes are considered:
 //
 //   all compute          compute takes x times as long
-//   all communication    collectives, their fixed cost and their bytes, take y times as long
+//   all communication    collectives, both fixed cost and bytes, take y times as long
 //
-// with x and y such that the step predicted is the one measured. Where collectives cannot explain
-// all of it (they are hidden, or there are none), they explain what they can and compute the rest;
-// and the other way round, where compute would be faster than any GPU of its kind. Both hold for
-// the measured job; for other settings of it they differ, and what is between them is not known.
+// The factors x and y make the predicted step equal the measured one. Collectives cannot explain
+// the whole residual if they are hidden or absent. They then explain what they can, and compute
+// explains the rest. The roles swap if compute would have to be faster than any GPU of its kind.
+// Both explanations hold for the measured job. They differ for its other settings, and what lies
+// between them is unknown.
 #pragma once
 
 #include <optional>
@@ -21,40 +21,42 @@
 
 namespace ddpsim {
 
-/// To what the time is put down that a replay misses.
+/// What the residual of a replay is attributed to.
 enum class Cause { compute, communication };
 std::string_view name_of(Cause cause);  ///< "compute"
 
-/// What must be so for a job's step to be the one measured.
+/// The factors that make a job's predicted step equal the measured one.
 struct Explanation {
-  double compute = 1;      ///< compute takes so many times as long as predicted …
-  double collectives = 1;  ///< … and collectives
-  StepTimes times;         ///< the step, so explained
+  double compute = 1;      ///< factor on the predicted time of compute
+  double collectives = 1;  ///< factor on the predicted time of collectives
+  StepTimes times;         ///< the step with both factors
 };
 
 Explanation explain(const Job& job, Duration measured, Cause cause);
-/// The job so explained. How fast its GPUs are, alone and together, is then certain.
+/// The job with both factors applied. The speed of its GPUs, alone and together, is then certain.
 Job explained(const Job& job, const Explanation& explanation);
 
 struct MeasuredCorrection {
   Explanation all_compute;
   Explanation all_communication;
 };
-/// Absent where nothing was measured, or what was cannot be this job's (Replay::contradicted).
+/// Absent if nothing was measured, or if the measured step cannot be this job's
+/// (Replay::contradicted).
 std::optional<MeasuredCorrection> correct(const Job& job, const std::optional<Replay>& replay);
 
-/// Where a step measured without the profiler lies between what is predicted with all that the recording waited for and with
-/// none of it: so much of each wait left that the step is the one measured, of waits for the host (launches where it set the
-/// pace, pauses between steps) first, then of those for input. That is the usual case, and then neither compute nor communication
-/// explains anything. Else absent.
+/// Explains a step that was measured without the profiler and lies between two predictions: with
+/// all recorded waits, and with none. That is the usual case. Keeps the share of each wait that
+/// makes the predicted step equal the measured one. Waits for the host (launches that set the pace,
+/// pauses between steps) are shortened first, then waits for input. Neither compute nor
+/// communication then explains anything. Absent in every other case.
 std::optional<Job> without_profiler(const Job& job, Duration measured);
 
-/// The compute stream of the recorded step without communication, and without its waits where those
-/// are known, of the rank that takes longest, on this job's GPU where it is as fast as it may be. No
-/// step is shorter, but for what GPUs of a kind differ.
+/// Length of the recorded compute stream without communication and without its waits, if those are
+/// known. Takes the slowest rank, on the fastest GPU that this job's may be. No step is shorter,
+/// except for the differences between GPUs of one kind.
 Duration longest_stream(const Job& job);
-/// The fastest of a kind takes 0.79 of what the slowest does: SGEMM on 392 V100s of one machine,
-/// 0.952 and 1.203 of their median (hal-uw/blox-pal, sgemm-longhorn).
+/// The fastest GPU of a kind needs 0.79 of the slowest one's time. SGEMM on 392 V100s of one
+/// machine took 0.952 to 1.203 of the median (hal-uw/blox-pal, sgemm-longhorn).
 inline constexpr double kFastestGpu = 0.79;
 
 }  // namespace ddpsim

@@ -1,12 +1,18 @@
-// How much faster, or how much cheaper, one candidate does its work than another, source of error by source.
+// How much faster, or how much cheaper, one candidate does its work than another, by source of
+// error.
 //
-// An error is drawn alike for both candidates as far as it is of the same thing, whatever their clusters are called:
-// interference and the costs of DDP, since workload and PyTorch are the same on both; how fast collectives are, where
-// both have a network in use or neither, of the same nodes and NICs, and for two thirds of its variance where these
-// differ in number or rate; what several ranks lose unexplained, less between one node and several; the speed of
-// a GPU that was not recorded on, for clusters with that GPU. At twice the size an eighth is each size's own. A cluster
-// that is the other with more of something is never slower while NCCL chooses the same; where it chooses otherwise the
-// lead says so.
+// Both candidates share an error as far as it concerns the same thing, whatever their clusters are
+// called:
+// - Interference and the costs of DDP are shared, because workload and PyTorch are the same.
+// - The speed of collectives is shared if both use a network or neither does. Clusters of the same
+// nodes and NICs share it; if these differ in number or rate, two thirds of its variance are
+// shared.
+// - The multi-GPU overhead is shared, but less between one node and several.
+// - The speed of a GPU that was not recorded is shared by clusters with that GPU.
+// At twice the size, one eighth of the variance belongs to each size alone.
+//
+// A cluster that dominates the other is never slower while NCCL chooses the same on both. If NCCL
+// chooses differently, the speedup says so.
 #pragma once
 
 #include <cstddef>
@@ -21,65 +27,71 @@
 
 namespace ddpsim {
 
-/// What a candidate takes for a unit of work, as predicted and with every source of error at its bounds.
+/// Time of a candidate for one unit of work: as predicted, and with every source of error at its
+/// bounds.
 struct WorkTime {
-  /// One source at one of its bounds, and at the other.
+  /// The time with one source at one of its bounds, and at the other.
   struct Moved {
     ErrorSource source;
     double at_one;
     double at_other;
-    std::optional<std::size_t> workload{};  ///< whose it is alone, of several workloads
+    std::optional<std::size_t> workload{};  ///< the workload it belongs to, if several
     bool operator==(const Moved&) const = default;
   };
-  std::vector<Job> jobs;     ///< as simulated: one, or of several workloads each, on one cluster
-  double expected = 0;       ///< seconds for one sample, or for what one rank does in a step
-  std::size_t measured = 0;  ///< how many of these steps were
+  /// As simulated on one cluster: one job, or one for each of several workloads.
+  std::vector<Job> jobs;
+  /// Seconds for one sample, or for the work of one rank in a step.
+  double expected = 0;
+  std::size_t measured = 0;  ///< how many of these steps were measured
   std::vector<Moved> moved{};
   const Cluster& cluster() const { return jobs.front().cluster(); }
 };
 
-/// Several workloads one after the other on one cluster, so much of each; at least one. What is of the cluster, its GPUs,
-/// NCCL or PyTorch errs alike for all; what is of a workload or its recording, for each by itself (belongs_to_workload).
+/// Several workloads (at least one) one after the other on one cluster, each with its weight.
+/// Errors of the cluster, its GPUs, NCCL or PyTorch are shared by all of them. Errors of a workload
+/// or its recording are independent (belongs_to_workload).
 WorkTime together(std::span<const WorkTime> works, std::span<const double> weights);
 
-/// Where it may lie, every source of error at its bounds.
+/// Interval of the time, with every source of error at its bounds.
 FigureRange range_of(const WorkTime& work);
 
-/// What one source of error by itself makes of a lead.
+/// Effect of one source of error alone on a speedup.
 struct SpeedupSource {
   ErrorSource source{};
   double low_percent = 0;
   double high_percent = 0;
-  std::optional<std::size_t> workload{};  ///< whose it is alone, of several workloads
-  /// By itself it may put the other in front.
+  std::optional<std::size_t> workload{};  ///< the workload it belongs to, if several
+  /// Whether this source alone can make the other candidate the faster one.
   bool changes_order() const { return low_percent < 0; }
 };
 
-/// An all-reduce for which NCCL chooses otherwise on the faster cluster than on the other.
+/// An all-reduce for which NCCL chooses differently on the two clusters.
 struct OtherChoice {
   Bytes size;
   CollectiveChoice on_other;
   CollectiveChoice on_faster;
 };
 
-/// By how much one candidate is ahead of another, in percent of the other's speed.
+/// How much faster one candidate is than another, in percent of the other's speed.
 struct Speedup {
   double percent = 0;
   double low_percent = 0;
   double high_percent = 0;
-  std::vector<SpeedupSource> sources{};  ///< widest first; those that move it at all
-  bool same = false;                     ///< nothing but names tells the two apart
-  bool never_slower = false;  ///< its cluster is the other's with more, and NCCL chooses the same
-  bool dominating_is_slower = false;  ///< the other's cluster is this one's with more
-  /// The largest such bucket, where one cluster is the other with more.
+  std::vector<SpeedupSource> sources{};  ///< widest first; only those with an effect
+  bool same = false;                     ///< the two differ only by name
+  /// Its cluster dominates the other's, and NCCL chooses the same on both.
+  bool never_slower = false;
+  bool dominating_is_slower = false;  ///< the other's cluster dominates this one's
+  /// The largest bucket with a different choice, if one cluster dominates the other.
   std::optional<OtherChoice> other_choice{};
-  /// Ahead in whatever scenario, not only in the likeliest.
+  /// Whether it is faster in every scenario, not only in the likeliest.
   bool certain() const { return low_percent > 0; }
 };
 
-/// How much faster `fast` is; all 0 where either does nothing.
+/// How much faster `fast` is; all 0 if either does nothing.
 Speedup speedup(const WorkTime& fast, const WorkTime& slow);
-/// How much less work on `cheap` costs than on `dear`, at so many USD an hour each; infinitely where `cheap` alone is free.
+/// How much less the work costs on `cheap` than on `dear`, at these prices in USD an hour. Infinite
+/// if only `cheap` is free.
 Speedup cheaper_by(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
                    double dear_usd_per_hour);
 

@@ -1,4 +1,4 @@
-// How far to trust an answer: its interval, the measured step that it was held against, and what to be warned of.
+// How far to trust an answer: its interval, the measured step it was compared with, and warnings.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace ddpsim {
 
-/// Warnings, one sentence each; those that overturn the answer stand in front.
+/// Warnings, one sentence each; those that overturn the answer come first.
 class Warnings {
  public:
   Warnings() = default;
@@ -40,8 +40,9 @@ class Warnings {
 
 struct Trust {
   Confidence confidence;
-  std::optional<Replay> replay;  ///< absent where no step was measured
-  /// What is reported explains the measured step by compute; this is what else may explain it.
+  std::optional<Replay> replay;  ///< absent if no step was measured
+  /// The reported times attribute the residual of the measured step to compute; this has the
+  /// alternative.
   std::optional<MeasuredCorrection> correction;
   Warnings warnings;
 };
