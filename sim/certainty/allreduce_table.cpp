@@ -20,7 +20,7 @@ Cluster uncalibrated(Cluster cluster) {
   return cluster;
 }
 
-/// By the band of all-reduces of the size, and by what is not known of leaves.
+/// From the band of all-reduces of this size, and from the unknown number of nodes on a leaf.
 Spread spread_of(CollectiveKind kind, const AllReduceRow& row, const Cluster& cluster) {
   const bool logged = kind == CollectiveKind::all_reduce;
   const Band band = duration_band(logged ? cluster : uncalibrated(cluster), row.size);
@@ -45,8 +45,9 @@ void span_interval(AllReduceRow& row, CollectiveKind kind, const Cluster& cluste
   row.high = row.time + spread.high;
 }
 
-/// At a job shape that no log is of NCCL may choose what it estimates to take about as long, whatever that takes:
-/// where it leaves LL on Slingshot, a quarter of the time. Bands of clusters that are not calibrated hold it already.
+/// At a job shape without a log, NCCL may choose anything that it estimates to take about as long,
+/// whatever that really takes. At the size where it leaves LL on Slingshot, that is a quarter of
+/// the time. Bands of clusters that are not calibrated include this already.
 bool reach_near_choices(AllReduceTable& table, const Cluster& cluster,
                         const CollectiveTuning& tuning) {
   if (!cluster.calibration || table.collective != CollectiveKind::all_reduce) return false;
@@ -67,16 +68,16 @@ bool reach_near_choices(AllReduceTable& table, const Cluster& cluster,
   return reached;
 }
 
-/// What calibrations and their grades say is of all-reduces.
+/// Calibrations and their grades describe all-reduces only.
 void grade(AllReduceTable& table, const Cluster& cluster, std::span<const Bytes> sizes) {
   Confidence& confidence = table.confidence;
   if (table.collective != CollectiveKind::all_reduce) {
     const std::string name(name_of(table.collective));
     confidence.grade = Grade::c;
     confidence.provenance = "not calibrated: no log of this collective";
-    confidence.basis = fmt::format("no log of this collective ({}) stands behind it", name);
+    confidence.basis = fmt::format("no log of this collective ({}) supports it", name);
     confidence.because = {confidence.basis,
-                          fmt::format("{}, and as much again for what {} may do otherwise",
+                          fmt::format("{}, and as much again for how {} may differ",
                                       band_evidence(uncalibrated(cluster)), name)};
     if (cluster.calibration) confidence.because.push_back(calibration_of(cluster));
     return;
@@ -119,7 +120,7 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   grade(table, cluster, sizes);
   if (near)
     table.confidence.because.emplace_back(
-        "where NCCL's own estimates of two choices lie within 7 %, low and high hold both");
+        "if NCCL estimates two choices within 7 % of each other, low and high cover both");
   return table;
 }
 

@@ -18,7 +18,7 @@
 namespace ddpsim {
 namespace {
 
-/// The slowdown depends on the nodes as well.
+/// The multi-GPU overhead depends on the number of nodes as well.
 std::string ranks_of(const Cluster& cluster) {
   const int each = cluster.gpus_per_host();
   return cluster.hosts() == 1 ? fmt::format("{} ranks", cluster.ranks())
@@ -26,7 +26,7 @@ std::string ranks_of(const Cluster& cluster) {
                                             each == 1 ? "" : "s", cluster.hosts());
 }
 
-/// Of a step that nobody measured, and of one whose measurement contradicts the replay.
+/// For a step that was not measured, or whose measurement contradicts the replay.
 std::vector<Sensitivity> predicted_sensitivities(const std::vector<Bounds>& scenarios,
                                                  Duration predicted) {
   std::vector<Sensitivity> sensitivities;
@@ -51,13 +51,14 @@ std::array<Spread, kLossCauses> loss_spreads(const std::vector<Bounds>& scenario
   return spreads;
 }
 
-/// Of the step that was measured: each source that made it longer would only change what explains it.
+/// For a measured step: a source that made it longer would only change what explains it.
 std::vector<Sensitivity> measured_sensitivities(Duration corrected, const Replay& replay) {
   const Duration left = replay.measured - corrected;
   return {sensitivity(ErrorSource::replay_residual, left, left), measurement_noise(replay)};
 }
 
-/// As far as the step measured, where that is another job's: nobody knows which of the two it will be.
+/// Widens the spread to the measured step when that belongs to another job: nobody knows which of
+/// the two steps it will be.
 Spread reaching(Spread spread, const Replay& replay, Duration predicted) {
   const Sensitivity noise = measurement_noise(replay);
   return {std::min(spread.low, replay.measured + noise.low - predicted),
@@ -75,16 +76,15 @@ std::string launch_cost_of(const Job& job) {
   if (from == LaunchCostFrom::option) return "";
   if (from == LaunchCostFrom::assumed)
     return fmt::format(
-        "the host is taken to launch one of the model's kernels in {:.0f} us (--launch-cost)",
+        "the host is assumed to launch one of the model's kernels in {:.0f} us (--launch-cost)",
         each.forward.microseconds());
   return fmt::format(
-      "the host launches one of the model's kernels in {:.0f} us in forward, {:.0f} in backward "
-      "and "
-      "{:.0f} in the optimizer, as recorded, the profiler's share included (--launch-cost)",
+      "the host launches a model kernel in {:.0f} us in forward, {:.0f} in "
+      "backward and {:.0f} in the optimizer, recorded with the profiler (--launch-cost)",
       each.forward.microseconds(), each.backward.microseconds(), each.optimizer.microseconds());
 }
 
-/// Of costs that a file states: which, and where.
+/// Names the costs that a file states, and the file.
 std::string stated_costs_of(const SimulationOptions& options) {
   const auto of = [&](std::span<const CostField> fields, std::string_view place) {
     std::string text;
@@ -96,8 +96,8 @@ std::string stated_costs_of(const SimulationOptions& options) {
   const std::string host = of(host_costs(), "host/costs of the workload");
   const std::string gpu = of(gpu_costs(), "gpu_costs of the cluster");
   if (host.empty() && gpu.empty()) return "";
-  return fmt::format("costs of DDP as stated: {}{}{}", host,
-                     host.empty() || gpu.empty() ? "" : "; ", gpu);
+  return fmt::format("DDP costs as stated: {}{}{}", host, host.empty() || gpu.empty() ? "" : "; ",
+                     gpu);
 }
 
 void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
@@ -119,9 +119,9 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
     };
     const auto& [least, most] = *options.rank_slowdown_range;
     because.push_back(fmt::format(
-        "on {} compute takes {:.1f} % longer than on one GPU alone: {:.1f} % for the slowest of "
-        "the GPUs (--gpu-spread), {:.1f} % that published steps lose unexplained, {:.1f} to "
-        "{:.1f} % by their stack (--rank-slowdown)",
+        "on {} compute takes {:.1f} % longer than on one GPU: {:.1f} % for the slowest GPU "
+        "(--gpu-spread), {:.1f} % multi-GPU overhead ({:.1f} to {:.1f} % by stack, "
+        "--rank-slowdown)",
         ranks_of(cluster), 100 * (shares.slowdown() - 1), 100 * shares.slowest_gpu,
         100 * shares.unexplained, unexplained(least), unexplained(most)));
   }
@@ -132,19 +132,19 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
   if (!options.interference.communication_rate && cluster.ranks() > 1 &&
       !is_timed_beside_compute(job))
     because.push_back(fmt::format(
-        "NCCL is taken to run at {} of its rate beside compute (--interference nccl:RATE)",
+        "NCCL is assumed to run at {} of its rate during compute (--interference nccl:RATE)",
         kNcclBesideCompute));
   if (replay && replay->spread)
     because.push_back(fmt::format(
-        "of {} steps measured, four in five further ones lie {:+.1f} to {:+.1f} % from the "
-        "median{}",
+        "{} steps were measured; the 80 % interval of a further one is {:+.1f} to {:+.1f} % from "
+        "the median{}",
         replay->spread->steps, 100 * (replay->spread->low / replay->measured - 1),
         100 * (replay->spread->high / replay->measured - 1), read_from(*replay)));
   else
     because.push_back(fmt::format("measurement noise: {:.1f} %{}", 100 * kMeasurementNoise,
                                   replay ? read_from(*replay) : ""));
   if (replay)
-    because.push_back(fmt::format("today's step was replayed with {:+.1f} % left unexplained",
+    because.push_back(fmt::format("the current step was replayed with {:+.1f} % left unexplained",
                                   100 * (replay->residual() / replay->measured)));
 }
 
@@ -204,7 +204,7 @@ std::string calibration_of(const Cluster& cluster) {
   const CalibratedShape* log =
       published_log(calibration, cluster.nodes, cluster.gpus_per_node, kLargeFrom);
   if (log != nullptr && !is_published(calibration))
-    text += fmt::format("; of this job shape a published one speaks ({}, {} node{} of {} GPU{})",
+    text += fmt::format("; one published log has this job shape ({}, {} node{} of {} GPU{})",
                         log->source, log->nodes, log->nodes == 1 ? "" : "s", log->gpus_per_node,
                         log->gpus_per_node == 1 ? "" : "s");
   return text;
@@ -264,7 +264,7 @@ Confidence assess(const Job& job, const StepTimes& times, const std::vector<Boun
 
   Cluster basis = cluster;
   if (nccl_of(job.model()) == nullptr)
-    basis.calibration.reset();  // NCCL's logs say nothing of gloo
+    basis.calibration.reset();  // NCCL's logs tell nothing about gloo
   const bool reproduced = replay && replay->reproduced();
   confidence.grade = contradicted                                     ? Grade::c
                      : std::holds_alternative<GlooModel>(job.model()) ? gloo_grade(job, reproduced)
@@ -280,7 +280,7 @@ Confidence assess(const Job& job, const StepTimes& times, const std::vector<Boun
     sensitivities.push_back(
         sensitivity(ErrorSource::replay_residual, replay->residual(), replay->residual()));
   }
-  // No step is shorter than nothing, however many sources add up.
+  // The step cannot be shorter than zero, however many sources add up.
   confidence.low_percent = std::max(-100.0, 100 * (spread.low / predicted));
   confidence.high_percent = 100 * (spread.high / predicted);
   confidence.measure_next =

@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Less of it is better; what nobody stated is the same for both, where neither states it.
+/// Less is better here. A value that neither cluster states is taken to be the same for both.
 template <class T>
 bool no_more(const std::optional<T>& to, const std::optional<T>& from) {
   return to == from || (to && from && *to <= *from);
@@ -32,7 +32,7 @@ bool is_wider(const Network& from, const Network& to) {
          from.collnet <= to.collnet;
 }
 
-/// No wire that a channel passes carries less: slots, uplinks, degraded links.
+/// Whether every wire on a channel's path carries at least as much: slots, uplinks, degraded links.
 bool carries_no_less(const Cluster& from, const Cluster& to) {
   if (!from.loads || !to.loads) return !from.loads && !to.loads;
   return std::ranges::all_of(
@@ -41,7 +41,7 @@ bool carries_no_less(const Cluster& from, const Cluster& to) {
       [&](ChannelShape shape) { return most_busbw(shape, from) <= most_busbw(shape, to); });
 }
 
-/// Of two variants of a model the second has no less of anything.
+/// Whether the second variant of a GPU model is nowhere worse than the first.
 bool is_no_less(const GpuModel& from, const GpuModel& to) {
   return from.sms <= to.sms && from.memory_bandwidth <= to.memory_bandwidth &&
          from.fp32_tflops <= to.fp32_tflops && from.tf32_tflops <= to.tf32_tflops &&

@@ -14,7 +14,8 @@ FreeCollectives with_free_collectives(const Job& job) {
   SimulationOptions single = job.options();
   single.iterations = 0;
   single.buckets = cut_buckets(job.workload(), free.order, ends);
-  // Nobody launches a bucket for every gradient: what as many launches cost the host is no part of the bound.
+  // Nobody launches one bucket per gradient, so the bound leaves out what that many launches would
+  // cost the host.
   single.costs.host_launch = Duration();
   const SimulationResult result =
       simulate(job.with(std::move(single)).with(FreeModel{}), nullptr, WithTimeline::no);

@@ -11,42 +11,46 @@
 namespace ddpsim {
 namespace {
 
-/// Gloo on another machine than the DDP paper's: processors, memory and sockets of a host within a
-/// factor of two, as its two environments lay apart. With nothing fitted such intervals held 90 % of 40 steps of one
-/// and 89 % of 45 of the other (tests/accuracy/ddp_paper.py).
+/// Band of gloo on a machine unlike that of the DDP paper. Processors, memory and sockets of a host
+/// lie within a factor of two, like the paper's two environments. With nothing fitted, such
+/// intervals held 90 % of 40 steps of one environment and 89 % of 45 steps of the other
+/// (tests/accuracy/ddp_paper.py).
 constexpr Band kGloo{0.6, 1.7};
 
-/// So much larger than any that was timed, a bucket meets other limits: caches, buffers of sockets.
+/// A bucket this many times larger than any timed one meets other limits: caches, socket buffers.
 constexpr std::int64_t kBeyond = 4;
 
-/// More than twice the ranks of the largest job timed: numbers of ranks left out lay no further apart.
+/// Whether the job has more than twice the ranks of the largest timed job. Up to there, numbers of
+/// ranks that were left out lay no further off.
 bool is_far_from_logs(const Cluster& cluster) {
   return std::ranges::all_of(cluster.gloo->logs, [&](const CalibratedShape& log) {
     return cluster.ranks() > 2 * std::int64_t{log.nodes} * log.gpus_per_node;
   });
 }
 
-/// What its logs do not cover; empty where they do, and for an uncalibrated cluster.
+/// What the cluster's logs do not cover; empty if they cover the job, and for an uncalibrated
+/// cluster.
 std::string beyond_logs(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (!cluster.gloo) return "";
   const GlooCalibration& gloo = *cluster.gloo;
   if (!is_calibrated_at(gloo, cluster.nodes, cluster.gpus_per_node))
     return cluster.nodes == 1
-               ? fmt::format("none is of {} ranks", cluster.ranks())
-               : fmt::format("none is of {} nodes of {}", cluster.nodes, cluster.gpus_per_node);
+               ? fmt::format("none covers {} ranks", cluster.ranks())
+               : fmt::format("none covers {} nodes of {}", cluster.nodes, cluster.gpus_per_node);
   const std::vector<Bytes> sizes = all_reduce_sizes(job);
   const auto largest = std::ranges::max_element(sizes);
   Bytes timed;
   for (const CalibratedShape& log : gloo.logs) timed = std::max(timed, log.largest);
   if (largest == sizes.end() || *largest <= timed * kBeyond) return "";
-  return fmt::format("none is of buckets beyond {}", size_text(timed));
+  return fmt::format("none covers buckets beyond {}", size_text(timed));
 }
 
 }  // namespace
 
-/// Four in five of what its logs left, each size out; at other numbers of ranks, these out. What no
-/// log says anything of is as unknown as without them.
+/// 80 % interval of the logs' residuals, each size predicted without its own log; at other numbers
+/// of ranks, each number of ranks likewise. Where no log is near, the band is that of a cluster
+/// without logs.
 Band gloo_band(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (!cluster.gloo) return kGloo;
@@ -68,8 +72,8 @@ Band gloo_band(const Job& job) {
 std::string gloo_calibration_of(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (!cluster.gloo)
-    return "gloo's times come from its cost model and the constants of --gloo, not from this "
-           "cluster; such intervals held 89 % of 85 published steps";
+    "gloo's times come from its cost model and the constants of --gloo, not from this "
+    "cluster; such intervals held 89 % of 85 published steps";
   const std::size_t logs = cluster.gloo->logs.size();
   const std::string beyond = beyond_logs(job);
   return fmt::format("gloo is calibrated with {} log{} of this cluster{}", logs,

@@ -9,12 +9,13 @@
 namespace ddpsim {
 namespace {
 
-/// `busy`, and of the rest so much.
+/// `busy` plus this share of the rest.
 Duration between(Duration busy, Duration recorded, double share) {
   return busy + (recorded - busy).scaled(share);
 }
 
-/// Without the profiler, which makes no launch cheaper, one takes what is usual, or less where less was recorded.
+/// The profiler makes no launch cheaper. Without it a launch takes the usual time, or the recorded
+/// time if that is less.
 void forget_profiled_cost(Launches& launches) {
   const Duration usual = DdpCosts{}.host_kernel;
   const std::optional<PartTimes>& cost = launches.cost;
@@ -22,13 +23,14 @@ void forget_profiled_cost(Launches& launches) {
     launches.cost.reset();
 }
 
-/// All that lies in it moves along; what the host did there, step by step, is no longer known.
+/// Everything in backward moves along. The host's times per step are no longer known.
 void shorten_backward(Recorded& recorded, Duration shorter) {
   Backward& backward = *recorded.backward;
   const double left = backward.duration > Duration() ? shorter / backward.duration : 1;
   for (ReadyEvent& event : backward.ready) {
     event.at = event.at.scaled(left);
-    event.copied_at.reset();  // the host launched each copy, so most of it was a wait
+    // The host launched each copy, so most of its time was a wait.
+    event.copied_at.reset();
   }
   backward.duration = shorter;
   for (RecordedCollective& collective : recorded.recorded_with.collectives)
@@ -39,7 +41,8 @@ void shorten_backward(Recorded& recorded, Duration shorter) {
   if (recorded.launches) forget_profiled_cost(*recorded.launches);
 }
 
-/// What goes was a wait for a launch, as far as there were such: the work beside it stays what it was.
+/// Takes the difference out of the waits for launches, as far as there are any. The work at the
+/// same time stays unchanged.
 void shorten_wait(Duration& wait, Duration before, Duration after) {
   wait = std::max(Duration(), wait - (before - after));
 }
@@ -72,13 +75,13 @@ Duration between_steps(const Recorded& recorded) {
   return std::max(stall(recorded).value_or(Duration()), Duration());
 }
 
-/// The step as it is without anything between it and the next.
+/// The step without anything between it and the next one.
 void set_between(Recorded& recorded, Duration pause) {
   recorded.iteration = Duration();
   recorded.iteration = pause - *stall(recorded);
 }
 
-/// A share of each wait for the host: for launches, and between steps.
+/// Keeps a share of each wait for the host: for launches, and between steps.
 void leave_host_waits(Recorded& recorded, double share) {
   if (!recorded.backward) return;
   const Duration waited = waited_for_data(recorded);
@@ -92,7 +95,7 @@ void leave_host_waits(Recorded& recorded, double share) {
     recorded.iteration.reset();
 }
 
-/// A share of what is waited for batches.
+/// Keeps a share of the waits for batches.
 void leave_input_waits(Recorded& recorded, double share) {
   if (!recorded.data_loading || !recorded.iteration) return;
   DataLoading& loading = *recorded.data_loading;
@@ -103,7 +106,7 @@ void leave_input_waits(Recorded& recorded, double share) {
   set_between(recorded, between_steps(recorded) - waited + waited.scaled(share));
 }
 
-/// Takes the wait out of a part, and out of the step.
+/// Removes the wait from a part and from the step.
 void leave_out(Recorded& recorded, std::optional<Duration>& part, Duration& wait) {
   const Duration gone = std::min(wait, part.value_or(Duration()));
   if (part) *part -= gone;
@@ -125,7 +128,7 @@ void launch_at_once(Recorded& recorded) {
   for (std::int64_t& launches : recorded.launches->backward) launches = 0;
 }
 
-/// With the share of waits at which a workload is no longer too short.
+/// Applies the share of waits at which the workload stops being too short.
 template <typename With, typename TooShort>
 Workload shortened(With with, TooShort too_short) {
   constexpr int kHalvings = 30;

@@ -18,14 +18,14 @@
 namespace ddpsim {
 namespace {
 
-/// Narrowing an interval by less of the step is not worth a run.
+/// Share of the step by which a measurement must narrow an interval to be worth a run.
 constexpr double kWorthMeasuring = 0.002;
-/// all_reduce_perf sums elements: a few bytes at least.
+/// In bytes: all_reduce_perf sums elements, so it needs at least a few bytes.
 constexpr std::uint64_t kLeastSize = 8;
-/// From the smallest to the largest size: `ddpsim calibrate` takes no fewer than four sizes.
+/// Sizes from the smallest to the largest; `ddpsim calibrate` needs at least four.
 constexpr std::uint64_t kFewestSteps = 8;
 
-/// "1M", as all_reduce_perf takes sizes.
+/// A size as all_reduce_perf takes it: "1M".
 std::string size_argument(std::uint64_t power_of_two) {
   for (const auto& [unit, name] :
        {std::pair{std::uint64_t{1} << 30, "G"}, std::pair{std::uint64_t{1} << 20, "M"},
@@ -34,7 +34,8 @@ std::string size_argument(std::uint64_t power_of_two) {
   return fmt::format("{}", power_of_two);
 }
 
-/// Calibrating takes all logs at once: those a calibration rests on are given again, but for those of others.
+/// The logs behind the current calibration, as arguments. Calibrating takes all logs at once, so
+/// they must be given again, except for those of other clusters.
 std::string logs_again(const Cluster& cluster) {
   std::string logs;
   if (cluster.calibration)
@@ -44,7 +45,7 @@ std::string logs_again(const Cluster& cluster) {
   return logs;
 }
 
-/// Nothing is learned from measuring again what the calibration rests on.
+/// Measuring again what the calibration rests on would tell nothing new.
 bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
   if (!cluster.calibration) return false;
   const Calibration own = logs_alone(*cluster.calibration, false);
@@ -53,14 +54,15 @@ bool measured(const std::vector<Bytes>& sizes, const Cluster& cluster) {
   });
 }
 
-/// all_reduce_perf knows NCCL only. A small message tells the ring's steps, a large one the rate of a process.
+/// Uses our own program, because all_reduce_perf knows NCCL only. A small message gives the time of
+/// the ring's steps, a large one the rate of a process.
 NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes,
                              const Cluster& cluster) {
   std::set<std::uint64_t> powers{1024};
   for (const Bytes size : sizes)
     powers.insert(
         std::bit_ceil(std::max(std::uint64_t{1024}, static_cast<std::uint64_t>(size.count()))));
-  // One size alone tells no rate.
+  // One size alone gives no rate.
   if (powers.size() == 1) powers.insert(std::uint64_t{64} << 10);
   std::vector<std::string> words;
   for (const std::uint64_t power : powers) words.push_back(size_argument(power) + "iB");
@@ -75,7 +77,8 @@ NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes
           .then = "ddpsim calibrate FOLDER/measurement.json --cluster CLUSTER -o CALIBRATED"};
 }
 
-/// What the replay of one rank misses may be the others; what that of all misses, the profiler's cost.
+/// If one rank was replayed, the other ranks may explain its residual. If all ranks were, the
+/// profiler's cost may.
 NextMeasurement measure_ranks(const Workload& workload) {
   const auto ranks = static_cast<std::size_t>(workload.recorded_with.world_size);
   if (ranks > 0 && workload.ranks.size() > 1 && workload.ranks.size() >= ranks)
@@ -87,7 +90,7 @@ NextMeasurement measure_ranks(const Workload& workload) {
           .then = "ddpsim import RANK... -o WORKLOAD"};
 }
 
-/// What collectives take, without a step around them. Absent where it was measured already.
+/// Measures collectives alone, without a step around them. Absent if they were measured already.
 std::optional<NextMeasurement> measured_by_itself(ErrorSource source,
                                                   const std::vector<Bytes>& sizes, const Job& job) {
   if (!std::holds_alternative<GlooModel>(job.model()))
@@ -96,7 +99,7 @@ std::optional<NextMeasurement> measured_by_itself(ErrorSource source,
   return measure_gloo(source, sizes, job.cluster());
 }
 
-/// Absent where the source was measured already, or cannot be.
+/// Absent if the source was measured already or cannot be measured.
 std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job) {
   const Cluster& cluster = job.cluster();
   const bool gloo = std::holds_alternative<GlooModel>(job.model());
@@ -119,12 +122,13 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
     case ErrorSource::host_delays:
       break;
     case ErrorSource::leaf_placement:
-      return next("ask which nodes share a leaf switch", "leaf:NODES beside CLUSTER");
+      return next("ask which nodes share a leaf switch", "leaf:NODES in CLUSTER");
     case ErrorSource::recorded_waits:
       return next("profile one step on every rank", "ddpsim import RANK... -o WORKLOAD");
     case ErrorSource::step_spread: {
       const std::optional<StepSpread> spread = step_spread(job.workload());
-      if (spread && spread->percentiles) return std::nullopt;  // it is known, and as wide
+      // The spread is known already, and it is this wide.
+      if (spread && spread->percentiles) return std::nullopt;
       return next("record thirty steps of this job", "ddpsim import TRACE -o WORKLOAD");
     }
     case ErrorSource::compute_scale:
@@ -142,7 +146,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       return next("profile one step of this job under DDP, on rank 0 of this cluster",
                   "ddpsim import TRACE -o WORKLOAD");
     case ErrorSource::measurement_noise:
-    case ErrorSource::schemes:  // only of two jobs
+    case ErrorSource::schemes:  // only when two jobs are compared
       return std::nullopt;
   }
   return next("time twenty steps of this job on this cluster, without a profiler",
@@ -209,7 +213,7 @@ std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sens
 }
 
 std::optional<NextMeasurement> measure_cause(const Replay& replay, const Workload& workload) {
-  // Two measured steps cannot be told apart by less than twice the noise.
+  // Two measured steps that differ by less than twice the noise cannot be told apart.
   if (replay.missed_share() <= 2 * kMeasurementNoise) return std::nullopt;
   return measure_ranks(workload);
 }

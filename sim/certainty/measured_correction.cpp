@@ -10,25 +10,26 @@
 namespace ddpsim {
 namespace {
 
-/// What collectives take of what is predicted for them: the ends of the widest bands of uncertainty.cpp, both
-/// of fixed costs.
+/// Bounds of the factor on predicted collective time: the ends of the widest bands in
+/// uncertainty.cpp, both of fixed costs.
 constexpr double kLeastCollectives = 0.25;
 constexpr double kMostCollectives = 12.1;
-/// Of compute nobody knows (a GPU may be throttled or shared): only to keep sums inside 63 bits.
+/// Nothing bounds the factor on compute (a GPU may be throttled or shared). This one only keeps
+/// sums inside 63 bits.
 constexpr double kMostCompute = 16;
-/// Of a factor: the 52 bits of a double hold no more.
+/// Factors this close are the same: the 52 bits of a double hold no more.
 constexpr double kSame = 1e-14;
-/// Every operation's time is rounded to a picosecond: of a step a few may be left.
+/// Every operation's time is rounded to a picosecond, so a step may be off by this much.
 constexpr Duration kRounding = Duration::picoseconds(1000);
 
 Job with_factors(const Job& job, double compute, double collectives) {
   SimulationOptions options = job.options();
-  // Without the profiler a recorded host is the faster one, as the GPU is.
+  // Without the profiler, the recorded host is faster, just as the GPU is.
   const bool host = has_recorded_host(job.workload());
   if (!host) options.compute_scale /= compute;
   options.costs.host_kernel = options.costs.host_kernel.scaled(compute);
-  // One GPU by itself takes what was recorded, but where the GPUs turn out to be faster than that; a single
-  // one that was measured, what was measured.
+  // One GPU alone takes the recorded time, unless the GPUs turn out to be faster than that. If a
+  // single GPU was measured, it takes the measured time.
   if (job.cluster().ranks() > 1) options.unexplained_compute = std::max(1.0, compute);
   options.compute_scale_range.reset();
   options.rank_slowdown_range.reset();
@@ -42,7 +43,8 @@ Job with_factors(const Job& job, double compute, double collectives) {
   return with_options.with(scaled_recording(job.workload(), compute));
 }
 
-/// The factor on one part of a job, the other being given, with which its step is the one measured.
+/// Finds the factor on one part of a job that makes its step the measured one, with the other
+/// factor given.
 class FactorSearch {
  public:
   FactorSearch(const Job& job, Explanation given, Cause cause, double least, double most,
@@ -55,12 +57,12 @@ class FactorSearch {
         target_(measured),
         longer_(measured > step(given_)) {}
 
-  /// Nearest to 1 of all that come as near to the measured step as can be.
+  /// Among all factors that come equally near to the measured step, returns the one nearest to 1.
   Explanation run() {
     if (off(given_) < kRounding) return given_;
     const double bound = longer_ ? most_ : least_;
     Explanation far = at(bound);
-    if (step(far) == step(given_)) return given_;  // nothing of the step hangs on it
+    if (step(far) == step(given_)) return given_;  // the step does not depend on this factor
     const bool out_of_reach = !reached(far);
     if (out_of_reach) target_ = step(far);
     return narrow(given_, far, out_of_reach);
@@ -84,10 +86,11 @@ class FactorSearch {
     return tried;
   }
 
-  /// `near` does not reach the step, `far` does. By turns in the middle and, as a step is made of straight
-  /// pieces, where a straight line would reach it. To the end where steps of other factors are the same.
+  /// `near` does not reach the step, `far` does. Alternates between the middle and, because a step
+  /// is piecewise linear, the point where a straight line would reach it. `to_the_end` goes on
+  /// where different factors give the same step.
   Explanation narrow(Explanation near, Explanation far, bool to_the_end) const {
-    constexpr int kMostSteps = 120;  // half of them halve
+    constexpr int kMostSteps = 120;  // half of them are bisections
     for (int i = 0; i < kMostSteps; ++i) {
       const double from = factor(near);
       const double to = factor(far);
@@ -112,13 +115,13 @@ class FactorSearch {
   const bool longer_;
 };
 
-/// How fast this GPU is at most, next to what is taken for it.
+/// The highest speed that this GPU may have, relative to the assumed one.
 double fastest(const SimulationOptions& options) {
   return options.compute_scale_range ? options.compute_scale_range->second / options.compute_scale
                                      : 1;
 }
 
-/// The least of predicted compute that a GPU of its kind may take.
+/// The smallest factor on predicted compute that a GPU of this kind may reach.
 double least_compute(const Job& job) {
   return std::max(1 / kMostCompute, kFastestGpu / std::max(1.0, fastest(job.options())));
 }
@@ -129,7 +132,7 @@ Duration stream(const Recorded& recorded, int accumulate) {
   const Duration buffers = recorded.recorded_with.buffer_broadcast.value_or(Duration());
   const Duration forward = recorded.forward.value_or(Duration());
   const Duration backward = recorded.backward ? recorded.backward->duration : Duration();
-  // Where steps overlap, a part of forward runs beside the step before.
+  // When steps overlap, part of forward runs during the step before.
   const Duration ahead = -std::min(stall(recorded).value_or(Duration()), Duration());
   return (forward - std::min(ahead, forward) + backward) * accumulate - std::min(buffers, forward) +
          recorded.optimizer.value_or(Duration());
@@ -155,7 +158,8 @@ Explanation explain(const Job& job, Duration measured, Cause cause) {
   };
   by(cause);
   by(cause == Cause::compute ? Cause::communication : Cause::compute);
-  explain_by(Cause::compute, 1 / kMostCompute, kMostCompute);  // what nothing likely explains
+  // Nothing likely explains the rest.
+  explain_by(Cause::compute, 1 / kMostCompute, kMostCompute);
   return explanation;
 }
 

@@ -14,20 +14,21 @@
 namespace ddpsim {
 namespace {
 
-/// How far beyond its last size a log still speaks: two powers of two. By then the calibration takes
-/// three quarters of what the cost model misses by as open again (left_open of calibrated_band.cpp).
+/// How far beyond its last size a log still counts: two powers of two. At that distance the
+/// calibration again leaves three quarters of the cost model's error open (left_open of
+/// calibrated_band.cpp).
 constexpr double kReach = 4;
-/// How many times as many nodes as were measured are still alike: the cost of a ring or tree over them is extrapolated no
-/// farther than the sizes are.
+/// A job may have this many times the measured nodes. The cost of a ring or tree is then
+/// extrapolated no further in nodes than in size.
 constexpr int kNodesReach = 4;
-/// The largest bucket with which published steps of DDP were measured over a network (the DDP paper, caps up to 200 MB), and
-/// how many times as large ones are still alike. At 1000 MB a loss of 5 to 8 % was predicted where 0 to 2 % was gained.
+/// The largest bucket with which published DDP steps were measured over a network (the DDP paper,
+/// caps up to 200 MB), and how many times larger a bucket may be. At 1000 MB a loss of 5 to 8 % was
+/// predicted, but 0 to 2 % was gained.
 constexpr Bytes kLargestBucket{200 << 20};
 constexpr std::int64_t kBucketReach = 2;
 
-/// A log of one node says nothing of the network between nodes, and the
-/// reverse, unless no other is there: then how far the nodes are from the logs
-/// is said already.
+/// Logs of one node tell nothing about the network between nodes, and the reverse. They count only
+/// if there are no others, because the distance in nodes is then reported anyway.
 bool is_near(Bytes size, const Cluster& cluster) {
   const std::vector<CalibratedShape>& logs = cluster.calibration->shapes;
   const auto kind = [&](const CalibratedShape& log) {
@@ -41,7 +42,7 @@ bool is_near(Bytes size, const Cluster& cluster) {
   });
 }
 
-/// The most nodes of its own logs where it has any over the network, else of its kind's.
+/// The most nodes in the cluster's own logs if any ran over the network, else in logs of its kind.
 int nodes_measured(const Cluster& cluster) {
   int most = 0;
   if (cluster.calibration)
@@ -57,14 +58,14 @@ std::string beyond_measured(const std::vector<Bytes>& sizes, const Job& job) {
   if (cluster.ranks() <= 1) return "";
   const Bytes largest = sizes.empty() ? Bytes() : *std::ranges::max_element(sizes);
   if (largest > kLargestBucket * kBucketReach)
-    return fmt::format("it makes all-reduces of {}, and no step was measured with buckets above {}",
+    return fmt::format("it makes all-reduces of {}, but no step was measured with buckets above {}",
                        rounded_size_text(largest), rounded_size_text(kLargestBucket));
   if (nccl_of(job.model()) == nullptr) return "";
   const int nodes = nodes_measured(cluster);
   if (cluster.nodes > 1 && cluster.nodes > kNodesReach * nodes)
     return fmt::format(
         "all-reduces of such GPUs over such a network were measured on {} nodes at most, which "
-        "is evidence for up to {}, and this job has {}",
+        "supports jobs of up to {}, and this job has {}",
         nodes, kNodesReach * nodes, cluster.nodes);
   if (cluster.calibration) {
     const auto far = std::ranges::find_if(

@@ -13,7 +13,7 @@ bool carry_the_same(const Collectives& a, const Collectives& b) {
   return std::ranges::equal(a, b, {}, &RecordedCollective::bytes, &RecordedCollective::bytes);
 }
 
-/// Of that step, where they carry the same; null where there are none like them.
+/// The collectives of that step, if they carry the same bytes; null if none do.
 const Collectives* of_step(const Recorded& recorded, const std::string& step,
                            const Collectives& like) {
   const auto found = std::ranges::find(recorded.steps, step, &StepSample::name);
@@ -31,7 +31,7 @@ std::vector<Duration> durations(const Collectives& collectives) {
   return times;
 }
 
-/// The shortest of the ranks', bucket by bucket; empty where a rank lacks the step.
+/// For each bucket, the shortest time over the ranks; empty if a rank lacks the step.
 std::vector<Duration> transfers(const Workload& workload, const StepSample& step) {
   std::vector<Duration> shortest = durations(step.collectives);
   for (const RankRecording& rank : workload.ranks) {
@@ -42,7 +42,7 @@ std::vector<Duration> transfers(const Workload& workload, const StepSample& step
   return shortest;
 }
 
-/// The same of the representative step, of the ranks that recorded such all-reduces in it.
+/// The same for the representative step, over the ranks that recorded such all-reduces in it.
 std::vector<Duration> representative_transfers(const Workload& workload) {
   const Collectives& first = workload.recorded_with.collectives;
   std::vector<Duration> shortest = durations(first);
@@ -52,7 +52,7 @@ std::vector<Duration> representative_transfers(const Workload& workload) {
   return shortest;
 }
 
-/// The last to arrive is among them.
+/// If all ranks were recorded, the last to arrive is one of them.
 bool all_ranks_recorded(const Workload& workload) {
   const RecordedWith& with = workload.recorded_with;
   return workload.ranks.size() > 1 &&

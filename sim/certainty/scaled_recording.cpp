@@ -44,7 +44,7 @@ void scale_recorded(Recorded& recorded, double factor) {
   scale(recorded.launch_waits, factor);
   if (recorded.busy) scale(*recorded.busy, factor);
   if (!between) return;
-  // Zero here, then what is left of the period is what the parts take.
+  // With zero here, the remainder of the period is the time of the parts.
   recorded.iteration = Duration();
   const Duration pause = *between > Duration() ? *between : between->scaled(factor);
   recorded.iteration = pause - stall(recorded).value_or(Duration());

@@ -1,4 +1,5 @@
-// Every source of error that a job has, as the job with that source at one of its bounds and at the other.
+// Turns every source of error of a job into two jobs, with that source at one of its bounds and at
+// the other.
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -15,19 +16,20 @@
 namespace ddpsim {
 namespace {
 
-/// Half of the share of SMs and memory traffic, or twice as much: kernels measured beside NCCL lose 0.7 to 2.9 times
-/// what simulation_options.hpp takes from them, so narrower it cannot be. NCCL slows to 0.6 of its rate, or not at all.
+/// Bounds of the share of SMs and memory traffic that NCCL takes: half as much, or twice as much.
+/// Kernels measured while NCCL ran lost 0.7 to 2.9 times what simulation_options.hpp takes from
+/// them, so a narrower range would be wrong. NCCL itself slows to 0.6 of its rate, or not at all.
 constexpr double kLittleInterference = 0.5;
 constexpr double kStrongInterference = 2;
 constexpr double kSlowestBesideCompute = 0.6;
-/// Copy kernels and host costs of DDP.
+/// Bounds of DDP's copy kernels and host costs.
 constexpr double kCostsLow = 0.7;
 constexpr double kCostsHigh = 1.5;
-/// Copies on the host: 16.2 and 5.6 GB/s where GlooLinks::copy has 11.
+/// Bounds of copies on the host: 16.2 and 5.6 GB/s were measured, where GlooLinks::copy has 11.
 constexpr double kHostCopiesLow = 0.7;
 constexpr double kHostCopiesHigh = 2;
 
-/// gloo's band is one of whole times: its parts err together there.
+/// gloo's band applies to whole times, so its parts err together.
 std::vector<Scenario> collective_scenarios(const Job& job) {
   if (std::holds_alternative<GlooModel>(job.model())) {
     const Band gloo = gloo_band(job);
@@ -45,8 +47,9 @@ std::vector<Scenario> collective_scenarios(const Job& job) {
            with_collectives(job, 1, bytes.slower)}};
 }
 
-/// How many times as long as predicted the shortest recorded all-reduces of every bucket took together, where they are
-/// of the same machine; 1 where no longer. One rank cannot tell whether they waited or are so slow.
+/// Total time of the shortest recorded all-reduces of all buckets over the predicted time, if they
+/// come from the same machine. 1 if they were not longer. One rank cannot tell whether they waited
+/// or are this slow.
 double recorded_over_predicted(const Job& job) {
   const Workload& workload = job.workload();
   const bool nccl = nccl_of(job.model()) != nullptr && workload.recorded_with.nccl_kernels > 0;
@@ -98,8 +101,9 @@ SimulationOptions with_launch_cost(SimulationOptions options, double factor) {
   return options;
 }
 
-/// What was recorded holds the profiler's own share, which no recording tells: without it a launch takes no less than
-/// launches are known to. Where the GPU mostly waited, host_delays says as much.
+/// The recorded launch cost includes the profiler's share, which no recording tells. Without the
+/// profiler a launch takes at least the smallest known cost. If the GPU mostly waited for launches,
+/// host_delays covers this.
 void add_launch_cost(const Job& job, std::vector<Scenario>& all) {
   const auto& launches = job.workload().launches;
   const SimulationOptions& options = job.options();
@@ -172,7 +176,7 @@ std::vector<Scenario> scenarios(const Job& job) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));
   }
-  // Beside other traffic only the flow network knows, whose links are those of this cluster.
+  // Only the flow network models other traffic, and its links are those of this cluster.
   const auto* flow = std::get_if<FlowModel>(&job.model());
   const bool alone = flow == nullptr || flow->background->empty();
   if (const auto& loads = job.cluster().loads_under_one_leaf; loads != nullptr && alone)

@@ -9,19 +9,25 @@
 namespace ddpsim {
 namespace {
 
-/// What collectives take over what is predicted, of the logarithm, root mean square, large all-reduces of nccl-tests logs
-/// over networks: between two logs of one machine at other numbers of nodes 0.08 (10 pairs), of one machine in whatever
-/// two shapes 0.14 (11 pairs; small ones 0.34), between any two 0.24 (small ones 0.61). Machines of the
-/// same GPUs and NICs elsewhere differ as any two do (0.29; 7 pairs): only what one buyer would run is meant.
+/// Root mean square of the logarithm of measured over predicted time, for large all-reduces in
+/// nccl-tests logs over networks:
+/// - between two logs of one machine with other numbers of nodes 0.08 (10 pairs),
+/// - between any two job shapes of one machine 0.14 (11 pairs; small sizes 0.34),
+/// - between any two logs 0.24 (small sizes 0.61).
+/// Machines with the same GPUs and NICs elsewhere differ as much as any two (0.29; 7 pairs). So
+/// kSameKind is meant only for machines that one buyer would run.
 constexpr double kSameNodes = 7.0 / 8;  // at twice the size and beyond
 constexpr double kSameKind = 2.0 / 3;
 
-/// The same of whole published steps (tests/accuracy/published_pairs.py): between two sizes of one stack on several nodes
-/// 0.045 (50 pairs), between any two stacks there 0.13; within one node 0.028 (90) and 0.053; from one node to
-/// several 0.09 (64) and 0.11. Mostly what several ranks lose unexplained: it belongs to the stack.
-constexpr double kBothOnSeveralNodes =
-    7.0 / 8;                                // at twice the size and beyond, most of the pairs …
-constexpr double kBothOnOneNode = 3.0 / 4;  // … here, too
+/// The same for whole published steps (tests/accuracy/published_pairs.py):
+/// - between two sizes of one stack on several nodes 0.045 (50 pairs), between any two stacks there
+/// 0.13,
+/// - within one node 0.028 (90 pairs) and 0.053,
+/// - from one node to several 0.09 (64 pairs) and 0.11.
+/// Most of it is multi-GPU overhead, which belongs to the stack. The first two values hold at twice
+/// the size and beyond, like most of the pairs.
+constexpr double kBothOnSeveralNodes = 7.0 / 8;
+constexpr double kBothOnOneNode = 3.0 / 4;
 constexpr double kFromOneNodeToSeveral = 1.0 / 3;
 
 bool same_logs(const std::vector<CalibratedShape>& a, const std::vector<CalibratedShape>& b) {
@@ -33,7 +39,7 @@ bool same_logs(const std::vector<CalibratedShape>& a, const std::vector<Calibrat
   });
 }
 
-/// Two sizes that hardly differ share nearly all of what those of a doubling share in part.
+/// Two sizes that hardly differ share nearly all of what a doubling shares in part.
 double shared_at(double share_of_double, int size, int other) {
   const double doublings = std::abs(elementary::log2(static_cast<double>(size) / other));
   return 1 - (1 - share_of_double) * std::min(1.0, doublings);
@@ -95,23 +101,25 @@ double shared_share(ErrorSource source, const Cluster& one, const Cluster& other
                        other.ranks());
     case ErrorSource::gpu_spread:
     case ErrorSource::compute_scale:
-    case ErrorSource::host_work:  // hosts are of their GPUs' generation
+    case ErrorSource::host_work:  // hosts belong to their GPUs' generation
       return one.gpu.name == other.gpu.name ? 1 : 0;
     case ErrorSource::measurement_noise:
       return 0;
-    default:  // of the workload, of PyTorch, of NCCL: one and the same anywhere
+    // Errors of the workload, PyTorch or NCCL are the same on every cluster.
+    default:
       return 1;
   }
 }
 
 bool belongs_to_workload(ErrorSource source) {
-  // Not what carrying compute over to another GPU misses: two published models on one pair of machines miss alike (10
-  // pairs of convolutional networks: all but a hundredth of the variance is common), nor what a size makes of a job: of two
-  // models of one stack from one size to another two thirds are common (85 pairs).
+  // Two errors do not belong to the workload. One comes from carrying compute over to another GPU:
+  // two published models on one pair of machines share it (10 pairs of convolutional networks have
+  // 99 % of the variance in common). The other comes from changing a job's size: two models of one
+  // stack share two thirds of it (85 pairs).
   switch (source) {
-    case ErrorSource::replay_residual:    // of its measured step …
-    case ErrorSource::measurement_noise:  // …
-    case ErrorSource::host_delays:        // of its recording …
+    case ErrorSource::replay_residual:  // of its measured step
+    case ErrorSource::measurement_noise:
+    case ErrorSource::host_delays:  // of its recording
     case ErrorSource::step_spread:
     case ErrorSource::recorded_waits:
       return true;

@@ -14,10 +14,12 @@
 namespace ddpsim {
 namespace {
 
-/// How far one scheme over another, or one of its settings over another, lies from what is predicted. Of PyTorch's own, nine
-/// published pairs on machines whose links are stated were missed by 0 to 4.0 % (median 2.2 %; tests/accuracy/schemes.py); on
-/// links that nobody states by factors, which bandwidth's interval is for. Of ten pairs with DeepSpeed one was missed by 2 %,
-/// nine of one small machine by factors of 1.3 to 4; of Megatron-Core none is published.
+/// How far one scheme or setting of a scheme, compared with another, lies from its prediction. For
+/// PyTorch's own schemes, nine published pairs on machines with stated links were missed by 0 to
+/// 4.0 % (median 2.2 %; tests/accuracy/schemes.py). On links that nobody states the factors are
+/// larger, and the bandwidth interval covers them. For DeepSpeed, one of ten pairs was missed by 2
+/// %; nine, all of one small machine, by factors of 1.3 to 4. No pair is published for
+/// Megatron-Core.
 constexpr double kBetweenSchemes = 0.05;
 constexpr double kBetweenLibraries = 0.5;
 
@@ -31,7 +33,7 @@ bool under_one_scheme(const WorkTime& a, const WorkTime& b) {
   return a.jobs.front().options().scheme == b.jobs.front().options().scheme;
 }
 
-/// The same source, of the same workload where it belongs to one.
+/// The same source, and the same workload if the source belongs to one.
 const WorkTime::Moved* moved_alike(const WorkTime::Moved& moved, const WorkTime& work) {
   const auto found = std::ranges::find_if(work.moved, [&](const WorkTime::Moved& own) {
     return own.source == moved.source && own.workload == moved.workload;
@@ -39,7 +41,8 @@ const WorkTime::Moved* moved_alike(const WorkTime::Moved& moved, const WorkTime&
   return found == work.moved.end() ? nullptr : &*found;
 }
 
-/// A source of error, whose it is where several workloads have one each, and what it makes of a ratio.
+/// A source of error, the workload it belongs to (if several have one each), and its effect on a
+/// ratio.
 struct Deviation {
   Sensitivity moves;
   std::optional<std::size_t> workload;
@@ -53,7 +56,7 @@ double percent(double times_as_fast) {
   return 100 * (times_as_fast - 1);
 }
 
-/// Ratios have no unit; as times they combine as those of a step do.
+/// Ratios have no unit; converted to times, they combine like the times of a step.
 Duration as_time(double deviation) {
   return Duration::microseconds(1e6 * deviation);
 }
@@ -61,7 +64,7 @@ double from_time(Duration deviation) {
   return deviation.microseconds() / 1e6;
 }
 
-/// What each source by itself makes of the ratio.
+/// The effect of each source alone on the ratio.
 std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
   const double expected = ratio(fast.expected, slow.expected);
   const auto moved = [&](ErrorSource source, double share, std::pair<double, double> of_fast,
@@ -107,7 +110,7 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
     const WorkTime::Moved own{ErrorSource::schemes, 0, 0};
     add(own, {sensitivity(own.source, -unknown, unknown)});
   }
-  // Both steps would be measured, or were.
+  // Both steps were measured, or would be.
   for (const WorkTime* one : {&fast, &slow})
     if (one->measured < one->jobs.size()) {
       const Duration noise = as_time(kMeasurementNoise * expected);
@@ -117,18 +120,18 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
   return all;
 }
 
-/// More of the same: cluster and scheme decide what is sent.
+/// Whether `to` dominates `from`: cluster and scheme decide what is sent.
 bool is_dominated_by(const WorkTime& from, const WorkTime& to) {
   return under_one_scheme(from, to) && is_dominated_by(from.cluster(), to.cluster());
 }
 
-/// Nothing tells them apart but their names.
+/// Whether the two differ only by name.
 bool is_same(const WorkTime& a, const WorkTime& b) {
   return a.expected == b.expected && a.measured == b.measured && a.moved == b.moved &&
          is_dominated_by(a, b) && is_dominated_by(b, a);
 }
 
-/// Of what the two take, whatever is counted: time or money.
+/// The speedup in whatever the two works count: time or money.
 Speedup speedup_by(const WorkTime& fast, const WorkTime& slow) {
   const double expected = ratio(fast.expected, slow.expected);
   const std::vector<Deviation> all = deviations(fast, slow);
@@ -148,7 +151,7 @@ Speedup speedup_by(const WorkTime& fast, const WorkTime& slow) {
   return speedup;
 }
 
-/// Of whichever workload.
+/// Over all workloads.
 std::optional<OtherChoice> largest_other_choice(const std::vector<Job>& slow,
                                                 const std::vector<Job>& fast) {
   DDPSIM_ASSERT(slow.size() == fast.size(), "{} workloads are held against {}", slow.size(),
@@ -162,7 +165,8 @@ std::optional<OtherChoice> largest_other_choice(const std::vector<Job>& slow,
 }
 
 bool does_nothing(const WorkTime& a, const WorkTime& b) {
-  return std::min(a.expected, b.expected) <= 0;  // a step of nothing has no speed
+  // A step that takes no time has no speed.
+  return std::min(a.expected, b.expected) <= 0;
 }
 
 WorkTime scaled(WorkTime work, double factor) {
@@ -222,7 +226,8 @@ Speedup speedup(const WorkTime& fast, const WorkTime& slow) {
   const bool loses = !gains && is_dominated_by(fast, slow);
   if (gains || loses) speedup.other_choice = largest_other_choice(slow.jobs, fast.jobs);
   speedup.dominating_is_slower = loses && speedup.percent > 0;
-  // With more of everything and the same choice no collective takes longer, whatever is not known of both.
+  // If one cluster dominates the other and NCCL's choices agree, no collective takes longer,
+  // whatever is unknown about both.
   const bool measured = fast.measured > 0 || slow.measured > 0;
   if (gains && !speedup.other_choice && !measured && speedup.percent >= 0) {
     speedup.never_slower = true;

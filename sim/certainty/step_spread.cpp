@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kPercentilesFrom = 10;
 
-/// 0.9 quantile of Student's distribution; beyond, to 0.4 %, by its expansion around the normal one
-/// (Abramowitz and Stegun, 26.7.5).
+/// The 0.9 quantile of Student's distribution. Beyond the table, the expansion around the normal
+/// quantile, to 0.4 % (Abramowitz and Stegun, 26.7.5).
 double student(std::size_t degrees) {
   constexpr std::array kTable{3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397};
   if (degrees <= kTable.size()) return kTable.at(degrees - 1);
@@ -36,7 +36,7 @@ Moments moments(const std::vector<double>& values) {
   return result;
 }
 
-/// Between ranks, counted from 1: straight.
+/// Linear interpolation between ranks, counted from 1.
 double at_rank(const std::vector<double>& ascending, double rank) {
   const auto below = static_cast<std::size_t>(rank);
   const double first = ascending[below - 1];
@@ -44,7 +44,8 @@ double at_rank(const std::vector<double>& ascending, double rank) {
                                    : first + (ascending[below] - first) * (rank - std::floor(rank));
 }
 
-/// Tukey and McLaughlin: each of the outer quarters counts as the nearest value that is kept.
+/// By Tukey and McLaughlin: each value in the outer quarters counts as the nearest value that is
+/// kept.
 double error_of_middle_mean(const std::vector<double>& ascending) {
   const std::size_t outer = ascending.size() < kMiddleHalfFrom ? 0 : ascending.size() / 4;
   const std::size_t kept = ascending.size() - 2 * outer;
@@ -62,13 +63,14 @@ struct Ends {
 };
 Ends next_step(const std::vector<double>& ascending) {
   const auto count = static_cast<double>(ascending.size());
-  // Below nine steps the outer ranks would lie beyond the shortest and the longest.
+  // With fewer than nine steps, the outer ranks would lie beyond the shortest and the longest step.
   if (ascending.size() + 1 >= kPercentilesFrom)
     return {at_rank(ascending, (count + 1) / 10), at_rank(ascending, 9 * (count + 1) / 10)};
   std::vector<double> logarithms;
   for (const double value : ascending) logarithms.push_back(elementary::log(value));
   const auto [mean, deviation] = moments(logarithms);
-  constexpr double kMost = 4.6;  // a hundredfold: what lies further apart is no one job's
+  // ln(100): steps that differ by more than a factor of 100 do not belong to one job.
+  constexpr double kMost = 4.6;
   const double beyond =
       std::min(kMost, student(ascending.size() - 1) * deviation * std::sqrt(1 + 1 / count));
   return {elementary::exp(mean - beyond), elementary::exp(mean + beyond)};

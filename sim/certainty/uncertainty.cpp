@@ -1,4 +1,5 @@
-// How far predicted times may lie from measured ones: bands of all-reduces by kind of machine, and how errors add up.
+// How far predicted times may lie from measured ones: bands of all-reduces by kind of machine, and
+// how errors combine.
 #include "uncertainty.hpp"
 
 #include <fmt/format.h>
@@ -15,20 +16,23 @@
 namespace ddpsim {
 namespace {
 
-/// Measured over predicted time of uncalibrated all-reduces: the middle 80 % over all open nccl-tests
-/// logs, each family of clusters predicted by constants learned from the others
-/// (tests/accuracy/fit_cost_model.py --leave-one-out): below 64 KiB, up to 1 MiB, from there on.
-/// Such a band learned from the other families held 79 % of an NVLink node's and 80 % of a network's
-/// large sizes. PCIe nodes: tests/unit/nccl/pcie_data_test.cpp, each machine predicted by those whose peers reach
-/// each other alike. Large sizes: Student's interval of the others, half as wide again, held 8 of 9 machines, where
-/// roots and peers are said and where they are not; as wide as it is by itself 6.
+/// Measured over predicted time of all-reduces that are not calibrated. It is the middle 80 % over
+/// all open nccl-tests logs, with each family of clusters predicted by constants learned from the
+/// others (tests/accuracy/fit_cost_model.py --leave-one-out). There are three bands: below 64 KiB,
+/// up to 1 MiB, and above. Such a band, learned from the other families, held 79 % of large sizes
+/// on NVLink nodes and 80 % on networks.
 ///
-/// Two further bands split buckets' times, so that four in five further logs lie within. `bandwidth`: the
-/// least time per byte from 128 MiB on, over the cost model's. `fixed`: what sizes from 1 to 64 MiB took beyond
-/// their bytes at that rate, over the cost model's. From log to log the two do not go together (correlation 0.1
-/// over networks, -0.4 over NVLink nodes); learned from other families and combined as independent they
-/// held 87 % of a network's and 87 % of an NVLink node's sizes from 1 MiB on. What makes small buckets
-/// dear says nothing of large ones.
+/// PCIe nodes: in tests/unit/nccl/pcie_data_test.cpp, each machine is predicted by machines whose
+/// peers reach each other the same way. For large sizes, Student's interval of the others, widened
+/// by half, held 8 of 9 machines, whether or not roots and peers are stated. Without the widening
+/// it held 6.
+///
+/// Two further bands split the time of buckets, so that 80 % of further logs lie within.
+/// `bandwidth`: the least time per byte from 128 MiB on, over the cost model's. `fixed`: the time
+/// of sizes from 1 to 64 MiB beyond their bytes at that rate, over the cost model's. The two are
+/// hardly correlated between logs (0.1 over networks, -0.4 over NVLink nodes). Learned from other
+/// families and combined as independent, they held 87 % of sizes from 1 MiB on, both on networks
+/// and on NVLink nodes. What makes small buckets expensive tells nothing about large ones.
 struct Evidence {
   Band small;
   Band middle;
@@ -42,14 +46,16 @@ constexpr Evidence kOneNvlinkNode{{0.69, 2.59}, {0.75, 2.22}, {0.92, 1.14},
 constexpr Evidence kOnePcieNode{
     {0.58, 1.62}, {0.56, 1.48}, {0.55, 1.90},
     {0.22, 10.6}, {0.55, 1.90}, "12 tables of 9 PCIe machines (widened by half, being few)"};
-/// Between nodes each kind of network by itself. Of three or four families of clusters the middle
-/// 80 % is too narrow for the next one: half as wide again (below 64 KiB at least as wide as that of
-/// all networks), a band of the other families held 91 % of large sizes over InfiniBand, 78 over EFA,
-/// 87 over Slingshot, 76 over sockets; of those from 64 KiB to 1 MiB 90, 95, 94 and 88 %. What splits
-/// fixed cost and bandwidth is of all networks.
+/// Each kind of network has its own band between nodes. With three or four families of clusters,
+/// the middle 80 % is too narrow for the next family, so it is widened by half. Below 64 KiB it is
+/// at least as wide as over all networks. A band of the other families then held 91 % of large
+/// sizes over InfiniBand, 78 % over EFA, 87 % over Slingshot and 76 % over sockets. From 64 KiB to
+/// 1 MiB it held 90, 95, 94 and 88 %. The split into fixed cost and bandwidth is common to all
+/// networks.
 constexpr Band kFixed{0.44, 4.07};
-/// By the logs to 1.16; but sites over InfiniBand that the cost model was not learned from lie at 1.6
-/// and 2.3, and nothing they state says why: the slower end stays where it was before trees got slower.
+/// The logs give a slower end of 1.16. But sites over InfiniBand that the cost model was not
+/// learned from lie at 1.6 and 2.3, and nothing they state explains it. So the slower end keeps its
+/// value from before trees became slower.
 constexpr Band kBandwidth{0.60, 1.34};
 constexpr Evidence kRdma{{0.64, 2.00}, {0.54, 1.32},
                          {0.85, 1.52}, kFixed,
@@ -63,22 +69,23 @@ constexpr Evidence kSlingshot{{0.55, 2.00}, {0.86, 9.48},
 constexpr Evidence kSockets{{0.70, 6.17}, {0.63, 4.80},
                             {0.76, 1.44}, kFixed,
                             kBandwidth,   "3 logs over sockets (widened by half, being few)"};
-/// Networks whose kind no log is of: the middle 80 % of 22 logs over all.
+/// Networks of a kind without logs: the middle 80 % of 22 logs over all networks.
 constexpr Evidence kNetwork{{0.55, 1.73}, {0.70, 3.02}, {0.75, 1.61},
                             kFixed,       kBandwidth,   "22 logs over networks"};
-/// Over RDMA through host memory. Large sizes as slots carry between GPUs of a node on that way: eleven tables, and
-/// three logs over networks within them.
+/// RDMA staged through host memory. Large sizes take the band of slots between a node's GPUs on
+/// that path: eleven tables, and three network logs that lie within it.
 constexpr Evidence kStaged{{0.55, 1.73}, {0.70, 3.02}, {0.66, 1.83},
                            kFixed,       {0.66, 1.83}, "14 logs through host memory"};
 
 constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
-/// So large that its bytes decide.
+/// At this size, only the bytes matter.
 constexpr Bytes kAllBytes{std::int64_t{1} << 30};
 
-/// Of what goes through host memory where nobody says that it does: half of its own band's slower side, in the logarithm.
+/// How much slower a transfer may be if nobody states whether it is staged through host memory:
+/// half of the slower side of kStaged, in the logarithm.
 const double kStagedReach = std::sqrt(kStaged.bandwidth.slower);
 
-/// Straight in the logarithm of the size.
+/// Linear in the logarithm of the size.
 Band between(Band a, Band b, Bytes from, Bytes to, Bytes size) {
   const auto bytes = [](Bytes count) { return static_cast<double>(count.count()); };
   const double share = elementary::log2(bytes(std::clamp(size, from, to)) / bytes(from)) /
@@ -87,7 +94,7 @@ Band between(Band a, Band b, Bytes from, Bytes to, Bytes size) {
 }
 
 const Evidence& evidence_between_nodes(const Cluster& cluster) {
-  // AMD's one log of two nodes (MI300X) was up to 1.6 times as slow as predicted.
+  // AMD's only log of two nodes (MI300X) was up to 1.6 times as slow as predicted.
   if (cluster.gpu.vendor == GpuVendor::amd) return kNetwork;
   switch (cluster.network.kind) {
     case NetworkKind::infiniband:
@@ -107,14 +114,15 @@ const Evidence& evidence_between_nodes(const Cluster& cluster) {
 
 const Evidence& evidence_for(const Cluster& cluster) {
   if (cluster.nodes > 1) return evidence_between_nodes(cluster);
-  // No log is of one node of AMD's: two are within what networks left, beyond NVLink's band.
+  // There is no log of one AMD node. Two logs lie within the residuals of networks, outside
+  // NVLink's band.
   const bool xgmi = cluster.gpu.vendor == GpuVendor::amd && cluster.intra.kind == IntraKind::nvlink;
   if (xgmi) return kNetwork;
   return cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
 }
 
-/// How much longer the size may take through host memory, where nobody says whether NICs reach the memory of the few
-/// GPUs of a node; 1 elsewhere.
+/// How much longer the size may take through host memory; 1 unless the node has few GPUs and nobody
+/// states whether NICs reach their memory.
 double longer_through_host(const Cluster& cluster, Bytes size) {
   const Network& network = cluster.network;
   if (cluster.nodes == 1 || cluster.gpus_per_node > kFewGpus || !network.gpudirect_assumed ||
@@ -132,20 +140,20 @@ Band reaching(Band band, double longer) {
   return {band.faster, std::max(band.slower, longer)};
 }
 
-/// As far from 1 as two errors that know nothing of each other lead, each so many times.
+/// Combines two independent factors: their logarithms add up as squares.
 double both_times(double one, double other) {
   const double a = elementary::log(one);
   const double b = elementary::log(other);
   return elementary::exp((a + b < 0 ? -1 : 1) * std::sqrt(a * a + b * b));
 }
 
-/// A band of a kind of machine, and both ends of what nobody says of this one's PCIe.
+/// Widens a machine kind's band to both ends of what nobody states about this one's PCIe.
 Band at_both_ends(const Band& band, PeerEnds ends) {
   return {ends.fastest < 1 ? both_times(band.faster, ends.fastest) : band.faster,
           ends.slowest > 1 ? both_times(band.slower, ends.slowest) : band.slower};
 }
 
-/// Of a cluster as specified, whatever calibrates it.
+/// The band of a cluster by its data sheet values, whatever calibrates it.
 Band specified_band(const Cluster& cluster, Bytes size) {
   const Evidence& evidence = evidence_for(cluster);
   // Middle sizes are half latency, half bytes.
@@ -163,17 +171,19 @@ double log_width(const Band& band) {
   return elementary::log(band.slower / band.faster);
 }
 
-/// Narrowed in its logarithm, around the same centre. Its ends are not cut off one by one: those of a specification hold around what
-/// the specification alone predicts, and logs move that.
+/// Narrows a band in its logarithm, around the same centre. The ends are not cut off one by one:
+/// the band of data sheet values is centred on what those values alone predict, and logs move that
+/// centre.
 Band no_wider(const Band& band, double most) {
   const double share = std::min(1.0, most / log_width(band));
   return {elementary::exp(share * elementary::log(band.faster)),
           elementary::exp(share * elementary::log(band.slower))};
 }
 
-/// How wide an interval may be at a job shape that no log is of: as wide as by the specification, since a log of another shape makes
-/// nothing less sure, but no narrower than at the nearest log. Where no log is of one node, or of several, as asked, the others have
-/// moved the prediction by as much as the specification may be off: then twice as wide.
+/// How wide an interval may be at a job shape without a log: as wide as from data sheet values,
+/// because a log of another shape makes nothing less certain. It is no narrower than at the nearest
+/// log. If all logs are of one node and the job has several, or the reverse, they moved the
+/// prediction by as much as the data sheet values may be off. The limit is then doubled.
 double widest_elsewhere(const Cluster& cluster, Bytes size, const Band& specified) {
   const Calibration& logs = *cluster.calibration;
   const auto* nearest = nearest_log(logs, cluster.nodes, cluster.gpus_per_node, size);
@@ -194,7 +204,7 @@ Band fixed_cost_band(const Job& job) {
                              : evidence_for(cluster).fixed;
 }
 
-/// A calibration knows its own rate, and less of it outside the sizes measured.
+/// A calibration knows its own rate, but less well outside the measured sizes.
 Band bandwidth_band(const Job& job, Bytes largest) {
   const Cluster& cluster = job.cluster();
   if (nccl_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
@@ -215,19 +225,20 @@ Band duration_band(const Cluster& cluster, Bytes size) {
 
 std::string band_evidence(const Cluster& cluster) {
   if (cluster.calibration) {
-    // Of both kinds of logs the surer decides.
+    // If there are two kinds of logs, the more certain kind decides.
     const Calibration& all = *cluster.calibration;
     const bool published = published_log(all, cluster.nodes, cluster.gpus_per_node, kLargeFrom);
     const std::size_t logs = logs_alone(all, published).shapes.size();
-    return fmt::format("low and high hold four in five measured times, by {}{} log{} of {}{}", logs,
-                       published ? " published" : "", logs == 1 ? "" : "s",
-                       published ? "such machines and what they differ by" : "this cluster",
-                       is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
-                           ? ""
-                           : " at other scales");
+    return fmt::format(
+        "low to high is the 80 % interval of measured times, from {}{} log{} of {}{}", logs,
+        published ? " published" : "", logs == 1 ? "" : "s",
+        published ? "such machines and their differences" : "this cluster",
+        is_calibrated_at(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
+            ? ""
+            : " at other scales");
   }
   return fmt::format(
-      "low and high are the middle 80 % of errors on {}, each cluster predicted without its own",
+      "low to high is the middle 80 % of errors on {}, each cluster predicted without its own",
       evidence_for(cluster).logs);
 }
 
@@ -241,12 +252,13 @@ std::string left_out_errors(const Cluster& cluster) {
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(std::move(shape));
   }
   if (shapes.empty()) return "";
-  return fmt::format("without its own logs it would be predicted so far off (median): {}",
+  return fmt::format("median error of each shape without its own logs: {}",
                      fmt::join(shapes, ", "));
 }
 
 int most_nodes_measured(const Cluster& cluster) {
-  // Published logs of all_reduce_perf by network and GPU generation: NCCL's tables, and so its choices, go by both.
+  // Published logs of all_reduce_perf by network and GPU generation. NCCL's tables depend on both,
+  // and so do its choices.
   struct Largest {
     NetworkKind network;
     int generation;

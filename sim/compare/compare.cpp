@@ -17,7 +17,7 @@
 namespace ddpsim {
 namespace {
 
-/// The step is the one measured.
+/// Makes the job's step the measured one.
 void correct_by(const MeasuredStep& measured, const Job& job, ComparedJob& compared) {
   compared.replay =
       Replay{measured.median, compared.times.iteration, measured.spread, measured.source};
@@ -26,7 +26,8 @@ void correct_by(const MeasuredStep& measured, const Job& job, ComparedJob& compa
   compared.times = compared.correction->all_compute.times;
 }
 
-/// Whether what a replay misses on one cluster is missed on the other, too: in whatever number of nodes and GPUs of each.
+/// Whether a replay's residual on one cluster applies to the other too, with any number of nodes
+/// and GPUs.
 bool carries_over(const Cluster& from, Cluster to) {
   if (from.ranks() == 1) return from.gpu.name == to.gpu.name;
   if (to.ranks() == 1) return false;
@@ -34,7 +35,7 @@ bool carries_over(const Cluster& from, Cluster to) {
   return kinship(from, to) == Kinship::same_nodes;
 }
 
-/// The measured job nearest in size from which a correction carries over to this one.
+/// The measured job nearest in size whose correction carries over to this one.
 std::optional<std::size_t> nearest_measured(const std::vector<Job>& jobs,
                                             const std::vector<ComparedJob>& compared,
                                             std::size_t job) {
@@ -52,7 +53,8 @@ std::optional<std::size_t> nearest_measured(const std::vector<Job>& jobs,
   return nearest;
 }
 
-/// The job as another's correction makes it. How much slower its own number of ranks computes stays open.
+/// The job with another job's correction. How much slower its own number of ranks computes stays
+/// uncertain.
 Job carried(const Job& job, const Explanation& explanation) {
   Job corrected = explained(job, explanation);
   SimulationOptions options = corrected.options();
@@ -60,7 +62,7 @@ Job carried(const Job& job, const Explanation& explanation) {
   return corrected.with(std::move(options));
 }
 
-/// What the scenarios of a step make of its efficiency.
+/// Interval of the efficiency over the scenarios of a step.
 FigureRange efficiency_range(const StepTimes& times, const std::vector<Bounds>& scenarios) {
   const double expected = scaling_efficiency(times);
   double low = 0;
@@ -90,7 +92,7 @@ class Comparer {
       correct_by(*options_.measured[i], jobs_[i], compared);
   }
 
-  /// After all were predicted.
+  /// Assesses one job; all must be predicted by then.
   void assess_one(std::size_t i) {
     ComparedJob& compared = result_.jobs[i];
     const StepTimes predicted = compared.times;
@@ -148,7 +150,7 @@ class Comparer {
     for (const Bounds& bounds : scenarios) add_bounds(i, bounds, work);
     return work;
   }
-  /// A measured step moves by nothing but its measurement.
+  /// Only the measurement's own noise moves a measured step.
   WorkTime measured_work(std::size_t i, const Replay& replay, Duration step) const {
     const Sensitivity noise = measurement_noise(replay);
     return {.jobs = {jobs_[i]},
@@ -178,7 +180,7 @@ class Comparer {
 Comparison compare(const std::vector<Job>& jobs, const CompareOptions& options) {
   DDPSIM_ASSERT(!jobs.empty(), "nothing to compare");
   DDPSIM_ASSERT(options.samples.empty() || options.samples.size() == jobs.size(),
-                "samples of each job, or of none");
+                "samples are given for each job or for none");
   const int threads = threads_for(options.threads);
   Comparer comparer(jobs, options);
   for_each_index(jobs.size(), threads, 1, options.progress,
@@ -199,7 +201,7 @@ void search_caps(Comparison& comparison, const std::vector<std::size_t>& jobs, i
                  Progress* progress) {
   if (jobs.empty()) return;
   threads = threads_for(threads);
-  // Threads that no job needs go into its search.
+  // Threads that no job needs help with its search.
   const int of_search =
       std::max(1, threads / static_cast<int>(std::min<std::size_t>(jobs.size(), 1024)));
   for_each_index(jobs.size(), threads, 1, progress, [&](std::size_t k) {

@@ -9,7 +9,7 @@ namespace ddpsim {
 
 Mix mix(const std::vector<std::vector<WorkTime>>& works, std::span<const double> shares,
         std::size_t reference) {
-  DDPSIM_ASSERT(!works.empty() && works.size() == shares.size(), "a share for each workload");
+  DDPSIM_ASSERT(!works.empty() && works.size() == shares.size(), "each workload has one share");
   Mix mix;
   const std::size_t candidates = works.front().size();
   for (std::size_t i = 0; i < candidates; ++i) {

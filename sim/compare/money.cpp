@@ -13,14 +13,15 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
-/// Daly's equation 37; where a checkpoint takes longer than two failures are apart, one per failure.
+/// Daly's equation 37. If a checkpoint takes longer than the time between failures, one checkpoint
+/// per failure.
 double checkpoint_interval(double checkpoint, double mtbf) {
   if (checkpoint >= 2 * mtbf) return mtbf;
   const double ratio = checkpoint / (2 * mtbf);
   return std::sqrt(2 * checkpoint * mtbf) * (1 + std::sqrt(ratio) / 3 + ratio / 9) - checkpoint;
 }
 
-/// Of those sorted by cost: each that is faster than all that cost less.
+/// Of the candidates sorted by cost, marks each that is faster than all cheaper ones.
 void mark_frontier(Costs& costs, const std::vector<double>& seconds) {
   double least = std::numeric_limits<double>::infinity();
   for (const std::size_t i : costs.by_cost) {
@@ -41,7 +42,8 @@ double usd_per_hour(const Price& price, const Cluster& cluster, const Ownership&
       break;
   }
   const double utilisation = ownership.utilisation.value_or(1);
-  DDPSIM_ASSERT(ownership.life_hours > 0 && utilisation > 0, "what is bought has a life");
+  DDPSIM_ASSERT(ownership.life_hours > 0 && utilisation > 0,
+                "a bought node has a life and a utilisation");
   const double node =
       price.usd / (ownership.life_hours * utilisation) + ownership.node_kw * ownership.usd_per_kwh;
   return node * cluster.hosts();
@@ -50,11 +52,11 @@ double usd_per_hour(const Price& price, const Cluster& cluster, const Ownership&
 Goodput goodput(const Failures& failures, int nodes) {
   const double mtbf = failures.node_mtbf_hours * kSecondsPerHour / nodes;
   const double checkpoint = failures.checkpoint_seconds;
-  // Checkpoints that cost nothing are taken all the time: only restarts are lost.
+  // Checkpoints that cost nothing are taken continuously, so only restarts are lost.
   const double every = checkpoint > 0 ? checkpoint_interval(checkpoint, mtbf) : 0;
   const double restart = elementary::exp(failures.restart_seconds / mtbf);
   if (every <= 0) return {.share = 1 / restart};
-  // Daly's equation 20: the expected time of a piece of work of `every` and its checkpoint.
+  // Daly's equation 20: the expected time of `every` seconds of work and a checkpoint.
   const double piece = mtbf * restart * elementary::expm1((every + checkpoint) / mtbf);
   return {.share = every / piece, .checkpoint_every_seconds = every};
 }
@@ -79,7 +81,7 @@ std::vector<TimedWork> timed_works(const Mix& mix) {
 
 Speedup cheaper_by(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,
                    std::size_t dear) {
-  // What fails is paid for again.
+  // Time lost to failures is paid for too.
   const auto usd_per_hour_of_training = [&](std::size_t i) {
     return costs.candidates[i]->usd_per_hour / costs.candidates[i]->goodput.share;
   };
@@ -88,7 +90,7 @@ Speedup cheaper_by(const Costs& costs, const std::vector<TimedWork>& works, std:
 }
 
 Costs compare_costs(const std::vector<TimedWork>& works, const std::vector<CandidateMoney>& money) {
-  DDPSIM_ASSERT(money.size() == works.size(), "what each candidate costs by, if anything");
+  DDPSIM_ASSERT(money.size() == works.size(), "each candidate has one entry of money");
   Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(works.size()), .by_cost = {}};
   std::vector<double> seconds;
   for (std::size_t i = 0; i < works.size(); ++i) {
@@ -109,7 +111,7 @@ Costs compare_costs(const std::vector<TimedWork>& works, const std::vector<Candi
                            .dearer = {}};
     costs.by_cost.push_back(i);
   }
-  // Of two that cost the same the faster first.
+  // If two cost the same, the faster comes first.
   std::ranges::stable_sort(costs.by_cost, [&](std::size_t a, std::size_t b) {
     const auto key = [&](std::size_t i) {
       return std::pair(costs.candidates[i]->usd_per_work.value, seconds[i]);

@@ -10,9 +10,9 @@ struct Known {
   Holds holds;
 };
 
-/// Each of `known` holds up to the next one's place; the last one up to its own.
-std::vector<Stretch> stretches(std::span<const Known> known, bool Holds::*how) {
-  std::vector<Stretch> all;
+/// Each entry of `known` is valid up to the place of the next one, the last up to its own place.
+std::vector<PlaceInterval> intervals(std::span<const Known> known, bool Holds::*how) {
+  std::vector<PlaceInterval> all;
   bool open = false;
   for (std::size_t k = 0; k < known.size(); ++k) {
     const std::size_t end = k + 1 < known.size() ? known[k + 1].place - 1 : known[k].place;
@@ -26,14 +26,15 @@ std::vector<Stretch> stretches(std::span<const Known> known, bool Holds::*how) {
 }
 
 TippingPoint point_of(std::span<const Known> known) {
-  return {.predicted = stretches(known, &Holds::predicted),
-          .possible = stretches(known, &Holds::possible),
-          .certain = stretches(known, &Holds::certain)};
+  return {.predicted = intervals(known, &Holds::predicted),
+          .possible = intervals(known, &Holds::possible),
+          .certain = intervals(known, &Holds::certain)};
 }
 
 using Answers = std::map<std::size_t, std::optional<Holds>>;
 
-/// The middle, or the next to it that was not asked: places without an answer are not asked again.
+/// The middle place, or the nearest to it that was not asked yet. Places without an answer are not
+/// asked again.
 std::optional<std::size_t> not_asked_between(std::size_t before, std::size_t after,
                                              const Answers& answers) {
   const std::size_t middle = before + (after - before) / 2;

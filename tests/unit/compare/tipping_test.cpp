@@ -21,7 +21,7 @@ TippingPoint point_along(const std::vector<FigureRange>& figures, Than than, dou
   return tipping_point(places);
 }
 
-using Stretches = std::vector<Stretch>;
+using Intervals = std::vector<PlaceInterval>;
 
 /// Places 0 to `last`, of which every `each`-th is asked first.
 std::vector<std::size_t> every(std::size_t each, std::size_t last) {
@@ -37,19 +37,19 @@ constexpr Holds kAlways{true, true, true};
 
 TEST_CASE("tipping point: as predicted, as it may be, in any case") {
   const TippingPoint point = point_along(kFalling, Than::less, 0.9);
-  CHECK(point.predicted == Stretches{{2, 3}});
-  CHECK(point.possible == Stretches{{1, 3}});
-  CHECK(point.certain == Stretches{{3, 3}});
+  CHECK(point.predicted == Intervals{{2, 3}});
+  CHECK(point.possible == Intervals{{1, 3}});
+  CHECK(point.certain == Intervals{{3, 3}});
   const TippingPoint rising = point_along(kFalling, Than::greater, 0.9);
-  CHECK(rising.predicted == Stretches{{0, 1}});
-  CHECK(rising.possible == Stretches{{0, 2}});
+  CHECK(rising.predicted == Intervals{{0, 1}});
+  CHECK(rising.possible == Intervals{{0, 2}});
   CHECK(rising.certain.empty());  // 0.9 is not above 0.9
 }
 
 TEST_CASE("tipping point: none where nothing reaches it, nor of nothing") {
   const TippingPoint point = point_along(kFalling, Than::less, 0.79);
   CHECK(point.predicted.empty());
-  CHECK(point.possible == Stretches{{3, 3}});
+  CHECK(point.possible == Intervals{{3, 3}});
   CHECK(point.certain.empty());
   CHECK(point_along(kFalling, Than::less, 0.5).possible.empty());
   CHECK(point_along({}, Than::less, 0.5).predicted.empty());
@@ -58,8 +58,8 @@ TEST_CASE("tipping point: none where nothing reaches it, nor of nothing") {
 TEST_CASE("tipping point: what comes and goes is told stretch by stretch") {
   const auto at = [](double figure) { return FigureRange{figure - 1, figure, figure + 1}; };
   const TippingPoint point = point_along({at(5), at(9), at(4), at(4.5), at(9)}, Than::less, 5);
-  CHECK(point.predicted == Stretches{{2, 3}});
-  CHECK(point.possible == Stretches{{0, 0}, {2, 3}});
+  CHECK(point.predicted == Intervals{{2, 3}});
+  CHECK(point.possible == Intervals{{0, 0}, {2, 3}});
   CHECK(point.certain.empty());
 }
 
@@ -74,9 +74,9 @@ TEST_CASE("tipping point: a search finds each end to the place, asking few") {
   };
   const auto found = search_tipping_point(every(100, 1000), ask);
   REQUIRE(found);
-  CHECK(found->point.predicted == Stretches{{337, 699}});
-  CHECK(found->point.possible == Stretches{{301, 1000}});
-  CHECK(found->point.certain == Stretches{{401, 699}});
+  CHECK(found->point.predicted == Intervals{{337, 699}});
+  CHECK(found->point.possible == Intervals{{301, 1000}});
+  CHECK(found->point.certain == Intervals{{401, 699}});
   CHECK(found->asked < 11 + 4 * 8);
   CHECK(found->without_answer == 0);
 }
@@ -91,7 +91,7 @@ TEST_CASE("tipping point: places without an answer are passed over") {
   };
   const auto found = search_tipping_point(every(10, 100), ask);
   REQUIRE(found);
-  CHECK(found->point.predicted == Stretches{{42, 100}});
+  CHECK(found->point.predicted == Intervals{{42, 100}});
   CHECK(found->without_answer > 0);
   const auto none = [](std::span<const std::size_t> places) {
     return std::vector<std::optional<Holds>>(places.size());

@@ -86,7 +86,7 @@ struct Confidence {
   std::optional<NextMeasurement> measure_next;
   /// Every source of the interval, widest first, for the step predicted without jitter. The
   /// interval is the root of the sum of their squares, separately to either side. If a measured
-  /// step contradicts the prediction, the interval also reaches that step, which has no entry here.
+  /// step contradicts the prediction, the interval also reaches that step and its residual is added.
   std::vector<Sensitivity> sensitivities;
   Duration predicted;  ///< the step they belong to
   /// Spread of each cause of loss over the same scenarios. Measurement noise has no cause of loss.

@@ -1,10 +1,11 @@
-// Several workloads on several clusters: which does the whole mix faster. A share is of the time that one of the candidates,
-// the reference, spends on a workload today, as predicted:
+// Several workloads on several clusters: which cluster does the whole mix faster. Each workload has
+// a share of the time that one candidate, the reference, spends on it now, as predicted:
 //
 //   time of a candidate = sum over workloads of share * its time for a unit of work / the reference's time for that unit
 //
-// 1 for the reference, 0.5 for one that does all it does in half the time. Shares of time are what a buyer knows of machines in
-// use, whatever units of work are; shares of samples would let the workload with the largest samples decide.
+// The reference's time is 1; a candidate that does the same work in half the time has 0.5. Shares
+// are of time because buyers know these for machines in use, whatever the units of work are. With
+// shares of samples, the workload with the largest samples would decide.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +17,23 @@
 namespace ddpsim {
 
 struct MixedCandidate {
-  WorkTime work;     ///< its unit: what the reference does in a second
-  FigureRange time;  ///< of `work`, as long as it may be
-  Speedup behind;    ///< lead of the fastest over this one; all 0 for the fastest itself
+  WorkTime work;     ///< its unit: the reference's work in a second
+  FigureRange time;  ///< interval of the time for `work`
+  /// How much faster the fastest candidate is than this one; all 0 for the fastest itself.
+  Speedup behind;
 };
 
 struct Mix {
-  std::vector<MixedCandidate> candidates;  ///< as they were given
+  std::vector<MixedCandidate> candidates;  ///< in the order given
   std::vector<std::size_t> by_speed;       ///< fastest first
 };
 
-/// `works`: by workload, by candidate; each above 0. `shares`: by workload, together 1. `reference`: one of the candidates.
+/// `works[workload][candidate]`: each above 0. `shares`: one per workload, with sum 1. `reference`:
+/// index of a candidate.
 Mix mix(const std::vector<std::vector<WorkTime>>& works, std::span<const double> shares,
         std::size_t reference);
 
-/// Those that may be the fastest: nothing that is known decides between them.
+/// The candidates that may be the fastest; nothing known decides between them.
 std::vector<std::size_t> contenders(const Mix& mix);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// Where along a range something holds: as predicted, at the most and at the least.
+// Finds where along a range a condition holds: as predicted, in some scenario, and in every
+// scenario.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace ddpsim {
 
 enum class Than { less, greater };
 
-/// What is known of one place of a range. Certain is predicted, predicted is possible.
+/// Whether a condition holds at one place of a range. Certain implies predicted; predicted implies
+/// possible.
 struct Holds {
   bool predicted = false;
   bool possible = false;  ///< in some scenario
@@ -24,36 +26,38 @@ struct Holds {
 /// "figure less than 0.9"
 Holds holds(const FigureRange& figure, Than than, double threshold);
 
-/// Places of a range next to each other, both ends included.
-struct Stretch {
+/// Neighbouring places of a range, both ends included.
+struct PlaceInterval {
   std::size_t from = 0;
   std::size_t to = 0;
-  bool operator==(const Stretch&) const = default;
+  bool operator==(const PlaceInterval&) const = default;
 };
 
-/// Where it holds, first to last: none, one stretch or, where it comes and goes, several.
+/// The intervals in which a condition holds, first to last. There may be none, one or, if it comes
+/// and goes, several.
 struct TippingPoint {
-  std::vector<Stretch> predicted;
-  std::vector<Stretch> possible;
-  std::vector<Stretch> certain;
+  std::vector<PlaceInterval> predicted;
+  std::vector<PlaceInterval> possible;
+  std::vector<PlaceInterval> certain;
 };
 
-/// Of a range whose every place is known.
+/// For a range in which every place is known.
 TippingPoint tipping_point(std::span<const Holds> places);
 
-/// Places asked at once -> what is known of each; absent where a place has no answer.
+/// Answers several places at once; an answer is absent if the place has none.
 using AskPlaces =
     std::function<std::vector<std::optional<Holds>>(std::span<const std::size_t> places)>;
 
 struct SearchedTippingPoint {
   TippingPoint point;
   std::size_t asked = 0;
-  std::size_t without_answer = 0;  ///< of those asked: they count as what stands before them
+  /// How many of the asked places had no answer; they count as the place before them.
+  std::size_t without_answer = 0;
 };
 
-/// Of a range of many places: those of `first`, ascending, first place and last among them; then, wherever two neighbours
-/// differ, halves between them until they stand next to each other. What comes and goes between two neighbours that are
-/// alike is not seen. Absent where no place has an answer.
+/// Searches a range of many places. Asks those in `first`, which ascend and include the first and
+/// the last place. Wherever two neighbours differ, bisects until they are adjacent. A condition
+/// that comes and goes between two equal neighbours is not seen. Absent if no place has an answer.
 std::optional<SearchedTippingPoint> search_tipping_point(std::span<const std::size_t> first,
                                                          const AskPlaces& ask);
 
