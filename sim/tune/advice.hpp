@@ -1,4 +1,4 @@
-// Whether one setting of buckets is worth advising for one job.
+// Whether one bucket setting is worth recommending for one job.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,13 @@
 
 namespace ddpsim {
 
-/// What a setting gains over today's where the job's PyTorch can set it.
+/// What a setting gains over the current one, if the job's PyTorch version can set it.
 struct Outcome {
   WeighedGain gain;
   Duration measurable;
   bool is_advised() const { return is_worth(gain, measurable); }
-  /// As predicted not slower than today's, and no worse where it goes wrong than what is expected elsewhere may cost.
+  /// Whether it is predicted not to be slower than the current setting, and its regret is bearable
+  /// for what is expected elsewhere.
   bool is_harmless(Duration expected) const {
     return gain.gain.value >= Duration() && gain.regret() <= bearable_regret(expected, measurable);
   }
@@ -21,10 +22,10 @@ struct Outcome {
 std::optional<Outcome> outcome(const Job& job, const BucketCaps& setting, const TuneOptions& tuning,
                                const Readings& readings);
 
-/// The step that was measured, where it can be this job's.
+/// The measured step, if it can be this job's.
 std::optional<Duration> measured_step(const TuneOptions& tuning);
 
-/// The recommendation becomes to keep what runs today, for that reason.
+/// Changes the recommendation to keeping the current setting, for this reason.
 void withdraw(TuneResult& result, const std::string& reason);
 
 }  // namespace ddpsim

@@ -10,8 +10,8 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kDependsOnCause =
-    "which cap gains depends on whether compute or communication is what the replay of today's "
-    "step misses";
+    "which cap gains depends on whether compute or communication explains the residual of the "
+    "current step";
 
 AdviceByCause own(const Recommendation& advised, Cause cause) {
   return {.cause = cause,

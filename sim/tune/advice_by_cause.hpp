@@ -1,12 +1,12 @@
-// A recommendation held against both causes of what the replay of today's step misses.
+// Checks a recommendation against both causes of the current step's residual.
 #pragma once
 
 #include "gain.hpp"
 
 namespace ddpsim {
 
-/// What is recommended is worth it not knowing which; else today's is kept, and `by_cause` has what each would be
-/// advised.
+/// Recommends only what is worth it whichever cause applies; otherwise keeps the current setting.
+/// `by_cause` then has the advice for each cause.
 TuneResult tune_measured(const Job& job, const TuneOptions& tuning, Duration measured);
 
 }  // namespace ddpsim

@@ -12,10 +12,10 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kDepends =
-    "which cap gains depends on PyTorch's version, which neither the workload nor --torch says";
+    "which cap gains depends on PyTorch's version, which is unknown (pass --torch)";
 constexpr const char* kDependsOnBoth =
-    "which cap gains depends on PyTorch's version, which neither the workload nor --torch says, "
-    "and then on whether compute or communication is what the replay of today's step misses";
+    "which cap gains depends on PyTorch's version, which is unknown (pass --torch), and then on "
+    "whether compute or communication explains the residual";
 
 Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
   SimulationOptions options = job.options();
@@ -26,8 +26,9 @@ Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
   return job.with(std::move(options)).with(std::move(model));
 }
 
-/// The oldest and the newest of a range, and between them each NCCL that a PyTorch came with: no rule of DDP's changes there, but what
-/// NCCL chooses may differ in the middle alone. Where NCCL is stated only the ends are left.
+/// The oldest and the newest version of a range and, between them, each NCCL version that came with
+/// a PyTorch. DDP's rules are the same within the range, but NCCL's choice may differ only in the
+/// middle. If the NCCL version is given, only the two ends are left.
 std::vector<std::pair<TorchVersion, NcclVersion>> versions_of(const VersionRange& range) {
   std::vector<std::pair<TorchVersion, NcclVersion>> found{{range.from, range.oldest_nccl}};
   for (const TorchVersion torch : torch_releases()) {
@@ -39,7 +40,7 @@ std::vector<std::pair<TorchVersion, NcclVersion>> versions_of(const VersionRange
   return found;
 }
 
-/// The job under each of them whose NCCL can do what is asked of it.
+/// The job under each version whose NCCL can do what the job asks for.
 std::vector<Job> jobs_of(const Job& job, const VersionRange& range) {
   std::vector<Job> jobs;
   for (const auto& [torch, nccl] : versions_of(range)) {
@@ -55,8 +56,9 @@ AdviceByVersion keep(const VersionRange& range) {
   return {.versions = range, .set = false, .bucket_cap_mb = {}, .first_bucket_mb = {}, .gain = {}};
 }
 
-/// One setting over a whole range: the least it gains under any of its versions; kept aside unless harmless under all, where it is
-/// expected to gain as much under the likeliest version.
+/// Judges one setting over a whole range by the least gain under any of its versions. Keeps the
+/// current setting unless this one is harmless under all versions, for the gain expected under the
+/// likeliest version.
 AdviceByVersion judged(const Job& job, const VersionRange& range, const BucketCaps& setting,
                        Duration expected, const TuneOptions& tuning) {
   AdviceByVersion advice{.versions = range,
@@ -75,7 +77,7 @@ AdviceByVersion judged(const Job& job, const VersionRange& range, const BucketCa
   return advice;
 }
 
-/// Whether any cap could gain what is worth an advice.
+/// Whether any cap could gain enough to be recommended.
 bool may_gain(const Job& job, const TuneOptions& tuning) {
   const auto may = [&](const Job& likely) {
     const std::vector<Bucket> buckets = buckets_of(likely);
@@ -88,10 +90,10 @@ bool may_gain(const Job& job, const TuneOptions& tuning) {
          may(as_measured(job, MeasuredCause{*measured, Cause::communication}));
 }
 
-/// The advice that this range would get if it were known.
+/// The advice for this range if it were known.
 AdviceByVersion own_advice(const Job& job, const VersionRange& range, const TuneOptions& tuning) {
   const TorchVersion torch = job.options().torch;
-  // What was searched already was not advised, or not under each NCCL.
+  // The version searched already was not advised, or not under each NCCL.
   if (torch >= range.from && torch <= range.to) return keep(range);
   const Job newest = jobs_of(job, range).back();
   if (!may_gain(newest, tuning)) return keep(range);
@@ -100,7 +102,8 @@ AdviceByVersion own_advice(const Job& job, const VersionRange& range, const Tune
   return judged(job, range, {best.bucket_cap_mb, best.first_bucket_mb}, best.expected, tuning);
 }
 
-/// Where one range's cap is good for all of them, that one after all; the newest range's first.
+/// Recommends the setting of one range if it is good for all of them; the newest range's comes
+/// first.
 void recommend_common(const Job& job, TuneOptions tuning, TuneResult& result) {
   SimulationOptions certain = job.options();
   certain.possible_versions.clear();
@@ -115,14 +118,15 @@ void recommend_common(const Job& job, TuneOptions tuning, TuneResult& result) {
                               tuned.recommended.expected, tuning));
     if (!std::ranges::all_of(common, &AdviceByVersion::set)) continue;
     result.recommended = std::move(tuned.recommended);
-    result.recommended.reason += "; no slower whichever PyTorch runs";
+    result.recommended.reason += "; no slower under any PyTorch version that may run";
     result.by_cause = std::move(tuned.by_cause);
     result.by_version = std::move(common);
     return;
   }
 }
 
-/// Of what each cause of today's residual would be advised, only what gains under every version.
+/// From the advice for each cause of the current step's residual, keeps what gains under every
+/// version.
 void keep_what_holds(const Job& job, const std::vector<VersionRange>& ranges,
                      const TuneOptions& tuning, std::vector<AdviceByCause>& by_cause) {
   for (AdviceByCause& advice : by_cause) {
@@ -175,7 +179,8 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
     result.by_version.push_back(own_advice(job, range, tuning));
   if (std::ranges::any_of(result.by_version, &AdviceByVersion::set)) {
     result.recommended.depends_on_version = true;
-    result.recommended.measure_first.reset();  // first of all the version must be known
+    // The version must be known before anything is measured.
+    result.recommended.measure_first.reset();
     result.recommended.reason = kDepends;
   }
 }

@@ -22,9 +22,10 @@
 namespace ddpsim {
 namespace {
 
-/// Of what can be measured: another setting must add so much to a combination, as a second number must to a cap.
+/// As a share of the measurable: how much another setting must add to a combination, or a second
+/// number to a cap.
 constexpr double kEarnsItsPlace = 0.25;
-/// Combinations with a setting that changes numerics, for the best of each kind.
+/// How many combinations with a setting that changes numerics are tried, for the best of each kind.
 constexpr std::size_t kMostWithNumerics = 5;
 
 Job steady(const Job& job) {
@@ -33,7 +34,8 @@ Job steady(const Job& job) {
   return job.with(std::move(options));
 }
 
-/// "NCCL_ALGO", "accumulate": settings of one kind exclude each other.
+/// The kind of a setting, such as "NCCL_ALGO" or "accumulate". Settings of one kind exclude each
+/// other.
 std::string kind_of(const Setting& setting) {
   return setting.name.substr(0, setting.name.find_first_of("= "));
 }
@@ -76,7 +78,8 @@ class Adviser {
     WeighedGain gain;
     Bytes peak;
     bool worth = false;
-    std::string doubt;  ///< why it is not, though it gains what can be measured
+    /// Why it is not worth it although it gains a measurable amount.
+    std::string doubt;
     std::string error;
   };
   static Duration expected_of(const Candidate& candidate) { return candidate.gain.expected; }
@@ -91,7 +94,7 @@ class Adviser {
     candidate.peak = peak_memory(change(job_)).total();
     if (options_.memory && candidate.peak > *options_.memory) {
       candidate.error =
-          fmt::format("needs {} of memory per GPU, of {}", rounded_size_text(candidate.peak),
+          fmt::format("needs {} of memory per GPU, which has {}", rounded_size_text(candidate.peak),
                       rounded_size_text(*options_.memory));
       return candidate;
     }
@@ -102,7 +105,7 @@ class Adviser {
     if (contradicted()) return candidate;
     if (traits.spares_host && gains_.may_be_profilers()) {
       if (candidate.gain.gain.high >= measurable_)
-        candidate.doubt = "the profiler may have made these waits, and --measured-step decides";
+        candidate.doubt = "the profiler may have caused these waits; pass --measured-step to tell";
       return candidate;
     }
     if (candidate.gain.gain.value < measurable_) return candidate;
@@ -116,7 +119,7 @@ class Adviser {
     if (!is_worth(candidate.gain, measurable_))
       candidate.doubt = "it may cost more than it is expected to gain";
     else if (!is_nowhere_slower(job_, change, traits, candidate.gain.expected, options_.tuning))
-      candidate.doubt = "not under every PyTorch and NCCL that may run";
+      candidate.doubt = "it does not gain under every PyTorch and NCCL version that may run";
     else if (auto doubted = reach_.doubt(change, candidate.gain, traits))
       candidate.doubt = std::move(doubted->because);
     candidate.worth = candidate.doubt.empty();
@@ -134,7 +137,7 @@ class Adviser {
     return candidates;
   }
 
-  /// Of NCCL_ALGO=Ring and NCCL_ALGO=Tree the better.
+  /// Keeps the better of NCCL_ALGO=Ring and NCCL_ALGO=Tree.
   static void best_of_each_nccl_variable(std::vector<Candidate>& singles) {
     std::vector<Candidate> kept;
     for (Candidate& one : singles) {
@@ -150,7 +153,7 @@ class Adviser {
     singles = std::move(kept);
   }
 
-  /// Where casting large buckets alone gains measurably more than casting all.
+  /// Adds casts of large buckets alone if they gain measurably more than casting all.
   void add_partial_casts(std::vector<Candidate>& singles) const {
     for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
       const std::optional<Setting> setting = partial_cast_setting(job_, hook);
@@ -163,7 +166,7 @@ class Adviser {
     }
   }
 
-  /// What `tune` recommends for a job, and the best partition as a list.
+  /// Adds what `tune` recommends for a job, and the best partition as a list.
   void add_caps(const Job& job, std::vector<Candidate>& singles) const {
     const TuneResult result = tune(job, options_.tuning);
     if (result.recommended.set) singles.push_back(weigh({cap_setting(result.recommended)}));
@@ -180,11 +183,11 @@ class Adviser {
       singles.push_back(weigh({*list}));
   }
 
-  /// A cap for a job so changed, weighed together with the change.
+  /// Adds a cap to an already changed job and weighs both changes together.
   Candidate with_cap(const Candidate& before) const {
     if (!options_.caps) return before;
     TuneOptions tuning = options_.tuning;
-    tuning.replay.reset();  // today's step was measured, not this one
+    tuning.replay.reset();  // the current step was measured, not this one
     tuning.advise_each_version = false;
     const Recommendation cap = tune(together(before.settings)(job_), tuning).recommended;
     if (!cap.set) return before;
@@ -200,7 +203,7 @@ class Adviser {
            with.gain.expected > without.gain.expected + measurable_.scaled(share);
   }
 
-  /// Two that each are possible may exclude each other: only one of them can be DDP's hook.
+  /// Two settings that are possible alone may exclude each other: DDP has only one hook.
   bool add_if_possible(std::vector<Setting>& settings, const Setting& setting) const {
     const auto sets_the_same = [&](const Setting& other) {
       return !setting.call.empty() && kind_of(other) == kind_of(setting);
@@ -212,9 +215,10 @@ class Adviser {
     return false;
   }
 
-  /// What pays together, of what leaves numerics as they are: the most expected first, each next one if it adds. What
-  /// gains less than can be measured may do so beside others, where it can lose nothing. What has side effects must gain what can be
-  /// measured once the others do.
+  /// Combines the settings that leave numerics as they are. Starts with the greatest expected gain;
+  /// each further setting is kept if it adds something. A setting with an unmeasurable gain may
+  /// join others if it can lose nothing. A setting with side effects must gain a measurable amount
+  /// on top of the others.
   Candidate combine(std::vector<Candidate> singles) const {
     std::erase_if(singles, changes_numerics);
     std::ranges::stable_sort(singles, std::ranges::greater(), expected_of);

@@ -10,10 +10,11 @@
 namespace ddpsim {
 namespace {
 
-/// Cuts are tried behind so many gradients at most: the work grows with the square.
+/// Most gradients after which a cut is tried; the work grows with the square.
 constexpr std::size_t kMostPlaces = 512;
 
-/// Positions behind which to cut, the last of them behind all: every one, or those that part the bytes most evenly.
+/// Positions after which to cut, the last one after all gradients. Every position or, if there are
+/// too many, those that divide the bytes most evenly.
 std::vector<std::size_t> places(const std::vector<Bytes>& before) {
   const std::size_t n = before.size() - 1;
   std::vector<std::size_t> places;
@@ -34,7 +35,7 @@ std::optional<std::string> no_partition_because(const Workload& workload, CommHo
   const Parameter* first = nullptr;
   for (const Parameter& parameter : workload.parameters) {
     if (!is_reduced(parameter)) continue;
-    if (parameter.sparse_gradient) return "sparse gradients travel in buckets of their own";
+    if (parameter.sparse_gradient) return "each sparse gradient has a bucket of its own";
     if (first == nullptr) first = &parameter;
     if (parameter.dtype != first->dtype || parameter.device != first->device)
       return "gradients of several dtypes or devices never share a bucket";
@@ -46,7 +47,7 @@ std::vector<Bucket> best_partition(const Job& job) {
   const Workload& workload = job.workload();
   const FreeCollectives free = with_free_collectives(job);
   const std::vector<std::size_t>& order = free.order;
-  // Bytes of the first k gradients, all of one type.
+  // Element k holds the bytes of the first k gradients, all of one type.
   std::vector<Bytes> before(order.size() + 1);
   for (std::size_t k = 0; k < order.size(); ++k)
     before[k + 1] = before[k] + gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
@@ -72,7 +73,7 @@ std::vector<Bucket> best_partition(const Job& job) {
         end[j] = candidate;
         previous[j] = i;
       }
-      // A larger bucket is no sooner done, and this one has nothing more to wait for.
+      // A larger bucket finishes no earlier, and this one has nothing more to wait for.
       if (end[i] <= start || start + transfer >= end[j]) break;
     }
   }

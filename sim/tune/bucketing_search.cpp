@@ -22,18 +22,19 @@ DdpOptions without_caps(const DdpOptions& options) {
   return plain;
 }
 
-/// Values of one limit, both ends included, that give one bucketing.
+/// Values of one limit, both ends included, that give the same bucketing.
 struct LimitRange {
   Bytes low;
   Bytes high;  ///< Bytes::max(): any value from `low` up
   std::size_t buckets;
-  /// The largest value of a bounded range, the smallest of an open one.
+  /// The value to name the range by: the largest of a bounded range, the smallest of an open one.
   Bytes name() const { return high == Bytes::max() ? low : high; }
 };
 
-/// Walks one limit upwards from 0; `limits_for(value)` says where it stands among the limits, and
-/// buckets closed under the watched ones decide how far the walk may jump. A bucket that holds
-/// the last tensor has the same members whether it closed or was left over: such neighbours are one.
+/// Walks one limit upwards from 0. `limits_for(value)` builds the limits with the walked one at
+/// `value`. The buckets that the watched limits closed decide how far the walk may jump. The bucket
+/// with the last tensor has the same members whether it closed or was left over, so such
+/// neighbouring ranges are merged.
 template <typename LimitsFor>
 std::vector<LimitRange> walk(const GradientRuns& runs, Watched watched, LimitsFor limits_for) {
   const auto cut_at = [&](Bytes value) { return runs.cut(limits_for(value), watched); };
@@ -55,7 +56,7 @@ std::vector<LimitRange> walk(const GradientRuns& runs, Watched watched, LimitsFo
   return ranges;
 }
 
-/// The search over what one version lets a user set.
+/// Searches what one version lets a user set.
 class Search {
  public:
   Search(const Workload& workload, const DdpOptions& options, TorchVersion torch)
@@ -92,7 +93,7 @@ class Search {
     result_.found.push_back(std::move(bucketing));
   }
 
-  /// Exactly these caps, in order, each once.
+  /// Takes exactly these caps, in order, each once.
   void take_caps(const std::vector<double>& caps) {
     for (const double cap : std::set<double>(caps.begin(), caps.end())) {
       DdpOptions chosen = plain_;
@@ -108,7 +109,7 @@ class Search {
       const Bytes value = limits.back();
       const bool follows = limits.front() == value;
       add(value, exactly(limits.front()), limits, {value, value, count}, reachable);
-      // As asked for, not as PyTorch truncates it to whole bytes.
+      // The caps are reported as asked for, not as PyTorch truncates them to whole bytes.
       CurvePoint& point = result_.found.back().point;
       point.bucket_cap_mb = cap;
       point.cap_range_mb = {cap, cap};
@@ -122,7 +123,7 @@ class Search {
     return bucket_limits(first, torch_).rebuild.front();
   }
 
-  /// Two families: one cap for all buckets, or no cap passed and another first bucket before 25 MiB.
+  /// Walks two families: one cap for all buckets, or no cap and another first bucket before 25 MiB.
   void walk_one_cap_or_first() {
     const auto one_cap = [](Bytes cap) { return std::vector<Bytes>{cap, cap}; };
     for (const LimitRange& range : walk(runs_, {.from = 0}, one_cap))
@@ -130,15 +131,15 @@ class Search {
     for (const LimitRange& range : firsts()) {
       const std::vector<Bytes> limits = {name_of_first(range), default_cap_};
       const Cut cut = runs_.cut(limits);
-      // If any single cap gives these buckets, the smallest closed one among them does.
+      // If a single cap gives these buckets, it is the smallest closed bucket among them.
       const std::optional<Bytes> cap = cut.smallest_closed;
-      if (!cap) continue;  // one bucket of everything: a cap gives that too
+      if (!cap) continue;  // one bucket of everything, as a cap gives
       if (cut.same_buckets(runs_.cut(one_cap(*cap)))) continue;
       add(std::nullopt, range, limits, {default_cap_, default_cap_, range.buckets});
     }
   }
 
-  /// A first bucket is the same whatever the cap behind it, so the walks nest.
+  /// The first bucket is the same for every cap, so the walks nest.
   void walk_both() {
     const std::vector<LimitRange> all = firsts();
     const std::size_t caps = caps_after(default_first_).size();
@@ -176,7 +177,7 @@ class Search {
     });
   }
 
-  /// The default's own limit where it gives this very first bucket, so that it is met by name.
+  /// The default's own limit if it gives this first bucket, so that the default appears by name.
   Bytes name_of_first(const LimitRange& range) const {
     return range.low <= default_first_ && default_first_ <= range.high ? default_first_
                                                                        : range.name();

@@ -12,13 +12,13 @@
 namespace ddpsim {
 namespace {
 
-/// A bucketing is simulated in well under a millisecond: fewer are not worth a thread.
+/// Simulating a bucketing takes well under a millisecond, so fewer are not worth a thread.
 constexpr std::size_t kPointsPerThread = 8;
 constexpr std::size_t kEstimatesPerThread = 256;
-/// Simulated however many gradients they have.
+/// At least this many bucketings are simulated, however many gradients they have.
 constexpr std::size_t kFewest = 64;
 
-/// `count` of the positions, the first and the last of them included.
+/// `count` of the positions, including the first and the last.
 std::vector<std::size_t> spread(const std::vector<std::size_t>& positions, std::size_t count) {
   std::vector<std::size_t> chosen;
   for (std::size_t k = 0; k < count && count > 1; ++k)
@@ -42,7 +42,8 @@ Candidates::Candidates(const Gains& gains, std::vector<Bucketing> found, const T
   const std::size_t most = std::max(kFewest, tuning.most_gradients / gradients);
   std::vector<std::size_t> all(found_.size());
   std::iota(all.begin(), all.end(), 0);
-  if (found_.size() <= most || !tuning.caps.empty()) {  // what was asked for is answered
+  if (found_.size() <= most ||
+      !tuning.caps.empty()) {  // caps that were asked for are always simulated
     simulate(all, tuning);
     return;
   }
@@ -61,7 +62,8 @@ void Candidates::simulate(const std::vector<std::size_t>& chosen, const TuneOpti
                  [&](std::size_t k) { simulate(chosen[k]); });
 }
 
-/// What estimates miss changes slowly from cap to cap: between two simulated points it is taken to change evenly.
+/// Corrects the estimates. Their error changes slowly from cap to cap, so it is interpolated
+/// linearly between simulated points.
 void Candidates::correct(const std::vector<Duration>& estimates) {
   const std::vector<std::size_t> known = simulated();
   const auto missed = [&](std::size_t i) { return found_[i].point.iteration - estimates[i]; };
@@ -98,7 +100,7 @@ std::vector<std::size_t> Candidates::simulated() const {
   return positions;
 }
 
-/// Where nothing can be estimated all are alike.
+/// If nothing can be estimated, all bucketings get the same value.
 std::vector<Duration> Candidates::estimate(int threads) {
   std::vector<Duration> estimates(found_.size());
   std::vector<QuickStep> steps;
@@ -119,7 +121,7 @@ std::vector<Duration> Candidates::estimate(int threads) {
   return estimates;
 }
 
-/// Of those that can be set and are not simulated yet.
+/// The fastest bucketings that can be set and are not simulated yet.
 std::vector<std::size_t> Candidates::fastest(std::size_t wanted) const {
   std::vector<std::size_t> fastest;
   for (std::size_t i = 0; i < found_.size(); ++i)

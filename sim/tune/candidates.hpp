@@ -1,8 +1,9 @@
-// Every bucketing of a search with the step it takes: simulated, or, where they are more than can be, estimated.
+// Every bucketing of a search with its step time: simulated or, if there are too many, estimated.
 //
-// Then some are simulated at even distances, which tells what the estimates miss and keeps every part of the curve in view;
-// and as many as those of what is then estimated fastest. An answer is never an estimate: who speaks of a bucketing asks for
-// its simulated point.
+// Some bucketings are then simulated at even distances. This shows the error of the estimates and
+// keeps every part of the curve in view. The same number is simulated of those that the corrected
+// estimates rank fastest. An answer is never an estimate: whoever reports a bucketing asks for its
+// simulated point.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace ddpsim {
 
-/// Simulates this bucketing of the job by each of its readings (at most two).
+/// Simulates this bucketing of the job under each of its readings (at most two).
 void time_bucketing(const Gains& gains, const Change& change, CurvePoint& point);
 
 class Candidates {
@@ -25,12 +26,12 @@ class Candidates {
   std::size_t size() const { return found_.size(); }
   const std::vector<Bucketing>& all() const { return found_; }
   const Bucketing& operator[](std::size_t i) const { return found_[i]; }
-  /// Positions of those simulated so far, ascending.
+  /// Indices of the bucketings simulated so far, ascending.
   std::vector<std::size_t> simulated() const;
   bool is_simulated(std::size_t i) const { return simulated_[i]; }
   void simulate(std::size_t i);
   std::vector<Bucket> buckets_of(std::size_t i) const;
-  /// A job under it.
+  /// The change that gives a job this bucketing.
   Change change_to(std::size_t i) const;
 
  private:
@@ -41,7 +42,7 @@ class Candidates {
 
   const Gains& gains_;
   std::vector<Bucketing> found_;
-  std::vector<char> simulated_;  ///< threads write beside each other
+  std::vector<char> simulated_;  ///< not vector<bool>: threads write neighbouring elements
 };
 
 }  // namespace ddpsim

@@ -10,12 +10,12 @@
 namespace ddpsim {
 namespace {
 
-/// What a setting gains takes some dozens of steps.
+/// Weighing a setting's gain simulates some dozens of steps.
 constexpr std::size_t kGainsPerThread = 2;
-/// Of what can be measured: gains that lie closer are as good as each other.
+/// As a share of the measurable: gains that lie closer count as equal.
 constexpr double kAsGood = 0.5;
 
-/// The part of an ascending row of caps around `cap` that leaves out no cap that people type.
+/// The part of an ascending row of caps around `cap` in which no cap that people type is missing.
 std::vector<CapChoice> around(const std::vector<CapChoice>& row, double cap) {
   const auto place = [](const CapChoice& one) {
     return std::ranges::upper_bound(kTypedCaps, *one.cap) - kTypedCaps.begin();
@@ -41,19 +41,19 @@ CapChoices::CapChoices(const Gains& gains, const TuneOptions& tuning, const Curv
       typed_(typed_caps(gains.job(0))),
       cap_is_first_limit_(cap_holds_for_first_bucket(gains.job(0).options().torch)) {}
 
-/// Only a cap needs to be passed: the first bucket follows it or is the default's.
+/// Whether only a cap must be passed: the first bucket follows it or is the default's.
 bool CapChoices::is_simple(const CurvePoint& point) const {
   return is_default(point) ||
          (point.bucket_cap_mb &&
           (cap_is_first_limit_ || point.first_bucket_mb == standard_.first_bucket_mb));
 }
 
-/// Nothing needs to be passed.
+/// Whether nothing must be passed.
 bool CapChoices::is_default(const CurvePoint& point) const {
   return !point.bucket_cap_mb && point.first_bucket_mb == standard_.first_bucket_mb;
 }
 
-/// Settings that give this bucketing, as people type them; none where nobody would.
+/// The settings that give this bucketing as people type them. Empty if nobody would type any.
 std::vector<CapChoice> CapChoices::typed(const Bucketing& bucketing, std::size_t index) const {
   const CurvePoint& point = bucketing.point;
   if (is_default(point)) return {{.index = index, .cap = {}, .first = {}, .gain = {}}};
@@ -74,7 +74,7 @@ std::vector<CapChoice> CapChoices::typed(const Bucketing& bucketing, std::size_t
   return settings;
 }
 
-/// As predicted, by whichever reading.
+/// Mean of the predicted gain over the readings.
 Duration CapChoices::mean_gain(const CurvePoint& point) const {
   const Duration gain = baseline_.iteration - point.iteration;
   if (!point.if_communication) return gain;
@@ -116,7 +116,7 @@ std::vector<CapChoice> CapChoices::in_order_of_preference(const Candidates& cand
   std::erase_if(settings, [&](const CapChoice& one) { return !is_worth(one.gain, measurable_); });
   if (settings.empty()) return {};
   const Duration slack = measurable_.scaled(kAsGood);
-  // One number to pass is easier to live with than two: the second must earn its place.
+  // One number is easier to handle than two, so the second must earn its place.
   const auto rank = [&](const CapChoice& one) {
     const bool simple = is_simple(candidates[one.index].point);
     return one.gain.expected - (simple ? Duration() : measurable_.scaled(0.25));

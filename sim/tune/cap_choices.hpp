@@ -1,4 +1,4 @@
-// Caps as people type them that gain what can be measured, and which of them to recommend first.
+// Caps that people type and that gain a measurable amount, and which of them to recommend first.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace ddpsim {
 
-/// A setting that might be recommended: a point of the curve, what to write, what it gains.
+/// A setting that might be recommended: a point of the curve, what to write, and what it gains.
 struct CapChoice {
   std::size_t index = 0;
   std::optional<double> cap;
@@ -21,17 +21,20 @@ struct CapChoice {
 
 class CapChoices {
  public:
-  /// Gains are counted from `baseline`; `standard` is the default's point. All must outlive it.
+  /// Gains are counted from `baseline`; `standard` is the point of PyTorch's default. All arguments
+  /// must outlive this object.
   CapChoices(const Gains& gains, const TuneOptions& tuning, const CurvePoint& standard,
              const CurvePoint& baseline, Duration measurable);
 
-  /// What people type and gains what can be measured, weighed.
+  /// Settings that people type and that gain a measurable amount, weighed.
   std::vector<CapChoice> gaining(Candidates& candidates) const;
-  /// Of those that are worth it. First the caps in a row whose expected gains cannot be told from the greatest, from the middle
-  /// of the row outwards: that is far from every cliff. Then the others, the most expected first; a few of all.
+  /// Orders the settings that are worth it, and keeps a few. First come neighbouring caps whose
+  /// expected gains cannot be told from the greatest, from the middle outwards, which is far from
+  /// every cliff. The others follow by expected gain, greatest first.
   std::vector<CapChoice> in_order_of_preference(const Candidates& candidates,
                                                 std::vector<CapChoice> settings) const;
-  /// Of caps that people type and that give the same buckets the one nearest to PyTorch's default.
+  /// The cap nearest to PyTorch's default among those that people type and that give the same
+  /// buckets.
   std::optional<double> least_unusual(const Candidates& candidates, const CapChoice& setting) const;
   WeighedGain gain(const Candidates& candidates, std::size_t i) const;
 
@@ -48,12 +51,12 @@ class CapChoices {
   const CurvePoint& baseline_;
   const Duration measurable_;
   const std::span<const double> typed_;
-  /// A cap that is passed says what the first limit is; before, the two are apart even where they
-  /// are as large.
+  /// Whether passing a cap also sets the first limit. In versions where it does not, the two limits
+  /// are separate even if they are equal.
   const bool cap_is_first_limit_;
 };
 
-/// The setting whose gain is the largest at least.
+/// The setting whose gain has the greatest lower bound.
 const CapChoice& surest(const std::vector<CapChoice>& settings);
 
 }  // namespace ddpsim

@@ -22,7 +22,7 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kNoPartition =
-    "DDPOptimizer cuts where its caps say, and buckets apart from them cannot be set";
+    "DDPOptimizer cuts at its caps, so buckets cannot be set separately";
 
 class Tuner {
  public:
@@ -57,7 +57,7 @@ class Tuner {
     return result;
   }
 
-  /// The same, and nothing else.
+  /// Only the recommendation.
   Recommendation recommendation() {
     Candidates candidates(gains_, searched().found, tuning_);
     return recommend(candidates, index_of_best(candidates));
@@ -66,7 +66,7 @@ class Tuner {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  /// DDPOptimizer's first limit must not be above its cap.
+  /// DDPOptimizer's first limit must not exceed its cap.
   BucketingSearch searched() const {
     BucketingSearch search =
         search_bucketings(workload_, options_.ddp(), options_.torch, tuning_.caps);
@@ -109,7 +109,7 @@ class Tuner {
     return current;
   }
 
-  /// From what every gain is counted.
+  /// The point from which every gain is counted.
   const CurvePoint& baseline() const { return current_ ? current_->point : standard_; }
 
   /// The first of the fastest reachable points.
@@ -171,7 +171,7 @@ class Tuner {
     const Duration more = candidates[setting.index].point.iteration - fastest.iteration;
     if (more >= measurable_)
       verdict.reason += fmt::format(
-          "; {} is predicted to save {:.2g} ms more, but less surely",
+          "; {} is predicted to save {:.2g} ms more, but with less certainty",
           fastest.bucket_cap_mb ? fmt::format("bucket_cap_mb={:.5g}", *fastest.bucket_cap_mb)
                                 : "another cap",
           more.milliseconds());
@@ -190,12 +190,12 @@ class Tuner {
                          : fmt::format("{}", fmt::join(lines, "; "));
   }
 
-  /// No setting gains what can be measured.
+  /// The verdict when no setting gains a measurable amount.
   Recommendation keep(const Candidates& candidates, std::size_t best,
                       Recommendation verdict) const {
     const Gain most = choices_.gain(candidates, best).gain;
     verdict.reason =
-        contradicted() ? "today's measured step contradicts its replay: another job was recorded"
+        contradicted() ? "the measured step contradicts its replay: another job was recorded"
         : most.value <= Duration() ? "no other bucketing is faster"
         : most.value < measurable_ ? "no other bucketing gains as much as could be measured"
                                    : "no common cap gains as much as could be measured";
@@ -217,8 +217,9 @@ class Tuner {
     return verdict;
   }
 
-  /// Caps around a point whose steps are as its own, as far as can be measured: that its ends are the last ones, and what
-  /// comes behind them worse, is simulated. Each pass moves an end by what estimates still miss, a few points at most.
+  /// The range of caps around a point whose steps cannot be told from its own. The ends of the
+  /// range, and the worse points after them, are simulated. Each pass moves an end by the remaining
+  /// error of the estimates, a few points at most.
   std::pair<std::size_t, std::size_t> simulated_range(const CapCurve& curve, Candidates& candidates,
                                                       std::size_t index) const {
     constexpr int kMostPasses = 64;
@@ -248,7 +249,7 @@ class Tuner {
     }
     std::vector<Bucket> cut = best_partition(job_);
     const Duration time = simulate_times(with_buckets(job_, cut)).iteration;
-    // Seen in full, a cap's bucketing may still beat the cut.
+    // Seen in full, a cap's bucketing may still be faster than the cut.
     const Duration settable =
         best == kNone ? standard_.iteration : candidates[best].point.iteration;
     const bool list = has_bucket_cap_mb_list(options_.torch) &&

@@ -5,12 +5,13 @@
 
 namespace ddpsim {
 
-/// Under the job's own version; steps are by its first reading, what is recommended holds for all of them.
+/// Searches under the job's own version. Steps are those of the first reading; the recommendation
+/// holds for all readings.
 TuneResult search_caps(const Job& job, const TuneOptions& tuning, const Readings& readings);
-/// Its recommendation alone.
+/// Only the recommendation of search_caps().
 Recommendation recommend_cap(const Job& job, const TuneOptions& tuning, const Readings& readings);
 
-/// A cap moves the cuts of a compiled backward as well as its buckets.
+/// Whether a cap moves the cuts of a compiled backward as well as its buckets.
 bool cap_cuts(const Job& job);
 
 }  // namespace ddpsim

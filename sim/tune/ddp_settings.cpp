@@ -22,7 +22,7 @@ Change of_ddp(Set set) {
   return of_options([set](SimulationOptions& options) { set(options.ddp_to_set()); });
 }
 
-/// In place of recorded ones, where today's are.
+/// Sets options and drops recorded buckets, so that the job uses its own.
 template <typename Set>
 Change with_own_buckets(Set set) {
   return of_options([set](SimulationOptions& options) {
@@ -73,7 +73,7 @@ Setting cast_setting(CommHook hook) {
           .imports = {fmt::format("{}default_hooks", kHooks)}};
 }
 
-/// Of buckets of `least` MiB or more.
+/// Casts only buckets of at least `least` MiB.
 Setting cast_setting(CommHook hook, double least) {
   Setting setting = cast_setting(hook);
   setting.name += fmt::format(" from {} MiB", least);
@@ -114,10 +114,10 @@ void add_power_sgd(const Job& job, std::vector<Setting>& settings) {
          .imports = {fmt::format("{}powerSGD_hook", kHooks)}});
 }
 
-/// Within one node there is nothing to leave out.
+/// Within one node it would leave nothing out.
 void add_local_sgd(const Job& job, std::vector<Setting>& settings) {
   if (job.options().ddp().comm_hook != CommHook::none || job.cluster().nodes == 1) return;
-  constexpr int kAverageFrom = 100;  // as PyTorch's examples have it
+  constexpr int kAverageFrom = 100;  // as in PyTorch's examples
   for (const int period : {4, 16})
     settings.push_back(
         {.name = fmt::format("post_localSGD_hook of period {}", period),
@@ -141,13 +141,14 @@ void add_local_sgd(const Job& job, std::vector<Setting>& settings) {
 }
 
 void add_optimizer_in_backward(const Job& job, std::vector<Setting>& settings) {
-  // Under fp16 autocast a GradScaler decides after backward whether a step is taken.
+  // Under fp16 autocast, a GradScaler decides after backward whether a step is taken.
   if (job.options().ddp().optimizer_in_backward || job.workload().precision == "amp") return;
   const std::string name = "_apply_optimizer_in_backward";
   settings.push_back(
       {.name = name,
        .change = of_ddp([](DdpOptions& ddp) { ddp.optimizer_in_backward = true; }),
-       // What a class keeps among its defaults it does not always take: AdamW of 2.7 and later has "decoupled_weight_decay".
+       // A class does not accept everything that it keeps among its defaults: AdamW has
+       // "decoupled_weight_decay" there from 2.7 on.
        .before =
            "_apply_optimizer_in_backward(type(optimizer), model.parameters(), {name: value for "
            "name, value in optimizer.defaults.items() if name in "
@@ -188,10 +189,11 @@ void add_sync_batchnorm(const Job& job, std::vector<Setting>& settings) {
                       }),
                       .after = "# leave out torch.nn.SyncBatchNorm.convert_sync_batchnorm",
                       .changes_numerics = true,
-                      .note = "statistics are of each rank's batch alone"});
+                      .note = "statistics come from each rank's own batch"});
 }
 
-/// Of a node each, which has a network of its own; within one node there is none to leave out.
+/// Groups the ranks of each node, so that only the network within nodes is used. Within one node
+/// this would leave nothing out.
 void add_sync_batchnorm_groups(const Job& job, std::vector<Setting>& settings) {
   const Cluster& cluster = job.cluster();
   const DdpOptions& current = job.options().ddp();
@@ -206,7 +208,7 @@ void add_sync_batchnorm_groups(const Job& job, std::vector<Setting>& settings) {
                              "torch.nn.SyncBatchNorm.convert_sync_batchnorm(model, group)",
                              ranks),
        .changes_numerics = true,
-       .note = fmt::format("statistics are of the batch of {} GPUs", ranks)});
+       .note = fmt::format("statistics come from the batch of {} GPUs", ranks)});
 }
 
 }  // namespace
@@ -259,7 +261,8 @@ std::optional<Setting> cap_list_setting(const Job& job, const std::vector<Bucket
   const Workload& workload = job.workload();
   std::vector<double> list;
   for (const Bucket& bucket : buckets) {
-    // A bucket closes with the gradient that fills it: any limit that the one before did not reach.
+    // A bucket closes with the gradient that fills it, so any limit works that the previous
+    // gradient did not reach.
     const Bytes last =
         gradient_bytes(workload.parameters[bucket.parameters.back()]).value_or(Bytes());
     list.push_back(round_cap(mib(bucket.bytes - last + Bytes(1)), mib(bucket.bytes)));

@@ -1,4 +1,5 @@
-// What a user can change of DistributedDataParallel: its arguments, communication hooks, accumulation, SyncBatchNorm, caps.
+// What a user can change in DistributedDataParallel: its arguments, communication hooks,
+// accumulation, SyncBatchNorm, caps.
 #pragma once
 
 #include <optional>
@@ -8,16 +9,17 @@
 
 namespace ddpsim {
 
-/// Those that are not in force, but for caps. Precondition: the scheme runs DDP's reducer.
+/// Settings that are not current, except caps. Precondition: the scheme uses DDP's reducer.
 std::vector<Setting> ddp_settings(const Job& job);
 
-/// A hook that casts, for the larger of this job's buckets alone: from that size on under which the step is shortest.
-/// Absent where none is shorter than with all of them cast, or another hook is in force.
+/// A cast hook applied only to buckets from a certain size on; the size is the one with the
+/// shortest step. Absent if casting all buckets is as fast, or if another hook is current.
 std::optional<Setting> partial_cast_setting(const Job& job, CommHook hook);
 
-/// These bucket sizes, in launch order, as bucket_cap_mb_list. Absent where no list gives them, or a long one.
+/// A bucket_cap_mb_list that gives these bucket sizes, in launch order. Absent if no list does, or
+/// only a long one.
 std::optional<Setting> cap_list_setting(const Job& job, const std::vector<Bucket>& buckets);
-/// What `tune` recommends for this job.
+/// The cap that `tune` recommends, as a setting.
 Setting cap_setting(const Recommendation& recommended);
 
 }  // namespace ddpsim

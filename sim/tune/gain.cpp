@@ -10,14 +10,15 @@
 namespace ddpsim {
 namespace {
 
-/// With other micro-batches a step, each with as much of the allowance for multi-GPU overhead as one of so many has.
+/// For a step with another number of micro-batches: gives each the allowance for multi-GPU overhead
+/// that one of `batches` has.
 Job with_same_allowance(const Job& job, int batches) {
   SimulationOptions options = job.options();
   options.rank_slowdown.shared_by = batches;
   return job.with(std::move(options));
 }
 
-/// What the lower bound still holds and a setting may save.
+/// Costs that the lower bound still includes and a setting may save.
 Duration beside_collectives(const Loss& loss) {
   Duration sum;
   for (const LossCause cause : {LossCause::copies, LossCause::hooks, LossCause::slowest_gpu,
@@ -26,7 +27,7 @@ Duration beside_collectives(const Loss& loss) {
   return std::max(Duration(), sum);
 }
 
-/// Either may hold; what one alone would save is not counted on.
+/// Either gain may apply, so a saving in only one of them does not count.
 WeighedGain lesser(const WeighedGain& a, const WeighedGain& b) {
   return {.gain = {.value = std::min(a.gain.value, b.gain.value),
                    .low = std::min(a.gain.low, b.gain.low),
@@ -34,7 +35,7 @@ WeighedGain lesser(const WeighedGain& a, const WeighedGain& b) {
           .expected = std::min(a.expected, b.expected)};
 }
 
-/// Bounds combine as independent errors, and so may exceed each of them.
+/// Bounds combine as independent errors, so together they may exceed the limit of each.
 WeighedGain no_more_than(Duration most, WeighedGain gain) {
   gain.gain.high = std::min(gain.gain.high, most);
   gain.expected = std::min(gain.expected, most);
@@ -94,7 +95,7 @@ Gains::Reading Gains::reading(const Job& job, const std::optional<MeasuredCause>
   const StepTimes before = times_before(read);
   Reading reading{
       .expected = {read, before.iteration}, .most = most_saved(read, before), .bounds = {}};
-  // What of the GPUs' speed is not known is in the measured step, and so in what explains it.
+  // What is unknown about the GPUs' speed is part of the measured step, and so of its explanation.
   SimulationOptions certain = job.options();
   if (measured) {
     certain.compute_scale_range.reset();
@@ -162,7 +163,8 @@ WeighedGain Gains::with_own_errors(const Reading& reading, Duration most, const 
       bounds.push_back({of.source, at_one, at_other});
       continue;
     }
-    // Today's err and the others do not, and the other way round.
+    // Either the error of the current collectives applies and that of the others does not, or the
+    // reverse.
     const Duration current_one = of.one.before - reading.expected.before;
     const Duration current_other = of.other.before - reading.expected.before;
     bounds.push_back({of.source, value + current_one, value + current_other});

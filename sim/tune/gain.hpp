@@ -1,4 +1,4 @@
-// What another bucketing gains over today's, and how sure that is.
+// What another bucketing gains over the current one, and how certain that is.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,20 @@
 
 namespace ddpsim {
 
-/// Another way to run a job: the same job, but for what it sets.
+/// Another way to run a job: returns the job with some settings changed.
 using Change = std::function<Job(const Job&)>;
 
-/// What a change touches, by which it is weighed.
+/// What a change affects; decides how its gain is weighed.
 struct ChangeTraits {
-  bool sets_buckets = false;  ///< it chooses what all-reduces carry
-  bool sets_else = true;  ///< it may save copies, hooks and waits as well, not communication alone
+  /// It chooses what all-reduces carry.
+  bool sets_buckets = false;
+  /// It may save copies, hooks and waits, not only communication.
+  bool sets_else = true;
   bool loads_data = false;   ///< it may save waits for input
   bool spares_host = false;  ///< it may save waits for launches
-  bool other_collectives =
-      false;  ///< they run by other algorithms or channels: NCCL's own choice was measured, this was not
+  /// Collectives use other algorithms or channels. NCCL's own choice was measured, this one was
+  /// not.
+  bool other_collectives = false;
 };
 inline constexpr ChangeTraits kBucketsAlone{.sets_buckets = true, .sets_else = false};
 
@@ -32,54 +35,60 @@ struct BucketCaps {
   std::optional<double> first_bucket_mb;
 };
 
-/// The same job, its steady step with these buckets.
+/// The same job with these buckets in its steady step.
 Job with_buckets(const Job& job, std::vector<Bucket> buckets);
-/// By these caps, at which DDPOptimizer cuts too, where the job is compiled.
+/// The same, set by these caps. If the job is compiled, DDPOptimizer cuts at them too.
 Job with_buckets(const Job& job, std::vector<Bucket> buckets, const BucketCaps& caps);
 
-/// The step with these buckets if collectives, what hooks do to them, their launches and their
-/// interference took no time at all: no bucketing is faster.
+/// Step time with these buckets if collectives, their hooks, launches and interference took no
+/// time. No bucketing is faster.
 Duration lower_bound(const Job& job, std::vector<Bucket> buckets);
 
-/// A job whose step was measured, and one cause of what its replay misses.
+/// The measured step of a job, and one cause of its replay's residual.
 struct MeasuredCause {
   Duration measured;
   Cause cause;
 };
 
-/// What a job may be read as: itself where nothing was measured (one reading, empty), else with its measured step
-/// explained by each cause. None is likelier than another.
+/// The ways to read a job. If nothing was measured there is one, empty reading: the job itself.
+/// Otherwise there is one reading per cause, each explaining the measured step. All are equally
+/// likely.
 using Readings = std::vector<std::optional<MeasuredCause>>;
 
-/// Compute first.
+/// Compute comes first.
 Readings readings_of(const std::optional<Duration>& measured);
 
-/// The job itself where nothing was measured, else as the cause explains the measured step.
+/// The job itself if nothing was measured; otherwise the job as the cause explains the measured
+/// step.
 Job as_measured(const Job& job, const std::optional<MeasuredCause>& measured);
 
-/// Gains over one bucketing of a job, weighed with every source of error at its bounds: of other bucketings and whatever else can be
-/// changed. A step that was measured is that step whatever the source does: at each bound each reading explains it anew.
+/// Gains of other bucketings and changes over one bucketing of a job, weighed with every source of
+/// error at its bounds. A measured step stays fixed whatever the source does: at each bound, each
+/// reading explains it anew.
 ///
-/// Of a recording whose host set the pace a gain spans both ends, all of the waits for the host and none, and its value is the
-/// lesser of the two: what only the profiler's waits would save is no gain.
+/// If the host set the pace of a recording, a gain spans two cases: all waits for the host, and
+/// none. Its value is the smaller of the two, because saving waits that only the profiler caused is
+/// no gain.
 ///
-/// No gain, and no bound of one, exceeds what the change could save in this step. The allowance for multi-GPU overhead, which other
-/// people's published jobs teach, enters no gain: each micro-batch has as much of it before and after.
+/// No gain, and no bound of one, exceeds what the change could save in this step. The allowance for
+/// multi-GPU overhead, learned from published jobs, enters no gain. Each micro-batch has the same
+/// allowance before and after.
 class Gains {
  public:
   Gains(const Job& job, std::vector<Bucket> before, const Readings& readings);
 
-  /// The job as each reading explains it; gains are differences of its steps.
+  /// The job under each reading. Gains are differences of its steps.
   std::size_t readings() const { return readings_.size(); }
   const Job& job(std::size_t reading) const { return readings_[reading].expected.job; }
-  /// Steps that are simulated to weigh one change.
+  /// Number of steps simulated to weigh one change.
   std::size_t steps() const;
-  /// The waits for the host may be the profiler's: no step without it was measured.
+  /// Whether the profiler may have caused the waits for the host: no step without it was measured.
   bool may_be_profilers() const { return unprofiled_.has_value(); }
-  /// By the first reading.
+  /// Step time of the first reading.
   Duration step_before() const { return readings_.front().expected.before; }
-  /// Over several readings: the mean of values, the least low, the greatest high. A step that takes several micro-batches
-  /// counts by today's number of them. Where collectives run otherwise, what today's are mistaken by says nothing of the others.
+  /// Over several readings: the mean of values, the least low and the greatest high. If a step
+  /// takes several micro-batches, the gain is for the current number of them. If collectives run
+  /// differently, the error of the current ones tells nothing about the error of the others.
   WeighedGain of(const Change& change, const ChangeTraits& traits) const;
 
  private:
@@ -92,12 +101,13 @@ class Gains {
     Bound one;
     Bound other;
   };
-  /// No change saves more.
+  /// Upper bounds on what any change saves.
   struct MostSaved {
-    Duration communication;  ///< cost of collectives: no other bucketing saves more
-    Duration beside;         ///< copies, hooks and waits for other ranks
-    Duration input;          ///< waits for batches
-    Duration launches;       ///< waits for the host
+    /// Cost of collectives; no other bucketing saves more.
+    Duration communication;
+    Duration beside;    ///< copies, hooks and waits for other ranks
+    Duration input;     ///< waits for batches
+    Duration launches;  ///< waits for the host
     Duration by(const ChangeTraits& traits) const;
   };
   struct Reading {
@@ -118,7 +128,8 @@ class Gains {
 
   std::vector<Bucket> before_;
   std::vector<Reading> readings_;
-  /// Of a recording whose host set the pace, where no step was measured: without its waits, which the profiler may have caused.
+  /// Set if the host set the pace of the recording and no step was measured: a reading without the
+  /// waits that the profiler may have caused.
   std::optional<Reading> unprofiled_;
 };
 

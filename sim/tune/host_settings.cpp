@@ -5,11 +5,13 @@
 namespace ddpsim {
 namespace {
 
-/// torch.compile(mode="reduce-overhead") captures CUDA graphs; DDP's graph is split at its buckets.
+/// From this version on, torch.compile(mode="reduce-overhead") captures CUDA graphs and splits
+/// DDP's graph at its buckets.
 constexpr TorchVersion kCompile{2, 1};
-/// CUDA graphs of DDP's all-reduces (notes/cuda.html, "Usage with DistributedDataParallel").
+/// From this version on, CUDA graphs can contain DDP's all-reduces (notes/cuda.html, "Usage with
+/// DistributedDataParallel").
 constexpr TorchVersion kCaptured{1, 11};
-/// torch.optim.AdamW and Adam take fused=True.
+/// From this version on, torch.optim.AdamW and Adam take fused=True.
 constexpr TorchVersion kFused{2, 0};
 
 template <typename Of>
@@ -23,8 +25,8 @@ Setting compiled() {
           .after = "model = torch.compile(model, mode=\"reduce-overhead\")",
           .note = "the first steps compile; shapes must not change",
           .spares_host = true,
-          .only_a_run_tells = "how much of the step its CUDA graphs hold, only a run tells",
-          .by_hand = "torch.compile behind wrap(model)"};
+          .only_a_run_tells = "only a run tells how much of the step its CUDA graphs cover",
+          .by_hand = "torch.compile after wrap(model)"};
 }
 
 Setting captured() {
@@ -34,7 +36,7 @@ Setting captured() {
           .after = "# capture forward, backward and optimizer with torch.cuda.graph, then replay",
           .note = "shapes must not change",
           .spares_host = true,
-          .only_a_run_tells = "how much of the step it holds, only a run tells",
+          .only_a_run_tells = "only a run tells how much of the step it covers",
           .by_hand = "the loop of your script"};
 }
 
@@ -43,7 +45,7 @@ Setting fused() {
           .change = of_workload(stepped_at_once),
           .after = "# torch.optim.AdamW(..., fused=True)",
           .spares_host = true,
-          .only_a_run_tells = "what its own launches take, only a run tells",
+          .only_a_run_tells = "only a run tells how long its own launches take",
           .by_hand = "the optimizer of your script"};
 }
 

@@ -1,4 +1,4 @@
-// What makes the host launch less, where the GPU waits for it.
+// Settings that make the host launch less work when the GPU waits for it.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace ddpsim {
 
-/// torch.compile with CUDA graphs (before 2.1: a captured step) where forward and backward wait for launches, a fused optimizer
-/// where its step does. Each gains its waits at most: what kernels save by being fused is not counted. None where the recording
-/// does not show the host, the job is compiled already, or its scheme runs without DDP's
-/// reducer.
+/// If forward and backward wait for launches: torch.compile with CUDA graphs (before 2.1, a
+/// captured step). If the optimizer's step waits: a fused optimizer. Each gains at most its waits;
+/// what fused kernels save is not counted. Empty if the recording does not show the host, the job
+/// is compiled already, or its scheme does not use DDP's reducer.
 std::vector<Setting> host_settings(const Job& job);
 
 }  // namespace ddpsim

@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// A single worker keeps up on the average, and is late whenever a batch takes longer than that.
+/// A single worker keeps up on average, but is late whenever a batch takes longer.
 constexpr int kFewestWorkers = 2;
 
 Job with_loader(const Job& job, const DataLoader& loader) {
@@ -40,15 +40,17 @@ Setting with_workers(DataLoader loader, int workers) {
                       fmt::format("each rank needs {} idle cores for it", workers));
 }
 
-/// So many times the workers that gave a batch every `interval`; how many they were, a recording does not say.
+/// Multiplies the number of workers that gave a batch every `interval`. The recording does not tell
+/// how many there were.
 Setting times_the_workers(const DataLoader& loader, Duration interval, Duration step) {
   const double times = std::ceil(10 * (interval / step)) / 10;
   return setting_from(fmt::format("DataLoader(num_workers={} times today's)", times),
                       fmt::format("num_workers={} times today's", times), loader,
-                      "more workers need idle cores; without them, make decoding cheaper");
+                      "more workers need idle cores; if there are none, make decoding cheaper");
 }
 
-/// By the time each batch took where the trainer loads, and the interval between batches where workers do.
+/// Judges by the time of each batch if the trainer loads it, or by the interval between batches if
+/// workers do.
 std::optional<Setting> setting_of_recorded(const Job& job, Duration step,
                                            std::optional<Duration> host) {
   const DataLoading& seen = *recorded_by(job.workload(), 0).data_loading;
@@ -67,8 +69,8 @@ std::optional<Setting> setting_of_recorded(const Job& job, Duration step,
                            Duration::picoseconds(step.picoseconds() / supply->batches));
 }
 
-/// Where no number of workers keeps up with the step: more than these do not wait less, as storage, cores or the thread that pins
-/// give no more.
+/// The most workers of use if no number keeps up with the step. More would not wait less, because
+/// storage, cores or the pinning thread are at their limit.
 int most_of_use(const Job& job, DataLoader loader, const DataSupply& current, Duration step,
                 std::optional<Duration> host) {
   constexpr int kMany = 512;

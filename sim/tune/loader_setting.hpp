@@ -1,4 +1,4 @@
-// What makes batches come in time.
+// Settings that make batches arrive in time.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,9 @@
 
 namespace ddpsim {
 
-/// More workers where the step waits for its batches to be loaded, a pinned copy beside the step where it waits for that. Absent
-/// where it waits for neither, or for what no setting of DataLoader changes: storage, cores.
+/// More workers if the step waits for batches to be loaded; pinned, asynchronous copies if it waits
+/// for the copy. Absent if it waits for neither, or for something that no DataLoader setting
+/// changes (storage, cores).
 std::optional<Setting> loader_setting(const Job& job);
 
 }  // namespace ddpsim

@@ -16,7 +16,7 @@ Change of_nccl(Set set) {
   };
 }
 
-/// What today's setting takes out of NCCL's hands, given back to it.
+/// Settings that undo a current variable and let NCCL choose again.
 void add_unset(const CollectiveTuning& current, std::vector<Setting>& settings) {
   const CollectiveTuning untouched{.nccl = current.nccl, .collnet = current.collnet};
   const auto add = [&](const char* variable, auto CollectiveTuning::*field) {

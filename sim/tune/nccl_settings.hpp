@@ -1,4 +1,4 @@
-// What a user can change of NCCL, by its environment.
+// What a user can change in NCCL through its environment.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace ddpsim {
 
-/// None where the collectives are not NCCL's, or nothing is sent.
+/// Empty if the collectives are not NCCL's, or if nothing is sent.
 std::vector<Setting> nccl_settings(const Job& job);
 
 }  // namespace ddpsim

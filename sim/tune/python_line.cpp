@@ -1,4 +1,4 @@
-// Settings as a line of Python, or of shell, to paste.
+// Settings as a line of Python or shell, to paste.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,14 +10,15 @@
 namespace ddpsim {
 namespace {
 
-/// `text` with `by` in place of each `what`.
+/// `text` with every `what` replaced by `by`.
 std::string replaced(std::string text, std::string_view what, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
     text.replace(at, what.size(), by);
   return text;
 }
 
-/// NCCL's variables: in a shell, or in Python beside what is written there. One without a value is unset.
+/// Sets an NCCL variable in a shell line, or in Python if the line has other Python code. A
+/// variable without a value is unset.
 std::string variable_of(const Setting& setting, bool in_python) {
   const std::size_t equals = setting.before.find('=');
   if (equals == std::string::npos)
@@ -28,7 +29,7 @@ std::string variable_of(const Setting& setting, bool in_python) {
                      setting.before.substr(equals + 1));
 }
 
-/// DeepSpeed's configuration and Megatron-LM's options are no Python.
+/// DeepSpeed's configuration and Megatron-LM's options are not Python.
 bool is_python(const Setting& setting) {
   return !setting.nccl_variable && !setting.call.starts_with('{') &&
          !setting.argument.starts_with("--");
@@ -47,7 +48,8 @@ class PythonLine {
       else
         add(setting.before);
     call();
-    for (const bool comments : {false, true})  // what follows a comment would belong to it
+    // Anything after a comment would belong to it, so comments come last.
+    for (const bool comments : {false, true})
       for (const Setting& setting : settings_)
         if (setting.after.starts_with('#') == comments) add(setting.after);
     return fmt::format("{}", fmt::join(statements_, "; "));

@@ -15,8 +15,8 @@
 namespace ddpsim {
 namespace {
 
-/// Sizes between which collectives' times are interpolated: so many in each doubling, from the smallest on. Close together, for
-/// where NCCL chooses otherwise times jump.
+/// Sizes per doubling, from the smallest on, between which the times of collectives are
+/// interpolated. They are close together, because times jump where NCCL's choice changes.
 constexpr double kSizesPerDoubling = 128;
 constexpr double kSmallest = 1024;
 
@@ -28,12 +28,13 @@ double bytes_at(std::size_t index) {
   return kSmallest * elementary::exp2(static_cast<double>(index) / kSizesPerDoubling);
 }
 
-/// The compute stream and the wire beside it, in seconds.
+/// The compute stream and the wire running at the same time, in seconds.
 class TwoStreams {
  public:
   TwoStreams(double backward_end, double rate) : backward_end_(backward_end), rate_(rate) {}
 
-  /// The wire's next collective, once compute has come as far as `progress` and the wire is free; when it ends.
+  /// Runs the wire's next collective once compute has reached `progress` and the wire is free.
+  /// Returns when it ends.
   double run(double progress, double seconds, double compute_loss) {
     reach(progress);
     if (now_ < wire_free_) reach(progress_ + (wire_free_ - now_) * speed_);
@@ -49,7 +50,7 @@ class TwoStreams {
   }
 
  private:
-  /// Compute goes on to where it would be at this instant if collectives were free.
+  /// Lets compute run until the point it would have reached at this time if collectives were free.
   void reach(double progress) {
     if (progress_ < backward_end_ && progress >= backward_end_) {
       go_on_to(backward_end_);
@@ -66,9 +67,11 @@ class TwoStreams {
   }
 
   double backward_end_;
-  double rate_;  ///< of the wire beside compute
+  /// Rate of the wire while compute runs.
+  double rate_;
   double now_ = 0;
-  double progress_ = 0;  ///< of compute, as the instant at which it would be there
+  /// Progress of compute, as the time at which it would be there with free collectives.
+  double progress_ = 0;
   double backward_ended_ = 0;
   double wire_free_ = 0;
   double speed_ = 1;  ///< of compute until then
@@ -93,7 +96,7 @@ QuickStep::QuickStep(const Job& job) {
     const Bytes bytes = job.gradients()[parameter];
     copied_before_.push_back(copied_before_.back() + kernels.copy(bytes).seconds());
   }
-  // As long together as they were, whatever tells how long that is: recorded, or none with views.
+  // Together the copies take as long as before, whether that time is recorded or zero with views.
   const double all_copies = copied_before_.back();
   const double share = all_copies > 0 ? free.copies_out.seconds() / all_copies : 0;
   for (double& copied : copied_before_) copied *= share;

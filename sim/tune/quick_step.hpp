@@ -1,9 +1,11 @@
-// A step bucket by bucket, for searches that look at more bucketings than can be simulated.
+// A fast estimate of the step, bucket by bucket, for searches over more bucketings than can be
+// simulated.
 //
-// Compute runs as it would beside free collectives, more slowly while one is resident; a bucket is on the wire once its last
-// gradient is there and the bucket in front has ended, more slowly while compute runs; copies out follow, bucket by bucket,
-// then what comes behind them. What the simulation knows besides is left out: hosts, events, kernels of hooks. It tells which
-// bucketings to simulate; no answer is its own. Collectives' times are interpolated between sizes.
+// Compute runs as with free collectives, but more slowly while a collective runs. A bucket is sent
+// once its last gradient is ready and the bucket before it has ended, more slowly while compute
+// runs. Copies out follow, bucket by bucket, and then the rest of the step. Everything else in the
+// simulation is left out: hosts, events, kernels of hooks. The estimate tells which bucketings to
+// simulate and is never an answer itself. Times of collectives are interpolated between sizes.
 #pragma once
 
 #include <span>
@@ -19,27 +21,31 @@ class QuickStep {
   /// Precondition: can_estimate(job).
   explicit QuickStep(const Job& job);
 
-  /// Seconds of the step cut behind each of `ends`, the last of which is the number of gradients; `bytes_before` are
-  /// those of the first gradients in the order they are ready.
+  /// Seconds of the step with buckets that end before each index in `ends`; the last index is the
+  /// number of gradients. `bytes_before[k]` are the bytes of the first k gradients in ready order.
   double seconds(std::span<const std::size_t> ends, std::span<const Bytes> bytes_before) const;
 
-  /// One communicator whose collectives run one behind the other, gradients that may share a bucket and are ready in the
-  /// order they are assigned.
+  /// True for one communicator whose collectives run one after the other, and gradients that may
+  /// share a bucket and become ready in the order of assignment.
   static bool can_estimate(const Job& job);
 
  private:
   struct Collective {
-    double seconds = 0;       ///< alone
-    double compute_loss = 0;  ///< share of its rate that compute loses beside it
+    double seconds = 0;  ///< alone
+    /// Share of its rate that compute loses meanwhile.
+    double compute_loss = 0;
   };
   Collective collective(Bytes bytes) const;
 
   std::vector<double> starts_;
   double backward_end_;
-  std::vector<double> copied_before_;  ///< what copies out of the first gradients take together
+  /// Total time to copy out the first k gradients.
+  std::vector<double> copied_before_;
   double event_latency_;
-  double afterwards_;      ///< from the last copy out to the end of the step
-  double beside_compute_;  ///< rate of a collective
+  /// From the last copy out to the end of the step.
+  double afterwards_;
+  /// Rate of a collective while compute runs.
+  double beside_compute_;
   std::vector<Collective> by_size_;
 };
 

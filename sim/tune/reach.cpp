@@ -21,16 +21,17 @@
 namespace ddpsim {
 namespace {
 
-/// A tail of small buckets decides nothing: all-reduces with less than a tenth of a step's bytes are passed over.
+/// All-reduces with less than a tenth of a step's bytes are ignored, because a tail of small
+/// buckets decides nothing.
 constexpr double kDecidingShare = 0.1;
-/// all_reduce_perf: 20 iterations and 5 to warm up, out of place and in place.
+/// all_reduce_perf runs 20 iterations and 5 to warm up, out of place and in place.
 constexpr double kIterations = 50;
-/// Starting a job, its communicators and the tables around it.
+/// Time to start a job, its communicators and the tables around it.
 constexpr Duration kStart = Duration::milliseconds(15'000);
-/// Steps with which a tuner in the job records, and tries a handful of caps.
+/// Steps that a tuner inside the job needs to record and to try a handful of caps.
 constexpr std::int64_t kStepsOfAutotune = 200;
 
-/// The nearest minor versions, older and newer, that a PyTorch came with.
+/// The nearest older and newer minor versions that came with a PyTorch.
 std::vector<NcclVersion> next_versions(NcclVersion own) {
   std::optional<NcclVersion> older;
   std::optional<NcclVersion> newer;
@@ -46,7 +47,7 @@ std::vector<NcclVersion> next_versions(NcclVersion own) {
   return found;
 }
 
-/// What was measured of the job's own cluster is taken along.
+/// A similar cluster with the measurements of the job's own cluster.
 std::shared_ptr<const Cluster> like(const Cluster& near, const Cluster& own) {
   Cluster cluster = near;
   cluster.gpu = own.gpu;
@@ -56,15 +57,16 @@ std::shared_ptr<const Cluster> like(const Cluster& near, const Cluster& own) {
   return std::make_shared<const Cluster>(std::move(cluster));
 }
 
-/// Jobs that differ from this one by less than anyone should build an advice on.
+/// Jobs that differ so little from this one that no advice should depend on the difference.
 std::vector<std::pair<std::string, Job>> neighbours_of(const Job& job) {
   std::vector<std::pair<std::string, Job>> found;
-  // Beside other traffic only the flow network knows, whose links are those of this cluster.
+  // Only the flow network models other traffic, and its links are those of this cluster.
   const auto* flow = std::get_if<FlowModel>(&job.model());
   if (flow == nullptr || flow->background->empty())
     for (const NearCluster& near : job.cluster().near) {
       Job there = job.on(like(*near.cluster, job.cluster()));
-      // Groups of several nodes, a scheme's or SyncBatchNorm's, do not always divide another number of nodes.
+      // Groups of several nodes (a scheme's or SyncBatchNorm's) do not always divide another number
+      // of nodes.
       if (!scheme_rules(there).cannot_simulate(there) && !cannot_synchronise(there))
         found.emplace_back(near.difference, std::move(there));
     }
@@ -80,13 +82,14 @@ std::vector<std::pair<std::string, Job>> neighbours_of(const Job& job) {
   return found;
 }
 
-/// Two digits, and no exponent.
+/// Two digits, without an exponent.
 std::string ms(Duration time) {
   const double ms = time.milliseconds();
   return ms < 99.5 ? fmt::format("{:.2g} ms", ms) : fmt::format("{:.0f} ms", ms);
 }
 
-/// Sizes in `after` that lie outside those of `before`, without such as carry few bytes together.
+/// Sizes in `after` outside the range of those in `before`, without the smallest ones that carry
+/// few bytes together.
 std::vector<Bytes> created(const std::vector<Bytes>& before, const std::vector<Bytes>& after) {
   if (before.empty() || after.empty()) return after;
   const auto [least, most] = std::minmax_element(before.begin(), before.end());
@@ -121,8 +124,8 @@ Bytes power_of_two(Bytes size) {
       std::bit_ceil(static_cast<std::uint64_t>(std::max(size, Bytes(8)).count()))));
 }
 
-/// How many times as long as predicted the collectives of the changed step may take until it saves `measurable` and no more;
-/// absent where they may take any time, or none is short enough.
+/// The factor on the predicted time of collectives at which the changed step saves exactly
+/// `measurable`. Absent if any factor is bearable, or none.
 std::optional<double> bearable_factor(const Gains& gains, const Job& after, Duration measurable) {
   constexpr double kFarthest = 16;
   constexpr int kHalvings = 20;
@@ -215,7 +218,7 @@ MeasureFirst measure_first(const Gains& gains, const Change& change, const Weigh
       measure.set_up_to = measure.predicted.scaled(*factor);
   } else {
     measure.command =
-        "ddpsim.autotune(model) in the training itself, or both settings in turns (scripts/ab.py)";
+        "ddpsim.autotune(model) in the training itself, or alternate both settings (scripts/ab.py)";
     measure.takes = gains.step_before() * kStepsOfAutotune;
   }
   return measure;

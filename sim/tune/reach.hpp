@@ -1,11 +1,15 @@
-// How far a predicted gain reaches: whether a setting may be advised before anything is measured.
+// How far a predicted gain can be trusted: whether a setting may be recommended before anything is
+// measured.
 //
-// A gain that is worth it (rule.hpp) is advised where
-//   sizes      the all-reduces that the setting creates are like ones that were measured (measured_sizes.hpp);
-//   neighbours it gains what can be measured, and costs no more than it may, with one node more and one less, with NICs 5 %
-//              faster and slower, and with the next older and newer minor version of NCCL.
-// Two neighbours are never advised the contrary: what is set for one gains at the other, so that the other is told to set it
-// as well or to measure first. Versions of PyTorch that may run are held against it apart (advice_by_version.hpp).
+// A gain that is worth it (rule.hpp) is recommended if both of these hold:
+// - Sizes: the all-reduces that the setting creates are like ones that were measured
+// (measured_sizes.hpp).
+// - Neighbours: it gains a measurable amount and costs no more than allowed in similar jobs. These
+// have one node more or less, NICs 5 % faster or slower, or the next older or newer minor version
+// of NCCL.
+// So two neighbouring jobs never get opposite advice. If one is told to set something, it gains at
+// the other too, which is told to set it as well or to measure first. Possible PyTorch versions are
+// checked separately (advice_by_version.hpp).
 #pragma once
 
 #include <optional>
@@ -23,16 +27,18 @@ struct Doubted {
 
 class Reach {
  public:
-  /// Gains are counted over what each of these jobs does today. What explains a measured step explains a neighbour's as well.
+  /// Gains are counted over what each neighbouring job does currently. The explanation of a
+  /// measured step applies to the neighbours too.
   Reach(const Gains& current, const TuneOptions& tuning);
 
-  /// What speaks against advising a change whose gain is worth it; absent where nothing does.
+  /// The reason not to recommend a change whose gain is worth it. Absent if there is none.
   std::optional<Doubted> doubt(const Change& change, const WeighedGain& gain,
                                const ChangeTraits& traits) const;
 
  private:
   struct Neighbour {
-    std::string difference;    ///< behind a job: "on 33 nodes"
+    /// Follows the name of a job: "on 33 nodes".
+    std::string difference;
     std::vector<Gains> gains;  ///< one for each reading
     Duration measurable;
     WeighedGain of(const Change& change, const ChangeTraits& traits) const;
@@ -43,7 +49,7 @@ class Reach {
   std::vector<Neighbour> neighbours_;
 };
 
-/// What decides whether to make a change that is doubted. `gains`: over what the job does today.
+/// What to measure to decide on a doubted change. `gains` are over what the job does currently.
 MeasureFirst measure_first(const Gains& gains, const Change& change, const WeighedGain& gain,
                            Doubted doubted, Duration measurable);
 

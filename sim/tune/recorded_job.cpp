@@ -22,7 +22,8 @@ bool are(const std::vector<Bucket>& buckets, const Collectives& recorded,
       });
 }
 
-/// One version of each set of rules the job may follow: its own first, then the newest of other ranges.
+/// One version for each set of rules that the job may follow: its own first, then the newest
+/// version of each other range.
 std::vector<TorchVersion> versions_of(const SimulationOptions& options) {
   const TorchVersion own = options.torch;
   std::vector<TorchVersion> versions{own};
@@ -83,8 +84,8 @@ Duration RecordedJob::predicted() const {
 
 bool is_inside(const RecordedBucket& bucket, bool waits_apart) {
   if (!waits_apart) return bucket.predicted <= bucket.least;
-  constexpr double kRepeats =
-      0.1;  // a transfer of one step, from clocks that agree to microseconds
+  // Share by which a transfer of one step repeats, from clocks that agree to microseconds.
+  constexpr double kRepeats = 0.1;
   return bucket.predicted >= bucket.least.scaled(1 - kRepeats) &&
          bucket.predicted <= bucket.most.scaled(1 + kRepeats);
 }
@@ -101,7 +102,7 @@ std::optional<RecordedJob> recorded_job(const Job& job) {
   current.nccl = with.nccl;
   current.ranks = with.world_size;
   current.micro_batches = micro_batches(workload);
-  // NCCL's times say nothing of gloo's, nor the reverse.
+  // NCCL's times tell nothing about gloo's, nor the reverse.
   const bool same_backend = (with.nccl_kernels > 0) == (nccl_of(job.model()) != nullptr);
   current.comparable = same_backend && is_recorded_on(workload, job.cluster());
   if (const auto& calibration = job.cluster().calibration)

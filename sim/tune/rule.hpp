@@ -1,14 +1,16 @@
-// When another setting is recommended: the greatest expected gain, with a bounded regret.
+// When another setting is recommended: the greatest expected gain with a bounded regret.
 //
-//   gain      today's step - the step with it, each scenario against itself: what both share makes neither better
-//   expected  its mean over what is not known: every source's bounds hold four in five, so they weigh 0.3 each and
-//             the prediction 0.4 (Swanson's rule for the mean of a skewed distribution by its tenth, fiftieth and
-//             ninetieth percentile)
-//   regret    what it costs where it goes wrong: the low end of its interval, where that is a loss
+//   - gain      current step - the step with it, scenario by scenario, so that shared errors cancel
+//   - expected  mean of the gain over what is not known
+//   - regret    the low end of the interval of the gain, if that is a loss
 //
-// Worth it is what gains as predicted at least what can be measured, and regrets neither more than can be measured nor
-// more than a quarter of what is expected. Asking that nothing can ever be lost would give up
-// large gains for losses that nobody could see.
+// The bounds of every source enclose an 80 % interval. So the mean weighs each bound 0.3 and the
+// prediction 0.4: Swanson's rule for the mean of a skewed distribution from its 10th, 50th and 90th
+// percentile.
+//
+// A setting is worth it if its predicted gain is measurable, and its regret exceeds neither the
+// measurable nor a quarter of the expected gain. Demanding that nothing can ever be lost would give
+// up large gains for losses that nobody could notice.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +33,15 @@ struct WeighedGain {
   Duration regret() const { return std::max(Duration(), -gain.low); }
 };
 
-/// Sources are independent: deviations of the mean add up, those of the bounds as squares.
+/// Sources are independent: deviations of the mean add up, deviations of the bounds add up as
+/// squares.
 WeighedGain weighed(Duration value, const std::vector<GainBounds>& bounds);
 
-/// Where it is not known which of them holds, none being likelier: mean value, mean expected, least low, greatest high.
+/// Combines gains of which exactly one applies, all equally likely: mean value, mean expected,
+/// least low, greatest high.
 WeighedGain whichever(const std::vector<WeighedGain>& gains);
 
-/// Of a step that takes `iteration`: medians cannot tell smaller differences apart.
+/// The smallest difference that medians of a step of length `iteration` can show.
 Duration measurable(Duration iteration, const TuneOptions& tuning);
 
 bool is_worth(const WeighedGain& gain, Duration measurable);

@@ -24,19 +24,20 @@ std::string python(bool value) {
   return value ? "True" : "False";
 }
 
-/// What Python is told where a line calls the library.
+/// How Python calls the library.
 struct Call {
-  std::string text;  ///< its arguments where "{}" stands
+  std::string text;  ///< "{}" stands for its arguments
   std::vector<std::string> imports = {};
 };
 
-/// Settings of one library, in the order they are to be listed.
+/// Settings of one library, in the order in which they are listed.
 template <typename Of>
 class Settings {
  public:
   Settings(const Of& current, Call call) : current_(current), call_(std::move(call)) {}
 
-  /// `name` as --scheme takes it, `argument` as the library does. What is in force is no setting.
+  /// `name` is spelled as in --scheme, `argument` as in the library. A value that is current
+  /// already is no setting.
   template <typename Set>
   void add(const std::string& name, const std::string& argument, Set set,
            const std::string& note = "", const std::vector<std::string>& imports = {}) {
@@ -76,7 +77,7 @@ constexpr const char* kBlocks =
     "block for blocks in model.modules() if isinstance(blocks, torch.nn.ModuleList) for block in "
     "blocks";
 
-/// Units by other policies than today's; `add(name, policy)` makes each a setting.
+/// Other wrap policies than the current one; `add(name, policy)` makes each a setting.
 template <typename Add>
 void add_wraps(const Add& add) {
   using By = WrapPolicy::By;
@@ -116,8 +117,9 @@ void add_wraps(Settings<Fsdp1>& settings) {
   });
 }
 
-/// fully_shard() of each unit, then of the root, which keeps its parameters gathered for backward whatever the units do. `meshed`:
-/// the script passes a mesh, which is called so in the line, too.
+/// Calls fully_shard() on each FSDP unit, then on the root. The root keeps its parameters gathered
+/// for backward, whatever the units do. `meshed`: the script passes a mesh, and the line uses its
+/// name.
 Call fully_shard(const WrapPolicy& wrap, TorchVersion torch, bool meshed) {
   using By = WrapPolicy::By;
   constexpr TorchVersion kPublic{2, 6};
@@ -269,7 +271,7 @@ struct OfScheme {
           fmt::format("zero_hpz_partition_size={}", node),
           fmt::format("\"zero_hpz_partition_size\": {}", node),
           [node](Zero& of) { of.zero_hpz_partition_size = node; },
-          "a node keeps a copy of all parameters, which is not counted as memory");
+          "each node keeps a copy of all parameters, which is not counted as memory");
     return settings.take();
   }
 
@@ -281,7 +283,7 @@ struct OfScheme {
     if (!current.overlap_param_gather)
       settings.add("overlap_param_gather=true", "--overlap-grad-reduce --overlap-param-gather",
                    [](MegatronOptimizer& of) {
-                     of.overlap_grad_reduce = true;  // which it asks for
+                     of.overlap_grad_reduce = true;  // required by it
                      of.overlap_param_gather = true;
                    });
     if (current.overlap_grad_reduce)
@@ -291,7 +293,7 @@ struct OfScheme {
     return settings.take();
   }
 
-  /// Those of DDP's reducer; none of the schemes that have none.
+  /// Settings of DDP's reducer; the schemes without a reducer have none.
   template <typename Other>
   std::vector<Setting> operator()(const Other& /*current*/) const {
     return uses_reducer(job.options().scheme) ? ddp_settings(job) : std::vector<Setting>();

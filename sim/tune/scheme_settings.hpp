@@ -1,6 +1,7 @@
-// What a user can change of a scheme: DDP's arguments (ddp_settings.hpp), or units, prefetching, resharding, bucket sizes, each as
-// its library takes it. Wrap policies are those of --scheme; several blocks in one unit (a list passed to fully_shard) are not
-// among them. Precision, and which scheme it is, are no settings: another value is another training (`compare`).
+// What a user can change in a scheme: DDP's arguments (ddp_settings.hpp), or FSDP units,
+// prefetching, resharding and bucket sizes, as each library takes them. Wrap policies are those of
+// --scheme; several blocks in one unit (a list passed to fully_shard) are not among them. Precision
+// and the scheme itself are no settings, because changing them gives another training (`compare`).
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace ddpsim {
 
-/// None where the scheme has none of its own.
+/// Empty if the scheme has no settings of its own.
 std::vector<Setting> scheme_settings(const Job& job);
 
 }  // namespace ddpsim

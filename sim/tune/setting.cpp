@@ -12,12 +12,12 @@
 namespace ddpsim {
 namespace {
 
-/// gloo reduces bfloat16 in the sources of 2.7 (pytorch/pytorch#113557) and refuses it in 1.13; which release began is
-/// not known here.
+/// gloo reduces bfloat16 in the sources of 2.7 (pytorch/pytorch#113557) and refuses it in 1.13. The
+/// first release that does is not known here.
 constexpr TorchVersion kGlooBfloat16{2, 7};
 
-/// A first backward under no_sync() ends in "expect_autograd_hooks_ INTERNAL ASSERT FAILED" where the graph is static
-/// (pytorch/pytorch#143580; tried with 1.13 and 2.13).
+/// With a static graph, a first backward under no_sync() fails with "expect_autograd_hooks_
+/// INTERNAL ASSERT FAILED" (pytorch/pytorch#143580; tried with 1.13 and 2.13).
 bool fails_under_no_sync(const SimulationOptions& options) {
   return options.ddp().static_graph && options.accumulate > 1;
 }
@@ -33,7 +33,7 @@ bool is_possible(const Job& job, const Job& current) {
   if (unsupported(ddp, job.options().torch) || cannot_simulate(job)) return false;
   if (fails_under_no_sync(job.options()) && !fails_under_no_sync(current.options())) return false;
   if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model()))
-    // DDP takes the 16-bit hook of this name only where PyTorch was built for CUDA.
+    // DDP accepts the 16-bit hook of this name only if PyTorch was built for CUDA.
     return !(gloo->links.host_tensors &&
              (ddp.optimizer_in_backward || ddp.comm_hook == CommHook::bf16_compress)) &&
            !(ddp.comm_hook == CommHook::bf16_compress && job.options().torch < kGlooBfloat16);

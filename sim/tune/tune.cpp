@@ -12,15 +12,16 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kOthersLeftOut =
-    "a cap moves the cuts of DDPOptimizer as well as the buckets: not every bucketing was tried, "
-    "but the caps of the curve";
+    "a cap moves DDPOptimizer's cuts as well as the buckets, so only the caps of the curve were "
+    "tried, not every bucketing";
 
 }  // namespace
 
 TuneResult tune(const Job& job, const TuneOptions& given) {
   TuneOptions tuning = given;
   const bool tries_some = tuning.caps.empty() && cap_cuts(job);
-  // Where a cap moves cuts as well as buckets no jump from one bucketing to the next finds every step there is.
+  // If a cap moves cuts as well as buckets, jumping between bucketings would miss some of the
+  // possible steps.
   if (tries_some) {
     const std::span<const double> typed = typed_caps(job);
     tuning.caps.assign(typed.begin(), typed.end());

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// "3.21 ms", "45.2 us": as small as people compare.
+/// A time with the digits that people compare: "3.21 ms", "45.2 us".
 std::string text(Duration time) {
   const double us = time.microseconds();
   return us < 1000 ? fmt::format("{:.3g} us", us) : fmt::format("{:.3g} ms", us / 1000);
@@ -19,7 +19,8 @@ struct Side {
   StepTimes times;
   BucketResult first;
   BucketResult last;
-  Duration all_reduces;  ///< from last arrival to end, each by itself
+  /// From last arrival to end, summed over the all-reduces.
+  Duration all_reduces;
 
   Duration last_transfer() const { return last.end - last.last_arrival; }
 };
@@ -39,14 +40,15 @@ std::string counted_all_reduces(std::size_t count) {
   return fmt::format("{} all-reduce{}", count, count == 1 ? "" : "s");
 }
 
-/// Of what is exposed after backward: the last bucket's own transfer, or that the link is free sooner for it.
+/// Explains less exposed communication after backward: a smaller last bucket, or a link that is
+/// free earlier.
 std::string why_less_exposed(const Side& before, const Side& after) {
   const Duration less = before.times.loss[LossCause::exposed_all_reduce] -
                         after.times.loss[LossCause::exposed_all_reduce];
   const Bytes old_last = before.last.bucket.bytes;
   const Bytes new_last = after.last.bucket.bytes;
   if (new_last < old_last && (before.last_transfer() - after.last_transfer()) >= less.scaled(0.5))
-    return fmt::format("the last bucket, which nothing can hide, shrinks from {} to {}",
+    return fmt::format("the last bucket, which cannot be hidden, shrinks from {} to {}",
                        rounded_size_text(old_last), rounded_size_text(new_last));
   if (before.all_reduces - after.all_reduces >= less.scaled(0.5))
     return fmt::format("all-reduces take {} together, not {}", text(after.all_reduces),
@@ -56,7 +58,7 @@ std::string why_less_exposed(const Side& before, const Side& after) {
                        text(before.first.start - after.first.start),
                        rounded_size_text(after.first.bucket.bytes),
                        rounded_size_text(before.first.bucket.bytes));
-  return fmt::format("{} more of the all-reduces is hidden behind backward", text(less));
+  return fmt::format("backward hides {} more of the all-reduces", text(less));
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ std::string why_faster(const Job& before, const Job& after) {
     if (less(cause) > less(most)) most = cause;
   std::string why;
   if (most == LossCause::interference)
-    why = fmt::format("NCCL's kernels run beside backward for {}, not {}, and slow it by {} less",
+    why = fmt::format("NCCL's kernels run during backward for {}, not {}, and slow it by {} less",
                       text(chosen.all_reduces), text(old.all_reduces), text(less(most)));
   else if (most == LossCause::hooks || most == LossCause::launch_bound)
     why = fmt::format("the GPU waits {} less for its host", text(less(most)));

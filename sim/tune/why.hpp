@@ -1,4 +1,4 @@
-// What another bucketing changes in the step, in a person's words.
+// Explains in plain words what another bucketing changes in the step.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ddpsim {
 
-/// A clause without a full stop: the effect that most of the difference of both steps comes from.
-/// Precondition: both with buckets of their own (with_buckets).
+/// The effect behind most of the difference between the two steps, as a clause without a full stop.
+/// Precondition: both jobs have their own buckets (with_buckets).
 std::string why_faster(const Job& before, const Job& after);
 
 }  // namespace ddpsim

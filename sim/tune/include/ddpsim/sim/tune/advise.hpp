@@ -1,5 +1,5 @@
-// Which lever helps: everything a user can change without touching model or cluster, alone and in the combinations that
-// pay, by the same rule as `tune` recommends a cap.
+// Which setting helps: everything a user can change without touching model or cluster, alone and in
+// the combinations that pay. It uses the rule by which `tune` recommends a cap.
 #pragma once
 
 #include <optional>
@@ -11,66 +11,77 @@
 
 namespace ddpsim {
 
-/// What script and environment say of DDP and NCCL.
+/// What script and environment set for DDP and NCCL.
 struct JobSettings {
   TorchVersion torch;
   int accumulate = 1;  ///< micro-batches per step
   DdpOptions ddp;
-  bool recorded_buckets = false;         ///< the recording's, whatever `ddp` says of caps
-  std::optional<CollectiveTuning> nccl;  ///< absent where NCCL chooses nothing
+  /// Buckets are those of the recording, whatever `ddp` says about caps.
+  bool recorded_buckets = false;
+  std::optional<CollectiveTuning> nccl;  ///< absent if NCCL chooses nothing
 };
 JobSettings settings_of_job(const Job& job);
 
-/// DDP's argument for buffers in front of each forward: "broadcast_buffers", which 2.13 deprecates and reads as
-/// "forward_sync_buffers" but for what it does to them at first.
+/// Name of DDP's argument that synchronises buffers before each forward. From 2.13 on it is
+/// "forward_sync_buffers". The older "broadcast_buffers" is deprecated there; it means the same,
+/// except for what it does to buffers at the start.
 std::string_view buffers_argument(TorchVersion torch);
 
 struct AdviceRow {
-  std::vector<std::string> settings;  ///< more than one: all together
+  std::vector<std::string> settings;  ///< several: all of them together
   std::string line;                   ///< to paste
-  Gain gain;                          ///< today's step - the step with them, per today's batch
-  Duration expected;                  ///< its mean over what is not known
-  Duration regret;                    ///< what it costs where it goes wrong
-  Duration iteration;                 ///< with them, per today's batch
-  std::int64_t memory_bytes = 0;      ///< change of the peak per GPU; what is known of it
-  bool changes_numerics = false;      ///< of gradients, or of what the optimizer sees
-  bool changes_batch = false;         ///< the optimizer sees another one: another training
-  bool loads_data = false;            ///< of the script's DataLoader
-  std::string
-      by_hand;  ///< what of the script it changes that `job_settings` does not hold; mostly empty
-  /// By the rule, under every PyTorch it may be. Of combinations always.
+  /// Current step minus the step with them, per current batch.
+  Gain gain;
+  /// Mean of the gain over what is not known.
+  Duration expected;
+  Duration regret;     ///< cost if the gain does not come true
+  Duration iteration;  ///< step with them, per current batch
+  /// Known change of the peak memory per GPU.
+  std::int64_t memory_bytes = 0;
+  /// Affects gradients, or what the optimizer sees.
+  bool changes_numerics = false;
+  /// The optimizer sees another batch, so it is another training.
+  bool changes_batch = false;
+  bool loads_data = false;  ///< changes the script's DataLoader
+  /// What it changes in the script that `job_settings` does not hold; usually empty.
+  std::string by_hand;
+  /// Whether the rule recommends it under every PyTorch version that may run. Always true for
+  /// combinations.
   bool worth = false;
-  std::string
-      doubt;  ///< why it is not, though it gains what can be measured: a sentence without a full stop
-  std::string note;  ///< what else changes; mostly empty
-  std::string
-      error;  ///< why it cannot be had, and then no times are filled in: it does not fit into memory
-  JobSettings job_settings{};  ///< with them
+  /// Why it is not worth it although it gains a measurable amount; a sentence without a full stop.
+  std::string doubt;
+  std::string note;  ///< what else changes; usually empty
+  /// Why it is impossible, such as too little memory. Times are then not filled in.
+  std::string error;
+  JobSettings job_settings{};  ///< settings of the job with them
 };
 
 struct Advice {
-  Duration iteration;   ///< of today's step
-  Duration measurable;  ///< gains below this cannot be told from noise
-  /// By expected gain, the greatest first; those with an error last.
+  Duration iteration;   ///< of the current step
+  Duration measurable;  ///< smaller gains cannot be told from noise
+  /// Ordered by expected gain, greatest first; rows with an error come last.
   std::vector<AdviceRow> rows;
   JobSettings current{};
-  /// Of what leaves numerics as they are and is worth it, the most expected; null where nothing is.
+  /// The row with the greatest expected gain that is worth it and leaves numerics unchanged. Null
+  /// if there is none.
   const AdviceRow* best() const;
-  /// By its levers, joined by " + "; null where there is none.
+  /// Finds a row by its settings, joined by " + ". Null if there is none.
   const AdviceRow* find(std::string_view settings) const;
 };
 
 struct AdviseOptions {
   TuneOptions tuning;
-  std::optional<Bytes> memory;  ///< of each GPU: what needs more is a row with an error
-  bool caps = true;             ///< false: no cap can be predicted from this recording
+  /// Memory of each GPU; a row that needs more gets an error.
+  std::optional<Bytes> memory;
+  /// False if no cap can be predicted from this recording.
+  bool caps = true;
 };
 
 /// Precondition: cannot_simulate(job) is absent.
 Advice advise(const Job& job, const AdviseOptions& options);
 
-/// Of single levers that leave the batch as it is, but for caps, the most expected one that is worth it, whether or not it
-/// changes numerics.
+/// The setting with the greatest expected gain that is worth it, among single settings other than
+/// caps that leave the batch unchanged. It may change numerics.
 std::optional<AdviceRow> best_setting(const Job& job, const AdviseOptions& options);
 
 }  // namespace ddpsim

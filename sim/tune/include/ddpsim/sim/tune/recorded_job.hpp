@@ -1,5 +1,5 @@
-// What the recorded job did, beside what is predicted for the very same: where the two contradict each
-// other, the cluster is not the one recorded, or the answer is about other buckets.
+// What the recorded job did, compared with the prediction for the same job. If the two contradict
+// each other, the cluster is not the recorded one, or the answer is about other buckets.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ddpsim {
 
-/// Options that give certain buckets; absent ones are not passed.
+/// Options that give certain buckets. Absent ones are not passed.
 struct BucketSetting {
   TorchVersion torch;
   std::optional<double> bucket_cap_mb;
@@ -19,51 +19,61 @@ struct BucketSetting {
 };
 
 struct RecordedBucket {
-  Bytes bytes;     ///< on the wire
-  Duration least;  ///< over the recorded steps; of one rank, with its wait for the last …
+  Bytes bytes;  ///< on the wire
+  /// `least`, `median` and `most` are over the recorded steps. With one rank they include its wait
+  /// for the last rank.
+  Duration least;
   Duration median;
   Duration most;
-  Duration predicted;  ///< the transfer alone, on this job's cluster
+  /// The transfer alone, on this job's cluster.
+  Duration predicted;
 };
 
 struct RecordedJob {
-  std::string torch;  ///< recorded with; empty where not known
+  std::string torch;  ///< version recorded with; empty if not known
   std::optional<NcclVersion> nccl{};
   std::vector<RecordedBucket> buckets;  ///< launch order
   int ranks = 1;                        ///< of the recorded job
-  bool waits_apart = false;             ///< … or, of joined ranks, the transfer alone
-  std::size_t steps = 1;                ///< recorded, with all-reduces of these bytes
-  std::optional<StepSpread>
-      iterations;         ///< how the recorded steps vary; absent where fewer than two are known
-  int micro_batches = 1;  ///< of a step, of which these are the last
-  int channels = 0;       ///< of its all-reduces; 0 where not recorded
-  int predicted_channels = 0;  ///< 0 where nothing chooses them
-  /// As many ranks of the same GPU as here: recorded and predicted times are of the same work.
+  /// True if the ranks were joined: recorded times are then of the transfer alone.
+  bool waits_apart = false;
+  /// Recorded steps with all-reduces of these bytes.
+  std::size_t steps = 1;
+  /// How the recorded steps vary. Absent if fewer than two are known.
+  std::optional<StepSpread> iterations;
+  /// Micro-batches of a step; the recorded buckets belong to the last one.
+  int micro_batches = 1;
+  int channels = 0;            ///< of its all-reduces; 0 if not recorded
+  int predicted_channels = 0;  ///< 0 if nothing chooses them
+  /// Whether the recording has the same number of ranks of the same GPU. Recorded and predicted
+  /// times are then of the same work.
   bool comparable = false;
-  /// The predicted times are those of a cost model that recorded all-reduces were fitted to: alike proves nothing.
+  /// Whether the cost model was fitted to the recorded all-reduces. Agreement then proves nothing.
   bool fitted_to_recorded = false;
-  bool same_buckets = true;  ///< the job, as its options have it, launches buckets of these bytes
-  /// Where it does not although nothing else was asked for: options that do; absent where no cap gives them
-  /// under any version it may be.
+  /// Whether the job, with its options, launches buckets of these bytes.
+  bool same_buckets = true;
+  /// Options that would give the recorded buckets, if the job launches others although nothing else
+  /// was asked for. Absent if no cap gives them under any version that may run.
   std::optional<BucketSetting> setting;
-  bool asked_otherwise = false;  ///< by options that change buckets: others are then no surprise
-  /// The recorded buckets where they are others: those of `setting`, else the gradients in their ready order, cut
-  /// at the recorded bytes. Empty where no cut has these bytes.
+  /// Options that change buckets were given, so different buckets are no surprise.
+  bool asked_otherwise = false;
+  /// The recorded buckets, if the job's own differ. They come from `setting`, or else from cutting
+  /// the gradients in ready order at the recorded bytes. Empty if no cut has these bytes.
   std::vector<Bucket> others;
 
-  /// Sums over the buckets; recorded: of the medians.
+  /// Sums over the buckets; recorded() sums the medians.
   Duration recorded() const;
   Duration predicted() const;
 };
 
-/// Whether a transfer may take what is predicted. Transfers alone: from the shortest to the longest
-/// recorded, and a tenth beyond, to which they repeat. With waits: no longer than the shortest.
+/// Whether a transfer may take the predicted time. If transfers were recorded alone: between the
+/// shortest and the longest recorded, extended by the 10 % to which they repeat. If waits are
+/// included: no longer than the shortest recorded.
 bool is_inside(const RecordedBucket& bucket, bool waits_apart);
 
-/// Absent where no all-reduce was recorded.
+/// Absent if no all-reduce was recorded.
 std::optional<RecordedJob> recorded_job(const Job& job);
 
-/// The job with the buckets it ran, where they are known and nothing else is asked for.
+/// The job with the buckets that it ran, if they are known and no others were asked for.
 Job as_recorded(const Job& job, const RecordedJob& current);
 
 }  // namespace ddpsim
