@@ -29,7 +29,7 @@ std::optional<NcclVersion> nccl_of(const Archive& archive) {
   return std::nullopt;
 }
 
-/// A fit of the library that wrote the logs; of NCCL alone where there are logs of both.
+/// Fits for the library that wrote the logs; only NCCL if there are logs of both.
 struct Calibrations {
   std::shared_ptr<const Calibration> nccl;
   std::shared_ptr<const GlooCalibration> gloo;
@@ -65,7 +65,7 @@ Cluster calibrated(Cluster cluster, const Calibrations& calibrations) {
 std::vector<MeasuredLog> logs_in(const Archive& archive) {
   std::vector<MeasuredLog> logs;
   for (const ArchiveMember* member : archive.of(ArchiveKind::all_reduce_log)) {
-    // An archive is known by its name: where it lay is nobody's business.
+    // An archive is called by its file name, because its folder is private.
     const std::string name = std::filesystem::path(archive.file).filename().string();
     for (MeasuredLog& log :
          parse_measured_logs(member->bytes, name + ":" + member->path, std::nullopt))
@@ -83,7 +83,7 @@ Cluster load_calibrated_cluster(const ClusterRequest& request) {
   try {
     return calibrated(cluster, fitted(archive, request.text));
   } catch (const InputError&) {
-    // Said beside what is predicted: `archive_warnings`.
+    // `archive_warnings` reports this next to the prediction.
   }
   return cluster;
 }
@@ -96,7 +96,7 @@ std::vector<std::string> archive_warnings(const std::string& cluster_text, const
   try {
     fitted(archive, cluster_text);
   } catch (const InputError& error) {
-    return {fmt::format("its all-reduces do not calibrate {}, which is taken as specified: {}",
+    return {fmt::format("its all-reduces do not calibrate {}, so data sheet values are used: {}",
                         *path, error.what())};
   }
   return {};

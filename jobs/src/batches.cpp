@@ -16,7 +16,7 @@
 namespace ddpsim {
 namespace {
 
-/// Throws InputError: what `needs` it, and what else would do.
+/// Throws InputError that says what needs the batch size, and what else would do.
 void require_batch(const JobRequest& request, const Workload& workload, const char* needs,
                    const char* otherwise) {
   if (workload.batch_per_gpu) return;
@@ -26,7 +26,7 @@ void require_batch(const JobRequest& request, const Workload& workload, const ch
                     .hint = fmt::format("Add batch_per_gpu to the workload, or {}", otherwise)});
 }
 
-/// Evenly from the least to the most, rank by rank.
+/// Spreads evenly from the smallest to the largest, rank by rank.
 std::vector<std::int64_t> spread_over(std::pair<std::int64_t, std::int64_t> range, int ranks) {
   std::vector<std::int64_t> inputs;
   for (int rank = 0; rank < ranks; ++rank)
@@ -35,20 +35,21 @@ std::vector<std::int64_t> spread_over(std::pair<std::int64_t, std::int64_t> rang
   return inputs;
 }
 
-/// The slowest link between a GPU and its CPU is filled in.
+/// Fills in the slowest link between a GPU and its CPU.
 DataLoader data_loader(DataLoader loader, const JobRequest& request, const Workload& workload) {
   if (loader.sample || loader.storage)
-    require_batch(request, workload,
-                  "--data-loader: nothing says how many samples a batch has, which sample and "
-                  "storage count by",
-                  "state the time of a batch: batch=120ms");
+    require_batch(
+        request, workload,
+        "--data-loader: sample and storage need the number of samples in a batch, which is "
+        "unknown",
+        "state the time of a batch: batch=120ms");
   const Topology topology = load_topology(request.cluster);
   const double seconds = seconds_of_a_batch(
       loader, static_cast<double>(workload.batch_per_gpu.value_or(1)), topology.cluster);
   if (seconds > kLongestBatchSeconds)
     throw UsageError(
         "--data-loader",
-        fmt::format("a batch of {} samples takes {:.3g} s, and {:g} s at most are simulated",
+        fmt::format("a batch of {} samples takes {:.3g} s, but at most {:g} s can be simulated",
                     workload.batch_per_gpu.value_or(1), seconds, kLongestBatchSeconds));
   if (loader.batch_bytes > Bytes() && !loader.pcie)
     loader.pcie = host_copy_rate(topology).value_or(kHostCopy);
@@ -64,7 +65,7 @@ UnevenInputs uneven_inputs(const UnevenRequest& request, int ranks) {
       range != nullptr ? spread_over(*range, ranks)
                        : std::get<std::vector<std::int64_t>>(request.inputs);
   if (inputs.size() != static_cast<std::size_t>(ranks))
-    throw UsageError("--uneven-inputs", fmt::format("inputs names {} ranks, and the cluster has {}",
+    throw UsageError("--uneven-inputs", fmt::format("inputs names {} ranks, but the cluster has {}",
                                                     inputs.size(), ranks));
   UnevenInputs uneven{.least = *std::ranges::min_element(inputs),
                       .most = *std::ranges::max_element(inputs),
@@ -79,7 +80,7 @@ void set_batches(const JobRequest& request, const Workload& workload, const Clus
                  SimulationOptions& options) {
   const DataRequest& data = request.data;
   if (data.set)
-    require_batch(request, workload, "--dataset-size: nothing says how many samples a batch has",
+    require_batch(request, workload, "--dataset-size: the number of samples in a batch is unknown",
                   "leave the option out");
   options.data_set = data.set;
   if (data.uneven) options.uneven_inputs = uneven_inputs(*data.uneven, cluster.ranks());

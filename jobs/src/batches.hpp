@@ -5,11 +5,12 @@
 
 namespace ddpsim {
 
-/// Throws UsageError where `request` lists other ranks than there are.
+/// Throws UsageError if `request` lists a different number of ranks.
 UnevenInputs uneven_inputs(const UnevenRequest& request, int ranks);
 
-/// Sets `options`' loader, data set and uneven inputs. Throws InputError where something counts samples and the workload does not
-/// say how many a batch has, UsageError for inputs of other ranks than the cluster's and for batches that take too long.
+/// Sets the loader, data set and uneven inputs of `options`. Throws InputError if an option counts
+/// samples and the workload does not state its batch. Throws UsageError for inputs of a different
+/// number of ranks, and for batches that take too long.
 void set_batches(const JobRequest& request, const Workload& workload, const Cluster& cluster,
                  SimulationOptions& options);
 

@@ -26,26 +26,27 @@
 namespace ddpsim {
 namespace {
 
-/// Of --sync-batchnorm: which parameters are batch norms'.
+/// For --sync-batchnorm: finds out which parameters belong to batch norms.
 void require_batch_norms(const JobRequest& request, Workload& workload) {
   if (!request.ddp.sync_batchnorm || workload.recorded_with.sync_batchnorm ||
       mark_batch_norms(workload))
     return;
-  throw InputError({.file = request.workload.source,
-                    .where = "/parameters",
-                    .message =
-                        "--sync-batchnorm: nothing says which parameters are batch norms', and "
-                        "no bundled model has these shapes",
-                    .hint = "Mark the weight of each with \"batch_norm\": true, or leave the "
-                            "option out where there are none"});
+  throw InputError(
+      {.file = request.workload.source,
+       .where = "/parameters",
+       .message = "--sync-batchnorm: nothing says which parameters belong to batch norms, and "
+                  "no bundled model has these shapes",
+       .hint = "Mark the weight of each with \"batch_norm\": true, or leave out the "
+               "option if there are none"});
 }
 
-/// What a scheme that keeps shards on the host asks of it, where nobody said.
+/// Fills in host values for a scheme that keeps shards on the host, if they were not stated.
 Scheme on_hosts(Scheme scheme, const ClusterRequest& request, const Cluster& cluster) {
   CpuOffload* offload = offload_of(scheme);
   if (offload == nullptr) return scheme;
   if (!offload->pcie) offload->pcie = host_copy_rate(load_topology(request)).value_or(kHostCopy);
-  // A single rank keeps its threads: torchrun's config_from_args limits OpenMP where it starts several.
+  // A single rank keeps its threads; torchrun's config_from_args limits OpenMP only if it starts
+  // several.
   if (offload->cpu_rate_assumed && cluster.gpus_per_host() == 1) offload->cpu_rate = kShareOfHost;
   return scheme;
 }
@@ -75,7 +76,7 @@ void require_supported_but_for_caps(DdpOptions options, TorchVersion torch) {
   require_supported(options, torch);
 }
 
-/// What a reader should know before anything is simulated.
+/// Adds what a reader should know before anything is simulated.
 void warn(const JobRequest& request, const VersionsInForce& versions, const LoadedWorkload& loaded,
           const TimedCluster& timed, const ComputeTransfer& compute,
           const std::optional<std::string>& waits_left_out, BuiltJob& built) {
@@ -83,13 +84,14 @@ void warn(const JobRequest& request, const VersionsInForce& versions, const Load
   Warnings& warnings = built.trust.warnings;
   const std::string& source = request.workload.source;
   if (!versions.torch.known && !job.workload().torch.empty())
-    warnings.add(fmt::format("the workload's torch, \"{}\", is no version: {} is assumed (--torch)",
-                             job.workload().torch, to_string(versions.torch.version)));
+    warnings.add(
+        fmt::format("the workload's torch, \"{}\", is not a version; {} is assumed (--torch)",
+                    job.workload().torch, to_string(versions.torch.version)));
   warnings.add(timed.warnings);
   if (loaded.unprofiled_step && !built.measured_step && source == request.cluster.text)
     warnings.add(fmt::format(
-        "{} says that its step takes {:.6g} ms without the profiler: --measured-step "
-        "{:.6g}ms counts from there",
+        "{} says that its step takes {:.6g} ms without the profiler; --measured-step "
+        "{:.6g}ms predicts from that time",
         source, loaded.unprofiled_step->milliseconds(), loaded.unprofiled_step->milliseconds()));
   if (waits_left_out) warnings.add(*waits_left_out);
   warnings.add(archive_warnings(request.cluster.text, job.cluster()));
@@ -152,12 +154,12 @@ void require_simulatable(const BuiltJob& built) {
 void require_searchable(const BuiltJob& built, const std::string& instead) {
   const std::size_t parameters = built.job.workload().parameters.size();
   if (parameters > kMostTunedParameters)
-    throw InputError({.file = built.provenance.workload_source,
-                      .where = "/parameters",
-                      .message = fmt::format(
-                          "has {} parameters, and the limit of a search over bucket caps is {}",
-                          parameters, kMostTunedParameters),
-                      .hint = instead});
+    throw InputError(
+        {.file = built.provenance.workload_source,
+         .where = "/parameters",
+         .message = fmt::format("has {} parameters, but a search over bucket caps is limited to {}",
+                                parameters, kMostTunedParameters),
+         .hint = instead});
 }
 
 }  // namespace ddpsim

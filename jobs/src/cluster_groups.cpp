@@ -10,18 +10,19 @@
 namespace ddpsim {
 namespace {
 
-/// Adds the group of --sync-batchnorm-group, which holds whole nodes.
+/// Adds the group of --sync-batchnorm-group, which consists of whole nodes.
 void add_batchnorm_group(int ranks, const Cluster& cluster, std::vector<GroupSize>& groups) {
   const int of_node = cluster.gpus_per_node;
   if (ranks % of_node != 0 || cluster.ranks() % ranks != 0)
-    throw UsageError(fmt::format("--sync-batchnorm-group {}", ranks),
-                     fmt::format("groups hold whole nodes, and {} has {} of {} GPUs: a multiple of "
-                                 "{} that divides {} is needed",
-                                 cluster.name, cluster.nodes, of_node, of_node, cluster.ranks()));
+    throw UsageError(
+        fmt::format("--sync-batchnorm-group {}", ranks),
+        fmt::format("a group must consist of whole nodes: {} has {} of {} GPUs, so the size "
+                    "must be a multiple of {} that divides {}",
+                    cluster.name, cluster.nodes, of_node, of_node, cluster.ranks()));
   if (ranks != of_node) groups.push_back({ranks / of_node});
 }
 
-/// Of --scheme: its process groups, and those of ranks that hold the same shard.
+/// Adds the process groups of --scheme, and those of ranks that hold the same shard.
 void add_groups(const Scheme& scheme, const Cluster& cluster, std::vector<GroupSize>& groups) {
   const int of_node = cluster.gpus_per_node;
   for (const int ranks : groups_of(scheme, cluster.gpus_per_host())) {
@@ -40,7 +41,7 @@ void add_groups(const Scheme& scheme, const Cluster& cluster, std::vector<GroupS
 
 Cluster cluster_with_groups(const JobRequest& request, const ClusterReaders& readers) {
   ClusterRequest wanted = request.cluster;
-  wanted.groups = {{1}};  // local SGD's
+  wanted.groups = {{1}};  // for local SGD
   Cluster cluster = readers.cluster(wanted);
   const std::size_t usual = wanted.groups.size();
   if (request.scheme) add_groups(*request.scheme, cluster, wanted.groups);

@@ -15,7 +15,7 @@ namespace {
 void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Workload& workload) {
   if (cluster.hosts() > 1 && cluster.network.kind == NetworkKind::none)
     throw UsageError("--backend gloo",
-                     "gloo sends by NICs from node to node, and the cluster states none",
+                     "gloo sends over NICs between nodes, but the cluster states none",
                      "Add some, such as nic:1x100Gbps:ib");
   double bytes = 0;
   for (const Parameter& parameter : workload.parameters)
@@ -28,7 +28,8 @@ void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Wo
   if (cluster.hosts() > 1)
     slowest = std::min(
         slowest, std::min(cluster.network.per_nic, trunk_rate(cluster)).bytes_per_second() / 2);
-  constexpr double kPasses = 64;  // of a broadcast's rounds and an all-reduce's two volumes
+  // For the rounds of a broadcast and the two volumes of an all-reduce.
+  constexpr double kPasses = 64;
   const double steps = 4.0 * cluster.ranks() * static_cast<double>(workload.parameters.size()) *
                        (links.step + links.start).seconds();
   if (!(kPasses * bytes / slowest + steps < kLongestStepSeconds))

@@ -6,7 +6,8 @@
 
 namespace ddpsim {
 
-/// Throws UsageError for rates so slow that the step could not be held, InputError for a background.
+/// Throws UsageError for rates so slow that the step would be too long to represent, and InputError
+/// for a bad background file.
 CollectiveModel collective_model(const TimedCluster& timed, const JobRequest& request,
                                  const Workload& workload, const ClusterReaders& readers);
 

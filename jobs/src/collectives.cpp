@@ -18,7 +18,7 @@
 namespace ddpsim {
 namespace {
 
-/// Sizes outside those of the nearest log, one line each way.
+/// Warns about sizes outside those of the nearest log, one line for each direction.
 std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector<Bytes>& sizes) {
   std::vector<std::string> warnings;
   if (sizes.empty()) return warnings;
@@ -37,7 +37,7 @@ std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector
   return warnings;
 }
 
-/// "^ring" is written out: what is left of all.
+/// The option as text; "^ring" is written out as the remaining values.
 template <typename Set, typename Enum>
 std::string option_text(const char* option, const std::optional<Set>& set,
                         std::initializer_list<Enum> every) {
@@ -60,8 +60,8 @@ void require_choice(const Cluster& cluster, const CollectiveTuning& tuning) {
   const std::string protocols = option_text("--protocol", tuning.protocols,
                                             {Protocol::ll, Protocol::ll128, Protocol::simple});
   throw UsageError(fmt::format(
-      "NCCL {} has no way to all-reduce on {} with{}{}; in-switch algorithms need Simple, nvls an "
-      "NVSwitch of sm_90 or later, nvlstree several such nodes, collnet --collnet and SHARP",
+      "NCCL {} cannot all-reduce on {} with{}{}. In-switch algorithms need Simple, nvls an "
+      "NVSwitch with sm_90 or later, nvlstree several such nodes, collnet --collnet and SHARP",
       to_string(tuning.nccl), cluster.name, algorithms, protocols));
 }
 
@@ -115,7 +115,7 @@ std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
   if (release(tuning.nccl) > release(kNewestNccl))
     return {fmt::format("NCCL {} is newer than the rules known here ({}.{}); those are used",
                         to_string(tuning.nccl), kNewestNccl.major, kNewestNccl.minor)};
-  // Before 2.5 NCCL had thresholds instead, which are known.
+  // Before 2.5, NCCL had thresholds instead, which are known.
   if (tuning.nccl >= NcclVersion{2, 7, 0} || tuning.nccl < NcclVersion{2, 5, 0}) return {};
   return {fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
                       to_string(tuning.nccl))};

@@ -19,7 +19,7 @@ namespace {
 
 using Range = std::pair<double, double>;
 
-/// What is asked, and of which workload, for messages.
+/// The request and the workload it is about, for messages.
 struct Question {
   const ComputeRequest& asked;
   const std::string& workload;
@@ -33,7 +33,7 @@ struct Question {
                     .hint = std::move(hint)});
 }
 
-/// Two independent factors, each within its range: deviations combine as roots of squares.
+/// Combines two independent factors, each within its range: the deviations add up as squares.
 Range combined(const Range& a, const Range& b) {
   const auto both = [](double x, double y) {
     const double log_x = elementary::log(x);
@@ -43,16 +43,17 @@ Range combined(const Range& a, const Range& b) {
   return {elementary::exp(-both(a.first, b.first)), elementary::exp(both(a.second, b.second))};
 }
 
-/// --gpu accepts what the cluster has: another GPU would be ignored, and its user misled.
+/// Checks that --gpu names the cluster's GPU. Any other GPU would be ignored and mislead the user.
 void require_gpu_of_cluster(const Question& request, const Cluster& cluster) {
   if (!request.asked.gpu) return;
   require_gpu_name("--gpu", *request.asked.gpu);
   const std::optional<GpuModel> named = find_gpu(*request.asked.gpu);
   if (!named || named->is_another(cluster.gpu))
-    throw UsageError(fmt::format("--gpu {}", *request.asked.gpu),
-                     fmt::format("the cluster has {}; --gpu names the cluster's GPU, to accept "
-                                 "that it is not the recording's",
-                                 cluster.gpu.stated()));
+    throw UsageError(
+        fmt::format("--gpu {}", *request.asked.gpu),
+        fmt::format("the cluster has {}; --gpu must name the cluster's GPU, which accepts that "
+                    "the recording has another",
+                    cluster.gpu.stated()));
 }
 
 /// Returns what follows the GPU: ":b32:s512:bf16" for "bert-large@A100:b32:s512:bf16".
@@ -62,7 +63,7 @@ std::string asked_of_estimate(const std::string& name) {
   return options == std::string::npos ? "" : name.substr(options);
 }
 
-/// The cluster's GPU is not the recording's, and nobody may take that for granted.
+/// Refuses a cluster whose GPU is not the recording's, unless the user accepted that.
 void check_gpu_is_meant(const Question& request, const Workload& workload,
                         const std::string& recorded, const Cluster& cluster) {
   if (request.asked.gpu) return;
@@ -101,7 +102,7 @@ GpuModel recorded_gpu(const Question& request, const Workload& workload, const C
   return *gpu;
 }
 
-/// Everything the ratio of layer costs rests on; says aloud what had to be assumed.
+/// Collects everything that the ratio of layer costs rests on, and reports each assumption.
 Transfer transfer_for(const Question& request, const Workload& workload, const Model& model,
                       const GpuModel& to, const Cluster& cluster,
                       std::vector<std::string>& warnings) {
@@ -111,15 +112,15 @@ Transfer transfer_for(const Question& request, const Workload& workload, const M
   if (const auto precision = precision_from_name(workload.precision)) {
     transfer.from.precision = *precision;
   } else {
-    warnings.emplace_back("the recording does not say its precision: fp32 is assumed");
+    warnings.emplace_back("the recording does not state its precision; fp32 is assumed");
   }
   transfer.to.precision = transfer.from.precision;
   if (!workload.batch_per_gpu) {
     if (request.asked.batch)
-      refuse(request, "/batch_per_gpu", "the recording does not say its batch",
+      refuse(request, "/batch_per_gpu", "the recording does not state its batch",
              "Write it into the workload file: \"batch_per_gpu\": 32");
     warnings.push_back(
-        fmt::format("the recording does not say its batch: {} is assumed", model.default_batch));
+        fmt::format("the recording does not state its batch; {} is assumed", model.default_batch));
   }
   transfer.from.batch = workload.batch_per_gpu.value_or(model.default_batch);
   transfer.to.batch = request.asked.batch.value_or(transfer.from.batch);
@@ -138,8 +139,8 @@ std::string sentence(const Model& model, const Transfer& transfer, const Range& 
                         transfer.to.batch);
   const double ratio = faster >= 1 ? faster : 1 / faster;
   return fmt::format(
-      "compute is carried over {}, layer by layer ({}): {:.3g} times {} by estimate, and {:.2f} to "
-      "{:.2f} of that speed by past errors; no measurement of this workload confirms it",
+      "compute is carried over {}, layer by layer ({}): {:.3g} times {}, and by past errors "
+      "{:.2f} to {:.2f} of that speed. No measurement of this workload confirms it",
       what, model.name, ratio, faster >= 1 ? "faster" : "longer", range.first, range.second);
 }
 
@@ -151,7 +152,8 @@ bool equally_fast(const GpuModel& one, const GpuModel& other) {
   return rates(one) == rates(other);
 }
 
-/// Another variant of the cluster's GPU is no mismatch, but it is said. Empty where nothing is known to differ.
+/// Reports another variant of the cluster's GPU, which is no mismatch. Empty if no difference is
+/// known.
 std::string variant_sentence(const Workload& workload, const Cluster& cluster) {
   const std::optional<GpuModel> recorded = recorded_on(workload);
   if (!recorded || recorded->name != cluster.gpu.name ||
@@ -163,7 +165,7 @@ std::string variant_sentence(const Workload& workload, const Cluster& cluster) {
   if (!estimate && recorded->variant_open) return "";  // the recording does not say which
   const std::optional<Model> model = estimate && !alike ? recognised_model(workload) : std::nullopt;
   return fmt::format(
-      "{} {}, and the cluster has {}: compute times are taken as they are, memory and its rate are "
+      "{} {}, but the cluster has {}: compute times are kept, while memory and its rate are "
       "the cluster's{}",
       estimate ? "estimated for" : "recorded on", recorded->product(), cluster.gpu.product(),
       model ? fmt::format(" (estimate it for that: {}@{})", model->name, cluster.gpu.product())
@@ -204,7 +206,7 @@ ComputeTransfer transfer_compute(Workload recorded_workload, const std::string& 
   Range range = result.scale.range
                     ? Range{result.scale.range->first / factor, result.scale.range->second / factor}
                     : Range{1, 1};
-  // Whoever states how sure the ratio is knows the step's time: what estimates miss is in there.
+  // If the user states how certain the ratio is, the error of estimates is part of that.
   const bool stated = result.scale.range.has_value();
   if (is_estimate(workload) && !stated)
     range = kEstimateSpeedRange;

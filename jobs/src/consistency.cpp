@@ -15,7 +15,7 @@ void require(bool sound, const char* option, const char* problem, const char* re
   if (!sound) throw UsageError(option, problem, remedy);
 }
 
-/// "compiled:optimize_ddp=python_reducer", of others the name.
+/// The name of a scheme, with its option if compiled: "compiled:optimize_ddp=python_reducer".
 std::string words_of(const Scheme& scheme) {
   const Compiled* compiled = std::get_if<Compiled>(&scheme);
   if (compiled == nullptr) return std::string(name_of(scheme));
@@ -23,13 +23,15 @@ std::string words_of(const Scheme& scheme) {
 }
 
 void require_data(const JobRequest& request) {
-  require(!request.data.loader || !request.measured_step, "--data-loader",
-          "what a replay misses of --measured-step is put down to compute and communication, and "
-          "of a step that waits for data to neither",
-          "Leave one out");
+  require(
+      !request.data.loader || !request.measured_step, "--data-loader",
+      "the residual of --measured-step is attributed to compute and communication, which is wrong "
+      "for a step that waits for data",
+      "Leave one out");
   if (!request.data.uneven) return;
   require(!request.data.set, "--uneven-inputs",
-          "of --dataset-size DistributedSampler gives every rank as many", "Leave one out");
+          "with --dataset-size, DistributedSampler gives every rank the same number of batches",
+          "Leave one out");
   const DdpOptions& ddp = request.ddp;
   const std::array<std::pair<const char*, bool>, 5> not_joined = {{
       {"--sync-batchnorm", ddp.sync_batchnorm},
@@ -56,25 +58,25 @@ void require_backend(const JobRequest& request) {
   const CollectivesRequest& collectives = request.collectives;
   const bool flow = collectives.network == NetworkModel::flow;
   require(!collectives.background || flow, "--background",
-          "only --network flow knows of other traffic", "Add it");
+          "only --network flow simulates other traffic", "Add it");
   if (collectives.backend == Backend::nccl) {
-    require(collectives.gloo.empty(), "--gloo", "only with --backend gloo", "Add it");
+    require(collectives.gloo.empty(), "--gloo", "it needs --backend gloo", "Add it");
     return;
   }
-  require(!flow, "--network flow", "it knows NCCL's collectives only", "Leave it out");
+  require(!flow, "--network flow", "it simulates only NCCL's collectives", "Leave it out");
   require(!request.interference, "--interference",
-          "compute is slowed by NCCL's kernels, and --backend gloo has none", "Leave it out");
+          "only NCCL's kernels slow compute, and --backend gloo has none", "Leave it out");
   require(!request.host.cuda_graph, "--cuda-graph",
           "a graph cannot hold collectives of --backend gloo", "Leave one out");
   require(!request.ddp.sync_batchnorm, "--sync-batchnorm",
           "its layers exchange over NCCL, which --backend gloo does not use", "Leave one out");
   GlooLinks links;
   for (const StatedGloo& stated : collectives.gloo) stated.set(links);
-  require(!request.ddp.optimizer_in_backward || !links.host_tensors,
-          "--apply-optimizer-in-backward",
-          "DDP's hook takes streams of an accelerator and fails on tensors of the host (tried with "
-          "PyTorch 2.13)",
-          "Leave one out");
+  require(
+      !request.ddp.optimizer_in_backward || !links.host_tensors, "--apply-optimizer-in-backward",
+      "DDP's hook needs streams of an accelerator and fails on host tensors (tried with PyTorch "
+      "2.13)",
+      "Leave one out");
 }
 
 void require_flow(const JobRequest& request) {
@@ -83,23 +85,24 @@ void require_flow(const JobRequest& request) {
   require(ddp.process_groups <= 1, "--process-groups",
           "--network flow runs one collective at a time", "Leave one out");
   require(ddp.comm_hook != CommHook::post_local_sgd, "--comm-hook post_localSGD",
-          "it reduces within nodes, and --network flow knows collectives of all ranks alone",
+          "it reduces within nodes, but --network flow simulates only collectives of all ranks",
           "Leave one out");
   require(!ddp.sync_batchnorm_group, "--sync-batchnorm-group",
-          "--network flow knows collectives of all ranks alone", "Leave one out");
+          "--network flow simulates only collectives of all ranks", "Leave one out");
 }
 
 void require_host(const JobRequest& request) {
   if (!request.host.cuda_graph) return;
   const DdpOptions& ddp = request.ddp;
-  require(!request.host.launch_cost, "--launch-cost", "a --cuda-graph launches no kernel by itself",
+  require(!request.host.launch_cost, "--launch-cost", "a --cuda-graph launches no single kernels",
           "Leave one out");
   require(!stops_backward(ddp.comm_hook), "--cuda-graph",
           "a graph cannot hold what --comm-hook powersgd waits for on the host", "Leave one out");
-  require(ddp.comm_hook != CommHook::post_local_sgd, "--cuda-graph",
-          "a graph holds the addresses of parameters, which --comm-hook post_localSGD moves when "
-          "it averages them",
-          "Leave one out");
+  require(
+      ddp.comm_hook != CommHook::post_local_sgd, "--cuda-graph",
+      "a graph holds the addresses of parameters, but --comm-hook post_localSGD moves them when "
+      "it averages",
+      "Leave one out");
   require(!ddp.find_unused_parameters, "--cuda-graph",
           "a graph cannot hold what --find-unused-parameters reads on the host", "Leave one out");
 }
@@ -107,15 +110,16 @@ void require_host(const JobRequest& request) {
 void require_variation(const JobRequest& request) {
   const VariationRequest& variation = request.variation;
   require(!variation.rank_slowdown || !variation.gpu_spread, "--rank-slowdown",
-          "stands for the slowest GPU as well", "Leave out --gpu-spread");
+          "it includes the slowest GPU", "Leave out --gpu-spread");
   if (request.iterations > 0) return;
-  require(variation.ranks.jitter == 0, "--jitter", "draws steps that differ",
-          "Say how many, with `simulate --iterations 200`");
-  require(variation.ranks.stagger <= Duration(), "--stagger", "shows in the first steps of a run",
+  require(variation.ranks.jitter == 0, "--jitter", "it draws different steps",
+          "Say how many with `simulate --iterations 200`");
+  require(variation.ranks.stagger <= Duration(), "--stagger",
+          "it shows only in the first steps of a run",
           "Ask for them with `simulate --iterations 10`");
 }
 
-/// Options of DDP's reducer beside a scheme that has none.
+/// Refuses options of DDP's reducer with a scheme that has none.
 void require_reducer(const Scheme& scheme, const DdpOptions& ddp) {
   if (uses_reducer(scheme)) return;
   const std::array<std::pair<const char*, bool>, 12> reducers = {{

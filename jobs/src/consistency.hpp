@@ -1,4 +1,4 @@
-// Parts of a request that contradict each other, or the NCCL that runs.
+// Checks for parts of a request that contradict each other or the NCCL version.
 #pragma once
 
 #include "ddpsim/jobs/collectives.hpp"
@@ -6,7 +6,7 @@
 
 namespace ddpsim {
 
-/// Throws UsageError where the request uses what this NCCL does not have.
+/// Throws UsageError if the request uses something that this NCCL version lacks.
 void require_of_nccl(const JobRequest& request, NcclVersion nccl);
 
 }  // namespace ddpsim

@@ -3,7 +3,8 @@
 namespace ddpsim {
 namespace {
 
-/// Replayed as one, with collectives and copies inside: nothing is launched in between.
+/// Costs when the step is replayed as one graph with collectives and copies inside: nothing is
+/// launched in between.
 DdpCosts in_a_graph(DdpCosts costs) {
   for (Duration* cost :
        {&costs.host_hook, &costs.host_launch, &costs.host_comm_hook, &costs.host_kernel,

@@ -45,19 +45,19 @@ void require_possible(const MeasuredStep& measured, const Job& job, const std::s
   throw InputError(
       {.file = workload,
        .where = "",
-       .message = fmt::format("--measured-step {:.6g} ms is shorter than what the GPU computes in "
-                              "the {} step: {:.6g} ms of forward, backward and optimizer, by "
-                              "a GPU of the same kind {:.6g} ms at least",
-                              measured.median.milliseconds(),
-                              is_estimate(job.workload()) ? "estimated" : "recorded",
-                              stream.milliseconds(), stream.scaled(kFastestGpu).milliseconds()),
-       .hint = "Check its unit and whether it is this job's; if the GPU waited for its host while "
-               "it was recorded, take the gaps out of the trace with --timing compacted"});
+       .message = fmt::format(
+           "--measured-step {:.6g} ms is too short. Forward, backward and optimizer of "
+           "the {} step take {:.6g} ms, and at least {:.6g} ms on a GPU of the same kind",
+           measured.median.milliseconds(), is_estimate(job.workload()) ? "estimated" : "recorded",
+           stream.milliseconds(), stream.scaled(kFastestGpu).milliseconds()),
+       .hint =
+           "Check the unit and whether it is this job's step. If the GPU waited for its host in "
+           "the recording, pass --timing compacted to remove the gaps"});
 }
 
 std::string contradiction(const Replay& replay) {
   return fmt::format(
-      "--measured-step {:.6g} ms, but {:.6g} ms are predicted: another job, or another unit?",
+      "--measured-step {:.6g} ms, but {:.6g} ms are predicted. Is it another job, or another unit?",
       replay.measured.milliseconds(), replay.predicted.milliseconds());
 }
 

@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// How much of it there is: as stated, else what the cluster's GPU has.
+/// The memory of a GPU: as stated, else what the cluster's GPU has.
 struct MemoryThere {
   Bytes bytes;
   bool stated = false;
@@ -20,12 +20,15 @@ struct MemoryThere {
 /// The memory does not suffice, or may not.
 struct MemoryProblem {
   Diagnostic diagnostic;
-  std::string remedy;  ///< with which it would fit; part of the diagnostic's hint
-  /// What was stated is exceeded, or nobody ran the job so: there is no answer. Else it is a warning.
+  /// What would make it fit; part of the diagnostic's hint.
+  std::string remedy;
+  /// The stated memory is exceeded, or nobody ran the job this way: there is no answer. Otherwise
+  /// this is only a warning.
   bool refused = false;
 };
 
-/// "A batch of 37 would fit by the same count"; empty where none would, or nothing scales with it.
+/// "A batch of 37 would fit by the same count". Empty if no batch would, or if nothing scales with
+/// it.
 std::string batch_that_fits(const PeakMemory& peak, Bytes there, const Workload& workload) {
   if (!workload.batch_per_gpu || !peak.activations || peak.at != PeakMoment::backward) return "";
   const auto fixed = static_cast<double>((peak.total() - *peak.parts.activations).count());
@@ -37,7 +40,8 @@ std::string batch_that_fits(const PeakMemory& peak, Bytes there, const Workload&
                                  static_cast<std::int64_t>(batch));
 }
 
-/// On that GPU, with that batch; on a variant with more memory it proves nothing.
+/// Whether the job was recorded on that GPU with that batch. A variant with more memory would prove
+/// nothing.
 bool was_run(const Job& job) {
   const Workload& workload = job.workload();
   const std::optional<GpuModel> gpu = recorded_on(workload);
@@ -46,14 +50,14 @@ bool was_run(const Job& job) {
          (gpu->variant_open || gpu->memory <= job.cluster().gpu.memory);
 }
 
-/// "A100-40GB has 40 GiB"; a name that leaves the variant open says which was taken.
+/// "A100-40GB has 40 GiB". If the name leaves the variant open, says which one was assumed.
 std::string memory_there(const GpuModel& gpu, Bytes memory) {
-  return gpu.variant_open ? fmt::format("{} (taken for {}) has {}", gpu.name, gpu.variant,
+  return gpu.variant_open ? fmt::format("{} (assumed to be {}) has {}", gpu.name, gpu.variant,
                                         rounded_size_text(memory))
                           : fmt::format("{} has {}", gpu.product(), rounded_size_text(memory));
 }
 
-/// `workload`: as asked for. Absent where all fits.
+/// `workload` is the name as given. Absent if everything fits.
 std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const MemoryThere& there,
                                             const Job& job, const std::string& workload) {
   const bool fits = peak.total() <= there.bytes;
@@ -63,24 +67,25 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
   diagnostic.file = workload;
   if (fits) {
     diagnostic.message = fmt::format(
-        "whether it fits into {} is not known: activations are not; without them it needs {}",
+        "it needs {1} without activations, whose size is unknown, so it may not fit into {0}",
         rounded_size_text(there.bytes), rounded_size_text(peak.total()));
     return problem;
   }
   problem.refused = there.stated || !was_run(job);
   diagnostic.message =
-      fmt::format("needs {} {} of memory per GPU, and {}", peak.activations ? "about" : "more than",
+      fmt::format("needs {} {} of memory per GPU, but {}", peak.activations ? "about" : "more than",
                   rounded_size_text(peak.total()),
                   there.stated ? "--memory gives it " + rounded_size_text(there.bytes)
                                : memory_there(job.cluster().gpu, there.bytes));
   std::vector<std::string> remedies = {batch_that_fits(peak, there.bytes, job.workload())};
   const bool by_layers = peak.activations && !peak.activations->recorded;
   const Bytes kept = peak.total() - peak.parts.activations.value_or(Bytes());
-  constexpr double kRoom = 0.9;  // of the memory: what else there is leaves activations too little
+  // Share of the memory beyond which activations have too little left.
+  constexpr double kRoom = 0.9;
   if (!there.stated && by_layers)
     remedies.push_back(
         static_cast<double>(kept.count()) > kRoom * static_cast<double>(there.bytes.count())
-            ? fmt::format("Without activations {} of it remain: shard it, --scheme fsdp2",
+            ? fmt::format("Without activations {} of it remain. Shard it with --scheme fsdp2",
                           rounded_size_text(kept))
             : "With activation checkpointing or fused attention it needs less");
   std::erase(remedies, "");

@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// By these layers, at the size of image they are mostly given.
+/// Activations counted layer by layer, at the usual image size of the model.
 std::optional<Activations> by_layers(const Model& model, const Workload& workload) {
   if (model.sample != SampleKind::image || !workload.batch_per_gpu || !workload.backward)
     return std::nullopt;

@@ -33,7 +33,7 @@ void set_rank_differences(const VariationRequest& request, const Cluster& cluste
                           SimulationOptions& options) {
   for (const Straggler& straggler : request.ranks.stragglers)
     if (straggler.rank >= cluster.ranks())
-      throw UsageError("--straggler", fmt::format("the cluster has ranks 0 to {}, no rank {}",
+      throw UsageError("--straggler", fmt::format("the cluster has ranks 0 to {}, but no rank {}",
                                                   cluster.ranks() - 1, straggler.rank));
   options.variation = request.ranks;
   set_rank_slowdown(request, cluster.gpu, options);

@@ -1,4 +1,4 @@
-// How the ranks of a job differ, and what all of them lose.
+// How the ranks of a job differ, and the overhead of all of them.
 #pragma once
 
 #include "ddpsim/jobs/job_request.hpp"
@@ -6,8 +6,9 @@
 
 namespace ddpsim {
 
-/// Sets what was asked, which is certain; else the slowdown of the slowest of such GPUs and the other published slowdowns, with
-/// their ranges. Throws UsageError for ranks that the cluster does not have.
+/// Sets the requested values, which are certain. Otherwise sets the slowdown of the slowest GPU of
+/// this kind and the other published slowdowns, with their ranges. Throws UsageError for ranks that
+/// the cluster does not have.
 void set_rank_differences(const VariationRequest& request, const Cluster& cluster,
                           SimulationOptions& options);
 

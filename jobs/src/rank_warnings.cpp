@@ -16,12 +16,12 @@ std::vector<std::string> rank_warnings(const Workload& workload, const Cluster& 
   if (static_cast<int>(own) < cluster.ranks())
     warnings.push_back(
         fmt::format("{} of the cluster's {} ranks replay their own recording, the others repeat "
-                    "the {} recorded, in order: stragglers rarer than 1 in {} are not in it, and "
-                    "shared data loading or storage may make more ranks late than this",
+                    "the {} recorded, in order. Stragglers rarer than 1 in {} are missing, and "
+                    "shared data loading or storage may delay more ranks",
                     own, cluster.ranks(), ranks.size(), ranks.size()));
   if (static_cast<std::size_t>(own) < ranks.size())
     warnings.push_back(
-        fmt::format("{} of the {} ranks recorded are beyond the cluster's {} and left out, however "
+        fmt::format("{} of the {} recorded ranks exceed the cluster's {} and are left out, however "
                     "late they were",
                     ranks.size() - static_cast<std::size_t>(own), ranks.size(), cluster.ranks()));
   return warnings;

@@ -1,4 +1,5 @@
-// What a cluster of another size makes of a workload recorded on several ranks.
+// Warnings for a workload that was recorded on several ranks, if the cluster has another number of
+// them.
 #pragma once
 
 #include <string>

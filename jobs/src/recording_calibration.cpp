@@ -23,7 +23,8 @@ Cluster calibrated_by_recording(Cluster cluster, const Workload& workload,
     Fit fit = fit_calibration({*log}, itself, {.nccl = tuning.nccl});
     cluster.calibration = std::make_shared<const Calibration>(std::move(fit.calibration));
   } catch (const InputError&) {
-    // Bounds that prove nothing, or times this cluster cannot have: said beside what is predicted.
+    // The bounds prove nothing, or this cluster cannot have these times; reported next to the
+    // prediction.
   }
   return cluster;
 }

@@ -1,4 +1,4 @@
-// A recording made on the very cluster calibrates it.
+// Calibrates a cluster with a recording made on it.
 #pragma once
 
 #include "ddpsim/sim/nccl/nccl.hpp"
@@ -7,9 +7,10 @@
 
 namespace ddpsim {
 
-/// Returns the cluster, calibrated with the recording's all-reduces where it is one node with as many GPUs of the same model as
-/// were recorded: no recording says how many nodes its job had. A calibration of the user's stays. A published one gives way
-/// only to a recording of joined ranks, which shows transfers; a recording of one rank shows bounds.
+/// Returns the cluster, calibrated with the recording's all-reduces if it is one node with the
+/// recorded number and model of GPUs. It must be one node because no recording says how many nodes
+/// its job had. A calibration given by the user stays. A published one is replaced only by a
+/// recording of joined ranks, which shows transfers; a recording of one rank shows only bounds.
 Cluster calibrated_by_recording(Cluster cluster, const Workload& workload,
                                 const CollectiveTuning& tuning);
 

@@ -26,9 +26,9 @@ std::optional<std::string> without_recorded_waits(BuiltJob& built) {
   if (!real) return std::nullopt;
   built.job = *std::move(real);
   return fmt::format(
-      "the recorded step is longer than the measured {:.4g} ms, and its waits, as profilers make "
-      "them, explain that: those for the host first, then those for input are shortened until the "
-      "step is the measured one",
+      "the recorded step is longer than the measured {:.4g} ms, and waits caused by the profiler "
+      "explain that. Waits for the host, then those for input, are shortened until the step is "
+      "the measured one",
       measured.milliseconds());
 }
 

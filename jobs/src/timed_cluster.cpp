@@ -19,8 +19,8 @@ std::vector<std::string> replaced(const std::vector<StatedGloo>& stated,
     for (const GlooConstant* constant : calibration.fitted)
       if (constant->word == word)
         sentences.push_back(fmt::format(
-            "--gloo {}:{} replaces {:.4g}{}{}, which {} log{} of this cluster told: "
-            "the interval is as wide as without them",
+            "--gloo {}:{} replaces {:.4g}{}{}, fitted to {} log{} of this cluster. "
+            "The interval is as wide as without them",
             word, as_typed, constant->of(calibration.links), constant->unit.empty() ? "" : " ",
             constant->unit, calibration.logs.size(), calibration.logs.size() == 1 ? "" : "s"));
   return sentences;

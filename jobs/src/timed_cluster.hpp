@@ -1,4 +1,4 @@
-// The cluster of a job as logs, recordings and --gloo have it.
+// The cluster of a job with what logs, recordings and --gloo say about it.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct TimedCluster {
   std::vector<std::string> warnings;
 };
 
-/// Throws UsageError where the cluster has nothing of what NCCL may choose.
+/// Throws UsageError if the cluster has none of the algorithms that NCCL may choose.
 TimedCluster timed_cluster(Cluster cluster, const CollectivesRequest& request, NcclVersion nccl,
                            const Workload& workload);
 

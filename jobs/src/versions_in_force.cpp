@@ -15,7 +15,8 @@ VersionsInForce versions_in_force(const JobRequest& request, const Workload& wor
       return possible_versions(workload, cluster, gpu ? &*gpu : nullptr, options,
                                request.collectives.nccl);
     };
-    // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
+    // Requested options do not change the assumed version; one that this version lacks is a usage
+    // error.
     torch.version = assumed_among(possible(DdpOptions{}));
     versions.possible = possible(request.ddp);
   }

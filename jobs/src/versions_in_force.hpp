@@ -1,4 +1,4 @@
-// Which PyTorch and which NCCL a job runs, as far as anything says so.
+// The PyTorch and NCCL versions that a job runs, as far as anything states them.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@ namespace ddpsim {
 struct VersionsInForce {
   TorchInForce torch;
   NcclVersion nccl;
-  std::vector<VersionRange> possible;  ///< where nothing says which PyTorch; else empty
+  /// Filled in only if nothing states the PyTorch version.
+  std::vector<VersionRange> possible;
 };
 
 VersionsInForce versions_in_force(const JobRequest& request, const Workload& workload,

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kMostConfig = 1 << 20;  // bytes; a config.json has a few thousand
 
-/// Where MODEL is a file: what its config.json says.
+/// If MODEL is a file, what its config.json says.
 std::optional<ModelDescription> model_of_file(const std::string& text) {
   const std::string path(model_part(text));
   std::error_code error;
@@ -39,8 +39,8 @@ LoadedWorkload load_estimate(const std::string& text) {
   return {.workload = estimate_workload(spec, *find_gpu(spec.gpu)), .warnings = {}};
 }
 
-/// GPUs are compared by model: "Tesla V100-SXM2-16GB" is a V100. What the recording says of the variant is kept beside
-/// it.
+/// Reduces the GPU's name to its model, because GPUs are compared by model: "Tesla V100-SXM2-16GB"
+/// is a V100. What the recording says about the variant is kept separately.
 void split_gpu_name(Workload& workload) {
   std::optional<GpuModel> gpu = find_gpu(workload.gpu);
   if (!gpu) return;
@@ -51,10 +51,11 @@ void split_gpu_name(Workload& workload) {
   }
   workload.gpu = gpu->name;
   if (std::string variant = gpu->known_variant(); !variant.empty())
-    workload.gpu_variant = std::move(variant);  // an estimate knows its own
+    // An estimate knows its own variant.
+    workload.gpu_variant = std::move(variant);
 }
 
-/// " for A100-80GB": which variant was taken where the name of the GPU left it open.
+/// Which variant was assumed if the name of the GPU leaves it open: " for A100-80GB".
 std::string taken_variant(const Workload& workload) {
   const std::optional<GpuModel> gpu = recorded_on(workload);
   return gpu && gpu->variant_open ? " for " + gpu->variant : "";
@@ -88,7 +89,7 @@ bool is_workload(const std::string& text) {
   if (bundled_workload(text)) return true;
   const std::string model(model_part(text));
   if (describe_model(model) || model.starts_with("llama:")) return true;
-  // FILE.json@16 is a cluster of so many nodes; no GPU's name begins with a digit or a range.
+  // FILE.json@16 is a cluster of 16 nodes. No GPU's name begins with a digit or a range.
   const std::string_view behind = std::string_view(text).substr(model.size());
   return model.ends_with(".json") && std::filesystem::exists(model, error) && behind.size() > 1 &&
          std::isalpha(static_cast<unsigned char>(behind[1])) != 0;
@@ -123,13 +124,13 @@ LoadedWorkload load_workload(const WorkloadRequest& request) {
     loaded.warnings.insert(
         loaded.warnings.begin(),
         fmt::format(
-            "an estimate{}: nobody measured this workload; record one once you have the GPU",
+            "an estimate{}: nobody measured this workload. Record a step once you have the GPU",
             taken_variant(loaded.workload)));
   for (const auto& [key, value] : loaded.workload.provenance) {
     if (key == kNoteMark) loaded.warnings.push_back(fmt::format("config.json: {}", value));
     if (key == kIgnoredMark)
       loaded.warnings.push_back(
-          fmt::format("config.json: fields that change no parameter are ignored: {}", value));
+          fmt::format("config.json: ignored fields that change no parameter: {}", value));
   }
   return loaded;
 }

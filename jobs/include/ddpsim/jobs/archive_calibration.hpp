@@ -1,5 +1,5 @@
-// A CLUSTER that is an archive of scripts/collect.sh brings its own all_reduce_perf along: it calibrates the cluster as a
-// log given to `ddpsim calibrate` would.
+// A CLUSTER that is an archive of scripts/collect.sh contains its own all_reduce_perf logs. They
+// calibrate the cluster like logs given to `ddpsim calibrate`.
 #pragma once
 
 #include <string>
@@ -12,13 +12,15 @@
 
 namespace ddpsim {
 
-/// Logs of all_reduce_perf in it, known by their names there. Throws InputError.
+/// The all_reduce_perf logs in the archive, recognised by their names. Throws InputError.
 std::vector<MeasuredLog> logs_in(const Archive& archive);
 
-/// What `request` says, calibrated where it names an archive whose logs fit. Throws InputError.
+/// The requested cluster, calibrated if the request names an archive whose logs fit. Throws
+/// InputError.
 Cluster load_calibrated_cluster(const ClusterRequest& request);
 
-/// Why the logs of an archive did not calibrate the cluster it became; empty where they did, or there are none.
+/// Why the logs of an archive did not calibrate its cluster. Empty if they did, or if there are no
+/// logs.
 std::vector<std::string> archive_warnings(const std::string& cluster_text, const Cluster& cluster);
 
 }  // namespace ddpsim

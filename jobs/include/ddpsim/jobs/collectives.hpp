@@ -1,4 +1,5 @@
-// How NCCL runs the collectives of a cluster: what may be asked of it, and what to know of the answer.
+// How NCCL runs the collectives of a cluster: what a user may ask for, and what to know about the
+// answer.
 #pragma once
 
 #include <string>
@@ -10,19 +11,20 @@
 
 namespace ddpsim {
 
-/// Throws UsageError where this tuning sets what its NCCL does not have.
+/// Throws UsageError if the tuning sets something that its NCCL version lacks.
 void require_of_nccl(const CollectiveTuning& tuning);
 
-/// Throws UsageError when the cluster has nothing of what the tuning allows.
+/// Throws UsageError if the cluster has none of the algorithms that the tuning allows.
 void require_choice(const Cluster& cluster, const CollectiveTuning& tuning);
 
-/// That nobody measured this cluster, or nobody at this shape, at these sizes or with this NCCL.
+/// Warns if nobody measured this cluster, or nobody at this shape, at these sizes or with this NCCL
+/// version.
 std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
                                           const std::vector<Bytes>& sizes);
-/// Figures that are hardly meant, and how ranks are taken to lie on an oversubscribed network: another answer would hold
-/// where these are wrong.
+/// Warns about values that are hardly meant, and about the assumed placement of ranks on an
+/// oversubscribed network. If these are wrong, so is the answer.
 std::vector<std::string> decisive_warnings(const Cluster& cluster, Backend backend);
-/// Sentences about a version whose tables are not known here.
+/// Warns about a version whose tables are not known here.
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning);
 
 }  // namespace ddpsim

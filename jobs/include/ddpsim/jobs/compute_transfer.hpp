@@ -1,4 +1,4 @@
-// From the GPU and batch a workload was recorded with to those of the question.
+// Carries compute over from the recorded GPU and batch to the requested ones.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// Throws UsageError where an option names a GPU with a suffix that no variant has.
+/// Throws UsageError if an option names a GPU with a suffix that no variant has.
 void require_gpu_name(const char* option, const std::string& name);
 
 struct ComputeTransfer {
@@ -17,9 +17,10 @@ struct ComputeTransfer {
   std::vector<std::string> warnings;
 };
 
-/// The workload as the cluster's GPU runs it, where it was recorded on another, or with another batch than asked for: by a stated
-/// scale as a whole, otherwise layer by layer, which needs a model of the catalogue. `source`: the workload as asked for, for
-/// messages. Throws InputError or UsageError.
+/// The workload as the cluster's GPU runs it, if it was recorded on another GPU or with another
+/// batch. A stated scale applies to the workload as a whole. Otherwise it is carried over layer by
+/// layer, which needs a model of the catalogue. `source` is the requested workload, for messages.
+/// Throws InputError or UsageError.
 ComputeTransfer transfer_compute(Workload workload, const std::string& source,
                                  const ComputeRequest& request, const Cluster& cluster);
 

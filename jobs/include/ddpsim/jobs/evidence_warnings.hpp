@@ -1,4 +1,5 @@
-// What logs and listings say of their own job, where they are given as something else: a workload, a cluster.
+// What logs and listings say about their own job when they are given as something else: a workload
+// or a cluster.
 #pragma once
 
 #include <string>
@@ -6,10 +7,10 @@
 
 namespace ddpsim {
 
-/// Returns the findings in DDP's logging data, each with its place, where that is the workload.
+/// Returns the findings in DDP's logging data, each with its place, if that is the workload.
 std::vector<std::string> warnings_in_workload(const std::string& file);
 
-/// Returns warnings for a cluster given as text, such as a matrix; none for other forms.
+/// Returns warnings about a cluster given as text, such as a matrix. Empty for other forms.
 std::vector<std::string> warnings_in_cluster(const std::string& cluster);
 
 }  // namespace ddpsim

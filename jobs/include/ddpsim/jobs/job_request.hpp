@@ -1,4 +1,4 @@
-// What is asked of a job, as values. Only names of files, clusters, models and GPUs are still text.
+// The request for a job, as values. Only names of files, clusters, models and GPUs are still text.
 #pragma once
 
 #include <cstdint>
@@ -21,49 +21,53 @@
 namespace ddpsim {
 
 struct WorkloadRequest {
-  std::string source;  ///< a bundled name, a file of any kind that `import` reads, or MODEL@GPU
+  /// A bundled name, a file of any kind that `import` reads, or MODEL@GPU.
+  std::string source;
   std::optional<std::string> model = {};  ///< parameter list for traces without shapes
   Timing timing = Timing::recorded;       ///< of a trace
 };
 
-/// One figure of GlooLinks that was stated.
+/// One stated value of GlooLinks.
 struct StatedGloo {
-  std::string word;      ///< of --gloo: "process"
+  std::string word;      ///< key in --gloo: "process"
   std::string as_typed;  ///< "1.4GBps", for messages
   std::function<void(GlooLinks&)> set;
 };
 
 enum class NetworkModel {
-  analytic,  ///< a cost model, alone on the network
-  flow,      ///< chunk by chunk over the links of a fabric
+  analytic,  ///< cost model; one collective at a time
+  flow,      ///< chunk by chunk over a fabric's links
 };
 
-/// What runs the collectives, and what is said of it.
+/// What runs the collectives, and what the user stated about it.
 struct CollectivesRequest {
   Backend backend = Backend::nccl;
   std::vector<StatedGloo> gloo = {};
-  CollectiveTuning tuning = {};          ///< but for NCCL's version
-  std::optional<NcclVersion> nccl = {};  ///< absent: the recorded one, else the one PyTorch ships
+  CollectiveTuning tuning = {};  ///< except NCCL's version
+  /// Absent: the recorded version, else the one that PyTorch ships.
+  std::optional<NcclVersion> nccl = {};
   NetworkModel network = NetworkModel::analytic;
   std::optional<std::string> background = {};  ///< file of other traffic
-  bool calibrated_by_recording = true;         ///< where the cluster is the one recorded on
+  bool calibrated_by_recording = true;         ///< if the recording was made on this cluster
 };
 
-/// How much faster the cluster's GPU runs the workload's compute, and how far off that may be.
+/// How much faster the cluster's GPU runs the workload's compute, with its interval.
 struct ComputeScale {
   double factor = 1;
   std::optional<std::pair<double, double>> range = {};
   std::string as_typed = {};  ///< "2.3±0.2"
 };
 
-/// How to carry compute from the recorded GPU and batch to those of the question.
+/// How to carry compute over from the recorded GPU and batch to the requested ones.
 struct ComputeRequest {
-  std::optional<std::string> gpu = {};  ///< the cluster's, which may differ from the recording's
+  /// The cluster's GPU; naming it accepts that the recording has another.
+  std::optional<std::string> gpu = {};
   std::optional<ComputeScale> scale = {};
   std::optional<std::int64_t> batch = {};  ///< samples per GPU
 };
 
-/// Batches that a rank has in an epoch: by rank, or evenly from the least to the most.
+/// Number of batches of each rank in an epoch: one number per rank, or spread evenly from the
+/// smallest to the largest.
 using RankInputs = std::variant<std::vector<std::int64_t>, std::pair<std::int64_t, std::int64_t>>;
 
 /// DDP's join(): ranks with different numbers of batches.
@@ -75,19 +79,19 @@ struct UnevenRequest {
 
 /// Where batches come from.
 struct DataRequest {
-  std::optional<DataLoader> loader = {};  ///< but for what the cluster's nodes say of it
+  std::optional<DataLoader> loader = {};  ///< except what the cluster's nodes state about it
   std::optional<DataSet> set = {};
   std::optional<UnevenRequest> uneven = {};
 };
 
-/// Ranks that differ, and what all of them lose.
+/// Differences between ranks, and the overhead of all of them.
 struct VariationRequest {
   RankVariation ranks = {};
   std::optional<double> gpu_spread = {};     ///< share of compute
-  std::optional<double> rank_slowdown = {};  ///< likewise; in place of all published figures
+  std::optional<double> rank_slowdown = {};  ///< share of compute; replaces all published values
 };
 
-/// What the host of a rank takes to launch kernels.
+/// How long the host of a rank takes to launch kernels.
 struct HostRequest {
   std::optional<Duration> launch_cost = {};
   bool cuda_graph = false;
@@ -95,21 +99,21 @@ struct HostRequest {
 
 /// What a rank's memory must hold.
 struct MemoryRequest {
-  std::optional<Optimizer> optimizer = {};  ///< absent: the usual one of such a model
+  std::optional<Optimizer> optimizer = {};  ///< absent: the model's usual one
   bool master_weights = false;
-  std::optional<Bytes> limit = {};  ///< of each GPU; absent: what the cluster's GPU has
+  std::optional<Bytes> limit = {};  ///< of each GPU; absent: what the GPU has
 };
 
-/// What a step takes in the training itself: a time, or a file of step times.
+/// The time of a step in the training itself: a single time, or a file of step times.
 using MeasuredStepRequest = std::variant<Duration, StepFile>;
 
 struct JobRequest {
   WorkloadRequest workload;
-  ClusterRequest cluster;                  ///< but for its groups
+  ClusterRequest cluster;                  ///< except its groups
   std::optional<TorchVersion> torch = {};  ///< absent: the recorded one, else kAssumedTorch
-  DdpOptions ddp = {};                     ///< of the scheme, where it has them
+  DdpOptions ddp = {};                     ///< used if the scheme has DDP's options
   std::optional<int> accumulate = {};      ///< absent: as recorded
-  std::optional<Scheme> scheme = {};       ///< absent: DDP, and no report says so
+  std::optional<Scheme> scheme = {};       ///< absent: DDP, and no report mentions it
   CollectivesRequest collectives = {};
   std::optional<Interference> interference = {};
   ComputeRequest compute = {};
@@ -121,9 +125,10 @@ struct JobRequest {
   int iterations = 0;  ///< to be simulated; 0: the steady step
 };
 
-/// Throws UsageError where parts contradict each other, or need a newer NCCL than stated; files are not read.
+/// Throws UsageError if parts contradict each other or need a newer NCCL version than stated. Reads
+/// no files.
 void require_consistent(const JobRequest& request);
-/// Throws UsageError where their version of PyTorch does not have these options, or not together.
+/// Throws UsageError if the PyTorch version lacks these options or does not allow them together.
 void require_supported(const DdpOptions& options, TorchVersion torch);
 
 }  // namespace ddpsim

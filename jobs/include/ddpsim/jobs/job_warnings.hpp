@@ -1,5 +1,5 @@
-// What a reader of the answer should know of its job: what the recording leaves open, what nobody
-// measured, options that may not be what was meant.
+// What a reader of the answer should know about its job: what the recording leaves open, what
+// nobody measured, and options that may not be meant.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@ namespace ddpsim {
 
 std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale);
 
-/// Returns sentences about a version whose rules are not known here, and about caps that look like bytes.
+/// Returns warnings about a version whose rules are not known here, and about caps that look like
+/// bytes.
 std::vector<std::string> ddp_warnings(const DdpOptions& options, TorchVersion torch);
 
-/// Why no cap can be recommended for this job; empty where one can.
+/// Why no cap can be recommended for this job. Empty if one can.
 std::string why_no_cap(const Job& job);
 
 }  // namespace ddpsim

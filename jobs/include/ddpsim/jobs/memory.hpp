@@ -10,15 +10,17 @@
 
 namespace ddpsim {
 
-/// What a job holds in memory.
+/// The memory that a job needs.
 struct CountedMemory {
   PeakMemory peak;
-  std::optional<Diagnostic> problem;  ///< why there is no answer, where there is none
-  std::string remedy;                 ///< with what it would fit; empty where it does
+  /// Why there is no answer; absent if there is one.
+  std::optional<Diagnostic> problem;
+  /// What would make it fit; empty if it fits.
+  std::string remedy;
 };
-/// Counts the memory of a job that can be simulated. Adds a warning where it may not fit.
+/// Counts the memory of a job that can be simulated. Adds a warning if it may not fit.
 CountedMemory count_memory(BuiltJob& built);
-/// As count_memory; throws InputError where there is a problem.
+/// Like count_memory, but throws InputError if there is a problem.
 PeakMemory require_memory(BuiltJob& built);
 
 }  // namespace ddpsim

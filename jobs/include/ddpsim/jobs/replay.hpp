@@ -1,4 +1,4 @@
-// The measured step, replayed before anything else is predicted.
+// Replays the measured step before anything else is predicted.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,13 @@
 
 namespace ddpsim {
 
-/// Returns `steady` with its compute adjusted to the measured step; unchanged where none was given.
-/// Trust holds the replay, and a warning where the measurement cannot be this job's. Throws InputError where it can be no step of
-/// this recording's.
+/// Returns `steady` with its compute adjusted to the measured step, or unchanged if none was given.
+/// Trust then holds the replay, and a warning if the measurement cannot be this job's. Throws
+/// InputError if no step of this recording could have the measured time.
 Job replay_current(BuiltJob& built, const Job& steady);
 
-/// Takes the profiler's share of the recorded waits out of the job, where its measured step tells it, and says so.
+/// Removes the profiler's share of the recorded waits from the job if its measured step reveals it.
+/// Returns a note that says so.
 std::optional<std::string> without_recorded_waits(BuiltJob& built);
 
 }  // namespace ddpsim

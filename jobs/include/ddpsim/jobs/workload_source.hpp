@@ -1,5 +1,5 @@
-// A WORKLOAD argument -> workload: a bundled name, an estimate MODEL@GPU, or a file of any kind
-// `import` reads.
+// Turns a WORKLOAD argument into a workload: a bundled name, an estimate MODEL@GPU, or a file of
+// any kind that `import` reads.
 #pragma once
 
 #include <optional>
@@ -16,18 +16,19 @@ namespace ddpsim {
 struct LoadedWorkload {
   Workload workload;
   std::vector<std::string> warnings;
-  std::optional<DdpLog> ddp_log;  ///< where the file is one
-  std::optional<Duration> unprofiled_step =
-      {};  ///< of an archive, where it was timed beside the trace
+  std::optional<DdpLog> ddp_log;  ///< if the file is one
+  /// Step time of an archive that also has timings without the profiler.
+  std::optional<Duration> unprofiled_step = {};
 };
 
 /// Throws InputError.
 LoadedWorkload load_workload(const WorkloadRequest& request);
 
-/// The GPU a workload was recorded on or estimated for, as far as it says; absent when unknown.
+/// The GPU that a workload was recorded on or estimated for. Absent if unknown.
 std::optional<GpuModel> recorded_on(const Workload& workload);
 
-/// Whether a text can only mean a workload: whatever it holds, read it with load_workload. Throws nothing.
+/// Whether a text can only name a workload. load_workload reads it, whatever it contains. Throws
+/// nothing.
 bool is_workload(const std::string& text);
 
 }  // namespace ddpsim
