@@ -1,5 +1,5 @@
-// What a row of a difference that grew may mean, and what would tell one such cause from the others. lengthened_by() in
-// slowdown_causes.hpp is the other way round: the rows that a class of findings can lengthen.
+// What the growth of a row may mean, and what would tell its possible causes apart. lengthened_by()
+// in slowdown_causes.hpp is the reverse: the rows that a class of findings can lengthen.
 #pragma once
 
 #include <span>
@@ -9,13 +9,14 @@
 
 namespace ddpsim {
 
-/// A class that a row may mean, and what tells it from the others of that row.
+/// A possible cause of a row's growth, and what tells it from the row's other causes.
 struct PossibleCause {
   CauseClass what;
   std::string_view decide_by;
 };
 
-/// What the row may mean, the most frequent first. `tail_alone`: one rank was recorded, which tells no transfer from a wait.
+/// Possible causes of a row, most frequent first. `tail_alone`: only one rank was recorded, so
+/// transfer and wait cannot be told apart.
 std::span<const PossibleCause> causes_of_row(StepPart part, bool on_cpu, bool tail_alone);
 /// The slow rank comes first, uneven data last.
 std::span<const PossibleCause> causes_of_waits();
@@ -33,12 +34,12 @@ constexpr StepPart kSyncBatchNorm = part_of(LossCause::sync_batchnorm);
 constexpr StepPart kUnexplained = part_of(LossCause::unexplained);
 
 constexpr std::string_view kTraces =
-    "a trace of one step of both by torch.profiler (CPU and CUDA activities), or the recorder: it "
-    "splits the step into kernels, launches, all-reduces and input";
+    "a trace of one step of both by torch.profiler (CPU and CUDA activities) or the recorder, "
+    "which splits the step into kernels, launches, all-reduces and input";
 
-/// What decides about a late rank whose own input is the longest beside the others'.
+/// What to measure for a late rank whose own input takes longer than that of the others.
 constexpr std::string_view kDecidesLateInput =
-    "the late rank's batches on another rank, and that one's on it: lateness that goes with the "
-    "batches is the data's, lateness that stays its loader's or its host's";
+    "swap the batches of the late rank and another rank. Lateness that moves with the batches "
+    "comes from the data, otherwise from the loader or the host";
 
 }  // namespace ddpsim

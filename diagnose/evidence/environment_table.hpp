@@ -1,4 +1,5 @@
-// What is known of environment variables: scripts/environment_variables.json, which is compiled in. Its "about" says what each key means.
+// What is known about environment variables. scripts/environment_variables.json is compiled in; its
+// "about" explains each key.
 #pragma once
 
 #include <optional>
@@ -10,11 +11,11 @@
 
 namespace ddpsim {
 
-/// The job to which a costly value can matter.
+/// The kind of job to which a costly value can matter.
 enum class MattersTo { any_job, several_gpus_a_node, several_nodes };
 
 struct CostlyValues {
-  bool (*test)(std::string_view value);  ///< whether this value costs
+  bool (*test)(std::string_view value);  ///< whether this value costs time
   CauseClass what;
   MattersTo matters_to;
   std::string sentence;  ///< follows "NAME=VALUE "
@@ -22,13 +23,14 @@ struct CostlyValues {
 
 struct EnvironmentRow {
   std::string name;
-  bool of_launcher;  ///< how many ranks and cores a node has, and whether torchrun started them
-  std::optional<CostlyValues> costly;  ///< absent where no value is known to cost
+  /// Tells how many ranks and cores a node has, and whether torchrun started them.
+  bool of_launcher;
+  std::optional<CostlyValues> costly;  ///< absent if no value is known to cost
 };
 
 /// All rows in the order of the file, which is the order of findings.
 const std::vector<EnvironmentRow>& environment_table();
-/// Null where the table does not have the name.
+/// Null if the table does not have the name.
 const EnvironmentRow* find_environment_row(std::string_view name);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Pieces of lines that somebody else wrote.
+// Helpers for reading lines that other programs wrote.
 #pragma once
 
 #include <algorithm>
@@ -14,26 +14,27 @@
 
 namespace ddpsim {
 
-/// What stands behind `mark`; absent where the line has no such mark.
+/// The text after `mark`. Absent if the line does not contain the mark.
 inline std::optional<std::string_view> after_mark(std::string_view line, std::string_view mark) {
   const std::size_t at = line.find(mark);
   if (at == std::string_view::npos) return std::nullopt;
   return line.substr(at + mark.size());
 }
 
-/// Up to the first of `ends`.
+/// The text before the first character of `ends`.
 inline std::string_view up_to(std::string_view text, std::string_view ends) {
   return text.substr(0, text.find_first_of(ends));
 }
 
-/// The number in front, whatever stands behind it ("16GT/s", "400.00 W"); blanks in front are passed over.
+/// The number at the start, whatever follows it ("16GT/s", "400.00 W"). Leading blanks are skipped.
 template <typename Number>
 std::optional<Number> leading_number(std::string_view text) {
   text = trimmed(text);
   return take_number<Number>(text);
 }
 
-/// Adds what is not there yet, as a person may read it. A hostile text has no end of different ones: the first count.
+/// Adds a word that is not there yet, in a legible form. A hostile text could have endless
+/// different words, so only the first ones are kept.
 template <typename Noted>
 void note_once(std::vector<Noted>& all, std::string_view word, const std::string& place) {
   constexpr std::size_t kMostNoted = 64;

@@ -1,4 +1,4 @@
-// Ranks whose channels the logs of both sides tell: what of theirs may be compared.
+// The ranks whose channels both logs show, and what can be compared between them.
 #pragma once
 
 #include <map>
@@ -12,12 +12,13 @@
 
 namespace ddpsim {
 
-/// A log may be one rank's, and the other all ranks', and any may be cut off at either end. Ranks that both have to their
-/// end are compared as they are; where a side has fewer channels, by those of both, since the others took their NICs
-/// along. Of a rank that is cut off on one side nothing is known but where both hold the same channels of it.
+/// One log may cover a single rank and the other all ranks, and either may be cut off at both ends.
+/// Ranks with complete channels on both sides are compared directly. If a side has fewer channels,
+/// only channels of both sides are compared, because the missing ones took their NICs along. A rank
+/// that is cut off on one side is compared only by the channels that both sides hold.
 class RanksOfBoth {
  public:
-  /// Both sides are referred to.
+  /// Keeps references to both sides.
   RanksOfBoth(const NcclFacts& before, const NcclFacts& after);
 
   bool any() const { return !whole_.empty() || !partly_.empty(); }
@@ -27,7 +28,8 @@ class RanksOfBoth {
   };
   Nics nics() const;
 
-  /// Of counts before and now, together: the share of the first in both; absent where a side has none.
+  /// The share of the first count in the sum of two counts, for both sides. Absent if a side has
+  /// none.
   struct Shares {
     double before = 0, after = 0;
   };
@@ -45,10 +47,12 @@ class RanksOfBoth {
   const NcclFacts& before_;
   const NcclFacts& after_;
   std::vector<std::pair<const NcclRankLines*, const NcclRankLines*>> whole_;
-  std::set<int> fewer_channels_;  ///< ranks of whole_, where a side has other channels
-  std::set<int> partly_;          ///< cut off on a side
-  std::set<int> same_ends_;       ///< ranks of partly_ of which both sides hold the same channels
-  /// Ranks of partly_ that use GPUDirect RDMA everywhere, or nowhere, on either side.
+  /// Ranks of whole_ whose number of channels differs between the sides.
+  std::set<int> fewer_channels_;
+  std::set<int> partly_;  ///< cut off on one side
+  /// Ranks of partly_ for which both sides hold the same channels.
+  std::set<int> same_ends_;
+  /// Ranks of partly_ that use GPUDirect RDMA everywhere or nowhere, on each side.
   std::set<int> alike_ends_;
 };
 

@@ -50,7 +50,7 @@ std::vector<std::string> recording_warnings(const Workload& workload, const Comp
   if (const std::int64_t compiled = workload.recorded_with.compiled_gradients; compiled > 0)
     warnings.push_back(fmt::format(
         "compiled backward: {} of {} gradients became ready together when one compiled "
-        "node ended. torch.compile cuts its graph at bucket boundaries, so other "
+        "node ended. PyTorch cuts a compiled graph at bucket boundaries, so other "
         "buckets would have moved the cuts. Read the result only for the recorded buckets",
         compiled, workload.backward ? workload.backward->ready.size() : 0));
   if (const std::string_view caller = caller_of(workload.recorded_with.reduced_by); !caller.empty())

@@ -1,4 +1,5 @@
-// Causes that the evidence of both sides rules out: they are no candidates where rows alone, or nothing, would name them.
+// Causes that the evidence of both sides rules out. They are not candidates for rows, nor if
+// nothing else names a cause.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ struct ExcludedCause {
   std::string says;  ///< what rules it out
 };
 
-/// Only of what both sides tell: what one of them does not say is not excluded.
+/// Uses only what both sides tell. What one side does not say is not excluded.
 std::vector<ExcludedCause> excluded_causes(const Evidence& before, const Evidence& after);
 
 }  // namespace ddpsim

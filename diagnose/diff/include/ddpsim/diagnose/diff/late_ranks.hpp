@@ -1,9 +1,10 @@
-// Who is late: of a job whose ranks were all recorded, or several of them, which rank the others waited for, how often,
-// in which kind of work, and what it goes with.
+// Which rank is late in a job with several recorded ranks: which rank the others waited for, how
+// often, in which kind of work, and what its lateness depends on.
 //
-// The last to arrive at an all-reduce is the rank on which it was shortest (step_parts.hpp); clocks of hosts do not
-// matter. Lateness that stays with a rank is the node's or the slot's, lateness that wanders the data's: with one rank
-// late nothing tells node from slot, with several it shows in what they share.
+// The last rank to arrive at an all-reduce is the one on which it was shortest (step_parts.hpp), so
+// the clocks of hosts do not matter. Lateness that stays with a rank comes from its node or slot.
+// Lateness that wanders comes from the data. With one late rank, node and slot cannot be told
+// apart; with several, what they share tells.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +24,30 @@ namespace ddpsim {
 struct LateRank {
   int rank = 0;
   std::size_t times_last = 0;  ///< collectives at which the others waited for it
-  std::size_t steps_last = 0;  ///< steps in which it made them wait longest
-  Duration caused;             ///< what a typical (median) other rank waited for it, a step
-  Duration waited;             ///< what it waited itself, a step
-  /// The part of its own step that is longest beside the median of the others, and by how much; absent where nothing
-  /// of it is.
+  std::size_t steps_last = 0;  ///< steps in which it caused the longest wait
+  /// How long a typical (median) other rank waited for it, per step.
+  Duration caused;
+  Duration waited;  ///< how long it waited itself, per step
+  /// The part of its own step that exceeds the median of the other ranks most, and by how much.
+  /// Absent if no part does.
   std::optional<StepPart> work;
-  std::string_view phase = "";  ///< of kernels: "forward", "backward", "optimizer"
+  /// Only for kernels: "forward", "backward" or "optimizer".
+  std::string_view phase = "";
   Duration longer;
 };
 
 enum class LatePattern {
-  nobody,     ///< no rank made the others wait longer than they vary
-  one_rank,   ///< the same in at least kLasting of the steps: its node or its slot
-  several,    ///< the same few in as many; node or slot would show if ranks' nodes were known
-  node,       ///< all ranks of one node, and none of another
+  /// No rank made the others wait longer than ranks vary.
+  nobody,
+  /// The same rank in at least kLasting of the steps: its node or its slot.
+  one_rank,
+  /// The same few ranks that often. Node or slot would show if the ranks' nodes were known.
+  several,
+  /// All ranks of one node, and none of another.
+  node,
   slot,       ///< the same place on several nodes
-  wandering,  ///< another in each step: the data, or chance
-  unknown     ///< of too few steps
+  wandering,  ///< another in each step: data or chance
+  unknown     ///< too few steps
 };
 std::string_view name_of(LatePattern pattern);  ///< "one_rank"
 inline constexpr double kLasting = 0.8;
@@ -48,21 +55,23 @@ inline constexpr double kLasting = 0.8;
 struct LateRanks {
   std::vector<LateRank> ranks;  ///< by rank
   LatePattern pattern = LatePattern::unknown;
-  std::vector<int> late;  ///< of the pattern; the most costly first
-  std::size_t steps = 0;  ///< that all of them recorded
+  std::vector<int> late;  ///< ranks of the pattern, most costly first
+  std::size_t steps = 0;  ///< recorded by all of them
   std::size_t collectives = 0;
-  bool complete = false;  ///< all ranks of the job; else the last may be one that is not there
-  Duration transfer;      ///< a step, all its all-reduces
+  /// Whether all ranks of the job were recorded. If not, the last to arrive may be missing.
+  bool complete = false;
+  Duration transfer;  ///< of all all-reduces in a step
 };
 
-/// Absent where fewer than two ranks recorded the same all-reduces. `gpus_per_node`: where known, ranks lie node by node.
-/// `joined`: all collectives of one step, whoever calls them; they count where all-reduces of one step alone are known.
+/// Absent if fewer than two ranks recorded the same all-reduces. If `gpus_per_node` is known, ranks
+/// are numbered node by node. `joined` holds all collectives of one step, whoever calls them. They
+/// are used if the all-reduces of only one step are known.
 std::optional<LateRanks> late_ranks(const Workload& workload,
                                     std::optional<int> gpus_per_node = std::nullopt,
                                     std::span<const JoinedCollective> joined = {});
 
-/// How the own steps of the rank that others wait for most changed. Absent where nobody is late, or where either recording
-/// does not tell where that rank's time goes.
+/// How the own steps of the rank that others wait for most changed. Absent if no rank is late, or
+/// if either recording does not tell how that rank spends its time.
 std::optional<StepDifference> late_rank_difference(const Workload& before, const Workload& now,
                                                    const LateRanks& late);
 

@@ -1,13 +1,17 @@
-// Bandwidths of pairs of nodes (nccl-tests on two at a time) -> which node is slow.
+// Finds the slow node from bandwidths of pairs of nodes (nccl-tests on two nodes at a time).
 //
 //   # nodes, busbw in GB/s; blanks or commas, '#' comments, a header of words
 //   644,699,49.36
 //   632,641,88.36
 //
-// A pair is as slow as the slower of its nodes, or as the path between them. A pair below kSlowPair of the fastest is slow. A
-// node with any fast pair is not: it is shown to be able. So of a slow pair the node without a fast pair is slow where the
-// other has one; where both have, the path is; where neither has, nothing tells, and a pair with a fast node would.
-// Where nodes fall into groups, fast within and slow across, not single paths are slow but what joins the groups.
+// A pair is as slow as the slower of its nodes, or as the path between them. A pair below kSlowPair
+// of the fastest one is slow. A node with any fast pair is not slow, because that pair proves it.
+// For a slow pair this leaves three cases:
+// - Only one node has a fast pair: the other node is slow.
+// - Both have one: the path is slow.
+// - Neither has one: nothing tells, but a pair with a fast node would.
+// If nodes form groups with fast pairs inside and slow pairs across, the links between the groups
+// are slow, not single paths.
 #pragma once
 
 #include <string>
@@ -26,30 +30,34 @@ struct PairMatrix {
   std::vector<PairBandwidth> pairs;
 };
 
-/// Of the fastest pair: what nodes alike differ by is a few per cent, a lost port or link a quarter and more.
+/// As a share of the fastest pair. Equal nodes differ by a few per cent; a lost port or link costs
+/// a quarter or more.
 inline constexpr double kSlowPair = 0.8;
 
-/// Nodes that are fast among themselves and slow with those of other groups: leaf switches, racks, rooms.
+/// Groups of nodes with fast pairs inside a group and slow pairs across: leaf switches, racks,
+/// rooms.
 struct PairGroups {
-  std::vector<std::vector<std::string>> groups;  ///< two nodes or more each; empty: there are none
-  std::size_t across = 0, slow_across = 0;       ///< pairs between nodes of two groups
-  std::size_t within = 0, slow_within = 0;       ///< pairs inside one
-  double across_gbps = 0, within_gbps = 0;       ///< medians
+  /// Two or more nodes each; empty if there are no groups.
+  std::vector<std::vector<std::string>> groups;
+  std::size_t across = 0, slow_across = 0;  ///< pairs between nodes of two groups
+  std::size_t within = 0, slow_within = 0;  ///< pairs inside one
+  double across_gbps = 0, within_gbps = 0;  ///< medians
   bool found() const { return !groups.empty(); }
 };
 
 struct PairVerdict {
   double fastest_gbps = 0;
   std::vector<PairBandwidth> slow;  ///< in the order of the file
-  std::vector<std::string>
-      slow_nodes;  ///< each is in every one of its slow pairs the one without a fast pair
-  std::vector<PairBandwidth> slow_paths;  ///< both nodes are fast with another
-  std::vector<PairBandwidth> undecided;   ///< neither node is fast with any
+  /// Nodes without a fast pair, in slow pairs whose other node has one.
+  std::vector<std::string> slow_nodes;
+  std::vector<PairBandwidth> slow_paths;  ///< both nodes have a fast pair elsewhere
+  std::vector<PairBandwidth> undecided;   ///< neither node has a fast pair
   std::vector<std::string> fast_nodes;    ///< a pair with one of these would decide
   PairGroups groups;
 };
 
-/// Throws InputError: no pair, a bandwidth that is none, a node with itself.
+/// Throws InputError if there is no pair, a bandwidth is no number, or a node is paired with
+/// itself.
 PairMatrix parse_pair_matrix(std::string_view text, const std::string& file);
 PairMatrix read_pair_matrix(const std::string& file);
 

@@ -1,4 +1,5 @@
-// What two recordings say of their jobs that is not alike: versions, buckets, options, machine, batch.
+// Differences in what two recordings say about their jobs: versions, buckets, options, machine,
+// batch.
 #pragma once
 
 #include <optional>
@@ -9,15 +10,15 @@
 
 namespace ddpsim {
 
-/// In no order of importance. What one of the two does not say is no change.
+/// In no particular order. What only one recording says is no change.
 std::vector<SettingChange> setting_changes(const Workload& before, const Workload& now);
 
-/// A network that got slower: an all-reduce of `size`, timed alone, takes `growth` times as long for the same bus bytes.
-/// Absent where that is within what such times vary by.
+/// Reports a slower network: timed alone, an all-reduce of `size` takes `growth` times as long for
+/// the same bus bytes. Absent if that lies within the usual variation.
 std::optional<SettingChange> slower_network(Bytes size, Duration before, Duration now,
                                             double growth);
 
-/// Both sides tell, of a rank at least, how long the threads that train waited for a core.
+/// Whether both sides tell, for at least one rank, how long the training threads waited for a core.
 bool threads_known(const Workload& before, const Workload& now);
 
 }  // namespace ddpsim

@@ -1,24 +1,31 @@
-// Where a measured step's time went, part by part: every picosecond of the representative rank's step once.
+// How a measured step spent its time, part by part. Every picosecond of the representative rank's
+// step is counted once.
 //
 //   step = kernels + launch_bound + copies + buffer_broadcast + sync_batchnorm        within forward, backward, optimizer
-//        + all_reduce_transfer + slowest_gpu (waits for the last rank) + hooks        behind backward: the exposed tail
+//        + all_reduce_transfer + slowest_gpu (waits for the last rank) + hooks        after backward: the exposed tail
 //        + input + unexplained                                                        between steps
 //
-// A step that accumulates gradients holds its earlier micro-batches: their compute is in kernels, their waits for
-// all-reduces, which no_sync() was there to avoid, in the transfer, of which they make an upper bound.
+// A step that accumulates gradients includes its earlier micro-batches. Their compute is in
+// kernels. Their waits for all-reduces, which no_sync() should avoid, are in the transfer and make
+// it an upper bound.
 //
-// Steps that vary: of those recorded the middle half by length, all parts averaged over the same, so that parts still
-// sum. What one step alone tells (launches, copies, the broadcast) keeps its share of the window it lies in.
+// If steps vary, all parts are averaged over the middle half of the recorded steps by length, so
+// that they still sum. Parts that only one step shows (launches, copies, the broadcast) keep their
+// share of the window that contains them.
 //
-// Transfers and waits: a collective that all ranks recorded transfers as long as on the rank where it was shortest, the
-// last to arrive; what a rank has beyond that is its wait. Of one rank alone nothing tells the two apart: all of the tail
-// may be transfer (an upper bound), and the wait is at least nothing (a lower one). All-reduces follow one another: one that
-// begins late because a rank was late ends late, and so do those behind it, even where the wait itself lay behind backward.
-// So the tail without waits is that of the same transfers, each begun when this rank was there and the one before it had
-// ended; what is beyond it was waiting.
+// Transfers and waits: the transfer of a collective recorded on all ranks is its time on the rank
+// where it was shortest, the last to arrive. Any further time on a rank is its wait. One rank alone
+// cannot tell the two apart: the whole tail may be transfer (an upper bound), and the wait is at
+// least zero (a lower bound).
 //
-// What is not seen is in what holds it: without a count of launches their waits are in kernels; without the loader's
-// waits the whole pause between steps may be input (an upper bound).
+// All-reduces follow one another. One that begins late because a rank was late ends late, and so do
+// the next ones, even if the wait itself was hidden by backward. So the tail without waits is that
+// of the same transfers, where each begins once this rank is ready and the previous one has ended.
+// The rest of the tail was waiting.
+//
+// Time that is not visible is counted in the part that contains it. Without a count of launches,
+// waits for them are in kernels. Without the loader's waits, the whole pause between steps may be
+// input (an upper bound).
 #pragma once
 
 #include <array>
@@ -33,11 +40,13 @@
 
 namespace ddpsim {
 
-/// The causes of loss (loss.hpp) and two more.
+/// The causes of loss (loss.hpp), and two more.
 enum class StepPart : std::uint8_t {
-  kernels,              ///< the model's own work, what NCCL beside it slows included
-  all_reduce_transfer,  ///< behind backward, from the last rank's arrival on
-  first_cause           ///< from here on: LossCause, in its order
+  /// The model's own work, including its slowdown by NCCL.
+  kernels,
+  /// After backward, from the last rank's arrival on.
+  all_reduce_transfer,
+  first_cause  ///< from here on: LossCause, in its order
 };
 inline constexpr std::size_t kStepParts =
     static_cast<std::size_t>(StepPart::first_cause) + kLossCauses;
@@ -58,31 +67,35 @@ constexpr std::array<StepPart, kStepParts> all_step_parts() {
 enum class Bound : std::uint8_t { none, upper, lower };
 
 struct PartTime {
+  // `low` to `high` is the 80 % interval, from how steps vary and what the evidence cannot tell
+  // apart.
   Duration time;
-  Duration low;   ///< what it may be, four times in five, by how steps vary …
-  Duration high;  ///< … and by what the evidence cannot tell apart
+  Duration low;
+  Duration high;
   Bound bound = Bound::none;
-  bool known = false;  ///< false: it is in another part, which holds it
+  /// False: the time is counted in the part that contains it.
+  bool known = false;
 };
 
-/// Of the representative rank, or of another.
+/// For the representative rank, or for another one.
 struct StepBreakdown {
   Duration step;  ///< mean of the middle half of the steps
-  Duration
-      error;  ///< of that mean, either way, four times in five; 1 % at least, to which runs repeat
-  std::size_t steps =
-      0;  ///< whose period is known; 0: the period is not, and the step ends with its optimizer
+  /// Half width of the 80 % interval of that mean; at least the 1 % to which runs repeat.
+  Duration error;
+  /// Number of steps with a known period. 0: no period is known, and the step ends with its
+  /// optimizer.
+  std::size_t steps = 0;
   std::array<PartTime, kStepParts> parts{};  ///< sum to `step`
-  /// Kernels by the part of the step they are of; sum to `kernels`.
+  /// Kernels by the part of the step they belong to; they sum to `kernels`.
   PartTimes kernels;
-  /// Between steps, as it is counted: to input, and what is left of it to another part.
+  /// How the time between steps is counted: as input, and the rest as another part.
   struct Pause {
     Duration input;
     Duration rest;
     StepPart rest_is = part_of(LossCause::unexplained);
   } pause;
-  std::optional<int> waited_for;  ///< the rank most of the wait was for
-  bool parts_known = false;       ///< false: only the step is
+  std::optional<int> waited_for;  ///< the rank that most of the wait was for
+  bool parts_known = false;       ///< false: only the step is known
 
   PartTime& operator[](StepPart part) { return parts[index_of(part)]; }
   const PartTime& operator[](StepPart part) const { return parts[index_of(part)]; }
@@ -90,27 +103,29 @@ struct StepBreakdown {
   const PartTime& operator[](LossCause cause) const { return (*this)[part_of(cause)]; }
 };
 
-/// Of the rank at `rank` of `workload.ranks`, or of the only one. Absent where nothing of a step was recorded.
+/// For the rank at index `rank` of `workload.ranks`, or for the only one. Absent if no part of a
+/// step was recorded.
 std::optional<StepBreakdown> step_breakdown(const Workload& workload, std::size_t rank = 0);
-/// Of step times alone, at least one.
+/// From step times alone; at least one.
 StepBreakdown step_alone(const std::vector<Duration>& steps);
 
-/// The same parts under the step as it was timed without a profiler: what the recorded one takes beyond it is unexplained,
-/// less than nothing.
+/// The same parts of the step as timed without a profiler. The extra time of the recorded step
+/// appears as a negative unexplained part.
 StepBreakdown with_unprofiled(StepBreakdown breakdown, const std::vector<Duration>& steps);
 
 /// One all-reduce of a step as the ranks recorded it.
 struct RankCollectiveTimes {
-  std::size_t step = 0;             ///< of the steps that all of them recorded
-  std::vector<Duration> starts;     ///< by rank, each on a clock of its own
+  std::size_t step = 0;             ///< among the steps that all of them recorded
+  std::vector<Duration> starts;     ///< by rank, each on its own clock
   std::vector<Duration> durations;  ///< by rank
   Duration transfer() const;        ///< the shortest
-  std::size_t last() const;         ///< position of the rank where it was shortest
+  std::size_t last() const;         ///< index of the rank where it was shortest
   std::vector<Duration> waits() const;
 };
-/// Of every step that all ranks recorded with the same all-reduces; else of the representative one.
+/// For every step that all ranks recorded with the same all-reduces; otherwise for the
+/// representative step.
 std::vector<RankCollectiveTimes> rank_collective_times(const Workload& workload);
-/// All ranks of the job are there: the last to arrive is among them.
+/// Whether all ranks of the job were recorded, so that the last to arrive is one of them.
 bool all_ranks_there(const Workload& workload);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// Environment variables that decide how fast a job is, as `env` lists them (KEY=VALUE, one a line) or as NCCL and
-// torchrun say themselves that they found or set them.
+// Environment variables that decide how fast a job is. They come from `env` (one KEY=VALUE per
+// line), or from what NCCL and torchrun say that they found or set.
 #pragma once
 
 #include <map>
@@ -17,50 +17,60 @@ struct NcclFacts;
 struct EnvironmentVariable {
   std::string name;
   std::string value;
-  std::string place;     ///< "env.txt:3"
-  bool by_nccl = false;  ///< NCCL printed it, so it is one that NCCL reads
+  std::string place;  ///< "env.txt:3"
+  /// NCCL printed it, so NCCL reads it.
+  bool by_nccl = false;
 };
 
 struct EnvironmentFacts {
-  /// By name, then value: ranks may differ. Names that decide nothing are not kept.
+  /// Ordered by name, then value, because ranks may differ. Names that decide nothing are not kept.
   std::vector<EnvironmentVariable> variables;
-  std::size_t listed = 0;  ///< lines KEY=VALUE among them: what is absent of a list was not set
-  std::optional<int> ranks_per_node;  ///< as the launcher says (LOCAL_WORLD_SIZE, Open MPI, Slurm)
-  std::optional<int> cores;  ///< processors of a node (`lscpu`), or those that Slurm gave the job
-  bool other_launcher =
-      false;  ///< Open MPI, MPICH or Slurm said how many ranks: threads are its user's choice
-  std::optional<int> allowed_cores;  ///< the fewest that a rank may run on (Cpus_allowed_list)
+  /// Number of KEY=VALUE lines. What is absent from a list was not set.
+  std::size_t listed = 0;
+  /// As the launcher says (LOCAL_WORLD_SIZE, Open MPI, Slurm).
+  std::optional<int> ranks_per_node;
+  /// Processors of a node (`lscpu`), or those that Slurm gave the job.
+  std::optional<int> cores;
+  /// Open MPI, MPICH or Slurm stated the number of ranks, so the number of threads is the user's
+  /// choice.
+  bool other_launcher = false;
+  /// The smallest number that a rank may run on (Cpus_allowed_list).
+  std::optional<int> allowed_cores;
   std::string allowed_place;
-  /// "torch=2.13.0": of torch, cuda, nccl, driver, python, kernel; the first read.
+  /// Versions of torch, cuda, nccl, driver, python and kernel, from lines such as "torch=2.13.0";
+  /// the first one read.
   std::map<std::string, EnvironmentVariable, std::less<>> versions;
-  bool versions_of_another_python =
-      false;              ///< whoever collected them ran another than the job's, perhaps
-  bool torchrun = false;  ///< which sets OMP_NUM_THREADS to 1 where nobody did
+  /// The collecting Python may be another one than the job's.
+  bool versions_of_another_python = false;
+  /// torchrun sets OMP_NUM_THREADS to 1 if nobody did.
+  bool torchrun = false;
 
-  /// The first value read; absent where none was.
+  /// The first value read. Absent if none was.
   const EnvironmentVariable* find(std::string_view name) const;
 };
 
-/// Takes KEY=VALUE ("export" in front is fine), "CPU(s): 64" of lscpu, "cores=64" and "Cpus_allowed_list=0-7", what NCCL found ("NCCL_ALGO set by environment
-/// to RING") and torchrun's words. False: the line is none of these.
+/// Takes one line: KEY=VALUE (also after "export"), "CPU(s): 64" of lscpu, "cores=64",
+/// "Cpus_allowed_list=0-7", NCCL's "NCCL_ALGO set by environment to RING", or torchrun's message.
+/// Returns false if the line is none of these.
 bool take_environment_line(std::string_view line, const std::string& place,
                            EnvironmentFacts& facts);
-/// The same of settings that zero bytes separate, as /proc/PID/environ has them.
+/// The same for settings that zero bytes separate, as in /proc/PID/environ.
 void take_environment_block(std::string_view block, const std::string& place,
                             EnvironmentFacts& facts);
 
-/// Values that cost time whatever was before; a value that is the default says nothing. What NCCL says of the job (one
-/// node, one GPU a node) tells which of them can matter.
+/// Values that cost time whatever was set before; a default value says nothing. What NCCL says
+/// about the job (one node, one GPU per node) tells which of them can matter.
 std::vector<Finding> environment_problems(const EnvironmentFacts& facts, const NcclFacts& nccl);
-/// Variables whose value is another, also from and to absent where both sides list their environment. What
-/// `environment_problems` says of the new side is not said twice.
-/// `by_nccl`: both sides' logs name every variable that NCCL read. `nccl`: what the old side's log says of the job.
+/// Variables whose value differs, including changes from and to absent if both sides list their
+/// environment. Does not repeat what `environment_problems` says about the new side. `by_nccl`:
+/// both sides' logs name every variable that NCCL read. `nccl`: what the old side's log says about
+/// the job.
 std::vector<Finding> environment_changes(const EnvironmentFacts& before,
                                          const EnvironmentFacts& after, const NcclFacts& nccl,
                                          bool by_nccl = false);
-/// What is known of a variable's value whatever the job is; nothing where it is not known to cost.
+/// What is known about a variable's value for any job. Absent if it is not known to cost.
 std::optional<Finding> costly_value(const EnvironmentVariable& variable);
-/// Whether this value costs; absent where no value of that variable is known to cost.
+/// Whether this value costs. Absent if no value of the variable is known to cost.
 std::optional<bool> value_costs(std::string_view name, std::string_view value);
 
 }  // namespace ddpsim

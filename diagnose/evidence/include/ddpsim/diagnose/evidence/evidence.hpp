@@ -1,11 +1,11 @@
-// The evidence of one side, and what of it is a finding: alone, or beside another side.
+// The evidence of one side, and the findings in it: on its own, or compared with another side.
 //
-//   const Evidence before = read_evidence(texts_of_march), after = read_evidence(texts_of_today);
-//   find_problems(after);          // what costs time whatever was before
-//   find_changes(before, after);   // what is otherwise than before, and may cost time
+//   const Evidence before = read_evidence(old_texts), after = read_evidence(new_texts);
+//   find_problems(after);          // what costs time, whatever was before
+//   find_changes(before, after);   // what differs from before and may cost time
 //
-// Only what lines say is a finding: a side that holds no such line has none. Findings carry no figures of a step; whoever
-// has measured both sides says what they cost.
+// Only lines of text lead to findings: a side without such lines has none. Findings carry no times
+// of a step. A measurement of both sides tells what they cost.
 #pragma once
 
 #include <cstddef>
@@ -22,40 +22,44 @@
 
 namespace ddpsim {
 
-/// A text as it was found. What its lines are is told by each line: NCCL's debug lines, DDP's logging data, `env`, and
-/// what machines say (machine_facts.hpp); also several of these one behind the other.
+/// A text as it was found. Each line tells what it is: NCCL's debug lines, DDP's logging data,
+/// `env`, or what machines say (machine_facts.hpp). One text may hold several of these in sequence.
 struct EvidenceText {
   std::string file;  ///< for the places of findings; a name, no path
   std::string text;
-  std::string node;  ///< which node it is of; empty where nobody says
+  std::string node;  ///< which node it comes from; empty if unknown
 };
 
 struct Evidence {
   NcclFacts nccl;
   DdpFacts ddp;
   EnvironmentFacts environment;
-  std::vector<MachineFacts> machines;  ///< by node, in the order in which nodes were first named
-  /// One sentence for each line that was too long to be read, of the first eight.
+  std::vector<MachineFacts> machines;  ///< by node, in order of first mention
+  /// One sentence for each of the first eight lines that were too long to be read.
   std::vector<std::string> warnings;
-  /// What it holds, in a fixed order: "NCCL's debug lines", "environment variables". Two sides are compared by the kinds
-  /// that both hold.
+  /// The kinds of evidence it holds, in a fixed order: "NCCL's debug lines", "environment
+  /// variables". Two sides are compared by the kinds that both hold.
   std::vector<std::string_view> kinds() const;
   bool empty() const;
 };
 
-/// Longest line of a log that is split into words, in bytes. Neither NCCL nor a trainer prints a longer one, and the words
-/// of a line take eight times its memory.
+/// Longest line of a log that is split into words, in bytes. Neither NCCL nor a trainer prints a
+/// longer one, and the words of a line take eight times its memory.
 inline constexpr std::size_t kLongestLogLine = std::size_t{1} << 20;
 
-/// Never throws. Lines that say nothing of these are passed over; lines longer than kLongestLogLine are, with a warning.
+/// Never throws. Skips lines that say nothing relevant, and lines longer than kLongestLogLine, with
+/// a warning.
 Evidence read_evidence(std::span<const EvidenceText> texts);
-/// The same of one text of no known node, which is not copied; `file` names it in the places of findings.
+/// The same for one text whose node is unknown. The text is not copied; `file` names it in the
+/// places of findings.
 Evidence read_evidence(std::string_view text, const std::string& file);
 
-/// In order of classes; none twice. Of changes also those problems of `after` that `before` does not have.
+/// Ordered by class, without duplicates. Changes include the problems of `after` that `before` does
+/// not have.
 std::vector<Finding> find_problems(const Evidence& evidence);
 std::vector<Finding> find_changes(const Evidence& before, const Evidence& after);
-/// Problems of `before` that `after` no longer has, where its evidence would show them: each makes a step no longer.
+/// Problems of `before` that are gone from `after`, if its evidence would show them. None of them
+/// makes a step longer.
 std::vector<Finding> find_repairs(const Evidence& before, const Evidence& after);
 
 }  // namespace ddpsim

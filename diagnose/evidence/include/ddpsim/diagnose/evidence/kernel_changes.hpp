@@ -1,4 +1,5 @@
-// Kernels of two traces by kind: whether the same ones got slower alike, one kind did, or others run.
+// Compares the kernels of two traces by kind: whether all got slower equally, only one kind did, or
+// other kernels run.
 #pragma once
 
 #include <string>
@@ -10,8 +11,11 @@ namespace ddpsim {
 
 enum class KernelChange {
   none,
-  slower_alike,  ///< as many of each kind, each longer by about the same factor: the GPU
-  one_kind,  ///< as many of each kind, some of them longer than the rest: another choice for that kind, or its memory
+  /// The same number of each kind, all longer by about the same factor: the GPU is slower.
+  slower_alike,
+  /// The same number of each kind, but some kinds got longer than the rest: another choice for that
+  /// kind, or its memory.
+  one_kind,
   others_run  ///< more or fewer of a kind: other kernels
 };
 
@@ -20,9 +24,10 @@ struct KernelComparison {
     KernelKind kind = KernelKind::other;
     KernelTimes::OfKind before, after;
   };
-  std::vector<Row> rows;  ///< kinds either has, the largest change of time first
+  /// Kinds that either side has, largest change of time first.
+  std::vector<Row> rows;
   KernelChange change = KernelChange::none;
-  std::string says;  ///< in words; empty of none
+  std::string says;  ///< in words; empty if nothing changed
 };
 
 KernelComparison compare_kernels(const KernelTimes& before, const KernelTimes& after);

@@ -1,5 +1,5 @@
-// What NCCL's own debug lines (NCCL_DEBUG=INFO, NCCL 2.4 to 2.32; RCCL prints the same) say of a job: one rank's log or
-// many, one behind the other.
+// What NCCL's debug lines (NCCL_DEBUG=INFO, NCCL 2.4 to 2.32; RCCL prints the same) say about a
+// job. The text is the log of one rank, or of several in sequence.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +15,45 @@
 
 namespace ddpsim {
 
-/// A word and where it was first read.
+/// A word, and the place where it was first read.
 struct NotedWord {
   std::string word;
   std::string place;
 };
 
-/// What one end of the channels from one rank to another says of its network: "Channel 00/0 : 0[0] -> 8[0] [send] via
-/// NET/IB/1/GDRDMA". Communicators of one job may use the same numbers, hence counts.
+/// What one end of the channels between two ranks says about its network: "Channel 00/0 : 0[0] ->
+/// 8[0] [send] via NET/IB/1/GDRDMA". It counts lines, because communicators of one job may use the
+/// same numbers.
 struct NcclNetEnd {
   int with_gpudirect = 0;  ///< lines that end in /GDRDMA
   int without = 0;
-  std::uint64_t nics = 0;  ///< a bit for each index
-  std::string
-      host;  ///< of the first line without, else of the first with; empty where lines name none
+  std::uint64_t nics = 0;  ///< one bit per index
+  /// Host of the first line without GPUDirect RDMA, else of the first line with it. Empty if lines
+  /// name no host.
+  std::string host;
   std::string place;
 };
 
-/// Sends and receives of a host over the network.
+/// How a host sends and receives over the network.
 struct NcclHostNet {
   int sends_with = 0, sends_without = 0;  ///< with and without GPUDirect RDMA
   int receives_with = 0, receives_without = 0;
 };
 
-/// Channels as one rank prints them: two sides are compared by ranks that both have, since a job may log one alone.
+/// The channels that one rank prints. Two sides are compared by the ranks that both have, because a
+/// job may log only one rank.
 struct NcclRankLines {
   int with_gpudirect = 0, without = 0;         ///< ends over the network
   std::set<std::pair<std::string, int>> nics;  ///< host and index
   int peer_to_peer = 0, shared_memory = 0;     ///< inside the node
-  int nvlink_between_nodes = 0;                ///< "P2P/MNNVL": of these, those that leave it
-  /// The log holds its channels from before the first to behind the last: what it does not name is not there.
+  /// "P2P/MNNVL": the peer-to-peer channels that leave the node.
+  int nvlink_between_nodes = 0;
+  /// Whether the log covers all channel lines of the rank, so that channels it does not name do not
+  /// exist.
   bool complete = false;
 };
 
-/// Of the communicator with most ranks.
+/// Facts about one communicator.
 struct LoggedCommunicator {
   int ranks = 0;
   std::optional<int> nodes;
@@ -62,8 +67,9 @@ struct LoggedCommunicator {
 
 /// "AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE …" (NCCL_DEBUG_SUBSYS=TUNING).
 struct NcclChoice {
-  std::string algorithm;  ///< "RING", "TREE", "NVLS" …, also where the log has an index
-  std::string protocol;   ///< "LL", "LL128", "SIMPLE"
+  /// "RING", "TREE", "NVLS" …, even if the log has an index.
+  std::string algorithm;
+  std::string protocol;  ///< "LL", "LL128", "SIMPLE"
   std::optional<int> channels;
   std::string place;
 };
@@ -73,76 +79,87 @@ struct NcclFacts {
   std::vector<NotedWord> versions;       ///< "2.21.5", each once; RCCL's are "RCCL 2.18.3"
   std::optional<NotedWord> cuda_driver;  ///< "cudaDriverVersion 12080": 12.8
   std::vector<NotedWord> announced;      ///< "Using network IB", each once
-  std::map<std::string, int>
-      networks;  ///< what channels went over, and how many ends did: "IB", "Socket", "AWS Libfabric"
+  /// Number of channel ends by network: "IB", "Socket", "AWS Libfabric".
+  std::map<std::string, int> networks;
   std::map<std::string, std::string> network_places;
-  /// By channel, from rank, to rank.
+  /// By channel, sending rank and receiving rank.
   std::map<std::pair<int, std::pair<int, int>>, NcclNetEnd> sends, receives;
   std::map<std::string, NcclHostNet> hosts;
   std::map<int, NcclRankLines> ranks;  ///< that printed channels
-  std::map<std::string, std::vector<std::string>>
-      nics;  ///< by host: "mlx5_0:1/IB" of "NET/IB : Using …"
-  /// By host and index, ports that NCCL merged into one device (2.24 on): {"mlx5_0", "mlx5_1"} of "Made virtual device".
+  /// By host: "mlx5_0:1/IB" from "NET/IB : Using …".
+  std::map<std::string, std::vector<std::string>> nics;
+  /// By host and index: ports that NCCL merged into one device (from 2.24 on), {"mlx5_0", "mlx5_1"}
+  /// from "Made virtual device".
   std::map<std::pair<std::string, int>, std::vector<std::string>> virtual_nics;
-  std::map<std::string, std::pair<double, std::string>>
-      nic_gbps;  ///< slowest by port ("mlx5_0:1"), and the place
-  bool merged_nics =
-      false;  ///< several ports under one index (2.20 on): numbers of NICs are others
+  /// Lowest speed and its place, by port ("mlx5_0:1").
+  std::map<std::string, std::pair<double, std::string>> nic_gbps;
+  /// Several ports share one index (from 2.20 on), so numbers of NICs cannot be compared.
+  bool merged_nics = false;
   std::optional<NotedWord> provider;        ///< of libfabric: "efa", "tcp;ofi_rxm"
   std::optional<int> provider_nics;         ///< "(found 4 nics)"
-  std::vector<NotedWord> interfaces;        ///< of "NET/Socket : Using …"
+  std::vector<NotedWord> interfaces;        ///< from "NET/Socket : Using …"
   std::optional<std::string> no_ib_device;  ///< place of "NET/IB : No device found"
-  std::optional<NotedWord> ib_not_opened;   ///< a device that is there and could not be opened
+  std::optional<NotedWord> ib_not_opened;   ///< a device that exists but could not be opened
   std::vector<NotedWord> plugins;           ///< loaded, each once
   std::vector<NotedWord> plugin_versions;   ///< "aws-ofi-nccl 1.9.1", "libfabric 1.15", each once
-  /// By host and HCA: whether any line says that GPUDirect RDMA is enabled for it, and the place of the first.
+  /// By host and HCA: whether any line says that GPUDirect RDMA is enabled for it, and the place of
+  /// the first line.
   std::map<std::string, std::pair<bool, std::string>> gpudirect_of_nics;
-  std::optional<NotedWord> plugin_not_found;  ///< asked for by name, or its own library is missing
-  int peer_to_peer = 0;                       ///< channels inside nodes, by transport
+  /// Requested by name, or its own library is missing.
+  std::optional<NotedWord> plugin_not_found;
+  int peer_to_peer = 0;  ///< channels inside nodes, by transport
   int shared_memory = 0;
-  /// Channels inside nodes from rank to rank: by peer-to-peer, through shared memory.
+  /// Channels inside nodes by pair of ranks: number over peer-to-peer, number through shared
+  /// memory.
   std::map<std::pair<int, int>, std::pair<int, int>> local_pairs;
-  bool torn = false;  ///< a line was cut into by another, and left out
+  /// Whether another line cut into one, which was left out.
+  bool torn = false;
   std::string shared_memory_place;
-  std::optional<NotedWord> peer_access_refused;   ///< CUDA says no: the line's own words
-  std::optional<NotedWord> nvlink_refused;        ///< … between GPUs that NVLink connects
-  std::vector<LoggedCommunicator> communicators;  ///< by number of ranks
-  std::optional<bool> pxn;                        ///< "use ring PXN 1 GDR 1": of any rank
+  std::optional<NotedWord> peer_access_refused;   ///< CUDA refuses; the line's own words
+  std::optional<NotedWord> nvlink_refused;        ///< refused between GPUs that NVLink connects
+  std::vector<LoggedCommunicator> communicators;  ///< ordered by number of ranks
+  std::optional<bool> pxn;                        ///< "use ring PXN 1 GDR 1", from any rank
   bool rings_connected = false;
   std::string rings_place;  ///< of the first "Connected all rings"
   bool trees_connected = false;
-  bool rings_followed = false;  ///< the log goes on behind "Connected all rings"
-  std::optional<std::pair<bool, std::string>> trees_enabled;  ///< 2.4: "Trees disabled", its place
-  bool initialised = false;                                   ///< "Init COMPLETE"
-  bool connected = false;                      ///< "Connected …", or a choice: something was sent
+  bool rings_followed = false;  ///< the log goes on after "Connected all rings"
+  std::optional<std::pair<bool, std::string>>
+      trees_enabled;         ///< 2.4: "Trees disabled", and its place
+  bool initialised = false;  ///< "Init COMPLETE"
+  /// "Connected …" or a choice: something was sent.
+  bool connected = false;
   std::map<std::int64_t, NcclChoice> choices;  ///< by bytes of an all-reduce
-  std::optional<NotedWord>
-      search_failed;  ///< "Could not find a path for pattern 1, falling back to simple order"
+  /// Place of "Could not find a path for pattern 1, falling back to simple order".
+  std::optional<NotedWord> search_failed;
   std::vector<NotedWord> warnings;  ///< "NCCL WARN …", each kind once
 
-  /// Names of networks: what channels went over, else what was announced, else whose devices are listed.
+  /// Names of networks: those that channels used, else those that were announced, else those whose
+  /// devices are listed.
   std::set<std::string> network_names() const;
-  /// Place of the first line that names the network; "NCCL's log" where there is none.
+  /// Place of the first line that names the network; "NCCL's log" if there is none.
   std::string network_place() const;
-  /// One node holds the whole job, as its lines tell.
+  /// Whether lines show that one node holds the whole job.
   bool one_node() const;
-  bool several_nodes() const;  ///< as its lines tell; false where none tells
-  /// Channels of a network that is not TCP's, and none of TCP's.
+  /// Whether lines show several nodes; false if no line tells.
+  bool several_nodes() const;
+  /// Whether channels use a network other than TCP, and none uses TCP.
   bool sends_beside_sockets() const;
   const LoggedCommunicator* largest() const;
-  /// All variables that NCCL reads as it begins were read: it prints each when it first does.
+  /// Whether the log shows all variables that NCCL reads at start; it prints each one when it first
+  /// reads it.
   bool variables_read() const;
 };
 
-/// Of libfabric's providers those over TCP: "tcp", "tcp;ofi_rxm", "sockets".
+/// Whether a libfabric provider runs over TCP: "tcp", "tcp;ofi_rxm", "sockets".
 bool goes_over_tcp(const NotedWord& provider);
 
-/// Reads lines in their order; threads of several ranks may alternate.
+/// Reads lines in order; threads of several ranks may alternate.
 class NcclLineReader {
  public:
-  /// False: the line is none of NCCL's.
+  /// Returns false if the line is not NCCL's.
   bool take(std::string_view line, const std::string& place, NcclFacts& facts);
-  /// False: the last line of a text, without a line end, may be cut where that changes what it says.
+  /// Returns false for a last line without a line end that may have been cut in a way that changes
+  /// its meaning.
   bool is_whole(std::string_view line) const;
 
  private:
@@ -151,16 +168,17 @@ class NcclLineReader {
     std::optional<int> nodes, local_ranks;
     std::optional<int> channels, nvls, collnet;
     std::string place;
-    bool taken = false;  ///< its channels are a communicator's
+    bool taken = false;  ///< its channels belong to a communicator
   };
   void take_communicator(std::string_view line, const std::string& key, const std::string& place,
                          NcclFacts& facts);
   void note_order(bool channel, bool end, const std::optional<int>& rank, const std::string& thread,
                   NcclFacts& facts);
   std::map<std::string, Thread> threads_;
-  std::map<std::string, std::set<int>> open_;  ///< by thread: ranks whose channels may go on
-  std::map<std::string, bool> begun_;          ///< by process: its first line is none of channels
-  std::set<std::string, std::less<>> paths_;   ///< "NET/IB/0/GDRDMA", of the first channels
+  std::map<std::string, std::set<int>> open_;  ///< by thread: ranks whose channels may continue
+  /// By process: whether its first line is not about channels.
+  std::map<std::string, bool> begun_;
+  std::set<std::string, std::less<>> paths_;  ///< "NET/IB/0/GDRDMA", from the first channels
 };
 
 std::vector<Finding> nccl_problems(const NcclFacts& facts);
