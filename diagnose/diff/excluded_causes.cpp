@@ -13,7 +13,8 @@ void exclude(CauseClass what, std::string says, std::vector<ExcludedCause>& excl
   excluded.push_back({what, std::move(says)});
 }
 
-/// Sizes for which both logs print NCCL's choice; absent where one of them differs, or there is none.
+/// Number of sizes for which both logs print NCCL's choice. Absent if a choice differs, or if there
+/// is none.
 std::optional<std::size_t> same_choices(const NcclFacts& before, const NcclFacts& after) {
   std::size_t sizes = 0;
   for (const auto& [size, now] : after.choices) {
@@ -37,7 +38,7 @@ void add_network(const Evidence& before, const Evidence& after,
     return;
   }
   if (before.nccl.one_node() && after.nccl.one_node())
-    exclude(CauseClass::network_slower, "both jobs stay inside one node", excluded);
+    exclude(CauseClass::network_slower, "both jobs run on one node", excluded);
   if (const auto sizes = same_choices(before.nccl, after.nccl))
     exclude(CauseClass::other_algorithm,
             fmt::format("NCCL chose the same algorithm and protocol for {} size{} on both", *sizes,
@@ -45,7 +46,7 @@ void add_network(const Evidence& before, const Evidence& after,
             excluded);
 }
 
-/// Where both name their versions, and those are the same.
+/// Only if both sides state their versions, and these are equal.
 void add_versions(const Evidence& before, const Evidence& after,
                   std::vector<ExcludedCause>& excluded) {
   const auto words = [](const std::vector<NotedWord>& versions) {
@@ -59,7 +60,7 @@ void add_versions(const Evidence& before, const Evidence& after,
             excluded);
 }
 
-/// Of both sides' GPUs, each read while it worked.
+/// Whether no GPU was held below its clocks, on a side whose GPUs were all read while they worked.
 bool none_held_down(const Evidence& evidence) {
   bool any = false;
   for (const MachineFacts& machine : evidence.machines)
@@ -92,20 +93,20 @@ void add_machine(const Evidence& before, const Evidence& after,
   if (none_held_down(before) && none_held_down(after) &&
       !changed(changes, CauseClass::clocks_held_down) &&
       !changed(changes, CauseClass::power_limit_lowered))
-    exclude(CauseClass::clocks_held_down, "no GPU is held below its clocks, before or now",
+    exclude(CauseClass::clocks_held_down, "no GPU was held below its clocks, before or now",
             excluded);
   if (links_at_their_best(before) && links_at_their_best(after) &&
       !changed(changes, CauseClass::pcie_link_below_its_best))
     exclude(CauseClass::pcie_link_below_its_best,
-            "all PCIe links of GPUs are at their best, before and now", excluded);
+            "all PCIe links of GPUs ran at full speed, before and now", excluded);
 }
 
 void add_ddp(const Evidence& before, const Evidence& after, std::vector<ExcludedCause>& excluded) {
   if (before.ddp.values.empty() || after.ddp.values.empty()) return;
   const std::vector<Finding> changes = ddp_changes(before.ddp, after.ddp);
   if (changes.empty())
-    exclude(CauseClass::data_parallel_changed,
-            "DDP's logging data say the same of its options on both", excluded);
+    exclude(CauseClass::data_parallel_changed, "DDP's logging data shows the same options on both",
+            excluded);
   const std::vector<std::int64_t> sizes = before.ddp.bucket_sizes();
   if (!sizes.empty() && sizes == after.ddp.bucket_sizes())
     exclude(

@@ -11,11 +11,13 @@
 namespace ddpsim {
 namespace {
 
-/// Of fewer steps nobody can tell what stays with a rank from chance.
+/// With fewer steps, lateness that stays with a rank cannot be told from chance.
 constexpr std::size_t kFewestSteps = 5;
-/// Ranks that cost the others this share of what the most costly does are late with it.
+/// Ranks that cost the others at least this share of what the most costly rank costs count as late
+/// too.
 constexpr double kLateToo = 0.5;
-/// Of a step: what ranks wait for each other without anybody being late. Published ranks of one job vary by 1 to 2 %.
+/// Share of a step that ranks wait for each other without any of them being late. Published ranks
+/// of one job vary by 1 to 2 %.
 constexpr double kNobody = 0.01;
 
 class Lateness {
@@ -35,7 +37,7 @@ class Lateness {
 
   const Workload& workload_;
   const std::optional<int> gpus_per_node_;
-  const std::vector<RankCollectiveTimes> times_;  ///< none of no ranks
+  const std::vector<RankCollectiveTimes> times_;  ///< never empty
   LateRanks result_;
 };
 
@@ -51,17 +53,17 @@ std::optional<LateRanks> Lateness::find() {
   return result_;
 }
 
-/// Waits that lie beside each other, of all-reduces in flight together, count once.
+/// Adds up waits. Overlapping waits, from all-reduces in flight together, count once.
 class Waiting {
  public:
   void add(Duration start, Duration wait) {
-    if (wait > Duration()) stretches_.emplace_back(start, start + wait);
+    if (wait > Duration()) intervals_.emplace_back(start, start + wait);
   }
   double microseconds() {
-    std::ranges::sort(stretches_);
+    std::ranges::sort(intervals_);
     double sum = 0;
     std::optional<Duration> reached;
-    for (const auto& [start, end] : stretches_) {
+    for (const auto& [start, end] : intervals_) {
       const Duration from = reached ? std::max(start, *reached) : start;
       if (end > from) sum += (end - from).microseconds();
       reached = reached ? std::max(*reached, end) : end;
@@ -70,12 +72,12 @@ class Waiting {
   }
 
  private:
-  std::vector<std::pair<Duration, Duration>> stretches_;
+  std::vector<std::pair<Duration, Duration>> intervals_;
 };
 
 void Lateness::count() {
   const std::size_t ranks = result_.ranks.size();
-  // By step, by rank that waits, by rank that was last.
+  // By step, by waiting rank, by last rank.
   std::vector<std::vector<std::vector<Waiting>>> waiting(
       result_.steps, std::vector<std::vector<Waiting>>(ranks, std::vector<Waiting>(ranks)));
   std::vector<double> caused(ranks), waited(ranks);
@@ -110,7 +112,7 @@ void Lateness::count() {
   result_.transfer = Duration::microseconds(transfer / steps);
 }
 
-/// The part that grew most beside the other ranks' median.
+/// Finds the part that exceeds the other ranks' median most.
 void Lateness::find_work() {
   std::vector<StepBreakdown> own;
   for (std::size_t r = 0; r < workload_.ranks.size(); ++r) {
@@ -123,7 +125,7 @@ void Lateness::find_work() {
     std::string_view phase;
     Duration (*of)(const StepBreakdown&);
   };
-  // Only the rank's own work: waits and transfers are what others, and the wire, do to it.
+  // Only the rank's own work, because waits and transfers are caused by others and by the wire.
   const std::array<Kind, 8> kinds = {{
       {StepPart::kernels, "forward", [](const StepBreakdown& b) { return b.kernels.forward; }},
       {StepPart::kernels, "backward", [](const StepBreakdown& b) { return b.kernels.backward; }},
@@ -154,7 +156,7 @@ void Lateness::find_work() {
   }
 }
 
-/// Ranks that cost about as much as the most costly.
+/// The ranks that cost about as much as the most costly one.
 std::set<int> Lateness::late_with(std::size_t most) const {
   std::set<int> late;
   for (const LateRank& rank : result_.ranks)
@@ -163,7 +165,7 @@ std::set<int> Lateness::late_with(std::size_t most) const {
   return late;
 }
 
-/// Whether these are all ranks of one group, and other groups have ranks.
+/// Whether the late ranks are all ranks of one group, and other groups have ranks too.
 bool Lateness::are_one_of_several(const std::set<int>& late,
                                   const std::function<int(int)>& group_of) const {
   const int group = group_of(*late.begin());

@@ -11,9 +11,10 @@
 namespace ddpsim {
 namespace {
 
-/// Groups tell something where nearly all pairs across are slow and nearly none within.
+/// Groups are reported only if at least this share of the pairs across groups is slow, and at least
+/// this share of the pairs within is not.
 constexpr double kNearlyAll = 0.9;
-/// Fewer slow pairs across are paths.
+/// With fewer slow pairs across, single paths are reported instead.
 constexpr std::size_t kLeastAcross = 3;
 constexpr int kMostRounds = 50;
 
@@ -66,7 +67,7 @@ class Grouping {
     return moved;
   }
 
-  /// A number that no node has as its group: there are as many numbers as nodes.
+  /// A group number that no node has; there are as many numbers as nodes.
   std::size_t empty_group() const {
     std::vector<bool> used(group_of_.size());
     for (const std::size_t group : group_of_) used[group] = true;
@@ -144,8 +145,8 @@ std::string group_words(const PairGroups& groups) {
     lists.push_back("{" + some_names(names) + "}");
   return fmt::format(
       "{} groups of nodes, {}: {} of {} pairs across them are slow (median {:.3g} GB/s), {} of {} "
-      "within them (median {:.3g} GB/s), so what joins the groups is slow, such as the uplinks "
-      "of two leaf switches, and no node",
+      "within them (median {:.3g} GB/s). So the links between the groups are slow, such as the "
+      "uplinks of two leaf switches, but no node is",
       groups.groups.size(), fmt::join(lists, " and "), groups.slow_across, groups.across,
       groups.across_gbps, groups.slow_within, groups.within, groups.within_gbps);
 }

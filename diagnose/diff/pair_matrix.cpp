@@ -21,9 +21,9 @@ constexpr std::int64_t kLargestMatrix = 64LL << 20;
 constexpr double kMostBandwidth_gbps = 1e6;
 constexpr std::size_t kMostNodes = 100'000;
 constexpr const char* kForm =
-    "Expected a pair a line: node, node, busbw in GB/s, as in \"n1,n2,88.4\"";
+    "Expected one pair per line: node, node, busbw in GB/s, as in \"n1,n2,88.4\"";
 
-/// By commas where there are any, else by blanks.
+/// Splits by commas if there are any, else by blanks.
 std::vector<std::string_view> cells_or_words(std::string_view line) {
   if (line.find(',') != std::string_view::npos) return cells_of(line);
   std::vector<std::string_view> words;
@@ -37,7 +37,8 @@ std::vector<std::string_view> cells_or_words(std::string_view line) {
   return words;
 }
 
-/// "busbw", "bandwidth (GB/s)": the last name of a header.
+/// Whether a word names a bandwidth, as the last name of a header does: "busbw", "bandwidth
+/// (GB/s)".
 bool names_bandwidth(std::string_view word) {
   const std::string small = in_small_letters(word);
   return small.find("bw") != std::string::npos || small.find("bandwidth") != std::string::npos ||
@@ -58,20 +59,20 @@ PairMatrix parse_pair_matrix(std::string_view text, const std::string& file) {
       throw InputError({file, fmt::format("line {}", number), std::move(message), kForm});
     };
     const std::vector<std::string_view> words = cells_or_words(line);
-    if (words.size() != 3) fail(fmt::format("{} words, not three", words.size()));
+    if (words.size() != 3) fail(fmt::format("the line has {} words, not three", words.size()));
     const auto busbw = parse_number<double>(words[2]);
     if (!header && matrix.pairs.empty() && names_bandwidth(words[2])) {
       header = true;
       continue;
     }
     if (!busbw || !std::isfinite(*busbw) || *busbw <= 0 || *busbw > kMostBandwidth_gbps)
-      fail(in_quotes(words[2]) + " is no bandwidth in GB/s");
+      fail(in_quotes(words[2]) + " is not a bandwidth in GB/s");
     if (words[0].empty() || words[1].empty()) fail("a node has no name");
     if (words[0] == words[1]) fail("a pair of node " + in_quotes(words[0]) + " and itself");
     if (matrix.pairs.size() == kMostNodes) fail(fmt::format("more than {} pairs", kMostNodes));
     matrix.pairs.push_back({std::string(words[0]), std::string(words[1]), *busbw});
   }
-  if (matrix.pairs.empty()) throw InputError({file, "", "holds no pair of nodes", kForm});
+  if (matrix.pairs.empty()) throw InputError({file, "", "contains no pair of nodes", kForm});
   return matrix;
 }
 

@@ -7,48 +7,48 @@ namespace {
 
 constexpr std::array<PossibleCause, 4> kOfKernels = {{
     {CauseClass::clocks_held_down,
-     "clocks, power limit and temperature of that GPU under load (nvidia-smi -q -d "
-     "CLOCK,POWER,PERFORMANCE), before and now: if they differ, it is the GPU; if not, other "
-     "kernels run"},
+     "clocks, power limit and temperature of that GPU under load, before and now (nvidia-smi -q "
+     "-d CLOCK,POWER,PERFORMANCE). If they differ, it is the GPU; if not, other kernels run"},
     {CauseClass::kernels_changed,
-     "names and counts of the kernels in both traces: others run where a version, a dtype or a "
-     "layout changed"},
+     "names and counts of the kernels in both traces: other kernels run if a version, a dtype or "
+     "a layout changed"},
     {CauseClass::interference,
-     "one step under no_sync() of both: if kernels take the same there, NCCL beside them is why"},
+     "one step of both under no_sync(): if kernels then take the same time, NCCL slows them down"},
     {CauseClass::host_threads,
      "the same step with OMP_NUM_THREADS=1, and nothing else on the cores"},
 }};
 constexpr std::array<PossibleCause, 4> kOfKernelsOnHost = {{
     {CauseClass::host_threads,
-     "the load of each core while it trains (top, then 1), and the same step with fewer threads a "
-     "rank: if both steps then take the same, shared cores are why"},
+     "the load of each core in training (top, then 1), and the same step with fewer threads per "
+     "rank. If both steps then take the same time, shared cores are the cause"},
     {CauseClass::kernels_changed,
-     "the operators' own times of both (torch.profiler, CPU): others, or all"},
+     "the operators' own times of both (torch.profiler, CPU): did all change, or only some"},
     {CauseClass::host_overhead,
-     "py-spy, or torch.profiler's CPU side, of both: whether operators take longer, or what lies "
-     "between them"},
+     "py-spy or torch.profiler's CPU side of both: do operators take longer, or the time between "
+     "them"},
     {CauseClass::clocks_held_down, "the cores' clocks under load"},
 }};
 constexpr std::array<PossibleCause, 4> kOfLaunches = {{
     {CauseClass::host_threads,
      "the same step with OMP_NUM_THREADS=1 and with fewer loader workers: if both then take the "
-     "same, shared cores of the host are why"},
+     "same time, shared cores of the host are the cause"},
     {CauseClass::host_overhead,
-     "py-spy or torch.profiler's CPU side of both: which call between two launches takes longer"},
+     "py-spy or torch.profiler's CPU side of both: find the call between two launches that takes "
+     "longer"},
     {CauseClass::blocking_launches,
      "the environment (CUDA_LAUNCH_BLOCKING), and .item() or print in the step"},
     {CauseClass::version_changed, "the old version on the new machine"},
 }};
 constexpr std::array<PossibleCause, 2> kOfWaits = {{
     {CauseClass::slow_rank,
-     "the late rank's process on another GPU, or another core: lateness that goes with it is its "
-     "data's or its process's, lateness that stays the GPU's, the core's or the node's"},
+     "the late rank's process on another GPU or core. If the lateness moves along, its data or "
+     "process is the cause; otherwise the GPU, the core or the node"},
     {CauseClass::uneven_data,
      "the same step with one batch for all ranks: without waits, the data is uneven"},
 }};
 constexpr std::array<PossibleCause, 5> kOfTransfer = {{
     {CauseClass::network_slower,
-     "all_reduce_perf on the same nodes at the buckets' sizes, before against now: if its times "
+     "all_reduce_perf on the same nodes at the buckets' sizes, before and now. If its times "
      "differ, it is the network; if not, it is the job"},
     {CauseClass::other_algorithm, "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
     {CauseClass::version_changed, "the old NCCL on the new machine"},
@@ -56,18 +56,18 @@ constexpr std::array<PossibleCause, 5> kOfTransfer = {{
      "generation and width of each GPU's and NIC's PCIe link under load (nvidia-smi -q, lspci "
      "-vv)"},
     {CauseClass::slow_rank,
-     "traces of all ranks: they tell the transfer from waiting for the last"},
+     "traces of all ranks: they tell the transfer from the wait for the last rank"},
 }};
 constexpr std::array<PossibleCause, 3> kOfTailAlone = {{
     {CauseClass::network_slower,
-     "traces of all ranks: they tell the transfer, which a slower network lengthens, from waiting "
-     "for the last rank"},
-    {CauseClass::slow_rank, "traces of all ranks: they tell whom the others wait for"},
+     "traces of all ranks: they tell the transfer, which a slower network lengthens, from the "
+     "wait for the last rank"},
+    {CauseClass::slow_rank, "traces of all ranks: they show which rank the others wait for"},
     {CauseClass::other_algorithm, "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
 }};
 constexpr std::array<PossibleCause, 3> kOfCopies = {{
     {CauseClass::bucket_views_off,
-     "gradient_as_bucket_view=True: without copies out, they were the views"},
+     "gradient_as_bucket_view=True: if the copies out vanish, the views were off"},
     {CauseClass::comm_hook, "the communication hook registered now and before"},
     {CauseClass::bucket_sizes, "the buckets of both (_get_ddp_logging_data, or ddpsim buckets)"},
 }};
@@ -78,13 +78,13 @@ constexpr std::array<PossibleCause, 3> kOfHooks = {{
     {CauseClass::host_threads, "the same step with OMP_NUM_THREADS=1"},
 }};
 constexpr std::array<PossibleCause, 2> kOfBroadcast = {{
-    {CauseClass::buffers_broadcast, "broadcast_buffers=False: whatever is left is not theirs"},
+    {CauseClass::buffers_broadcast, "broadcast_buffers=False: what remains has another cause"},
     {CauseClass::slow_rank, "traces of all ranks: a broadcast waits for rank 0"},
 }};
 constexpr std::array<PossibleCause, 3> kOfInput = {{
     {CauseClass::data_loading,
-     "one batch over and over (next(iter(loader)) once) in both: if they then take the same, it is "
-     "the loader"},
+     "one batch over and over (next(iter(loader)) once) in both: if they then take the same time, "
+     "it is the loader"},
     {CauseClass::host_threads, "the same loader with fewer workers or OMP_NUM_THREADS=1"},
     {CauseClass::host_overhead,
      "what the script does between steps: logging, .item(), checkpoints"},
@@ -95,10 +95,10 @@ constexpr std::array<PossibleCause, 1> kOfUsedMap = {{
 }};
 constexpr std::array<PossibleCause, 2> kOfSyncBatchNorm = {{
     {CauseClass::host_overhead,
-     "a trace: whether the GPU waits for the exchange, or for the host behind it"},
+     "a trace: does the GPU wait for the exchange, or for the host after it"},
     {CauseClass::slow_rank, "traces of all ranks"},
 }};
-/// Where no row is known: everything a step's length may come from.
+/// Used if no row is known: everything that can change the length of a step.
 constexpr std::array<PossibleCause, 8> kOfAnything = {{
     {CauseClass::host_overhead, kTraces},
     {CauseClass::data_loading, kTraces},
@@ -140,7 +140,8 @@ std::vector<StepPart> lengthened_by(CauseClass what) {
       return {kHooks, kUsedMap, kTransfer, kCopies, kKernels};
     case buffers_broadcast:
       return {kBroadcast};
-    case bucket_sizes:  // all-reduces behind backward are what buckets change first; the host launches each
+    // Buckets change the all-reduces after backward first; the host launches each one.
+    case bucket_sizes:
       return {kTransfer, kWaits, kHooks, kCopies};
     case bucket_views_off:
     case gradient_strides:
@@ -152,7 +153,8 @@ std::vector<StepPart> lengthened_by(CauseClass what) {
       return {kCopies, kTransfer, kHooks};
     case no_sync_misplaced:
       return {kTransfer, kWaits, kCopies, kHooks, kBroadcast};
-    case sync_batchnorm:  // without a GPU's busy times the exchange is in what holds it
+    // Without a GPU's busy times, the exchange is counted in the part that contains it.
+    case sync_batchnorm:
       return {kSyncBatchNorm, kKernels, kLaunches};
     case data_parallel_changed:
       return {kCopies, kTransfer, kHooks, kBroadcast, kUsedMap};
@@ -180,7 +182,8 @@ std::vector<StepPart> lengthened_by(CauseClass what) {
     case version_changed:
     case unequal_versions:
       return {};
-    default:  // NCCL's paths, its choices, and the network
+    // Paths and choices of NCCL, and the network.
+    default:
       return {kTransfer, kWaits, kBroadcast, kSyncBatchNorm};
   }
 }

@@ -1,5 +1,5 @@
-// What the growth of a row may mean, and what would tell its possible causes apart. lengthened_by()
-// in slowdown_causes.hpp is the reverse: the rows that a class of findings can lengthen.
+// What the growth of a row may mean, and what would tell its possible causes apart. The reverse is
+// lengthened_by() in slowdown_causes.hpp: the rows that a class of findings can lengthen.
 #pragma once
 
 #include <span>
@@ -34,8 +34,8 @@ constexpr StepPart kSyncBatchNorm = part_of(LossCause::sync_batchnorm);
 constexpr StepPart kUnexplained = part_of(LossCause::unexplained);
 
 constexpr std::string_view kTraces =
-    "a trace of one step of both by torch.profiler (CPU and CUDA activities) or the recorder, "
-    "which splits the step into kernels, launches, all-reduces and input";
+    "a trace of one step of both, from torch.profiler (CPU and CUDA) or the recorder: it splits "
+    "the step into kernels, launches, all-reduces and input";
 
 /// What to measure for a late rank whose own input takes longer than that of the others.
 constexpr std::string_view kDecidesLateInput =

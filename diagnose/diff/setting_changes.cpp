@@ -22,7 +22,7 @@ std::string of_provenance(const Workload& workload, std::string_view key) {
   return "";
 }
 
-/// Bytes of the all-reduces, as recorded or as DDP's log has them; empty where nothing tells.
+/// Bytes of the all-reduces, as recorded or as in DDP's log; empty if neither tells.
 std::string buckets_of(const Workload& workload) {
   std::string text;
   for (const RecordedCollective& one : workload.recorded_with.collectives)
@@ -40,7 +40,7 @@ std::size_t word_count(std::string_view text) {
   return count;
 }
 
-/// Of the bytes that `buckets_of` lists.
+/// Sum of the bytes that `buckets_of` lists.
 double sum_of(std::string_view bytes) {
   double sum = 0;
   while (!bytes.empty()) {
@@ -51,7 +51,7 @@ double sum_of(std::string_view bytes) {
   return sum;
 }
 
-/// The options in `text`, values among them: "--bucket-cap-mb 50" is one.
+/// The options in `text` with their values: "--bucket-cap-mb 50" is one option.
 std::set<std::string> options_in(std::string_view text) {
   std::set<std::string> options;
   std::size_t from = text.find("--");
@@ -64,14 +64,14 @@ std::set<std::string> options_in(std::string_view text) {
   return options;
 }
 
-/// With a static graph unused parameters are searched for once.
+/// With a static graph, unused parameters are searched for only once.
 bool searches_each_step(const std::set<std::string>& options) {
   return options.contains("--find-unused-parameters") && !options.contains("--static-graph");
 }
 
-/// Of a rank that both sides recorded with its threads.
+/// Threads of a rank that both sides recorded with its threads.
 struct RankThreads {
-  static constexpr double kLeast = 0.01;  ///< of a step
+  static constexpr double kLeast = 0.01;  ///< share of a step
 
   int rank = 0;
   Duration step;
@@ -119,7 +119,7 @@ class Changes {
                         .lengthens = std::move(lengthens),
                         .version = version});
   }
-  /// The last one's: what is there now costs, or what was there before did.
+  /// Sets the effect of the last change: the current state costs time, or the previous one did.
   void costs(bool now) {
     changes_.back().effect = now ? FindingEffect::costs : FindingEffect::relieves;
   }
@@ -167,8 +167,8 @@ void Changes::machine() {
          part_of(buffer_broadcast), part_of(sync_batchnorm)});
   if (old.ddp_hooks && with.ddp_hooks && old.reduced_by != with.reduced_by)
     add(CauseClass::data_parallel_changed,
-        fmt::format("gradients were all-reduced by the {} before, by the {} now",
-                    word_of(old.reduced_by), word_of(with.reduced_by)),
+        fmt::format("the {} all-reduced gradients before, the {} does now", word_of(old.reduced_by),
+                    word_of(with.reduced_by)),
         {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
   if (old.wire != with.wire)
     add(CauseClass::comm_hook,
@@ -191,18 +191,20 @@ void Changes::buckets() {
   if (old.empty() || now.empty() || old == now) return;
   const std::size_t count_before = word_count(old);
   const std::size_t count_now = word_count(now);
-  // Under the same options it is the version that cuts otherwise (2.5 changed what a cap holds for).
+  // Under the same options, another version cuts buckets differently (2.5 changed which buckets a
+  // cap applies to).
   const bool by_version =
       !before_.torch.empty() && !now_.torch.empty() && before_.torch != now_.torch &&
       of_provenance(before_, "ddp_options") == of_provenance(now_, "ddp_options") &&
       !of_provenance(now_, "ddp_options").empty();
-  // DDP rebuilds buckets in the order of gradients, unless it searches for unused parameters in each step.
+  // DDP rebuilds buckets in the order of gradients, unless it searches for unused parameters in
+  // every step.
   const auto searches = [](const Workload& of) {
     return searches_each_step(options_in(of_provenance(of, "ddp_options")));
   };
   const bool by_search = searches(before_) != searches(now_);
   const std::size_t had = before_.parameters.size(), has = now_.parameters.size();
-  // A step may leave parameters unused, but its buckets hold them all.
+  // A step may leave parameters unused, but its buckets contain all of them.
   const bool by_model = had > 0 && has > 0 && had != has && sum_of(old) != sum_of(now);
   add(by_model     ? CauseClass::data_parallel_changed
       : by_version ? CauseClass::version_changed
@@ -210,22 +212,23 @@ void Changes::buckets() {
                    : CauseClass::bucket_sizes,
       fmt::format(
           "{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s", count_now,
-          by_model     ? fmt::format(": another model, of {} parameters, which had {}", has, had)
+          by_model     ? fmt::format(": another model with {} parameters, not {}", has, had)
           : by_version ? ", under the same options"
-          : by_search  ? ": under find_unused_parameters they are not rebuilt in the order "
-                         "of gradients"
+          : by_search  ? ": with find_unused_parameters they are not rebuilt in the order of "
+                         "gradients"
                        : ""),
       lengthened_by(CauseClass::bucket_sizes));
 }
 
-/// Traces and DDP's logs hold no buffers: theirs are those of a model that was taken for the recorded one.
+/// Whether buffers were recorded. Traces and DDP's logs have none; their buffers come from the
+/// model that was assumed for the recording.
 bool buffers_recorded(const Workload& workload) {
   const std::string kind = of_provenance(workload, "kind");
   return of_provenance(workload, "shapes").empty() && kind != "DDP logging data" &&
          kind != "PyTorch profiler trace";
 }
 
-/// As the recorder notes them, and buffers there were none of before.
+/// Changes of options as the recorder notes them, and of buffers.
 void Changes::options() {
   const auto bytes = [](const Workload& of) {
     std::int64_t sum = 0;
@@ -253,7 +256,8 @@ void Changes::options() {
   const std::set<std::string> has = options_in(now);
   const auto take = [&](const std::string& option, bool added) {
     if (option == "--find-unused-parameters" && searches_each_step(had) == searches_each_step(has))
-      return;  // with a static graph that alone is new or gone
+      // With a static graph, only that option is new or gone.
+      return;
     const auto is = [&](std::string_view name) { return option.starts_with(name); };
     const std::string says = fmt::format("{} {}", option, added ? "was added" : "was left out");
     const CauseClass what = is("--find-unused-parameters")    ? CauseClass::find_unused_parameters
@@ -282,13 +286,13 @@ void Changes::accumulation() {
   const auto reduced = [](const Workload& of) { return of.earlier ? of.earlier->all_reduced : 0; };
   if (reduced(now_) <= reduced(before_)) return;
   add(CauseClass::no_sync_misplaced,
-      fmt::format("{} of {} micro-batches a step all-reduce, {} of {} before: DDP asks for "
-                  "no_sync() in forward, so it has to hold forward and backward",
+      fmt::format("{} of {} micro-batches a step all-reduce, {} of {} before: no_sync() must "
+                  "cover forward as well as backward",
                   reduced(now_) + 1, count_now, reduced(before_) + 1, count_before),
       lengthened_by(CauseClass::no_sync_misplaced));
 }
 
-/// Training threads alone: that others wait may cost nothing.
+/// Only training threads count, because waits of other threads may cost nothing.
 void Changes::threads() {
   std::optional<RankThreads> waits, runs;
   for (const RankThreads& one : threads_of_both(before_, now_)) {
@@ -299,20 +303,20 @@ void Changes::threads() {
   if (waits) {
     const HostThreads& now = waits->now;
     std::string says = fmt::format(
-        "the thread that trains on rank {} could have run but waited for a core for {} a step, {} "
-        "before, beside {} that it ran",
+        "the training thread of rank {} waited for a core for {} a step ({} before) and ran for "
+        "{}",
         waits->rank, ms(now.waiting), ms(waits->before.waiting), ms(now.running));
     if (now.cores)
-      says += fmt::format("; its process has {} core{}, of which all its threads take {:.2f}",
-                          *now.cores, *now.cores == 1 ? "" : "s",
+      says += fmt::format("; its process has {} core{}, and all its threads use {:.2f}", *now.cores,
+                          *now.cores == 1 ? "" : "s",
                           now.all_running / std::max(waits->step, Duration::picoseconds(1)));
     add(CauseClass::host_threads, std::move(says), lengthened_by(CauseClass::host_threads));
     changes_.back().at_most = waits->waiting();
   }
-  // On a CPU it is the model that runs.
+  // On a CPU, the model itself runs on that thread.
   if (runs && now_.gpu != "CPU")
     add(CauseClass::host_overhead,
-        fmt::format("the thread that trains on rank {} ran for {} a step, {} before", runs->rank,
+        fmt::format("the training thread of rank {} ran for {} a step, {} before", runs->rank,
                     ms(runs->now.running), ms(runs->before.running)),
         {part_of(launch_bound)});
 }
@@ -333,8 +337,8 @@ std::optional<SettingChange> slower_network(Bytes size, Duration before, Duratio
   if (growth <= kSlower) return std::nullopt;
   return SettingChange{
       .what = CauseClass::network_slower,
-      .says = fmt::format("an all-reduce of {} bytes alone takes {:.3g} ms, {:.3g} before, by the "
-                          "logs beside the steps",
+      .says = fmt::format("an all-reduce of {} bytes alone takes {:.3g} ms, {:.3g} before, "
+                          "according to the logs",
                           size.count(), now.milliseconds(), before.milliseconds()),
       .lengthens = lengthened_by(CauseClass::transport_changed)};
 }

@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kSetting = 0.9;
 constexpr double kVersion = 0.5;
-constexpr double kKinds = 0.8;  ///< of what kinds and counts of kernels show
+constexpr double kKinds = 0.8;  ///< if kinds and counts of kernels show it
 constexpr double kFirstOfRow = 0.45;
-constexpr double kNextOfRow = 0.85;  ///< of the one before
-constexpr double kUnknown = 0.48;    ///< behind all that is known to have changed
-/// Of a finding about a row that did not grow.
+constexpr double kNextOfRow = 0.85;  ///< relative to the one before
+constexpr double kUnknown = 0.48;    ///< below everything that is known to have changed
+/// Strength of a finding about a row that did not grow.
 constexpr double kBeside = 0.05;
-/// A row below this share of what grew names no cause by itself.
+/// A row with less than this share of the growth names no cause by itself.
 constexpr double kLeastShare = 0.05;
 
 std::string in_words(Duration time) {
@@ -56,7 +56,7 @@ class Ranking {
 
  private:
   double grown(const DifferenceRow& row) const { return sign_ * row.change.microseconds(); }
-  /// Rows themselves …
+  /// Share of the rows alone.
   double direct(const std::vector<StepPart>& parts) const {
     double sum = 0;
     for (const DifferenceRow& row : difference_.rows)
@@ -64,7 +64,7 @@ class Ranking {
         sum += grown(row);
     return all_ > 0 ? sum / all_ : 0;
   }
-  /// … and what of the waits is for a rank whose own rows grew so.
+  /// Share of the rows, plus the waits for a rank whose own rows grew the same way.
   double share(const std::vector<StepPart>& parts) const {
     const double own = direct(parts);
     if (parts.empty() || std::ranges::count(parts, kWaits) > 0) return own;
@@ -83,7 +83,8 @@ class Ranking {
   }
   double unexplained() const { return share({kUnexplained}); }
   std::string row_words(const DifferenceRow& row) const {
-    // Logs of other numbers of ranks are compared by bus bandwidth, so their times are no measured ones.
+    // Logs with other numbers of ranks are compared by bus bandwidth, so their times were not
+    // measured.
     if (evidence_.all_reduce_only)
       return fmt::format("the all-reduce itself is {:.1f} % {}", std::abs(difference_.percent()),
                          sign_ > 0 ? "slower" : "faster");
@@ -93,7 +94,7 @@ class Ranking {
                        100 * grown(row) / all_, sign_ > 0 ? "longer" : "shorter",
                        row.bound_of_change == Bound::upper   ? " (an upper bound)"
                        : row.bound_of_change == Bound::lower ? " (a lower bound)"
-                       : row.bound != Bound::none            ? " (of bounds alone)"
+                       : row.bound != Bound::none            ? " (from bounds only)"
                                                              : "");
   }
   void add(CauseClass what, double weight, std::string evidence, std::string_view decide_by) {
@@ -108,12 +109,14 @@ class Ranking {
     cause->weight = weight;
     if (!decide_by.empty()) cause->decide_by = decide_by;
   }
-  /// By what was recorded, which then stands among the settings. The next candidates of the row are no likelier for that.
+  /// Whether a recording refutes the cause, which then appears among the settings. The next
+  /// candidates of the row get no likelier by that.
   bool refuted(CauseClass what, StepPart part) const {
     if (std::ranges::count(evidence_.excluded, what, &ExcludedCause::what) > 0) return true;
     return what == CauseClass::host_threads && part != kInput && evidence_.threads_known;
   }
-  /// What only helps slows nothing, what only costs makes nothing faster.
+  /// Whether the effect contradicts the change: what only relieves cannot slow a step down, and
+  /// what only costs cannot speed it up.
   bool cannot_be(FindingEffect effect) const {
     return effect == (sign_ > 0 ? FindingEffect::relieves : FindingEffect::costs);
   }
@@ -139,7 +142,7 @@ class Ranking {
 void Ranking::add_findings() {
   const auto take = [&](const Finding& finding) {
     if (cannot_be(finding.effect)) return;
-    // More channels shorten what fewer would lengthen.
+    // More channels shorten what fewer channels would lengthen.
     const bool fewer_or_more =
         finding.what == CauseClass::fewer_channels || finding.what == CauseClass::more_channels;
     const std::vector<StepPart> parts =
@@ -147,7 +150,8 @@ void Ranking::add_findings() {
             ? lengthened_by(finding.what == CauseClass::more_channels ? CauseClass::fewer_channels
                                                                       : CauseClass::more_channels)
             : lengthened_by(finding.what);
-    // What no row tells a finding may be: its mechanism is seen, its share is not.
+    // A finding may also explain time that is in no row: its mechanism is known, but its share is
+    // not.
     const double of_rows = share(parts) + (parts.empty() ? 0 : unexplained());
     const double strength = finding.doubtful                              ? kFirstOfRow
                             : finding.what == CauseClass::version_changed ? kVersion
@@ -157,7 +161,8 @@ void Ranking::add_findings() {
         fmt::format("{} ({})", finding.says, finding.place), "");
   };
   for (const Finding& finding : evidence_.changes) take(finding);
-  if (sign_ < 0) {  // a problem of today makes no step shorter, but one of before that is gone
+  // A current problem cannot make a step shorter, but a previous one that is gone can.
+  if (sign_ < 0) {
     for (const Finding& finding : evidence_.repairs) take(finding);
     return;
   }
@@ -192,7 +197,7 @@ void Ranking::add_rows() {
   }
 }
 
-/// What the late rank does longer than the others is why the others wait.
+/// What the late rank does longer than the others explains why the others wait.
 void Ranking::add_late_rank() {
   if (!evidence_.late || sign_ < 0) return;
   const LateRanks& late = *evidence_.late;
@@ -213,7 +218,7 @@ void Ranking::add_late_rank() {
     return;
   }
   if (!lasting) return;
-  // Late by what it computes, launches or loads, it is slow; by what DDP does to it, it is not.
+  // A rank is slow if it computes, launches or loads longer. What DDP does to it does not count.
   constexpr std::array kOwnWork = {kKernels, kLaunches, kInput, kUnexplained};
   const std::vector<StepPart> own_work(kOwnWork.begin(), kOwnWork.end());
   const bool works = rank->work && std::ranges::count(own_work, *rank->work) > 0;
@@ -235,24 +240,24 @@ void Ranking::add_late_rank() {
       why(row.part, own * late_share({row.part}));
 }
 
-/// A node that is slow with every other lengthens transfers, and waits where its GPUs are slow, too.
+/// A node that is slow with every other node lengthens transfers, and also waits if its GPUs are
+/// slow.
 void Ranking::add_pairs() {
   if (!evidence_.pairs || sign_ < 0) return;
   const double own = share({kTransfer, kWaits}) + unexplained();
   if (evidence_.pairs->groups.found())
     add(CauseClass::network_slower, std::max(own * kSetting, kBeside),
         group_words(evidence_.pairs->groups),
-        "what joins these groups (leaf and spine switches, their uplinks and errors), and a job "
-        "that "
-        "stays within one group");
+        "the links between these groups (leaf and spine switches, uplinks, errors), and a job "
+        "within one group");
   for (const std::string& node : evidence_.pairs->slow_nodes)
     add(CauseClass::slow_node, std::max(own * kSetting, kBeside),
-        fmt::format("node {} is in every one of its slow pairs the one without a fast pair", node),
-        "the same pairs with that node's cables, NICs and settings changed one at a time, and its "
-        "hardware's own counters beside another node's");
+        fmt::format("node {} has no fast pair, while the other nodes of its slow pairs do", node),
+        "the same pairs with one change at a time to that node's cables, NICs and settings, and "
+        "its hardware counters compared with another node's");
 }
 
-/// Kinds and counts tell a slower GPU from other kernels.
+/// Kinds and counts of kernels tell a slower GPU from other kernels.
 void Ranking::add_kernels() {
   if (!evidence_.kernels || evidence_.kernels->change == KernelChange::none) return;
   const bool alike = evidence_.kernels->change == KernelChange::slower_alike;
@@ -264,7 +269,9 @@ void Ranking::add_kernels() {
 
 void Ranking::add_unknown() {
   if (evidence_.all_reduce_only) {
-    add(CauseClass::unknown, kUnknown, "times of all-reduces alone: they say by how much, not why",
+    add(CauseClass::unknown, kUnknown,
+        "only times of all-reduces are known: they show how much, "
+        "not why",
         "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING,ENV of both runs: version, "
         "network, "
         "channels, algorithm");
@@ -275,18 +282,21 @@ void Ranking::add_unknown() {
   add(CauseClass::unknown, own * kUnknown,
       difference_.before.parts_known && difference_.after.parts_known
           ? fmt::format("{:.0f} % of the change lies in no row above", 100 * own)
-          : std::string("what is compared are step times: they say how much, not where"),
+          : std::string("only step times are compared: they show how much, not where"),
       kTraces);
 }
 
-/// Of a finding or a setting: undo it, the plainest measurement there is; of a row its own.
+/// What decides about a cause. For a finding or a setting: undo it, which is the simplest
+/// measurement. For a row: the row's own measurement.
 std::string Ranking::decides(const SlowdownCause& cause) const {
   if (cause.what == CauseClass::slow_rank) return std::string(causes_of_waits().front().decide_by);
   if (cause.what == CauseClass::uneven_data) return std::string(causes_of_waits().back().decide_by);
   if (cause.what == CauseClass::version_changed)
-    return "the old version on the new machine, nothing else changed";
-  return fmt::format("undo it alone and measure the step again: as {} as before, that was it",
-                     sign_ > 0 ? "fast" : "slow");
+    return "the old version on the new machine, with nothing else changed";
+  return fmt::format(
+      "undo only this and measure the step again; if it is as {} as before, this "
+      "was the cause",
+      sign_ > 0 ? "fast" : "slow");
 }
 
 }  // namespace
@@ -298,7 +308,7 @@ std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence) 
     if (cause == causes.end()) {
       causes.push_back({.what = finding.what,
                         .evidence = {},
-                        .decide_by = "the step, or all_reduce_perf, with it and with it undone",
+                        .decide_by = "the step or all_reduce_perf, with it and without it",
                         .weight = weight});
       cause = causes.end() - 1;
     }

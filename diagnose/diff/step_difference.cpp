@@ -16,14 +16,14 @@ Duration size_of(Duration time) {
   return std::max(time, -time);
 }
 
-/// Errors of two independent figures together.
+/// The combined error of two independent values.
 Duration together(Duration a, Duration b) {
   const double x = a.microseconds();
   const double y = b.microseconds();
   return Duration::microseconds(std::sqrt(x * x + y * y));
 }
 
-/// Where a part is counted that only one side knows by itself.
+/// The part that contains `part` on a side that does not know it separately.
 StepPart holder_of(StepPart part) {
   if (part == part_of(LossCause::launch_bound) || part == part_of(LossCause::copies) ||
       part == part_of(LossCause::buffer_broadcast) || part == part_of(LossCause::sync_batchnorm))
@@ -45,7 +45,7 @@ void make_comparable(StepBreakdown& one, StepBreakdown& other) {
   for (const StepPart part : all_step_parts()) {
     if (part == part_of(LossCause::unexplained)) continue;
     if (part == StepPart::kernels && !everything) continue;
-    // A part that took no time is as good as not known.
+    // A part that took no time counts as unknown.
     const auto differs = [&](const StepBreakdown& has, const StepBreakdown& lacks) {
       return has[part].known && !lacks[part].known && has[part].time != Duration();
     };
@@ -65,7 +65,8 @@ void make_comparable(StepBreakdown& one, StepBreakdown& other) {
   }
 }
 
-/// Parts that one side counts by themselves and the other within its kernels: of those the sides' efficiencies differ.
+/// Parts that only one side counts separately and the other in its kernels. They make the
+/// efficiencies of the two sides incomparable.
 std::optional<std::string> counted_as_kernels(const StepBreakdown& before,
                                               const StepBreakdown& after) {
   if (!before.parts_known || !after.parts_known) return std::nullopt;
@@ -78,13 +79,12 @@ std::optional<std::string> counted_as_kernels(const StepBreakdown& before,
   }
   if (names.empty()) return std::nullopt;
   return fmt::format(
-      "{}: known of one of the two alone, so counted to the kernels of both; efficiency as rows "
-      "add "
-      "it up is of such kernels, not as each side has it; record both alike",
+      "only one side knows these parts, so both count them in kernels: {}. The efficiency in the "
+      "rows includes them, unlike each side's own. Record both sides the same way",
       fmt::join(names, ", "));
 }
 
-/// From the first kernel to the optimizer's end, as the other side is known.
+/// Shortens the step to start at the first kernel and end with the optimizer, as on the other side.
 void leave_out_pause(StepBreakdown& breakdown) {
   const auto take = [&](StepPart part, Duration time) {
     breakdown[part].time -= time;
@@ -98,7 +98,7 @@ void leave_out_pause(StepBreakdown& breakdown) {
   breakdown.pause = {};
 }
 
-/// Of after - before.
+/// The bound on after - before.
 Bound bound_of_change(Bound before, Bound after) {
   const bool upper = after == Bound::upper || before == Bound::lower;
   const bool lower = after == Bound::lower || before == Bound::upper;
@@ -136,8 +136,8 @@ StepDifference difference(const StepBreakdown& before, const StepBreakdown& afte
   if (before.parts_known && after.parts_known && (before.steps == 0) != (after.steps == 0)) {
     leave_out_pause(before.steps == 0 ? result.after : result.before);
     result.missing.emplace_back(
-        "the time between steps is known of one of the two alone: both are compared from the start "
-        "of forward to the end of the optimizer; record a step that another one follows");
+        "only one side knows the time between steps, so both are compared from the start of "
+        "forward to the end of the optimizer. Record a step that another step follows");
   }
   result.change = result.after.step - result.before.step;
   result.noise = together(before.error, after.error);

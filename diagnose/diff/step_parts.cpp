@@ -9,11 +9,12 @@
 namespace ddpsim {
 namespace {
 
-/// Two runs of one job repeat to so much, whatever the spread within one: medians of real steps to 0.5 %, nine in ten to
-/// 0.9 % on shaped links between two cores, steps on other nodes of one kind to 1 % on B200.
+/// Two runs of one job repeat to this share, whatever the spread within one run. Medians of real
+/// steps repeat to 0.5 %, nine in ten to 0.9 % on shaped links between two cores. Steps on other
+/// nodes of one kind repeat to 1 % on B200.
 constexpr double kRepeats = 0.01;
 
-/// Exact but for a picosecond, and within 63 bits whatever the number of steps.
+/// Exact to a picosecond, and within 63 bits for any number of steps.
 Duration mean_of_times(const std::vector<Duration>& times) {
   const auto count = static_cast<std::int64_t>(times.size());
   std::int64_t whole = 0;
@@ -25,7 +26,7 @@ Duration mean_of_times(const std::vector<Duration>& times) {
   return Duration::picoseconds(whole + rest / count);
 }
 
-/// Positions of the middle half by length; all of a few.
+/// Indices of the middle half by length; all indices if there are few.
 std::vector<std::size_t> middle_half(const std::vector<Duration>& lengths) {
   std::vector<std::size_t> order(lengths.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -44,8 +45,8 @@ std::vector<Duration> chosen(const std::vector<Duration>& all,
   return some;
 }
 
-/// How well a mean of these is known: by their spread, and by how far the first half of the run lies from the second,
-/// since neighbours are alike.
+/// The uncertainty of the mean of these times. It combines their spread with the distance between
+/// the first and the second half of the run, because neighbouring steps are correlated.
 Duration error_of_mean(const std::vector<Duration>& times) {
   const auto spread = step_spread(times);
   if (!spread) return {};
@@ -59,16 +60,16 @@ Duration error_of_mean(const std::vector<Duration>& times) {
   return std::max(spread->mean_error, std::max(drift, -drift).scaled(0.5));
 }
 
-struct Stretch {
+struct TimeInterval {
   Duration start;
   Duration end;
 };
 
-Duration united(std::vector<Stretch> stretches) {
-  std::ranges::sort(stretches, {}, &Stretch::start);
+Duration united(std::vector<TimeInterval> intervals) {
+  std::ranges::sort(intervals, {}, &TimeInterval::start);
   Duration sum;
   std::optional<Duration> reached;
-  for (const Stretch& one : stretches) {
+  for (const TimeInterval& one : intervals) {
     const Duration start = reached ? std::max(one.start, *reached) : one.start;
     if (one.end > start) sum += one.end - start;
     reached = reached ? std::max(*reached, one.end) : one.end;
@@ -87,16 +88,17 @@ const StepSample* sample_named(const Recorded& recorded, const std::string& name
   return found == recorded.steps.end() ? nullptr : &*found;
 }
 
-/// What lies behind the end of backward.
+/// The time after the end of backward.
 struct Tail {
   Duration length;  ///< to the end of the last all-reduce
-  Duration wait;    ///< by which it would be shorter had this rank waited for no other
-  Duration idle;    ///< of the rest, with none in flight
+  /// How much shorter the tail would be if this rank had waited for no other.
+  Duration wait;
+  Duration idle;  ///< rest of the tail, nothing in flight
   Duration transfer() const { return length - wait - idle; }
 };
 
-/// When the last would have ended, had each begun as soon as this rank was there. Of several in flight each adds what it
-/// ended after the one before.
+/// When the last collective would have ended if each had begun as soon as this rank was ready.
+/// Among several in flight, each adds the time by which it ended after the previous one.
 Duration end_without_waits(const std::vector<RecordedCollective>& collectives,
                            const std::vector<Duration>& transfers) {
   struct One {
@@ -121,11 +123,12 @@ Duration end_without_waits(const std::vector<RecordedCollective>& collectives,
   return without.value_or(Duration());
 }
 
-/// `transfers`: by collective, of several ranks; empty where one rank is all there is.
+/// `transfers`: the transfer of each collective, if there are several ranks. Empty for a single
+/// rank.
 Tail tail_of(const std::vector<RecordedCollective>& collectives, Duration backward,
              const std::vector<Duration>& transfers) {
   Tail tail;
-  std::vector<Stretch> in_flight;
+  std::vector<TimeInterval> in_flight;
   Duration end = backward;
   for (const RecordedCollective& one : collectives) {
     const Duration finish = one.start + one.duration;
@@ -162,15 +165,15 @@ class Breakdown {
     result_[part].known = true;
   }
   void set(LossCause cause, Duration time) { set(part_of(cause), time); }
-  /// Either way, until fill_bounds makes an interval of it.
+  /// Symmetric error, until fill_bounds turns it into an interval.
   void set_error(StepPart part, Duration error) { result_[part].high = error; }
 
   const Workload& workload_;
   const Recorded& recorded_;
   const std::size_t position_;
-  std::vector<const StepSample*> windows_;  ///< the steps averaged over
+  std::vector<const StepSample*> windows_;  ///< the steps that are averaged
   Duration forward_, backward_, optimizer_;
-  bool several_ = false;  ///< ranks tell waits from transfers
+  bool several_ = false;  ///< several ranks: waits and transfers are distinct
   StepBreakdown result_;
 };
 
@@ -196,7 +199,8 @@ std::optional<StepBreakdown> Breakdown::take() {
     fill_between();
   }
   if (recorded_.earlier) fill_earlier(*recorded_.earlier);
-  // Windows without their parts are one GPU's kernels, so a table or an estimate knows its parts, too.
+  // Windows without parts count as the kernels of one GPU, so the parts of a table or an estimate
+  // are known too.
   result_.parts_known = recorded_.backward.has_value();
   if (!result_.parts_known) {
     StepBreakdown alone{.step = result_.step, .error = result_.error, .steps = result_.steps};
@@ -207,7 +211,8 @@ std::optional<StepBreakdown> Breakdown::take() {
   return result_;
 }
 
-/// Steps of which windows are known: the middle half by the period where it is, else by forward and backward.
+/// Chooses steps with known windows: the middle half by the period if it is known, else by forward
+/// and backward.
 void Breakdown::choose_windows() {
   std::vector<const StepSample*> seen;
   bool periods = true;
@@ -234,7 +239,8 @@ void Breakdown::choose_windows() {
                    recorded_.backward ? std::optional(recorded_.backward->duration) : std::nullopt);
 }
 
-/// Forward, backward and optimizer: launches, copies, broadcast; the rest is kernels.
+/// Forward, backward and optimizer: separates launches, copies and the broadcast; the rest is
+/// kernels.
 void Breakdown::fill_windows() {
   const Duration of_forward = recorded_.forward.value_or(Duration());
   const Duration of_backward = recorded_.backward ? recorded_.backward->duration : Duration();
@@ -244,7 +250,7 @@ void Breakdown::fill_windows() {
       std::min(share(with.buffer_broadcast.value_or(Duration()), of_forward, forward_), forward_);
   set(LossCause::buffer_broadcast, broadcast);
 
-  std::vector<Stretch> copying;
+  std::vector<TimeInterval> copying;
   if (recorded_.backward)
     for (const ReadyEvent& event : recorded_.backward->ready)
       if (event.copied_at) copying.push_back({event.at, *event.copied_at});
@@ -255,7 +261,8 @@ void Breakdown::fill_windows() {
                   .optimizer = recorded_.launch_waits.optimizer};
   waits.forward = std::min(waits.forward, forward_ - broadcast);
   waits.backward = std::min(waits.backward, backward_);
-  copies = std::min(copies, backward_ - waits.backward);  // gaps between copies are the host's
+  // Gaps between copies belong to the host.
+  copies = std::min(copies, backward_ - waits.backward);
   set(LossCause::copies, copies);
   if (recorded_.busy)
     set(LossCause::launch_bound, waits.forward + waits.backward + waits.optimizer);
@@ -266,7 +273,8 @@ void Breakdown::fill_windows() {
                      .backward = backward_ - copies - waits.backward,
                      .optimizer = optimizer_ - waits.optimizer};
   if (recorded_.busy) {
-    // The GPU stood still, and not for a launch: for another stream, most often a collective that is not DDP's.
+    // The GPU was idle without waiting for a launch: it waited for another stream, usually a
+    // collective that is not DDP's.
     const auto idle = [&](Duration& kernels, Duration busy, Duration other) {
       const Duration still =
           std::clamp(kernels - std::max(busy - other, Duration()), Duration(), kernels);
@@ -291,7 +299,7 @@ void Breakdown::fill_tail() {
                                                    ? rank_collective_times(workload_)
                                                    : std::vector<RankCollectiveTimes>();
   several_ = !all.empty();
-  // Transfers of each step that all ranks recorded, in the order of the steps.
+  // Transfers of each step that all ranks recorded, in step order.
   const auto transfers_of = [&](std::size_t step) {
     std::vector<Duration> transfers;
     for (const RankCollectiveTimes& one : all)
@@ -348,7 +356,7 @@ void Breakdown::fill_tail() {
   set(StepPart::all_reduce_transfer, transfer);
   set(LossCause::slowest_gpu, wait);
   set(LossCause::hooks, length - transfer - wait);
-  // The recorder's tail holds the copies out, which follow the last all-reduce.
+  // The recorder's tail includes the copies out, which follow the last all-reduce.
   if (with.exposed && recorded_.backward && !with.collectives.empty()) {
     const Duration seen = tail_of(with.collectives, recorded_.backward->duration, {}).length;
     if (*with.exposed > seen) set(LossCause::copies, *with.exposed - seen);
@@ -365,7 +373,7 @@ void Breakdown::fill_tail() {
     result_.waited_for = workload_.ranks[static_cast<std::size_t>(most - caused.begin())].rank;
 }
 
-/// The pause between steps. Where steps overlap it is negative: then nothing between them is input.
+/// The pause between steps. It is negative if steps overlap; then nothing between them is input.
 void Breakdown::fill_between() {
   Duration sum;
   for (const PartTime& part : result_.parts) sum += part.time;
@@ -384,12 +392,12 @@ void Breakdown::fill_between() {
   set(LossCause::input, result_.pause.input);
   set_error(part_of(LossCause::input), result_.error);
   set(result_.pause.rest_is, result_.pause.rest);
-  // What is left of a step's mean by windows of other steps is known as well as both together.
+  // What windows of other steps leave of a step's mean is only known as well as both together.
   set_error(result_.pause.rest_is, result_.error + result_[StepPart::kernels].high);
   result_[LossCause::unexplained].known = true;
 }
 
-/// Micro-batches before the recorded one: what they waited for all-reduces may be transfers.
+/// Micro-batches before the recorded one: their waits for all-reduces may be transfers.
 void Breakdown::fill_earlier(const EarlierMicroBatches& earlier) {
   result_.step += earlier.compute + earlier.exposed;
   set(StepPart::kernels, earlier.compute);

@@ -8,7 +8,8 @@
 namespace ddpsim {
 namespace {
 
-/// Of logger.cpp; "iteration", "world_size" and "nccl_version" are everybody's words, and count behind another of these alone.
+/// Keys of logger.cpp. "iteration", "world_size" and "nccl_version" are common words, so they count
+/// only after another of these keys.
 constexpr std::array<std::string_view, 24> kDdpKeys = {"bucket_cap_bytes",
                                                        "find_unused_parameters",
                                                        "gradient_as_bucket_view",
@@ -38,7 +39,7 @@ bool is_everybodys(std::string_view key) {
   return key == "iteration" || key == "world_size" || key == "nccl_version";
 }
 
-/// `text` begins behind the key: `": 1,`, `': 'N/A',`, `: 26214400`.
+/// The value in a text that begins after the key: `": 1,`, `': 'N/A',`, `: 26214400`.
 std::optional<std::string_view> value_behind(std::string_view text, bool whole_line) {
   if (text.starts_with('"') || text.starts_with('\'')) text.remove_prefix(1);
   text = trimmed(text);
@@ -61,14 +62,16 @@ void keep_value(std::string_view key, std::string_view value, const std::string&
   if (value == "False" || value == "false") value = "0";
   const auto [at, first] =
       facts.values.try_emplace(std::string(key), DdpFacts::Value{std::string(value), place});
-  // Of ranks and iterations what says most: one parameter unused anywhere is unused.
+  // Over ranks and iterations, the most informative value is kept: one parameter unused anywhere is
+  // unused.
   if (first || (key != "iteration" && key != "unused_parameter_size")) return;
   const auto was = parse_number<std::int64_t>(at->second.text);
   const auto is = parse_number<std::int64_t>(value);
   if (is && (!was || *is > *was)) at->second = {std::string(value), place};
 }
 
-/// Length of the first entry: up to the comma in front of the next quoted key. Commas of lists stand before no key.
+/// Length of the first entry, up to the comma before the next quoted key. Commas inside lists do
+/// not precede a key.
 std::size_t length_of_entry(std::string_view entries) {
   for (std::size_t at = entries.find(','); at != std::string_view::npos;
        at = entries.find(',', at + 1)) {
@@ -83,7 +86,7 @@ std::size_t length_of_entry(std::string_view entries) {
   return entries.size();
 }
 
-/// The key of `"world_size": 8,` or `world_size : 8`. Absent where it is none of DDP's.
+/// The key of `"world_size": 8,` or `world_size : 8`. Absent if it is not one of DDP's keys.
 std::optional<std::string_view> ddp_key(std::string_view entry) {
   if (entry.starts_with('"') || entry.starts_with('\'')) entry.remove_prefix(1);
   const std::string_view name = up_to(entry, "\"': ");
@@ -91,8 +94,8 @@ std::optional<std::string_view> ddp_key(std::string_view entry) {
   return name;
 }
 
-/// One entry or several. A trainer's record has everybody's words, too: in a line that opens a record they count behind one of
-/// DDP's own alone.
+/// Takes one entry or several. A trainer's record uses the common words too, so in a line that
+/// opens a record they count only after one of DDP's own keys.
 bool take_entries(std::string_view line, const std::string& place, DdpFacts& facts) {
   std::string_view rest = trimmed(line);
   bool counts = !rest.starts_with('{') && !facts.values.empty();
@@ -160,7 +163,8 @@ bool take_ddp_line(std::string_view line, const std::string& place, DdpFacts& fa
       keep_value("iteration", up_to(*iteration, "]"), place, facts);
     return true;
   }
-  if (says("bucket_cap_bytes") && says("find_unused_parameters")) {  // all of it on one line
+  // The whole logging data on one line.
+  if (says("bucket_cap_bytes") && says("find_unused_parameters")) {
     for (const std::string_view key : kDdpKeys)
       for (const char quote : {'"', '\''})
         if (const auto behind = after_mark(line, quote + std::string(key) + quote))

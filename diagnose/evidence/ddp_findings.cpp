@@ -1,5 +1,6 @@
-// What is PyTorch's default says nothing alone, however it costs: broadcast_buffers, copies in and out of buckets. Sources:
-// PyTorch's documentation of DistributedDataParallel, and its reducer's own warnings.
+// A PyTorch default is no finding by itself, even if it costs time: broadcast_buffers, copies in
+// and out of buckets. Sources: PyTorch's documentation of DistributedDataParallel, and the warnings
+// of its reducer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ std::string place_of(const DdpFacts& facts, std::string_view key) {
 }
 
 void add_unused(const DdpFacts& facts, std::vector<Finding>& findings) {
-  // With a static graph the reducer looks for unused parameters once.
+  // With a static graph, the reducer looks for unused parameters only once.
   if (is_set(facts, "static_graph")) return;
   const bool looked = is_set(facts, "find_unused_parameters") &&
                       facts.integer("unused_parameter_size") == 0 &&
@@ -33,11 +34,10 @@ void add_unused(const DdpFacts& facts, std::vector<Finding>& findings) {
   if (!looked && !facts.no_unused_parameters) return;
   findings.push_back(
       {.what = CauseClass::find_unused_parameters,
-       .says = fmt::format("find_unused_parameters=True, and {} every parameter was used: each "
-                           "step walks the graph "
-                           "for nothing, all-reduces a map of used parameters, and buckets are "
-                           "never rebuilt in the "
-                           "order in which gradients come; leave it out, or set static_graph=True",
+       .says = fmt::format("find_unused_parameters=True, but {} every parameter was used. Each "
+                           "step searches the graph in vain and all-reduces a map of used "
+                           "parameters, and buckets are never rebuilt in gradient order. Leave it "
+                           "out, or set static_graph=True",
                            facts.no_unused_parameters
                                ? "DDP itself says that in its first iteration"
                                : fmt::format("up to iteration {}", *facts.integer("iteration"))),
@@ -51,8 +51,8 @@ void add_static_graph(const DdpFacts& facts, std::vector<Finding>& findings) {
     return;
   findings.push_back({.what = CauseClass::static_graph_possible,
                       .says = "DDP says that the graph never changed (can_set_static_graph): with "
-                              "static_graph=True it looks for unused parameters once, not in each "
-                              "step",
+                              "static_graph=True it looks for unused parameters only once, not in "
+                              "each step",
                       .place = place_of(facts, "can_set_static_graph")});
 }
 
@@ -60,8 +60,8 @@ void add_buffers(const DdpFacts& facts, std::vector<Finding>& findings) {
   if (!is_set(facts, "has_sync_bn") || !is_set(facts, "broadcast_buffers")) return;
   findings.push_back(
       {.what = CauseClass::buffers_broadcast,
-       .says = "rank 0's buffers are broadcast before each forward though SyncBatchNorm keeps its "
-               "statistics alike on all ranks: where the model has no other buffers, pass "
+       .says = "rank 0's buffers are broadcast before each forward, although SyncBatchNorm keeps "
+               "its statistics equal on all ranks. If the model has no other buffers, pass "
                "broadcast_buffers=False",
        .place = place_of(facts, "broadcast_buffers")});
 }
@@ -80,22 +80,21 @@ void add_buckets(const DdpFacts& facts, std::vector<Finding>& findings) {
     findings.push_back(
         {.what = CauseClass::bucket_sizes,
          .says = fmt::format(
-             "{:.0f} MiB of gradients travel in {} bucket{} (bucket_cap_mb={:.0f}): "
-             "the last all-reduce begins when backward ends, and little overlaps; "
-             "ddpsim tune finds a cap",
+             "{:.0f} MiB of gradients are sent in {} bucket{} (bucket_cap_mb={:.0f}). The last "
+             "all-reduce begins when backward ends, so little overlaps. `ddpsim tune` finds a cap",
              mebibytes(total), sizes.size(), sizes.size() == 1 ? "" : "s", mebibytes(*cap)),
          .place = place_of(facts, "bucket_cap_bytes")});
   else if (*cap < kMebibyte && sizes.size() >= 32)
     findings.push_back(
         {.what = CauseClass::bucket_sizes,
-         .says = fmt::format("{:.1f} MiB of gradients travel in {} buckets (bucket_cap_mb={:.3g}): "
-                             "each all-reduce takes its latency, whatever its size; ddpsim tune "
-                             "finds a cap",
+         .says = fmt::format("{:.1f} MiB of gradients are sent in {} buckets "
+                             "(bucket_cap_mb={:.3g}). Each all-reduce adds its latency, whatever "
+                             "its size. `ddpsim tune` finds a cap",
                              mebibytes(total), sizes.size(), mebibytes(*cap)),
          .place = place_of(facts, "bucket_cap_bytes")});
 }
 
-/// What the logging data says of the environment.
+/// What the logging data says about the environment.
 void add_logged_environment(const DdpFacts& facts, std::vector<Finding>& findings) {
   if (const DdpFacts::Value* level = facts.find("torch_distributed_debug"))
     if (auto finding = costly_value(
@@ -103,9 +102,9 @@ void add_logged_environment(const DdpFacts& facts, std::vector<Finding>& finding
       findings.push_back(*std::move(finding));
   if (is_set(facts, "nccl_blocking_wait"))
     findings.push_back({.what = CauseClass::blocking_wait,
-                        .says = "NCCL's blocking wait is on: the host waits until a collective has "
-                                "ended, so that launches behind it come late (PyTorch: performance "
-                                "overhead); unset TORCH_NCCL_BLOCKING_WAIT",
+                        .says = "NCCL's blocking wait is on. The host waits until a collective "
+                                "has ended, so the next launches come late (PyTorch: performance "
+                                "overhead). Unset TORCH_NCCL_BLOCKING_WAIT",
                         .place = place_of(facts, "nccl_blocking_wait")});
 }
 
@@ -114,51 +113,52 @@ struct Option {
   CauseClass what;
   std::string_view consequence;
   std::string_view costs =
-      {};  ///< the value that makes no step shorter; of the others nothing tells
+      /// The value that makes no step shorter; nothing is known about the other values.
+      {};
 };
 constexpr std::array kOptions = {
     Option{
         "find_unused_parameters", CauseClass::find_unused_parameters,
-        "if 1 each step walks the graph and all-reduces a map of used parameters, and buckets are "
-        "never rebuilt",
+        "if 1, each step searches the graph and all-reduces a map of used parameters, and buckets "
+        "are never rebuilt",
         "1"},
     Option{"broadcast_buffers", CauseClass::buffers_broadcast,
-           "if 1 rank 0's buffers are broadcast before each forward", "1"},
+           "if 1, rank 0's buffers are broadcast before each forward", "1"},
     Option{"bucket_cap_bytes", CauseClass::bucket_sizes,
-           "other buckets travel; ddpsim tune weighs caps"},
+           "other buckets are sent; `ddpsim tune` compares caps"},
     Option{"gradient_as_bucket_view", CauseClass::bucket_views_off,
-           "if 0 each gradient is copied into its bucket and back", "0"},
+           "if 0, each gradient is copied into its bucket and back", "0"},
     Option{"comm_hook", CauseClass::comm_hook,
-           "other bytes travel, and other kernels run around each all-reduce"},
+           "other bytes are sent, and other kernels run around each all-reduce"},
     Option{"static_graph", CauseClass::data_parallel_changed,
-           "if 1 the graph is the same in each step: unused parameters are looked for once, and "
+           "if 1, the graph is the same in each step: unused parameters are searched once, and "
            "buckets are rebuilt"},
     Option{"has_sync_bn", CauseClass::sync_batchnorm,
            "SyncBatchNorm exchanges statistics in each of its layers", "1"},
     Option{"backend_name", CauseClass::data_parallel_changed, "another library sends"},
     Option{"world_size", CauseClass::data_parallel_changed,
-           "compare samples per second and GPU, not steps"},
+           "compare samples per second per GPU, not steps"},
     Option{"module_name", CauseClass::data_parallel_changed,
            "another module is wrapped: is it the same model?"},
     Option{"dtypes", CauseClass::data_parallel_changed,
-           "gradients have other types, hence other sizes"},
+           "gradients have other types and so other sizes"},
     Option{"total_parameter_size_bytes", CauseClass::data_parallel_changed,
            "other gradients travel: is it the same model?"},
     Option{"num_parameter_tensors", CauseClass::data_parallel_changed,
            "other gradients travel: is it the same model?"},
     Option{"nccl_version", CauseClass::version_changed,
-           "its choices of algorithm, channels and NICs may differ; run today's job with the old "
-           "one to see what it costs"},
+           "its choices of algorithm, channels and NICs may differ; run the current job with the "
+           "old version to see the cost"},
     Option{"nccl_socket_ifname", CauseClass::environment_changed,
-           "NCCL's TCP sockets take that interface; set it back to see what it costs"},
+           "NCCL's TCP sockets use that interface; set it back to see the cost"},
 };
 
-/// What is not written is so: there is no hook, and the graph may change.
+/// The value of a key that is not written: there is no hook, and the graph may change.
 std::string_view unwritten(std::string_view key) {
   return key == "comm_hook" ? "none" : key == "static_graph" ? "0" : "";
 }
 
-/// Another number of parameters or of their bytes.
+/// Whether the number of parameters or of their bytes differs.
 bool is_another_model(const DdpFacts& before, const DdpFacts& after) {
   return std::ranges::any_of(
       std::array<std::string_view, 3>{"module_name", "total_parameter_size_bytes",
@@ -170,7 +170,7 @@ bool is_another_model(const DdpFacts& before, const DdpFacts& after) {
       });
 }
 
-/// A walk through the graph in each step, buckets that stay as they were made.
+/// Whether DDP searches its graph in every step and never rebuilds its buckets.
 bool looks_each_step(const DdpFacts& facts) {
   return is_set(facts, "find_unused_parameters") && !is_set(facts, "static_graph");
 }
@@ -186,9 +186,9 @@ std::vector<Finding> ddp_problems(const DdpFacts& facts) {
   if (facts.strides_differ)
     findings.push_back(
         {.what = CauseClass::gradient_strides,
-         .says = "gradients have other strides than their buckets, so each is copied element by "
-                 "element (PyTorch: may impair performance): bring the model to its memory format "
-                 "before DDP wraps it",
+         .says = "gradients and buckets have different strides, so each gradient is copied "
+                 "element by element (PyTorch: may impair performance). Convert the model to its "
+                 "memory format before DDP wraps it",
          .place = *facts.strides_differ});
   add_logged_environment(facts, findings);
   return findings;
@@ -200,7 +200,7 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
   for (const Option& option : kOptions) {
     const DdpFacts::Value* was = before.find(option.key);
     const DdpFacts::Value* is = after.find(option.key);
-    // Of other keys an older PyTorch may not know one.
+    // An older PyTorch may not know one of the other keys.
     if (unwritten(option.key).empty() && (!was || !is)) continue;
     const std::string old_text = was ? was->text : std::string(unwritten(option.key));
     const std::string new_text = is ? is->text : std::string(unwritten(option.key));
@@ -208,7 +208,8 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
     if (option.what == CauseClass::find_unused_parameters &&
         looks_each_step(before) == looks_each_step(after))
       continue;
-    // Where both search for unused parameters, the static graph is what lets them search once.
+    // If both sides search for unused parameters, the static graph decides whether they search only
+    // once.
     const bool by_graph =
         option.key == "static_graph" && looks_each_step(before) != looks_each_step(after) &&
         is_set(before, "find_unused_parameters") == is_set(after, "find_unused_parameters");
@@ -227,17 +228,17 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
   const std::vector<std::int64_t> new_sizes = after.bucket_sizes();
   const bool said = std::ranges::any_of(
       findings, [](const Finding& f) { return f.what == CauseClass::bucket_sizes; });
-  // Those of another model are others by right.
+  // Buckets of another model differ anyway.
   if (!said && !is_another_model(before, after) && !old_sizes.empty() && !new_sizes.empty() &&
       old_sizes != new_sizes && before.find("rebuilt_bucket_sizes") &&
       after.find("rebuilt_bucket_sizes"))
-    findings.push_back({.what = CauseClass::bucket_sizes,
-                        .says = fmt::format(
-                            "DDP's gradients travelled in {} buckets and travel in {} others under "
-                            "the same cap: PyTorch's rules differ by version, or gradients come in "
-                            "another order",
-                            old_sizes.size(), new_sizes.size()),
-                        .place = after.find("rebuilt_bucket_sizes")->place});
+    findings.push_back(
+        {.what = CauseClass::bucket_sizes,
+         .says = fmt::format("DDP sent gradients in {} buckets and now sends them in {} others "
+                             "with the same cap. PyTorch's rules differ by version, or gradients "
+                             "come in another order",
+                             old_sizes.size(), new_sizes.size()),
+         .place = after.find("rebuilt_bucket_sizes")->place});
   return findings;
 }
 

@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// Names that say where a job runs, not how fast.
+/// Names that tell where a job runs, not how fast.
 bool says_only_where(std::string_view name) {
   constexpr std::array<std::string_view, 11> kWhere = {
       "TORCHELASTIC_RUN_ID", "NCCL_DEBUG_FILE",      "NCCL_TOPO_DUMP_FILE", "NCCL_COMM_ID",
@@ -22,13 +22,14 @@ bool says_only_where(std::string_view name) {
   return std::ranges::find(kWhere, name) != kWhere.end();
 }
 
-/// A file made anew for each run is no setting: aws-ofi-nccl leaves NCCL its topology so.
+/// A file created for each run is no setting. aws-ofi-nccl passes NCCL its topology this way.
 bool is_temporary(const std::set<std::string>& values) {
   return std::ranges::all_of(values,
                              [](const std::string& value) { return value.starts_with("/tmp/"); });
 }
 
-/// NCCL's defaults, alike in all its versions: to set one is to set nothing. Of its user guide.
+/// NCCL's defaults, equal in all its versions, from its user guide. Setting a variable to its
+/// default changes nothing.
 bool is_default(std::string_view name, const std::set<std::string>& values) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kDefaults = {
       {{"NCCL_BUFFSIZE", "4194304"},
@@ -43,7 +44,7 @@ bool is_default(std::string_view name, const std::set<std::string>& values) {
                             values.contains(std::string(known->second)));
 }
 
-/// What a change of a variable that a rule knows does to a step; nothing where neither value costs.
+/// The effect on a step when a known variable changes. Absent if neither value costs time.
 std::optional<FindingEffect> effect_of(std::string_view name, const std::set<std::string>& before,
                                        const std::set<std::string>& after) {
   if (is_default(name, before) && is_default(name, after)) return std::nullopt;
@@ -52,7 +53,7 @@ std::optional<FindingEffect> effect_of(std::string_view name, const std::set<std
     return std::ranges::any_of(values,
                                [&](const std::string& value) { return *value_costs(name, value); });
   };
-  // Of these the values that no rule calls costly are no default either.
+  // For these variables, values that no rule calls costly are not defaults either.
   constexpr std::array<std::string_view, 5> kOfSeveral = {"NCCL_P2P_LEVEL", "NCCL_NET_GDR_LEVEL",
                                                           "NCCL_NET_GDR_READ", "NCCL_NET",
                                                           "CUDA_DEVICE_MAX_CONNECTIONS"};
@@ -60,7 +61,7 @@ std::optional<FindingEffect> effect_of(std::string_view name, const std::set<std
     return std::ranges::find(kOfSeveral, name) != kOfSeveral.end()
                ? std::optional(FindingEffect::either)
                : std::nullopt;
-  // A bound, or a choice taken from NCCL, may have been for the better.
+  // A limit, or a choice taken away from NCCL, may have been an improvement.
   const bool weighs = name.find("CHANNELS") != std::string_view::npos ||
                       name.find("CTAS") != std::string_view::npos || name == "NCCL_ALGO" ||
                       name == "NCCL_PROTO" || name == "NCCL_PXN_DISABLE";
@@ -89,7 +90,7 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
   std::set<std::string> names;
   for (const EnvironmentFacts* facts : {&before, &after})
     for (const EnvironmentVariable& variable : facts->variables) names.insert(variable.name);
-  std::set<std::string> said;  // places of what the new side's own problems say
+  std::set<std::string> said;  // places of the new side's own problems
   for (const Finding& problem : environment_problems(after, {})) said.insert(problem.place);
   const std::vector<Finding> problems = environment_problems(before, nccl);
   std::vector<Finding> findings;
@@ -100,7 +101,8 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
     if (old_values == new_values) continue;
     const EnvironmentVariable* was = before.find(name);
     const EnvironmentVariable* now = after.find(name);
-    // Absent of a list is not set; absent where nobody listed anything is unknown. NCCL prints those that it reads.
+    // A variable absent from a list was not set. If nobody listed variables, it is unknown. NCCL
+    // prints those that it reads.
     const bool told =
         by_nccl && ((was != nullptr && was->by_nccl) || (now != nullptr && now->by_nccl));
     if (old_values.empty() && before.listed == 0 && !told) continue;
@@ -109,7 +111,7 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
     const auto effect = effect_of(name, old_values, new_values);
     if (!effect) continue;
     if (now != nullptr && said.contains(now->place)) continue;
-    // A fault that is gone has its own class.
+    // A fault that is gone keeps its own class.
     const auto fault = std::ranges::find_if(problems, [&](const Finding& problem) {
       return was != nullptr && *effect == FindingEffect::relieves && problem.place == was->place &&
              problem.says.starts_with(name + "=");
@@ -118,7 +120,7 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
         {.what = fault != problems.end() ? fault->what : CauseClass::environment_changed,
          .says = fmt::format("{} was {} and is {}{}", name, shown_values(old_values),
                              shown_values(new_values),
-                             fault != problems.end() ? "" : ": set it back to see what it costs"),
+                             fault != problems.end() ? "" : "; set it back to see the cost"),
          .place = now != nullptr ? now->place : name,
          .effect = *effect});
   }
@@ -129,8 +131,8 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
     if (!of_job && name != "kernel" && name != "driver") continue;
     findings.push_back(
         {.what = CauseClass::version_changed,
-         .says = fmt::format("{} was {} and is {}: run today's job with the old one to see what it "
-                             "costs",
+         .says = fmt::format("{} was {} and is {}; run the current job with the old version to "
+                             "see the cost",
                              name, was->second.value, now.value),
          .place = now.place});
   }

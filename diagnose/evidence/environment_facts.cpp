@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostVariables = 1000;
 
 bool decides_something(std::string_view name) {
-  // Of libraries that compute or send.
+  // Families of libraries that compute or send.
   constexpr std::array<std::string_view, 17> kFamilies = {
       "NCCL_", "RCCL_",       "TORCH_",  "PYTORCH_", "CUDA_",  "OMP_",  "MKL_", "KMP_", "GOMP_",
       "FI_",   "NVIDIA_TF32", "CUBLAS_", "CUDNN_",   "RDMAV_", "MLX5_", "HSA_", "HIP_"};
@@ -58,7 +58,8 @@ void take_launcher(std::string_view name, std::string_view value, EnvironmentFac
   if (name == "SLURM_CPUS_ON_NODE") facts.cores = *number;
 }
 
-/// What Python prints of a mapping is none of these lines: a name begins the line.
+/// Takes a listed variable: the name must begin the line, which excludes mappings that Python
+/// prints.
 bool take_listed(std::string_view line, const std::string& place, EnvironmentFacts& facts) {
   line = trimmed(line);
   for (const std::string_view word : {"export ", "declare -x "})
@@ -77,14 +78,15 @@ bool take_listed(std::string_view line, const std::string& place, EnvironmentFac
       value.back() == value.front())
     value = value.substr(1, value.size() - 2);
   else if (name != "NCCL_NET" && value.find_first_of(" \t") != std::string_view::npos)
-    return false;  // a sentence that begins with a setting; of these, networks' names alone have blanks
+    // It is a sentence that begins with a setting; only names of networks contain blanks.
+    return false;
   ++facts.listed;
   take_launcher(name, value, facts);
   keep_variable(name, value, place, false, facts);
   return true;
 }
 
-/// "0-3,8" is five.
+/// Number of cores in a list: "0-3,8" has five.
 std::optional<int> cores_in_list(std::string_view list) {
   int count = 0;
   for (const std::string_view cell : cells_of(list)) {
@@ -100,7 +102,8 @@ std::optional<int> cores_in_list(std::string_view list) {
   return count;
 }
 
-/// What collect.sh notes of a process: "cores=64", "Cpus_allowed_list=0-7", "torch=2.13.0".
+/// Takes what collect.sh notes about a process: "cores=64", "Cpus_allowed_list=0-7",
+/// "torch=2.13.0".
 bool take_noted(std::string_view line, const std::string& place, EnvironmentFacts& facts) {
   line = trimmed(line);
   const std::size_t equals = line.find('=');
@@ -135,7 +138,7 @@ bool take_noted(std::string_view line, const std::string& place, EnvironmentFact
   return true;
 }
 
-/// "NCCL_ALGO set by environment to RING"; of NCCL_IB_HCA and NCCL_SOCKET_IFNAME "set to".
+/// "NCCL_ALGO set by environment to RING"; for NCCL_IB_HCA and NCCL_SOCKET_IFNAME "set to".
 bool take_found_by_nccl(std::string_view line, const std::string& place, EnvironmentFacts& facts) {
   for (const std::string_view words : {" set by environment to ", " set to "}) {
     const std::size_t at = line.find(words);

@@ -1,5 +1,5 @@
-// What one variable's value costs stands in environment_table; here, whether it can matter to the job, and what takes several
-// variables to tell.
+// environment_table has what the value of a single variable costs. This file decides whether that
+// can matter to the job, and finds problems that need several variables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool logs_each_call(std::string_view value) {
   return lower.find(",all,") != std::string::npos || lower.find(",coll,") != std::string::npos;
 }
 bool is_idle(const CostlyValues& rule, const NcclFacts& nccl) {
-  // Told to stay off InfiniBand, and a plugin sends: nothing is lost.
+  // InfiniBand is switched off, but a plugin sends, so nothing is lost.
   if (rule.what == CauseClass::socket_instead_of_ib && nccl.sends_beside_sockets()) return true;
   const LoggedCommunicator* job = nccl.largest();
   if (rule.matters_to == MattersTo::any_job || job == nullptr) return false;
@@ -27,7 +27,7 @@ bool is_idle(const CostlyValues& rule, const NcclFacts& nccl) {
   return job->local_ranks == 1 || job->nodes == job->ranks;
 }
 
-/// Level INFO prints what its subsystems say: COLL and ALL say something at each call.
+/// Level INFO prints what its subsystems report. COLL and ALL report something at every call.
 void add_subsystems(const EnvironmentFacts& facts, std::vector<Finding>& findings) {
   const EnvironmentVariable* level = facts.find("NCCL_DEBUG");
   const EnvironmentVariable* of = facts.find("NCCL_DEBUG_SUBSYS");
@@ -35,14 +35,15 @@ void add_subsystems(const EnvironmentFacts& facts, std::vector<Finding>& finding
   if (!logs_each_call(of->value)) return;
   findings.push_back(
       {.what = CauseClass::debug_level,
-       .says = fmt::format("NCCL_DEBUG_SUBSYS={} prints at each call (NCCL); leave ALL and COLL "
-                           "out of trainings",
+       .says = fmt::format("NCCL_DEBUG_SUBSYS={} prints at each call (NCCL); do not train with "
+                           "ALL or COLL",
                            of->value),
        .place = of->place});
 }
 
-/// Threads of PyTorch's operations on the host, of OpenMP's or its own pool: each rank starts OMP_NUM_THREADS, or one a
-/// core. torchrun sets 1 where nobody did, which is its default and says nothing.
+/// Threads for PyTorch's operations on the host, from OpenMP or PyTorch's own pool. Each rank
+/// starts OMP_NUM_THREADS of them, or one per core. If nobody set the variable, torchrun sets it to
+/// 1, which says nothing.
 void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
                       std::vector<Finding>& findings) {
   std::optional<int> per_node = facts.ranks_per_node;
@@ -54,8 +55,8 @@ void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
     findings.push_back(
         {.what = CauseClass::host_threads,
          .says =
-             fmt::format("a rank may run on {} of {} cores alone: its launches, its data loader's "
-                         "workers and NCCL's threads share them; give it more (--bind-to, "
+             fmt::format("a rank may run on only {} of {} cores, which its launches, data loader "
+                         "workers and NCCL's threads share. Give it more (--bind-to, "
                          "--cpus-per-task, taskset)",
                          *facts.allowed_cores, cores),
          .place = facts.allowed_place});
@@ -68,8 +69,9 @@ void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
     findings.push_back(
         {.what = CauseClass::host_threads,
          .says = fmt::format(
-             "OMP_NUM_THREADS is not set: each of {} ranks starts a thread for each of {} cores, "
-             "and they take the cores from each other and from data loaders; set it to {} or less",
+             "OMP_NUM_THREADS is not set, so each of {} ranks starts a thread for each of {} "
+             "cores. They compete for cores with each other and with data loaders. Set it to {} "
+             "or less",
              ranks, cores, std::max(1, cores / ranks)),
          .place = "OMP_NUM_THREADS"});
     return;
@@ -78,18 +80,18 @@ void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
   if (static_cast<std::int64_t>(*threads) * ranks > cores)
     findings.push_back(
         {.what = CauseClass::host_threads,
-         .says = fmt::format("OMP_NUM_THREADS={} of {} ranks is {} threads for {} cores, and they "
-                             "take the cores from each other and from data loaders; set it to {} "
-                             "or less",
+         .says = fmt::format("OMP_NUM_THREADS={} on {} ranks gives {} threads for {} cores. They "
+                             "compete for cores with each other and with data loaders. Set it to "
+                             "{} or less",
                              *threads, ranks, static_cast<std::int64_t>(*threads) * ranks, cores,
                              std::max(1, cores / ranks)),
          .place = omp->place});
   else if (*threads == 1 && facts.other_launcher && !facts.torchrun && cores / ranks >= 4)
     findings.push_back(
         {.what = CauseClass::host_threads,
-         .says = fmt::format("OMP_NUM_THREADS=1 leaves operations on the host one of {} cores a "
-                             "rank has: transforms of input and optimizers on the host are slower "
-                             "so, nothing else; try {}",
+         .says = fmt::format("OMP_NUM_THREADS=1 gives operations on the host one of the {} cores "
+                             "of a rank. This slows only input transforms and optimizers on the "
+                             "host; try {}",
                              cores / ranks, cores / ranks / 2),
          .place = omp->place});
 }

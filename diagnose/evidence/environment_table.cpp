@@ -25,14 +25,14 @@ bool switched_on(std::string_view value) {
 bool switched_off(std::string_view value) {
   return !value.empty() && !switched_on(value);
 }
-/// As NCCL reads its parameters, by strtoll: what is no number is 0 ("true", too).
+/// As NCCL reads parameters, with strtoll: text that is no number is 0, even "true".
 bool nccl_on(std::string_view value) {
   return leading_number<long long>(value).value_or(0) != 0;
 }
 bool nccl_off(std::string_view value) {
   return !value.empty() && !nccl_on(value);
 }
-/// NCCL_P2P_DISABLE alone is compared with 1 (ncclGetLevel).
+/// NCCL_P2P_DISABLE is the only variable compared with 1 (ncclGetLevel).
 bool nccl_one(std::string_view value) {
   return leading_number<long long>(value) == 1;
 }

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kMostNodes = 10'000;
 constexpr std::size_t kMostWarned = 8;
 
-/// Takes a text's lines about a machine into the facts of its node, which come to be with the first such line: a log
-/// of NCCL's names no machine.
+/// Adds a text's lines about a machine to the facts of its node. The first such line creates these
+/// facts, because NCCL's logs name no machine.
 class NodeReader {
  public:
   NodeReader(const std::string& node, std::vector<MachineFacts>& machines) : machines_(machines) {
@@ -36,7 +36,7 @@ class NodeReader {
   MachineLineReader lines_;
 };
 
-/// By class, in the order they were found; nothing twice.
+/// Findings by class, in the order in which they were found, without duplicates.
 std::vector<Finding> in_order(std::vector<Finding> findings) {
   std::ranges::stable_sort(findings, {}, &Finding::what);
   std::vector<Finding> kept;
@@ -49,16 +49,19 @@ std::vector<Finding> in_order(std::vector<Finding> findings) {
   return kept;
 }
 
-/// NCCL prints each variable that it read, unless told to leave that subsystem out.
+/// Whether the log names every variable that NCCL read. NCCL prints each one unless that subsystem
+/// is excluded.
 bool lists_variables(const Evidence& evidence) {
   const EnvironmentVariable* of = evidence.environment.find("NCCL_DEBUG_SUBSYS");
   const bool printed = of == nullptr || of->value.find("ENV") != std::string::npos ||
                        of->value.find("ALL") != std::string::npos;
-  // An excerpt may lack them: its beginning, the version, and the end of the initialisation stand on both sides of them.
+  // An excerpt may lack them. Its beginning, the version, and the end of the initialisation
+  // surround them.
   return printed && evidence.nccl.variables_read();
 }
 
-/// Ranks that write to one file cut into each other's lines: what such a line says is of neither.
+/// Whether ranks that write to one file cut into each other's lines. The content of such a line
+/// belongs to neither.
 bool holds_two_lines(std::string_view line) {
   constexpr std::string_view kMark = " NCCL INFO ";
   const std::size_t first = line.find(kMark);
@@ -78,8 +81,8 @@ void take_text(std::string_view text, const std::string& file, const std::string
     if (content.size() > kLongestLogLine) {
       if (evidence.warnings.size() < kMostWarned)
         evidence.warnings.push_back(fmt::format(
-            "{}: longer than {} MiB, as no line of NCCL or of a trainer is; it is left out", place,
-            kLongestLogLine >> 20));
+            "{}: ignored, because it is longer than {} MiB, unlike any line of NCCL or a trainer",
+            place, kLongestLogLine >> 20));
       continue;
     }
     if (holds_two_lines(content)) {
@@ -137,7 +140,8 @@ std::vector<std::string_view> Evidence::kinds() const {
 }
 
 bool Evidence::empty() const {
-  // KEY=VALUE stands in many texts; a list of variables of which none decides anything may be none.
+  // KEY=VALUE appears in many texts. A list of variables of which none matters may be something
+  // else.
   return kinds().size() == (environment.listed > 0 ? 1 : 0) && environment.variables.empty();
 }
 
@@ -170,7 +174,7 @@ std::vector<Finding> find_changes(const Evidence& before, const Evidence& after)
           findings);
   add_all(ddp_changes(before.ddp, after.ddp), findings);
   add_all(machine_changes(before.machines, after.machines), findings);
-  // And what costs time today and did not stand there before.
+  // Adds problems that cost time now and were not there before.
   const std::vector<Finding> known = find_problems(before);
   for (Finding& problem : find_problems(after)) {
     const auto same = [&](const Finding& old) {
@@ -199,12 +203,13 @@ bool tells_of_networks(const NcclFacts& nccl) {
   return !nccl.network_names().empty() || nccl.one_node() || !nccl.gpudirect_of_nics.empty();
 }
 
-/// Whether the evidence would show such a problem, which `says` begins with where it is a variable's.
+/// Whether the evidence would show this problem. If the problem is about a variable, its text
+/// begins with the variable's name.
 bool would_show(const Finding& problem, const Evidence& evidence) {
   using enum CauseClass;
   const auto any_machine = [&](auto has) { return std::ranges::any_of(evidence.machines, has); };
   const bool lists = evidence.environment.listed > 0;
-  // NCCL lists its own alone: NCCL_BLOCKING_WAIT is PyTorch's.
+  // NCCL lists only its own variables: NCCL_BLOCKING_WAIT belongs to PyTorch.
   const bool lists_its_own = lists || (problem.says.starts_with("NCCL_") &&
                                        lists_variables(evidence) && problem.what != blocking_wait);
   switch (problem.what) {
@@ -250,7 +255,8 @@ bool would_show(const Finding& problem, const Evidence& evidence) {
     case sync_batchnorm:
     case data_parallel_changed:
       return !evidence.ddp.empty();
-    default:  // what a variable set
+    // Problems that a variable causes.
+    default:
       return lists_its_own;
   }
 }
@@ -263,7 +269,7 @@ std::vector<Finding> find_repairs(const Evidence& before, const Evidence& after)
   for (Finding& problem : find_problems(before)) {
     const bool still = std::ranges::find(now, problem.what, &Finding::what) != now.end();
     if (still || !would_show(problem, after)) continue;
-    problem.says = "before, and no longer, so there is nothing to do: " + problem.says;
+    problem.says = "no longer the case, so there is nothing to do: " + problem.says;
     problem.effect = FindingEffect::relieves;
     repairs.push_back(std::move(problem));
   }

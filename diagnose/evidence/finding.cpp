@@ -5,7 +5,7 @@
 namespace ddpsim {
 namespace {
 
-/// By enumerator.
+/// In the order of the enumerators.
 constexpr std::array<std::string_view, 64> kClassNames = {
     "socket_instead_of_ib",
     "plugin_missing",

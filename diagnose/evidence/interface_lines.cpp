@@ -1,7 +1,7 @@
 // Network interfaces and ports of InfiniBand.
 //
 //   ip link                "2: eth0: <…> mtu 9000 qdisc …"
-//   ibv_devinfo, ibstat    "hca_id: mlx5_0", "CA 'mlx5_0'", "Port 1:", below them state, rate and MTU
+//   ibv_devinfo, ibstat    "hca_id: mlx5_0", "CA 'mlx5_0'", "Port 1:", then state, rate and MTU
 #include "ddpsim/diagnose/evidence/machine_facts.hpp"
 #include "ddpsim/formats/log_words.hpp"
 #include "evidence_words.hpp"
@@ -21,7 +21,7 @@ bool MachineLineReader::take_interface(std::string_view line, const std::string&
   in_smi_ = false;
   std::string_view name = words[1].substr(0, words[1].size() - 1);
   name = up_to(name, "@");
-  // Interfaces of containers and bridges come and go.
+  // Interfaces of containers and bridges change all the time.
   for (const std::string_view local :
        {"veth", "docker", "br-", "virbr", "cali", "cni", "tun", "tap"})
     if (name.starts_with(local)) return true;

@@ -8,11 +8,11 @@
 namespace ddpsim {
 namespace {
 
-/// A kind below this share of all kernels' time decides nothing.
+/// A kind below this share of the total kernel time decides nothing.
 constexpr double kMatters = 0.05;
-/// Counts of steps recorded in part differ by so much.
+/// Counts that differ by no more are equal, because steps may be recorded in part.
 constexpr double kSameCount = 0.05;
-/// Factors within so much of each other are one factor; boxes of clocks and memory bandwidth together.
+/// Factors this close count as one, whether clocks or memory bandwidth limit a kernel.
 constexpr double kOneFactor = 0.1;
 constexpr double kLeastChange = 0.03;
 
@@ -61,12 +61,15 @@ KernelComparison compare_kernels(const KernelTimes& before, const KernelTimes& a
   const KernelComparison::Row& first = result.rows.front();
   if (most / least - 1 <= kOneFactor) {
     result.change = KernelChange::slower_alike;
-    result.says = fmt::format("as many kernels of each kind, all of them {:.2f} times as long",
-                              all_after / all_before);
+    result.says = fmt::format(
+        "the same number of kernels of each kind, all of them {:.2f} times "
+        "as long",
+        all_after / all_before);
   } else {
     result.change = KernelChange::one_kind;
     result.says = fmt::format(
-        "as many kernels of each kind, but those of kind {} {:.2f} times as long, all {:.2f}",
+        "the same number of kernels of each kind, but kind {} takes {:.2f} times as long, all "
+        "kernels {:.2f}",
         name_of(first.kind), first.after.time / first.before.time, all_after / all_before);
   }
   return result;

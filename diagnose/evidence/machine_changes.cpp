@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Of all nodes of a side together: names of nodes may be others before and after.
+/// Summary over all nodes of a side, because the names of nodes may differ before and after.
 struct MachinesSummary {
   std::map<std::string, int> models;
   std::set<std::string> drivers;
@@ -21,7 +21,8 @@ struct MachinesSummary {
   std::optional<double> least_clock_at_work;
   int active_ports = 0;
   std::map<std::string, int> least_mtu;
-  std::map<std::string, std::pair<std::string, std::string>> interfaces;  ///< DOWN where one is
+  std::map<std::string, std::pair<std::string, std::string>>
+      interfaces;  ///< DOWN if it is down on one node
 };
 
 template <typename Number>
@@ -70,13 +71,14 @@ std::string models_of(const MachinesSummary& all) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// "NV12" has twelve links, "SYS" none.
+/// Number of links: "NV12" has twelve, "SYS" none.
 int nvlinks(const std::string& link) {
   return link.starts_with("NV") ? leading_number<int>(std::string_view(link).substr(2)).value_or(0)
                                 : 0;
 }
 
-/// Pairs of GPUs of the first node of both sides, whose matrices have as many GPUs.
+/// Compares pairs of GPUs on the first node of both sides whose matrices have the same number of
+/// GPUs.
 void add_nvlink_changes(const std::vector<MachineFacts>& before,
                         const std::vector<MachineFacts>& after, std::vector<Finding>& findings) {
   const auto with_matrix = [](const MachineFacts& machine) { return !machine.gpu_links.empty(); };
@@ -107,7 +109,8 @@ void add_nvlink_changes(const std::vector<MachineFacts>& before,
   }
 }
 
-/// Returns true if a value has fallen, false if it has been put right, and nothing if it stayed or one side lacks it.
+/// True if a value has fallen, false if it was restored. Absent if it is unchanged or one side
+/// lacks it.
 template <typename Number>
 std::optional<bool> has_fallen(const std::optional<Number>& before,
                                const std::optional<Number>& after) {
@@ -119,7 +122,7 @@ std::optional<bool> has_fallen(const std::optional<Number>& before,
   return std::nullopt;
 }
 
-/// Holds the machines of one side against those of the other; each part adds its findings behind those of the part before.
+/// Compares the machines of two sides. Each part appends its findings.
 class MachineComparison {
  public:
   MachineComparison(const std::vector<MachineFacts>& before, const std::vector<MachineFacts>& after)
@@ -144,12 +147,13 @@ class MachineComparison {
   void say(CauseClass what, std::string says, FindingEffect effect) {
     findings_.push_back({.what = what, .says = std::move(says), .place = place_, .effect = effect});
   }
-  /// What is worse than before has a remedy; what is better needs none.
+  /// A change for the worse has a remedy; a change for the better needs none.
   void say_change(CauseClass what, bool worse, std::string says, std::string_view remedy) {
     say(what, worse ? fmt::format("{}: {}", says, remedy) : std::move(says),
         worse ? FindingEffect::costs : FindingEffect::relieves);
   }
-  /// Says that a value has fallen or was put right; false where it stayed. `says` takes what it was and is.
+  /// Reports that a value has fallen or was restored; returns false if it is unchanged. `says`
+  /// takes the old and the new value.
   template <typename Number>
   bool say_if_changed(CauseClass what, const std::optional<Number>& was,
                       const std::optional<Number>& is,
@@ -177,30 +181,30 @@ void MachineComparison::add_models_and_drivers() {
   if (!was_.models.empty() && !is_.models.empty() && was_.models != is_.models)
     say(CauseClass::hardware_changed,
         fmt::format(
-            "GPUs were {} and are {}: compare samples per second and GPU, and kernels of one "
-            "GPU alone",
+            "GPUs were {} and are {}: compare samples per second per GPU, and kernels of a single "
+            "GPU",
             models_of(was_), models_of(is_)),
         FindingEffect::either);
   if (!was_.drivers.empty() && !is_.drivers.empty() && was_.drivers != is_.drivers)
     say(CauseClass::version_changed,
         fmt::format(
-            "the driver was {} and is {}: compare kernels of one GPU alone, and all_reduce_perf",
+            "the driver was {} and is {}: compare kernels of a single GPU, and all_reduce_perf",
             fmt::join(was_.drivers, ", "), fmt::join(is_.drivers, ", ")),
         FindingEffect::either);
 }
 
-/// Power limits and clocks, of the same GPUs alone.
+/// Power limits and clocks; only if the GPUs are the same.
 void MachineComparison::add_limits_of_gpus() {
   if (was_.models != is_.models) return;
   const bool other_limit =
       say_if_changed(CauseClass::power_limit_lowered, was_.least_power_w, is_.least_power_w,
                      "the lowest power limit of a GPU was {:.0f} W and is {:.0f} W",
-                     "clocks fall under load; nvidia-smi -pl sets it");
+                     "clocks drop under load; `nvidia-smi -pl` sets the limit");
   if (say_if_changed(CauseClass::clocks_held_down, was_.least_clock_mhz, is_.least_clock_mhz,
                      "the lowest clock limit of a GPU was {:.0f} MHz and is {:.0f} MHz",
-                     "kernels bound by compute are slower by as much"))
+                     "compute-bound kernels are slower by the same factor"))
     return;
-  // Clocks move with load and temperature by themselves, and with a power limit: so far they do not.
+  // Clocks vary with load and temperature, and with a power limit, but not by more than this.
   constexpr double kFar = 0.9;
   const std::optional<double>& was = was_.least_clock_at_work;
   const std::optional<double>& is = is_.least_clock_at_work;
@@ -211,7 +215,7 @@ void MachineComparison::add_limits_of_gpus() {
                "look at locked clocks (nvidia-smi -lgc), power and temperature");
 }
 
-/// What card and slot allow tells more than how the links ran when they were read.
+/// The maximum of card and slot tells more than the state of the links when they were read.
 void MachineComparison::add_links_of_gpus() {
   const auto rate = has_fallen(was_.least_best_rate, is_.least_best_rate);
   const auto width = has_fallen(was_.least_best_width, is_.least_best_width);
@@ -219,7 +223,7 @@ void MachineComparison::add_links_of_gpus() {
     say_change(
         CauseClass::pcie_link_below_its_best, rate.value_or(false) || width.value_or(false),
         fmt::format(
-            "card and slot of a GPU allow {} GT/s and {} lanes, and allowed {} and {} before",
+            "card and slot of a GPU allow {} GT/s and {} lanes; before, they allowed {} and {}",
             is_.least_best_rate.value_or(0), is_.least_best_width.value_or(0),
             was_.least_best_rate.value_or(0), was_.least_best_width.value_or(0)),
         "copies and traffic without NVLink are slower");
@@ -227,17 +231,17 @@ void MachineComparison::add_links_of_gpus() {
   }
   if (!say_if_changed(
           CauseClass::pcie_link_below_its_best, was_.least_rate_at_work, is_.least_rate_at_work,
-          "the slowest PCIe link of a GPU at work ran at {} GT/s a lane and runs at {} now",
+          "the slowest PCIe link of a GPU at work ran at {} GT/s per lane and now runs at {}",
           "reseat card or riser"))
     say_if_changed(CauseClass::pcie_link_below_its_best, was_.least_width, is_.least_width,
                    "the narrowest PCIe link of a GPU had {} lanes and has {}",
                    "reseat card or riser");
 }
 
-/// Speed and number of the NICs' ports.
+/// Speed and number of the NIC ports.
 void MachineComparison::add_nic_ports() {
   say_if_changed(CauseClass::nic_below_its_best, was_.least_port_gbps, is_.least_port_gbps,
-                 "the slowest NIC port ran at {} Gbit/s and runs at {} now",
+                 "the slowest NIC port ran at {} Gbit/s and now runs at {}",
                  "look at cable, switch port and firmware");
   const auto per_node = [](int ports, const std::vector<MachineFacts>& machines) {
     return static_cast<double>(ports) / static_cast<double>(machines.size());
@@ -250,7 +254,7 @@ void MachineComparison::add_nic_ports() {
                fmt::format("active NIC ports: {} on {} node{} before, {} on {} now",
                            was_.active_ports, before_.size(), before_.size() == 1 ? "" : "s",
                            is_.active_ports, after_.size()),
-               "bandwidth goes with their number");
+               "bandwidth is proportional to their number");
 }
 
 void MachineComparison::add_interface_states() {
@@ -273,8 +277,8 @@ void MachineComparison::add_mtu_changes() {
     if (at == was_.least_mtu.end() || at->second == mtu) continue;
     say(CauseClass::mtu_unequal,
         fmt::format(
-            "the MTU of {} was {} bytes and is {}: smaller packets cost the host time over TCP, "
-            "and over RoCE bandwidth",
+            "the MTU of {} was {} bytes and is {}: smaller packets cost host time over TCP, and "
+            "bandwidth over RoCE",
             interface, at->second, mtu),
         mtu < at->second ? FindingEffect::costs : FindingEffect::relieves);
   }

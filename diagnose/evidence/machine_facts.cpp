@@ -12,7 +12,7 @@ void merge_readings(MachineFacts& facts) {
       merged.push_back(std::move(reading));
       continue;
     }
-    // What an idle GPU's link and clocks are says nothing beside those under load.
+    // Link and clocks of an idle GPU tell nothing if they were also read under load.
     const bool better = reading.idle == false && at->idle != false;
     GpuState& first = better ? reading : *at;
     GpuState& second = better ? *at : reading;

@@ -1,5 +1,6 @@
-// A GPU lowers the rate of its PCIe link while it is idle (NVIDIA: "may be reduced when the GPU is not in use"), never its width:
-// a lower rate is a finding only where the GPU was at work when it was read, or where nothing says. NICs do not.
+// An idle GPU lowers the rate of its PCIe link (NVIDIA: "may be reduced when the GPU is not in
+// use"), but never the width. So a lower rate is a finding only if the GPU was working when it was
+// read, or if nothing tells. NICs do not do this.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,7 +33,7 @@ std::string link_words(const PcieLink& link) {
   return fmt::format("{}", fmt::join(words, " and "));
 }
 
-/// Which of a node's GPUs, as one sentence about links.
+/// A PCIe link with the name of its GPU.
 struct GpuLink {
   std::string name, place;
   PcieLink link;
@@ -43,7 +44,8 @@ std::vector<GpuLink> gpu_links(const MachineFacts& machine) {
   std::vector<GpuLink> links;
   for (const GpuState& gpu : machine.gpus)
     if (gpu.link.rate || gpu.link.width) links.push_back({gpu.name, gpu.place, gpu.link, gpu.idle});
-  if (!links.empty()) return links;  // lspci's are the same ones
+  // lspci lists the same links.
+  if (!links.empty()) return links;
   const bool all_idle =
       !machine.gpus.empty() &&
       std::ranges::all_of(machine.gpus, [](const GpuState& g) { return g.idle == true; });
@@ -64,9 +66,9 @@ void add_gpu_links(const MachineFacts& machine, std::vector<Finding>& findings) 
       findings.push_back(
           {.what = CauseClass::pcie_link_below_its_best,
            .says = fmt::format(
-               "{}{} has a PCIe link of {}{}: copies, input and traffic between GPUs "
-               "without NVLink are slower by as much; reseat card or riser, look at "
-               "the slot's settings and at errors in dmesg, unless the slot has no more",
+               "{}{} has a PCIe link of {}{}. Copies, input and GPU traffic without NVLink are "
+               "slower by the same factor. Reseat card or riser and check slot settings and "
+               "dmesg, unless the slot allows no more",
                gpu.name, on_node(machine), link_words(gpu.link),
                slow_at_work ? " while at work" : ""),
            .place = gpu.place});
@@ -79,9 +81,9 @@ void add_gpu_links(const MachineFacts& machine, std::vector<Finding>& findings) 
   findings.push_back(
       {.what = CauseClass::pcie_link_below_its_best,
        .says =
-           fmt::format("{}{}{} shows a PCIe link of {}, which an idle GPU does by itself: read it "
-                       "again while the job runs, and where it stays reseat card or riser and look "
-                       "at the slot's settings",
+           fmt::format("{}{}{} shows a PCIe link of {}, which is normal for an idle GPU. Read it "
+                       "again while the job runs. If it stays, reseat card or riser and check the "
+                       "slot's settings",
                        unknown.front(),
                        unknown.size() > 1 ? fmt::format(" and {} more", unknown.size() - 1) : "",
                        on_node(machine), link_words(first->link)),
@@ -89,13 +91,14 @@ void add_gpu_links(const MachineFacts& machine, std::vector<Finding>& findings) 
        .doubtful = true});
 }
 
-/// A card that could be one of a training's: 8 lanes of 8 GT/s, or more.
+/// Whether a card could be used for training: at least 8 lanes of 8 GT/s.
 bool is_fast_card(const PcieLink& link) {
   return link.best_rate.value_or(0) >= 8 && link.best_width.value_or(0) >= 8;
 }
 
 void add_nic_links(const MachineFacts& machine, std::vector<Finding>& findings) {
-  // A NIC may be listed by its address, its RDMA device and its interface: the address is of all of them.
+  // A NIC may be listed by address, by RDMA device and by interface; the address covers all of
+  // them.
   const auto by_address = [](const std::string& name) { return name.find(':') != name.npos; };
   const bool addresses = std::ranges::any_of(machine.devices, [&](const auto& device) {
     return by_address(device.first) && device.second.kind == PcieDevice::Kind::nic &&
@@ -108,8 +111,8 @@ void add_nic_links(const MachineFacts& machine, std::vector<Finding>& findings) 
     findings.push_back(
         {.what = CauseClass::nic_below_its_best,
          .says =
-             fmt::format("the NIC {}{}{} has a PCIe link of {}: it sends no faster than that; "
-                         "reseat it, and look at the slot's settings, unless the slot has no more",
+             fmt::format("the NIC {}{}{} has a PCIe link of {} and sends no faster than that. "
+                         "Reseat it and check the slot's settings, unless the slot allows no more",
                          name, device.title.empty() ? "" : " (" + device.title + ")",
                          on_node(machine), link_words(device.link)),
          .place = device.place});
@@ -121,7 +124,8 @@ std::string card_of(const MachineFacts& machine, const std::string& port) {
   return device == machine.devices.end() ? "" : device->second.title;
 }
 
-/// A port beside others of its kind: the same card's on this node, the port of the same name on other nodes.
+/// Compares a port with others of its kind: ports of the same card on this node, and ports of the
+/// same name on other nodes.
 void add_ports(const std::vector<MachineFacts>& machines, std::vector<Finding>& findings) {
   std::map<std::string, double> best_by_name;
   std::set<std::string> active_somewhere;
@@ -139,8 +143,8 @@ void add_ports(const std::vector<MachineFacts>& machines, std::vector<Finding>& 
       if (port.state == "DOWN" && active_somewhere.contains(name)) {
         findings.push_back(
             {.what = CauseClass::nic_port_down,
-             .says = fmt::format("the port {}{} is down, and up on other nodes: its "
-                                 "node sends over fewer NICs; look at cable and switch",
+             .says = fmt::format("the port {}{} is down but up on other nodes, so its node sends "
+                                 "over fewer NICs. Check cable and switch",
                                  name, on_node(machine)),
              .place = port.place});
         continue;
@@ -154,8 +158,8 @@ void add_ports(const std::vector<MachineFacts>& machines, std::vector<Finding>& 
       findings.push_back(
           {.what = CauseClass::nic_below_its_best,
            .says = fmt::format(
-               "the port {}{} runs at {} Gbit/s, {} at {}: every ring that passes there "
-               "is as slow; look at cable, transceiver, switch port and errors",
+               "the port {}{} runs at {} Gbit/s, {} at {}. Every ring over this port is as slow. "
+               "Check cable, transceiver, switch port and errors",
                name, on_node(machine), *port.rate_gbps,
                elsewhere >= beside ? "the same port of other nodes" : "others of the same card",
                best),
@@ -170,27 +174,27 @@ void add_clocks(const MachineFacts& machine, std::vector<Finding>& findings) {
       findings.push_back(
           {.what = CauseClass::clocks_held_down,
            .says = fmt::format(
-               "{}{} is held below its clocks by {}: all ranks wait for it; look at its "
-               "cooling and power supply",
+               "{}{} is held below its clocks by {}, and all ranks wait for it. Check its cooling "
+               "and power supply",
                gpu.name, on_node(machine), fmt::join(gpu.slowed_by, ", ")),
            .place = gpu.place});
     if (gpu.application_sm_mhz && gpu.default_application_sm_mhz &&
         *gpu.application_sm_mhz < *gpu.default_application_sm_mhz - 0.5)
       findings.push_back(
           {.what = CauseClass::clocks_held_down,
-           .says =
-               fmt::format("{}{} has application clocks of {:.0f} MHz, by default {:.0f}: kernels "
-                           "bound by compute are slower by as much; nvidia-smi -rac resets them",
-                           gpu.name, on_node(machine), *gpu.application_sm_mhz,
-                           *gpu.default_application_sm_mhz),
+           .says = fmt::format("{}{} has application clocks of {:.0f} MHz, by default {:.0f}. "
+                               "Compute-bound kernels are slower by the same factor. `nvidia-smi "
+                               "-rac` resets them",
+                               gpu.name, on_node(machine), *gpu.application_sm_mhz,
+                               *gpu.default_application_sm_mhz),
            .place = gpu.place});
     if (gpu.power_limit_w && gpu.default_power_limit_w &&
         *gpu.power_limit_w < *gpu.default_power_limit_w - 0.5)
       findings.push_back(
           {.what = CauseClass::power_limit_lowered,
            .says = fmt::format(
-               "{}{} may draw {:.0f} W, by default {:.0f} W: its clocks fall under load; "
-               "nvidia-smi -pl sets the limit",
+               "{}{} may draw {:.0f} W, by default {:.0f} W, so its clocks drop under load; "
+               "`nvidia-smi -pl` sets the limit",
                gpu.name, on_node(machine), *gpu.power_limit_w, *gpu.default_power_limit_w),
            .place = gpu.place});
   }
@@ -201,15 +205,15 @@ void add_acs(const MachineFacts& machine, std::vector<Finding>& findings) {
   findings.push_back(
       {.what = CauseClass::acs_on,
        .says = fmt::format(
-           "PCIe access control (ACS) redirects requests at {} port{} of switches{}: "
-           "traffic between GPUs and NICs below one switch goes up to the root complex, "
-           "at a fraction of its rate; switch it off in the BIOS or by setpci on machines "
-           "without virtual machines (NCCL, troubleshooting)",
+           "PCIe access control (ACS) redirects requests at {} port{} of switches{}. Traffic "
+           "between GPUs and NICs below one switch goes through the root complex, at a fraction "
+           "of its rate. If you run no virtual machines, switch it off in the BIOS or with setpci "
+           "(NCCL, troubleshooting)",
            machine.acs.size(), machine.acs.size() == 1 ? "" : "s", on_node(machine)),
        .place = machine.acs_place});
 }
 
-/// GPUs without NVLink on a node where most others have it.
+/// Finds GPUs without NVLink on a node where most others have it.
 void add_gpus_off_nvlink(const MachineFacts& machine, std::vector<Finding>& findings) {
   std::map<int, int> with_nvlink;
   for (const auto& [gpus, link] : machine.gpu_links)
@@ -219,16 +223,16 @@ void add_gpus_off_nvlink(const MachineFacts& machine, std::vector<Finding>& find
   for (const auto& [gpu, links] : with_nvlink)
     if (links == 0) off.push_back(gpu);
   if (off.empty() || 2 * off.size() >= with_nvlink.size()) return;
-  findings.push_back({.what = CauseClass::nvlink_lost,
-                      .says = fmt::format(
-                          "GPU {}{} has NVLink to no other GPU, and the others have it among them: "
-                          "rings leave NVLink, for all ranks; look at nvidia-smi nvlink -s, at the "
-                          "fabric manager and at errors (Xid 74) in dmesg",
-                          fmt::join(off, ", "), on_node(machine)),
-                      .place = machine.gpu_links_place});
+  findings.push_back(
+      {.what = CauseClass::nvlink_lost,
+       .says = fmt::format("GPU {}{} has no NVLink to any other GPU, but the others have it to "
+                           "each other. So the rings of all ranks leave NVLink. Check `nvidia-smi "
+                           "nvlink -s`, the fabric manager and dmesg (Xid 74)",
+                           fmt::join(off, ", "), on_node(machine)),
+       .place = machine.gpu_links_place});
 }
 
-/// What a node is, a word each; empty where its evidence does not say.
+/// Traits of a node, one word for each; empty if its evidence does not tell.
 std::map<std::string, std::string> traits_of(const MachineFacts& machine) {
   std::map<std::string, std::string> traits;
   std::map<std::string, int> models;
@@ -271,8 +275,8 @@ void add_unequal_nodes(const std::vector<MachineFacts>& machines, std::vector<Fi
       }
     }
     findings.push_back({.what = CauseClass::unequal_nodes,
-                        .says = fmt::format("nodes differ in {}: {}; in a step that all ranks end "
-                                            "together the slowest node sets the pace",
+                        .says = fmt::format("nodes differ in {}: {}; the slowest node sets the "
+                                            "pace, because all ranks end a step together",
                                             trait, fmt::join(said, "; ")),
                         .place = fewest->place});
   }
@@ -283,8 +287,8 @@ void add_unequal_nodes(const std::vector<MachineFacts>& machines, std::vector<Fi
     if (models.size() < 2 || machines.size() > 1) continue;
     findings.push_back(
         {.what = CauseClass::unequal_nodes,
-         .says = fmt::format("GPUs of one node differ: {}; in a step that all ranks end "
-                             "together the slowest sets the pace",
+         .says = fmt::format("GPUs of one node differ: {}; the slowest GPU sets the pace, because "
+                             "all ranks end a step together",
                              fmt::join(models, ", ")),
          .place = machine.place});
   }
@@ -303,9 +307,9 @@ void add_mtu(const std::vector<MachineFacts>& machines, std::vector<Finding>& fi
     findings.push_back(
         {.what = CauseClass::mtu_unequal,
          .says = fmt::format(
-             "{} has an MTU of {} bytes{}, and {} on other nodes: packets are cut or "
-             "lost, and NCCL 2.20 and later ends with an error over RoCE; give all nodes "
-             "and switch ports the same",
+             "{} has an MTU of {} bytes{}, but {} on other nodes. Packets are cut or lost, and "
+             "over RoCE NCCL 2.20 and later ends with an error. Set the same MTU on all nodes and "
+             "switch ports",
              interface, bytes.front(), on_node(*least), bytes.back()),
          .place = least->mtu.at(interface).second});
   }

@@ -14,7 +14,7 @@ std::optional<int> width_of_text(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with('x')) text.remove_prefix(1);
   const auto width = leading_number<int>(text);
-  if (!width || *width < 1 || *width > 64) return {};  // 255: /sys does not know
+  if (!width || *width < 1 || *width > 64) return {};  // 255: unknown to /sys
   return width;
 }
 

@@ -16,10 +16,10 @@
 namespace ddpsim {
 namespace {
 
-/// Since 2.22 NCCL connects trees when it first chooses them; before, always.
+/// From 2.22 on, NCCL connects trees when it first chooses them; earlier versions always do.
 constexpr NcclVersion kConnectsWhenChosen{2, 22, 0};
 
-/// "16 ranks on 2 nodes".
+/// The size of a job: "16 ranks on 2 nodes".
 std::string job_words(const LoggedCommunicator& job) {
   std::string words = fmt::format("{} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
   if (job.nodes) words += fmt::format(" on {} node{}", *job.nodes, *job.nodes == 1 ? "" : "s");
@@ -32,12 +32,12 @@ void add_ranks(const NcclFacts& before, const NcclFacts& after, std::vector<Find
   if (was == nullptr || is == nullptr) return;
   const bool other_nodes = was->nodes && is->nodes && *was->nodes != *is->nodes;
   if (was->ranks == is->ranks && !other_nodes) return;
-  findings.push_back({.what = CauseClass::ranks_changed,
-                      .says = fmt::format(
-                          "the job had {} and has {}: other all-reduces and perhaps another batch; "
-                          "compare samples per second and GPU, and bus bandwidth",
-                          job_words(*was), job_words(*is)),
-                      .place = is->place.empty() ? "NCCL's log" : is->place});
+  findings.push_back(
+      {.what = CauseClass::ranks_changed,
+       .says = fmt::format("the job had {} and has {}, so all-reduces and perhaps the batch "
+                           "differ. Compare samples per second per GPU, and bus bandwidth",
+                           job_words(*was), job_words(*is)),
+       .place = is->place.empty() ? "NCCL's log" : is->place});
 }
 
 bool is_at_least(const NcclFacts& facts, NcclVersion version) {
@@ -52,21 +52,21 @@ void add_versions(const NcclFacts& before, const NcclFacts& after, std::vector<F
   if (!before.versions.empty() && !after.versions.empty() && old_versions != new_versions)
     findings.push_back(
         {.what = CauseClass::version_changed,
-         .says = fmt::format("NCCL was {} and is {}: its choices of algorithm, "
-                             "channels and NICs may differ; run today's job with the "
-                             "old one to see what it costs",
+         .says = fmt::format("NCCL was {} and is {}. Its choices of algorithm, channels and NICs "
+                             "may differ. Run the current job with the old version to see the "
+                             "cost",
                              old_versions, new_versions),
          .place = after.versions.front().place});
   if (before.cuda_driver && after.cuda_driver &&
       before.cuda_driver->word != after.cuda_driver->word)
     findings.push_back(
         {.what = CauseClass::version_changed,
-         .says = fmt::format("the driver's CUDA was {} and is {}: compare kernels of one GPU alone",
+         .says = fmt::format("the driver's CUDA was {} and is {}: compare kernels of a single GPU",
                              before.cuda_driver->word, after.cuda_driver->word),
          .place = after.cuda_driver->place});
   const std::string old_plugin = all_words(before.plugin_versions);
   const std::string new_plugin = all_words(after.plugin_versions);
-  // One of the two may print more of them than the other.
+  // One of the two logs may print more versions than the other.
   const auto changed = [&](const NotedWord& now) {
     const std::string name = now.word.substr(0, now.word.find(' ') + 1);
     return std::ranges::any_of(before.plugin_versions,
@@ -76,12 +76,12 @@ void add_versions(const NcclFacts& before, const NcclFacts& after, std::vector<F
   };
   if (const auto now = std::ranges::find_if(after.plugin_versions, changed);
       now != after.plugin_versions.end())
-    findings.push_back({.what = CauseClass::version_changed,
-                        .says = fmt::format(
-                            "the network plugin was {} and is {}: run today's job with the old one "
-                            "to see what it costs",
-                            old_plugin, new_plugin),
-                        .place = now->place});
+    findings.push_back(
+        {.what = CauseClass::version_changed,
+         .says = fmt::format("the network plugin was {} and is {}; run the current job with the "
+                             "old version to see the cost",
+                             old_plugin, new_plugin),
+         .place = now->place});
 }
 
 void add_pxn(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
@@ -94,7 +94,7 @@ void add_pxn(const NcclFacts& before, const NcclFacts& after, std::vector<Findin
        .place = after.rings_place});
 }
 
-/// Only of communicators of as many ranks and nodes: others have others by right.
+/// Only compares communicators with the same numbers of ranks and nodes; others differ anyway.
 void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
   const LoggedCommunicator* was = before.largest();
   const LoggedCommunicator* is = after.largest();
@@ -106,8 +106,8 @@ void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<F
     findings.push_back(
         {.what = fewer ? CauseClass::fewer_channels : CauseClass::more_channels,
          .says = fmt::format(
-             "NCCL had {} channels and has {}: {}; look at NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, "
-             "the version, the topology file and NVLink's state",
+             "NCCL had {} channels and has {}: {}. Check NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, "
+             "the version, the topology file and the state of NVLink",
              *was->channels, *is->channels,
              fewer ? "fewer multiprocessors and links carry an all-reduce"
                    : "an all-reduce takes more multiprocessors from compute"),
@@ -128,9 +128,9 @@ void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<F
     if (!gone && !come) continue;
     findings.push_back(
         {.what = CauseClass::in_switch_off,
-         .says = gone ? fmt::format("NCCL had channels that reduce in {} and has none now: "
-                                    "look at NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, the "
-                                    "fabric manager and the plugin",
+         .says = gone ? fmt::format("NCCL had channels that reduce in {} and now has none. Check "
+                                    "NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, the fabric manager "
+                                    "and the plugin",
                                     one.name)
                       : fmt::format("NCCL has channels that reduce in {} and had none", one.name),
          .place = is->channels_place,
@@ -142,7 +142,7 @@ bool reduces_in_switches(std::string_view algorithm) {
   return algorithm.starts_with("NVLS") || algorithm.starts_with("COLLNET");
 }
 
-/// Of sizes that both logs name.
+/// Only for sizes that both logs name.
 void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
   struct Changed {
     std::int64_t least = 0, most = 0;
@@ -169,8 +169,8 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
     findings.push_back(
         {.what = what,
          .says =
-             fmt::format("NCCL chose {} for all-reduces of {}{} bytes and chooses {} now: measure "
-                         "all_reduce_perf of these sizes with NCCL_ALGO and NCCL_PROTO as before",
+             fmt::format("NCCL chose {} for all-reduces of {}{} bytes and now chooses {}. Measure "
+                         "all_reduce_perf at these sizes with NCCL_ALGO and NCCL_PROTO as before",
                          was, sizes.least,
                          sizes.most == sizes.least ? "" : fmt::format(" to {}", sizes.most), is),
          .place = sizes.place});
@@ -182,8 +182,8 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
          .says =
              after.trees_enabled->first
                  ? "NCCL had trees switched off and may choose them now"
-                 : "NCCL could choose trees and has them switched off now, so rings carry small "
-                   "all-reduces, too: look at NCCL_TREE_THRESHOLD",
+                 : "NCCL could choose trees before but has them switched off now, so rings carry "
+                   "small all-reduces too. Check NCCL_TREE_THRESHOLD",
          .place = after.trees_enabled->second,
          .effect = after.trees_enabled->first ? FindingEffect::relieves : FindingEffect::costs});
   const bool told =
@@ -192,8 +192,8 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
       after.rings_followed && !after.trees_connected)
     findings.push_back(
         {.what = CauseClass::ring_where_tree,
-         .says = "NCCL connected trees before and connects rings alone now, so it chooses no tree: "
-                 "print its choices with NCCL_DEBUG_SUBSYS=TUNING and measure with NCCL_ALGO=Tree",
+         .says = "NCCL connected trees before and now connects only rings, so it chooses no tree. "
+                 "Print its choices with NCCL_DEBUG_SUBSYS=TUNING and measure with NCCL_ALGO=Tree",
          .place = after.rings_place});
 }
 
@@ -207,8 +207,8 @@ void add_local_transports(const NcclFacts& before, const NcclFacts& after,
        .says = fmt::format("{:.0f} % of the channels inside nodes went through the host's memory, "
                            "now {:.0f} %{}",
                            100 * share->before, 100 * share->after,
-                           more ? ": look at NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, ACS, IOMMU and at "
-                                  "which GPUs the job got"
+                           more ? "; check NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, ACS, IOMMU and which "
+                                  "GPUs the job got"
                                 : ""),
        .place = after.shared_memory_place.empty() ? "NCCL's log" : after.shared_memory_place,
        .effect = more ? FindingEffect::costs : FindingEffect::relieves});

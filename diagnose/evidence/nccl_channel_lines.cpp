@@ -1,4 +1,5 @@
-// Lines about channels: from which rank to which, over which network or transport of the node.
+// Lines about channels: which two ranks they connect, and over which network or transport of the
+// node.
 #include <cstdint>
 #include <utility>
 
@@ -9,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// "8[7000]" or "8".
+/// The rank in "8[7000]" or "8".
 std::optional<int> rank_of(std::string_view word) {
   const auto rank = leading_number<int>(word);
   if (!rank || *rank < 0 || *rank >= kMostNamedRanks) return std::nullopt;

@@ -1,23 +1,32 @@
-// host:pid:thread [gpu] NCCL INFO …
+// NCCL's debug lines in the forms of several versions. Each has a head: host:pid:thread [gpu] NCCL
+// INFO …
 //
 //   NCCL version 2.26.2+cuda12.8
 //   cudaDriverVersion 12080
+//
 //   NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>
 //   NET/IB : Using [0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE}   (2.20 to 2.22: merged ports)
+//
 //   NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=400000 context=0x… pciPath=… ar=1
 //   NET/IB : Made virtual device [8] name=mlx5_0+mlx5_1 speed=400000 ndevs=2                    (since 2.24)
 //   NET/IB : No device found.
+//
 //   NET/Socket : Using [0]eth0:10.0.0.1<0>
 //   NET/Plugin: Loaded net plugin NCCL RDMA Plugin v8 (v8)
 //   Using network NCCL RDMA Plugin v8
+//
 //   comm 0x… rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0          (since 2.19)
+//
 //   16 coll channels, 16 collnet channels, 0 nvls channels, 16 p2p channels, …
 //   comm 0x… rank 0 nranks 16 cudaDev 0 busId 4b000 - Init COMPLETE
+//
 //   Ring 00 : 15 -> 0 [receive] via NET/IB/0/GDRDMA                              (2.4)
 //   Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/1/GDRDMA/Shared            (2.6 to 2.15)
 //   Channel 00/0 : 9[1] -> 0[0] [send] via NET/IB/0(8)/GDRDMA                    (since 2.16; (8): PXN)
+//
 //   Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM, via SHM/direct/direct, via direct shared memory
 //   Connected all rings, use ring PXN 0 GDR 1
+//
 //   AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}
 //   host:pid:thread [gpu] misc/socket.cc:537 NCCL WARN …
 #include "ddpsim/diagnose/evidence/nccl_facts.hpp"
@@ -81,7 +90,7 @@ void take_peer_line(std::string_view said, const std::string& place, NcclFacts& 
   }
 }
 
-/// By name; before 2.22 by NCCL's index.
+/// The name of a choice, which NCCL before 2.22 prints as an index.
 std::string name_by_index(std::string_view word, std::initializer_list<std::string_view> names) {
   const auto index = parse_number<std::size_t>(word);
   if (index && *index < names.size()) return std::string(names.begin()[*index]);
@@ -115,7 +124,7 @@ void take_choice_line(std::string_view said, const std::string& place, NcclFacts
   facts.choices.try_emplace(*size, std::move(choice));
 }
 
-/// A warning once, whatever numbers and addresses stand in it.
+/// Keeps a warning once, whatever numbers and addresses it contains.
 void take_warning(std::string_view text, const std::string& place, NcclFacts& facts) {
   const auto kind = [](std::string_view words) {
     std::string letters;
@@ -129,7 +138,8 @@ void take_warning(std::string_view text, const std::string& place, NcclFacts& fa
     facts.warnings.push_back({shown, place});
 }
 
-/// Where a line begins that people quote without its head, "host:pid:thread [gpu] NCCL INFO "; absent: it is none of NCCL's.
+/// Where the text of NCCL begins in a line quoted without its head "host:pid:thread [gpu] NCCL INFO
+/// ". Absent if the line is not NCCL's.
 std::optional<std::size_t> begin_of_lone_line(std::string_view line) {
   const auto says = [&](std::string_view words) {
     return line.find(words) != std::string_view::npos;
@@ -172,7 +182,7 @@ std::set<std::string> NcclFacts::network_names() const {
   for (const NotedWord& network : announced) names.insert(network.word);
   if (!names.empty()) return names;
   if (!nics.empty()) return {"IB"};
-  if (!interfaces.empty()) return {"Socket"};  // NCCL lists them only where it takes them
+  if (!interfaces.empty()) return {"Socket"};  // NCCL lists them only if it uses them
   return {};
 }
 
@@ -198,7 +208,8 @@ bool NcclFacts::sends_beside_sockets() const {
 }
 
 bool NcclFacts::variables_read() const {
-  constexpr NcclVersion kConnectsLater{2, 22, 0};  // and reads then what decides about connections
+  // From then on, NCCL reads variables about connections later.
+  constexpr NcclVersion kConnectsLater{2, 22, 0};
   if (versions.empty() || !initialised) return false;
   std::string_view word = versions.front().word;
   if (word.starts_with("RCCL ")) word.remove_prefix(5);
@@ -214,7 +225,8 @@ const LoggedCommunicator* NcclFacts::largest() const {
   return communicators.empty() ? nullptr : &communicators.back();
 }
 
-/// Ranks, nodes and channels of one communicator stand on lines of one thread: which comes first has changed.
+/// Joins ranks, nodes and channels of one communicator, which are on lines of one thread. Their
+/// order depends on the NCCL version.
 void NcclLineReader::take_communicator(std::string_view line, const std::string& key,
                                        const std::string& place, NcclFacts& facts) {
   const Words words = words_of(line);
@@ -222,7 +234,8 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
   Thread& thread = threads_[key];
   std::optional<int> ranks = count_behind(words, "nRanks", kMostNamedRanks);
   if (!ranks) ranks = count_behind(words, "nranks", kMostNamedRanks);
-  // Since 2.18 a communicator begins with "Init START". Before, its channels come first and its ranks behind them.
+  // From 2.18 on, a communicator begins with "Init START". Before that, its channels come first,
+  // then its ranks.
   if (line.find("Init START") != std::string_view::npos) thread = {};
   if (ranks) {
     const bool another = *ranks != thread.ranks && thread.ranks != 0;
@@ -257,7 +270,8 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
   }
 }
 
-/// Threads of a process print: a text that begins with its channels, or ends with them, lacks others.
+/// Tracks the order of lines of each thread. A text that begins or ends with channel lines lacks
+/// other lines.
 void NcclLineReader::note_order(bool channel, bool end, const std::optional<int>& rank,
                                 const std::string& thread, NcclFacts& facts) {
   if (open_.size() >= kMostThreads && !open_.contains(thread)) return;
@@ -293,7 +307,7 @@ bool NcclLineReader::is_whole(std::string_view line) const {
 
 bool NcclLineReader::take(std::string_view line, const std::string& place, NcclFacts& facts) {
   if (line.size() > 20'000) return false;
-  // Logs quoted by people are often without the head; these sentences are NCCL's alone.
+  // Logs quoted by people often lack the head of lines. Only NCCL prints these sentences.
   if (line.find("falling back to simple order") != std::string_view::npos && !facts.search_failed)
     facts.search_failed = {legible(trimmed(line), 200), place};
   const bool versions = line.find("CCL version") != std::string_view::npos ||

@@ -1,4 +1,5 @@
-// What channels between nodes go over, before and now: the node's inside, NVLink, a plugin's network, sockets, GPU memory.
+// What channels between nodes use, before and now: NVLink, a plugin's network, TCP sockets, GPU
+// memory, or nothing outside the node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace ddpsim {
 namespace {
 
-/// NCCL's own networks; any other name is a plugin's, which is loaded then whatever else the log says.
+/// Whether the network is NCCL's own. Any other name belongs to a plugin, which must then be
+/// loaded.
 bool is_built_in(const std::string& network) {
   return network == "IB" || network == "Socket";
 }
@@ -29,7 +31,7 @@ std::string plugin_words(const NcclFacts& facts) {
   return network_names(facts);
 }
 
-/// Of all ends, where ranks do not tell: of lone lines.
+/// Shares over all channel ends, if lines do not tell the ranks.
 std::optional<RanksOfBoth::Shares> gpudirect_shares(const NcclFacts& before,
                                                     const NcclFacts& after) {
   const RanksOfBoth both(before, after);
@@ -48,10 +50,10 @@ std::optional<RanksOfBoth::Shares> gpudirect_shares(const NcclFacts& before,
   return RanksOfBoth::Shares{*was, *is};
 }
 
-/// What NCCL says of its NICs as it begins.
+/// Compares what NCCL says about its NICs at start.
 bool add_gpudirect_of_nics(const NcclFacts& before, const NcclFacts& after,
                            std::vector<Finding>& findings) {
-  // By number: hosts may be others, and a log may end before the last NIC.
+  // Compared by number, because hosts may differ and a log may end before the last NIC.
   const auto numbers = [](const NcclFacts& facts) {
     std::map<std::string, bool> enabled;
     for (const auto& [nic, said] : facts.gpudirect_of_nics) {
@@ -72,9 +74,9 @@ bool add_gpudirect_of_nics(const NcclFacts& before, const NcclFacts& after,
   if (off || on)
     findings.push_back(
         {.what = CauseClass::gpudirect_off,
-         .says = off ? "NCCL enabled GPUDirect RDMA for its NICs and enables it for none now: load "
-                       "nvidia_peermem on every node, and look at NCCL_NET_GDR_LEVEL"
-                     : "NCCL enabled GPUDirect RDMA for no NIC and enables it now",
+         .says = off ? "NCCL enabled GPUDirect RDMA for its NICs and now enables it for none. "
+                       "Load nvidia_peermem on every node, and check NCCL_NET_GDR_LEVEL"
+                     : "NCCL enabled GPUDirect RDMA for no NIC before and enables it now",
          .place = after.gpudirect_of_nics.begin()->second.second,
          .effect = off ? FindingEffect::costs : FindingEffect::relieves});
   return off || on;
@@ -84,7 +86,8 @@ bool add_gpudirect_of_nics(const NcclFacts& before, const NcclFacts& after,
 
 void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
                       std::vector<Finding>& findings) {
-  const auto inside = [](const NcclFacts& facts) {  // where nodes are not told, all ranks are there
+  // If the number of nodes is unknown, all ranks must be in the log.
+  const auto inside = [](const NcclFacts& facts) {
     const LoggedCommunicator* job = facts.largest();
     return facts.one_node() ||
            (job != nullptr && !job->nodes && facts.networks.empty() && facts.rings_connected &&
@@ -98,15 +101,15 @@ void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
   if (inside(before) && !after.networks.empty() && !after.one_node())
     findings.push_back(
         {.what = CauseClass::transport_changed,
-         .says = fmt::format("all channels stayed inside one node, and now some go between nodes "
-                             "over {}: measure all_reduce_perf on one node and on all of them",
+         .says = fmt::format("all channels stayed inside one node, but now some go between nodes "
+                             "over {}. Measure all_reduce_perf on one node and on all of them",
                              over(after)),
          .place = after.network_place(),
          .effect = FindingEffect::costs});
   if (inside(after) && !before.networks.empty() && !before.one_node())
     findings.push_back(
         {.what = CauseClass::transport_changed,
-         .says = fmt::format("channels went between nodes over {}, and now all stay inside one "
+         .says = fmt::format("channels went between nodes over {}, but now all stay inside one "
                              "node",
                              over(before)),
          .place = "NCCL's log",
@@ -129,14 +132,13 @@ void add_nvlink_between_nodes(const NcclFacts& before, const NcclFacts& after,
   if (lost == gained) return;
   findings.push_back(
       {.what = CauseClass::transport_changed,
-       .says = lost
-                   ? fmt::format("channels between nodes went over NVLink (MNNVL) and go over {} "
-                                 "now: look at NCCL_MNNVL_ENABLE, IMEX and the fabric manager, and "
-                                 "at whether all nodes are of one NVLink domain",
-                                 network_names(after))
-                   : fmt::format("channels between nodes went over {} and go over NVLink (MNNVL) "
-                                 "now",
-                                 network_names(before)),
+       .says = lost ? fmt::format("channels between nodes went over NVLink (MNNVL) and now go over "
+                                  "{}. Check NCCL_MNNVL_ENABLE, IMEX and the fabric manager, and "
+                                  "whether all nodes belong to one NVLink domain",
+                                  network_names(after))
+                    : fmt::format("channels between nodes went over {} and go over NVLink (MNNVL) "
+                                  "now",
+                                  network_names(before)),
        .place = lost ? after.network_place() : after.rings_place,
        .effect = lost ? FindingEffect::costs : FindingEffect::relieves});
 }
@@ -145,27 +147,29 @@ void add_networks(const NcclFacts& before, const NcclFacts& after, std::vector<F
   if (uses_plugin(before) && !uses_plugin(after) && after.several_nodes())
     findings.push_back(
         {.what = CauseClass::plugin_missing,
-         .says = fmt::format("the network plugin {} was loaded before and is not now: put its "
+         .says = fmt::format("the network plugin {} was loaded before but is not now; put its "
                              "folder on LD_LIBRARY_PATH on every node",
                              plugin_words(before)),
          .place = after.network_place(),
          .effect = FindingEffect::costs});
   const std::set<std::string> was = before.network_names();
   const std::set<std::string> is = after.network_names();
-  // Of a job inside one node NCCL announces a network all the same.
+  // NCCL announces a network even for a job inside one node.
   if (was.empty() || is.empty() || was == is || before.one_node() || after.one_node()) return;
   if (before.networks.empty() != after.networks.empty() &&
       !std::ranges::none_of(was, [&](const std::string& name) { return is.contains(name); }))
-    return;  // what is announced beside what was used: a part of it
+    // One log announces only a part of what the other one used.
+    return;
   const bool sockets_now = is.contains("Socket") && !was.contains("Socket");
   const bool sockets_before = was.contains("Socket") && !is.contains("Socket");
   if (sockets_now) {
     const auto channels = after.network_places.find("Socket");
     findings.push_back(
         {.what = CauseClass::socket_instead_of_ib,
-         .says = fmt::format("channels between nodes went over {} and go over TCP sockets now, "
-                             "several times slower: look for what hides the NICs from the job "
-                             "(container, driver, NCCL_IB_DISABLE, NCCL_IB_HCA, a missing plugin)",
+         .says = fmt::format("channels between nodes went over {} and now go over TCP sockets, "
+                             "which are several times slower. Find what hides the NICs from the "
+                             "job (container, driver, NCCL_IB_DISABLE, NCCL_IB_HCA, a missing "
+                             "plugin)",
                              network_names(before)),
          .place = channels != after.network_places.end() ? channels->second : after.network_place(),
          .effect = FindingEffect::costs});
@@ -179,8 +183,8 @@ void add_networks(const NcclFacts& before, const NcclFacts& after, std::vector<F
   } else {
     findings.push_back(
         {.what = CauseClass::transport_changed,
-         .says = fmt::format("channels between nodes went over {} and go over {} now: "
-                             "measure all_reduce_perf with both",
+         .says = fmt::format("channels between nodes went over {} and now go over {}; measure "
+                             "all_reduce_perf with both",
                              network_names(before), network_names(after)),
          .place = after.network_place()});
   }
@@ -196,19 +200,18 @@ void add_interfaces(const NcclFacts& before, const NcclFacts& after,
   const std::string was = all_words(before.interfaces);
   const std::string is = all_words(after.interfaces);
   if (was != is)
-    findings.push_back(
-        {.what = CauseClass::other_nic,
-         .says = fmt::format("TCP sockets went over {} and go over {} now: look at "
-                             "NCCL_SOCKET_IFNAME and at the speed of both interfaces",
-                             was, is),
-         .place = after.interfaces.front().place});
+    findings.push_back({.what = CauseClass::other_nic,
+                        .says = fmt::format("TCP sockets went over {} and now go over {}. Check "
+                                            "NCCL_SOCKET_IFNAME and the speed of both interfaces",
+                                            was, is),
+                        .place = after.interfaces.front().place});
 }
 
 void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
                    std::vector<Finding>& findings) {
   if (add_gpudirect_of_nics(before, after, findings)) return;
   const auto share = gpudirect_shares(before, after);
-  // Another network has its own reasons.
+  // Another network has other reasons.
   if (!share || network_names(before) != network_names(after)) return;
   const bool fewer = share->after < share->before - 0.01;
   if (!fewer && share->after < share->before + 0.01) return;
@@ -217,9 +220,8 @@ void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
        .says = fmt::format("{:.0f} % of the ends of channels between nodes used GPUDirect RDMA and "
                            "{:.0f} % use it now{}",
                            100 * share->before, 100 * share->after,
-                           fewer ? ": data of the rest passes through the host's memory; load "
-                                   "nvidia_peermem on every node, and look at "
-                                   "NCCL_NET_GDR_LEVEL and at which NIC is taken"
+                           fewer ? ". The rest passes through host memory. Load nvidia_peermem on "
+                                   "every node, and check NCCL_NET_GDR_LEVEL and the chosen NIC"
                                  : ""),
        .place = after.network_place(),
        .effect = fewer ? FindingEffect::costs : FindingEffect::relieves});
@@ -232,8 +234,8 @@ void add_provider(const NcclFacts& before, const NcclFacts& after, std::vector<F
   findings.push_back(
       {.what =
            sockets || no_sockets ? CauseClass::socket_instead_of_ib : CauseClass::transport_changed,
-       .says = fmt::format("libfabric's provider was {} and is {}: look at FI_PROVIDER, the "
-                           "devices in the container and their driver",
+       .says = fmt::format("libfabric's provider was {} and is {}. Check FI_PROVIDER, the devices "
+                           "in the container and their driver",
                            before.provider->word, after.provider->word),
        .place = after.provider->place,
        .effect = sockets      ? FindingEffect::costs

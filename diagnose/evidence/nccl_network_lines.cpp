@@ -1,4 +1,5 @@
-// Lines about what NCCL sends over: NICs, their ports and GPUDirect RDMA, interfaces of sockets, providers and plugins.
+// Lines about what NCCL sends over: NICs with their ports and GPUDirect RDMA, interfaces for TCP
+// sockets, providers and plugins.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 namespace ddpsim {
 namespace {
 
-/// Names of NICs, "mlx5_0:1/IB", of "Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB …". Merged ports stand in braces.
+/// Names of NICs such as "mlx5_0:1/IB" in "Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB …".
+/// Merged ports are in braces.
 void take_nics(std::string_view list, const std::string& host, NcclFacts& facts) {
   list = up_to(list, ";");
   if (list.find("={") != std::string_view::npos || list.find('+') != std::string_view::npos)
@@ -88,7 +90,7 @@ void take_network_line(std::string_view said, const NcclLineHead& head, const st
                        NcclFacts& facts) {
   if (const auto name = after_mark(said, "Using network "))
     note_once(facts.announced, trimmed(*name), place);
-  if (const auto name = after_mark(said, "Assigned NET plugin "))  // since 2.27
+  if (const auto name = after_mark(said, "Assigned NET plugin "))  // from 2.27 on
     note_once(facts.announced, name->substr(0, name->find(" to comm")), place);
   take_gpudirect_line(said, head, place, facts);
   take_device_line(said, head, place, facts);
@@ -144,7 +146,7 @@ void take_plugin_line(std::string_view said, const std::string& place, NcclFacts
       return;
     }
   }
-  // Its own library is there, one that it needs is not.
+  // The plugin's own library exists, but another one that it needs does not.
   const auto failed = after_mark(said, "NET/Plugin : Plugin load returned ");
   const auto said_by_loader = after_mark(said, "NET/Plugin : dlerror=");
   for (const auto& text : {failed, said_by_loader}) {

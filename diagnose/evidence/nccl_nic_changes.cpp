@@ -1,4 +1,5 @@
-// NICs and their ports, before and now: those that channels use, those that NCCL lists, and what it says of each.
+// NICs and their ports, before and now: those that channels use, those that NCCL lists, and what it
+// says about each.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,17 +15,20 @@
 namespace ddpsim {
 namespace {
 
-/// "mlx5_0:1" of "mlx5_0:1/IB/SHARP": what runs over it is no other NIC.
+/// The port in a listed name: "mlx5_0:1" of "mlx5_0:1/IB/SHARP". Another protocol on it does not
+/// make it another NIC.
 std::string port_of(const std::string& listed) {
   return listed.substr(0, listed.find('/'));
 }
 
 using Ports = std::set<std::pair<std::string, std::string>>;  ///< host and name
 
-/// Ports of the NICs that channels name by index. Absent where the log lists none: a name is no index.
+/// Ports of the NICs that channels name by index. Absent if the log lists none, because an index is
+/// no name.
 struct NamedPorts {
   std::optional<Ports> ports;
-  bool beyond_list = false;  ///< a device that NCCL made of several and does not say of which
+  /// NCCL made this device from several ports without saying which.
+  bool beyond_list = false;
 };
 NamedPorts ports_of(const NcclFacts& facts, const std::set<std::pair<std::string, int>>& nics) {
   NamedPorts named{.ports = Ports()};
@@ -58,7 +62,8 @@ std::set<std::string> names_of(const Ports& ports) {
   return names;
 }
 
-/// As many indices behind all of the other side's as NICs merged in pairs have, and no list that says what they are.
+/// Whether the NICs may be ports merged into new devices: an index exceeds the listed NICs, or
+/// fewer indices all lie above those of the other side.
 bool may_be_merged(const std::set<int>& some, const std::set<int>& others, std::size_t listed) {
   return (listed > 0 && static_cast<std::size_t>(*some.rbegin()) >= listed) ||
          (some.size() < others.size() && *some.begin() > *others.rbegin());
@@ -79,17 +84,17 @@ void say_nics(std::size_t was, const std::set<std::string>& old_names, std::size
   findings.push_back(
       {.what = fewer || more ? CauseClass::fewer_nics : CauseClass::other_nic,
        .says = fmt::format(
-           "channels of the same ranks used {} NIC{} ({}), now {} ({}){}: look at NCCL_IB_HCA, "
+           "channels of the same ranks used {} NIC{} ({}), now {} ({}){}. Check NCCL_IB_HCA, "
            "NCCL_CROSS_NIC, the NICs' ports and the topology file",
            was, was == 1 ? "" : "s", fmt::join(old_names, ", "), is, fmt::join(new_names, ", "),
-           fewer ? ", and bandwidth goes with their number" : ""),
+           fewer ? ", and bandwidth is proportional to their number" : ""),
        .place = after.network_places.empty() ? "NCCL's log" : after.network_places.begin()->second,
        .effect = fewer  ? FindingEffect::costs
                  : more ? FindingEffect::relieves
                         : FindingEffect::either});
 }
 
-/// Whether channels leave alone what `more` lists and `fewer` does not, though they use all the rest.
+/// Whether channels use everything that both sides list, but nothing that only `more` lists.
 bool is_unused(const NcclFacts& more, const NcclFacts& fewer) {
   std::set<std::pair<std::string, int>> used;
   for (const auto& [rank, lines] : more.ranks)
@@ -154,9 +159,8 @@ void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
   findings.push_back(
       {.what = CauseClass::fewer_nics,
        .says = fmt::format(
-           "{} NICs were found on a node, and {} now{}", most(before), most(after),
-           fewer ? ": look at NCCL_IB_HCA, the NICs' ports and what the container shows of them"
-                 : ""),
+           "{} NICs were found on a node, now {}{}", most(before), most(after),
+           fewer ? "; check NCCL_IB_HCA, the NICs' ports and which NICs the container shows" : ""),
        .place = after.provider_nics ? after.provider->place : "NCCL's log",
        .effect = fewer ? FindingEffect::costs : FindingEffect::relieves});
 }
@@ -177,9 +181,9 @@ void add_nic_links(const NcclFacts& before, const NcclFacts& after,
     if (old == was.end() || old->second == link) continue;
     findings.push_back(
         {.what = CauseClass::transport_changed,
-         .says = fmt::format("the NIC {} was on {} and is on {}: measure all_reduce_perf, and over "
-                             "RoCE look at NCCL_IB_GID_INDEX, NCCL_IB_TC and the switches' flow "
-                             "control",
+         .says = fmt::format("the NIC {} was on {} and is on {}. Measure all_reduce_perf, and "
+                             "over RoCE check NCCL_IB_GID_INDEX, NCCL_IB_TC and the switches' "
+                             "flow control",
                              port, old->second, link),
          .place = "NCCL's log"});
     break;
@@ -196,9 +200,9 @@ void add_nic_links(const NcclFacts& before, const NcclFacts& after,
     const auto& [speed, place] = after.nic_gbps.at(*port);
     findings.push_back(
         {.what = CauseClass::nic_below_its_best,
-         .says = fmt::format("the port of NIC {} ran at {} Gbit/s and runs at {} now{}", *port,
+         .says = fmt::format("the port of NIC {} ran at {} Gbit/s and now runs at {}{}", *port,
                              before.nic_gbps.at(*port).first, speed,
-                             port == slower ? ": look at cable, switch port and firmware" : ""),
+                             port == slower ? "; check cable, switch port and firmware" : ""),
          .place = place,
          .effect = port == slower ? FindingEffect::costs : FindingEffect::relieves});
   }

@@ -12,7 +12,7 @@
 namespace ddpsim {
 namespace {
 
-/// At most three names, then how many more.
+/// At most three names, followed by the number of further ones.
 std::string some_of(const std::set<std::string>& names) {
   const std::vector<std::string> all(names.begin(), names.end());
   const auto shown = std::span(all).first(std::min<std::size_t>(all.size(), 3));
@@ -20,7 +20,8 @@ std::string some_of(const std::set<std::string>& names) {
                      all.size() > 3 ? fmt::format(" and {} more", all.size() - 3) : "");
 }
 
-/// Interfaces over InfiniBand (ib0, ibp12s0) and Slingshot (hsn0): the fast network is there, and TCP runs over it.
+/// An interface over InfiniBand (ib0, ibp12s0) or Slingshot (hsn0). The fast network exists, but
+/// TCP runs over it.
 const NotedWord* rdma_interface(const NcclFacts& facts) {
   const auto of_rdma = [](const NotedWord& interface) {
     return (interface.word.starts_with("ib") && interface.word.size() > 2) ||
@@ -30,7 +31,7 @@ const NotedWord* rdma_interface(const NcclFacts& facts) {
   return at == facts.interfaces.end() ? nullptr : &*at;
 }
 
-/// Place of the line that says that nodes send over TCP sockets; absent if none does.
+/// Place of the line that shows that nodes send over TCP sockets. Absent if none does.
 std::optional<std::string> place_of_sockets(const NcclFacts& facts) {
   const auto channels = facts.network_places.find("Socket");
   if (channels != facts.network_places.end()) return channels->second;
@@ -40,7 +41,8 @@ std::optional<std::string> place_of_sockets(const NcclFacts& facts) {
   return announced->place;
 }
 
-/// HPC-X's plugin loads wherever its container runs; one over libfabric is brought for a network.
+/// A loaded plugin over libfabric, which is installed only for a certain network. HPC-X's plugin
+/// loads wherever its container runs.
 const NotedWord* libfabric_plugin(const NcclFacts& facts) {
   const auto at = std::ranges::find_if(facts.plugins, [](const NotedWord& plugin) {
     return plugin.word.find("abric") != std::string::npos ||
@@ -49,12 +51,13 @@ const NotedWord* libfabric_plugin(const NcclFacts& facts) {
   return at == facts.plugins.end() ? nullptr : &*at;
 }
 
-/// The likeliest reason why nodes send over TCP sockets, and the place that tells it; no word if no line does.
+/// The likeliest reason why nodes send over TCP sockets, and the place that shows it. The word is
+/// empty if no line does.
 NotedWord reason_for_sockets(const NcclFacts& facts, const std::string& sockets_place) {
   if (const NotedWord* interface = rdma_interface(facts))
     return {
-        fmt::format(" on {}, an interface of an RDMA network, several times slower than its verbs: "
-                    "{} into the container or environment of the job",
+        fmt::format(" on {}, an interface of an RDMA network. TCP is several times slower than "
+                    "its verbs. To fix it, {} into the container or environment of the job",
                     interface->word,
                     interface->word.starts_with("hsn") ? "bring the network's plugin (aws-ofi-nccl)"
                                                        : "bring /dev/infiniband and libibverbs"),
@@ -63,28 +66,28 @@ NotedWord reason_for_sockets(const NcclFacts& facts, const std::string& sockets_
   for (const auto& [host, list] : facts.nics) nics.insert(list.begin(), list.end());
   if (!nics.empty())
     return {
-        fmt::format(" though NCCL lists the RDMA NICs {}: look for NCCL_NET, NCCL_IB_HCA or a node "
-                    "without them",
+        fmt::format(", although NCCL lists the RDMA NICs {}. Check NCCL_NET and NCCL_IB_HCA, and "
+                    "look for a node without these NICs",
                     some_of(nics)),
         sockets_place};
   if (const NotedWord* plugin = libfabric_plugin(facts))
-    return {fmt::format(" though the network plugin {} was loaded: it found no network of its own; "
-                        "bring EFA's or Slingshot's devices and provider into the container, or "
-                        "look whether these nodes have them at all",
+    return {fmt::format(", although the network plugin {} was loaded: it found no network of its "
+                        "own. Bring EFA's or Slingshot's devices and provider into the container, "
+                        "or check that these nodes have them",
                         plugin->word),
             plugin->place};
   if (facts.ib_not_opened)
     return {
-        fmt::format(", since NCCL cannot open its RDMA device ({}): where nodes have InfiniBand or "
-                    "RoCE, bring /dev/infiniband and libibverbs into the container, and lift its "
+        fmt::format(", because NCCL cannot open its RDMA device ({}). If nodes have InfiniBand or "
+                    "RoCE, bring /dev/infiniband and libibverbs into the container and lift its "
                     "limit of locked memory",
                     in_quotes(facts.ib_not_opened->word, 90)),
         facts.ib_not_opened->place};
   if (facts.no_ib_device)
     return {
-        ", since NCCL found no RDMA device: where nodes have InfiniBand, RoCE or EFA, bring the "
-        "devices and the network's plugin into the container or environment of the job; where they "
-        "have none, this is all there is",
+        ", because NCCL found no RDMA device. If nodes have InfiniBand, RoCE or EFA, bring the "
+        "devices and the network's plugin into the container or environment of the job. If they "
+        "have none, nothing is wrong",
         *facts.no_ib_device};
   return {};
 }
@@ -93,9 +96,9 @@ void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (facts.provider && goes_over_tcp(*facts.provider) && facts.several_nodes()) {
     findings.push_back(
         {.what = CauseClass::socket_instead_of_ib,
-         .says = fmt::format("libfabric sends between nodes by its provider {}, over TCP: where "
+         .says = fmt::format("libfabric sends between nodes with its provider {}, over TCP. If "
                              "nodes have EFA or Slingshot, bring their devices and provider into "
-                             "the container, and look at FI_PROVIDER",
+                             "the container, and check FI_PROVIDER",
                              facts.provider->word),
          .place = facts.provider->place});
     return;
@@ -115,16 +118,16 @@ void add_plugin(const NcclFacts& facts, std::vector<Finding>& findings) {
     return;
   findings.push_back(
       {.what = CauseClass::plugin_missing,
-       .says = fmt::format("the network plugin asked for is not found ({}): NCCL takes its own "
-                           "InfiniBand or sockets instead; put its folder on LD_LIBRARY_PATH on "
+       .says = fmt::format("the requested network plugin is not found ({}), so NCCL uses its own "
+                           "InfiniBand or sockets. Put the plugin's folder on LD_LIBRARY_PATH on "
                            "every node",
                            facts.plugin_not_found->word),
        .place = facts.plugin_not_found->place});
 }
 
-/// A channel whose sender reads from GPU memory and whose receiver goes through the host's. The other way round is by
-/// design where GPUs are older than Ampere and have no NVLink (NCCL_NET_GDR_READ), so it counts only beside nodes whose
-/// senders do.
+/// A channel whose sender reads from GPU memory and whose receiver goes through host memory. GPUs
+/// older than Ampere without NVLink do the reverse by design (NCCL_NET_GDR_READ). So the reverse
+/// counts only if senders on other nodes use GPU memory.
 void add_one_side(const NcclFacts& facts, std::vector<Finding>& findings) {
   std::set<std::string> without;
   std::size_t channels = 0;
@@ -159,18 +162,19 @@ void add_one_side(const NcclFacts& facts, std::vector<Finding>& findings) {
   findings.push_back(
       {.what = CauseClass::gpudirect_one_side,
        .says = fmt::format(
-           "GPUDirect RDMA is at work at one end alone{}: {} through the host's memory and {} "
-           "every ring that passes there; load nvidia_peermem (nv_peer_mem) there as on the other "
-           "nodes, or look where its GPU and NIC are (NCCL_NET_GDR_LEVEL)",
+           "GPUDirect RDMA is used at only one end{}. {} through host memory and {} every ring "
+           "that passes there. Load nvidia_peermem (nv_peer_mem) there as on the other nodes, or "
+           "check where its GPU and NIC are (NCCL_NET_GDR_LEVEL)",
            channels > 0 ? fmt::format(" of {} channel{}", channels, channels == 1 ? "" : "s") : "",
            without.empty()
-               ? "the receiving end goes"
+               ? "The receiving end goes"
                : fmt::format("{} go{}", some_of(without), without.size() == 1 ? "es" : ""),
            without.size() > 1 ? "slow down" : "slows down"),
        .place = std::move(place)});
 }
 
-/// NCCL's own InfiniBand or the plugin of the same: others (EFA of the first generation) may have no GPUDirect to lose.
+/// Whether the network is NCCL's own InfiniBand or its plugin. Other networks (first-generation
+/// EFA) may not support GPUDirect at all.
 bool is_verbs(std::string_view network) {
   return network.starts_with("IB") || network.starts_with("NCCL RDMA");
 }
@@ -183,53 +187,52 @@ void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
   const auto enabled = [](const auto& nic) { return nic.second.first; };
   if (with == 0 && !facts.gpudirect_of_nics.empty() &&
       std::ranges::none_of(facts.gpudirect_of_nics, enabled)) {
-    findings.push_back({.what = CauseClass::gpudirect_off,
-                        .says = fmt::format(
-                            "NCCL says that GPUDirect RDMA is disabled for {}: what is sent passes "
-                            "through the host's memory; load nvidia_peermem on every node, or "
-                            "take a driver with DMA-BUF; GeForce GPUs and GB10 cannot",
-                            facts.gpudirect_of_nics.size() == 1
-                                ? std::string(trimmed(facts.gpudirect_of_nics.begin()->first))
-                                : fmt::format("all {} HCAs", facts.gpudirect_of_nics.size())),
-                        .place = facts.gpudirect_of_nics.begin()->second.second});
+    findings.push_back(
+        {.what = CauseClass::gpudirect_off,
+         .says = fmt::format("NCCL says that GPUDirect RDMA is disabled for {}, so data passes "
+                             "through host memory. Load nvidia_peermem on every node, or use a "
+                             "driver with DMA-BUF. GeForce GPUs and GB10 do not support it",
+                             facts.gpudirect_of_nics.size() == 1
+                                 ? std::string(trimmed(facts.gpudirect_of_nics.begin()->first))
+                                 : fmt::format("all {} HCAs", facts.gpudirect_of_nics.size())),
+         .place = facts.gpudirect_of_nics.begin()->second.second});
     return;
   }
   if (with > 0 || verbs == facts.network_places.end()) return;
   findings.push_back(
       {.what = CauseClass::gpudirect_off,
        .says =
-           "no channel between nodes uses GPUDirect RDMA: what is sent passes through the "
-           "host's memory; load nvidia_peermem on every node, or take a driver with DMA-BUF, "
-           "where GPU and NIC sit below one PCIe switch or root port; GeForce GPUs and GB10 cannot",
+           "no channel between nodes uses GPUDirect RDMA, so data passes through host memory. If "
+           "GPU and NIC share a PCIe switch or root port, load nvidia_peermem on every node, or "
+           "use a driver with DMA-BUF. GeForce GPUs and GB10 do not support it",
        .place = verbs->second});
 }
 
 void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (facts.nvlink_refused)
-    findings.push_back(
-        {.what = CauseClass::peer_to_peer_off,
-         .says =
-             fmt::format("peer-to-peer is off between GPUs that NVLink connects ({}): NCCL "
-                         "takes it for a fault of the hardware; look at nvidia-smi nvlink -s and "
-                         "at the fabric manager",
-                         in_quotes(facts.nvlink_refused->word, 90)),
-         .place = facts.nvlink_refused->place});
+    findings.push_back({.what = CauseClass::peer_to_peer_off,
+                        .says = fmt::format(
+                            "peer-to-peer is off between GPUs that NVLink connects ({}). NCCL "
+                            "considers this a hardware fault. Check `nvidia-smi nvlink -s` and the "
+                            "fabric manager",
+                            in_quotes(facts.nvlink_refused->word, 90)),
+                        .place = facts.nvlink_refused->place});
   else if (facts.peer_access_refused)
     findings.push_back(
         {.what = CauseClass::peer_to_peer_off,
          .says =
              fmt::format("CUDA refuses peer-to-peer inside a node ({}), so these GPUs pass every "
-                         "byte through the host's memory: look for ACS, IOMMU and the virtual "
-                         "machine's topology; most GeForce GPUs cannot",
+                         "byte through host memory. Check ACS, IOMMU and the virtual machine's "
+                         "topology. Most GeForce GPUs do not support it",
                          in_quotes(facts.peer_access_refused->word, 90)),
          .place = facts.peer_access_refused->place});
   const LoggedCommunicator* job = facts.largest();
   if (job != nullptr && job->nodes == 1 && job->ranks > 1 && !facts.networks.empty())
     findings.push_back(
         {.what = CauseClass::shared_memory_off,
-         .says = fmt::format("GPUs of one node send over the network ({}) to each other, having "
-                             "neither peer-to-peer nor shared memory: give their containers one "
-                             "/dev/shm and let them see each other's GPUs",
+         .says = fmt::format("GPUs of one node send to each other over the network ({}), because "
+                             "they have neither peer-to-peer nor shared memory. Give their "
+                             "containers one /dev/shm and let them see each other's GPUs",
                              facts.networks.begin()->first),
          .place = facts.network_places.begin()->second});
 }
@@ -238,9 +241,9 @@ void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (facts.search_failed)
     findings.push_back(
         {.what = CauseClass::topology_search_failed,
-         .says = "NCCL found no channels by its search of the node and took GPUs in their simple "
-                 "order, which uses few links and NICs: look at NCCL_TOPO_FILE, NCCL_ALGO and at "
-                 "what the node shows of its PCIe tree; NCCL_DEBUG_SUBSYS=GRAPH prints the search",
+         .says = "NCCL's search of the node found no channels, so it uses GPUs in simple order, "
+                 "with few links and NICs. Check NCCL_TOPO_FILE, NCCL_ALGO and the node's visible "
+                 "PCIe tree. NCCL_DEBUG_SUBSYS=GRAPH prints the search",
          .place = facts.search_failed->place});
   constexpr std::size_t kMostErrors = 8;
   const std::size_t before = findings.size();
@@ -253,8 +256,8 @@ void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
       continue;
     findings.push_back(
         {.what = CauseClass::nccl_error,
-         .says = fmt::format("NCCL warns: {}; such a run is often slow or ends: clear it "
-                             "up first",
+         .says = fmt::format("NCCL warns: {}; such a run is often slow or fails, so resolve this "
+                             "first",
                              in_quotes(warning.word, 120)),
          .place = warning.place});
   }
@@ -271,8 +274,9 @@ void add_unequal_versions(const NcclFacts& facts, std::vector<Finding>& findings
   const std::set<std::string>& several = nccl.size() > 1 ? nccl : rccl;
   if (several.size() < 2) return;
   findings.push_back({.what = CauseClass::unequal_versions,
-                      .says = fmt::format("ranks run with different NCCL: {}; give every node the "
-                                          "same, or each run a log of its own",
+                      .says = fmt::format("ranks run different NCCL versions: {}; install the "
+                                          "same version on every node, or give each run its own "
+                                          "log",
                                           some_of(several)),
                       .place = place});
 }

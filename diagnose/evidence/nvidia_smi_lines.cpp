@@ -1,7 +1,9 @@
-// What nvidia-smi prints of GPUs and of the links between them.
+// What nvidia-smi prints about GPUs and the links between them.
 //
 //   nvidia-smi -q             indented names, ":", values; a section is a name alone
+//
 //   nvidia-smi --query-gpu=…  a header of names ("power.limit [W]"), then a row per GPU
+//
 //   nvidia-smi topo -m        a header of "GPU0 GPU1 …", then "GPU0 X NV12 SYS …"
 #include <algorithm>
 #include <array>
@@ -20,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostGpus = 1'000;
 
-/// NVIDIA numbers generations; a lane's rate in GT/s.
+/// Rate of a lane in GT/s for the generation number that NVIDIA prints.
 std::optional<double> rate_of_generation(std::string_view text) {
   constexpr std::array kRates = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
   const auto generation = leading_number<int>(text);
@@ -29,7 +31,7 @@ std::optional<double> rate_of_generation(std::string_view text) {
 }
 
 void set_idle(GpuState& gpu, bool idle) {
-  if (!gpu.idle || !idle) gpu.idle = idle;  // one sign of work beats signs of none
+  if (!gpu.idle || !idle) gpu.idle = idle;  // one sign of work outweighs signs of none
 }
 
 void take_utilisation(std::string_view value, GpuState& gpu) {
@@ -43,7 +45,7 @@ void take_state(std::string_view value, GpuState& gpu) {
   if (state && *state >= 8) set_idle(gpu, true);
 }
 
-/// Reasons that name a fault. A software power cap is how a GPU under load usually runs.
+/// Whether a reason names a fault. A software power cap is the usual state of a GPU under load.
 bool is_fault(std::string_view reason) {
   return reason == "HW Slowdown" || reason == "HW Thermal Slowdown" ||
          reason == "HW Power Brake Slowdown" || reason == "SW Thermal Slowdown";
@@ -57,7 +59,7 @@ void take_reason(std::string_view reason, std::string_view value, GpuState& gpu)
   if (is_fault(reason) && gpu.slowed_by.size() < 8) gpu.slowed_by.emplace_back(reason);
 }
 
-/// NVML's bits (nvmlClocksEventReasons).
+/// Reads the bits of NVML (nvmlClocksEventReasons).
 void take_reason_bits(std::string_view value, GpuState& gpu) {
   if (!value.starts_with("0x")) return;
   std::uint64_t bits = 0;
@@ -110,7 +112,8 @@ void take_smi_value(std::string_view section, std::string_view key, std::string_
   }
 }
 
-/// "clocks_event_reasons.hw_thermal_slowdown": nvidia-smi -q's name of it.
+/// The name that nvidia-smi -q uses for a column such as
+/// "clocks_event_reasons.hw_thermal_slowdown".
 std::string_view reason_of_column(std::string_view column) {
   const std::string_view name = column.substr(column.find('.') + 1);
   if (name == "gpu_idle") return "Idle";
@@ -173,7 +176,7 @@ bool is_query_header(const std::vector<std::string_view>& cells) {
   return known && cells.size() >= 2;
 }
 
-/// A terminal's escape sequences, "\x1b[4m", stand around the names of the header.
+/// Removes a terminal's escape sequences such as "\x1b[4m", which surround the names in a header.
 std::string without_escapes(std::string_view line) {
   std::string plain;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -225,7 +228,7 @@ bool MachineLineReader::take_smi(std::string_view line, const std::string& place
     sections_.clear();
   }
   if (!in_smi_) return false;
-  std::string expanded;  // some versions indent by tabs
+  std::string expanded;  // some versions indent with tabs
   for (const char c : line.substr(0, 300)) expanded += c == '\t' ? "    " : std::string(1, c);
   const std::string_view text = expanded;
   const std::size_t indent = text.find_first_not_of(' ');
@@ -242,7 +245,7 @@ bool MachineLineReader::take_smi(std::string_view line, const std::string& place
   while (!sections_.empty() && sections_.back().first >= indent) sections_.pop_back();
   const std::string section = sections_.empty() ? "" : sections_.back().second;
   if (sections_.size() < 16) {
-    // Reasons below "HW Slowdown" stand in the section of it.
+    // Reasons below "HW Slowdown" belong to its section.
     const bool reasons = section.find(" Reasons") != std::string::npos;
     sections_.emplace_back(indent, reasons ? section : std::string(key));
   }
@@ -266,7 +269,7 @@ bool MachineLineReader::take_matrix(std::string_view line, const std::string& pl
     if (k >= words.size() || !words[k].starts_with("GPU")) return std::nullopt;
     return parse_number<int>(words[k].substr(3));
   };
-  // "node1: " of pdsh, a quote's "> ", a diff's "+" may stand in front.
+  // "node1: " of pdsh, "> " of a quote or "+" of a diff may precede the row.
   std::size_t first = 0;
   while (first < words.size() && first < 3 && !number(first)) ++first;
   if (number(first) == 0 && number(first + 1) == 1) {

@@ -11,7 +11,8 @@
 namespace ddpsim {
 namespace {
 
-/// "3b:00.0" or "0000:3b:00.0" in front of a blank; empty where the line does not begin so.
+/// The address "3b:00.0" or "0000:3b:00.0" at the start of a line, before a blank. Empty if the
+/// line begins otherwise.
 std::string_view pci_address(std::string_view line) {
   const std::string_view word = up_to(line, " \t");
   const std::size_t dot = word.rfind('.');
@@ -31,7 +32,8 @@ PcieDevice::Kind kind_of_title(std::string_view title) {
   return PcieDevice::Kind::other;
 }
 
-/// Makers of PCIe switches, where a listing leaves out which kind of port a bridge is.
+/// Whether a bridge belongs to a PCIe switch, judged by its maker, if the listing does not state
+/// the kind of port.
 bool is_switch(std::string_view title) {
   if (!title.starts_with("PCI bridge") || title.find("Root") != std::string_view::npos)
     return false;
@@ -41,7 +43,7 @@ bool is_switch(std::string_view title) {
   return false;
 }
 
-/// A file of a port: "rate", "state".
+/// Takes a file of a port: "rate" or "state".
 void take_port_file(std::string_view file, std::string_view value, NicPort& port) {
   if (file == "state") {  // "4: ACTIVE"
     const std::size_t colon = value.find(':');
@@ -74,7 +76,7 @@ bool MachineLineReader::take_lspci(std::string_view line, const std::string& pla
     below_switch_ = false;
     const std::string_view title = trimmed(line.substr(address.size()));
     device_ = std::string(address);
-    if (device_.find(':') == device_.rfind(':')) device_.insert(0, "0000:");  // as /sys names it
+    if (device_.find(':') == device_.rfind(':')) device_.insert(0, "0000:");  // as in /sys
     PcieDevice* device = device_named(device_, place, facts);
     if (device == nullptr) {
       device_.clear();

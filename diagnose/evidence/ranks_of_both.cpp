@@ -6,7 +6,7 @@ namespace ddpsim {
 namespace {
 
 using TwoCounts = std::pair<int, int>;
-/// Two counts of each side, added up over ranks or channels.
+/// Two counts on each side, added up over ranks or channels.
 struct SideCounts {
   double old_first = 0, old_all = 0, new_first = 0, new_all = 0;
 
@@ -16,7 +16,7 @@ struct SideCounts {
     new_first += is.first;
     new_all += is.first + is.second;
   }
-  /// One way or the other on each side, so that none counts for more by being printed more often.
+  /// Adds one or the other on each side, so that repeated printing has no weight.
   void add_unmixed(const TwoCounts& was, const TwoCounts& is) {
     const auto unmixed = [](const TwoCounts& count) {
       return (count.first > 0) != (count.second > 0);
@@ -92,7 +92,7 @@ void RanksOfBoth::for_common_ends(const Take& take) const {
 RanksOfBoth::Nics RanksOfBoth::nics() const {
   Nics all;
   for (const auto& [was, is] : whole_) {
-    if (!fewer_channels_.empty()) break;  // by those of both, below
+    if (!fewer_channels_.empty()) break;  // compared by common channels below
     all.before.insert(was->nics.begin(), was->nics.end());
     all.after.insert(is->nics.begin(), is->nics.end());
   }
@@ -102,7 +102,7 @@ RanksOfBoth::Nics RanksOfBoth::nics() const {
   };
   for_common_ends([&](int rank, const NcclNetEnd& was, const NcclNetEnd& is) {
     if (!same_ends_.contains(rank) && !fewer_channels_.contains(rank)) return;
-    // Several communicators may have such a channel, of which a cut log lacks some.
+    // Several communicators may have this channel, and a cut-off log lacks some of them.
     const std::uint64_t common = was.nics & is.nics;
     const bool same = common == was.nics || common == is.nics;
     take(was.host, same ? common : was.nics, all.before);

@@ -94,7 +94,7 @@ struct StepBreakdown {
     Duration rest;
     StepPart rest_is = part_of(LossCause::unexplained);
   } pause;
-  std::optional<int> waited_for;  ///< the rank that most of the wait was for
+  std::optional<int> waited_for;  ///< the rank that caused most of the wait
   bool parts_known = false;       ///< false: only the step is known
 
   PartTime& operator[](StepPart part) { return parts[index_of(part)]; }

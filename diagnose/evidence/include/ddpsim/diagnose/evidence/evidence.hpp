@@ -25,7 +25,8 @@ namespace ddpsim {
 /// A text as it was found. Each line tells what it is: NCCL's debug lines, DDP's logging data,
 /// `env`, or what machines say (machine_facts.hpp). One text may hold several of these in sequence.
 struct EvidenceText {
-  std::string file;  ///< for the places of findings; a name, no path
+  /// Used in the places of findings; a name, not a path.
+  std::string file;
   std::string text;
   std::string node;  ///< which node it comes from; empty if unknown
 };

@@ -27,8 +27,8 @@ enum class CauseClass {
   /// Whether GPUs reach other GPUs' NICs over NVLink (PXN).
   pxn_changed,
   // NCCL inside a node
-  peer_to_peer_off,   ///< GPUs of a node cannot read each other's memory
-  shared_memory_off,  ///< GPUs of a node do not even share host memory
+  peer_to_peer_off,   ///< no direct access between GPUs of a node
+  shared_memory_off,  ///< GPUs of a node share no host memory
   /// PCIe access control sends peer-to-peer traffic through the root complex.
   acs_on,
   // NCCL's choice
@@ -36,9 +36,10 @@ enum class CauseClass {
   fewer_channels,    ///< than before
   /// More channels than before; each takes a multiprocessor from compute.
   more_channels,
-  ring_where_tree,   ///< rings, where trees were chosen before
-  other_algorithm,   ///< any other algorithm or protocol than before
-  algorithm_forced,  ///< the environment forces or forbids an algorithm or protocol
+  ring_where_tree,  ///< rings, where trees were chosen before
+  other_algorithm,  ///< any other algorithm or protocol than before
+  /// The environment forces or forbids an algorithm or protocol.
+  algorithm_forced,
   /// NVLS or SHARP were used before, or the environment switches them off.
   in_switch_off,
   /// Between the same GPUs: peer-to-peer, shared memory, another network.
@@ -53,7 +54,8 @@ enum class CauseClass {
   static_graph_possible,  ///< DDP itself says that the graph never changes
   buffers_broadcast,      ///< broadcast before each forward
   bucket_sizes,           ///< very small or large, or other than before
-  bucket_views_off,       ///< each gradient is copied into its bucket and back
+  /// Each gradient is copied into its bucket and back.
+  bucket_views_off,
   /// Gradients have another memory layout than their buckets, so each is copied.
   gradient_strides,
   comm_hook,              ///< another communication hook than before
@@ -61,13 +63,14 @@ enum class CauseClass {
   sync_batchnorm,         ///< layers wait for the statistics of all ranks
   data_parallel_changed,  ///< another option of DDP than before
   // Environment
-  blocking_launches,    ///< CUDA_LAUNCH_BLOCKING
-  blocking_wait,        ///< the host waits for each collective
-  debug_level,          ///< of NCCL or torch.distributed; costs time
-  allocator_uncached,   ///< each tensor asks the driver for memory
-  device_connections,   ///< CUDA_DEVICE_MAX_CONNECTIONS
-  tensor_cores_off,     ///< TF32 switched off
-  host_threads,         ///< threads of all ranks of a node exceed its cores
+  blocking_launches,   ///< CUDA_LAUNCH_BLOCKING
+  blocking_wait,       ///< the host waits for each collective
+  debug_level,         ///< of NCCL or torch.distributed; costs time
+  allocator_uncached,  ///< each tensor asks the driver for memory
+  device_connections,  ///< CUDA_DEVICE_MAX_CONNECTIONS
+  tensor_cores_off,    ///< TF32 switched off
+  /// The threads of all ranks of a node exceed its cores.
+  host_threads,
   environment_changed,  ///< any other variable of the list than before
   // Hardware
   /// A GPU's link is slower or narrower than card and slot allow.
@@ -77,7 +80,7 @@ enum class CauseClass {
   nic_port_down,
   clocks_held_down,     ///< by heat, power or a setting
   power_limit_lowered,  ///< below the board's default
-  hardware_changed,     ///< other GPUs, or another number of them, than before
+  hardware_changed,     ///< other GPUs, or another number, than before
   /// Nodes differ in GPU model, count, driver, clocks, power limits, MTU or NICs.
   unequal_nodes,
   mtu_unequal,  ///< between nodes, or compared with before

@@ -15,8 +15,9 @@ namespace ddpsim {
 
 /// A value is absent if it is not stated or "N/A".
 struct PcieLink {
-  std::optional<double> rate, best_rate;  ///< GT/s per lane: 2.5 (gen 1), 5, 8, 16, 32, 64
-  std::optional<int> width, best_width;   ///< lanes
+  /// GT/s per lane: 2.5 (gen 1), 5, 8, 16, 32 or 64.
+  std::optional<double> rate, best_rate;
+  std::optional<int> width, best_width;  ///< lanes
 };
 
 /// One reading of one GPU.

@@ -99,7 +99,7 @@ struct NcclFacts {
   std::optional<int> provider_nics;         ///< "(found 4 nics)"
   std::vector<NotedWord> interfaces;        ///< from "NET/Socket : Using …"
   std::optional<std::string> no_ib_device;  ///< place of "NET/IB : No device found"
-  std::optional<NotedWord> ib_not_opened;   ///< a device that exists but could not be opened
+  std::optional<NotedWord> ib_not_opened;   ///< exists, but could not be opened
   std::vector<NotedWord> plugins;           ///< loaded, each once
   std::vector<NotedWord> plugin_versions;   ///< "aws-ofi-nccl 1.9.1", "libfabric 1.15", each once
   /// By host and HCA: whether any line says that GPUDirect RDMA is enabled for it, and the place of
@@ -118,7 +118,8 @@ struct NcclFacts {
   std::optional<NotedWord> peer_access_refused;   ///< CUDA refuses; the line's own words
   std::optional<NotedWord> nvlink_refused;        ///< refused between GPUs that NVLink connects
   std::vector<LoggedCommunicator> communicators;  ///< ordered by number of ranks
-  std::optional<bool> pxn;                        ///< "use ring PXN 1 GDR 1", from any rank
+  /// "use ring PXN 1 GDR 1", as any rank prints it.
+  std::optional<bool> pxn;
   bool rings_connected = false;
   std::string rings_place;  ///< of the first "Connected all rings"
   bool trees_connected = false;
