@@ -23,13 +23,13 @@ namespace {
 
 constexpr double kLeastDeviation = 0.05;
 
-/// No log is of all_reduce_perf.
+/// Whether no log is from all_reduce_perf.
 bool only_recorded(const std::vector<Part>& parts) {
   return std::ranges::all_of(
       parts, [](const Part& part) { return part.log->timed_by != TimedBy::all_reduce_perf; });
 }
 
-/// One standard deviation, by the middle two thirds: a few sizes may be far off.
+/// One standard deviation, from the middle two thirds, because a few sizes may be far off.
 double deviation(std::vector<double> logarithms, double least) {
   if (logarithms.empty()) return 0;
   for (double& value : logarithms) value = std::abs(value);
@@ -46,14 +46,14 @@ SizeSpread residual_deviation_of(const std::vector<FitResidual>& residuals, doub
   };
   SizeSpread spread{within(Bytes(1), kMiddleFrom), within(kMiddleFrom, kLargeFrom),
                     within(kLargeFrom, Bytes::max())};
-  // A class nobody measured misses like the worst of the others.
+  // A class without measurements is assumed to be as wrong as the worst other class.
   const double worst = std::max({spread.small, spread.middle, spread.large});
   for (double* of : {&spread.small, &spread.middle, &spread.large})
     if (*of == 0) *of = worst;
   return spread;
 }
 
-/// Runs of sizes in one log where the cost model misses by a quarter and more on one side.
+/// Ranges of sizes in one log where the cost model is off by 25 % or more in one direction.
 std::vector<std::string> breaks_of(const std::vector<FitResidual>& residuals,
                                    const std::vector<std::string>& sources) {
   constexpr double kQuarter = 0.223;  // log 1.25
@@ -92,8 +92,9 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
   for (std::size_t i = 0; i < fitted_constants().size(); ++i) {
     const CostConstant& constant = fitted_constants()[i];
     const ConstantPrior& expected = constant.prior;
-    // What the logs say nothing about stays as expected: what a cost model for all clusters says, or, of
-    // what only logs tell (per_channel_start_us, ring_ends), the middle of the families seen.
+    // A constant about which the logs say nothing keeps its expected value. That is the value of a
+    // cost model for all clusters. Constants that only logs tell (per_channel_start_us, ring_ends)
+    // have the middle of the known families.
     if (!(solved.deviation[i] > 0) || solved.deviation[i] > 0.9 * expected.deviation) continue;
     PathConstants before = prior;
     PathConstants after = solved.constants;
@@ -107,13 +108,14 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
   return out;
 }
 
-/// What others measured on machines of this kind, as far as it is fitted beside own logs.
+/// Measurements that others made on machines of this kind, as far as they are fitted together with
+/// own logs.
 struct Published {
   std::vector<MeasuredLog> logs;
   std::vector<CalibratedShape> shapes;
 };
 
-/// Removes the entries of `shapes` that `log` gives back. Returns their sources.
+/// Removes the entries of `shapes` that `log` reproduces. Returns their sources.
 std::vector<std::string> remove_shapes(const MeasuredLog& log,
                                        std::vector<CalibratedShape>& shapes) {
   std::vector<std::string> sources;
@@ -126,7 +128,7 @@ std::vector<std::string> remove_shapes(const MeasuredLog& log,
   return sources;
 }
 
-/// All published logs but those that an own log repeats or outdoes.
+/// All published logs except those that an own log repeats or replaces.
 Published published_beside(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
                            const FitOptions& options, Fit& fit) {
   if (!options.published) return {};
@@ -186,7 +188,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
     fit.used.push_back(part.log->source);
   }
   parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(own), parts.end());
-  // A training gives no size twice in one step: how they repeat is taken from their noise.
+  // A training has each size only once per step, so their repeatability is taken from their noise.
   const bool recorded = only_recorded(parts);
   constexpr double kRepeats = kRecordedNoise * kCorrectionNoise;
   calibration.residual_deviation = residual_deviation_of(

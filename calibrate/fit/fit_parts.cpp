@@ -19,7 +19,8 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kFewestSizes = 4;  ///< of one log: a latency, a rate and something to check
+/// Fewest sizes of one log: enough for a latency, a rate and a check.
+constexpr std::size_t kFewestSizes = 4;
 constexpr std::size_t kMostPoints = 2'000;  ///< the fit takes their cube
 constexpr double kContradiction = 2;        ///< median ratio of two logs of one shape
 
@@ -27,9 +28,10 @@ constexpr double kContradiction = 2;        ///< median ratio of two logs of one
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 
-/// Out of place; in place where the sums out of place alone were wrong; 0 where neither is sound.
+/// The out-of-place time, or the in-place time if only the out-of-place sums were wrong. 0 if
+/// neither is valid.
 double sound_us(const MeasuredPoint& point) {
-  // Another job or a late rank lengthens a mean of twenty, and nothing shortens it.
+  // Another job or a late rank lengthens a mean of twenty, but nothing shortens it.
   constexpr double kDisturbed = 1.5;
   const bool right_in_place = point.in_place_us && !(point.wrong_in_place.value_or(0) > 0);
   if (!(point.wrong > 0))
@@ -38,7 +40,7 @@ double sound_us(const MeasuredPoint& point) {
   return point.in_place_us && point.wrong_in_place == 0.0 ? *point.in_place_us : 0;
 }
 
-/// "32 MiB: 3232 wrong results out of place, in-place time taken"; empty where all sums are right.
+/// "32 MiB: 3232 wrong results out of place, in-place time taken". Empty if all sums are right.
 std::string wrong_note(const MeasuredLog& log) {
   constexpr std::size_t kMostNamed = 8;
   std::string note;
@@ -58,7 +60,7 @@ std::string wrong_note(const MeasuredLog& log) {
   return note;
 }
 
-/// Rows of one size become their geometric mean; sizes of nothing say nothing, wrong sums neither.
+/// Rows of one size become their geometric mean. Rows of size zero and wrong sums are ignored.
 std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
   std::map<Bytes, std::pair<double, int>> sums;
   std::map<Bytes, MeasuredPoint> first;
@@ -99,7 +101,7 @@ void check_device(const MeasuredLog& log, const Cluster& cluster) {
        "Name the cluster the log was taken on (--cluster)");
 }
 
-/// What a log that is not fitted says of the cluster all the same.
+/// Adds what a log that is not fitted still says about the cluster.
 void note_words(const MeasuredLog& log, const ClusterAt& cluster_at, const FitOptions& options,
                 Fit& fit) {
   if (!log.shape() || log.ranks < 2) return;
@@ -111,7 +113,8 @@ void note_words(const MeasuredLog& log, const ClusterAt& cluster_at, const FitOp
     for (const std::string& one : sentences) fit.notes.push_back(log.source + ": " + one);
 }
 
-/// One rank's times hold its waits. They prove the cost model too slow where they are shorter, and nothing elsewhere.
+/// Times of one rank include its waits. If they are shorter than the cost model, it is too slow;
+/// otherwise they prove nothing.
 bool keep_bounds(Part& part, Fit& fit) {
   std::erase_if(part.points, [&](const MeasuredPoint& point) {
     return modelled_us(point.size, part.cluster, part.tuning) <= point.time_us;
@@ -155,7 +158,8 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
     MeasuredLog kept = log;
     kept.points = part.points;
     const LogHealth found = health(kept, part.cluster, part.tuning);
-    // Slow links are this very job's own: what the next step will meet. Too fast is another machine.
+    // Slow links belong to this very job, and the next step will meet them. Too fast means another
+    // machine.
     const bool slow = found.slowdown && *found.slowdown > 1;
     if (!slow) part.faults = found.faults;
     if (slow)
@@ -192,7 +196,7 @@ std::string contradiction_hint(const Part& a, const Part& b) {
   return "Two such logs are not of one machine in one state: leave one out";
 }
 
-/// What health distrusts is left out, and says why.
+/// Leaves out the logs that `health` distrusts, and says why.
 std::vector<Part> trusted(std::vector<Part> parts, const FitOptions& options, Fit& fit) {
   std::vector<Part> out;
   for (Part& part : parts) {
@@ -209,7 +213,7 @@ std::vector<Part> trusted(std::vector<Part> parts, const FitOptions& options, Fi
   return out;
 }
 
-/// Two logs of one shape must be of one machine, and two runs.
+/// Two logs of one shape must come from one machine and from two runs.
 void check_agreement(const std::vector<Part>& parts, Fit& fit) {
   for (std::size_t a = 0; a < parts.size(); ++a)
     for (std::size_t b = a + 1; b < parts.size(); ++b) {

@@ -1,6 +1,6 @@
-// The constants of the pipeline cost model as coordinates of a fit: each by the logarithm of its ratio
-// to what the uncalibrated cost model says, or, where that says nothing, to what clusters were found to
-// have.
+// The constants of the pipeline cost model as coordinates of a fit. Each coordinate is the
+// logarithm of a constant's ratio to the uncalibrated cost model. If that model has no value, the
+// ratio is to the values found for other clusters.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace ddpsim {
 
-/// Those with a prior, in the order of the table.
+/// The constants with a prior, in the order of the table.
 std::span<const CostConstant> fitted_constants();
 
-/// The constants at the coordinates `steps`, one per fitted constant, around `prior`; within what is
-/// possible.
+/// The constants around `prior` at the coordinates `steps`, one per fitted constant, limited to
+/// possible values.
 PathConstants constants_at(const PathConstants& prior, std::span<const double> steps);
 
 }  // namespace ddpsim

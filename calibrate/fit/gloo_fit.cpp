@@ -14,15 +14,17 @@
 namespace ddpsim {
 namespace {
 
-/// Logarithmic, one standard deviation: another host differs by a factor of two (GlooLinks).
+/// One standard deviation of a logarithm: hosts differ by a factor of two (GlooLinks).
 constexpr double kHostsApart = 0.693;
-/// Of kHostsApart: what the logs leave of a figure that they tell.
+/// As a share of kHostsApart: the deviation below which the logs determine a constant.
 constexpr double kTold = 0.6;
-/// Of a time's logarithm: launches of one all-reduce lie so far apart (tests/lab: p90 5 %).
+/// Deviation of a time's logarithm: how much launches of one all-reduce differ (tests/lab: p90 5
+/// %).
 constexpr double kGlooNoise = 0.05;
-constexpr double kGlooFreedom = 4;  ///< degrees, of Student's t
+constexpr double kGlooFreedom = 4;  ///< degrees of Student's t
 constexpr double kGlooStep = 1e-3;
-constexpr double kFarthest = 5;  ///< e to that from what is assumed: no host
+/// Farthest logarithm from the assumed value; no host lies beyond.
+constexpr double kFarthest = 5;
 constexpr int kGlooRounds = 30;
 constexpr int kGlooTries = 6;
 constexpr std::size_t kMostFolds = 24;
@@ -31,7 +33,8 @@ using Which = std::vector<bool>;  ///< by gloo_constants(): those that are fitte
 
 struct GlooSolution {
   GlooLinks links;
-  std::vector<double> deviation;  ///< by gloo_constants(); kHostsApart where the points say nothing
+  /// By gloo_constants(); kHostsApart if the points say nothing.
+  std::vector<double> deviation;
 };
 
 class GlooSolver {
@@ -51,9 +54,9 @@ class GlooSolver {
   double predicted(std::size_t i, const GlooLinks& links) const {
     return predicted_us(jobs_[job_of_[i]], links, points_[i]);
   }
-  /// By the points that are `in`, beginning at `from`.
+  /// Uses the points that are `in`, and starts at `from`.
   GlooSolution solve(const Which& fitted, const std::vector<bool>& in, const GlooLinks& from) const;
-  /// The same, of what the points tell.
+  /// The same, only for the constants that the points determine.
   GlooSolution solve_told(const std::vector<bool>& in, Which& told) const;
 
  private:
@@ -79,7 +82,7 @@ GlooLinks GlooSolver::links_at(const Eigen::VectorXd& steps) {
   return links;
 }
 
-/// Of the logarithms; 0 where a point takes no part.
+/// Residuals of the logarithms; 0 for a point that takes no part.
 Eigen::VectorXd GlooSolver::left(const Eigen::VectorXd& steps, const std::vector<bool>& in) const {
   const GlooLinks links = links_at(steps);
   Eigen::VectorXd out = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(points_.size()));
@@ -89,7 +92,8 @@ Eigen::VectorXd GlooSolver::left(const Eigen::VectorXd& steps, const std::vector
   return out;
 }
 
-/// One that stands where a limit of another binds is looked at from the other side.
+/// Slopes by each constant. If another constant's limit binds at this point, the slope is taken
+/// from the other side.
 Eigen::MatrixXd GlooSolver::slopes(const Eigen::VectorXd& steps, const Which& fitted,
                                    const std::vector<bool>& in, const Eigen::VectorXd& at) const {
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(at.size(), steps.size());
@@ -105,7 +109,7 @@ Eigen::MatrixXd GlooSolver::slopes(const Eigen::VectorXd& steps, const Which& fi
   return out;
 }
 
-/// One standard deviation of times, by the middle two thirds.
+/// One standard deviation of times, from the middle two thirds.
 double noise_of(const Eigen::VectorXd& left, const std::vector<bool>& in) {
   std::vector<double> apart;
   for (std::size_t i = 0; i < in.size(); ++i)
@@ -171,13 +175,14 @@ GlooSolution GlooSolver::solve_told(const std::vector<bool>& in, Which& told) co
   return solve(told, in, all.links);
 }
 
-/// What a time missed by.
+/// The error of one time.
 struct Miss {
   Bytes size;
   double logarithm = 0;
 };
 
-/// One standard deviation, by the middle two thirds; a class nobody measured misses like the worst of the others.
+/// One standard deviation, from the middle two thirds. A class without measurements is assumed to
+/// be as wrong as the worst other class.
 SizeSpread spread_of(const std::vector<Miss>& misses) {
   const auto within = [&](Bytes from, Bytes to) {
     std::vector<double> apart;
@@ -198,7 +203,8 @@ bool some(const std::vector<bool>& in) {
   return std::ranges::find(in, true) != in.end();
 }
 
-/// Each size predicted from the others; of more than kMostFolds every so manieth together.
+/// Predicts each size from the others. With more than kMostFolds sizes, several are left out
+/// together.
 void leave_sizes_out(const GlooSolver& solver, GlooFit& fit) {
   const std::vector<GlooPoint>& points = solver.points();
   std::vector<Miss> misses;
@@ -225,7 +231,7 @@ void leave_sizes_out(const GlooSolver& solver, GlooFit& fit) {
   fit.calibration.deviation = spread_of(misses);
 }
 
-/// Each number of ranks predicted from the others.
+/// Predicts each number of ranks from the others.
 void leave_shapes_out_of_gloo(const GlooSolver& solver, GlooFit& fit) {
   std::vector<Miss> misses;
   std::vector<JobShape> done;

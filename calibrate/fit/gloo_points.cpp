@@ -17,7 +17,7 @@
 namespace ddpsim {
 namespace {
 
-/// Of one log's steps: they vary more than a fit can use, and each takes a simulation.
+/// Most steps taken from one log. They vary more than a fit can use, and each takes a simulation.
 constexpr std::size_t kMostOfSteps = 120;
 constexpr std::size_t kMostTimes = 2'000;
 
@@ -25,16 +25,16 @@ bool on_cpu(const MeasuredLog& log) {
   return log.gpu.empty() || log.gpu.starts_with("CPU");
 }
 
-/// Nobody waits so long for an all-reduce, nor for a step.
+/// Longest plausible time in microseconds for an all-reduce or a step.
 constexpr double kLongestUs = 1e9;
 
-/// Instants and times that a fit can calculate with.
+/// Whether instants and times are usable in a fit.
 bool is_sound(const NotedTransfer& one) {
   return one.size > Bytes() && one.time_us > 0 && one.time_us <= kLongestUs &&
          std::abs(one.arrival_us) <= kLongestUs;
 }
 
-/// Of an all-reduce on the slowest host that a fit may think of.
+/// Refuses an all-reduce that would take days on the slowest host that a fit may assume.
 void require_soon(const GlooPoint& point, const Cluster& cluster, const std::string& source) {
   double rate = GlooLinks{}.process.bytes_per_second();
   if (cluster.nodes > 1)
@@ -49,7 +49,7 @@ void require_soon(const GlooPoint& point, const Cluster& cluster, const std::str
                     "Check units of sizes and of the cluster's NIC"});
 }
 
-/// Those whose times overlap become one point.
+/// All-reduces with overlapping times become one point.
 void add_step(std::vector<NotedTransfer> step, const GlooPoint& like, std::vector<GlooPoint>& out) {
   std::erase_if(step, [](const NotedTransfer& one) { return !is_sound(one); });
   std::ranges::stable_sort(step, {}, &NotedTransfer::arrival_us);
@@ -69,7 +69,7 @@ void add_step(std::vector<NotedTransfer> step, const GlooPoint& like, std::vecto
   out.insert(out.end(), found.begin(), found.end());
 }
 
-/// The median of each size; of a training's steps at most kMostOfSteps, evenly.
+/// The median of each size. From a training's steps, at most kMostOfSteps, evenly chosen.
 std::vector<GlooPoint> points_of(const MeasuredLog& log, const GlooPoint& like) {
   std::vector<GlooPoint> out;
   if (log.timed_by == TimedBy::all_reduce_perf) {

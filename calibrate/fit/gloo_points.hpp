@@ -1,4 +1,5 @@
-// What logs of gloo give to fit: times of all-reduces, alone or several in flight, and what the model says of them.
+// Points that a fit takes from logs of gloo: times of all-reduces, alone or several in flight, and
+// the model's predictions for them.
 #pragma once
 
 #include <vector>
@@ -8,21 +9,23 @@
 
 namespace ddpsim {
 
-/// All-reduces that were in flight together, and the time from the first's arrival to the last's end.
+/// All-reduces that were in flight together, with the time from the first arrival to the last end.
 struct GlooPoint {
   std::size_t log = 0;  ///< index into GlooFit::used
   JobShape shape;
-  std::vector<NotedTransfer> together;  ///< by arrival
-  bool of_gpu = false;                  ///< tensors were copied to the host and back
-  Bytes size;                           ///< of all
+  std::vector<NotedTransfer> together;  ///< in order of arrival
+  /// Tensors were copied to the host and back.
+  bool of_gpu = false;
+  Bytes size;  ///< all of them together
   double time_us = 0;
 };
 
-/// At least two sizes. What is left out goes to `fit`, the logs used as well. Throws InputError.
+/// Returns points of at least two sizes. Left-out logs and used logs are added to `fit`. Throws
+/// InputError.
 std::vector<GlooPoint> gloo_points(const std::vector<MeasuredLog>& logs,
                                    const ClusterAt& cluster_at, GlooFit& fit);
 
-/// With `links` on `job`'s cluster, which is of the point's shape.
+/// The time with `links` on the cluster of `job`, which has the point's shape.
 double predicted_us(const Job& job, const GlooLinks& links, const GlooPoint& point);
 
 }  // namespace ddpsim

@@ -12,8 +12,8 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kNoiseWithinShape = 0.03;  ///< as kCorrectionNoise, within one shape
-constexpr double kFreedom = 4;              ///< degrees, of Student's t
+constexpr double kNoiseWithinShape = 0.03;  ///< like kCorrectionNoise, within one shape
+constexpr double kFreedom = 4;              ///< degrees of Student's t
 constexpr double kStep = 1e-3;              ///< of a logarithm, for slopes
 constexpr int kRounds = 25;
 constexpr int kTries = 6;
@@ -33,7 +33,7 @@ struct Solver {
   Eigen::VectorXd measured = vector_of(problem.log_measured);
   Eigen::VectorXd noise = vector_of(problem.noise);
   Eigen::VectorXd prior_deviation = Eigen::VectorXd(columns);
-  /// How much more its correction varies beside published ones; 0 in their rows.
+  /// How much more its correction varies than that of published logs; 0 in their rows.
   Eigen::VectorXd own_machine = Eigen::VectorXd(rows);
   Eigen::MatrixXd covariance = Eigen::MatrixXd(rows, rows);
 
@@ -56,7 +56,8 @@ struct Solver {
   bool published(Eigen::Index row) const {
     return problem.published[static_cast<std::size_t>(row)];
   }
-  /// This machine was measured at the published row's shape: what that shape keeps to itself is known better.
+  /// Whether this machine was measured at the published row's shape. Its own measurements then tell
+  /// more about that shape.
   bool outdone(Eigen::Index row) const {
     for (Eigen::Index i = 0; published(row) && i < rows; ++i)
       if (!published(i) && place(i).nodes == place(row).nodes &&
@@ -69,7 +70,8 @@ struct Solver {
     return vector_of(problem.log_modelled(constants_at(problem.prior, values_of(steps))));
   }
 
-  /// Of the cost model by each constant. One that stands at its limit is looked at from the other side.
+  /// Slopes of the cost model by each constant. At a constant's limit, the slope is taken from the
+  /// other side.
   Eigen::MatrixXd slopes(const Eigen::VectorXd& steps, const Eigen::VectorXd& at) const {
     Eigen::MatrixXd out(rows, columns);
     for (Eigen::Index i = 0; i < columns; ++i) {
@@ -90,7 +92,7 @@ struct Solver {
     return all.llt();
   }
 
-  /// Weights of what one shape keeps to itself.
+  /// Weights of the process within one shape.
   Eigen::VectorXd within_shape(Eigen::VectorXd left) const {
     Eigen::MatrixXd all(rows, rows);
     for (Eigen::Index i = 0; i < rows; ++i)
@@ -112,7 +114,7 @@ struct Solver {
     return left.squaredNorm() + steps.cwiseQuotient(prior_deviation).squaredNorm();
   }
 
-  /// `normal`: curvature of the objective in the steps.
+  /// `normal` is the curvature of the objective in the steps.
   double evidence(const Eigen::VectorXd& steps, const Eigen::VectorXd& at,
                   const Eigen::VectorXd& precision, const Eigen::MatrixXd& normal) const {
     const auto factored = factor(precision);
@@ -120,7 +122,7 @@ struct Solver {
     const double volume = 2 * diagonal.array().unaryExpr(&elementary::log).sum() +
                           normal.ldlt().vectorD().array().unaryExpr(&elementary::log).sum() +
                           2 * prior_deviation.array().unaryExpr(&elementary::log).sum();
-    // Student's t as normal noise of unknown precision: Gamma(2, 2), a priori.
+    // Student's t equals normal noise of unknown precision with the prior Gamma(2, 2).
     const double heavy_tails =
         2 * (precision.array().unaryExpr(&elementary::log) - precision.array() + 1).sum();
     return heavy_tails - (objective(factored, steps, at) + volume) / 2;
@@ -164,7 +166,8 @@ KrigingFit solve(const KrigingProblem& problem) {
       }
       damping *= 5;
     }
-    // What of the rest is noise: its share of the variance, by the weights of the process.
+    // The part of the residual that is noise: its share of the variance, by the weights of the
+    // process.
     const Eigen::VectorXd weights = factored.solve(solver.measured - at);
     const Eigen::VectorXd left_over =
         kCorrectionNoise * weights.cwiseProduct(solver.noise).cwiseQuotient(precision);

@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// With which release the logs of a shape were taken.
+/// The release with which the logs of a shape were taken.
 std::optional<NcclVersion> release_of(const Calibration& published, const OperatingPoint& at) {
   if (at.nccl) return at.nccl;
   const auto log = std::ranges::find_if(published.shapes, [&](const CalibratedShape& shape) {
@@ -52,8 +52,9 @@ void add(MeasuredLog& log, const OperatingPoint& at, const Cluster& cluster) {
     log.decisions.push_back({at.size, at.algorithm, at.protocol, std::nullopt});
 }
 
-/// How far a log of the same measurement may lie from what is given back of it, as a ratio: the noise of that, and where several logs
-/// became one curve what one of them differs by.
+/// How far a log of the same measurement may lie from its recovered log, as a ratio. It is the
+/// noise of the recovered log and, if several logs became one curve, the difference of one of them
+/// from it.
 double same_within(const Calibration& given_back_by, const MeasuredLog& published) {
   constexpr double kSame = 1.03;
   const auto logs = std::ranges::count_if(given_back_by.shapes, [&](const CalibratedShape& log) {

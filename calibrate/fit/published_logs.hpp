@@ -1,5 +1,5 @@
-// The logs that a published calibration rests on, given back by it: others' logs are seldom at hand, what was
-// fitted to them is.
+// Recovers the logs behind a published calibration from the calibration itself, because other
+// people's logs are seldom available.
 #pragma once
 
 #include <vector>
@@ -10,21 +10,24 @@
 
 namespace ddpsim {
 
-/// One per job shape and release of NCCL, in the order of the calibration: the times it gives at the sizes
-/// measured, within its noise of 3 %, and what NCCL chose where its own table would choose otherwise.
+/// One log per job shape and NCCL release, in the order of the calibration. It has the
+/// calibration's times at the measured sizes, within its noise of 3 %. It also has NCCL's choices
+/// where its own table would choose differently.
 std::vector<MeasuredLog> published_logs(const Calibration& published, const ClusterAt& cluster_at);
 
-/// Whether `own` holds a log of the same measurement: of the same job shape, not of another release, and as the median over
-/// the sizes that both have of the same times within the noise with which published ones are given back. Where several published logs
-/// are of that shape, one of these is enough: all are given back as one.
+/// Whether `own` holds a log of the same measurement. That log has the same job shape and no other
+/// release. Its times agree in the median over common sizes, within the noise of the recovered log.
+/// If several published logs have that shape, one match is enough, because they are recovered as
+/// one log.
 bool is_repeated(const MeasuredLog& published, const Calibration& given_back_by,
                  const std::vector<MeasuredLog>& own);
 
-/// The release of NCCL that a log prints, or that is stated of it.
+/// The NCCL release that a log prints, or that the user stated for it.
 std::optional<NcclVersion> known_release(const MeasuredLog& log, const FitOptions& options);
 
-/// Whether the own logs outdo a published one of another release of NCCL: a log of all_reduce_perf among them is of one node, or of
-/// several, as it is, and none that is known to be of its release. What a release changes at any size is more than such a log tells.
+/// Whether the own logs replace a published one of another NCCL release. They do if one of them is
+/// from all_reduce_perf on the same kind of job (one node or several), and none is known to have
+/// its release. A release changes more, at any size, than the published log can tell.
 bool is_outdone(const MeasuredLog& published, const std::vector<MeasuredLog>& own,
                 const FitOptions& options);
 

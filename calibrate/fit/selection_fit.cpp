@@ -13,12 +13,12 @@
 namespace ddpsim {
 namespace {
 
-/// How far NCCL's estimates of trees are from what our table makes of a cluster as stated:
-/// logarithmic, one standard deviation. The families fitted have 0.95, 1, 1.05, 1.2.
+/// How far NCCL's estimates of trees lie from those of our table for the stated cluster: one
+/// standard deviation of the logarithm. The fitted families have 0.95, 1, 1.05 and 1.2.
 constexpr double kWeighed = 0.05;
-/// Chance that LL128 is not taken between nodes where the table would.
+/// Chance that LL128 is not used between nodes although the table would choose it.
 constexpr double kWithoutLl128 = 0.5;
-/// How likely a choice that NCCL printed is otherwise in its own table, weighed rightly.
+/// Chance that a choice printed by NCCL differs from its own table with the right weights.
 constexpr double kContradicted = 0.05;
 
 Cluster with(const Cluster& cluster, Calibration calibration) {
@@ -27,8 +27,8 @@ Cluster with(const Cluster& cluster, Calibration calibration) {
   return out;
 }
 
-/// What NCCL took at every point: what it printed, else what its table would, weighed so. And how
-/// many of the choices it printed that table contradicts.
+/// What NCCL chose at every point: what it printed, else the choice of its table with these
+/// weights. Also counts the printed choices that the table contradicts.
 struct Choices {
   std::vector<CollectiveChoice> of;
   int contradicted = 0;
@@ -60,7 +60,7 @@ Choices choices_of(const std::vector<Part>& parts, const FittedSelection& select
   return out;
 }
 
-/// Logarithm of how likely a selection is before any log is seen.
+/// Logarithm of the prior probability of a selection.
 double expectation(const FittedSelection& selection, int contradicted) {
   const double tree = elementary::log(selection.tree_factor) / kWeighed;
   return -tree * tree / 2 + (selection.ll128_between_nodes ? 0 : elementary::log(kWithoutLl128)) +
@@ -85,7 +85,7 @@ class Explanation {
     try_out({});
   }
 
-  /// One thing changed at a time, from the best so far, until nothing more helps.
+  /// Changes one thing at a time, starting from the best so far, until nothing more helps.
   Explained best() {
     for (double before = most_;; before = most_) {
       const FittedSelection from = best_.selection;

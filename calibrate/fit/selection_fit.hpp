@@ -1,4 +1,4 @@
-// How NCCL chose where the logs were taken: the selection under which they are explained best.
+// Finds how NCCL chose when the logs were taken: the selection that explains the logs best.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace ddpsim {
 
-/// Point by point over all parts.
+/// One entry per point, over all parts.
 struct Explained {
   FittedSelection selection;
   std::vector<CollectiveChoice> choices;
@@ -22,10 +22,11 @@ struct Explained {
 /// The constants, the correction and the selection that explain the logs best.
 Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedShape>& shapes);
 
-/// What the logs say of NCCL's choices between nodes that its table would not; empty where nothing.
+/// What the logs say about NCCL's choices between nodes, where they differ from its table. Empty if
+/// they do not.
 std::string note_of(const FittedSelection& selection);
 
-/// The cost model's times of all parts, point by point, with a calibration.
+/// The cost model's times with a calibration, point by point over all parts.
 std::vector<double> times_us(const std::vector<Part>& parts,
                              const std::vector<CollectiveChoice>& choices,
                              const Calibration& calibration);

@@ -17,7 +17,7 @@ const MeasuredLog* log_of(const std::vector<MeasuredLog>& logs, const FitResidua
   return nullptr;
 }
 
-/// Learned from all logs of the fit but those of one shape; none where too little is left.
+/// A calibration from all logs of the fit except those of one shape. Null if too little is left.
 std::shared_ptr<const Calibration> fitted_without(JobShape shape,
                                                   const std::vector<MeasuredLog>& logs,
                                                   const ClusterAt& cluster_at,
@@ -27,7 +27,7 @@ std::shared_ptr<const Calibration> fitted_without(JobShape shape,
     const bool used = std::count(fit.used.begin(), fit.used.end(), log.source) > 0;
     if (used && log.shape() != shape) others.push_back(log);
   }
-  // A published log that repeats the one left out would give it back.
+  // A published log that repeats the one left out would reproduce it.
   FitOptions without = options;
   without.own = &logs;
   std::shared_ptr<const Calibration> alone = options.published;
@@ -36,7 +36,7 @@ std::shared_ptr<const Calibration> fitted_without(JobShape shape,
   try {
     return std::make_shared<const Calibration>(
         fit_calibration(others, cluster_at, without).calibration);
-  } catch (const InputError&) {  // too few sizes, say
+  } catch (const InputError&) {  // for example too few sizes
     return alone;
   }
 }

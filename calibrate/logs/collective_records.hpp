@@ -1,21 +1,26 @@
-// What jobs noted of their own all-reduces while they trained: one record for each on each rank.
+// What jobs recorded of their own all-reduces during training: one record for each all-reduce on
+// each rank.
 //
-// A record's time runs from the rank's own start, so it holds the wait for the last rank, and what
-// computed beside it slowed it down. Of one collective on all its ranks the shortest is the transfer: the
-// last rank to come waits for nobody. On fewer ranks each time is an upper bound of it, and the least of a
-// size the nearest.
+// A record's time starts when the rank itself starts, so it includes the wait for the last rank and
+// the slowdown by concurrent compute. If one collective was recorded on all ranks, the shortest
+// time is the transfer, because the last rank waits for nobody. On fewer ranks each time is an
+// upper bound, and the smallest one of a size is the closest.
 //
-// NCCL's inspector plugin (ext-profiler/inspector), a line of JSON for each:
+// NCCL's inspector plugin (ext-profiler/inspector) writes a line of JSON for each:
+//
 //   {"header": {"id": "0x7f8c", "rank": 2, "n_ranks": 8, "nnodes": 1}, "metadata": {…},
 //    "coll_perf": {"coll": "AllReduce", "coll_sn": 1407, "coll_msg_size_bytes": 1048576,
 //                  "coll_exec_time_us": 61, "coll_algobw_gbs": 17.2, "coll_busbw_gbs": 30.1}}
 //
-// PyTorch's flight recorder as JSON (torch._C._distributed_c10d._dump_nccl_trace_json), of one rank:
+// PyTorch's flight recorder writes JSON (torch._C._distributed_c10d._dump_nccl_trace_json) for one
+// rank:
+//
 //   {"entries": [{"profiling_name": "nccl:all_reduce", "process_group": ["0", "default_pg"],
 //                 "input_sizes": [[1048576]], "input_dtypes": ["Float"], "state": "completed",
 //                 "duration_ms": 0.4}, …],
 //    "pg_config": {"0": {"name": "0", "ranks": "[0, 1]"}}, "nccl_version": "2.21.5"}
-// "duration_ms" is there only with TORCH_NCCL_ENABLE_TIMING=1.
+//
+// "duration_ms" is present only with TORCH_NCCL_ENABLE_TIMING=1.
 #pragma once
 
 #include <cstdint>
@@ -34,16 +39,18 @@ inline constexpr const char* kBesideCompute =
     "noted while a job ran: whatever computed beside them slowed them down; whether they were in "
     "place is not in it";
 
-/// The figures of one all-reduce on the ranks that noted it.
+/// The times of one all-reduce on the ranks that recorded it.
 struct NotedCollective {
   std::int64_t bytes = 0;
   double least_us = 0;
-  double arrival_us = 0;  ///< of the rank that took least, where instants are noted
+  /// Arrival at the rank with the shortest time, if instants were recorded.
+  double arrival_us = 0;
   std::set<std::int64_t> ranks;
   std::string place;
 };
 
-/// One row for each size: of `whole` collectives, on all ranks, the median; of bounds the least.
+/// One row for each size: the median of `whole` collectives (on all ranks), or the smallest of
+/// upper bounds.
 RawRun run_of(const std::vector<NotedCollective>& collectives, bool whole, double half_unit_us);
 
 bool is_inspector_log(std::string_view text);

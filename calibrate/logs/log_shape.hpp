@@ -1,5 +1,5 @@
-// How many ranks, nodes and GPUs a table is of: as stated, as the log says, or as its list of devices
-// and its busbw tell.
+// Numbers of ranks, nodes and GPUs of a table: as stated, as the log says, or as its list of
+// devices and its busbw tell.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace ddpsim {
 
-/// Whether nothing in the run speaks against a shape that was stated.
+/// Whether the run does not contradict a stated shape.
 bool is_of_shape(const RawRun& run, JobShape stated);
 
-/// Ranks of a list of devices without a hole, from rank 0 on; 0 where there is no such list.
+/// Number of ranks in a list of devices without gaps from rank 0 on. 0 if there is no such list.
 int listed_ranks(const RawRun& run);
 
-/// Fills ranks, nodes and gpus_per_node of `log`, as far as they can be known. `rows`: those of the run that count.
-/// Throws InputError where two things said of them contradict each other.
+/// Fills in ranks, nodes and gpus_per_node of `log` as far as they are known. `rows` are the valid
+/// rows of the run. Throws InputError if two statements contradict each other.
 void find_shape(MeasuredLog& log, const RawLog& raw, const RawRun& run,
                 const std::vector<RawRow>& rows, std::optional<JobShape> stated);
 

@@ -1,4 +1,4 @@
-// A table of sizes with times or bandwidths, however it came about.
+// Reads a table of sizes with times or bandwidths from any source.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace ddpsim {
 
-/// Whether the first line names a column of sizes and another one.
+/// Whether the first line names a column of sizes and another known column.
 bool is_measured_csv(std::string_view text);
 
-/// Whether the first line names a column of sizes and one of times or bandwidths, by names that nobody here knows.
+/// Whether the first line seems to name sizes and times or bandwidths, but with unknown names.
 bool has_other_header(std::string_view text);
 
 inline constexpr std::string_view kExpectedColumns =

@@ -1,7 +1,9 @@
-// The all-reduces of a measured step (ddpsim.timeline/1, as ddpsim-real writes it) as a log: one row a bucket size.
+// Reads the all-reduces of a measured step (ddpsim.timeline/1, as ddpsim-real writes it) as a log:
+// one row per bucket size.
 //
-// Every rank's span begins with its wait for the last rank. Of all ranks' the shortest is the transfer; where some are
-// missing, each is an upper bound. Lengths alone are compared: several hosts' clocks agree to half a round trip only.
+// Every rank's span begins with its wait for the last rank. With all ranks, the shortest span is
+// the transfer; if ranks are missing, each span is an upper bound. Only lengths are compared,
+// because the clocks of several hosts agree only to half a round trip.
 #pragma once
 
 #include <string>

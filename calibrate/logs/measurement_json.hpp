@@ -1,5 +1,5 @@
-// What ddpsim-real measured (ddpsim.measurement/1): all-reduces by size, or, where none were run
-// apart, the buckets' own between the last arrival and the end.
+// Reads a measurement of ddpsim-real (ddpsim.measurement/1): all-reduces by size. If none were run
+// separately, it uses those of the buckets, from the last arrival to the end.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What nccl-tests writes with -J FILE (2.17 and later).
+// Reads what nccl-tests writes with -J FILE (2.17 and later).
 #pragma once
 
 #include <string>

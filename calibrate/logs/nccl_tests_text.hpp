@@ -1,4 +1,4 @@
-// The text nccl-tests and rccl-tests print, with whatever else stands between its lines.
+// Reads the text that nccl-tests and rccl-tests print, with anything between its lines.
 #pragma once
 
 #include <string>

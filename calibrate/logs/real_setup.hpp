@@ -1,4 +1,4 @@
-// What ddpsim-real says of the machines it ran on, beside each thing it measured.
+// What ddpsim-real says about the machines it ran on, next to each measurement.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,16 @@
 
 namespace ddpsim {
 
-/// The text under a key, where there is one.
+/// The text under a key, if there is one.
 using Said = std::function<std::optional<std::string>(std::string_view key)>;
-/// `texts` must outlive it.
+/// `texts` must outlive the result.
 Said words_in(const std::vector<std::pair<std::string, std::string>>& texts);
 
-/// Hosts and GPUs by rank, NCCL's version, and what carried the collectives where that is not NCCL.
+/// Reads hosts and GPUs by rank, NCCL's version, and what carried the collectives if that was not
+/// NCCL.
 void take_setup(const Said& said, RawRun& run, RawLog& log);
 
-/// Bytes of a bucket over those it has on the wire: a hook compresses float32 to 16 bits.
+/// Ratio of a bucket's bytes to its bytes on the wire; a hook compresses float32 to 16 bits.
 std::int64_t wire_share(const Said& said);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Two tables of one job shape: the same measurement, or how far apart they are.
+// Compares two tables of one job shape: are they the same measurement, or how much do they differ?
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace ddpsim {
 
-/// How many times as long the slower of the two takes, as the median over the sizes that both have; absent where these are
-/// fewer than `fewest`.
+/// How many times as long the slower of the two takes, as the median over common sizes. Absent if
+/// there are fewer than `fewest` of these.
 inline std::optional<double> times_apart(const std::vector<MeasuredPoint>& one,
                                          const std::vector<MeasuredPoint>& other,
                                          std::size_t fewest) {

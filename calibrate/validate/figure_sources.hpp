@@ -11,16 +11,16 @@
 
 namespace ddpsim {
 
-/// A document of ours: result, tune, allreduce, timeline or measurement.
+/// Reads a document of ours: result, tune, allreduce, timeline or measurement.
 Figures figures_of_document(std::string_view text, const std::string& file);
 
-/// bucket_cap_mb,iteration_us[,first_bucket_mb]; "default" for nothing passed.
+/// Columns bucket_cap_mb,iteration_us[,first_bucket_mb]; "default" means that nothing was passed.
 bool is_cap_table(std::string_view text);
 Figures figures_of_cap_table(std::string_view text, const std::string& file);
 
 Figures figures_of_workload(const Workload& workload, const std::string& file);
 
-/// The limits that passing a cap sets, as this PyTorch makes them.
+/// The limits that passing a cap sets in this PyTorch version.
 CapFigure cap_figure(std::optional<double> cap_mb, std::optional<double> first_mb,
                      TorchVersion torch);
 

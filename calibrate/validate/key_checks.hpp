@@ -1,4 +1,4 @@
-// What must hold of a key before its numbers are taken for step times.
+// What must hold for a key before its numbers count as step times.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace ddpsim {
 
-/// Each check throws InputError where it does not hold.
+/// Each check throws InputError if it fails.
 class KeyChecks {
  public:
   explicit KeyChecks(const StepChoice& choice) : choice_(choice) {}
 
-  /// That its numbers are understood, and have a unit. Returns what to warn of, if anything.
+  /// Checks that the numbers are understood and have a unit. Returns a warning, if any.
   std::optional<std::string> require_understood(const StepKey& key) const;
   void require_unit(const StepKey& key) const;
   void require_no_clock(const StepKey& key) const;
-  /// That they are of steps, and neither of micro-batches nor a clock.
+  /// Checks that the numbers belong to steps, not to micro-batches or a clock.
   void require_steps(const StepKey& key) const;
   [[noreturn]] void fail_cut_off() const;
 
-  // What messages about keys have in common.
+  // Shared by the messages about keys.
   [[noreturn]] void fail(const std::string& place, std::string message, Hint hint) const;
   [[noreturn]] void fail(std::uint32_t line, std::string message, Hint hint) const;
-  /// As it is typed: FILE:KEY, in quotes where a shell needs them.
+  /// As it is typed: FILE:KEY, quoted if a shell needs it.
   std::string typed(const StepKey& key, std::string_view unit = "") const;
   std::string typed(std::string_view name, std::string_view unit) const;
   const char* noun() const;

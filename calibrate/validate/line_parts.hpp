@@ -1,4 +1,4 @@
-// The lines of a log, as those who read step times in them go through it.
+// Splits a log into lines for the readers of step times.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,13 @@
 
 namespace ddpsim {
 
-/// In front of a line that may be an evaluation's, a bar's, a step's: what is behind is not looked at.
+/// Longest text before a line's number that is searched for an evaluation, a progress bar or a
+/// step.
 inline constexpr std::size_t kLongestHeading = 1024;
 
-/// A line's parts: a carriage return ends one as a newline does. `take` is told the line's number, from 1, and whether the text
-/// ends before the line does; it returns whether to go on.
+/// Visits a line's parts; a carriage return ends a part just as a newline does. `take` receives the
+/// part, the line's number (from 1), and whether the text ends before the line does. It returns
+/// whether to go on.
 template <typename Take>
 void each_part_of_lines(std::string_view text, const Take& take) {
   for (std::uint32_t number = 1; !text.empty(); ++number) {

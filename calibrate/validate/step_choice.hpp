@@ -1,4 +1,4 @@
-// Which of a text's keys is the step's time, and what its numbers make.
+// Decides which key of a text is the step's time, and turns its numbers into steps.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace ddpsim {
 
 enum class StepForm { table, lines, document };
 
-/// What the keys of a text are chosen from, and how messages call it.
+/// The keys of a text to choose from, and how messages describe the text.
 struct StepChoice {
   const StepReadings& found;
   const StepTimesAsked& asked;
   const std::string& file;
   StepForm form = StepForm::lines;
-  std::vector<std::string> columns;  ///< of a table: all of them
-  std::string_view text = {};        ///< of lines: where the keys were found
+  std::vector<std::string> columns;  ///< all columns of a table
+  std::string_view text = {};        ///< for lines: where the keys were found
 };
 
-/// Throws InputError where none is, or several are and do not agree.
+/// Throws InputError if there is no such key, or if several disagree.
 MeasuredSteps choose_steps(const StepChoice& choice);
 
 }  // namespace ddpsim

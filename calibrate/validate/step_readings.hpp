@@ -1,4 +1,4 @@
-// What a text says of its steps, by key, before it is decided which key is the step's time.
+// What a text says about its steps, by key, before it is decided which key is the step's time.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,21 @@
 
 namespace ddpsim {
 
-/// Step times of one run that are read; a log or table of more is refused.
+/// Most step times of one run that are read; a longer log or table is refused.
 inline constexpr std::size_t kMostSteps = 1'000'000;
 inline constexpr std::size_t kMostStepKeys = 64;
 
-/// What a line, a row or an object says beside its numbers.
+/// What a line, a row or an object says apart from its numbers.
 struct ReadingRecord {
-  int rank = -1;      ///< the process that wrote it; negative: not said
-  double step = -1;   ///< as it counts them; negative: not said
-  bool bare = false;  ///< it has a time of loading data beside its time, and nothing of a training
+  int rank = -1;     ///< the process that wrote it; negative: unknown
+  double step = -1;  ///< as the process counts it; negative: unknown
+  /// It has a time of loading data and a time, but nothing from a training.
+  bool bare = false;
 };
 
 struct StepReading {
-  double value = 0;        ///< seconds, or items a second; NaN: without a unit
+  /// Seconds, or items per second; NaN if there is no unit.
+  double value = 0;
   std::uint32_t line = 0;  ///< from 1; 0: a document has none
 };
 
@@ -37,27 +39,34 @@ struct StepKey {
   StepTimeName meaning;
   bool asked = false;  ///< by the user
   std::vector<StepReading> readings;
-  std::vector<ReadingRecord>
-      records;              ///< of each reading; empty where none names a rank or is bare
-  double first_number = 0;  ///< as it stands there, and the last one
+  /// One for each reading. Empty if none names a rank or is bare.
+  std::vector<ReadingRecord> records;
+  double first_number = 0;  ///< as written; likewise the last one
   double last_number = 0;
-  bool rising = true;          ///< no number is below the one before
-  bool of_run = false;         ///< one mean of a whole run: "Total time: 0:10:22 (0.1234 s / it)"
-  bool of_bar = false;         ///< a progress bar's running mean
-  double bar_at = 0;           ///< how far the bar was
-  bool begins_anew = false;    ///< it went back
-  std::size_t parts = 0;       ///< into which other bars between cut it
-  std::size_t deviations = 0;  ///< readings with "± 0.3" behind them: means of all so far
-  std::size_t own_units = 0;   ///< readings that state another unit than the name
-  double first_own_s = 0;      ///< the unit that the first of these states
-  double rounding = 1;         ///< of the most exact number: how far off it may be, as a part of it
-  std::size_t ranks = 0;       ///< whose slowest is each step's reading; 0: of one alone
+  bool rising = true;  ///< no number is below the previous one
+  /// A single mean of a whole run: "Total time: 0:10:22 (0.1234 s / it)".
+  bool of_run = false;
+  bool of_bar = false;       ///< a progress bar's running mean
+  double bar_at = 0;         ///< position of the bar
+  bool begins_anew = false;  ///< the bar went back
+  std::size_t parts = 0;     ///< into which other bars divide it
+  /// Readings followed by "± 0.3": means of all steps so far.
+  std::size_t deviations = 0;
+  std::size_t own_units = 0;  ///< readings that state another unit than the name
+  double first_own_s = 0;     ///< the unit in the first of these
+  /// Relative rounding error of the most exact number.
+  double rounding = 1;
+  /// Number of ranks whose slowest is each step's reading. 0: a single rank.
+  std::size_t ranks = 0;
   std::size_t without_number = 0;  ///< "n/a", empty cells
   std::size_t of_evaluation = 0;   ///< left out
-  std::uint32_t without_unit = 0;  ///< the first line whose number has no unit; 0: none
+  /// The first line whose number has no unit; 0: none.
+  std::uint32_t without_unit = 0;
   std::string without_unit_text;
-  std::string convention;  ///< whose unit was taken where none is stated
-  std::string thousands;   ///< "1,234", which nothing else shows to be thousands
+  /// The program whose unit was assumed because none is stated.
+  std::string convention;
+  /// "1,234" if nothing else shows that the comma marks thousands.
+  std::string thousands;
   std::uint32_t thousands_line = 0;
   std::uint32_t problem_line = 0;
   std::string problem;  ///< the first number that is not understood
@@ -69,55 +78,62 @@ class StepReadings {
 
   /// Whether this is the key that the user named.
   bool is_asked(std::string_view name) const;
-  /// The key of this name; nullptr where there are too many.
+  /// The key of this name. Null if there are too many keys.
   StepKey* key(std::string_view name, const StepTimeName& meaning, bool asked);
   void add(StepKey& key, const StepValue& value, std::uint32_t line, std::string_view shown);
-  /// A name that is none of a step's time, though it looks like one: for messages. `own_unit`: its numbers state one.
+  /// Notes a name that looks like a step's time but is not, for messages. `own_unit`: its numbers
+  /// state a unit.
   void note_near(std::string_view name, bool own_unit);
-  /// A progress bar's reading, at `done` of its total.
+  /// Notes a progress bar's reading, at `done` of its total.
   void note_bar(StepKey& key, double done);
-  /// A setting of the run ("batch_size", "mode"), of which steps of one run have one value.
+  /// Notes a setting of the run ("batch_size", "mode"); all steps of one run share its value.
   void note_setting(std::string_view name, std::string_view value);
 
-  /// Numbers taken so far.
+  /// Number of values taken so far.
   std::size_t size() const { return steps_; }
 
   std::vector<StepKey> keys;
   std::vector<std::string> near;
-  std::vector<std::string> near_with_unit;  ///< those of them whose numbers state a unit
-  std::string mixed;            ///< a setting of which there are several values, and these
-  bool too_many = false;        ///< more steps or keys than are read: not all are here
-  bool cut_off = false;         ///< the last line is without an end, and its number was left out
+  std::vector<std::string> near_with_unit;  ///< those whose numbers state a unit
+  /// A setting with several values, and these values.
+  std::string mixed;
+  /// There are more steps or keys than are read, so some are missing.
+  bool too_many = false;
+  /// The last line has no end, so its number was left out.
+  bool cut_off = false;
   std::size_t evaluations = 0;  ///< lines or rows of an evaluation, left out
-  std::size_t warm_ups = 0;     ///< lines or rows that say they are of a warm-up, left out
-  bool in_evaluation = false;   ///< below a heading of one
-  ReadingRecord record;         ///< of what is added next
+  std::size_t warm_ups = 0;     ///< lines or rows of a warm-up, left out
+  bool in_evaluation = false;   ///< below the heading of an evaluation
+  ReadingRecord record;         ///< of the next reading
 
-  /// When all is read: records without anything of a training go where others have it, and each step's readings of
-  /// several ranks become one, its slowest.
+  /// Call it after everything is read. Records without training data are dropped if others have it,
+  /// and the readings of a step on several ranks become one, the slowest.
   void settle();
 
  private:
   std::optional<double> take_seconds(StepKey& key, const StepValue& value) const;
 
   const StepTimesAsked& asked_;
-  std::string asked_key_;  ///< in small letters
+  std::string asked_key_;  ///< in lower case
   std::size_t steps_ = 0;
   std::string last_bar_;
   std::vector<std::pair<std::string, std::string>> settings_;
 };
 
-/// fairseq's "ups" as updates a second: from "wps" and "wpb" beside it where it is printed too roughly. Whose unit it is.
+/// Reads fairseq's "ups" as updates per second. If it is printed too roughly, it is computed from
+/// "wps" and "wpb" in the same record. Returns the program whose unit it is.
 std::string take_updates(StepValue& value, std::string_view shown, double words_per_second,
                          double words_per_batch);
 
-/// What a field of a record says that the record is of: {"mode": "val"}, {"is_train": false}, {"warmup": true}, {"phase": "warmup"}.
+/// What a field says about its record: {"mode": "val"}, {"is_train": false}, {"warmup": true},
+/// {"phase": "warmup"}.
 enum class RecordOf { unknown, evaluation, warm_up };
 RecordOf record_of(std::string_view name, std::string_view value);
-/// Of a name, by the names beside it: where "batches" and "time" stand beside "device/batches_per_sec", that is the rate
-/// of steps, and "batches_per_sec" its sum over devices, as Lightning's Throughput writes them.
+/// The meaning of a name among the other names. With "batches" and "time" present,
+/// "device/batches_per_sec" is the rate of steps and "batches_per_sec" its sum over devices, as in
+/// Lightning's Throughput.
 StepTimeName step_time_name_among(std::string_view name, const std::vector<std::string>& all);
-/// The count of steps: "step", "global_step", "iter".
+/// Whether a name counts steps: "step", "global_step", "iter".
 bool counts_steps_by_name(std::string_view name);
 bool is_rank_name(std::string_view name);
 

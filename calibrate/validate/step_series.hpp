@@ -1,4 +1,4 @@
-// What a series of step times is by its values alone: steps of two kinds, or a time that only grows.
+// What the values of a series of step times show: steps of two kinds, or a time that only grows.
 #pragma once
 
 #include <cstddef>
@@ -7,21 +7,24 @@
 
 namespace ddpsim {
 
-/// Steps of a training beside those of an evaluation, or of two settings: both steady, and far apart.
+/// Steps of two kinds, such as training and evaluation, or two settings. Each kind is steady, and
+/// they lie far apart.
 struct TwoKindsOfSteps {
-  std::size_t first = 0, other = 0;  ///< how many
+  std::size_t first = 0, other = 0;  ///< number of steps of each kind
   double first_s = 0, other_s = 0;   ///< their medians
   bool in_turn = false;              ///< the first kind comes back
 };
 
-/// Absent where the values are of one kind, or change from one to the next (every fourth step takes longer).
+/// Absent if the values are of one kind, or alternate (every fourth step takes longer).
 std::optional<TwoKindsOfSteps> two_kinds_of_steps(const std::vector<double>& seconds);
 
-/// The same of the first `front` values, which all took longer than the rest. A true warm-up is short, or falls.
+/// The same if the first `front` values all took longer than the rest. A true warm-up is short, or
+/// decreases.
 std::optional<TwoKindsOfSteps> two_kinds_of_steps(const std::vector<double>& seconds,
                                                   std::size_t front);
 
-/// Whether it grows as the time since the beginning does: by about as much from line to line, anew behind a resume.
+/// Whether the values grow like the time since the start: by similar amounts from line to line, and
+/// from zero after a resume.
 bool grows_as_elapsed(const std::vector<double>& values);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// Step times in a table: columns by their names, with commas, semicolons or tabs between cells, quoted or not.
+// Reads step times from a table: columns with names, and cells separated by commas, semicolons or
+// tabs, quoted or not.
 #pragma once
 
 #include <string>
@@ -8,10 +9,12 @@
 
 namespace ddpsim {
 
-/// By its first two lines: names, of which one is known or asked for; or names over as many cells.
+/// Judged by its first two lines: names of which one is known or requested, or names above the same
+/// number of cells.
 bool is_step_table(std::string_view text, const std::string& asked);
 
-/// `columns`: all names, for messages. Throws InputError where a row has more cells than there are names.
+/// `columns` receives all names, for messages. Throws InputError if a row has more cells than there
+/// are names.
 void read_step_table(std::string_view text, const std::string& file, StepReadings& found,
                      std::vector<std::string>& columns);
 

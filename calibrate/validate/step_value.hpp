@@ -1,8 +1,9 @@
-// A number as logs and tables write it, with all that stands beside it.
+// A number as logs and tables write it, with everything attached to it.
 //
 //   0.123  4.71K  1,234.5  1'234.5  12,5  0.312s  123 ms/step  5.67it/s  369.0 images/s  1.034 ( 2.526)  2500.1 +/- 0.3
 //
-// What follows a number must be understood, or the value has a problem: "12x", "1m30s", "12/50", "1 234".
+// The text after a number must be understood, or the value has a problem: "12x", "1m30s", "12/50",
+// "1 234".
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@
 
 namespace ddpsim {
 
-/// Which sign parts the decimals in a text. It is looked for once, when a number first needs it.
+/// Which sign separates decimals in a text. It is determined when a number first needs it.
 class DecimalMark {
  public:
   explicit DecimalMark(std::string_view text) : text_(text) {}
@@ -25,8 +26,9 @@ class DecimalMark {
 
   std::string_view text_;
   bool looked_ = false;
-  bool point_ = false;  ///< a number such as 0.35 stands in it
-  bool comma_ = false;  ///< a number such as 0,35, and none such as 0.35
+  bool point_ = false;  ///< the text contains a number such as 0.35
+  /// The text contains a number such as 0,35 and none such as 0.35.
+  bool comma_ = false;
 };
 
 struct StepValue {
@@ -38,16 +40,17 @@ struct StepValue {
   std::string suffix_text;                                   ///< "it/s"
   StepTimeName::Scope scope = StepTimeName::Scope::unknown;  ///< of items
   bool tokens = false;                                       ///< of items
-  bool may_be_decimal =
-      false;  ///< "1,234" was read as 1234, and nothing in the text says that it is not 1.234
-  bool has_deviation = false;  ///< "± 0.3" stands behind it
-  std::string problem;         ///< what is not understood; empty where all is
+  /// "1,234" was read as 1234, but nothing in the text excludes 1.234.
+  bool may_be_decimal = false;
+  bool has_deviation = false;  ///< followed by "± 0.3"
+  std::string problem;         ///< what is not understood; empty otherwise
 };
 
-/// Takes a value from the front of `text`, and all that belongs to it. Absent: there is no number.
+/// Takes a value with everything attached to it from the front of `text`. Absent if there is no
+/// number.
 std::optional<StepValue> take_step_value(std::string_view& text, DecimalMark& mark);
 
-/// The value that all of `cell` is; a problem where more stands in it.
+/// The value of a whole cell. It has a problem if the cell contains more.
 std::optional<StepValue> parse_step_value(std::string_view cell, DecimalMark& mark);
 
 }  // namespace ddpsim

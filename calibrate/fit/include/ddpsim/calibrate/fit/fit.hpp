@@ -1,5 +1,6 @@
-// One or many logs of one cluster, at any numbers of nodes and GPUs, fitted together: physical
-// constants of the pipeline cost model, and what is left of the measurements beside them.
+// Fits one or many logs of one cluster, with any numbers of nodes and GPUs. The result is the
+// physical constants of the pipeline cost model, and a correction for what they leave of the
+// measurements.
 #pragma once
 
 #include <functional>
@@ -15,15 +16,16 @@
 
 namespace ddpsim {
 
-/// The cluster at another size. Throws InputError where it has none such.
+/// The cluster at another size. Throws InputError if it does not have that size.
 using ClusterAt = std::function<Cluster(JobShape)>;
 
 struct FittedConstant {
   const CostConstant* constant;
-  double before = 0;  ///< of the uncalibrated cost model
+  double before = 0;  ///< in the uncalibrated cost model
   double value = 0;
-  double low = 0;   ///< four in five chances that it lies between …
-  double high = 0;  ///< … these
+  /// `low` to `high` is the 80 % interval.
+  double low = 0;
+  double high = 0;
 };
 
 struct FitResidual {
@@ -32,8 +34,8 @@ struct FitResidual {
   Bytes size;
   CollectiveChoice choice;
   double measured_us = 0;
-  double modelled_us = 0;    ///< fitted constants alone
-  double calibrated_us = 0;  ///< with the correction, as predictions will be
+  double modelled_us = 0;    ///< from fitted constants alone
+  double calibrated_us = 0;  ///< with the correction, as in predictions
 };
 
 struct LogLeftOut {
@@ -43,35 +45,41 @@ struct LogLeftOut {
 
 struct Fit {
   Calibration calibration;
-  std::vector<FittedConstant> constants;  ///< those the logs say something about
+  std::vector<FittedConstant> constants;  ///< those about which the logs say something
   std::vector<FitResidual> residuals;     ///< by log, then size
-  std::vector<std::string> used;          ///< sources, of those given
+  std::vector<std::string> used;          ///< sources of the logs used
   std::vector<LogLeftOut> left_out;
-  std::vector<std::string>
-      model_misses;  ///< where measurement and cost model differ by a quarter and more
-  std::vector<std::string> repeated;  ///< published logs, left out since those given are the same
-  /// Published logs of another release of NCCL than those given, left out: see `is_outdone`.
+  /// Where measurement and cost model differ by 25 % or more.
+  std::vector<std::string> model_misses;
+  /// Published logs left out because the given logs repeat them.
+  std::vector<std::string> repeated;
+  /// Published logs left out because they are of another NCCL release than the given logs: see
+  /// `is_outdone`.
   std::vector<std::string> other_release;
   std::vector<std::string> notes;
 };
 
 struct FitOptions {
-  NcclVersion nccl;             ///< where a log prints none
-  bool nccl_stated = false;     ///< such logs are of `nccl` for certain: the user says so
-  bool keep_unhealthy = false;  ///< fit logs that `health` distrusts as well
-  /// What others measured on a machine of the same kind: fitted beside the logs given.
+  NcclVersion nccl;  ///< for logs that print no version
+  /// The user stated `nccl`, so logs without a version certainly have it.
+  bool nccl_stated = false;
+  bool keep_unhealthy = false;  ///< also fit logs that `health` distrusts
+  /// What others measured on machines of the same kind; fitted together with the given logs.
   std::shared_ptr<const Calibration> published = nullptr;
-  /// All logs of this machine, where some are not fitted: which published logs are left out is told by them.
+  /// All logs of this machine, if some are not fitted. They decide which published logs are left
+  /// out.
   const std::vector<MeasuredLog>* own = nullptr;
-  Progress* progress = nullptr;  ///< told of the job shapes left out in turn; it cannot stop them
+  /// Receives the number of job shapes left out so far; it cannot stop them.
+  Progress* progress = nullptr;
 };
 
-/// Throws InputError: nothing left to fit, too few points, one size only, logs that contradict each
-/// other, times or sizes in other units, a shape that the log does not say.
+/// Throws InputError if nothing is left to fit, there are too few points or only one size, or logs
+/// contradict each other. The same holds for times or sizes in other units, and for a log without a
+/// shape.
 Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
                     const FitOptions& options);
 
-/// From this size on a fit is judged: what lies below is latency alone.
+/// The smallest size by which a fit is judged; below it there is only latency.
 inline constexpr Bytes kSmallestJudged{1 << 10};
 
 /// Median and 90th percentile of |calibrated / measured - 1| and |modelled / measured - 1| over sizes.

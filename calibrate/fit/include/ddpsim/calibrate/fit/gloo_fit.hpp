@@ -1,12 +1,13 @@
-// Logs of gloo's all-reduces, timed alone or in the steps of a training, fitted together: the figures of GlooLinks that
-// they tell. What they say nothing of stays as it is, and that is said.
+// Fits logs of gloo's all-reduces, timed alone or in the steps of a training. It finds the
+// constants of GlooLinks that the logs determine. The others keep their values, and the result says
+// so.
 //
 //   log T = log model(links) + noise      links_i = default_i * exp(x_i), x_i ~ N(0, log 2)
 //
-// Noise is Student's t; the most likely x by Gauss and Newton. A figure counts as told where the logs narrow it to
-// less than kTold of what was believed before; the others are set back, and the rest is fitted once more. Several
-// all-reduces in flight are one time, from the first arrival to the last end: how two share their links is not what a
-// link can do.
+// Noise follows Student's t; Gauss-Newton finds the most likely x. A constant counts as determined
+// if the logs narrow its deviation to less than kTold of the prior. The others are reset, and the
+// rest is fitted once more. Several all-reduces in flight count as one time, from the first arrival
+// to the last end, because how two share their links is not a property of a link.
 #pragma once
 
 #include <string>
@@ -21,21 +22,24 @@ namespace ddpsim {
 struct GlooResidual {
   std::size_t log = 0;  ///< index into GlooFit::used
   JobShape shape;
-  Bytes size;  ///< of all
+  Bytes size;  ///< all of them together
   std::size_t together = 1;
   double measured_us = 0;
-  double assumed_us = 0;  ///< nothing fitted
+  double assumed_us = 0;  ///< with nothing fitted
   double calibrated_us = 0;
-  double left_out_us = 0;  ///< without times of that size; 0: that leaves nothing to fit
+  /// Predicted without the times of that size; 0 if nothing would be left to fit.
+  double left_out_us = 0;
 };
 
 struct GlooFitted {
   const GlooConstant* constant;
   double before = 0;
   double value = 0;
-  double low = 0;     ///< four in five chances that it lies between …
-  double high = 0;    ///< … these
-  bool told = false;  ///< false: the logs do not tell, it is assumed as before
+  /// `low` to `high` is the 80 % interval.
+  double low = 0;
+  double high = 0;
+  /// False: the logs do not determine it, so it keeps its value.
+  bool told = false;
 };
 
 struct GlooShapeLeftOut {
@@ -54,7 +58,8 @@ struct GlooFit {
 
 bool is_of_gloo(const MeasuredLog& log);
 
-/// Throws InputError: nothing left to fit, one size only, a shape that the log does not say, a GPU the cluster has not.
+/// Throws InputError if nothing is left to fit or there is only one size, and for a log without a
+/// shape or with a GPU that the cluster lacks.
 GlooFit fit_gloo(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at);
 
 /// Median and 90th percentile of |predicted / measured - 1|.

@@ -1,5 +1,5 @@
-// How well measured shapes are predicted from each other. A fit gives back what it was fitted to, so
-// only shapes left out tell what one that nobody measured may miss by.
+// How well measured shapes are predicted from each other. A fit reproduces what it was fitted to.
+// So only shapes that were left out show how wrong the prediction for an unmeasured shape may be.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,14 @@ namespace ddpsim {
 
 struct ShapeLeftOut {
   JobShape shape;
-  bool by_specification =
-      false;  ///< no other shape can be fitted: the cost model alone predicts it
-  std::vector<FitResidual> residuals;  ///< `calibrated_us`: as it is predicted without its logs
+  /// No other shape can be fitted, so the cost model alone predicts this one.
+  bool by_specification = false;
+  /// `calibrated_us` is the prediction without the shape's own logs.
+  std::vector<FitResidual> residuals;
 };
 
-/// Every shape of `fit` in turn, predicted from its other shapes. `logs`, `cluster_at`, `options`: those of the fit.
+/// Predicts every shape of `fit` from its other shapes. `logs`, `cluster_at` and `options` are
+/// those of the fit.
 std::vector<ShapeLeftOut> leave_shapes_out(const std::vector<MeasuredLog>& logs,
                                            const ClusterAt& cluster_at, const FitOptions& options,
                                            const Fit& fit);

@@ -1,4 +1,4 @@
-// PyTorch traces of a job over gloo as a log to calibrate with.
+// Turns PyTorch traces of a job over gloo into a log for calibration.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace ddpsim {
 
-/// Of one trace, or of a folder with one of each rank, which tells the transfers from the waits.
-/// Absent where none is of gloo. Throws InputError.
+/// Takes one trace, or a folder with one trace per rank, which tells transfers from waits. Absent
+/// if no trace is of gloo. Throws InputError.
 std::optional<MeasuredLog> gloo_trace_log(const std::filesystem::path& path);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// Whether a log describes the machine it is said to be of. Calibrating on one that does not would
-// carry its fault into every prediction.
+// Checks whether a log describes the machine that it is said to be from. Calibrating with a wrong
+// log would carry its fault into every prediction.
 #pragma once
 
 #include <optional>
@@ -13,29 +13,31 @@
 namespace ddpsim {
 
 struct LogHealth {
-  std::vector<std::string> faults;  ///< why it does not describe the cluster, a sentence each
-  std::vector<std::string> notes;   ///< worth knowing, and no reason to distrust it
-  bool other_unit = false;          ///< times in something else than microseconds
-  /// Median of measured over the uncalibrated cost model at the largest sizes; absent where all are small.
+  /// Why it does not describe the cluster; one sentence each.
+  std::vector<std::string> faults;
+  /// Worth knowing, but no reason to distrust the log.
+  std::vector<std::string> notes;
+  bool other_unit = false;  ///< times are not in microseconds
+  /// Median of measured over uncalibrated time at the largest sizes. Absent if all sizes are small.
   std::optional<double> slowdown;
-  Bytes from, to;  ///< sizes it was taken over
+  Bytes from, to;  ///< range of those sizes
 
   bool healthy() const { return faults.empty(); }
 };
 
-/// `cluster` has the log's shape. Compares with the uncalibrated cost model and with what links can carry
-/// at all; names the likely cause where another machine would explain the times.
+/// `cluster` has the log's shape. Compares the log with the uncalibrated cost model and with the
+/// capacity of links. Names the likely cause if another machine would explain the times.
 LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning);
 
-/// Of an all-reduce, by the cluster's cost model.
+/// Time of an all-reduce by the cluster's cost model.
 double modelled_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning);
 
-/// Of a log whose times are upper bounds: where the uncalibrated cost model is above them, which no wait
-/// explains; empty where it is not.
+/// Checks a log whose times are upper bounds: reports where the uncalibrated cost model exceeds
+/// them, which no wait can explain. Empty if it does not.
 std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,
                                const CollectiveTuning& tuning);
 
-/// NCCL as the log says it was set up; its version where the log has one, else `fallback`.
+/// NCCL's setup as the log states it. The version is `fallback` if the log has none.
 CollectiveTuning tuning_of(const MeasuredLog& log, NcclVersion fallback);
 
 }  // namespace ddpsim

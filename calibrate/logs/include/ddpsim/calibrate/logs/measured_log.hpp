@@ -1,7 +1,9 @@
-// What people measured of all-reduces: the text of all_reduce_perf (nccl-tests, rccl-tests),
-// whatever else stands between its lines, its JSON (-J), a CSV of sizes and times, what ddpsim-real
-// wrote (also a step's timeline), or what NCCL's inspector and PyTorch's flight recorder noted of a
-// job.
+// Measurements of all-reduces in the formats that people have:
+// - the text of all_reduce_perf (nccl-tests, rccl-tests), whatever else is between its lines, or
+// its JSON (-J),
+// - a CSV of sizes and times,
+// - the output of ddpsim-real, including the timeline of a step,
+// - records of NCCL's inspector or PyTorch's flight recorder.
 #pragma once
 
 #include <filesystem>
@@ -30,14 +32,16 @@ struct JobShape {
 /// One row of an all_reduce_perf table.
 struct MeasuredPoint {
   Bytes size;
-  double time_us = 0;                 ///< out of place
-  std::optional<double> in_place_us;  ///< absent where the log has out of place alone
-  std::string place;                  ///< "line 12", for messages
-  double wrong = 0;  ///< sums that nccl-tests checked and found wrong, out of place
-  std::optional<double> wrong_in_place;  ///< absent where they were not checked
+  double time_us = 0;  ///< out of place
+  /// Absent if the log has only out-of-place times.
+  std::optional<double> in_place_us;
+  std::string place;  ///< "line 12", for messages
+  /// Wrong sums that nccl-tests found out of place.
+  double wrong = 0;
+  std::optional<double> wrong_in_place;  ///< absent if they were not checked
 };
 
-/// What NCCL itself said it chose for all-reduces of a size (NCCL_DEBUG_SUBSYS=TUNING).
+/// NCCL's own choice for all-reduces of a size, as it printed it (NCCL_DEBUG_SUBSYS=TUNING).
 struct NcclDecision {
   Bytes size;
   Algorithm algorithm = Algorithm::ring;
@@ -45,32 +49,37 @@ struct NcclDecision {
   std::optional<int> channels;
 };
 
-/// An all-reduce of a training: its last rank's arrival, from any zero of its step, and the time from then on.
+/// An all-reduce of a training: the arrival of its last rank, relative to any zero of the step, and
+/// the time from then on.
 struct NotedTransfer {
   Bytes size;
   double arrival_us = 0;
   double time_us = 0;
 };
 
-/// What a log says of one shape.
+/// The content of a log for one shape.
 struct MeasuredLog {
   std::string source;        ///< file, for messages and provenance
-  std::optional<int> nodes;  ///< as read or as stated by LOG@NxG
+  std::optional<int> nodes;  ///< as read, or as stated by LOG@NxG
   std::optional<int> gpus_per_node;
-  int ranks = 0;        ///< 0 where nothing in the log tells
-  std::string gpu;      ///< device name as printed; empty where none
-  std::string backend;  ///< "gloo" where the log says that it is not NCCL's
+  int ranks = 0;    ///< 0 if nothing in the log tells
+  std::string gpu;  ///< device name as printed; empty if none
+  /// "gloo" if the log says that it does not use NCCL.
+  std::string backend;
   std::optional<NcclVersion> nccl;
   std::vector<std::pair<std::string, std::string>> settings;  ///< NCCL_* printed in the log
-  std::string transport;  ///< "NET/IB", "NET/Socket", "NET/OFI", "P2P" … where a debug line says
+  /// "NET/IB", "NET/Socket", "NET/OFI", "P2P" …, if a debug line tells.
+  std::string transport;
   std::vector<NcclDecision> decisions;  ///< by size, each size once
-  std::optional<int> channels;          ///< of rings and trees, where a debug line says
-  std::vector<MeasuredPoint> points;    ///< by size; rows of one size in the order of the log
-  /// Of a training over gloo: each step's all-reduces, of which several may be in flight.
+  /// Channels of rings and trees, if a debug line tells.
+  std::optional<int> channels;
+  /// By size; rows of one size in the order of the log.
+  std::vector<MeasuredPoint> points;
+  /// For a training over gloo: the all-reduces of each step. Several may be in flight at once.
   std::vector<std::vector<NotedTransfer>> steps;
-  /// Of one rank, or of a few: times hold the wait for the others, so each is an upper bound.
+  /// For one rank or a few ranks, times include the wait for the others, so each is an upper bound.
   TimedBy timed_by = TimedBy::all_reduce_perf;
-  std::vector<std::string> recognised;  ///< what was read, a sentence each
+  std::vector<std::string> recognised;  ///< what was read; one sentence each
   std::vector<std::string> warnings;
 
   std::optional<JobShape> shape() const {
@@ -79,50 +88,54 @@ struct MeasuredLog {
   }
 };
 
-/// Digest of sizes and times: the same measurement has the same, whatever its file is called. Empty without a time.
+/// Digest of sizes and times. The same measurement has the same digest whatever its file is called.
+/// Empty without times.
 std::string digest_of(std::span<const MeasuredPoint> points);
 
-/// Those that may change how long an all-reduce takes, "NCCL_ALGO=Tree, NCCL_PROTO=Simple"; empty where none is known.
+/// Settings that may change the time of an all-reduce, "NCCL_ALGO=Tree, NCCL_PROTO=Simple". Empty
+/// if none is known.
 std::string settings_text(const std::vector<std::pair<std::string, std::string>>& settings);
 
-/// What another program measured, or a table whose header nobody here knows: what it is, and what would be right. Absent of
-/// other texts.
+/// For a measurement of another program, or a table with an unknown header: what it is, and what
+/// would be right. Absent for other texts.
 std::optional<Diagnostic> other_measurement(std::string_view text, const std::string& file);
 
-/// End of the warning of a log over another library.
+/// End of the warning for a log over another library.
 inline constexpr const char* kNothingOfNccl = "it says nothing of NCCL";
 
-/// Message of the InputError for a text that is no log at all.
+/// Message of the InputError for a text that is not a log.
 inline constexpr const char* kNoRow = "no row of an all_reduce_perf table was found";
 
-/// The warning of a log whose nodes cannot be told; who needs no nodes takes it out.
+/// The warning for a log whose number of nodes is unknown. Callers that need no nodes remove it.
 std::string nodes_unknown(int ranks);
 
-/// One log per shape, in the order of the file. Throws InputError naming file, line and remedy: no
-/// table of an all-reduce, a value that cannot be, a stated shape that contradicts the log. The
-/// format is told by the content. A text with NCCL's debug lines alone is one log without points.
+/// Returns one log per shape, in the order of the file; the content tells the format. A text with
+/// only NCCL's debug lines is one log without points. Throws InputError with file, line and remedy
+/// if there is no table of an all-reduce. It also throws for an impossible value, and for a stated
+/// shape that contradicts the log.
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
                                              std::optional<JobShape> stated = std::nullopt);
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
                                             std::optional<JobShape> stated = std::nullopt);
 
-/// The same of a text that may be a training's log: those with times. None: no all-reduce is timed in it, and `no_log`
-/// says why where it is no log of them either. Throws InputError for a log that is broken.
+/// The same for a text that may be a training's log; returns only logs with times. Empty if no
+/// all-reduce is timed; `no_log` then says why, unless it is a valid log without times. Throws
+/// InputError for a broken log.
 std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::string& file,
                                           std::optional<JobShape> stated,
                                           std::optional<Diagnostic>& no_log);
-/// nccl-tests' JSON has "results" of sizes, and what it runs in "args".
+/// Whether the text is nccl-tests' JSON, which has sizes in "results" and its command in "args".
 bool is_of_nccl_tests(std::string_view text);
 
-/// The same where one shape and its times are wanted: several, or none, are an InputError.
+/// The same if exactly one shape with times is needed. Several logs or none are an InputError.
 MeasuredLog only_log(std::vector<MeasuredLog> logs, const std::string& file);
 MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
                                  std::optional<JobShape> stated = std::nullopt);
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path,
                                 std::optional<JobShape> stated = std::nullopt);
 
-/// LOG, LOG@NODESxGPUS or LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.10.3 as typed: what the log
-/// does not print. A file whose very name ends so is taken as it is.
+/// LOG, LOG@NODESxGPUS or LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.10.3 as typed: the part
+/// after @ states what the log does not print. A file whose name ends this way is used as it is.
 struct LogArgument {
   std::filesystem::path path;
   std::optional<JobShape> stated;
@@ -130,7 +143,7 @@ struct LogArgument {
 };
 /// Throws InputError.
 LogArgument parse_log_argument(std::string_view text);
-/// Adds the settings stated to those printed. Throws InputError where the two contradict each other.
+/// Adds stated settings to the printed ones. Throws InputError if they contradict each other.
 void state_settings(const LogArgument& argument, MeasuredLog& log);
 
 }  // namespace ddpsim

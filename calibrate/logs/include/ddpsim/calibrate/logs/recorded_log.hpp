@@ -1,4 +1,4 @@
-// The all-reduces of a recorded training as a log to calibrate with.
+// Turns the all-reduces of a recorded training into a log for calibration.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace ddpsim {
 
-/// Joined ranks give every size its transfers, one a step, the wait taken out; one rank the shortest of each size, an
-/// upper bound. Absent where no all-reduce of several ranks was recorded. `shape`: nodes and GPUs, which no
-/// recording says.
+/// Joined ranks give every size its transfers, one per step, without the wait. A single rank gives
+/// the shortest time of each size, an upper bound. Absent if no all-reduce of several ranks was
+/// recorded. `shape` gives nodes and GPUs, which no recording states.
 std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape);
 
 }  // namespace ddpsim

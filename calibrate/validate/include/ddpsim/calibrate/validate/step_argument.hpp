@@ -1,4 +1,5 @@
-// What is typed where a step time is taken: --measured-step, OLD and NEW of `diff`, MEASURED of `validate`.
+// What a user can type as a step time: for --measured-step, OLD and NEW of `diff`, and MEASURED of
+// `validate`.
 //
 //   104ms   9.6it/s   FILE   FILE:KEY   FILE:KEY=UNIT
 #pragma once
@@ -11,7 +12,7 @@
 
 namespace ddpsim {
 
-/// A file of step times, and which of its numbers are asked for.
+/// A file of step times, and which of its numbers are wanted.
 struct StepFile {
   std::string name;
   StepTimesAsked asked;
@@ -23,19 +24,20 @@ struct StepArgument {
   std::string problem;  ///< why it is neither
 };
 
-/// Longer ones are of another unit; sums of so many days still fit into 63 bits of picoseconds.
+/// Longer steps must have another unit. Sums over as many days still fit into 63 bits of
+/// picoseconds.
 inline constexpr Duration kLongestStep = Duration::seconds(86400);
-/// The step of a file of step times; absent where no step takes so long, or none so short.
+/// A step from a file of step times. Absent if it is impossibly long or short.
 inline std::optional<Duration> step_of_seconds(double seconds) {
   if (!(seconds > 0) || !(seconds <= kLongestStep.seconds())) return std::nullopt;
   const Duration step = Duration::seconds(seconds);
   return step > Duration() ? std::optional(step) : std::nullopt;
 }
 
-/// KEY or KEY=UNIT; `text`: all that was typed, for messages. Throws InputError.
+/// Parses KEY or KEY=UNIT. `text` is everything that was typed, for messages. Throws InputError.
 StepTimesAsked parse_step_times_asked(const std::string& text, const std::string& key);
 
-/// Throws InputError where there is such a file, and what follows its name is no unit.
+/// Throws InputError if the file exists but the text after its name is no unit.
 StepArgument parse_step_argument(const std::string& text);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// A prediction laid over a measurement: every figure both of them name, with its error.
+// Compares a prediction with a measurement: every value that both name, with its error.
 #pragma once
 
 #include <optional>
@@ -11,48 +11,53 @@
 
 namespace ddpsim {
 
-/// One figure under a name that means the same wherever it stands.
+/// One value with a name that means the same in every file.
 struct NamedFigure {
   std::string name;  ///< "all_reduce 1048576 B", "iteration", "bucket 0 all_reduce"
   double us = 0;
-  std::optional<double> low_us, high_us;  ///< the interval a prediction gives
+  std::optional<double> low_us, high_us;  ///< interval of a prediction
   std::string place;                      ///< "line 7", "/rows/3"
 };
 
 /// An iteration time under a bucket cap.
 struct CapFigure {
   std::optional<double> cap_mb;  ///< absent: PyTorch's default, nothing passed
-  Bytes first, low, high;        ///< first limit, and the caps, in bytes, that bucket alike
-  bool first_as_cap = false;     ///< the first limit is the cap itself
+  /// First limit and range of caps in bytes that give the same buckets.
+  Bytes first, low, high;
+  bool first_as_cap = false;  ///< the first limit equals the cap
   NamedFigure figure;
 };
 
-/// What a file says.
+/// The content of a file.
 struct Figures {
   std::string source;
   std::string kind;  ///< "a tuning curve (ddpsim.tune/1)", "an nccl-tests log" …
   std::vector<NamedFigure> rows;
   std::vector<CapFigure> caps;
-  std::vector<Bytes>
-      bucket_bytes;  ///< of the all-reduces among `rows`, on the wire; empty where not known
-  /// Of a tuning curve: the cap it advises (absent inside: keep the default), if it advises one.
+  /// Sizes on the wire of the all-reduces in `rows`. Empty if not known.
+  std::vector<Bytes> bucket_bytes;
+  /// The cap that a tuning curve recommends, if any. A cap that is absent inside means: keep the
+  /// default.
   std::optional<CapFigure> advised;
   std::optional<int> ranks;
   std::optional<int> nodes, gpus_per_node;
-  std::string gpu;  ///< model; empty where nothing tells
-  std::vector<std::string>
-      calibrated_by;   ///< digests of logs that calibrated a prediction's cluster
-  std::string digest;  ///< of a measurement's all-reduces; empty where it has none
+  std::string gpu;  ///< model; empty if unknown
+  /// Digests of the logs that calibrated a prediction's cluster.
+  std::vector<std::string> calibrated_by;
+  /// Digest of a measurement's all-reduces; empty if it has none.
+  std::string digest;
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };
 
-/// A result, tuning curve, all-reduce table, timeline, measurement or workload of ours, a trace, an
-/// nccl-tests log or JSON, a CSV of sizes or of caps (`bucket_cap_mb,iteration_us`), or a step time
-/// such as "104ms". LOG@NxG states a shape. Throws InputError.
+/// Reads one of these: a result, tuning curve, all-reduce table, timeline, measurement or workload
+/// of ours, a trace, or an nccl-tests log or JSON. It also reads a CSV of sizes or of caps
+/// (`bucket_cap_mb,iteration_us`), and a step time such as "104ms". LOG@NxG states a shape. Throws
+/// InputError.
 Figures read_figures(std::string_view argument);
-/// The same of what was measured, which may be step times, too: FILE, FILE:KEY, FILE:KEY=UNIT or "9.6it/s". Of several the
-/// median is the iteration's figure. `known`: the job's, for times that only samples a second tell.
+/// The same for a measurement, which may also be step times: FILE, FILE:KEY, FILE:KEY=UNIT or
+/// "9.6it/s". The iteration is the median of several steps. `known` describes the job, for times
+/// given only as samples per second.
 Figures read_measured_figures(std::string_view argument, const StepTimesAsked& known);
 
 struct ValidationRow {
@@ -61,23 +66,25 @@ struct ValidationRow {
   double measured = 0;
   double predicted = 0;
   double error_percent = 0;             ///< (predicted - measured) / measured
-  std::optional<bool> within_interval;  ///< absent where the prediction gives none
+  std::optional<bool> within_interval;  ///< absent if the prediction has none
 };
 
-/// What is said where a measurement judges the cluster that it calibrated.
+/// Note for a measurement that judges a cluster calibrated with it.
 inline constexpr std::string_view kOwnCalibration =
     "The cluster was calibrated by this very measurement, so this error proves nothing: validate "
     "with a log that calibrate was not given";
 
-/// What choosing a cap by the prediction would have cost.
+/// The cost of choosing a cap by the prediction.
 struct CapValidation {
   std::string chosen;         ///< "bucket_cap_mb=50", "default"
-  std::string measured_best;  ///< … of those measured
-  /// (measured(chosen) - measured(best)) / measured(best); absent where the chosen one was not
+  std::string measured_best;  ///< best of those measured
+  /// (measured(chosen) - measured(best)) / measured(best). Absent if the chosen cap was not
   /// measured.
   std::optional<double> regret_percent;
-  int pairs = 0;       ///< of measured caps that differ by more than 2 %
-  int right_sign = 0;  ///< … in which the prediction differs the same way
+  /// Pairs of measured caps that differ by more than 2 %.
+  int pairs = 0;
+  /// Pairs that the prediction orders the same way.
+  int right_sign = 0;
 };
 
 struct Validation {
@@ -86,17 +93,16 @@ struct Validation {
   double p90_abs_error_percent = 0;
   double worst_abs_error_percent = 0;
   std::string worst_name;
-  int intervals = 0;         ///< rows whose prediction gives an interval …
-  int within_intervals = 0;  ///< … and how many measurements lie in it
-  /// The cluster was calibrated by this very measurement, and gives it back: small errors prove nothing.
+  int intervals = 0;         ///< rows whose prediction has an interval
+  int within_intervals = 0;  ///< measurements inside that interval
+  /// Whether this same measurement calibrated the cluster. Small errors then prove nothing.
   bool own_calibration = false;
   std::optional<CapValidation> caps;
   std::vector<std::string> notes;
 };
 
-/// `only`: names, or beginnings of names, of the rows wanted; empty: all. Throws InputError where
-/// nothing is in common, units were mixed up, or the two are of different
-/// numbers of ranks or nodes.
+/// `only` lists names of the wanted rows, or their beginnings; empty: all rows. Throws InputError
+/// if nothing is in common, units were mixed up, or the numbers of ranks or nodes differ.
 Validation validate(const Figures& predicted, const Figures& measured,
                     const std::vector<std::string>& only = {});
 
