@@ -11,9 +11,9 @@
 namespace ddpsim {
 namespace {
 
-/// Another size than the largest is compared where it changed by so much …
+/// A size other than the largest is compared if it changed at least by this factor.
 constexpr double kClearlyOther = 1.2;
-/// … and by so many times the largest's change.
+/// It must also have changed this many times as much as the largest size.
 constexpr double kTimesMore = 2;
 
 using TimesBySize = std::map<Bytes, std::vector<Duration>>;
@@ -34,12 +34,12 @@ double bus_factor(int ranks) {
   return 2.0 * (ranks - 1) / ranks;
 }
 
-/// What a time on the new ranks is multiplied by to be one on the old ranks.
+/// Factor that turns a time on the new ranks into a time on the old ranks.
 double scale_of(int before, int after) {
   return before < 2 || after < 2 ? 1 : bus_factor(before) / bus_factor(after);
 }
 
-/// How far from "as before", the same in both directions.
+/// Distance of a growth from 1, the same in both directions.
 double distance(double growth) {
   return std::abs(elementary::log(growth));
 }

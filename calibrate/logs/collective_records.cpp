@@ -115,7 +115,7 @@ void InspectorScan::add_run(const Shape& shape, const std::map<Key, NotedCollect
   log_.runs.push_back(std::move(run));
 }
 
-/// c10's names of types.
+/// Names of types in c10.
 std::optional<std::int64_t> bytes_of_type(std::string_view name) {
   constexpr std::pair<std::string_view, std::int64_t> kTypes[] = {
       {"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8}, {"Int", 4},
@@ -125,7 +125,7 @@ std::optional<std::int64_t> bytes_of_type(std::string_view name) {
   return std::nullopt;
 }
 
-/// Absent: no tensor, or of a type that is not known.
+/// Absent if there is no tensor, or if its type is not known.
 std::optional<std::int64_t> bytes_of_inputs(const Object& entry) {
   const std::vector<Cursor> sizes = entry.required("input_sizes").array();
   const std::vector<Cursor> types = entry.required("input_dtypes").array();
@@ -144,14 +144,14 @@ std::optional<std::int64_t> bytes_of_inputs(const Object& entry) {
   return total > 0 && total <= kMostNotedBytes ? std::optional(total) : std::nullopt;
 }
 
-/// "[0, 1, 2, 3]", a text or a list.
+/// Number of ranks in "[0, 1, 2, 3]", given as text or as a list.
 std::int64_t ranks_in(const Cursor& ranks) {
   if (ranks.is_array()) return static_cast<std::int64_t>(ranks.array().size());
   const std::string list = ranks.string();
   return list.size() <= 2 ? 0 : 1 + std::ranges::count(list, ',');
 }
 
-/// The group in `process_group`: its name, by which pg_config lists its ranks.
+/// The group in `process_group`: the name under which pg_config lists its ranks.
 std::string group_of(const Object& entry) {
   const auto group = entry.optional("process_group");
   if (!group) return "";

@@ -40,7 +40,7 @@ std::vector<GlooTrace> gloo_traces_in(const fs::path& path) {
   throw InputError({path.filename().string(), "", std::move(message), std::move(hint)});
 }
 
-/// The same job, rank by rank: each rank once, and as many all-reduces of the same sizes.
+/// Requires traces of one job: each rank once, with the same number and sizes of all-reduces.
 void require_one_job(const std::vector<GlooTrace>& traces, const fs::path& path) {
   std::set<std::int64_t> ranks;
   const GlooTrace& first = traces.front();
@@ -77,7 +77,7 @@ std::optional<MeasuredLog> gloo_trace_log(const fs::path& path) {
   log.steps.emplace_back();
   for (std::size_t i = 0; i < first.all_reduces.size(); ++i) {
     const GlooTrace::AllReduce& one = first.all_reduces[i];
-    double least = one.time_us;  // the last rank to come waits for nobody
+    double least = one.time_us;  // the last rank to arrive waits for nobody
     for (const GlooTrace& trace : traces) least = std::min(least, trace.all_reduces[i].time_us);
     log.steps.back().push_back({one.size, one.start_us + one.time_us - least, least});
     log.points.push_back(

@@ -1,12 +1,12 @@
-// A log is held against two things it was not fitted to: what the machine's links could carry at
-// best, and the uncalibrated cost model.
+// Compares a log with two things it was not fitted to: the best that the machine's links could
+// carry, and the uncalibrated cost model.
 //
-// Bandwidth decides. How far sound machines lie from the cost model at the largest sizes (median over the
-// sizes within a factor of eight of the largest) sets the limit: 14 logs of one NVLink node take 0.95
-// to 1.14 times the cost model, 27 others 0.90 to 1.80 (PCIe without peer-to-peer, first EFA plugins, NICs of
-// unknown place), whichever family is left out. The machines known to be at fault take 4.4 times and
-// longer. Latencies decide nothing: launchers that start a thread per GPU make them four times as long
-// on sound ones.
+// Bandwidth decides. The limit is how far valid machines lie from the cost model at the largest
+// sizes (median over sizes within a factor of eight of the largest). 14 logs of one NVLink node
+// take 0.95 to 1.14 times the cost model, and 27 others take 0.90 to 1.80 times. (Those have PCIe
+// without peer-to-peer, early EFA plugins, or NICs in unknown places.) This holds whichever family
+// is left out. Machines with a known fault take at least 4.4 times. Latencies decide nothing,
+// because launchers that start a thread per GPU make them four times as long on valid machines.
 #include "ddpsim/calibrate/logs/health.hpp"
 
 #include <fmt/format.h>
@@ -27,13 +27,18 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kTooSlow = 2;  ///< times the cost model: a tenth above the slowest sound one
-constexpr double kTooSlowNvlink = 1.5;  ///< the same within one NVLink node: half the links are 2
-constexpr double kFloat = 4;  ///< bytes of an element: sizes counted in them take so many times
-constexpr double kAnotherUnit = 300;  ///< milliseconds for microseconds are a thousand times
-constexpr double kAboutFour = 0.35;   ///< logarithmic
+/// Times the cost model: 10 % above the slowest valid machine.
+constexpr double kTooSlow = 2;
+/// The same within one NVLink node, where half the links give 2.
+constexpr double kTooSlowNvlink = 1.5;
+/// Bytes of an element; sizes counted in elements take this many times as long.
+constexpr double kFloat = 4;
+/// Milliseconds mistaken for microseconds give a factor of a thousand.
+constexpr double kAnotherUnit = 300;
+constexpr double kAboutFour = 0.35;   ///< logarithm
 constexpr double kBeatsLinks = 1.05;  ///< rates and times are rounded
-constexpr double kAlike = 0.7;        ///< of what another machine would take: it explains the time
+/// If another machine would take at least this share of the time, it explains the time.
+constexpr double kAlike = 0.7;
 
 std::vector<MeasuredPoint> largest(const std::vector<MeasuredPoint>& points) {
   std::vector<MeasuredPoint> out;
@@ -52,8 +57,8 @@ double slowdown(const std::vector<MeasuredPoint>& points, const Cluster& cluster
   return median(std::move(ratios));
 }
 
-/// No all-reduce can be faster: what each GPU and each node must send, at the nominal rate, latency
-/// aside. Switches that reduce take the factor of two out.
+/// Lower bound of an all-reduce's time: the bytes that each GPU and each node must send, at the
+/// nominal rate, without latency. Switches that reduce save the factor of two.
 double least_us(Bytes size, const Cluster& cluster) {
   const auto send = [&](int parts, bool in_switch, double rate) {
     if (parts < 2 || !(rate > 0)) return 0.0;
@@ -84,12 +89,13 @@ std::string_view name_of_network(const Network& network) {
   }
 }
 
-/// A driver or plugin of NCCL's drives the NICs, and sockets take over where it is not loaded.
+/// Whether a driver or plugin of NCCL's drives the NICs. Where it is not loaded, NCCL uses TCP
+/// sockets.
 bool has_plugin(const Network& network) {
   return network.kind != NetworkKind::none && !through_sockets(network);
 }
 
-/// The same machine with something of it not in use, and what it means when that explains the log.
+/// The same machine with a part unused, and the meaning if that explains the log.
 struct MachineWithout {
   Cluster cluster;
   std::string words;
@@ -147,7 +153,7 @@ double too_slow(const Cluster& cluster) {
 
 std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& cluster,
                   const CollectiveTuning& tuning) {
-  // Of the machines that would not be much faster than what was measured, the one nearest to it.
+  // The nearest among the machines that would not be much faster than the measurement.
   std::optional<double> nearest;
   std::string words;
   for (const MachineWithout& explanation : explanations(cluster)) {
@@ -216,7 +222,7 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
   }
 }
 
-/// What the log itself says against the cluster, whatever its times.
+/// Faults that the log itself states, whatever its times are.
 void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& health) {
   const std::optional<GpuModel> gpu = find_gpu(log.gpu);
   if (gpu && gpu->name != cluster.gpu.name) {
@@ -243,7 +249,7 @@ void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& heal
   }
 }
 
-/// More bytes do not take less time on a quiet machine, but for a change of algorithm.
+/// More bytes do not take less time on a quiet machine, except where the algorithm changes.
 void judge_noise(const MeasuredLog& log, LogHealth& health) {
   constexpr double kDrop = 0.6;
   std::size_t drops = 0;
@@ -262,7 +268,7 @@ void judge_noise(const MeasuredLog& log, LogHealth& health) {
                   first, drops == 1 ? "" : fmt::format(", and so {} times in all", drops)));
 }
 
-/// NCCL's table here is meant to be NCCL's own, bit for bit: a difference is worth a sentence.
+/// NCCL's table here should equal NCCL's own, bit for bit, so a difference is reported.
 void compare_decisions(const MeasuredLog& log, const Cluster& cluster,
                        const CollectiveTuning& tuning, LogHealth& health) {
   std::size_t different = 0;
@@ -339,7 +345,7 @@ LogHealth health(const MeasuredLog& log, const Cluster& cluster, const Collectiv
   }
   judge_words(log, cluster, result);
   compare_channels(log, cluster, tuning, result);
-  if (log.points.empty()) {  // debug lines alone
+  if (log.points.empty()) {  // debug lines only
     compare_decisions(log, cluster, tuning, result);
     return result;
   }

@@ -1,4 +1,4 @@
-// LOG@2x8,NCCL_ALGO=Ring as typed: what is known of a log beside what it prints.
+// LOG@2x8,NCCL_ALGO=Ring as typed: states what a log does not print.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,9 +17,9 @@
 namespace ddpsim {
 namespace {
 
-/// Of the containers' environment: which NCCL is installed.
+/// Environment variable of containers that states the installed NCCL version.
 constexpr std::string_view kVersion = "NCCL_VERSION";
-/// What `tuning_of` reads.
+/// The settings that `tuning_of` reads.
 constexpr std::array<std::string_view, 8> kSettings{
     "NCCL_ALGO",        "NCCL_PROTO",          "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS",
     "NCCL_NVLS_ENABLE", "NCCL_COLLNET_ENABLE", "NCCL_BUFFSIZE",      kVersion};
@@ -64,7 +64,7 @@ std::pair<std::string, std::string> parse_setting(std::string_view text, const s
   return {name, value};
 }
 
-/// NCCL reads its words in either case.
+/// NCCL ignores the case of its words.
 bool same_word(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });

@@ -1,4 +1,4 @@
-// What stands in a log -> logs that can be calculated with: runs of one shape pooled, everything checked once.
+// Turns the content of a log into usable logs: merges runs of one shape and checks everything once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,8 @@ class Assembly {
   const RawLog& raw_;
   const std::optional<JobShape> stated_;
   std::vector<std::string> left_out_;
-  std::vector<std::string> unsound_;  ///< of tables beside sound ones, a sentence each
+  /// Reasons why tables were invalid next to valid ones; one sentence each.
+  std::vector<std::string> unsound_;
 };
 
 std::vector<MeasuredLog> Assembly::run() {
@@ -63,7 +64,8 @@ std::vector<MeasuredLog> Assembly::run() {
   for (const RawRun& run : raw_.runs) {
     if (!run.rows.empty() && is_all_reduce(run)) runs.push_back(&run);
   }
-  // A stated shape picks its runs from several; where none is of it, the first says what it is of.
+  // A stated shape selects its runs among several. If none has that shape, the first run names its
+  // own in the message.
   const auto stated_one = [&](const RawRun* run) {
     return !stated_ || is_of_shape(*run, *stated_);
   };
@@ -114,7 +116,7 @@ std::vector<MeasuredLog> Assembly::run() {
   return logs;
 }
 
-/// Another table of the same job shape, under the same settings as far as they are known.
+/// Adds another table of the same job shape whose settings, as far as they are known, are the same.
 void Assembly::pool(MeasuredLog& into, MeasuredLog log) const {
   if (const auto ratio = times_apart(log.points, into.points, 1); ratio && *ratio > kClearChange)
     warn_once(into,
@@ -130,7 +132,7 @@ void Assembly::pool(MeasuredLog& into, MeasuredLog log) const {
   for (std::string& warning : log.warnings) warn_once(into, std::move(warning));
 }
 
-/// Where logs differ in them alone.
+/// Names the settings of logs that differ only in them.
 void Assembly::say_settings(std::vector<MeasuredLog>& logs) const {
   for (MeasuredLog& log : logs) {
     const bool alone = std::ranges::none_of(logs, [&](const MeasuredLog& other) {
@@ -143,7 +145,7 @@ void Assembly::say_settings(std::vector<MeasuredLog>& logs) const {
   }
 }
 
-/// Other collectives of the same program stand in the same file where somebody ran them all.
+/// Users who run all programs get tables of other collectives in the same file.
 bool Assembly::is_all_reduce(const RawRun& run) {
   const RawRow& first = run.rows.front();
   const int listed = listed_ranks(run);
@@ -212,7 +214,7 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   double wrong = 0;
   std::size_t coarse = 0;
   for (const RawRow& row : rows) {
-    if (row.size == 0) continue;  // printed where minBytes is less than one element
+    if (row.size == 0) continue;  // nccl-tests prints it if minBytes is below one element
     wrong += row.wrong.value_or(0) + row.wrong_in_place.value_or(0);
     MeasuredPoint read = checked_point(row, log.ranks, raw_.file);
     read.wrong = row.wrong.value_or(0);

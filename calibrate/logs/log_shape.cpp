@@ -13,10 +13,10 @@
 namespace ddpsim {
 namespace {
 
-/// What the list of devices has that a stated shape cannot have; empty where they go together. Hosts
-/// may share a name (containers), every process may see its GPU as device 0, and a list may be cut
-/// short: fewer hosts, devices or ranks than stated contradict nothing. A list without a hole that
-/// ends at a number of ranks the table has as well is not cut short.
+/// What in the list of devices contradicts a stated shape; empty if they fit. Hosts may share a
+/// name (containers), every process may see its GPU as device 0, and a list may be cut off. So
+/// fewer hosts, devices or ranks than stated are no contradiction. A list without gaps that ends at
+/// a number of ranks that the table confirms is not cut off.
 std::string contradiction(const RawRun& run, JobShape stated) {
   std::map<std::string, std::set<int>> on_host;
   std::set<int> ranks;
@@ -97,7 +97,7 @@ void ShapeFinder::require_fitting(int ranks, const std::string& who) const {
        "busbw = algbw x 2(n - 1)/n in all_reduce_perf");
 }
 
-/// What was stated, or the log says itself.
+/// Takes a shape that was stated or that the log itself states.
 void ShapeFinder::take(JobShape shape) {
   require_fitting(shape.ranks(), fmt::format("{}x{} are", shape.nodes, shape.gpus_per_node));
   const std::string list = stated_ ? contradiction(run_, shape) : "";
@@ -113,7 +113,7 @@ void ShapeFinder::take(JobShape shape) {
   log_.gpus_per_node = shape.gpus_per_node;
 }
 
-/// From the list of devices, else from the table, else from NCCL's own lines.
+/// Finds the ranks from the list of devices, else from the table, else from NCCL's lines.
 void ShapeFinder::find_ranks() {
   const auto by_table = range_.only();
   int listed = 0;
@@ -153,7 +153,8 @@ void ShapeFinder::find_nodes() {
   const int hosts = static_cast<int>(on_host.size());
   const bool whole = static_cast<int>(run_.devices.size()) >= log_.ranks;
   const auto fits = [&](const auto& host) { return host.second <= log_.ranks / hosts; };
-  // Of a list that is cut short hosts may be missing, unless one of those listed has its full share.
+  // If the list is cut off, hosts may be missing, unless one of those listed has its full number of
+  // devices.
   const auto full = [&](const auto& host) { return host.second == log_.ranks / hosts; };
   if (hosts > 0 && log_.ranks % hosts == 0 && std::all_of(on_host.begin(), on_host.end(), fits) &&
       (whole || std::any_of(on_host.begin(), on_host.end(), full))) {

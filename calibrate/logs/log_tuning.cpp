@@ -1,4 +1,4 @@
-// NCCL's settings as printed in a log -> what our NCCL knows of them.
+// Turns NCCL's settings as printed in a log into the settings that our NCCL model knows.
 
 #include "ddpsim/calibrate/logs/health.hpp"
 #include "ddpsim/formats/csv.hpp"
@@ -7,8 +7,8 @@
 namespace ddpsim {
 namespace {
 
-/// "RING", "ring,tree", "^NVLS"; "allreduce:ring" since 2.24. Words that mean nothing here are left
-/// out; absent where none is left.
+/// "RING", "ring,tree", "^NVLS", or "allreduce:ring" from 2.24 on. Words without a meaning here are
+/// ignored. Absent if none is left.
 template <typename Set, typename Parse>
 std::optional<Set> set_of(std::string_view text, Parse parse) {
   const bool except = text.starts_with('^');

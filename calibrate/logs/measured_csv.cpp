@@ -1,11 +1,16 @@
-// size_bytes,time_us[,algbw_gbps,busbw_gbps,time_us_inplace]
-// size_bytes,algbw_gbps | size_bytes,busbw_gbps       times follow from the bandwidth
-// nodes,gpus_per_node,size_bytes,…                    several shapes in one table
-// numCycle,collective,nodes,ranks,ranksPerNode,gpusPerRank,size,type,redop,inplace,time,algbw,busbw,#wrong
-//                                                     rccl-tests' own (-Z csv): a row for each place
+// Tables of sizes with times or bandwidths, by their header:
 //
-// Other columns are left alone. Sizes ascend: a table that does not is one that was sorted as text
-// or pasted together. A column "time" names no unit: the bandwidth beside it tells which it is, or nothing does.
+//   size_bytes,time_us[,algbw_gbps,busbw_gbps,time_us_inplace]
+//   size_bytes,algbw_gbps | size_bytes,busbw_gbps       times follow from the bandwidth
+//
+//   nodes,gpus_per_node,size_bytes,…                    several shapes in one table
+//
+//   numCycle,collective,nodes,ranks,ranksPerNode,gpusPerRank,size,type,redop,inplace,time,algbw,busbw,#wrong
+//                                                       rccl-tests' own (-Z csv): a row for each place
+//
+// Other columns are ignored. Sizes must ascend: otherwise the table was sorted as text or pasted
+// together. A column "time" has no unit in its name, so only a bandwidth column next to it can tell
+// the unit.
 #include "measured_csv.hpp"
 
 #include <fmt/format.h>
@@ -72,7 +77,7 @@ std::optional<Column> column_of(std::string_view name) {
   return std::nullopt;
 }
 
-/// Microseconds of a column's unit; absent where its name has none.
+/// Microseconds in a column's unit. Absent if its name has no unit.
 std::optional<double> unit_of_time(std::string_view name) {
   if (name == "time_us") return 1;
   if (name == "time_ms") return 1e3;
@@ -127,7 +132,7 @@ class Reader {
   RawRun& run_of(std::optional<JobShape> shape, std::string_view cycle);
 
   RawLog log_;
-  std::vector<std::string> cycles_;  ///< of each run
+  std::vector<std::string> cycles_;  ///< one for each run
   Header header_;
   int line_ = 0;
 };
@@ -166,7 +171,7 @@ std::optional<JobShape> Reader::shape(const std::vector<std::string_view>& cells
   const auto count = [&](Column column, std::int64_t most) {
     return integer(cells, column, 1, most).value_or(1);
   };
-  // Of a build without MPI, where one process drives all.
+  // A build without MPI, in which one process drives all GPUs.
   if (header_.at[kAllGpus] && header_.at[kCycle] && !header_.at[kNodes])
     return JobShape{1, static_cast<int>(count(kAllGpus, 1024))};
   if (!header_.at[kNodes]) return std::nullopt;
@@ -182,7 +187,7 @@ bool Reader::is_in_place(const std::vector<std::string_view>& cells) const {
   fail(fmt::format("inplace is {}", in_quotes(place)), "Expected 0, out of place, or 1, in place");
 }
 
-/// A row in place and the one out of place beside it are one of ours.
+/// Adds a row; an in-place row and its out-of-place row become one row of ours.
 void Reader::add_row(RawRun& run, RawRow row) {
   const auto like = std::find_if(run.rows.rbegin(), run.rows.rend(), [&](const RawRow& other) {
     return other.type == row.type && other.redop == row.redop;
@@ -214,7 +219,8 @@ void Reader::drop_half_rows() {
         fmt::format("{} rows are left out: their size was timed in place alone", dropped));
 }
 
-/// Of a column whose name has no unit: bandwidth = size / time, in every row that has one.
+/// Finds the unit of a column without one from bandwidth = size / time, in every row with a
+/// bandwidth.
 void Reader::take_unit_of_times() {
   if (!header_.at[kTime] || header_.time_unit) return;
   struct Unit {
@@ -223,10 +229,11 @@ void Reader::take_unit_of_times() {
   };
   constexpr std::array kUnits = {Unit{1, ""}, Unit{1e3, "milliseconds"}, Unit{1e6, "seconds"},
                                  Unit{1e-3, "nanoseconds"}};
-  constexpr double kDigits = 0.1;  // figures known less well tell nothing
+  constexpr double kDigits = 0.1;  // less exact values tell nothing
   const Unit* found = nullptr;
   bool is_other =
-      false;  // by one row another than by the next, or none: check_algbw says what is wrong
+      // Rows disagree about the unit, or none tells; check_algbw then reports what is wrong.
+      false;
   bool any_bandwidth = false;
   for (const RawRun& run : log_.runs)
     for (const RawRow& row : run.rows) {
@@ -237,7 +244,7 @@ void Reader::take_unit_of_times() {
         continue;
       any_bandwidth = true;
       const double as_printed = static_cast<double>(row.size) / row.time_us->value / 1e3;
-      // busbw is algbw times 1 to 2.
+      // busbw is 1 to 2 times algbw.
       const double least = row.algbw_gbps ? 0.8 : 0.45;
       const auto unit = std::ranges::find_if(kUnits, [&](const Unit& one) {
         const double ratio = as_printed / one.microseconds / bandwidth->value;
@@ -388,7 +395,7 @@ bool is_measured_csv(std::string_view text) {
 }
 
 bool has_other_header(std::string_view text) {
-  // Between "|" a line of "-" stands under the header.
+  // In tables with "|", a line of "-" follows the header.
   const auto is_rule = [](std::string_view line) {
     return line.find_first_not_of("|-: ") == std::string_view::npos;
   };

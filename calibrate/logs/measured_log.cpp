@@ -1,4 +1,4 @@
-// Which format a text is in.
+// Finds out which format a text has.
 #include "ddpsim/calibrate/logs/measured_log.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ namespace {
 constexpr std::int64_t kLargestLog = 256LL << 20;
 constexpr std::string_view kOneLink = "one link between two hosts, no all-reduce";
 
-/// What its lines say of the job, with the number of the line. A forced algorithm is no fault of a measurement.
+/// Adds what the text's lines say about the job, with line numbers. A forced algorithm is no fault
+/// in a measurement.
 void add_findings(std::string_view text, RawLog& log) {
   const Evidence evidence = read_evidence(text, "line");
   std::vector<std::string> said = evidence.warnings;
@@ -40,9 +41,10 @@ void add_findings(std::string_view text, RawLog& log) {
   }
 }
 
-/// What others measure with; none of it is an all-reduce of NCCL.
+/// Other measurement programs; none of them measures an all-reduce of NCCL.
 struct OtherProgram {
-  std::string_view sign;  ///< printed by it
+  /// Text that the program prints.
+  std::string_view sign;
   std::string_view name;
   std::string_view measures;
 };
@@ -59,8 +61,8 @@ constexpr std::array kOtherPrograms = {
     OtherProgram{"Send Latency Test", "perftest's ib_send_lat", kOneLink},
 };
 
-/// Their times would be read as something else: a table with a column of sizes and one of times or bandwidths, whose names
-/// are not ours.
+/// Refuses tables with columns for sizes and for times or bandwidths whose names are unknown. They
+/// would be misread.
 void refuse_other_header(std::string_view text, const std::string& file) {
   if (!has_other_header(text)) return;
   throw InputError({file, "", fmt::format("the header is {}", in_quotes(first_line(text), 200)),
@@ -104,7 +106,7 @@ std::optional<Diagnostic> other_measurement(std::string_view text, const std::st
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
                                              std::optional<JobShape> stated) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  // "{'loss': 2.3}" begins a training's log.
+  // "{'loss': 2.3}" starts a training's log.
   const std::size_t next =
       first == std::string_view::npos ? first : text.find_first_not_of(" \t\r\n", first + 1);
   const bool is_key = next == std::string_view::npos || text[next] == '"' || text[next] == '}';
@@ -137,10 +139,10 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
   try {
     logs = parse_measured_logs(text, file, stated);
   } catch (const InputError& error) {
-    // A result's JSON, a trainer's state: no record of all-reduces, and perhaps of a training.
+    // A result's JSON or a trainer's state is no record of all-reduces, but may be one of a
+    // training.
     const bool is_json = trimmed(text).starts_with('{');
-    const auto other =
-        other_measurement(text, file);  // what it prints may stand in a training's log
+    const auto other = other_measurement(text, file);  // its output may be part of a training's log
     const bool is_other = other && other->message == error.diagnostic().message;
     if (error.diagnostic().message != kNoRow && !is_json && !is_other) throw;
     if (stated)
@@ -148,7 +150,7 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
                         "Leave out @NODESxGPUS, the shape of such a log, where it is another"});
     no_log = error.diagnostic();
   }
-  // A training's, with NCCL's lines among its steps, has no points.
+  // A training's log with NCCL's lines among its steps has no points.
   std::erase_if(logs, [](const MeasuredLog& log) { return log.points.empty(); });
   return logs;
 }

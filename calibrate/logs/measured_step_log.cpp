@@ -23,7 +23,7 @@ constexpr double kSpanHalfUnit = 0.5e-6;  // written to a picosecond
   throw InputError({file, where, std::move(message), std::move(hint)});
 }
 
-/// On the wire, in launch order.
+/// Sizes on the wire, in launch order.
 std::vector<std::int64_t> sizes_of(const Timeline& timeline, const std::string& file) {
   const auto said = words_in(timeline.provenance);
   const auto text = said("bucket_bytes");
@@ -41,7 +41,7 @@ std::vector<std::int64_t> sizes_of(const Timeline& timeline, const std::string& 
   return sizes;
 }
 
-/// By bucket, of the ranks that timed it.
+/// By bucket, over the ranks that timed it.
 std::map<std::size_t, NotedCollective> all_reduces_of(const Timeline& timeline,
                                                       const std::vector<std::int64_t>& sizes,
                                                       const std::string& file) {

@@ -1,7 +1,9 @@
-// {"schema": "ddpsim.measurement/1", "ranks": 4, "setup": {"hosts": "a a b b", "backend": "nccl", …},
-//  "configurations": [{"name", "bucket_cap_mb", "iteration_us": {"median", "p10", "p90"}, …,
-//                      "buckets": [{"bytes", "last_arrival_us": {…}, "end_us": {…}, …}]}],
-//  "all_reduces": [{"size_bytes", "time_us": {"median", …}}]}
+// A document of ddpsim-real:
+//
+//   {"schema": "ddpsim.measurement/1", "ranks": 4, "setup": {"hosts": "a a b b", "backend": "nccl", …},
+//    "configurations": [{"name", "bucket_cap_mb", "iteration_us": {"median", "p10", "p90"}, …,
+//                        "buckets": [{"bytes", "last_arrival_us": {…}, "end_us": {…}, …}]}],
+//    "all_reduces": [{"size_bytes", "time_us": {"median", …}}]}
 #include "measurement_json.hpp"
 
 #include "ddpsim/formats/decoder.hpp"
@@ -17,7 +19,7 @@ double median_at(const Object& object, std::string_view key) {
   return object.required(key).free_object().required("median").number(-kLongest, kLongest);
 }
 
-/// The transfer alone: from the last rank's arrival on.
+/// Takes only the transfer, from the last rank's arrival on.
 void take_buckets(const Object& configuration, std::int64_t share, bool as_rows, RawRun& run) {
   std::vector<NotedTransfer> step;
   for (const Cursor& entry : configuration.required("buckets").array()) {
@@ -69,7 +71,7 @@ RawLog scan_measurement_json(std::string_view text, const std::string& file) {
     for (const Cursor& entry : root.required("configurations").array())
       take_buckets(entry.free_object(), wire_share(said), !alone, run);
   if (!alone) {
-    // Over gloo several are in flight: what each takes alone is not in it.
+    // Over gloo several are in flight, so the time that each takes alone is unknown.
     if (!log.backend.empty()) run.timed_by = TimedBy::joined_ranks;
     log.warnings.push_back(
         "no all-reduce was measured apart: these are the buckets' own, beside compute");

@@ -1,12 +1,16 @@
-// host:pid:thread [gpu] NCCL INFO …
+// NCCL's debug lines. Each has a head: host:pid:thread [gpu] NCCL INFO …
 //
 //   NCCL version 2.26.5+cuda12.9
 //   NCCL_ALGO set by environment to RING
 //   Using network AWS Libfabric
+//
 //   comm 0x… rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0
+//
 //   ncclCommInitRank comm 0x… rank 3 nranks 16 cudaDev 3 … - Init COMPLETE
+//
 //   16 coll channels, 16 collnet channels, 0 nvls channels, …
 //   Channel 00/0 : 1[1] -> 8[0] [send] via NET/IB/0/GDRDMA
+//
 //   AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}
 //   AllReduce: 4194304 Bytes -> Algo 1 proto 2 time 123.4       (before 2.22)
 #include "nccl_debug.hpp"
@@ -45,7 +49,7 @@ void take_version(const Words& words, RawLog& log) {
 
 using NcclSettings = std::vector<std::pair<std::string, std::string>>;
 
-/// A setting once; values that are no plain word are left out.
+/// Adds a setting once. Values that are no plain word are left out.
 void add_once(NcclSettings& settings, std::string_view name, std::string_view value) {
   constexpr std::string_view kNameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   const auto known = [&](const auto& setting) { return setting.first == name; };
@@ -59,7 +63,7 @@ void add_once(NcclSettings& settings, std::string_view name, std::string_view va
   settings.emplace_back(name, value);
 }
 
-/// By name, or by NCCL's index before 2.22.
+/// An algorithm by name, or by NCCL's index before 2.22.
 std::optional<Algorithm> algorithm_of(std::string_view word) {
   const auto index = parse_number<std::int64_t>(word);
   if (index && *index >= 0 && *index < kAlgorithms) return static_cast<Algorithm>(*index);
@@ -72,7 +76,7 @@ std::optional<Protocol> protocol_of(std::string_view word) {
   return parse_protocol(word);
 }
 
-/// {Lo..Hi}={0..15}: 16 channels.
+/// Number of channels: {Lo..Hi}={0..15} are 16.
 std::optional<int> channels_of(std::string_view word) {
   constexpr std::string_view kRange = "channel{Lo..Hi}={";
   if (!word.starts_with(kRange) || !word.ends_with('}')) return std::nullopt;
@@ -123,7 +127,8 @@ void take_transport(const Words& words, NcclWords& said) {
   if (path.starts_with("SHM")) said.shared_memory = true;
   if (!path.starts_with("NET/")) return;
   said.channel_net = path.substr(4, path.find('/', 4) - 4);
-  // A plugin's name may have blanks: "NET/NCCL RDMA Plugin v8/4/GDRDMA" is InfiniBand's with SHARP.
+  // A plugin's name may contain blanks: "NET/NCCL RDMA Plugin v8/4/GDRDMA" is the InfiniBand plugin
+  // with SHARP.
   if (said.channel_net == "NCCL") said.channel_net = "IB";
   for (std::size_t k = *via + 1; k < words.size(); ++k)
     said.gpudirect = said.gpudirect || words[k].find("/GDRDMA") != std::string_view::npos;
@@ -169,7 +174,7 @@ void take_nccl_words(const Words& words, RawLog& log) {
 }
 
 std::string transport_of(const NcclWords& said) {
-  // What a channel went over beats what was announced: nothing is announced of one node alone.
+  // What a channel used outweighs what was announced, because nothing is announced within one node.
   std::string net = said.channel_net.empty() ? said.network : said.channel_net;
   if (net.starts_with("IB")) net = "IB";  // "IBext_v8", the plugin with SHARP
   if (net == "Libfabric" || net == "AWS") net = "OFI";

@@ -1,12 +1,15 @@
-// {"version": 2, "args": ["all_reduce_perf", "-b", …], "env": ["NCCL_ALGO=RING", …],
-//  "nccl_version": 22602,
-//  "config": {"nthreads": 1, "ngpus": 1, …,
-//             "devices": [{"rank", "hostname", "device", "device_info": "NVIDIA X"}, …]},
-//  "results": [{"size", "count", "type", "redop", "root": "-1",
-//               "out_of_place": {"time", "alg_bw", "bus_bw", "nwrong"}, "in_place": {…}}, …]}
+// The JSON of nccl-tests:
 //
-// "cpu_time" stands for "time" with -C 1. Every process lists the first of its GPUs alone. A time
-// that is no number is written "nan". A run that was killed leaves the document open.
+//   {"version": 2, "args": ["all_reduce_perf", "-b", …], "env": ["NCCL_ALGO=RING", …],
+//    "nccl_version": 22602,
+//    "config": {"nthreads": 1, "ngpus": 1, …,
+//               "devices": [{"rank", "hostname", "device", "device_info": "NVIDIA X"}, …]},
+//
+//    "results": [{"size", "count", "type", "redop", "root": "-1",
+//                 "out_of_place": {"time", "alg_bw", "bus_bw", "nwrong"}, "in_place": {…}}, …]}
+//
+// With -C 1, "cpu_time" replaces "time". Every process lists only the first of its GPUs. A time
+// that is no number is written as "nan". A run that was killed leaves the document incomplete.
 #include "nccl_tests_json.hpp"
 
 #include "ddpsim/formats/decoder.hpp"
@@ -16,7 +19,7 @@
 namespace ddpsim {
 namespace {
 
-/// Written with six decimals.
+/// Reads a number that is written with six decimals.
 Figure figure_at(const Cursor& cursor) {
   constexpr double kHalfPicosecond = 0.5e-6;
   if (cursor.is_string()) {
@@ -67,7 +70,7 @@ void take_devices(const Object& config, RawRun& run) {
   }
 }
 
-/// One direction of a result; absent where it was not run.
+/// Reads one place of a result. Absent if it was not run.
 void take_place(const Object& result, std::string_view key, RawRow& row, RawRun& run) {
   const auto place = result.optional(key);
   if (!place) return;

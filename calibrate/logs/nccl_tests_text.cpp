@@ -1,13 +1,17 @@
-// A line counts by what is in it, never by where it begins: launchers put ranks, hosts and times in
-// front ("[1,0]<stdout>:", "node1: "), and debug lines of NCCL stand between the rows.
+// A line is recognised by its content, not by its beginning. Launchers put ranks, hosts and times
+// in front ("[1,0]<stdout>:", "node1: "), and NCCL's debug lines appear between the rows.
 //
 //   # nThread 1 nGpus 4 minBytes 8 … iters: 20 …              begins a run
+//
 //   #  Rank  0 Group  0 Pid 101 on hostA device 0 [0x07] NVIDIA X   a GPU of it
+//
 //   #  size  count  type  redop  root  time  algbw  busbw  #wrong  time …   names the columns
+//
 //   1048576  262144  float  sum  -1  40.00  26.21  39.32  0  39.50 …   a row
 //
-// Scripts that run several programs into one file print a program's name before its table: "=== sendrecv_perf ===",
-// "+ mpirun … ./all_gather_perf -b 8". Such a line names the next table, unless others name other programs.
+// Scripts that run several programs into one file print a program's name before its table: "===
+// sendrecv_perf ===", "+ mpirun … ./all_gather_perf -b 8". Such a line names the next table, unless
+// further lines name other programs.
 #include "nccl_tests_text.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +31,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostWarnings = 8;  // of one kind: a torn log has hundreds
+constexpr std::size_t kMostWarnings = 8;  // of one kind; a torn log has hundreds
 constexpr std::size_t kMostRuns = 10'000;
 constexpr std::size_t kMostColumns = 32;  // nccl-tests has 9
 constexpr std::size_t kMostSettingsOfRun = 200;
@@ -47,8 +51,9 @@ bool is_redop(std::string_view word) {
   return std::find(kOps.begin(), kOps.end(), word) != kOps.end();
 }
 
-/// "all_reduce_perf" of "./build/all_reduce_perf", "%%%sendrecv_perf%%%", "all_reduce_perf_mpi"; empty where no program of
-/// nccl-tests or rccl-tests is named.
+/// The program named in a word: "all_reduce_perf" in "./build/all_reduce_perf",
+/// "%%%sendrecv_perf%%%", "all_reduce_perf_mpi". Empty if it names no program of nccl-tests or
+/// rccl-tests.
 std::string_view program_in(std::string_view word) {
   constexpr std::array<std::string_view, 12> kPrograms = {
       "all_reduce_perf", "all_gather_perf", "reduce_scatter_perf",  "alltoallv_perf",
@@ -115,7 +120,7 @@ class Scanner {
     if (log_.runs.empty()) begin_run();
     return log_.runs.back();
   }
-  /// A header begins a run, unless the run that stands open has nothing but header lines yet.
+  /// A header begins a run, unless the open run has only header lines so far.
   void begin_run() {
     if (!log_.runs.empty() && log_.runs.back().rows.empty() && log_.runs.back().devices.empty()) {
       return;
@@ -145,14 +150,17 @@ class Scanner {
   std::size_t rows_ = 0;
   std::size_t listed_ = 0;
   std::size_t torn_ = 0;
-  std::vector<std::string> columns_;  ///< behind redop, as the header names them
-  std::string_view program_;  ///< named by a line since the last row; empty: none, or several
+  std::vector<std::string> columns_;  ///< after redop, as named in the header
+  /// Named by a line since the last row. Empty: none or several.
+  std::string_view program_;
   bool several_programs_ = false;
-  Settings exported_;               ///< of runs to come, until a line says otherwise
-  Settings pending_;                ///< said since the last table ended: of the next run
-  bool ended_ = false;              ///< the last table's closing lines were seen …
-  std::size_t decided_at_end_ = 0;  ///< … and what NCCL had decided by then
-  /// Of each run's rows: how many figures of its columns stand there, and the line.
+  Settings exported_;  ///< of the next runs, until changed by a line
+  /// Stated since the last table ended, so they belong to the next run.
+  Settings pending_;
+  bool ended_ = false;  ///< the closing lines of the last table were seen
+  /// Number of NCCL's decisions when the last table ended.
+  std::size_t decided_at_end_ = 0;
+  /// For each row of a run: how many values of its columns are present, and the line.
   struct Figures {
     std::size_t count = 0;
     int line = 0;
@@ -160,7 +168,8 @@ class Scanner {
   std::vector<std::vector<Figures>> figures_;
 };
 
-/// "1,048,576": what a spreadsheet makes of 1048576. A row whose figures do not fit together then is refused later on.
+/// Removes separators: "1,048,576" is how a spreadsheet writes 1048576. A row whose values then do
+/// not fit together is refused later.
 std::string without_separators(std::string_view line) {
   const auto is_digit = [&](std::size_t i) {
     return i < line.size() && line[i] >= '0' && line[i] <= '9';
@@ -175,7 +184,7 @@ std::string without_separators(std::string_view line) {
 }
 
 void Scanner::take(std::string_view line) {
-  if (line.size() > kLongestLogLine) return;  // as in read_evidence, which says so
+  if (line.size() > kLongestLogLine) return;  // as in read_evidence, which reports it
   if (line.find(',') != std::string_view::npos) {
     const std::string plain = without_separators(line);
     if (plain.size() != line.size() && take_row(words_of(plain))) return;
@@ -191,7 +200,7 @@ void Scanner::take(std::string_view line) {
   take_nccl_words(words, log_);
 }
 
-/// "# Out of bounds values : 0 OK", "# Avg bus bandwidth : 229.1".
+/// Recognises the end of a table: "# Out of bounds values : 0 OK", "# Avg bus bandwidth : 229.1".
 void Scanner::note_end(const Words& words) {
   if (ended_ || log_.runs.empty() || log_.runs.back().rows.empty()) return;
   if (!find_words(words, {"Avg", "bus", "bandwidth"}) &&
@@ -201,8 +210,8 @@ void Scanner::note_end(const Words& words) {
   decided_at_end_ = log_.said.decisions.size();
 }
 
-/// What stands on a command's line holds for its run, and so does what NCCL says itself, while a shell's export holds
-/// for all runs to come.
+/// Settings on a command's line apply to its run, and so do those that NCCL prints. A shell's
+/// export applies to all further runs.
 void Scanner::note_settings(const Words& words) {
   if (const auto unset = find_words(words, {"unset"}); unset && *unset <= 1) {
     for (Settings* settings : {&exported_, &pending_})
@@ -224,7 +233,7 @@ void Scanner::note_settings(const Words& words) {
   }
 }
 
-/// What is said behind the last table is of all that do not say it themselves.
+/// Settings stated after the last table belong to all runs that do not state them themselves.
 void Scanner::share_settings() {
   if (log_.runs.empty()) {
     log_.settings = exported_;
@@ -277,7 +286,7 @@ bool Scanner::take_device(const Words& words, std::string_view line) {
   const auto device = find_words(words, {"device"});
   if (!rank || *rank < 0 || *rank > 10'000'000 || !on || !device || *on + 2 != *device)
     return false;
-  // A device that was listed already belongs to the next run, whose header is missing.
+  // A device that was already listed belongs to the next run, whose header is missing.
   const auto listed = [&](const RawDevice& d) { return d.rank == *rank; };
   if (!run().rows.empty() || (!run().devices.empty() && listed(run().devices.front()))) {
     add_run();
@@ -299,7 +308,7 @@ bool Scanner::take_device(const Words& words, std::string_view line) {
 
 bool Scanner::take_columns(const Words& words) {
   auto at = find_words(words, {"size", "count", "type"});
-  if (!at) at = find_words(words, {"bytes", "N", "type"});  // of NCCL 2.1's time
+  if (!at) at = find_words(words, {"bytes", "N", "type"});  // from NCCL 2.1's time
   if (!at) return false;
   columns_.clear();
   for (std::size_t i = *at + 3; i < words.size() && columns_.size() < kMostColumns; ++i) {
@@ -313,10 +322,10 @@ bool Scanner::take_columns(const Words& words) {
   return true;
 }
 
-/// Where a row's size and type stand; absent where the line is no row.
+/// Position of a row's size and type. Absent if the line is no row.
 struct RowStart {
   std::int64_t size = 0;
-  std::size_t type = 0;  ///< which of the words
+  std::size_t type = 0;  ///< index of the word
 };
 
 std::optional<RowStart> start_of_row(const Words& words) {
@@ -325,7 +334,7 @@ std::optional<RowStart> start_of_row(const Words& words) {
          !(is_type(words[type]) && parse_number<std::int64_t>(words[type - 1])))
     ++type;
   if (type >= words.size()) return std::nullopt;
-  // "[1,0]<stdout>:1048576": a prefix may stick to the size.
+  // "[1,0]<stdout>:1048576": a prefix may be attached to the size.
   std::string_view first = words[type - 2];
   if (const std::size_t digits = first.find_last_not_of("0123456789");
       digits != std::string_view::npos &&
@@ -337,10 +346,11 @@ std::optional<RowStart> start_of_row(const Words& words) {
   return RowStart{*size, type};
 }
 
-/// Takes the figures of `columns` from `next` on; returns how many there are.
+/// Takes the values of `columns` from `next` on; returns their number.
 std::size_t take_figures(const Words& words, std::size_t next,
                          const std::vector<std::string>& columns, RawRow& row) {
-  std::size_t times = 0;  // columns of them: out of place, then in place, also where one is "N/A"
+  // Columns of times: out of place, then in place; also counted if one is "N/A".
+  std::size_t times = 0;
   std::size_t figures = 0;
   for (std::size_t c = 0; c < columns.size() && next < words.size(); ++c, ++next) {
     const std::string_view name = columns[c];
@@ -362,7 +372,7 @@ std::size_t take_figures(const Words& words, std::size_t next,
   return figures;
 }
 
-/// The run that the next row belongs to, which begins here where its header is missing.
+/// The run that the next row belongs to. It begins here if its header is missing.
 void Scanner::begin_table_without_header() {
   const bool other =
       run().program.empty() ? program_ != "all_reduce_perf" : program_ != run().program;
@@ -383,7 +393,8 @@ bool Scanner::take_row(const Words& words) {
   row.type = words[start->type];
   std::size_t next = start->type + 1;
   if (next < words.size() && is_redop(words[next])) row.redop = words[next++];
-  // Without a header the root shows by the count: each direction has four figures, or eight.
+  // Without a header, the number of values shows whether there is a root: each direction has four
+  // values, or eight.
   const bool has_root = columns_.empty() ? next < words.size() && (words[next] == "-1" ||
                                                                    (words.size() - next) % 2 == 1)
                                          : columns_.front() == "root";
@@ -404,9 +415,10 @@ bool Scanner::take_row(const Words& words) {
   return true;
 }
 
-/// Times were once printed in milliseconds: algbw of the same row tells, where every row says the same.
+/// Old versions printed times in milliseconds. The algbw of the same row reveals it if every row
+/// agrees.
 void Scanner::take_unit_of_times(RawRun& run) {
-  constexpr double kDigits = 0.02;  // figures known less well tell nothing
+  constexpr double kDigits = 0.02;  // less exact values tell nothing
   std::size_t in_milliseconds = 0;
   for (const RawRow& row : run.rows) {
     const Figure& time = *row.time_us;
@@ -433,7 +445,7 @@ void Scanner::say_cut(int line) {
       "line {}: a row of the table is cut or has no time out of place; it is left out", line));
 }
 
-/// A row with fewer figures than others of its table ends in the middle, perhaps of a number.
+/// A row with fewer values than others of its table was cut off, perhaps within a number.
 void Scanner::drop_cut_rows() {
   for (std::size_t r = 0; r < log_.runs.size(); ++r) {
     const std::vector<Figures>& figures = figures_[r];
@@ -441,7 +453,7 @@ void Scanner::drop_cut_rows() {
     for (const Figures& one : figures) most = std::max(most, one.count);
     std::vector<RawRow> whole;
     for (std::size_t k = 0; k < figures.size(); ++k) {
-      // Half of them is one place whole.
+      // Half of the values are one complete place.
       if (figures[k].count == most || 2 * figures[k].count == most)
         whole.push_back(std::move(log_.runs[r].rows[k]));
       else

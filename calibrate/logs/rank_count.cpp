@@ -14,7 +14,7 @@ Interval around(const Figure& figure) {
   return {std::max(0.0, figure.value - figure.half_unit), figure.value + figure.half_unit};
 }
 
-/// algbw from size and time where that says it more exactly than the printed figure.
+/// algbw computed from size and time, if that is more exact than the printed value.
 Interval algbw_of(const RawRow& row) {
   Interval algbw = around(*row.algbw_gbps);
   if (!row.time_us || !(row.time_us->value > row.time_us->half_unit)) return algbw;
@@ -45,7 +45,7 @@ RankRange rank_range(const std::vector<RawRow>& rows) {
     range.factor_low = low;
     range.factor_high = high;
   }
-  // n = 2/(2 - factor), grows with the factor.
+  // n = 2/(2 - factor) grows with the factor.
   const auto ranks_at = [](double factor) { return factor < 2 ? 2 / (2 - factor) : kMost * 2; };
   range.low = std::max(1, static_cast<int>(std::ceil(std::min(ranks_at(range.factor_low), kMost))));
   const double most = ranks_at(range.factor_high);

@@ -21,10 +21,11 @@ void take_setup(const Said& said, RawRun& run, RawLog& log) {
     for (const std::string_view host : words_of(*hosts))
       run.devices.push_back(
           {.rank = static_cast<int>(run.devices.size()), .host = std::string(host), .gpu = ""});
-  // "NVIDIA A100, sm_80, 108 SMs", "CPU; compute is a timed wait"
+  // Examples: "NVIDIA A100, sm_80, 108 SMs", "CPU; compute is a timed wait".
   if (const auto gpu = said("device"))
     for (RawDevice& one : run.devices) one.gpu = gpu->substr(0, gpu->find_first_of(",;"));
-  // What carried them: "NCCL 2.27.3", "ProcessGroupGloo of PyTorch 2.8"; the backend is a program's.
+  // What carried the collectives: "NCCL 2.27.3", "ProcessGroupGloo of PyTorch 2.8". The backend
+  // belongs to a program.
   auto carrier = said("communication");
   if (!carrier) carrier = said("backend");
   if (!carrier) return;

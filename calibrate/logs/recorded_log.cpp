@@ -13,7 +13,7 @@ std::string source_of(const Workload& workload) {
   return workload.name.empty() ? "the recording" : workload.name;
 }
 
-/// The recorder says whose; on CPUs PyTorch's own is gloo.
+/// The recorder states the backend. On CPUs, PyTorch's own is gloo.
 std::string backend_of(const Workload& workload) {
   for (const auto& [key, text] : workload.provenance)
     if (key == "backend") return text;

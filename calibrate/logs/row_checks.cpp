@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kLargestSize = 1LL << 50;
 
-/// A size whose bandwidth is known to so few digits says nothing of its time.
+/// A size whose bandwidth has fewer digits tells nothing about its time.
 constexpr double kCoarsest = 0.02;
 
 struct Refusal {
@@ -55,7 +55,7 @@ MeasuredPoint checked_point(const RawRow& row, int ranks, const std::string& fil
     point.time_us = checked(*row.time_us, "time");
     return point;
   }
-  // Curves of bandwidth alone.
+  // Tables with only bandwidths.
   std::optional<Figure> algbw = row.algbw_gbps;
   if (!algbw && row.busbw_gbps) {
     if (ranks < 2) {

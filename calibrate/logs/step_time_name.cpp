@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 10> kSteps = {
     "step", "steps", "iteration", "iterations", "iter", "iters", "it", "its", "batch", "batches"};
 constexpr std::array<std::string_view, 6> kTimes = {"time",    "times",   "duration",
                                                     "elapsed", "latency", "cost"};
-/// Alone they are the time of whatever their line is of.
+/// As a whole name, these are the time of whatever their line is about.
 constexpr std::array<std::string_view, 3> kBareTimes = {"time", "dt", "duration"};
 constexpr std::array<std::string_view, 4> kMeans = {"avg", "average", "mean", "running"};
 constexpr std::array<std::string_view, 22> kNeutral = {
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 27> kItems = {
     "word",     "words",    "token",     "tokens",    "tok",   "toks",     "frame",
     "frames",   "clip",     "clips",     "instances", "items", "videos"};
 constexpr std::array<std::string_view, 4> kTokens = {"token", "tokens", "tok", "toks"};
-/// Whole names: images, tokens, words per second.
+/// Whole names: images, tokens or words per second.
 constexpr std::array<std::string_view, 3> kItemsPerSecond = {"ips", "tps", "wps"};
 constexpr std::array<std::string_view, 8> kGpuWords = {"gpu",  "gpus",   "device", "devices",
                                                        "rank", "worker", "chip",   "process"};
@@ -65,7 +65,7 @@ bool is_among(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// Bytes of a name that may be a step's: a line of a log without separators is no name.
+/// Longest name of a step time in bytes. A line of a log without separators is no name.
 constexpr std::size_t kLongestName = 256;
 
 bool is_upper(char c) {
@@ -94,7 +94,7 @@ bool any_word(const NameWords& words, Test test) {
   return std::any_of(words.begin(), words.end(), test);
 }
 
-/// Several units are none: nobody knows which is meant.
+/// Several units count as none, because it is unknown which one applies.
 void find_unit(const NameWords& words, StepTimeName& name) {
   std::size_t units = 0;
   for (const std::string& word : words) {
@@ -112,7 +112,7 @@ void find_unit(const NameWords& words, StepTimeName& name) {
               is_step_word(words[count - 3]);
 }
 
-/// "samples per sec" somewhere, and around it nothing but whose they are.
+/// "samples per sec" anywhere, with nothing else except whose samples they are.
 bool is_of_items(const NameWords& words, StepTimeName& name) {
   std::size_t rates = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -141,7 +141,8 @@ bool is_of_items(const NameWords& words, StepTimeName& name) {
   return true;
 }
 
-/// "img per sec on 8 GPU(s)" without "on 8 GPU(s)": the total, and of how many GPUs.
+/// Removes "on 8 GPU(s)" from "img per sec on 8 GPU(s)", and notes that it is the total of so many
+/// GPUs.
 void take_gpus(NameWords& words, StepTimeName& name) {
   NameWords front = words;
   if (front.size() > 1 && front.back() == "s" && is_gpu_word(front[front.size() - 2]))
@@ -154,7 +155,8 @@ void take_gpus(NameWords& words, StepTimeName& name) {
   words.assign(front.begin(), front.end() - 3);
 }
 
-/// "time per 100 steps": of what, without a word that is not known. Absent: the name counts no steps.
+/// "time per 100 steps" without unknown words: a time of several steps. Absent if the name counts
+/// no steps.
 std::optional<StepTimeName> name_of_several_steps(const NameWords& words) {
   std::size_t at = 0;
   while (at + 1 < words.size() && !(is_number_word(words[at]) && is_word_of_steps(words[at + 1])))
@@ -188,7 +190,7 @@ std::optional<StepTimeName> name_of_several_steps(const NameWords& words) {
   return name;
 }
 
-/// "steps per minute": as of seconds, and how many those are.
+/// Replaces "steps per minute" by "steps per second"; returns the seconds in that unit.
 double take_longer_unit(NameWords& words) {
   const std::size_t count = words.size();
   if (count < 3 || words[count - 2] != "per" || !is_step_word(words[count - 3]) ||

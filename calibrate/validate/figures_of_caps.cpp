@@ -4,11 +4,15 @@
 //   default,104200
 //   50,103100
 //
-// A column first_bucket_mb says where torch.distributed._DEFAULT_FIRST_BUCKET_BYTES was set, a column
-// torch which PyTorch ran (default 2.8). So is the CSV of ddpsim-real read, whose column `name` marks
-// all-reduces measured apart ("all_reduce:1048576"). Rows with gradient_as_bucket_view stand for their cap where no other
-// row does. A column of another name is named in a warning where all its cells agree, and refused where they differ: the
-// rows are then of several settings.
+// A column first_bucket_mb states the value of torch.distributed._DEFAULT_FIRST_BUCKET_BYTES. A
+// column torch states the PyTorch version (default 2.8).
+//
+// The CSV of ddpsim-real is read the same way. Its column `name` marks all-reduces that were
+// measured separately ("all_reduce:1048576"). Rows with gradient_as_bucket_view represent their cap
+// only if no other row does.
+//
+// A column with an unknown name leads to a warning if all its cells agree. Otherwise the table is
+// refused, because its rows are of several settings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,11 +34,11 @@ constexpr std::string_view kExpected = "Expected bucket_cap_mb,iteration_us (or 
 
 struct Columns {
   std::optional<std::size_t> cap, us, ms, first, torch, name, views;
-  std::vector<std::pair<std::size_t, std::string>> others;  ///< that nothing is read of
+  std::vector<std::pair<std::size_t, std::string>> others;  ///< columns that are not read
   std::size_t cells = 0;
 };
 
-/// Columns of ddpsim-real's CSV that tell more of a row's step than is compared.
+/// Columns of ddpsim-real's CSV with details of a row's step that are not compared.
 constexpr std::array<std::string_view, 13> kOfTheStep = {"bucket_cap_mb",
                                                          "iteration_us",
                                                          "iteration_ms",
@@ -97,7 +101,7 @@ bool is_cap_table(std::string_view text) {
 
 namespace {
 
-/// One row of the table at a time, under its header.
+/// Reads one row of the table after another, below its header.
 class CapTable {
  public:
   explicit CapTable(const std::string& file) : file_(file) {

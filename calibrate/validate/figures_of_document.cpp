@@ -1,4 +1,5 @@
-// ddpsim's own documents -> figures. Names are those of the fields, without the unit.
+// Reads the values of ddpsim's own documents. Their names are those of the fields, without the
+// unit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ NamedFigure figure(std::string name, const Cursor& at) {
           .place = at.where()};
 }
 
-/// The interval around every prediction of the document, in percent.
+/// The interval of every prediction in the document, in percent.
 struct IntervalPercent {
   double low, high;
 };
@@ -70,7 +71,7 @@ void read_result(const Object& root, Figures& figures) {
     figures.rows.push_back(figure(std::string(name), *at));
     if (name == "iteration") add_interval(figures.rows.back(), interval);
     if (name != "forward") continue;
-    // Where steps overlap: a recorded forward is whole.
+    // If steps overlap, a recorded forward is complete.
     if (const auto ahead = root.optional("forward_ahead_us"))
       figures.rows.back().us += microseconds_at(*ahead);
   }
@@ -148,7 +149,7 @@ void read_tune(const Object& root, Figures& figures) {
   if (action == "set") figures.advised = advised_cap(recommended, root);
   if (action == "keep today") {
     const Object current = root.required("today").free_object();
-    // Of recorded buckets nobody need have passed a cap.
+    // Recorded buckets may have come without a passed cap.
     if (current.optional("bucket_cap_mb")) figures.advised = advised_cap(current, root);
   }
 }
@@ -179,7 +180,7 @@ struct SpanTimes {
   double start, end;
 };
 
-/// The spans of one rank's GPU that make the step's parts.
+/// The spans of one rank's GPU that form the parts of the step.
 struct DrawnStep {
   std::optional<SpanTimes> gpu;
   std::optional<SpanTimes> backward;
@@ -194,7 +195,7 @@ void widen(std::optional<SpanTimes>& all, const SpanTimes& span) {
   all->end = std::max(all->end, span.end);
 }
 
-/// An all-reduce of a bucket is a figure of its own.
+/// Reads a span; the all-reduce of a bucket is a value of its own.
 void read_span(const Cursor& entry, DrawnStep& step, Figures& figures) {
   const Object fields = entry.free_object();
   const std::string track = fields.required("track").choice({"host", "compute", "communication"});
@@ -219,7 +220,7 @@ void read_span(const Cursor& entry, DrawnStep& step, Figures& figures) {
                           .place = entry.where()});
 }
 
-/// Between the end of backward and the optimizer, in which an all-reduce ran.
+/// Time between the end of backward and the optimizer during which an all-reduce ran.
 double exposed(DrawnStep step) {
   std::sort(step.transfers.begin(), step.transfers.end(),
             [](const SpanTimes& a, const SpanTimes& b) { return a.start < b.start; });
@@ -234,7 +235,8 @@ double exposed(DrawnStep step) {
   return total;
 }
 
-/// Rank 0 of a timeline. Where a step ends is not in it: gaps after the optimizer are no span.
+/// Reads rank 0 of a timeline. It does not tell where a step ends, because gaps after the optimizer
+/// are no span.
 void read_timeline(const Object& root, Figures& figures) {
   figures.kind = "a timeline (ddpsim.timeline/1)";
   const std::vector<Cursor> ranks = root.required("ranks").array();
@@ -260,7 +262,7 @@ double median_us(const Object& object, std::string_view key) {
   return microseconds_at(object.required(key).free_object().required("median"));
 }
 
-/// The parts of the only configuration there is, under the names a simulated step has them.
+/// The parts of the only configuration, with the names they have in a simulated step.
 void read_parts(const Object& configuration, Figures& figures) {
   for (const std::string_view name : {"iteration", "forward", "backward", "communication",
                                       "exposed_communication", "finalize", "optimizer"}) {
@@ -285,8 +287,8 @@ void read_parts(const Object& configuration, Figures& figures) {
   }
 }
 
-/// Medians over the steps of every configuration. Those with gradient_as_bucket_view stand for their
-/// cap only where no other does.
+/// Reads the medians over the steps of every configuration. Those with gradient_as_bucket_view
+/// represent their cap only if no other does.
 void read_measurement(const Object& root, Figures& figures) {
   figures.kind = "a measurement (ddpsim.measurement/1)";
   read_ranks(root, figures);

@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-/// "1,234" of milliseconds is a step; of seconds it is more likely 1.234.
+/// "1,234" in milliseconds is a plausible step; in seconds it more likely means 1.234.
 constexpr double kThousands_s = 600;
 
 std::string without_comma(std::string text) {

@@ -20,10 +20,10 @@ namespace {
 using Of = StepTimeName::Of;
 using Scope = StepTimeName::Scope;
 
-/// Keys whose medians lie within this factor are of the same steps.
+/// Keys whose medians lie within this factor describe the same steps.
 constexpr double kAgree = 1.25;
 
-/// The unit to propose for a key that states none.
+/// The unit to propose for a key without one.
 const char* likely_unit(std::string_view name) {
   if (name.ends_with("it/s")) return "";
   return name.ends_with("per_second") || name.ends_with("per_sec") ? "it/s" : "ms";
@@ -68,7 +68,7 @@ class KeyChooser {
     leave_out_inner_bars(usable);
     std::ranges::stable_sort(usable, {}, [](const StepKey* key) { return level_of(*key); });
     const int best = level_of(*usable.front());
-    // A plainer key whose numbers are not understood is not passed over.
+    // A plainer key whose numbers are not understood must not be ignored.
     for (const StepKey& key : found_.keys)
       if (is_time(key) && key.readings.empty() && !key.problem.empty() &&
           level_of(key) <= std::min(best, 1))
@@ -87,7 +87,8 @@ class KeyChooser {
   }
 
  private:
-  /// The first name that looks like a step's time, with a unit where neither it nor its numbers state one.
+  /// The first name that looks like a step's time, with a unit if neither the name nor its numbers
+  /// state one.
   std::string typed_near() const {
     const std::string& name = found_.near.front();
     if (std::ranges::find(found_.near_with_unit, name) != found_.near_with_unit.end())
@@ -105,8 +106,8 @@ class KeyChooser {
                  fmt::format("Say which: {}", checks_.typed(*keys.front())));
   }
 
-  /// Of bars without a heading the one that goes on after another began and ended is the training's; the others, an
-  /// evaluation's, begin anew.
+  /// Among bars without a heading, the training's bar continues after another one began and ended.
+  /// The others, an evaluation's, start again.
   static void leave_out_inner_bars(std::vector<const StepKey*>& usable) {
     const auto is_outer = [](const StepKey* key) {
       return key->of_bar && key->parts > 1 && !key->begins_anew;
@@ -117,7 +118,8 @@ class KeyChooser {
     });
   }
 
-  /// Where no key is a step's time with its unit: why, or what a step's samples make of a rate.
+  /// Called if no key is a step's time with its unit: reports why, or derives the step from a rate
+  /// of samples.
   const StepKey& other_key() {
     for (const StepKey& key : found_.keys)
       if (is_time(key)) checks_.require_no_clock(key);
@@ -159,7 +161,7 @@ class KeyChooser {
         "trainer_state.json");
   }
 
-  /// Samples before tokens, single readings before means, those of each GPU before others.
+  /// Prefers samples to tokens, single readings to means, and values per GPU to others.
   const StepKey* rate_key() const {
     std::vector<const StepKey*> rates;
     for (const StepKey& key : found_.keys)

@@ -11,7 +11,8 @@
 namespace ddpsim {
 namespace {
 
-/// What stands behind the key in place of a number; absent where a number does, or the key is no key there.
+/// The text after the key instead of a number. Absent if there is a number, or if the name is no
+/// key there.
 std::optional<std::string_view> no_number_behind(std::string_view line, std::string_view name) {
   constexpr std::size_t kLongestShown = 40;
   for (std::size_t at = line.find(name); at != std::string_view::npos;
@@ -35,7 +36,7 @@ std::optional<std::string_view> no_number_behind(std::string_view line, std::str
   return std::nullopt;
 }
 
-/// "iter" and "step" of a line, where it counts both.
+/// The counts of "iter" and "step" in a line that has both.
 std::optional<std::pair<double, double>> both_counts(std::string_view line) {
   line = line.substr(0, kLongestHeading);
   const auto step = number_behind(line, "step");
@@ -66,7 +67,7 @@ double readings_of_a_step(std::string_view text, const StepKey& key) {
   if (key.readings.size() < 2) return 1;
   const std::vector<std::string> words = words_in_name(key.name);
   if (std::ranges::find(words, "step") != words.end()) return 1;
-  // From one change of "step" to another: "iter" has gone on by whole steps there.
+  // Counts between changes of "step", where "iter" has advanced by whole steps.
   std::optional<std::pair<double, double>> before, first, last;
   std::size_t changes = 0;
   each_part_of_lines(text, [&](std::string_view part, std::uint32_t number, bool) {

@@ -1,4 +1,4 @@
-// A PREDICTED or MEASURED argument -> its figures. What a file is shows in its first bytes.
+// Reads the values of a PREDICTED or MEASURED argument. The first bytes of a file show what it is.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -47,7 +47,7 @@ Figures figures_of_log(const MeasuredLog& log, const std::string& file) {
   if (!log.gpu.empty()) figures.gpu = gpu_model_name(log.gpu);
   figures.recognised = log.recognised;
   figures.warnings = log.warnings;
-  std::erase(figures.warnings, nodes_unknown(log.ranks));  // ranks are enough here
+  std::erase(figures.warnings, nodes_unknown(log.ranks));  // the number of ranks is enough here
   return figures;
 }
 
@@ -70,7 +70,7 @@ Figures figures_of_steps(const MeasuredSteps& measured, const std::string& file)
   return figures;
 }
 
-/// A log of all-reduces or, where none is timed in it, of a training.
+/// Reads a log of all-reduces or, if none is timed in it, the log of a training.
 Figures figures_of_measured_text(const std::string& text, const LogArgument& argument,
                                  const StepTimesAsked& known) {
   const std::string file = argument.path.string();
@@ -116,7 +116,7 @@ Figures figures_of_workload(const Workload& workload, const std::string& file) {
     figures.warnings.emplace_back(
         "not all ranks were recorded: its all-reduces hold the wait for the others and are upper "
         "bounds; a prediction below them may be right");
-  // Its shape is no part of what was measured.
+  // The assumed shape is not part of the measurement.
   if (const auto log = recorded_log(workload, {1, workload.recorded_with.world_size}))
     figures.digest = digest_of(log->points);
   for (const RecordedCollective& one : workload.recorded_with.collectives) {
@@ -135,7 +135,7 @@ Figures figures_of_recording(const std::filesystem::path& path) {
   return figures;
 }
 
-/// `known`: absent where step times are not asked for.
+/// `known` is absent if step times are not wanted.
 Figures figures_of_argument(const std::string& argument, const StepTimesAsked* known) {
   std::error_code error;
   const bool is_file = std::filesystem::exists(std::filesystem::path(argument), error);

@@ -19,7 +19,7 @@ bool is_step_file(const std::string& name) {
   return std::filesystem::is_regular_file(name, ignored);
 }
 
-/// "9.6it/s", "0.104s/it"
+/// A time from a rate: "9.6it/s", "0.104s/it".
 std::optional<Duration> time_of_rate(std::string_view text) {
   const auto number = take_number<double>(text);
   const auto unit = parse_step_time_unit(text);
@@ -27,7 +27,7 @@ std::optional<Duration> time_of_rate(std::string_view text) {
   double seconds = 0;
   if (unit->kind == StepTimeUnit::Kind::rate) seconds = unit->unit_s / *number;
   if (unit->kind == StepTimeUnit::Kind::time) seconds = unit->unit_s * *number;
-  // Longer than any step, and still within 63 bits of picoseconds.
+  // Longer than any step, but still within 63 bits of picoseconds.
   constexpr double kLongest_s = 1e6;
   if (!(seconds > 0) || !(seconds < kLongest_s)) return std::nullopt;
   return Duration::seconds(seconds);
@@ -60,7 +60,7 @@ StepArgument parse_step_argument(const std::string& text) {
     argument.file = StepFile{text, {}};
     return argument;
   }
-  // A key may have colons, and so may a file's name.
+  // A key may contain colons, and so may the name of a file.
   for (std::size_t colon = text.rfind(':'); colon != std::string::npos && colon > 0;
        colon = text.rfind(':', colon - 1)) {
     if (!is_step_file(text.substr(0, colon))) continue;

@@ -23,10 +23,10 @@ namespace {
 using Of = StepTimeName::Of;
 using Scope = StepTimeName::Scope;
 
-/// Of fewer steps nobody can tell a slow beginning from chance.
+/// With fewer steps, a slow start cannot be told from chance.
 constexpr std::size_t kFewestForWarmUp = 10;
 
-/// Makes steps of the key's numbers, and says what they are.
+/// Turns the key's numbers into steps, and describes them.
 class StepsOfKey {
  public:
   explicit StepsOfKey(const StepChoice& choice)
@@ -51,7 +51,7 @@ class StepsOfKey {
     const double per_item = items ? samples_of(key) : 0;
     const bool last_alone = is_running_mean(key);
     const double planned = planned_of_taken(key);
-    // Before the first step ends, its time is printed as 0.
+    // A step's time is printed as 0 before the first step ends.
     const auto begun = std::ranges::find_if(key.readings, [](const StepReading& one) {
       return one.value != 0 && std::isfinite(one.value);  // a rate of 0 is endless
     });
@@ -74,7 +74,8 @@ class StepsOfKey {
     return key.asked && choice_.asked.unit && choice_.asked.unit->kind != StepTimeUnit::Kind::items;
   }
 
-  /// Of transformers.Trainer's own mean: it divides all steps that were planned by the time of those that this run took.
+  /// Corrects transformers.Trainer's own mean, which divides all planned steps by the time of the
+  /// steps that this run did.
   double planned_of_taken(const StepKey& key) {
     if (!key.name.ends_with("train_steps_per_second")) return 1;
     of_planned_ = true;
@@ -118,7 +119,7 @@ class StepsOfKey {
                       choice_.file, in_quotes(key.name), 100 * key.rounding));
   }
 
-  /// How many of what it counts a step has.
+  /// How many of the counted items a step has.
   double samples_of(const StepKey& key) {
     const std::optional<StepTimeUnit> unit = key.asked ? choice_.asked.unit : std::nullopt;
     const std::string states = fmt::format(
@@ -166,8 +167,9 @@ class StepsOfKey {
     result_.steps.push_back(*step);
   }
 
-  /// The first steps of a run compile, allocate and wait for data. Those at the front that took longer than
-  /// every step of the second half are not steps like it; of few steps, twice as long: chance orders those.
+  /// The first steps of a run compile, allocate and wait for data. First steps that took longer
+  /// than every step of the second half are left out. With few steps they must take twice as long,
+  /// because of chance.
   void leave_out_warm_up() {
     std::vector<Duration>& steps = result_.steps;
     std::vector<double> seconds;
@@ -261,8 +263,8 @@ class StepsOfKey {
   MeasuredSteps result_;
   std::size_t slow_ = 0;
   std::size_t zeros_ = 0;
-  double resumed_ = 0;       ///< the step at which a run of transformers.Trainer went on
-  bool of_planned_ = false;  ///< its own mean was taken
+  double resumed_ = 0;       ///< where a run of transformers.Trainer continued
+  bool of_planned_ = false;  ///< its own mean was used
   bool few_ = false;
 };
 

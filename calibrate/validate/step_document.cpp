@@ -22,7 +22,7 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// What holds records, and says nothing of them.
+/// A name that only holds records and says nothing about them.
 bool is_container(std::string_view name) {
   static constexpr std::array<std::string_view, 17> kContainers = {
       "results", "result",  "log_history", "history", "logs",        "log",
@@ -56,7 +56,7 @@ RecordOf record_of_object(const Object& object) {
   return RecordOf::unknown;
 }
 
-/// What else stands in an object, for what its numbers are of.
+/// The other fields of an object, which tell what its numbers belong to.
 ReadingRecord record_beside(const Object& object) {
   ReadingRecord record;
   bool trains = false;
@@ -71,7 +71,8 @@ ReadingRecord record_beside(const Object& object) {
   return record;
 }
 
-/// detectron2, mmcv and mmengine write "time" beside "data_time", both in seconds, with what no other program has.
+/// detectron2, mmcv and mmengine write "time" next to "data_time", both in seconds, with fields
+/// that no other program has.
 std::string convention_in(const Object& object) {
   if (!object.has("data_time")) return "";
   std::size_t signs = 0;
@@ -131,7 +132,7 @@ class ObjectReader {
       for (const auto& item : object.items()) names.push_back(item.first);
       meaning = step_time_name_among(last, names);
     }
-    // fairseq: updates per second, beside words per batch
+    // fairseq writes updates per second next to words per batch.
     const bool updates = judged == "ups" && (object.has("wpb") || object.has("wps"));
     if (updates) meaning = {.of = Of::step_time, .unit_s = 1.0, .rate = true};
     const bool asked = found_.is_asked(path) || found_.is_asked(last);
@@ -192,12 +193,13 @@ std::optional<double> number_of(const Object& object, std::string_view key) {
   return at->number(-kLargestNumber, kLargestNumber);
 }
 
-/// The run that the last train_runtime is of. A later run continues the list: its count goes on from that of the
-/// run before, or begins anew, at most one entry's distance from 0.
+/// Finds the run of the last train_runtime. A later run extends the list. Its count continues that
+/// of the previous run, or starts again at most one entry's distance from 0.
 void find_last_run(const std::vector<Cursor>& history, StepDocument& found) {
   std::optional<double> begin = 0;
   double end = 0;
-  std::optional<double> again;  // the entry at which the count went back
+  // The entry at which the count went back.
+  std::optional<double> again;
   for (const Cursor& one : history) {
     if (!one.is_object()) continue;
     const Object entry = one.free_object();

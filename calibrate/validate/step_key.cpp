@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Bytes in front of a number that may be its key.
+/// Longest text before a number, in bytes, that may be its key.
 constexpr std::size_t kLongestKey = 256;
 
 bool is_key_letter(char c) {
@@ -34,7 +34,8 @@ bool is_quote(char c) {
 constexpr std::array<std::string_view, 8> kLevels = {"info",  "debug",    "warning", "warn",
                                                      "error", "critical", "notice",  "trace"};
 
-/// Between a key and what stands before it: a number, "-", a level of logging, "rank3", the end of a sentence.
+/// Whether a word separates a key from the text before it: a number, "-", a logging level, "rank3",
+/// the end of a sentence.
 bool parts_keys(std::string_view word) {
   if (is_key_digit(word.front()) || word.back() == '.') return true;
   const bool signs = std::none_of(word.begin(), word.end(), [](char c) {
@@ -48,7 +49,8 @@ bool parts_keys(std::string_view word) {
          std::all_of(small.begin() + 4, small.end(), is_key_digit);
 }
 
-/// Where a phrase ends in "(ms)" or "[s]": the place of its bracket; npos: it ends in another bracket.
+/// Position of the bracket in a phrase that ends in "(ms)" or "[s]". npos if it ends in another
+/// bracket.
 std::size_t unit_bracket(std::string_view text) {
   const char close = text.back();
   const std::size_t open = text.find_last_of(close == ')' ? '(' : '[');
@@ -60,7 +62,8 @@ std::size_t unit_bracket(std::string_view text) {
   return letters ? open : std::string_view::npos;
 }
 
-/// The phrase that ends `text`: words with one blank between, up to punctuation, a tab, two blanks, or a word that parts keys.
+/// The phrase at the end of `text`: words with single blanks between, back to punctuation, a tab,
+/// two blanks, or a separating word.
 std::string_view phrase_at_end(std::string_view text) {
   std::size_t end = text.size();
   if (!text.empty() && (text.back() == ')' || text.back() == ']')) {
@@ -77,7 +80,7 @@ std::string_view phrase_at_end(std::string_view text) {
     if (text[begin - 1] != ' ' || begin < 2 || !is_key_char(text[begin - 2])) break;
     --begin;
   }
-  // From behind, word by word, to the first that parts keys.
+  // From the end, word by word, back to the first separating word.
   std::size_t from = end;
   while (from > begin) {
     std::size_t word = from;
@@ -98,7 +101,7 @@ std::string_view quoted_at_end(std::string_view text) {
   return open == std::string_view::npos ? std::string_view() : inside.substr(open + 1);
 }
 
-/// Words as people put them into headings: letters, digits and "_".
+/// Visits words as they appear in headings: letters, digits and "_".
 template <typename Take>
 void each_word(std::string_view text, Take take) {
   const auto in_word = [](char c) { return is_key_letter(c) || is_key_digit(c) || c == '_'; };
@@ -125,7 +128,7 @@ constexpr std::array<std::string_view, 12> kTrainingHeadings = {
     "epoch", "train",     "training",   "step",  "steps",    "iter",
     "iters", "iteration", "iterations", "batch", "progress", "it"};
 
-/// Of a whole epoch's bar "Epoch 3: 50%|" counts steps; "Epochs: 30%|" counts epochs.
+/// "Epoch 3: 50%|" is the bar of one epoch and counts steps; "Epochs: 30%|" counts epochs.
 bool is_training_heading(std::string_view heading, bool has_number) {
   bool known = true;
   each_word(heading, [&](std::size_t begin, std::size_t end) {
@@ -193,7 +196,7 @@ bool is_of_evaluation(std::string_view before) {
     const std::string word = in_small_letters(before.substr(begin, end - begin));
     if (is_metric(word)) metric_seen = true;
     if (metric_seen) return false;
-    // A file, a folder or a module: "test.py:12", "/data/val/run".
+    // Part of a file, a folder or a module: "test.py:12", "/data/val/run".
     const auto joins = [](char c) { return c == '.' || c == '/' || c == '\\' || c == '-'; };
     const bool part =
         (begin > 0 && joins(before[begin - 1])) ||
@@ -259,7 +262,7 @@ std::optional<bool> heading_of_evaluation(std::string_view line) {
 
 std::optional<double> step_of_line(std::string_view line) {
   line = line.substr(0, 1024);
-  // "10 | loss 7.8"
+  // Example: "10 | loss 7.8".
   const std::string_view start = trimmed(line);
   const std::size_t digits = std::min(start.find_first_not_of("0123456789"), start.size());
   if (digits > 0 && trimmed(start.substr(digits)).starts_with('|'))
@@ -286,7 +289,7 @@ std::optional<double> step_of_line(std::string_view line) {
       std::size_t open = i;
       while (open > 0 && line[open - 1] == ' ') --open;
       const bool bracket = open > 0 && line[open - 1] == '[';
-      // "Epoch [3/10]" counts epochs, "Epoch [3][10/500]" steps in one.
+      // "Epoch [3/10]" counts epochs, "Epoch [3][10/500]" counts steps in an epoch.
       counts = whole && (is_step_word(last) || (bracket && fraction && last != "epoch"));
       number = line.substr(i, end - i);
       if (last == "epoch") last.clear();
@@ -304,7 +307,7 @@ std::optional<ProgressBar> progress_bar(std::string_view line) {
   ProgressBar bar;
   std::size_t end = line.find("%|");
   const bool percent = end != std::string_view::npos;
-  if (!percent) end = line.find("\xE2\x94\x81");  // Rich and Keras 3 draw it of ━
+  if (!percent) end = line.find("\xE2\x94\x81");  // Rich and Keras 3 draw it with ━
   if (end == std::string_view::npos) return std::nullopt;
   std::string_view heading = line.substr(0, end);
   if (percent) heading = heading.substr(0, heading.find_last_not_of("0123456789.") + 1);

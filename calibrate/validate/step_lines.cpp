@@ -29,7 +29,7 @@ bool has_part(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
 }
 
-/// Whether `name` stands in a line as a word of its own.
+/// Whether `name` appears in a line as a separate word.
 bool has_key(std::string_view line, std::string_view name) {
   line = line.substr(0, 4 * kLongestHeading);
   for (std::size_t at = line.find(name); at != std::string_view::npos;
@@ -41,8 +41,8 @@ bool has_key(std::string_view line, std::string_view name) {
   return false;
 }
 
-/// detectron2, mmengine, maskrcnn-benchmark, torchvision: "eta: 1:02:03 … time: 0.1057  data_time: 0.0338". Both are in
-/// seconds there.
+/// detectron2, mmengine, maskrcnn-benchmark and torchvision print "eta: 1:02:03 … time: 0.1057
+/// data_time: 0.0338", both in seconds.
 std::string convention_of(std::string_view line) {
   if (!has_key(line, "eta")) return "";
   if (has_key(line, "data_time")) return "in seconds, as detectron2 and mmengine write it";
@@ -50,7 +50,7 @@ std::string convention_of(std::string_view line) {
   return "";
 }
 
-/// Words that leave a rate what it is: "Throughput: 4 it/s", "took 35 ms/step".
+/// Whether a phrase does not change the meaning of a rate: "Throughput: 4 it/s", "took 35 ms/step".
 bool leaves_rate(std::string_view phrase) {
   const std::vector<std::string> words = words_in_name(phrase);
   return std::all_of(words.begin(), words.end(), [](const std::string& word) {
@@ -74,7 +74,7 @@ class LineReader {
   }
 
  private:
-  /// Where the next number begins that is no part of a word.
+  /// Start of the next number that is not part of a word.
   std::size_t first_digit(std::size_t from) const {
     std::size_t i = line_.find_first_of("0123456789", from);
     while (i != std::string_view::npos && i > 0 && is_ascii_word(line_[i - 1])) {
@@ -97,7 +97,7 @@ class LineReader {
     return *counts_;
   }
 
-  /// Reads the number at `i`; returns where to look on.
+  /// Reads the number at `i`; returns where to continue.
   std::size_t take_at(std::size_t i) {
     at_ = i;
     std::size_t begin = i;
@@ -116,7 +116,7 @@ class LineReader {
     return std::max(end, i + 1);
   }
 
-  /// Numbers without a key that a unit may make a rate, or a time in a cell of its own.
+  /// Whether a number without a key may be a rate by its unit, or a time in its own cell.
   bool may_stand_alone(std::size_t begin) const {
     const std::size_t letters = line_.find_first_not_of("0123456789.,", begin);
     return letters != std::string_view::npos && line_[letters] != ']' && line_[letters] != '/';
@@ -124,7 +124,7 @@ class LineReader {
 
   void take(const KeyBefore& key, const StepValue& value, std::string_view shown,
             std::string_view rest) {
-    // A number that the end of the file cuts off may be another.
+    // A number at the end of a cut-off file may be incomplete.
     if (last_open_ && rest.find_first_not_of(" ,.") == std::string_view::npos &&
         value.suffix == Suffix::none) {
       if (step_time_name(key.text).of != Of::other || found_.is_asked(key.text))
@@ -135,7 +135,7 @@ class LineReader {
                       value.suffix == Suffix::steps_per_time ||
                       value.suffix == Suffix::items_per_time;
     StepTimeName meaning = step_time_name(key.text);
-    // fairseq: updates per second, beside words per second and per batch
+    // fairseq writes updates per second next to words per second and per batch.
     const bool updates = key.text == "ups" && (has_key(line_, "wps") || has_key(line_, "wpb"));
     if (updates) meaning = {.of = Of::step_time, .unit_s = 1.0, .rate = true};
     if (meaning.near) found_.note_near(key.text, value.suffix != Suffix::none);
@@ -169,7 +169,7 @@ class LineReader {
     }
   }
 
-  /// "forward: 100 ms, backward: 200 ms, step: 12 ms": the optimizer's step.
+  /// In "forward: 100 ms, backward: 200 ms, step: 12 ms", the step is the optimizer's.
   bool stands_beside_its_parts() const {
     const auto has_any = [this](std::initializer_list<std::string_view> names) {
       return std::ranges::any_of(names,
@@ -180,7 +180,7 @@ class LineReader {
            !has_any({"opt", "optim", "optimizer", "Optimizer", "update"});
   }
 
-  /// "12.5 ms:30": the word is the unit of the number before it, and no key.
+  /// In "12.5 ms:30", the word is the unit of the number before it, not a key.
   bool is_unit_of_number(const KeyBefore& key) const {
     const std::string_view before = trimmed(line_.substr(0, key.begin));
     return unit_in_seconds(in_small_letters(key.text)) && !before.empty() && before.back() >= '0' &&
@@ -192,7 +192,7 @@ class LineReader {
     if (!value.problem.empty()) return;
     const bool items = value.suffix == Suffix::items_per_time;
     std::string name = value.suffix_text;
-    StepTimeName of;  // the unit stands behind each number
+    StepTimeName of;  // each number has its unit
     if (items) {
       of.of = Of::items;
       of.unit_s = value.unit_s;
@@ -241,7 +241,8 @@ class LineReader {
     }
   }
 
-  /// "| 352.10 ms |" of a line that counts steps; "(took 35.1 ms)".
+  /// Reads a time in its own cell: "| 352.10 ms |" in a line that counts steps, or "(took 35.1
+  /// ms)".
   void take_alone(const KeyBefore& key, const StepValue& value, std::string_view shown,
                   std::string_view rest) {
     if (!value.problem.empty()) return;
@@ -260,7 +261,8 @@ class LineReader {
     add(took ? "took" : "time in a cell of its own", of, value, shown);
   }
 
-  /// Below a heading of an evaluation a bar goes on that had begun above it, and what names the training is its own.
+  /// Below the heading of an evaluation, a bar that began above continues, and so do keys that name
+  /// the training.
   bool is_below_evaluation(const StepKey& key) const {
     const bool own_bar = bar_ && bar_->heading.empty();
     if (!found_.in_evaluation)
@@ -284,7 +286,7 @@ class LineReader {
       if (key->of_evaluation++ == 0 || !bar_) ++found_.evaluations;
       return key;
     }
-    // Of a last line that is cut off nothing can be said.
+    // Nothing can be said about a last line that is cut off.
     if (last_open_ && !value.problem.empty()) {
       found_.cut_off = true;
       return key;
@@ -306,7 +308,8 @@ class LineReader {
     return key;
   }
 
-  /// Where "rank", "local_rank" or "global_rank" stands; "lora_rank" and "rerank" are of something else.
+  /// Position of "rank", "local_rank" or "global_rank". "lora_rank" and "rerank" have another
+  /// meaning.
   static std::size_t rank_word(std::string_view line) {
     for (std::size_t at = line.find("rank"); at != std::string_view::npos;
          at = line.find("rank", at + 1)) {
@@ -334,7 +337,8 @@ class LineReader {
     return *record_;
   }
 
-  /// Inside one pair of braces a quoted key is its line's; deeper, nobody knows what it is of.
+  /// A quoted key inside one pair of braces belongs to its line. Deeper keys may belong to
+  /// anything.
   bool at_top_of_braces(std::size_t at) const {
     int depth = 0;
     for (const char c : line_.substr(0, std::min(at, kLongestHeading)))
@@ -354,7 +358,7 @@ class LineReader {
   bool bar_looked_ = false;
 };
 
-/// A line's own object, if it has one that can be read: what stands around it is its heading.
+/// Reads a line's own object if it has one. The text around it is its heading.
 bool take_object(std::string_view line, std::uint32_t number, DecimalMark& mark,
                  StepReadings& found) {
   const std::size_t open = line.find('{');
@@ -369,7 +373,7 @@ bool take_object(std::string_view line, std::uint32_t number, DecimalMark& mark,
     return true;
   }
   if (found.in_evaluation) {
-    // transformers.Trainer prints {'eval_loss': 1.8, …} where its evaluation ends.
+    // transformers.Trainer prints {'eval_loss': 1.8, …} at the end of its evaluation.
     const std::string_view object = line.substr(open, close + 1 - open);
     const bool ends = object.find("eval_") != std::string_view::npos;
     const bool trains = object.find("train_") != std::string_view::npos;

@@ -23,7 +23,7 @@ bool differs(double one, double other) {
   return one < 0.999 * other || one > 1.001 * other;
 }
 
-/// Seconds of a number under this name; NaN where nothing states its unit.
+/// Seconds of a number with this name; NaN if nothing states its unit.
 double named_seconds(const StepTimeName& name, double number) {
   if (!name.unit_s) return kNoUnit;
   return name.rate ? *name.unit_s / number : number * *name.unit_s / name.count;
@@ -38,11 +38,11 @@ double stated_seconds(const StepTimeUnit& unit, double number) {
     case StepTimeUnit::Kind::items_of_step:
       return unit.count / number;
     default:
-      return number / unit.unit_s;  // items a second
+      return number / unit.unit_s;  // items per second
   }
 }
 
-/// Half of the last digit, as a part of the number.
+/// Half of the last digit, relative to the number.
 double rounding_of(std::string_view shown, double number) {
   const std::size_t begin = shown.find_first_of("0123456789");
   if (begin == std::string_view::npos || number == 0) return 0;
@@ -57,7 +57,8 @@ double rounding_of(std::string_view shown, double number) {
   return 0.5 * last / std::abs(number);
 }
 
-/// One reading of each step: the slowest of its ranks. A step that a rank writes again is another one.
+/// Keeps one reading per step, that of the slowest rank. If a rank writes a step again, it counts
+/// as another step.
 void join_ranks(StepKey& key) {
   std::set<int> ranks;
   bool counted = true;
@@ -113,8 +114,8 @@ StepKey* StepReadings::key(std::string_view name, const StepTimeName& meaning, b
   return &key;
 }
 
-/// Seconds, or items a second where the key counts them; NaN without a unit. Absent where the number counts steps. A unit other
-/// than the one stated is noted.
+/// Seconds, or items per second if the key counts them; NaN without a unit. Absent if the number
+/// counts steps. Notes a unit that differs from the stated one.
 std::optional<double> StepReadings::take_seconds(StepKey& key, const StepValue& value) const {
   const std::optional<StepTimeUnit> asked = key.asked ? asked_.unit : std::nullopt;
   if (value.suffix == Suffix::time || value.suffix == Suffix::time_per_step) {

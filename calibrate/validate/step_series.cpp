@@ -8,16 +8,16 @@
 namespace ddpsim {
 namespace {
 
-/// Of fewer values nobody can tell whether they are steady.
+/// With fewer values it cannot be told whether they are steady.
 constexpr std::size_t kFewestOfKind = 3;
-/// Fewer than every eighth do not move a median far.
+/// If fewer than one in this many values are of the other kind, they hardly move the median.
 constexpr std::size_t kShareOfKind = 8;
-/// As many are no warm-up, however long the run is.
+/// This many steps are no warm-up, however long the run is.
 constexpr std::size_t kNoWarmUp = 10;
-/// Nearer kinds are what one machine makes of one setting.
+/// Kinds that lie closer are variation of one machine under one setting.
 constexpr double kFarApart = 1.25;
 
-/// Most lie near their median, beside the distance to the other kind.
+/// Whether most values lie near their median, compared with the distance to the other kind.
 bool is_steady(const std::vector<double>& values, double middle, double distance) {
   constexpr double kNear = 0.25;
   constexpr double kMost = 0.6;
@@ -40,7 +40,7 @@ std::optional<TwoKindsOfSteps> apart(const std::vector<double>& first,
   return kinds;
 }
 
-/// Whether the values from `begin` to `end` rise one by one, or lie along a line.
+/// Whether the values from `begin` to `end` ascend one by one, or lie on a line.
 bool rises(const std::vector<double>& values, std::size_t begin, std::size_t end) {
   constexpr double kGrown = 1.5;
   constexpr double kAlong = 0.15;

@@ -19,7 +19,7 @@ namespace {
 
 using Of = StepTimeName::Of;
 
-/// Of what stands outside quotes in a header, tabs before semicolons before commas.
+/// The separator outside quotes in a header: tabs before semicolons before commas.
 char separator_of(std::string_view header) {
   bool quoted = false;
   std::array<bool, 2> seen{};
@@ -32,7 +32,7 @@ char separator_of(std::string_view header) {
   return seen[0] ? '\t' : seen[1] ? ';' : ',';
 }
 
-/// The next line that is neither empty nor a comment, and how many lines were taken.
+/// The next line that is neither empty nor a comment. Counts the lines taken.
 std::string_view next_row(std::string_view& text, std::size_t& number) {
   while (!text.empty()) {
     ++number;
@@ -42,7 +42,8 @@ std::string_view next_row(std::string_view& text, std::size_t& number) {
   return {};
 }
 
-/// W&B's export names a column "RUN - KEY", with its least and most beside it in "RUN - KEY__MIN" and "…__MAX".
+/// The name inside a column of W&B's export, "RUN - KEY". Its minimum and maximum are in "RUN -
+/// KEY__MIN" and "…__MAX".
 std::string_view name_of_column(std::string_view column, const std::vector<std::string_view>& all) {
   const std::string least = std::string(column) + "__MIN";
   if (std::ranges::find(all, least) == all.end()) return column;
@@ -109,7 +110,7 @@ class TableReader {
     while (!rest_.empty() && !found_.too_many) {
       const std::string_view line = next_row(rest_, number_);
       if (line.empty()) return;
-      // Without its end the last line may be a part of what it was.
+      // Without a line end, the last line may be incomplete.
       const bool open = rest_.empty() && !text_.ends_with('\n');
       const std::vector<std::string_view> cells = cells_of(line, separator_);
       if (cells.size() > names_.size())
@@ -173,7 +174,7 @@ class TableReader {
     found_.add(*key, *value, line, cell);
   }
 
-  /// Decimals are told by this column's own cells: commas part them elsewhere.
+  /// This column's own cells tell its decimal sign, because commas separate other cells.
   DecimalMark& mark_of(const Column& column) {
     if (marks_.empty()) marks_.resize(chosen_.size());
     const auto k = static_cast<std::size_t>(&column - chosen_.data());
@@ -220,7 +221,7 @@ bool is_step_table(std::string_view text, const std::string& asked) {
       header.find_first_of(":={}[]") == std::string_view::npos &&
       (header.find('"') == std::string_view::npos || header.starts_with('"') || names.size() > 1);
   const std::vector<std::string_view> cells = cells_of(row, separator);
-  // "iter 10, loss 3.2" over "iter 20, loss 3.1": lines of a log.
+  // "iter 10, loss 3.2" above "iter 20, loss 3.1" are lines of a log.
   const std::string_view first = names.front().substr(0, names.front().find(' '));
   const bool alike = first.size() < names.front().size() &&
                      cells.front().starts_with(names.front().substr(0, first.size() + 1));

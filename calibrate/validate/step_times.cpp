@@ -1,4 +1,4 @@
-// Which of the forms a text has: a table, a document, or lines of a log.
+// Finds out which form a text has: a table, a document, or lines of a log.
 #include "ddpsim/calibrate/validate/step_times.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ constexpr std::int64_t kLargestStepTimes = 256LL << 20;
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 
-/// The mean over all steps of transformers.Trainer's last run that ended.
+/// The mean over all steps of transformers.Trainer's last complete run.
 MeasuredSteps steps_of_trainer(const StepDocument& state, const std::string& file) {
   if (!state.ended)
     fail_reading(file, "this run has not ended (no train_runtime), so no step time is in it",
@@ -57,7 +57,7 @@ MeasuredSteps steps_of_trainer(const StepDocument& state, const std::string& fil
               steps, state.begin > 0 ? fmt::format(" after the first {:.0f}", state.begin) : "")};
 }
 
-/// Keys in log_history that are of steps, but for HF's own mean.
+/// Whether keys in log_history hold steps, apart from transformers' own mean.
 bool has_steps_of_its_own(const StepReadings& found) {
   for (const StepKey& key : found.keys)
     if (key.asked ||
@@ -72,7 +72,8 @@ bool is_one_object(std::string_view line) {
   return read_step_object(line, 1, mark, ignored);
 }
 
-/// What is compressed is no text yet; text in another encoding has zeros between its letters, or a mark of it in front.
+/// Refuses compressed files, and text in another encoding. Such text has zeros between its letters,
+/// or a mark at the start.
 void require_text(std::string_view text, const std::string& file) {
   if (is_gzip(text)) fail_reading(file, "is compressed by gzip", "Unpack it: gunzip -k " + file);
   constexpr std::size_t kFront = 256;
@@ -82,7 +83,8 @@ void require_text(std::string_view text, const std::string& file) {
                  "PowerShell's > writes UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
 }
 
-/// Without what colours a terminal ("\x1B[34m"): a blank stands for what moves its cursor.
+/// Removes the codes that colour a terminal ("\x1B[34m"). Codes that move its cursor become a
+/// blank.
 std::string without_escapes(std::string_view text) {
   std::string plain;
   plain.reserve(text.size());
@@ -99,7 +101,7 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
-/// Absent: the text is no document, but lines that may hold some.
+/// Absent if the text is no document, but lines that may contain some.
 std::optional<MeasuredSteps> steps_in_document(std::string_view text, const std::string& file,
                                                const StepTimesAsked& asked) {
   std::string_view rest = trimmed(text);
@@ -112,7 +114,8 @@ std::optional<MeasuredSteps> steps_in_document(std::string_view text, const std:
   try {
     document = read_step_document(text, file, found);
   } catch (const InputError&) {
-    // "[rank0] step_time=0.1 s" and "{'loss': tensor(1.2)}" are lines of a log, what is cut off is none.
+    // "[rank0] step_time=0.1 s" and "{'loss': tensor(1.2)}" are lines of a log; a cut-off text is
+    // not.
     if (trimmed(text).front() == '[' || text.find('"') == std::string_view::npos)
       return std::nullopt;
     if (text.find("\"log_history\"") != std::string_view::npos) throw;
@@ -186,7 +189,8 @@ MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
     std::vector<std::string> columns;
     read_step_table(text, file, found, columns);
     found.settle();
-    // Lines of a log may stand under a heading as columns have one: "Step\tImg/sec" over "1\timages/sec: 771.2".
+    // Lines of a log may have a heading like that of columns: "Step\tImg/sec" above "1\timages/sec:
+    // 771.2".
     const bool numbers =
         std::ranges::any_of(found.keys, [](const StepKey& key) { return !key.readings.empty(); });
     StepReadings lines(asked);

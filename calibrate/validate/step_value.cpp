@@ -20,14 +20,14 @@ bool is_value_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// "1,234.5" of "1,234.5 ms": digits, with one separator between two of them.
+/// The number at the start: "1,234.5" in "1,234.5 ms". Digits with single separators between them.
 std::string_view digits_in_front(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size()) {
     const bool separator =
         text[end] == ',' || text[end] == '.' || text[end] == '\'' || text[end] == '_';
     const bool inner = separator && end + 1 < text.size() && is_value_digit(text[end + 1]);
-    // ".5" and "12." are numbers, too.
+    // ".5" and "12." are numbers too.
     const bool edge = text[end] == '.' && end > 0 && is_value_digit(text[end - 1]) &&
                       (end + 1 == text.size() || !is_value_letter(text[end + 1]));
     if (!is_value_digit(text[end]) && !inner && !edge) break;
@@ -39,11 +39,12 @@ std::string_view digits_in_front(std::string_view text) {
 
 struct DigitGroups {
   std::string_view whole;   ///< up to the last separator
-  std::string_view behind;  ///< behind it
+  std::string_view behind;  ///< after it
   char last = '\0';         ///< the last separator
-  char other = '\0';        ///< the one before it, where it is another
-  std::size_t lasts = 0;    ///< how often the last one stands
-  bool mixed = false;       ///< more than two kinds, or the last kind before another
+  char other = '\0';        ///< the one before it, if different
+  std::size_t lasts = 0;    ///< how often the last one appears
+  /// More than two kinds of separators, or the last kind before another one.
+  bool mixed = false;
 };
 
 DigitGroups groups_of_digits(std::string_view token) {
@@ -63,7 +64,7 @@ DigitGroups groups_of_digits(std::string_view token) {
   return groups;
 }
 
-/// "1,234,567": one to three digits, then three behind every separator.
+/// "1,234,567": one to three digits, then three after every separator.
 bool in_thousands(std::string_view text, char separator) {
   std::size_t at = text.find(separator);
   if (at == 0 || at > 3) return false;
@@ -81,7 +82,7 @@ std::string without(std::string_view text, char separator) {
   return plain;
 }
 
-/// The digits as from_chars reads them; empty where they may be two numbers.
+/// The digits in the form that from_chars reads. Empty if they may be two numbers.
 std::string plain_digits(std::string_view token, DecimalMark& mark, StepValue& value) {
   const DigitGroups groups = groups_of_digits(token);
   const auto fail = [&](const char* why) {
@@ -116,7 +117,7 @@ std::string plain_digits(std::string_view token, DecimalMark& mark, StepValue& v
   return without(token, ',');
 }
 
-/// Letters, and the µ of units.
+/// Letters, including the µ of units.
 std::string_view value_letters(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size()) {
@@ -129,13 +130,13 @@ std::string_view value_letters(std::string_view text) {
   return text.substr(0, end);
 }
 
-/// Whether what was read of `text` is the name of the next number: "0.35 samples/sec: 90.9".
+/// Whether the text that was read is the name of the next number: "0.35 samples/sec: 90.9".
 bool is_next_key(std::string_view behind) {
   behind.remove_prefix(std::min(behind.find_first_not_of(' '), behind.size()));
   return behind.starts_with(':') || behind.starts_with('=');
 }
 
-/// Whether a word that is no unit ends the value, so that it may be a unit that is not known: "12 jiffies |".
+/// Whether an unknown word ends the value, so that it may be an unknown unit: "12 jiffies |".
 bool ends_with_word(std::string_view behind) {
   behind.remove_prefix(std::min(behind.find_first_not_of(' '), behind.size()));
   return behind.empty() ||
@@ -144,7 +145,7 @@ bool ends_with_word(std::string_view behind) {
 
 constexpr std::string_view kHardBlanks[] = {"\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89"};
 
-/// Blanks at the front, those of typesetters among them, in bytes.
+/// Number of bytes of leading blanks, including typographic ones.
 std::size_t blanks_in_front(std::string_view text) {
   std::size_t count = 0;
   for (bool more = true; more;) {
@@ -173,7 +174,7 @@ double thousands_of(char c) {
   }
 }
 
-/// Behind "5.67": "it/s", "ms / step", "images per second".
+/// A ratio after a number such as "5.67": "it/s", "ms / step", "images per second".
 struct Ratio {
   std::string above, below;
   std::size_t size = 0;  ///< bytes of all of it
@@ -202,7 +203,7 @@ bool take_ratio(std::string_view& rest, StepValue& value) {
   if (!ratio) return false;
   std::string above = ratio->above;
   double times = 1;
-  // tqdm's unit_scale: "1.2kit/s"
+  // tqdm's unit_scale: "1.2kit/s".
   if (!is_step_word(above) && !is_item_word(above) && thousands_of(rest.front()) > 0 &&
       (is_step_word(above.substr(1)) || is_item_word(above.substr(1)))) {
     times = thousands_of(rest.front());
@@ -223,7 +224,7 @@ bool take_ratio(std::string_view& rest, StepValue& value) {
     return false;
   }
   value.number *= times;
-  // tqdm writes s/it where a step takes longer than a second, else it/s: one key.
+  // tqdm writes s/it if a step takes longer than a second, else it/s. Both are one key.
   const bool bar = above == "it" || ratio->below == "it";
   value.suffix_text = bar ? "it/s" : above + '/' + ratio->below;
   rest.remove_prefix(ratio->size);
@@ -239,7 +240,7 @@ bool take_ratio(std::string_view& rest, StepValue& value) {
   return true;
 }
 
-/// " ± 0.3", " +/- 0.3", " +-0.3"
+/// Takes a deviation: " ± 0.3", " +/- 0.3", " +-0.3".
 void take_deviation(std::string_view& rest, StepValue& value) {
   std::string_view text = rest;
   text.remove_prefix(blanks_in_front(text));
@@ -254,7 +255,7 @@ void take_deviation(std::string_view& rest, StepValue& value) {
   }
 }
 
-/// A unit, a prefix of thousands, a rate; what is neither is a problem.
+/// Takes a unit, a prefix of thousands or a rate. Anything else is a problem.
 void take_suffix(std::string_view& rest, StepValue& value) {
   const auto not_understood = [&](std::string_view what) {
     value.problem = fmt::format("{} behind the number is not understood", in_quotes(what, 20));
@@ -291,7 +292,8 @@ void take_suffix(std::string_view& rest, StepValue& value) {
   take_deviation(rest, value);
 }
 
-/// "412.4 ms -> 312.4 ms", "300 ms - 400 ms", "300 ms to 400 ms": two numbers, and none of them is the value.
+/// "412.4 ms -> 312.4 ms", "300 ms - 400 ms", "300 ms to 400 ms": neither of the two numbers is the
+/// value.
 bool goes_on_to_another(std::string_view rest, const StepValue& value) {
   rest.remove_prefix(blanks_in_front(rest));
   for (const std::string_view sign : {"->", "=>", "→", "to ", "–", "-"}) {
@@ -310,7 +312,7 @@ bool goes_on_to_another(std::string_view rest, const StepValue& value) {
   return false;
 }
 
-/// Behind a value there is its end, a blank, a bracket, or what parts values.
+/// Whether a value ends here: at the end, a blank, a bracket, or a separator.
 bool ends_value(std::string_view rest) {
   if (rest.empty()) return true;
   constexpr std::string_view kEnds = " \t\r\n,;|()[]{}<>\"'";
@@ -394,7 +396,7 @@ std::optional<StepValue> parse_step_value(std::string_view cell, DecimalMark& ma
   cell = trimmed(cell);
   std::optional<StepValue> value = take_step_value(cell, mark);
   cell = trimmed(cell);
-  // "1.034 ( 2.526)": the value, then its mean
+  // "1.034 ( 2.526)" is the value and its mean.
   if (value && cell.starts_with('(') && cell.ends_with(')') &&
       parse_number<double>(trimmed(cell.substr(1, cell.size() - 2))))
     cell = {};

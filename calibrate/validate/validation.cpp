@@ -13,10 +13,11 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kNoErrorOfOurs = 100;    ///< no prediction of ours is so far off
-constexpr double kDifferencePercent = 2;  ///< two caps that differ less are alike when measured
+constexpr double kNoErrorOfOurs = 100;  ///< none of our predictions is so far off
+/// Caps that differ less count as equal when measured.
+constexpr double kDifferencePercent = 2;
 
-/// One figure per name, in order of first appearance: repeats of a size become their median.
+/// One value per name, in order of first appearance. Repeats of a size become their median.
 std::vector<NamedFigure> merged(const std::vector<NamedFigure>& rows) {
   std::map<std::string, std::vector<double>> values;
   for (const NamedFigure& row : rows) values[row.name].push_back(row.us);
@@ -74,7 +75,7 @@ bool has_figure(const Figures& figures, std::string_view name) {
                      [&](const NamedFigure& row) { return row.name == name; });
 }
 
-/// The figure people look for first, and why it is not there; empty when it is.
+/// Why the most wanted value, the iteration, is missing. Empty if it is there.
 std::string no_iteration(const Figures& predicted, const Figures& measured) {
   for (const auto& [one, other] :
        {std::pair(&predicted, &measured), std::pair(&measured, &predicted)})
@@ -101,7 +102,7 @@ std::string sizes_of(const Figures& figures) {
   return fmt::format("{}{}", fmt::join(sizes, ", "), more ? ", …" : "");
 }
 
-/// Rows of one side that the other has not.
+/// Rows of one side that the other side lacks.
 std::string lacking(const Figures& of, const Figures& other, std::string_view side) {
   std::vector<std::string> names;
   for (const NamedFigure& row : of.rows)
@@ -141,7 +142,7 @@ std::string names_of(const Figures& figures) {
        fmt::format("One has {}; the other {}", names_of(measured), names_of(predicted))});
 }
 
-/// "2 x 4 GPUs"
+/// Example: "2 x 4 GPUs".
 std::string nodes_of(const Figures& figures) {
   return figures.gpus_per_node ? fmt::format("{} x {} GPUs", *figures.nodes, *figures.gpus_per_node)
                                : fmt::format("{} nodes", *figures.nodes);
@@ -188,7 +189,7 @@ CapValidation validate_caps(const Figures& predicted, const Figures& measured) {
   result.measured_best = best->figure.name;
   if (!predicted.advised) return result;
   result.chosen = predicted.advised->figure.name;
-  // Measured with any cap that buckets as the advised one does.
+  // Measured with any cap that gives the same buckets as the recommended one.
   const CapFigure* advised = find(predicted.caps, *predicted.advised);
   if (advised == nullptr) advised = &*predicted.advised;
   if (const CapFigure* chosen = find(measured.caps, *advised)) {
@@ -212,11 +213,11 @@ void require_same_job(const Figures& predicted, const Figures& measured) {
   }
 }
 
-/// A row for each pair; what was measured as 0 has no error in percent.
+/// Compares each pair in a row. A value measured as 0 has no error in percent.
 void compare_times(const std::vector<Pair>& pairs, Validation& validation) {
   for (const Pair& pair : pairs) {
     if (!(pair.measured.us > 0)) {
-      // Nothing against nothing is right.
+      // Zero predicted for zero measured is right.
       if (pair.predicted.us != 0) {
         validation.notes.push_back(
             fmt::format("{} was measured as 0 and is left out (predicted: {:.6g} us)",
