@@ -82,23 +82,23 @@ std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
 
 JobShape shape_of(const MeasuredLog& log) {
   if (const auto shape = log.shape()) return *shape;
-  fail(log.source, "does not say how many nodes and GPUs per node it was taken on",
-       "Name them behind the file, FILE@NODESxGPUS: FILE@2x8 is two nodes of eight");
+  fail(log.source, "does not state its numbers of nodes and GPUs per node",
+       "Add them to the file's name as FILE@NODESxGPUS: FILE@2x8 is two nodes of eight");
 }
 
 void check_device(const MeasuredLog& log, const Cluster& cluster) {
   const bool cpu = log.gpu.starts_with("CPU");
   if (cpu || !log.backend.empty())
     fail(log.source,
-         fmt::format("was taken {}: it says nothing of NCCL",
+         fmt::format("was taken {}, so it tells nothing about NCCL",
                      cpu ? "on CPUs" : "over " + log.backend),
-         "Give logs of all_reduce_perf, or of ddpsim-real over NCCL; gloo's calibrate gloo");
+         "Give logs of all_reduce_perf, or of ddpsim-real over NCCL; logs of gloo calibrate only "
+         "gloo");
   if (log.gpu.empty()) return;
   const std::string model = gpu_model_name(log.gpu);
   if (model == cluster.gpu.name || !find_gpu(model)) return;
-  fail(log.source,
-       fmt::format("was taken on {}, where the cluster has {}", model, cluster.gpu.name),
-       "Name the cluster the log was taken on (--cluster)");
+  fail(log.source, fmt::format("was taken on {}, but the cluster has {}", model, cluster.gpu.name),
+       "Name the cluster on which the log was taken (--cluster)");
 }
 
 /// Adds what a log that is not fitted still says about the cluster.
@@ -125,8 +125,8 @@ bool keep_bounds(Part& part, Fit& fit) {
     return true;
   }
   fit.left_out.push_back({part.log->source,
-                          "its times hold the wait for other ranks: upper bounds, which say only "
-                          "that a prediction is too long, and none is"});
+                          "its times include the wait for other ranks. Such upper bounds only "
+                          "show predictions that are too long, and none is"});
   return false;
 }
 
@@ -139,7 +139,7 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
   }
   const JobShape shape = shape_of(log);
   if (shape.ranks() <= 1) {
-    fit.left_out.push_back({log.source, "one GPU sends nothing to anybody"});
+    fit.left_out.push_back({log.source, "a single GPU sends nothing"});
     return std::nullopt;
   }
   Part part{&log, shape, cluster_at(shape), tuning_of(log, options.nccl), by_size(log)};
@@ -167,11 +167,11 @@ std::optional<Part> part_of(const MeasuredLog& log, const ClusterAt& cluster_at,
     return part;
   }
   if (part.points.size() < 2)
-    fail(log.source, "has one size only" + sound + ": latency and bandwidth cannot be told apart",
+    fail(log.source, "has only one size" + sound + ": latency and bandwidth cannot be told apart",
          "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
   if (part.points.size() < kFewestSizes)
     fail(log.source,
-         fmt::format("has {} sizes{}; a fit needs {} at least", part.points.size(), sound,
+         fmt::format("has {} sizes{}; a fit needs at least {}", part.points.size(), sound,
                      kFewestSizes),
          "Measure a range of sizes: all_reduce_perf -b 8 -e 1G -f 2");
   const LogHealth found = health(log, part.cluster, part.tuning);
@@ -193,7 +193,7 @@ std::string contradiction_hint(const Part& a, const Part& b) {
   for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)})
     if (!one->faults.empty() && other->faults.empty())
       return fmt::format("Leave {} out: {}", one->log->source, one->faults.front());
-  return "Two such logs are not of one machine in one state: leave one out";
+  return "Two such logs cannot come from one machine in one state. Leave one out";
 }
 
 /// Leaves out the logs that `health` distrusts, and says why.
@@ -208,7 +208,7 @@ std::vector<Part> trusted(std::vector<Part> parts, const FitOptions& options, Fi
     }
     std::string reason;
     for (const std::string& fault : part.faults) reason += (reason.empty() ? "" : "; ") + fault;
-    fit.left_out.push_back({part.log->source, reason + "; --keep-unhealthy fits it all the same"});
+    fit.left_out.push_back({part.log->source, reason + "; pass --keep-unhealthy to fit it anyway"});
   }
   return out;
 }
@@ -220,7 +220,7 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
       if (!(parts[a].shape == parts[b].shape)) continue;
       if (same_rows(parts[a].points, parts[b].points))
         fail(parts[b].log->source,
-             fmt::format("has the same times as {}: it would count twice", parts[a].log->source),
+             fmt::format("has the same times as {} and would count twice", parts[a].log->source),
              "Give each log once");
       std::vector<double> ratios;
       std::vector<double> large;
@@ -245,7 +245,7 @@ void check_agreement(const std::vector<Part>& parts, Fit& fit) {
         fail(parts[b].log->source, message, contradiction_hint(parts[a], parts[b]));
       if (std::abs(elementary::log(ratio)) > 0.1)
         fit.notes.push_back(parts[b].log->source + " " + message +
-                            ": intervals span both; measure once more, then leave one out");
+                            ". Intervals span both; measure once more, then leave one out");
     }
 }
 
@@ -261,9 +261,9 @@ std::vector<Part> parts_of(const std::vector<MeasuredLog>& logs, const ClusterAt
   if (parts.empty()) {
     const std::string file = logs.empty() ? "command line" : logs.front().source;
     const std::string why = fit.left_out.empty() ? "" : fit.left_out.front().reason;
-    fail(file, fit.left_out.empty() ? "no log to fit" : "nothing is left to fit: " + why,
+    fail(file, fit.left_out.empty() ? "no log to fit" : "no log is left to fit: " + why,
          logs.empty() || logs.front().timed_by != TimedBy::one_rank
-             ? "Give a log of this cluster in a sound state"
+             ? "Give a log of this cluster in a healthy state"
              : "Give the traces of all ranks of the job, which show its transfers, or a log of "
                "all_reduce_perf");
   }
@@ -275,8 +275,9 @@ void check_size(const std::vector<Part>& parts) {
   std::size_t points = 0;
   for (const Part& part : parts) points += part.points.size();
   if (points > kMostPoints)
-    fail(parts.front().log->source, fmt::format("{} sizes in all logs together", points),
-         fmt::format("At most {}: a factor of two between sizes (-f 2) is enough", kMostPoints));
+    fail(parts.front().log->source, fmt::format("all logs together have {} sizes", points),
+         fmt::format("At most {} are possible; a factor of two between sizes (-f 2) is enough",
+                     kMostPoints));
 }
 
 SizeSpread repeatability_of(const std::vector<Part>& parts) {

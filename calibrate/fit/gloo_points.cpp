@@ -92,10 +92,9 @@ void require_cluster(const MeasuredLog& log, const Cluster& cluster) {
   if (on_cpu(log)) return;
   const std::string model = gpu_model_name(log.gpu);
   if (model == cluster.gpu.name || !find_gpu(model)) return;
-  throw InputError(
-      {log.source, "",
-       fmt::format("was taken on {}, where the cluster has {}", model, cluster.gpu.name),
-       "Name the cluster the log was taken on (--cluster)"});
+  throw InputError({log.source, "",
+                    fmt::format("was taken on {}, but the cluster has {}", model, cluster.gpu.name),
+                    "Name the cluster on which the log was taken (--cluster)"});
 }
 
 }  // namespace
@@ -111,25 +110,25 @@ std::vector<GlooPoint> gloo_points(const std::vector<MeasuredLog>& logs,
   for (const MeasuredLog& log : logs) {
     if (!log.shape())
       throw InputError(
-          {log.source, "", "does not say how many nodes and processes per node it was taken on",
-           "Name them behind the file, FILE@NODESxPROCESSES: FILE@2x8 is two nodes of eight"});
+          {log.source, "", "does not state its numbers of nodes and processes per node",
+           "Add them to the file's name as FILE@NODESxPROCESSES: FILE@2x8 is two nodes of eight"});
     const JobShape shape = *log.shape();
     if (shape.ranks() <= 1) {
-      fit.left_out.push_back({log.source, "one rank sends nothing to anybody"});
+      fit.left_out.push_back({log.source, "a single rank sends nothing"});
       continue;
     }
     if (log.timed_by == TimedBy::one_rank) {
       fit.left_out.push_back(
           {log.source,
-           "its times hold the wait for other ranks; the recordings of all ranks, "
-           "joined, tell the transfers"});
+           "its times include the wait for other ranks; only the joined recordings of all ranks "
+           "show the transfers"});
       continue;
     }
     require_cluster(log, cluster_at(shape));
     const std::vector<GlooPoint> own = points_of(
         log, {.log = fit.used.size(), .shape = shape, .together = {}, .of_gpu = !on_cpu(log)});
     if (own.empty()) {
-      fit.left_out.push_back({log.source, "it has no time of an all-reduce"});
+      fit.left_out.push_back({log.source, "it has no times of all-reduces"});
       continue;
     }
     for (const GlooPoint& point : own) require_soon(point, cluster_at(shape), log.source);
@@ -146,15 +145,14 @@ std::vector<GlooPoint> gloo_points(const std::vector<MeasuredLog>& logs,
   if (points.empty())
     throw InputError(
         {file, "",
-         "nothing is left to fit" +
-             (fit.left_out.empty() ? "" : ": " + fit.left_out.front().reason),
+         "no log is left to fit" + (fit.left_out.empty() ? "" : ": " + fit.left_out.front().reason),
          "Give ddpsim-real's measurement (--all-reduce), or the joined ranks of a job"});
   if (sizes.size() < 2)
-    throw InputError({file, "", "has one size only: latency and bandwidth cannot be told apart",
+    throw InputError({file, "", "has only one size: latency and bandwidth cannot be told apart",
                       "Time a range: ddpsim-real WORKLOAD --all-reduce 1KiB,64KiB,1MiB,16MiB"});
   if (points.size() > kMostTimes)
-    throw InputError({file, "", fmt::format("{} times in all logs together", points.size()),
-                      fmt::format("At most {}", kMostTimes)});
+    throw InputError({file, "", fmt::format("all logs together have {} times", points.size()),
+                      fmt::format("At most {} are possible", kMostTimes)});
   return points;
 }
 

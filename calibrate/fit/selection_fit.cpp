@@ -152,16 +152,16 @@ Explained explain(const std::vector<Part>& parts, const std::vector<CalibratedSh
 
 std::string note_of(const FittedSelection& selection) {
   std::string note;
-  if (!selection.ll128_between_nodes) note = "NCCL seems not to take LL128 between nodes";
+  if (!selection.ll128_between_nodes) note = "NCCL seems not to use LL128 between nodes";
   if (selection.tree_factor != 1)
     note += fmt::format("{} trees {} than its table says (factor {} on its estimate)",
-                        note.empty() ? "NCCL seems to take" : ", and to take",
+                        note.empty() ? "NCCL seems to use" : ", and to use",
                         selection.tree_factor < 1 ? "more readily" : "less readily",
                         selection.tree_factor);
   if (note.empty()) return "";
   return note +
-         ": so the logs' changes of pace are explained best, and so it is predicted; a log "
-         "with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING would settle it";
+         ". This explains the logs best, so predictions use it. A log with NCCL_DEBUG=INFO "
+         "NCCL_DEBUG_SUBSYS=TUNING would settle it";
 }
 
 std::vector<double> times_us(const std::vector<Part>& parts,

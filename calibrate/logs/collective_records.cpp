@@ -39,7 +39,7 @@ class InspectorScan {
     }
     for (const auto& [shape, collectives] : jobs_) add_run(shape, collectives);
     if (log_.runs.empty())
-      throw InputError({log_.file, "", "no all-reduce that took time is in it",
+      throw InputError({log_.file, "", "it contains no all-reduce that took time",
                         "Give the inspector's files of a job that trains"});
     log_.warnings.emplace_back(kBesideCompute);
     if (others_ > 0)
@@ -102,11 +102,11 @@ void InspectorScan::add_run(const Shape& shape, const std::map<Key, NotedCollect
   const bool joined = !whole.empty();
   if (joined)
     log_.recognised.push_back(fmt::format(
-        "{} all-reduces on all {} ranks: the shortest of each is its transfer{}", whole.size(),
+        "{} all-reduces on all {} ranks: the shortest time of each is its transfer{}", whole.size(),
         shape.ranks,
-        whole.size() < all.size() ? fmt::format("; {} more are not of all ranks and were left out",
-                                                all.size() - whole.size())
-                                  : ""));
+        whole.size() < all.size()
+            ? fmt::format("; {} more lack some ranks and were left out", all.size() - whole.size())
+            : ""));
   RawRun run = run_of(joined ? whole : all, joined, 0.5);
   if (shape.ranks % shape.nodes == 0)
     run.shape =
@@ -223,7 +223,7 @@ RawLog scan_flight_recording(std::string_view text, const std::string& file) {
   if (groups.empty())
     throw InputError({file, "/entries",
                       untimed > 0 ? fmt::format("{} all-reduces, none with duration_ms", untimed)
-                                  : "no all-reduce is in it",
+                                  : "it contains no all-reduce",
                       "Run with TORCH_NCCL_ENABLE_TIMING=1 and dump after some steps"});
   const auto most =
       std::ranges::max_element(groups, {}, [](const auto& one) { return one.second.size(); });

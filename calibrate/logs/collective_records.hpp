@@ -36,8 +36,8 @@ namespace ddpsim {
 inline constexpr std::int64_t kMostNotedBytes = 1LL << 50;
 
 inline constexpr const char* kBesideCompute =
-    "noted while a job ran: whatever computed beside them slowed them down; whether they were in "
-    "place is not in it";
+    "recorded while a job ran: concurrent compute slowed them down, and whether they were in "
+    "place is unknown";
 
 /// The times of one all-reduce on the ranks that recorded it.
 struct NotedCollective {

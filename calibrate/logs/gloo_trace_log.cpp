@@ -46,14 +46,14 @@ void require_one_job(const std::vector<GlooTrace>& traces, const fs::path& path)
   const GlooTrace& first = traces.front();
   for (const GlooTrace& trace : traces) {
     if (!ranks.insert(trace.rank).second)
-      fail_traces(path, fmt::format("holds two traces of rank {}", trace.rank),
-                  "Give the traces of one job, one a rank");
+      fail_traces(path, fmt::format("contains two traces of rank {}", trace.rank),
+                  "Give the traces of one job, one per rank");
     const bool alike = trace.world_size == first.world_size &&
                        std::ranges::equal(trace.all_reduces, first.all_reduces, {},
                                           &GlooTrace::AllReduce::size, &GlooTrace::AllReduce::size);
     if (!alike)
       fail_traces(path,
-                  fmt::format("the all-reduces of rank {} are not those of rank {}", trace.rank,
+                  fmt::format("the all-reduces of rank {} differ from those of rank {}", trace.rank,
                               first.rank),
                   "Give traces of the same steps of one job");
   }

@@ -109,16 +109,16 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
     sockets.network.sockets = Sockets::host;
     sockets.network.gpudirect = false;
     all.push_back(
-        {sockets, fmt::format("that is as long as TCP sockets would take or longer: the {} plugin "
-                              "or driver was probably not loaded, or the link is slower than "
-                              "stated; look for \"NET/Socket\" with NCCL_DEBUG=INFO",
+        {sockets, fmt::format("TCP sockets would take no longer. The {} plugin or driver was "
+                              "probably not loaded, or the link is slower than stated. Look for "
+                              "\"NET/Socket\" with NCCL_DEBUG=INFO",
                               name_of_network(cluster.network))});
   }
   if (cluster.nodes > 1 && cluster.network.nics_per_node > 1) {
     Cluster one = cluster;
     one.network.nics_per_node = 1;
-    all.push_back({one, fmt::format("that is what one of the {} NICs of a node would do: look at "
-                                    "NCCL_IB_HCA and at the links that are up",
+    all.push_back({one, fmt::format("a single one of the {} NICs of a node would explain it. "
+                                    "Check NCCL_IB_HCA and which links are up",
                                     cluster.network.nics_per_node)});
   }
   if (cluster.nodes == 1 && cluster.intra.kind != IntraKind::pcie) {
@@ -127,11 +127,10 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
     host.intra.per_gpu =
         Bandwidth::gigabytes_per_second(pcie_nominal_of_generation(cluster.gpu.compute_capability));
     const bool amd = cluster.gpu.vendor == GpuVendor::amd;
-    all.push_back(
-        {host, fmt::format("that is what PCIe would do: {} is not in use; look at `{}` and "
-                           "NCCL_P2P_DISABLE",
-                           amd ? "xGMI" : "NVLink",
-                           amd ? "rocm-smi --showtopo" : "nvidia-smi nvlink --status")});
+    all.push_back({host, fmt::format("PCIe would explain it, so {} is not in use. Check `{}` and "
+                                     "NCCL_P2P_DISABLE",
+                                     amd ? "xGMI" : "NVLink",
+                                     amd ? "rocm-smi --showtopo" : "nvidia-smi nvlink --status")});
   }
   if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie &&
       cluster.intra.peers != PeerAccess::host) {
@@ -139,8 +138,8 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
     host.intra.peers = PeerAccess::host;
     all.push_back(
         {host,
-         "that is what going through host memory would do: peers do not reach each other; "
-         "look at `nvidia-smi topo -p2p r` and at NCCL_P2P_DISABLE, or say pcie:BW:no-p2p"});
+         "copies through host memory would explain it, so peers do not reach each other. Check "
+         "`nvidia-smi topo -p2p r` and NCCL_P2P_DISABLE, or state pcie:BW:no-p2p"});
   }
   return all;
 }
@@ -164,7 +163,7 @@ std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& clust
   }
   if (nearest) return words;
   if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie) {
-    return "PCIe between these GPUs is not what was stated: peer-to-peer may be off (copies "
+    return "PCIe between these GPUs is slower than stated. Peer-to-peer may be off (copies "
            "through host memory, NCCL_P2P_LEVEL), slots may have fewer lanes, or another job was "
            "running";
   }
@@ -176,8 +175,8 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
   const std::vector<MeasuredPoint> points = largest(log.points);
   if (points.empty()) {
     health.notes.push_back(
-        "no size of 1 MiB or more: whether the bandwidth is that of the cluster "
-        "cannot be told; measure with all_reduce_perf -b 1M -e 1G -f 2");
+        "it has no size of 1 MiB or more, so its bandwidth cannot be checked. Measure with "
+        "all_reduce_perf -b 1M -e 1G -f 2");
     return;
   }
   health.from = points.front().size;
@@ -192,8 +191,8 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
                        : like(1e-6) ? "seconds"
                                     : "another unit";
     health.faults.push_back(fmt::format(
-        "the times are {} what the cluster should take: microseconds are expected, these look like "
-        "{}",
+        "the times are {} what the cluster should take. Microseconds are expected, but these look "
+        "like {}",
         ratio > 1 ? fmt::format("{:.0f} times", ratio) : fmt::format("1/{:.0f} of", 1 / ratio),
         unit));
     return;
@@ -208,7 +207,7 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
                     "best); {}{}",
                     ratio, best, cause(points, cluster, tuning),
                     std::abs(elementary::log(ratio / kFloat)) < kAboutFour
-                        ? ". Or are its sizes elements of 4 bytes? Bytes are expected"
+                        ? ". Or are its sizes in elements of 4 bytes instead of bytes?"
                         : ""));
   }
   for (const MeasuredPoint& point : points) {
@@ -216,7 +215,7 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
     if (point.time_us * kBeatsLinks >= least) continue;
     health.faults.push_back(fmt::format(
         "{} bytes in {:.4g} us are faster than the cluster's links can carry ({:.4g} us at their "
-        "nominal rate): the log is of another machine, or of a changed NCCL",
+        "nominal rate). The log comes from another machine, or from a modified NCCL",
         point.size.count(), point.time_us, least));
     break;
   }
@@ -227,14 +226,14 @@ void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& heal
   const std::optional<GpuModel> gpu = find_gpu(log.gpu);
   if (gpu && gpu->name != cluster.gpu.name) {
     health.faults.push_back(
-        fmt::format("it is of {}, the cluster has {}", in_quotes(log.gpu), cluster.gpu.name));
+        fmt::format("its GPU is {}, but the cluster has {}", in_quotes(log.gpu), cluster.gpu.name));
   }
   if (cluster.nodes == 1 || !has_plugin(cluster.network)) return;
   const std::string_view network = name_of_network(cluster.network);
   if (log.transport == "NET/Socket") {
     health.faults.push_back(
-        fmt::format("NCCL says it went over TCP (NET/Socket), while the cluster has {}: its plugin "
-                    "or driver was not loaded",
+        fmt::format("NCCL used TCP (NET/Socket), although the cluster has {}; its plugin or "
+                    "driver was not loaded",
                     network));
     return;
   }
@@ -245,7 +244,7 @@ void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& heal
     const auto costly = costly_value({.name = name, .value = value, .place = {}});
     if (costly && costly->what == CauseClass::socket_instead_of_ib)
       health.faults.push_back(
-          fmt::format("{}={} was set, while the cluster has {}", name, value, network));
+          fmt::format("{}={} was set, although the cluster has {}", name, value, network));
   }
 }
 
@@ -264,8 +263,9 @@ void judge_noise(const MeasuredLog& log, LogHealth& health) {
   }
   if (drops == 0) return;
   health.notes.push_back(
-      fmt::format("uneven: {}{}; a change of algorithm, or noise: then measure again with -n 100",
-                  first, drops == 1 ? "" : fmt::format(", and so {} times in all", drops)));
+      fmt::format("uneven: {}{}. The algorithm changes there, or it is noise; then measure again "
+                  "with -n 100",
+                  first, drops == 1 ? "" : fmt::format(", {} times in all", drops)));
 }
 
 /// NCCL's table here should equal NCCL's own, bit for bit, so a difference is reported.
@@ -279,17 +279,17 @@ void compare_decisions(const MeasuredLog& log, const Cluster& cluster,
     if (ours.algorithm == decision.algorithm && ours.protocol == decision.protocol) continue;
     ++different;
     if (!first.empty()) continue;
-    first = fmt::format("{} bytes, {} {} where {} {} was expected", decision.size.count(),
+    first = fmt::format("{} bytes, {} {} instead of {} {}", decision.size.count(),
                         name_of(decision.algorithm), name_of(decision.protocol),
                         name_of(ours.algorithm), name_of(ours.protocol));
   }
   if (log.decisions.empty()) return;
   health.notes.push_back(
       different == 0
-          ? fmt::format("NCCL chose as expected at all {} sizes it logged", log.decisions.size())
+          ? fmt::format("NCCL chose as expected at all {} logged sizes", log.decisions.size())
           : fmt::format(
-                "NCCL chose otherwise than expected at {} of {} sizes it logged (first: {}); "
-                "is it of version {}, and the cluster as stated?",
+                "NCCL chose differently than expected at {} of {} logged sizes (first: {}). Is "
+                "its version {}, and is the cluster as stated?",
                 different, log.decisions.size(), first, to_string(tuning.nccl)));
 }
 
@@ -304,8 +304,8 @@ void compare_channels(const MeasuredLog& log, const Cluster& cluster,
       select_algorithm(CollectiveKind::all_reduce, Bytes(1LL << 30), cluster, rings).channels;
   if (*log.channels == expected) return;
   health.notes.push_back(
-      fmt::format("NCCL set up {} channels, {} are expected: is the cluster as stated, and are all "
-                  "its links up?",
+      fmt::format("NCCL set up {} channels, but {} are expected. Is the cluster as stated, and "
+                  "are all its links up?",
                   *log.channels, expected));
 }
 
@@ -331,8 +331,8 @@ std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,
   }
   if (beaten == 0) return "";
   return fmt::format(
-      "the cost model takes longer than it at {} of {} sizes, up to {:.2f} times ({}): transfers "
-      "are faster here than predicted",
+      "the cost model takes longer at {} of {} sizes, up to {:.2f} times ({}), so transfers are "
+      "faster here than predicted",
       beaten, log.points.size(), worst, size_text(at));
 }
 
@@ -340,7 +340,7 @@ LogHealth health(const MeasuredLog& log, const Cluster& cluster, const Collectiv
   LogHealth result;
   if (log.ranks > 0 && log.ranks != cluster.ranks()) {
     result.faults.push_back(
-        fmt::format("it is of {} ranks, the cluster of {}", log.ranks, cluster.ranks()));
+        fmt::format("it has {} ranks, but the cluster has {}", log.ranks, cluster.ranks()));
     return result;
   }
   judge_words(log, cluster, result);

@@ -45,7 +45,8 @@ std::pair<std::string, std::string> parse_setting(std::string_view text, const s
   const std::string value(equals == std::string_view::npos ? "" : text.substr(equals + 1));
   if (std::ranges::find(kSettings, name) == kSettings.end())
     throw InputError(
-        {file, "", fmt::format("{} is no setting of NCCL known here", in_quotes(name)),
+        {file, "",
+         fmt::format("{} is not a setting of NCCL that can be stated here", in_quotes(name)),
          did_you_mean(name, std::vector<std::string>(kSettings.begin(), kSettings.end()),
                       fmt::format("Expected one of {}", fmt::join(kSettings, ", ")))});
   MeasuredLog alone;
@@ -59,7 +60,7 @@ std::pair<std::string, std::string> parse_setting(std::string_view text, const s
       (name == "NCCL_BUFFSIZE" && !parse_number<std::int64_t>(value)) ||
       (name.ends_with("_ENABLE") && value != "0" && value != "1");
   if (value.empty() || senseless)
-    throw InputError({file, "", fmt::format("{} says nothing", in_quotes(text)),
+    throw InputError({file, "", fmt::format("{} is not a valid setting", in_quotes(text)),
                       "Expected such as NCCL_ALGO=Ring or NCCL_VERSION=2.21.5"});
   return {name, value};
 }
@@ -73,8 +74,8 @@ bool same_word(std::string_view a, std::string_view b) {
 [[noreturn]] void contradict(const MeasuredLog& log, std::string_view name,
                              std::string_view printed, std::string_view stated) {
   throw InputError({log.source, "",
-                    fmt::format("prints {} {}, where {} is stated", name, printed, stated),
-                    "Leave out what the log says itself"});
+                    fmt::format("prints {} {}, but {} is stated", name, printed, stated),
+                    "Leave out what the log prints itself"});
 }
 
 }  // namespace
@@ -90,8 +91,7 @@ LogArgument parse_log_argument(std::string_view text) {
     if (word.find('=') != std::string_view::npos || word.starts_with("NCCL")) {
       log.settings.push_back(parse_setting(word, file));
     } else {
-      if (log.stated)
-        throw InputError({file, "", "is said to be of two job shapes", "Expected one NODESxGPUS"});
+      if (log.stated) throw InputError({file, "", "has two job shapes", "Expected one NODESxGPUS"});
       log.stated = parse_shape(word, file);
     }
   }

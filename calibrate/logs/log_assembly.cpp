@@ -80,9 +80,10 @@ std::vector<MeasuredLog> Assembly::run() {
     MeasuredLog log;
     try {
       log = measured(*run);
-    } catch (const InputError& error) {  // of one table among several it leaves the others
+      // An invalid table among several does not invalidate the others.
+    } catch (const InputError& error) {
       if (!unsound) unsound = error.diagnostic();
-      unsound_.push_back(fmt::format("the table of {} is left out: {}", run->rows.front().place,
+      unsound_.push_back(fmt::format("the table at {} is left out: {}", run->rows.front().place,
                                      error.diagnostic().message));
       continue;
     }
@@ -108,8 +109,9 @@ std::vector<MeasuredLog> Assembly::run() {
     }
     if (raw_.said.lines > 0) return {debug_lines_alone()};
     fail("", kNoRow,
-         "Expected lines such as \"1048576 262144 float sum -1 40.00 26.21 39.32 0\": redirect all "
-         "of the program's output into the file; or a CSV with the header size_bytes,time_us");
+         "Expected lines such as \"1048576 262144 float sum -1 40.00 26.21 39.32 0\": . Redirect "
+         "all of the program's output into the file, or give a CSV with the header "
+         "size_bytes,time_us");
   }
   for (std::size_t i = 0; i < logs.size(); ++i) describe(logs[i], tables[i]);
   say_settings(logs);
@@ -120,10 +122,10 @@ std::vector<MeasuredLog> Assembly::run() {
 void Assembly::pool(MeasuredLog& into, MeasuredLog log) const {
   if (const auto ratio = times_apart(log.points, into.points, 1); ratio && *ratio > kClearChange)
     warn_once(into,
-              fmt::format("the tables of {} and {} are of one job shape, and nothing says what "
-                          "differs between them, but their times differ by {:.0f} % (the middle of "
-                          "their sizes): both are used together; where their settings differ, give "
-                          "each in a file of its own, FILE@NODESxGPUS,NCCL_ALGO=Ring",
+              fmt::format("the tables at {} and {} have one job shape, but their times differ by "
+                          "{:.0f} % (median over sizes) without a stated reason. Both are used "
+                          "together. If their settings differ, give each in its own file, as "
+                          "FILE@NODESxGPUS,NCCL_ALGO=Ring",
                           into.points.front().place, log.points.front().place, 100 * (*ratio - 1)));
   into.points.insert(into.points.end(), log.points.begin(), log.points.end());
   into.steps.insert(into.steps.end(), log.steps.begin(), log.steps.end());
@@ -214,7 +216,8 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   double wrong = 0;
   std::size_t coarse = 0;
   for (const RawRow& row : rows) {
-    if (row.size == 0) continue;  // nccl-tests prints it if minBytes is below one element
+    // nccl-tests prints it if minBytes is less than one element.
+    if (row.size == 0) continue;
     wrong += row.wrong.value_or(0) + row.wrong_in_place.value_or(0);
     MeasuredPoint read = checked_point(row, log.ranks, raw_.file);
     read.wrong = row.wrong.value_or(0);
@@ -229,12 +232,12 @@ MeasuredLog Assembly::measured(const RawRun& run) {
     warn_once(
         log,
         fmt::format(
-            "{} sizes are left out: their bandwidth has too few digits to say how long they took",
+            "{} sizes are left out, because their bandwidth has too few digits to tell their time",
             coarse));
   }
   if (wrong > 0) {
-    warn_once(log, fmt::format("{} results were wrong as nccl-tests checked them: the machine or "
-                               "its NCCL is not sound",
+    warn_once(log, fmt::format("nccl-tests found {} wrong results, so the machine or its NCCL is "
+                               "faulty",
                                wrong));
   }
   for (const RawDevice& device : run.devices) {
@@ -283,7 +286,7 @@ MeasuredLog Assembly::debug_lines_alone() const {
     log.gpus_per_node = log.ranks / *raw_.said.nodes;
   }
   log.warnings = raw_.warnings;
-  log.warnings.push_back("no table of times is in it");
+  log.warnings.push_back("it contains no table of times");
   return log;
 }
 
@@ -316,8 +319,8 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
   for (const std::string& warning : unsound_) log.warnings.push_back(warning);
   if (log.timed_by == TimedBy::one_rank)
     log.warnings.push_back(
-        "not all ranks of a collective are in it: times hold the wait for the others, so each is "
-        "an upper bound; of a size the least is taken");
+        "it lacks some ranks of each collective. Times include the wait for the others, so each "
+        "is an upper bound, and the smallest of each size is used");
 }
 
 }  // namespace

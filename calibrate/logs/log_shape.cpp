@@ -67,8 +67,8 @@ class ShapeFinder {
 void ShapeFinder::find() {
   if (!range_.contradiction.empty()) {
     fail(range_.contradiction,
-         "busbw / algbw is that of another number of ranks than in rows above",
-         "Rows of several runs were mixed: give one table, or keep their headers between them");
+         "busbw / algbw implies another number of ranks than in the rows above",
+         "Rows of several runs were mixed. Give one table, or keep the headers between them");
   }
   if (range_.factor_high < 0.01) {
     fail(rows_.front().place, "busbw is 0: every process ran alone, with one rank",
@@ -76,9 +76,9 @@ void ShapeFinder::find() {
   }
   if (run_.shape && stated_ && !(*run_.shape == *stated_)) {
     fail(run_.place,
-         fmt::format("is of {}x{}, but {}x{} was stated", run_.shape->nodes,
+         fmt::format("has {}x{}, but {}x{} was stated", run_.shape->nodes,
                      run_.shape->gpus_per_node, stated_->nodes, stated_->gpus_per_node),
-         "Leave @NxG out, or state a job shape it has");
+         "Leave out @NxG, or state a job shape that it has");
   }
   if (const std::optional<JobShape> shape = run_.shape ? run_.shape : stated_)
     take(*shape);
@@ -90,7 +90,7 @@ void ShapeFinder::require_fitting(int ranks, const std::string& who) const {
   const auto by_table = range_.only();
   if (range_.has(ranks)) return;
   fail(rows_.front().place,
-       fmt::format("{} {} ranks, but busbw / algbw is that of {}", who, ranks,
+       fmt::format("{} {} ranks, but busbw / algbw implies {}", who, ranks,
                    by_table      ? std::to_string(*by_table)
                    : range_.high ? fmt::format("{} to {}", range_.low, *range_.high)
                                  : fmt::format("{} or more", range_.low)),
@@ -106,7 +106,7 @@ void ShapeFinder::take(JobShape shape) {
          fmt::format("{}, but {}x{} was stated: {} {} of {} {}", list, shape.nodes,
                      shape.gpus_per_node, shape.nodes, shape.nodes == 1 ? "node" : "nodes",
                      shape.gpus_per_node, shape.gpus_per_node == 1 ? "GPU" : "GPUs"),
-         "Leave @NxG out, or correct it: nodes, then GPUs per node");
+         "Leave out @NxG, or correct it: nodes, then GPUs per node");
   }
   log_.ranks = shape.ranks();
   log_.nodes = shape.nodes;
@@ -126,18 +126,18 @@ void ShapeFinder::find_ranks() {
     if (listed > *by_table) require_fitting(listed, "the list of devices names");
     if (listed > 0) {
       log_.warnings.push_back(
-          fmt::format("the list of devices ends at rank {}, but busbw / algbw is that of {} ranks: "
-                      "the list is cut short or of another run",
+          fmt::format("the list of devices ends at rank {}, but busbw / algbw implies {} ranks. "
+                      "The list is cut off, or belongs to another run",
                       listed - 1, *by_table));
       return;
     }
   } else if (told > 0 && range_.has(told)) {
     log_.ranks = told;
   } else {
-    log_.warnings.push_back(fmt::format(
-        "how many ranks took part cannot be read ({}): name nodes and GPUs per node, LOG@NxG",
-        range_.high ? fmt::format("{} to {} would fit", range_.low, *range_.high)
-                    : fmt::format("{} or more would fit", range_.low)));
+    log_.warnings.push_back(
+        fmt::format("the number of ranks is unknown ({}). State nodes and GPUs per node: LOG@NxG",
+                    range_.high ? fmt::format("{} to {} would fit", range_.low, *range_.high)
+                                : fmt::format("{} or more would fit", range_.low)));
     return;
   }
   find_nodes();
@@ -200,8 +200,7 @@ void find_shape(MeasuredLog& log, const RawLog& raw, const RawRun& run,
 
 std::string nodes_unknown(int ranks) {
   return fmt::format(
-      "{} ranks, but on how many nodes cannot be read: name nodes and GPUs per node, LOG@NxG",
-      ranks);
+      "{} ranks on an unknown number of nodes. State nodes and GPUs per node: LOG@NxG", ranks);
 }
 
 }  // namespace ddpsim

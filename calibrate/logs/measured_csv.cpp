@@ -149,7 +149,7 @@ RawLog Reader::read(std::string_view text) {
       if (!header_.measures())
         fail(fmt::format("the header is {}", in_quotes(line)), std::string(kExpectedColumns));
       if (header_.at[kNodes].has_value() != header_.has_shape()) {
-        fail("of nodes and gpus_per_node one is missing", std::string(kExpectedColumns));
+        fail("one of nodes and gpus_per_node is missing", std::string(kExpectedColumns));
       }
       header_seen = true;
       continue;
@@ -184,7 +184,7 @@ bool Reader::is_in_place(const std::vector<std::string_view>& cells) const {
   const std::string_view place = text(cells, kPlace);
   if (place.empty() || place == "0") return false;
   if (place == "1") return true;
-  fail(fmt::format("inplace is {}", in_quotes(place)), "Expected 0, out of place, or 1, in place");
+  fail(fmt::format("inplace is {}", in_quotes(place)), "Expected 0 (out of place) or 1 (in place)");
 }
 
 /// Adds a row; an in-place row and its out-of-place row become one row of ours.
@@ -195,7 +195,7 @@ void Reader::add_row(RawRun& run, RawRow row) {
   if (like == run.rows.rend()) return run.rows.push_back(std::move(row));
   if (row.size < like->size)
     fail(fmt::format("size {} follows {}", row.size, like->size),
-         "Sizes ascend: sort by size, as numbers");
+         "Sizes must ascend. Sort them as numbers");
   const auto half = [](const RawRow& of) {
     return !of.time_us && !of.algbw_gbps && !of.busbw_gbps;
   };
@@ -216,7 +216,7 @@ void Reader::drop_half_rows() {
     });
   if (dropped > 0)
     log_.warnings.push_back(
-        fmt::format("{} rows are left out: their size was timed in place alone", dropped));
+        fmt::format("{} rows are left out, because their size was only timed in place", dropped));
 }
 
 /// Finds the unit of a column without one from bandwidth = size / time, in every row with a
@@ -259,9 +259,8 @@ void Reader::take_unit_of_times() {
   if (any_bandwidth && header_.at[kAlgbw] && is_other) return;
   if (found == nullptr || is_other)
     throw InputError(
-        {log_.file, "",
-         "its column \"time\" names no unit, and nothing beside it tells which it is",
-         "Name it time_us where the times are in microseconds, time_ms or time_s where they are in "
+        {log_.file, "", "its column \"time\" has no unit, and no other column tells it",
+         "Name it time_us if the times are in microseconds, time_ms or time_s if they are in "
          "those"});
   if (found->name.empty()) return;
   for (RawRun& run : log_.runs)
@@ -271,7 +270,7 @@ void Reader::take_unit_of_times() {
           *time = Figure{(*time)->value * found->microseconds,
                          (*time)->half_unit * found->microseconds};
   log_.recognised.push_back(
-      fmt::format("times are in {}, as the bandwidths beside them show", found->name));
+      fmt::format("times are in {}, as the bandwidths in the same rows show", found->name));
 }
 
 std::optional<std::int64_t> Reader::integer(const std::vector<std::string_view>& cells,
@@ -335,13 +334,13 @@ void Reader::take_row(const std::vector<std::string_view>& cells) {
       (header_.at[kNodes] && cells.size() <= *header_.at[kNodes]) ||
       (header_.at[kGpus] && cells.size() <= *header_.at[kGpus])) {
     fail(fmt::format("{} cells", cells.size()),
-         fmt::format("Expected {}, as many as the header has", header_.cells));
+         fmt::format("Expected {}, like the header", header_.cells));
   }
   if (const auto column = header_.at[kCollective]; column && *column < cells.size())
     if (const std::string_view of = cells[*column];
         of != "all-reduce" && of != "all_reduce" && of != "AllReduce")
-      fail(fmt::format("is of {}, no all-reduce", in_quotes(of)),
-           "Give times of all-reduces: no other collective is calibrated");
+      fail(fmt::format("is of {}, not of an all-reduce", in_quotes(of)),
+           "Give times of all-reduces, because only these are calibrated");
   RawRow row;
   row.place = fmt::format("line {}", line_);
   row.size = *integer(cells, kSize, 0, 1LL << 50);
@@ -351,7 +350,7 @@ void Reader::take_row(const std::vector<std::string_view>& cells) {
   const std::optional<Figure> wrong = figure(cells, kWrong);
   if (is_in_place(cells)) {
     row.in_place_us = figure(cells, kTime);
-    if (!row.in_place_us) fail("a row in place has no time", "Expected one, or leave the row out");
+    if (!row.in_place_us) fail("an in-place row has no time", "Expected one, or leave the row out");
     if (wrong) row.wrong_in_place = wrong->value;
   } else {
     row.time_us = figure(cells, kTime);

@@ -16,8 +16,8 @@ bool has_other_header(std::string_view text);
 
 inline constexpr std::string_view kExpectedColumns =
     "Expected the header size_bytes,time_us: bytes and microseconds, in columns of these names "
-    "(also time_ms, "
-    "algbw_gbps, busbw_gbps, time_us_inplace); nodes and gpus_per_node may stand beside";
+    "(also time_ms, algbw_gbps, busbw_gbps, time_us_inplace); nodes and gpus_per_node are "
+    "optional";
 
 RawLog scan_measured_csv(std::string_view text, const std::string& file);
 

@@ -25,7 +25,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::int64_t kLargestLog = 256LL << 20;
-constexpr std::string_view kOneLink = "one link between two hosts, no all-reduce";
+constexpr std::string_view kOneLink = "one link between two hosts, not an all-reduce";
 
 /// Adds what the text's lines say about the job, with line numbers. A forced algorithm is no fault
 /// in a measurement.
@@ -97,9 +97,8 @@ std::string settings_text(const std::vector<std::pair<std::string, std::string>>
 std::optional<Diagnostic> other_measurement(std::string_view text, const std::string& file) {
   for (const OtherProgram& one : kOtherPrograms)
     if (text.find(one.sign) != std::string_view::npos)
-      return Diagnostic{
-          file, "", fmt::format("is of {}, which times {}", one.name, one.measures),
-          "Run all_reduce_perf of nccl-tests, or rccl-tests, and give what it prints"};
+      return Diagnostic{file, "", fmt::format("is from {}, which times {}", one.name, one.measures),
+                        "Run all_reduce_perf of nccl-tests or rccl-tests, and give its output"};
   return std::nullopt;
 }
 
@@ -142,12 +141,14 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
     // A result's JSON or a trainer's state is no record of all-reduces, but may be one of a
     // training.
     const bool is_json = trimmed(text).starts_with('{');
-    const auto other = other_measurement(text, file);  // its output may be part of a training's log
+    // Its output may be part of a training's log.
+    const auto other = other_measurement(text, file);
     const bool is_other = other && other->message == error.diagnostic().message;
     if (error.diagnostic().message != kNoRow && !is_json && !is_other) throw;
     if (stated)
       throw InputError({file, "", kNoRow,
-                        "Leave out @NODESxGPUS, the shape of such a log, where it is another"});
+                        "Leave out @NODESxGPUS if the file is something else; it is the shape of "
+                        "such a log"});
     no_log = error.diagnostic();
   }
   // A training's log with NCCL's lines among its steps has no points.
@@ -170,13 +171,13 @@ MeasuredLog only_log(std::vector<MeasuredLog> logs, const std::string& file) {
       return settings.empty() ? std::string("without a setting of NCCL") : "under " + settings;
     };
     throw InputError({file, logs[1].points.front().place,
-                      fmt::format("holds {} tables of {} ranks, one {}, one {}", logs.size(),
+                      fmt::format("contains {} tables of {} ranks, one {}, one {}", logs.size(),
                                   logs[0].ranks, named(logs[0]), named(logs[1])),
-                      "Give one file for each of them"});
+                      "Give one file for each table"});
   }
   if (logs.size() > 1) {
     throw InputError({file, logs[1].points.front().place,
-                      fmt::format("holds tables of {} job shapes, among them {} and {} ranks",
+                      fmt::format("contains tables of {} job shapes, among them {} and {} ranks",
                                   logs.size(), logs[0].ranks, logs[1].ranks),
                       "Give one file per job shape"});
   }

@@ -28,14 +28,14 @@ std::vector<std::int64_t> sizes_of(const Timeline& timeline, const std::string& 
   const auto said = words_in(timeline.provenance);
   const auto text = said("bucket_bytes");
   if (!text)
-    fail(file, "/provenance", "bucket_bytes is missing: how large its all-reduces are",
+    fail(file, "/provenance", "bucket_bytes is missing, the sizes of its all-reduces",
          "Give the bytes of its buckets in launch order, as ddpsim-real does");
   std::vector<std::int64_t> sizes;
   for (const std::string_view word : words_of(*text)) {
     const auto bytes = parse_number<std::int64_t>(word);
     if (!bytes || *bytes < 0 || *bytes > kMostNotedBytes)
-      fail(file, "/provenance/bucket_bytes", fmt::format("{} is no number of bytes", word),
-           "Expected whole numbers, one a bucket");
+      fail(file, "/provenance/bucket_bytes", fmt::format("{} is not a number of bytes", word),
+           "Expected whole numbers, one per bucket");
     sizes.push_back(*bytes / wire_share(said));
   }
   return sizes;
@@ -51,7 +51,7 @@ std::map<std::size_t, NotedCollective> all_reduces_of(const Timeline& timeline,
       if (span.track != Track::communication || !span.bucket || span.end <= span.start) continue;
       if (*span.bucket >= sizes.size())
         fail(file, "/provenance/bucket_bytes",
-             fmt::format("has {} buckets, a span is of bucket {}", sizes.size(), *span.bucket),
+             fmt::format("has {} buckets, but a span is of bucket {}", sizes.size(), *span.bucket),
              "Expected the bytes of every bucket, in launch order");
       const double us = (span.end - span.start).microseconds();
       NotedCollective& noted = found[*span.bucket];
@@ -78,9 +78,8 @@ bool is_timeline(std::string_view text) {
 RawLog scan_timeline(std::string_view text, const std::string& file) {
   const Timeline timeline = parse_timeline(text, file);
   if (timeline.clock.starts_with("simulated"))
-    fail(file, "/clock", "is of a simulated step, which says nothing of the cluster",
-         "Give a step that was measured: ddpsim-real's timeline, a trace, or logs of "
-         "all_reduce_perf");
+    fail(file, "/clock", "is of a simulated step, which tells nothing about the cluster",
+         "Give a measured step: ddpsim-real's timeline, a trace, or logs of all_reduce_perf");
   RawLog log;
   log.file = file;
   log.format = "a measured step (ddpsim.timeline/1)";
@@ -88,7 +87,7 @@ RawLog scan_timeline(std::string_view text, const std::string& file) {
   for (auto& [bucket, one] : all_reduces_of(timeline, sizes_of(timeline, file), file))
     collectives.push_back(std::move(one));
   if (collectives.empty())
-    fail(file, "/ranks", "no all-reduce of a bucket is in it",
+    fail(file, "/ranks", "it contains no all-reduce of a bucket",
          "Give a step of a job with several ranks");
   const auto said = words_in(timeline.provenance);
   const auto ranks = said("ranks");
@@ -98,7 +97,7 @@ RawLog scan_timeline(std::string_view text, const std::string& file) {
                       });
   if (joined)
     log.recognised.push_back(
-        fmt::format("{} all-reduces on all {} ranks: the shortest of each is its transfer",
+        fmt::format("{} all-reduces on all {} ranks: the shortest time of each is its transfer",
                     collectives.size(), *log.said.ranks));
   RawRun run = run_of(collectives, joined, kSpanHalfUnit);
   if (joined) {

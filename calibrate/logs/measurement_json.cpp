@@ -48,7 +48,7 @@ RawLog scan_measurement_json(std::string_view text, const std::string& file) {
   const Object root = document.root().free_object();
   RawLog log;
   log.file = file;
-  log.format = "what ddpsim-real measured";
+  log.format = "a measurement of ddpsim-real";
   RawRun run;
   run.place = "/all_reduces";
   const Said said = [setup = root.optional("setup")](std::string_view key) {
@@ -74,7 +74,7 @@ RawLog scan_measurement_json(std::string_view text, const std::string& file) {
     // Over gloo several are in flight, so the time that each takes alone is unknown.
     if (!log.backend.empty()) run.timed_by = TimedBy::joined_ranks;
     log.warnings.push_back(
-        "no all-reduce was measured apart: these are the buckets' own, beside compute");
+        "no all-reduces were measured separately, so these are the buckets' own, during compute");
   }
   log.said.ranks = static_cast<int>(root.required("ranks").integer(1, 10'000'000));
   log.runs.push_back(std::move(run));

@@ -92,8 +92,9 @@ RawLog scan_nccl_tests_json(std::string_view text, const std::string& file) {
   const Document document = Document::parse(text, file);
   const Object root = document.root().free_object();
   if (!root.has("results")) {
-    document.root().fail("is not what nccl-tests writes with -J: \"results\" is missing",
-                         "Give the text all_reduce_perf prints, or its -J file after a whole run");
+    document.root().fail("is not the -J output of nccl-tests: \"results\" is missing",
+                         "Give the text that all_reduce_perf prints, or its -J file after a "
+                         "complete run");
   }
   RawLog log;
   log.file = file;

@@ -86,7 +86,7 @@ class Scanner {
     for (RawRun& one : log_.runs) take_unit_of_times(one);
     if (torn_ > kMostWarnings) {
       log_.warnings.push_back(
-          fmt::format("{} more rows are cut by other output", torn_ - kMostWarnings));
+          fmt::format("{} more rows are interrupted by other output", torn_ - kMostWarnings));
     }
     return std::move(log_);
   }
@@ -154,10 +154,11 @@ class Scanner {
   /// Named by a line since the last row. Empty: none or several.
   std::string_view program_;
   bool several_programs_ = false;
-  Settings exported_;  ///< of the next runs, until changed by a line
+  Settings exported_;  ///< of the next runs
   /// Stated since the last table ended, so they belong to the next run.
   Settings pending_;
-  bool ended_ = false;  ///< the closing lines of the last table were seen
+  /// Whether the closing lines of the last table were seen.
+  bool ended_ = false;
   /// Number of NCCL's decisions when the last table ended.
   std::size_t decided_at_end_ = 0;
   /// For each row of a run: how many values of its columns are present, and the line.
@@ -442,7 +443,8 @@ void Scanner::take_unit_of_times(RawRun& run) {
 void Scanner::say_cut(int line) {
   if (++torn_ > kMostWarnings) return;
   log_.warnings.push_back(fmt::format(
-      "line {}: a row of the table is cut or has no time out of place; it is left out", line));
+      "line {}: a row of the table is left out, because it is cut off or has no out-of-place time",
+      line));
 }
 
 /// A row with fewer values than others of its table was cut off, perhaps within a number.

@@ -57,11 +57,11 @@ std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape
       log.steps.back().push_back(
           {one.bytes, one.start.microseconds(), one.duration.microseconds()});
   }
-  const std::string whose = recorded.waits_apart ? "joined ranks, the wait taken out"
+  const std::string whose = recorded.waits_apart ? "joined ranks, without waits"
                             : workload.ranks.size() > 1
-                                ? fmt::format("{} of {} ranks, with the waits for the others",
+                                ? fmt::format("{} of {} ranks, including waits for the others",
                                               workload.ranks.size(), log.ranks)
-                                : "one rank, with its waits";
+                                : "one rank, including its waits";
   log.recognised.push_back(fmt::format("{} all-reduces of {}", log.points.size(), whose));
   return log;
 }

@@ -40,13 +40,13 @@ MeasuredPoint checked_point(const RawRow& row, int ranks, const std::string& fil
     }
     if (!(time.value > 0)) {
       fail(fmt::format("{} is {} us", name, time.value),
-           "A measured time is more than 0: remove the row, or run with more iterations (-n)");
+           "A measured time is above 0. Remove the row, or run with more iterations (-n)");
     }
     const double gbps = static_cast<double>(row.size) / time.value / 1e3;
     if (gbps > 1e5) {
       fail(fmt::format("{} of {} us moves {} at {:.3g} GB/s, which no machine does", name,
                        time.value, size_text(Bytes(row.size)), gbps),
-           "Times are in microseconds: were they milliseconds or seconds?");
+           "Times must be in microseconds. Are these milliseconds or seconds?");
     }
     return time.value;
   };
@@ -59,8 +59,8 @@ MeasuredPoint checked_point(const RawRow& row, int ranks, const std::string& fil
   std::optional<Figure> algbw = row.algbw_gbps;
   if (!algbw && row.busbw_gbps) {
     if (ranks < 2) {
-      fail("has busbw alone, and how many ranks it is of is not known",
-           "Name nodes and GPUs per node: LOG@NxG");
+      fail("has only busbw, but its number of ranks is unknown",
+           "State nodes and GPUs per node: LOG@NxG");
     }
     const double factor = 2.0 * (ranks - 1) / ranks;
     algbw = Figure{row.busbw_gbps->value / factor, row.busbw_gbps->half_unit / factor};

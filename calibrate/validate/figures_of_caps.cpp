@@ -127,7 +127,7 @@ class CapTable {
           [&](const CapFigure& other) { return other.cap_mb == row.cap_mb; });
       if (plain)
         figures_.warnings.push_back(fmt::format(
-            "{} is not used: it is of gradient_as_bucket_view, and another row is of its cap",
+            "{} is not used, because it has gradient_as_bucket_view and another row has its cap",
             row.figure.place));
       else
         figures_.caps.push_back(std::move(row));
@@ -156,7 +156,7 @@ class CapTable {
   void read_row(const Cells& cells) {
     if (cells.size() != columns_.cells)
       fail(fmt::format("{} cells", cells.size()),
-           fmt::format("Expected {}, as many as the header has", columns_.cells));
+           fmt::format("Expected {}, like the header", columns_.cells));
     constexpr std::string_view kApart = "all_reduce:";
     if (columns_.name && cells[*columns_.name].starts_with(kApart)) {
       add_all_reduce(cells, cells[*columns_.name].substr(kApart.size()));
@@ -180,7 +180,7 @@ class CapTable {
       for (const auto& [at, name] : columns_.others) first_cells_.emplace_back(cells[at]);
     for (std::size_t k = 0; k < columns_.others.size(); ++k)
       if (const auto& [at, name] = columns_.others[k]; cells[at] != first_cells_[k])
-        fail(fmt::format("column {} has {} here and {} above, and it is none that is read",
+        fail(fmt::format("column {} has {} here and {} above, but its meaning is unknown",
                          in_quotes(name), in_quotes(cells[at]), in_quotes(first_cells_[k])),
              "Give the rows of one setting, or leave the column out");
   }

@@ -31,13 +31,13 @@ std::string_view unit_word(double seconds) {
 std::optional<std::string> KeyChecks::require_understood(const StepKey& key) const {
   if (!key.problem.empty())
     fail(key.problem_line, fmt::format("{}: {}", in_quotes(key.name), key.problem),
-         key.meaning.doubt ? fmt::format("If it is of one step, say so: {}", typed(key))
+         key.meaning.doubt ? fmt::format("If it is of one step, state that: {}", typed(key))
          : key.ranks > 1
-             ? std::string("Give those of one rank, or write the step's number beside each")
+             ? std::string("Give the lines of one rank, or write the step's number in each line")
              : std::string("Expected a number with its unit, such as \"step_time=0.123 s\""));
   if (key.readings.empty()) {
     if (key.of_evaluation > 0)
-      fail("", fmt::format("{} stands on lines of an evaluation alone", in_quotes(key.name)),
+      fail("", fmt::format("{} appears only in lines of an evaluation", in_quotes(key.name)),
            "Give the steps of training");
     if (choice_.found.cut_off) fail_cut_off();
     fail("", fmt::format("{} {} is empty", noun(), in_quotes(key.name)), "Give another");
@@ -45,15 +45,15 @@ std::optional<std::string> KeyChecks::require_understood(const StepKey& key) con
   if (key.own_units > 0) {
     if (choice_.asked.unit && key.asked)
       fail(key.readings.front().line,
-           fmt::format("the numbers of {} state another unit than was asked for",
+           fmt::format("the numbers of {} have another unit than the one you stated",
                        in_quotes(key.name)),
            key.meaning.unit_s ? std::string("Give a file whose numbers have one unit")
                               : fmt::format("Leave the unit out: {}", typed(key)));
-    fail(
-        key.readings.front().line,
-        fmt::format("{} states one unit in its name and another behind its numbers",
-                    in_quotes(key.name)),
-        fmt::format("If the one behind them is right: {}", typed(key, unit_word(key.first_own_s))));
+    fail(key.readings.front().line,
+         fmt::format("{} has one unit in its name and another after its numbers",
+                     in_quotes(key.name)),
+         fmt::format("If the one after the numbers is right: {}",
+                     typed(key, unit_word(key.first_own_s))));
   }
   require_unit(key);
   if (key.thousands.empty()) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::string> KeyChecks::require_understood(const StepKey& key) con
          fmt::format("{}: {} may be thousands or decimals", in_quotes(key.name),
                      in_quotes(key.thousands)),
          "Write its numbers without a comma");
-  return fmt::format("{}: {} is read as {}: no number in it has a decimal comma", choice_.file,
+  return fmt::format("{}: {} is read as {}, because no number has a decimal comma", choice_.file,
                      key.thousands, without_comma(key.thousands));
 }
 
@@ -76,13 +76,13 @@ void KeyChecks::require_unit(const StepKey& key) const {
           ? fmt::format("{} in column {}", in_quotes(key.without_unit_text), in_quotes(key.name))
           : in_quotes(key.name);
   fail(key.without_unit, shown + " has no unit",
-       fmt::format("A number alone may be anything: say its unit, as in {}", typed(key, "s")));
+       fmt::format("State its unit, as in {}", typed(key, "s")));
 }
 
 void KeyChecks::require_no_clock(const StepKey& key) const {
   if (!is_clock(key)) return;
   fail(key.readings.front().line,
-       fmt::format("{} is a clock: it holds points in time, counted from 1970, and no durations",
+       fmt::format("{} is a clock: it holds instants counted from 1970, not durations",
                    in_quotes(key.name)),
        "Give the times of steps");
 }
@@ -95,15 +95,15 @@ void KeyChecks::require_steps(const StepKey& key) const {
   double sum = 0;
   for (const StepReading& one : key.readings) sum += one.value;
   fail("",
-       fmt::format("{} is of a micro-batch: as its lines count both, a step has {:.3g} of them",
+       fmt::format("{} is of a micro-batch; by the counts in its lines, a step has {:.3g} of them",
                    in_quotes(key.name), several),
        fmt::format("Give the time of a step, such as {:.4g}ms, which is {:.3g} times their mean",
                    1e3 * several * sum / static_cast<double>(key.readings.size()), several));
 }
 
 void KeyChecks::fail_cut_off() const {
-  fail("", "ends in the middle of a line, and its only step time stands there",
-       "End the last line with a newline if it is whole");
+  fail("", "ends in the middle of a line, which has its only step time",
+       "End the last line with a newline if it is complete");
 }
 
 void KeyChecks::fail(const std::string& place, std::string message, Hint hint) const {

@@ -101,9 +101,9 @@ class KeyChooser {
 
   [[noreturn]] void ask(const std::vector<const StepKey*>& keys) const {
     checks_.fail("",
-                 fmt::format("{} {}s are of step times: {}", keys.size(), checks_.noun(),
+                 fmt::format("{} {}s hold step times: {}", keys.size(), checks_.noun(),
                              checks_.names_of(keys)),
-                 fmt::format("Say which: {}", checks_.typed(*keys.front())));
+                 fmt::format("State which: {}", checks_.typed(*keys.front())));
   }
 
   /// Among bars without a heading, the training's bar continues after another one began and ended.
@@ -127,10 +127,10 @@ class KeyChooser {
       if (is_time(key) && grows(key) && has_unit(key))
         checks_.fail(
             key.readings.front().line,
-            fmt::format("{} grows from line to line: it is no step's time, but the time since the "
-                        "beginning",
+            fmt::format("{} grows from line to line, so it is not a step's time, but the time "
+                        "since the beginning",
                         in_quotes(key.name)),
-            fmt::format("If it is a step's time all the same: {}", checks_.typed(key)));
+            fmt::format("If it is a step's time anyway: {}", checks_.typed(key)));
     const StepKey* rate = rate_key();
     for (const StepKey& key : found_.keys)
       if (is_time(key) && !key.problem.empty() && key.readings.empty()) return key;
@@ -145,20 +145,21 @@ class KeyChooser {
         checks_.require_understood(key);
     if (choice_.form == StepForm::table)
       checks_.fail("",
-                   fmt::format("no column is named as step times are; there are {}",
+                   fmt::format("no column has the name of a step time; the columns are {}",
                                legible(fmt::format("{}", fmt::join(choice_.columns, ", ")), 200)),
                    found_.near.empty()
-                       ? std::string("Say which, with its unit, as FILE:COLUMN=UNIT")
-                       : "Say which: " + typed_near());
+                       ? std::string("State which, with its unit, as FILE:COLUMN=UNIT")
+                       : "State which: " + typed_near());
     if (!found_.near.empty())
       checks_.fail("", kNoStepTime,
-                   fmt::format("{} may be of something else; if it is the step's time, say so: {}",
+                   fmt::format("{} may mean something else. If it is the step's time, state that: "
+                               "{}",
                                in_quotes(found_.near.front()), typed_near()));
     checks_.fail(
         "", kNoStepTime,
-        "Expected a column or key of step times with its unit, such as step_time_ms, or lines "
-        "such as \"step_time=0.123 s\", \"123.4 ms/step\", \"5.67it/s\"; or a "
-        "trainer_state.json");
+        "Expected a column or key of step times with a unit, such as step_time_ms. Lines may also "
+        "have the form \"step_time=0.123 s\", \"123.4 ms/step\", \"5.67it/s\"; a "
+        "trainer_state.json works too");
   }
 
   /// Prefers samples to tokens, single readings to means, and values per GPU to others.

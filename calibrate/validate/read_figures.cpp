@@ -114,8 +114,8 @@ Figures figures_of_workload(const Workload& workload, const std::string& file) {
   std::size_t index = 0;
   if (!recorded_all_reduces(workload).waits_apart && !workload.recorded_with.collectives.empty())
     figures.warnings.emplace_back(
-        "not all ranks were recorded: its all-reduces hold the wait for the others and are upper "
-        "bounds; a prediction below them may be right");
+        "not all ranks were recorded, so its all-reduces include waits and are upper bounds. A "
+        "prediction below them may be right");
   // The assumed shape is not part of the measurement.
   if (const auto log = recorded_log(workload, {1, workload.recorded_with.world_size}))
     figures.digest = digest_of(log->points);

@@ -42,12 +42,12 @@ StepTimesAsked parse_step_times_asked(const std::string& text, const std::string
   asked.key = key.substr(0, equals);
   asked.unit = parse_step_time_unit(std::string_view(key).substr(equals + 1));
   if (!asked.unit)
-    throw InputError({text, "",
-                      fmt::format("{} is no unit of step times", in_quotes(key.substr(equals + 1))),
-                      fmt::format("Expected FILE:KEY=UNIT, where UNIT is {}", kStepTimeUnits)});
+    throw InputError(
+        {text, "", fmt::format("{} is not a unit of step times", in_quotes(key.substr(equals + 1))),
+         fmt::format("Expected FILE:KEY=UNIT, where UNIT is {}", kStepTimeUnits)});
   if (asked.key.empty())
     throw InputError(
-        {text, "", "names a unit, and no key", "Expected FILE:KEY=UNIT, such as train.log:time=s"});
+        {text, "", "names a unit but no key", "Expected FILE:KEY=UNIT, such as train.log:time=s"});
   return asked;
 }
 

@@ -35,13 +35,13 @@ class StepsOfKey {
   MeasuredSteps run() {
     if (found_.too_many)
       checks_.fail("",
-                   fmt::format("holds more than {} step times, or more than {} names of them",
+                   fmt::format("has more than {} step times, or more than {} names for them",
                                kMostSteps, kMostStepKeys),
                    "Give the steps of one run; its last ones are enough");
     const StepKey& key = choose_key(choice_);
     if (!found_.mixed.empty() && key.readings.size() > 1)
-      checks_.fail("", fmt::format("its steps are of several settings ({})", found_.mixed),
-                   "Give the steps of one setting in a file of their own");
+      checks_.fail("", fmt::format("its steps have several settings ({})", found_.mixed),
+                   "Give the steps of each setting in their own file");
     if (auto warning = checks_.require_understood(key))
       result_.warnings.push_back(std::move(*warning));
     checks_.require_steps(key);
@@ -65,7 +65,7 @@ class StepsOfKey {
     if (!last_alone) leave_out_warm_up();
     warn(key);
     describe(key, last_alone);
-    if (items) result_.source += fmt::format("; a step has {:.6g} of what they count", per_item);
+    if (items) result_.source += fmt::format("; a step has {:.6g} of the counted items", per_item);
     return std::move(result_);
   }
 
@@ -98,7 +98,7 @@ class StepsOfKey {
     if (!(planned > begun))
       checks_.fail(
           "",
-          fmt::format("the run was resumed at step {:.0f}, and {} counts the steps before it, too",
+          fmt::format("the run was resumed at step {:.0f}, but {} counts the earlier steps too",
                       begun, in_quotes(key.name)),
           "Give times of single steps, or the mean itself, such as 104ms");
     resumed_ = begun;
@@ -108,14 +108,13 @@ class StepsOfKey {
   void warn(const StepKey& key) {
     if (key.asked && is_time(key) && grows_by_itself(key))
       result_.warnings.push_back(fmt::format(
-          "{}: {} grows from line to line, as the time since the beginning does, and is taken as "
-          "a step's time because you say so",
+          "{}: {} grows from line to line like the time since the start, but is used as a step's "
+          "time because you stated that",
           choice_.file, in_quotes(key.name)));
     constexpr double kRough = 0.05;
     if (key.rounding > kRough && key.rounding < 1 && !key.readings.empty())
       result_.warnings.push_back(
-          fmt::format("{}: the numbers of {} are printed so roughly that a step may be {:.0f} % "
-                      "off",
+          fmt::format("{}: the numbers of {} have so few digits that a step may be {:.0f} % off",
                       choice_.file, in_quotes(key.name), 100 * key.rounding));
   }
 
@@ -123,14 +122,14 @@ class StepsOfKey {
   double samples_of(const StepKey& key) {
     const std::optional<StepTimeUnit> unit = key.asked ? choice_.asked.unit : std::nullopt;
     const std::string states = fmt::format(
-        "it states {} per second ({}: {} value{}, median {:.6g}), and no step time",
+        "it states {} per second ({}: {} value{}, median {:.6g}) but no step time",
         key.meaning.tokens ? "tokens" : "samples", legible(key.name), key.readings.size(),
         key.readings.size() == 1 ? "" : "s", median_of_readings(key));
     if (key.meaning.tokens && !unit)
       checks_.fail(
           "", states,
-          fmt::format("Say how many tokens a step has on the GPUs that it counts, 16384 for "
-                      "example: {}; --batch counts samples",
+          fmt::format("State the tokens of a step on the counted GPUs, for example 16384: {}. "
+                      "--batch counts samples",
                       checks_.typed(key, "16384/step")));
     const bool each = unit ? unit->gpus.has_value() : scope_of(key) == Scope::each_gpu;
     const std::optional<double> gpus = unit && unit->gpus ? unit->gpus
@@ -143,19 +142,19 @@ class StepsOfKey {
                     checks_.typed(key, "samples/s/gpu"), checks_.typed(key, "samples/s/8gpus"));
     if (!choice_.asked.samples_per_gpu)
       checks_.fail("", states,
-                   "Add --batch N, the samples per GPU and step" +
-                       (whose_known && gpus ? std::string() : "; and write " + whose));
+                   "Add --batch N, the samples per GPU in a step" +
+                       (whose_known && gpus ? std::string() : ", and write " + whose));
     if (!choice_.asked.gpus && !each) {
       result_.warnings.push_back(fmt::format(
-          "{}: {} {}. The step is taken as --batch {:.6g} over it, which is right for one GPU "
-          "and N times too short on N GPUs. Write {}",
+          "{}: {} {}. The step is assumed to be --batch {:.6g} divided by it, which is right for "
+          "one GPU and N times too short for N GPUs. Write {}",
           choice_.file, legible(key.name),
-          scope_of(key) == Scope::all_gpus ? "counts the samples of all GPUs, how many is not known"
-                                           : "counts samples, on how many GPUs is not known",
+          scope_of(key) == Scope::all_gpus ? "counts the samples of an unknown number of GPUs"
+                                           : "counts samples on an unknown number of GPUs",
           batch, whose));
       return batch;
     }
-    if (!whose_known) checks_.fail("", states + ", and not on how many GPUs", "Write " + whose);
+    if (!whose_known) checks_.fail("", states + ", and not the number of GPUs", "Write " + whose);
     return batch * gpus.value_or(1);
   }
 
@@ -163,7 +162,7 @@ class StepsOfKey {
     const std::optional<Duration> step = step_of_seconds(seconds);
     if (!step)
       checks_.fail(line, fmt::format("a step of {:.6g} s", seconds),
-                   "Expected a time above zero and below a day: is the unit right?");
+                   "Expected a time above zero and below a day. Is the unit right?");
     result_.steps.push_back(*step);
   }
 
@@ -190,10 +189,10 @@ class StepsOfKey {
     if (!kinds) return;
     checks_.fail(
         "",
-        fmt::format("holds two kinds of steps: {} of about {:.4g} ms, {} {} of about {:.4g} ms{}",
+        fmt::format("has two kinds of steps: {} of about {:.4g} ms, {} {} of about {:.4g} ms{}",
                     kinds->first, 1e3 * kinds->first_s, kinds->in_turn ? "and" : "then",
                     kinds->other, 1e3 * kinds->other_s, kinds->in_turn ? ", in turn" : ""),
-        "Give those of training under one setting in a file of their own");
+        "Give training steps of one setting in their own file");
   }
 
   void describe(const StepKey& key, bool last_alone) {
@@ -207,15 +206,15 @@ class StepsOfKey {
       said += fmt::format("{} {}", checks_.noun(), in_quotes(key.name));
     if (last_alone) said += ", a running mean";
     if (key.name.starts_with("it/s") && !last_alone && !is_of_run(key))
-      said += " (a running mean, where a progress bar wrote it)";
+      said += " (a running mean if a progress bar wrote it)";
     if (is_of_run(key)) said += ", the mean of a whole run";
     if (resumed_ > 0)
       said +=
           fmt::format("; the run was resumed, and the first {:.0f} steps do not count", resumed_);
     else if (of_planned_)
       said +=
-          "; too short where the run was resumed or stopped early: it divides the steps that "
-          "were planned by the time";
+          "; too short if the run was resumed or stopped early, because it counts all planned "
+          "steps";
     if (key.ranks > 1) said += fmt::format(", each step's slowest of {} ranks", key.ranks);
     if (key.meaning.count > 1) said += fmt::format(", each of {:.0f}", key.meaning.count);
     if (!key.convention.empty()) said += ", " + key.convention;
@@ -224,7 +223,7 @@ class StepsOfKey {
                                           : LinesWithoutNumber();
     if (unread.count > 0)
       said += fmt::format(
-          "; line {} has {} there, which is no number{}", unread.first, in_quotes(unread.shown),
+          "; line {} has {} there, which is not a number{}", unread.first, in_quotes(unread.shown),
           unread.count > 1 ? fmt::format(", and so have {} more", unread.count - 1) : "");
     else if (key.without_number > 0)
       said += fmt::format("; {} {}{} without one", key.without_number,

@@ -69,7 +69,7 @@ void join_ranks(StepKey& key) {
   if (ranks.size() < 2) return;
   key.ranks = ranks.size();
   if (!counted) {
-    key.problem = "its lines are of several ranks, and of which step each is cannot be told";
+    key.problem = "its lines come from several ranks, and the step of each is unknown";
     key.problem_line = key.readings.front().line;
     key.readings.clear();
     return;
@@ -142,7 +142,7 @@ void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
   if (!value.problem.empty() || doubted) {
     if (!key.problem.empty()) return;
     key.problem = !value.problem.empty() ? value.problem
-                                         : "it may be of one step, or of all of them together";
+                                         : "it may be for one step, or for all of them together";
     key.problem_line = line;
     return;
   }
@@ -219,9 +219,9 @@ std::string take_updates(StepValue& value, std::string_view shown, double words_
   const double updates = words_per_second / words_per_batch;
   const bool same = std::abs(updates - value.number) <= 1.2 * rounding * value.number;
   if (!value.problem.empty() || !same || rounding < kRough)
-    return "updates a second, as fairseq writes it";
+    return "updates per second, as fairseq writes it";
   value.number = updates;
-  return "updates a second as fairseq writes it, from wps and wpb, for ups is rounded";
+  return "updates per second as fairseq writes it, from wps and wpb because ups is rounded";
 }
 
 RecordOf record_of(std::string_view name, std::string_view value) {

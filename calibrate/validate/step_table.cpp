@@ -61,7 +61,7 @@ class TableReader {
     separator_ = separator_of(header);
     names_ = cells_of(header, separator_);
     if (std::ranges::find(names_, "bucket_cap_mb") != names_.end())
-      fail("its rows are steps under several caps (bucket_cap_mb)",
+      fail("its rows are steps with several caps (bucket_cap_mb)",
            "Give the steps of one setting; `ddpsim validate` reads tables of caps");
     for (const std::string_view name : names_) columns.emplace_back(name);
     choose(columns);
@@ -115,8 +115,8 @@ class TableReader {
       const std::vector<std::string_view> cells = cells_of(line, separator_);
       if (cells.size() > names_.size())
         fail(fmt::format("{} cells under {} names", cells.size(), names_.size()),
-             separator_ == ',' ? "Expected a table with commas between cells, and none within: "
-                                 "quote a cell that has one"
+             separator_ == ',' ? "Expected a table with commas between cells; quote a cell that "
+                                 "contains one"
                                : "Expected as many cells as there are names");
       for (const std::size_t i : near_)
         found_.note_near(names_[i], i < cells.size() && states_unit(cells[i]));
@@ -170,7 +170,7 @@ class TableReader {
       found_.cut_off = true;
       return;
     }
-    if (!value) value.emplace().problem = in_quotes(cell) + " is no time";
+    if (!value) value.emplace().problem = in_quotes(cell) + " is not a time";
     found_.add(*key, *value, line, cell);
   }
 

@@ -32,18 +32,18 @@ constexpr std::int64_t kLargestStepTimes = 256LL << 20;
 /// The mean over all steps of transformers.Trainer's last complete run.
 MeasuredSteps steps_of_trainer(const StepDocument& state, const std::string& file) {
   if (!state.ended)
-    fail_reading(file, "this run has not ended (no train_runtime), so no step time is in it",
+    fail_reading(file, "this run has not ended (no train_runtime), so it has no step time",
                  "Let the run end, give a log with its steps, or the mean itself, such as 104ms");
   if (!(state.end >= 1) || !(state.end <= 1e12))
     fail_reading(
-        file, "train_runtime stands without the step it ended at",
+        file, "train_runtime comes without the step at which it ended",
         "Expected {\"step\": 500, \"train_runtime\": 61.3} as transformers.Trainer writes it");
   const double steps = state.begin < 0 ? 0 : state.end - state.begin;
   if (!(steps >= 1))
     fail_reading(
         file,
-        "over how many steps train_runtime is cannot be told: the count of steps goes back, or "
-        "stands, as a resumed run makes it",
+        "the number of steps in train_runtime is unknown: the count of steps goes back or stops, "
+        "as in a resumed run",
         "Give times of single steps, or the mean itself, such as 104ms");
   const double seconds = state.run_s / steps;
   const std::optional<Duration> mean = step_of_seconds(seconds);
@@ -53,7 +53,7 @@ MeasuredSteps steps_of_trainer(const StepDocument& state, const std::string& fil
   return {.steps = {*mean},
           .source = fmt::format(
               "1 value of train_runtime over {:.0f} steps{}: their mean, with all evaluation, "
-              "saving and starting up; too short where the run was resumed from a checkpoint",
+              "saving and startup; too short if the run was resumed",
               steps, state.begin > 0 ? fmt::format(" after the first {:.0f}", state.begin) : "")};
 }
 
@@ -79,7 +79,7 @@ void require_text(std::string_view text, const std::string& file) {
   constexpr std::size_t kFront = 256;
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
       text.substr(0, kFront).find('\0') != std::string_view::npos)
-    fail_reading(file, "is no UTF-8 text: it has zeros between its letters, as UTF-16 does",
+    fail_reading(file, "is not UTF-8 text: it has zeros between its letters, like UTF-16",
                  "PowerShell's > writes UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
 }
 
@@ -126,8 +126,9 @@ std::optional<MeasuredSteps> steps_in_document(std::string_view text, const std:
   }
   if (!document.schema.empty())
     fail_reading(
-        file, fmt::format("is a {} document of ddpsim, no record of a training", document.schema),
-        "Give what the training wrote, or a time such as 104ms");
+        file,
+        fmt::format("is a {} document of ddpsim, not a record of a training", document.schema),
+        "Give the output of the training, or a time such as 104ms");
   found.settle();
   if (document.is_trainer_state && asked.key.empty() && !has_steps_of_its_own(found))
     return steps_of_trainer(document, file);

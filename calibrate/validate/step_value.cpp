@@ -105,11 +105,11 @@ std::string plain_digits(std::string_view token, DecimalMark& mark, StepValue& v
   const std::string decimals = std::string(groups.whole) + '.' + std::string(groups.behind);
   if (groups.last == '.') {
     if (thousands && mark.is_comma())
-      return fail("may be thousands or decimals: other numbers here have a decimal comma");
+      return fail("may be thousands or decimals, because other numbers here have a decimal comma");
     return decimals;
   }
   if (!thousands)
-    return mark.is_point() ? fail("may be two numbers: others here have a decimal point")
+    return mark.is_point() ? fail("may be two numbers, because others here have a decimal point")
                            : decimals;
   if (mark.is_point()) return without(token, ',');
   if (mark.is_comma()) return decimals;
@@ -387,7 +387,7 @@ std::optional<StepValue> take_step_value(std::string_view& text, DecimalMark& ma
         fmt::format("{} behind the number is not understood",
                     in_quotes(rest.substr(0, std::min<std::size_t>(rest.size(), 8)), 20));
   if (value.problem.empty() && goes_on_to_another(rest, value))
-    value.problem = "another number follows it: which of them is the step's time is not said";
+    value.problem = "another number follows it, and it is unknown which one is the step's time";
   text = rest;
   return value;
 }

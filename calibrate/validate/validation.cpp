@@ -81,7 +81,7 @@ std::string no_iteration(const Figures& predicted, const Figures& measured) {
        {std::pair(&predicted, &measured), std::pair(&measured, &predicted)})
     if (has_figure(*one, "iteration") && has_figure(*other, "gpu_span"))
       return fmt::format(
-          "iteration is not compared: {} is a timeline, which does not say when the next step "
+          "iteration is not compared: {} is a timeline, which does not tell when the next step "
           "begins",
           other->source);
   return "";
@@ -112,7 +112,7 @@ std::string lacking(const Figures& of, const Figures& other, std::string_view si
   constexpr std::size_t kShown = 8;
   const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
   names.resize(names.size() - more);
-  return fmt::format("{} alone: {}{}", side, fmt::join(names, ", "),
+  return fmt::format("only {}: {}{}", side, fmt::join(names, ", "),
                      more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
@@ -131,15 +131,15 @@ std::string names_of(const Figures& figures) {
                                     const std::vector<std::string>& only) {
   if (!only.empty()) {
     throw InputError({measured.source, "",
-                      fmt::format("no figure it has in common with {} begins with {}",
-                                  predicted.source, fmt::join(only, " or ")),
-                      "Leave --only out to see what there is"});
+                      fmt::format("no common value with {} begins with {}", predicted.source,
+                                  fmt::join(only, " or ")),
+                      "Leave out --only to see all values"});
   }
   throw InputError(
       {measured.source, "",
-       fmt::format("is {} and has no figure in common with {}, which is {}", measured.kind,
+       fmt::format("is {} and has no value in common with {}, which is {}", measured.kind,
                    predicted.source, predicted.kind),
-       fmt::format("One has {}; the other {}", names_of(measured), names_of(predicted))});
+       fmt::format("One has {}; the other has {}", names_of(measured), names_of(predicted))});
 }
 
 /// Example: "2 x 4 GPUs".
@@ -160,10 +160,11 @@ void check_units(const std::vector<Pair>& pairs, const Figures& predicted,
   const double ratio = median(std::move(ratios));
   if (ratio < kNoErrorOfOurs && ratio > 1 / kNoErrorOfOurs) return;
   throw InputError({measured.source, pairs.front().measured.place,
-                    fmt::format("{} is {:.6g} us here and {:.6g} us in {}, and so are the others",
+                    fmt::format("{} is {:.6g} us here and {:.6g} us in {}, and the others differ "
+                                "the same way",
                                 pairs.front().measured.name, pairs.front().measured.us,
                                 pairs.front().predicted.us, predicted.source),
-                    "Times are in microseconds: were these milliseconds or seconds?"});
+                    "Times must be in microseconds. Are these milliseconds or seconds?"});
 }
 
 CapValidation validate_caps(const Figures& predicted, const Figures& measured) {
@@ -201,13 +202,13 @@ CapValidation validate_caps(const Figures& predicted, const Figures& measured) {
 void require_same_job(const Figures& predicted, const Figures& measured) {
   if (predicted.ranks && measured.ranks && *predicted.ranks != *measured.ranks) {
     throw InputError({measured.source, "",
-                      fmt::format("is of {} ranks, {} of {}", *measured.ranks, predicted.source,
+                      fmt::format("has {} ranks, but {} has {}", *measured.ranks, predicted.source,
                                   *predicted.ranks),
                       "Predict for the same number: --nodes, --gpus-per-node"});
   }
   if (predicted.nodes && measured.nodes && *predicted.nodes != *measured.nodes) {
     throw InputError({measured.source, "",
-                      fmt::format("is of {}, {} of {}", nodes_of(measured), predicted.source,
+                      fmt::format("has {}, but {} has {}", nodes_of(measured), predicted.source,
                                   nodes_of(predicted)),
                       "Predict for the same: --nodes, --gpus-per-node"});
   }
@@ -277,8 +278,8 @@ Validation validate(const Figures& predicted, const Figures& measured,
   Validation validation;
   if (!same_buckets(predicted, measured)) {
     validation.notes.push_back(
-        fmt::format("the buckets differ, so their all-reduces are not compared: predicted of {} "
-                    "bytes, measured of {}",
+        fmt::format("the buckets differ, so their all-reduces are not compared: {} bytes "
+                    "predicted, {} measured",
                     sizes_of(predicted), sizes_of(measured)));
     std::erase_if(pairs,
                   [](const Pair& pair) { return pair.measured.name.starts_with(kBucketRow); });

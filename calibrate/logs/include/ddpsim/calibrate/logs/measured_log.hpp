@@ -101,7 +101,7 @@ std::string settings_text(const std::vector<std::pair<std::string, std::string>>
 std::optional<Diagnostic> other_measurement(std::string_view text, const std::string& file);
 
 /// End of the warning for a log over another library.
-inline constexpr const char* kNothingOfNccl = "it says nothing of NCCL";
+inline constexpr const char* kNothingOfNccl = "it tells nothing about NCCL";
 
 /// Message of the InputError for a text that is not a log.
 inline constexpr const char* kNoRow = "no row of an all_reduce_perf table was found";

@@ -35,8 +35,8 @@ struct StepTimeUnit {
 std::optional<StepTimeUnit> parse_step_time_unit(std::string_view text);
 /// Possible units, for messages.
 inline constexpr const char* kStepTimeUnits =
-    "s, ms, us, ns, it/s, s/it, samples/s/gpu, samples/s/8gpus, or 256/step for items a second of "
-    "which a step has 256";
+    "s, ms, us, ns, it/s, s/it, samples/s/gpu, samples/s/8gpus, or 256/step for items per second "
+    "with 256 items in a step";
 
 /// Which of a text's numbers are wanted, and what is known about the job.
 struct StepTimesAsked {

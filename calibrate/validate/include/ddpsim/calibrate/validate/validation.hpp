@@ -71,8 +71,8 @@ struct ValidationRow {
 
 /// Note for a measurement that judges a cluster calibrated with it.
 inline constexpr std::string_view kOwnCalibration =
-    "The cluster was calibrated by this very measurement, so this error proves nothing: validate "
-    "with a log that calibrate was not given";
+    "This same measurement calibrated the cluster, so this error proves nothing. Validate with a "
+    "log that was not given to calibrate";
 
 /// The cost of choosing a cap by the prediction.
 struct CapValidation {
