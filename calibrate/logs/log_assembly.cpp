@@ -109,7 +109,7 @@ std::vector<MeasuredLog> Assembly::run() {
     }
     if (raw_.said.lines > 0) return {debug_lines_alone()};
     fail("", kNoRow,
-         "Expected lines such as \"1048576 262144 float sum -1 40.00 26.21 39.32 0\": . Redirect "
+         "Expected lines such as \"1048576 262144 float sum -1 40.00 26.21 39.32 0\". Redirect "
          "all of the program's output into the file, or give a CSV with the header "
          "size_bytes,time_us");
   }

@@ -63,7 +63,7 @@ std::vector<Bad> bad_logs() {
       {"# size count type redop root cputime algbw busbw #wrong\n" + kGood, "without -C", {}},
       {"1048576 262144 float sum -1 40.00 26.21 0.00 0\n", "Build nccl-tests with MPI=1", {}},
       // how many ranks
-      {kGood, "4x4 are 16 ranks, but busbw / algbw is that of 4", JobShape{4, 4}},
+      {kGood, "4x4 are 16 ranks, but busbw / algbw implies 4", JobShape{4, 4}},
       {kEight + kGood, "the list of devices names 8 ranks", {}},
       {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 4x1",
        JobShape{4, 1}},
@@ -82,12 +82,12 @@ std::vector<Bad> bad_logs() {
       {"size_bytes,time_us\n1MiB,40\n", "line 2: size is \"1MiB\"", {}},
       {"size_bytes,time_us\n1024,40us\n", "\"40us\" is not a number", {}},
       {"size_bytes,time_us\n2048,11\n1024,10\n", "line 3: size 1024 follows 2048", {}},
-      {"size_bytes,time_us\n1024,10,3\n", "Expected 2, as many as the header has", {}},
+      {"size_bytes,time_us\n1024,10,3\n", "Expected 2, like the header", {}},
       {"size_bytes,time_us\n1024,nan\n", "time is nan", {}},
       {"size_bytes,time_us\n1024,\n", "has neither a time nor a bandwidth", {}},
       {"size_bytes,algbw_gbps\n1048576,-2\n", "the bandwidth is -2", {}},
       {"size_bytes,busbw_gbps\n1048576,20\n", "busbw alone", {}},
-      {"nodes,size_bytes,time_us\n2,1024,10\n", "of nodes and gpus_per_node one is missing", {}},
+      {"nodes,size_bytes,time_us\n2,1024,10\n", "one of nodes and gpus_per_node is missing", {}},
       {"nodes,gpus_per_node,size_bytes,time_us\n0,8,1024,10\n", "nodes is \"0\"", {}},
       {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave @NxG out", JobShape{4, 8}},
       // JSON
@@ -135,30 +135,30 @@ TEST_CASE("bad log: every one gets a message with file and remedy") {
 TEST_CASE("bad log: messages in full, in the order of the logs above") {
   const std::vector<std::string> messages = {
       "log.txt: no row of an all_reduce_perf table was found. Expected lines such as \"1048576 "
-      "262144 float sum -1 40.00 26.21 39.32 0\": redirect all of the program's output into the "
-      "file; or a CSV with the header size_bytes,time_us",
+      "262144 float sum -1 40.00 26.21 39.32 0\". Redirect all of the program's output into the "
+      "file, or give a CSV with the header size_bytes,time_us",
       "log.txt: no row of an all_reduce_perf table was found. Expected lines such as \"1048576 "
-      "262144 float sum -1 40.00 26.21 39.32 0\": redirect all of the program's output into the "
-      "file; or a CSV with the header size_bytes,time_us",
+      "262144 float sum -1 40.00 26.21 39.32 0\". Redirect all of the program's output into the "
+      "file, or give a CSV with the header size_bytes,time_us",
       "log.txt: no row of an all_reduce_perf table was found. Expected lines such as \"1048576 "
-      "262144 float sum -1 40.00 26.21 39.32 0\": redirect all of the program's output into the "
-      "file; or a CSV with the header size_bytes,time_us",
+      "262144 float sum -1 40.00 26.21 39.32 0\". Redirect all of the program's output into the "
+      "file, or give a CSV with the header size_bytes,time_us",
       "log.txt: no row of an all_reduce_perf table was found. Expected lines such as \"1048576 "
-      "262144 float sum -1 40.00 26.21 39.32 0\": redirect all of the program's output into the "
-      "file; or a CSV with the header size_bytes,time_us",
+      "262144 float sum -1 40.00 26.21 39.32 0\". Redirect all of the program's output into the "
+      "file, or give a CSV with the header size_bytes,time_us",
       "log.txt:line 1: time is nan us. Expected a number of microseconds; remove the row if the "
       "run failed there",
       "log.txt:line 1: time is inf us. Expected a number of microseconds; remove the row if the "
       "run failed there",
-      "log.txt:line 1: time is -40 us. A measured time is more than 0: remove the row, or run with "
+      "log.txt:line 1: time is -40 us. A measured time is above 0. Remove the row, or run with "
       "more iterations (-n)",
-      "log.txt:line 1: time is 0 us. A measured time is more than 0: remove the row, or run with "
-      "more iterations (-n)",
+      "log.txt:line 1: time is 0 us. A measured time is above 0. Remove the row, or run with more "
+      "iterations (-n)",
       "log.txt:line 2: size is -8 bytes. Expected 0 to 2^50 bytes",
       "log.txt:line 1: algbw is 26.21 GB/s, but 4611686018427387904 bytes in 40 us are 1.153e+14 "
       "GB/s. time is in microseconds, algbw in GB/s: size / time / 1000",
-      "log.txt:line 2: the time in place is -1 us. A measured time is more than 0: remove the row, "
-      "or run with more iterations (-n)",
+      "log.txt:line 2: the time in place is -1 us. A measured time is above 0. Remove the row, or "
+      "run with more iterations (-n)",
       "log.txt:line 1: algbw is 26.21 GB/s, but 1048576 bytes in 0.04 us are 2.621e+04 GB/s. time "
       "is in microseconds, algbw in GB/s: size / time / 1000. Is this time in milliseconds?",
       "log.txt:line 1: algbw is 209.7 GB/s, but 1048576 bytes in 40 us are 26.21 GB/s. time is in "
@@ -168,8 +168,8 @@ TEST_CASE("bad log: messages in full, in the order of the logs above") {
       "log.txt:line 1: algbw is 26214 GB/s, but 1048576 bytes in 40 us are 26.21 GB/s. time is in "
       "microseconds, algbw in GB/s: size / time / 1000. Is this time in nanoseconds, or algbw in "
       "MB/s?",
-      "log.txt:line 2: time of 0.003 us moves 1 GiB at 3.58e+08 GB/s, which no machine does. Times "
-      "are in microseconds: were they milliseconds or seconds?",
+      "log.txt:line 2: time of 0.003 us moves 1 GiB at 3.58e+08 GB/s, which no machine does. "
+      "Times must be in microseconds. Are these milliseconds or seconds?",
       "log.txt: no table of an all-reduce: line 1: a table without a reduction. Run "
       "all_reduce_perf",
       "log.txt: no table of an all-reduce: line 1: a table of a collective with root 0. Run "
@@ -182,43 +182,44 @@ TEST_CASE("bad log: messages in full, in the order of the logs above") {
       "all_reduce_perf without -C",
       "log.txt:line 1: busbw is 0: every process ran alone, with one rank. Build nccl-tests with "
       "MPI=1, or let one process drive all GPUs (-g)",
-      "log.txt:line 1: 4x4 are 16 ranks, but busbw / algbw is that of 4. busbw = algbw x 2(n - "
-      "1)/n in all_reduce_perf",
-      "log.txt:line 3: the list of devices names 8 ranks, but busbw / algbw is that of 4. busbw = "
+      "log.txt:line 1: 4x4 are 16 ranks, but busbw / algbw implies 4. busbw = algbw x 2(n - 1)/n "
+      "in all_reduce_perf",
+      "log.txt:line 3: the list of devices names 8 ranks, but busbw / algbw implies 4. busbw = "
       "algbw x 2(n - 1)/n in all_reduce_perf",
       "log.txt:line 1: the list of devices names 4 ranks on 2 hosts, up to 2 devices on one, but "
-      "4x1 was stated: 4 nodes of 1 GPU. Leave @NxG out, or correct it: nodes, then GPUs per node",
+      "4x1 was stated: 4 nodes of 1 GPU. Leave out @NxG, or correct it: nodes, then GPUs per node",
       "log.txt:line 1: the list of devices names 4 ranks on 2 hosts, up to 2 devices on one, but "
-      "1x4 was stated: 1 node of 4 GPUs. Leave @NxG out, or correct it: nodes, then GPUs per node",
+      "1x4 was stated: 1 node of 4 GPUs. Leave out @NxG, or correct it: nodes, then GPUs per node",
       "log.txt:line 1: the list of devices names 8 ranks on 1 host, up to 2 devices on one, but "
-      "1x4 was stated: 1 node of 4 GPUs. Leave @NxG out, or correct it: nodes, then GPUs per node",
-      "log.txt:line 2: busbw / algbw is that of another number of ranks than in rows above. Rows "
-      "of several runs were mixed: give one table, or keep their headers between them",
-      "log.txt:line 3: holds tables of 2 job shapes, among them 4 and 2 ranks. Give one file per "
-      "job shape",
+      "1x4 was stated: 1 node of 4 GPUs. Leave out @NxG, or correct it: nodes, then GPUs per node",
+      "log.txt:line 2: busbw / algbw implies another number of ranks than in the rows above. Rows "
+      "of several runs were mixed. Give one table, or keep the headers between them",
+      "log.txt:line 3: contains tables of 2 job shapes, among them 4 and 2 ranks. Give one file "
+      "per job shape",
       "log.txt: has NCCL's debug lines, but no table of times. Give the output of all_reduce_perf",
       "log.txt: no row of an all_reduce_perf table was found. Expected lines such as \"1048576 "
-      "262144 float sum -1 40.00 26.21 39.32 0\": redirect all of the program's output into the "
-      "file; or a CSV with the header size_bytes,time_us",
+      "262144 float sum -1 40.00 26.21 39.32 0\". Redirect all of the program's output into the "
+      "file, or give a CSV with the header size_bytes,time_us",
       "log.txt:line 2: size is \"1MiB\". Expected an integer from 0 to 1125899906842624, in bytes "
       "without a unit",
       "log.txt:line 2: \"40us\" is not a number. Expected a time, without a unit",
-      "log.txt:line 3: size 1024 follows 2048. Sizes ascend: sort by size, as numbers",
-      "log.txt:line 2: 3 cells. Expected 2, as many as the header has",
+      "log.txt:line 3: size 1024 follows 2048. Sizes must ascend. Sort them as numbers",
+      "log.txt:line 2: 3 cells. Expected 2, like the header",
       "log.txt:line 2: time is nan us. Expected a number of microseconds; remove the row if the "
       "run failed there",
       "log.txt:line 2: has neither a time nor a bandwidth. Expected time_us or algbw_gbps",
       "log.txt:line 2: the bandwidth is -2 GB/s. Expected GB/s (1e9 bytes per second), more than 0",
-      "log.txt:line 2: has busbw alone, and how many ranks it is of is not known. Name nodes and "
-      "GPUs per node: LOG@NxG",
-      "log.txt:line 1: of nodes and gpus_per_node one is missing. Expected the header "
+      "log.txt:line 2: has only busbw, but its number of ranks is unknown. State nodes and GPUs "
+      "per node: LOG@NxG",
+      "log.txt:line 1: one of nodes and gpus_per_node is missing. Expected the header "
       "size_bytes,time_us: bytes and microseconds, in columns of these names (also time_ms, "
-      "algbw_gbps, busbw_gbps, time_us_inplace); nodes and gpus_per_node may stand beside",
+      "algbw_gbps, busbw_gbps, time_us_inplace); nodes and gpus_per_node are optional",
       "log.txt:line 2: nodes is \"0\". Expected an integer from 1 to 100000",
-      "log.txt:line 2: is of 2x8, but 4x8 was stated. Leave @NxG out, or state a job shape it has",
+      "log.txt:line 2: is of 2x8, but 4x8 was stated. Leave out @NxG, or state a job shape that "
+      "it has",
       "log.txt:line 1, column 1: not valid JSON: the text ends too early",
-      "log.txt: is not what nccl-tests writes with -J: \"results\" is missing. Give the text "
-      "all_reduce_perf prints, or its -J file after a whole run",
+      "log.txt: is not the -J output of nccl-tests: \"results\" is missing. Give the text that "
+      "all_reduce_perf prints, or its -J file after a complete run",
       "log.txt:/results: 3 is not an array; expected [ … ]",
       "log.txt:/results/0: missing \"size\"",
       "log.txt:/results/0/size: -1 is out of range; expected an integer from 0 to 1125899906842624",

@@ -212,7 +212,7 @@ TEST_CASE(
   CHECK(five.rows[0].low < six.rows[0].time);
   CHECK(six.rows[0].high > five.rows[0].time);
   CHECK(five.confidence.because.back() ==
-        "where NCCL's own estimates of two choices lie within 7 %, low and high hold both");
+        "if NCCL estimates two choices within 7 % of each other, low and high cover both");
   CHECK(row(2).rows[0].high < row(2).rows[0].time.scaled(2));  // measured: what it chose is known
 }
 

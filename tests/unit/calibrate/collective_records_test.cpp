@@ -81,8 +81,8 @@ TEST_CASE("inspector: of a collective that all ranks noted, the shortest is the 
   CHECK(log.shape() == JobShape{1, 2});
   CHECK(mentions(log.recognised, "NCCL inspector"));
   CHECK(mentions(log.recognised,
-                 "3 all-reduces on all 2 ranks: the shortest of each is its transfer; "
-                 "1 more are not of all ranks and were left out"));
+                 "3 all-reduces on all 2 ranks: the shortest time of each is its transfer; 1 more "
+                 "lack some ranks and were left out"));
   CHECK(mentions(log.recognised, "left out: 1 records of other collectives"));
   CHECK(mentions(log.warnings, "noted while a job ran"));
 }
@@ -107,7 +107,7 @@ TEST_CASE("inspector: records that cannot be are refused with file and line") {
   CHECK(mentions(records_complaint(record_line({.algbw = R"(,"coll_algobw_gbs":0.010486)"})),
                  "algbw is"));
   CHECK(mentions(records_complaint(record_line({.coll = "AllGather"})),
-                 "no all-reduce that took time is in it. Give the inspector's files"));
+                 "it contains no all-reduce that took time. Give the inspector's files"));
 }
 
 TEST_CASE("flight recorder: sizes of all inputs, the version, the ranks of its group") {
@@ -131,7 +131,7 @@ TEST_CASE("flight recorder: sizes of all inputs, the version, the ranks of its g
 TEST_CASE("flight recorder: without times, or without an all-reduce, it says what to do") {
   CHECK(mentions(records_complaint(flight_recording({flight_entry("[[8]]", "Float", "")})),
                  "1 all-reduces, none with duration_ms. Run with TORCH_NCCL_ENABLE_TIMING=1"));
-  CHECK(mentions(records_complaint(flight_recording({})), "no all-reduce is in it"));
+  CHECK(mentions(records_complaint(flight_recording({})), "it contains no all-reduce"));
   CHECK(mentions(records_complaint(flight_recording({flight_entry("[[-1]]", "Float", "1")})),
                  "/entries/0/input_sizes"));
 }
@@ -164,7 +164,7 @@ TEST_CASE("upper bounds are fitted where the cost model is above them, and say n
   const std::string complaint = complaint_of([&] {
     fit_calibration({bounds}, at, {.nccl = NcclVersion{2, 20, 5}});
   });
-  CHECK(mentions(complaint, "nothing is left to fit: its times hold the wait for other ranks"));
+  CHECK(mentions(complaint, "no log is left to fit: its times hold the wait for other ranks"));
   CHECK(mentions(complaint, "Give the traces of all ranks"));  // nothing says it is unsound
 }
 

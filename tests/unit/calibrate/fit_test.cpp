@@ -146,7 +146,7 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
 TEST_CASE("calibrate: logs of CPUs and of other backends say nothing of NCCL") {
   MeasuredLog cpu = measured({2, 4});
   cpu.gpu = "CPU; compute is a timed wait";
-  CHECK(mentions(complaint({cpu}), "was taken on CPUs: it says nothing of NCCL"));
+  CHECK(mentions(complaint({cpu}), "was taken on CPUs, so it tells nothing about NCCL"));
   MeasuredLog gloo = measured({2, 4});
   gloo.backend = "gloo";
   CHECK(mentions(complaint({gloo}), "was taken over gloo"));

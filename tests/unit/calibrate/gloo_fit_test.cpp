@@ -150,7 +150,7 @@ TEST_CASE("gloo fit: what cannot be fitted is said") {
   CHECK(mentions(complaint(alone), "one rank sends nothing"));
   MeasuredLog other = gloo_measured({1, 2});
   other.gpu = "NVIDIA A100-SXM4-40GB";
-  CHECK(mentions(complaint(other), "was taken on A100, where the cluster has V100"));
+  CHECK(mentions(complaint(other), "was taken on A100, but the cluster has V100"));
   MeasuredLog empty = gloo_measured({1, 2});
   empty.points.clear();
   CHECK(mentions(complaint(empty), "no time of an all-reduce"));

@@ -209,15 +209,15 @@ TEST_CASE("selection: what the logs say of NCCL's choice, in words") {
     return note_of({.tree_factor = tree_factor, .ll128_between_nodes = ll128});
   };
   const std::string end =
-      ": so the logs' changes of pace are explained best, and so it is predicted; a log with "
-      "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING would settle it";
+      ". This explains the logs best, so predictions use it. A log with NCCL_DEBUG=INFO "
+      "NCCL_DEBUG_SUBSYS=TUNING would settle it";
   CHECK(note(1, true) == "");
-  CHECK(note(1, false) == "NCCL seems not to take LL128 between nodes" + end);
+  CHECK(note(1, false) == "NCCL seems not to use LL128 between nodes" + end);
   CHECK(note(0.8, true) ==
-        "NCCL seems to take trees more readily than its table says (factor 0.8 on its estimate)" +
+        "NCCL seems to use trees more readily than its table says (factor 0.8 on its estimate)" +
             end);
   CHECK(note(1.2, false) ==
-        "NCCL seems not to take LL128 between nodes, and to take trees less readily than its table "
+        "NCCL seems not to use LL128 between nodes, and to use trees less readily than its table "
         "says (factor 1.2 on its estimate)" +
             end);
 }

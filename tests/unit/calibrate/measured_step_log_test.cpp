@@ -91,7 +91,7 @@ TEST_CASE("measured step: over gloo it says nothing of NCCL, and calibrates noth
   CHECK(mentions(complaint_of([&] {
                    fit_calibration({log}, at, {.nccl = NcclVersion{2, 20, 5}});
                  }),
-                 "was taken over ProcessGroupGloo: it says nothing of NCCL"));
+                 "was taken over ProcessGroupGloo, so it tells nothing about NCCL"));
 }
 
 TEST_CASE("measured step: what is simulated, or says too little, is refused") {
@@ -99,8 +99,8 @@ TEST_CASE("measured step: what is simulated, or says too little, is refused") {
   simulated.replace(simulated.find("measured;"), 9, "simulated;");
   CHECK(mentions(refusal(simulated), "is of a simulated step"));
   CHECK(mentions(refusal(step(kBoth, kOverNccl, "1048576")), "a span is of bucket 1"));
-  CHECK(mentions(refusal(step(kBoth, kOverNccl, "1048576 4MiB")), "4MiB is no number of bytes"));
-  CHECK(mentions(refusal(step({rank_of(0, {})})), "no all-reduce of a bucket is in it"));
+  CHECK(mentions(refusal(step(kBoth, kOverNccl, "1048576 4MiB")), "4MiB is not a number of bytes"));
+  CHECK(mentions(refusal(step({rank_of(0, {})})), "it contains no all-reduce of a bucket"));
   std::string sizeless = step(kBoth);
   sizeless.replace(sizeless.find("bucket_bytes"), 12, "bucketbytess");
   CHECK(mentions(refusal(sizeless), "bucket_bytes is missing"));

@@ -86,7 +86,7 @@ TEST_CASE("recorded log: where a rank is missing, it may have been the last") {
   const MeasuredLog log = recorded_log(most, {1, 8}).value();
   CHECK(log.timed_by == TimedBy::one_rank);
   CHECK(log.recognised ==
-        std::vector<std::string>{"3 all-reduces of 7 of 8 ranks, with the waits for the others"});
+        std::vector<std::string>{"3 all-reduces of 7 of 8 ranks, including waits for the others"});
 }
 
 TEST_CASE("recorded log: slow transfers are the job's own, and are believed") {

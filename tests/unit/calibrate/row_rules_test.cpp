@@ -189,9 +189,11 @@ TEST_CASE("measured CSV: our own table of an all-reduce is read with its ranks, 
   }
   CHECK(parse_log(allreduce_csv(table), JobShape{2, 4}).shape() == JobShape{2, 4});
   CHECK(mentions(refusal_of_log(allreduce_csv(table), JobShape{2, 2}),
-                 "2x2 are 4 ranks, but busbw / algbw is that of 8"));
+                 "2x2 are 4 ranks, but busbw / algbw implies 8"));
   const AllReduceTable gather = all_reduce_table(cluster, {}, sizes, CollectiveKind::all_gather);
-  CHECK(mentions(refusal_of_log(allreduce_csv(gather)), "is of \"all-gather\", no all-reduce"));
+  CHECK(mentions(refusal_of_log(allreduce_csv(gather)),
+                 "is of \"all-gather\", not of an "
+                 "all-reduce"));
   CHECK(parse_log("collective,size,time_us\nall_reduce,8,10\n").points.size() == 1);
 }
 

@@ -221,8 +221,7 @@ TEST_CASE("step forms: keys that agree are one, and the plainest is taken; the o
   const std::string inner = " 50%|#| 4/8 [00:01<00:01, 50.00it/s]\r";
   CHECK(ms_of_form(outer + inner + inner + " 20%|#| 20/100 [00:20<01:20,  4.00it/s]\r" +
                    " 12%|#| 1/8 [00:01<00:01, 50.00it/s]\n") == std::vector<double>{250, 250});
-  CHECK(
-      mentions(form_complaint(outer + inner), "2 keys are of step times: it/s of 100, it/s of 8"));
+  CHECK(mentions(form_complaint(outer + inner), "2 keys hold step times: it/s of 100, it/s of 8"));
 }
 
 TEST_CASE("step forms: the slowest of each step's ranks, and a rank that is none of a process") {

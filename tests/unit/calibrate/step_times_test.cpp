@@ -160,9 +160,8 @@ TEST_CASE("step times: what is not clear is refused, with the place and the reme
       {"hello\n", "no step time was found"},
       {"step_time=0.125\n", "steps:line 1: \"step_time\" has no unit"},
       {"step,step_time\n1,0.125\n", "line 2: \"0.125\" in column \"step_time\" has no unit"},
-      {"step_time_ms,iteration_us\n1,2\n",
-       "2 columns are of step times: step_time_ms, iteration_us"},
-      {"step,loss\n1,2\n", "no column is named as step times are; there are step, loss"},
+      {"step_time_ms,iteration_us\n1,2\n", "2 columns hold step times: step_time_ms, iteration_us"},
+      {"step,loss\n1,2\n", "no column has the name of a step time; the columns are step, loss"},
       {"step_time_ms\n-3\n", "line 2: a step of -0.003 s"},
       {"step_time_ms\n0\n", "line 2: a step of 0 s"},
       {"step_time_ms\nnan\n", "column \"step_time_ms\" is empty"},
@@ -172,7 +171,7 @@ TEST_CASE("step times: what is not clear is refused, with the place and the reme
       {"step_time_ms\n1,2\n", "line 2: 2 cells under 1 names"},
       {"step_time_ms\n", "column \"step_time_ms\" is empty"},
       {"bucket_cap_mb,iteration_us\n25,100\n", "steps under several caps"},
-      {"step_time=1 s\n5 ms/step\n", "2 keys are of step times: step_time, ms/step"},
+      {"step_time=1 s\n5 ms/step\n", "2 keys hold step times: step_time, ms/step"},
       {"step_time_s_ms=1\n", "has no unit"},
   };
   for (const Bad& one : cases) {

@@ -127,7 +127,7 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
   for (const char* name : {"a", "b", "c", "d", "e", "f"})
     many.rows.push_back({.name = name, .us = 1, .low_us = {}, .high_us = {}, .place = ""});
   CHECK(mentions(refusal_of_figures(many, figures(8, 2, "")),
-                 "One has x; the other a, b, c, d and 2 more"));
+                 "One has x; the other has a, b, c, d and 2 more"));
   Figures span_of_gpu = figures(8, 2, "");
   span_of_gpu.rows.push_back(
       {.name = "gpu_span", .us = 1, .low_us = {}, .high_us = {}, .place = ""});

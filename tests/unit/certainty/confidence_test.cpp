@@ -135,9 +135,8 @@ TEST_CASE("confidence: the multi-GPU slowdown alone, and what is taken for it") 
   job.options.rank_slowdown = {.several_gpus = 0.1};  // 330 us of compute
   REQUIRE(job.step() == 1000_us);
   const std::string taken =
-      "on 2 ranks compute takes 10.0 % longer than on one GPU alone: 0.0 % for the slowest of the "
-      "GPUs (--gpu-spread), 10.0 % that published steps lose unexplained, 0.0 to 30.0 % by their "
-      "stack (--rank-slowdown)";
+      "on 2 ranks compute takes 10.0 % longer than on one GPU: 0.0 % for the slowest GPU "
+      "(--gpu-spread), 10.0 % multi-GPU overhead (0.0 to 30.0 % by stack, --rank-slowdown)";
   CHECK(job.assess().because == Sentences{kFromSpecification, kHalfAPercent});  // certain
   job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.3}};
   const Confidence confidence = job.assess();
@@ -163,9 +162,8 @@ TEST_CASE(
   };
   const auto takes = [](const char* ranks, const char* all, const char* slowest, const char* rest) {
     return fmt::format(
-        "on {} compute takes {} % longer than on one GPU alone: {} % for the slowest of the GPUs "
-        "(--gpu-spread), {} % that published steps lose unexplained, {} to {} % by their stack "
-        "(--rank-slowdown)",
+        "on {} compute takes {} % longer than on one GPU: {} % for the slowest GPU "
+        "(--gpu-spread), {} % multi-GPU overhead ({} to {} % by stack, --rank-slowdown)",
         ranks, all, slowest, rest, rest, rest);
   };
   CHECK(said(1, 4) == takes("4 ranks", "20.3", "10.3", "10.0"));
@@ -191,7 +189,8 @@ TEST_CASE("confidence: a step that was measured moves by its measurement alone")
   check_interval(confidence, 0, 0);
   CHECK(moving(confidence).empty());
   CHECK(confidence.because == Sentences{kFromGloo, kHalfAPercent,
-                                        "today's step was replayed with +4.0 % left unexplained"});
+                                        "the current step was replayed with +4.0 % left "
+                                        "unexplained"});
   REQUIRE(confidence.measure_next);  // not what the step takes, but what of it
   CHECK(confidence.measure_next->command == "profile one step on every rank");
   // Two measurements differ by a hundredth.

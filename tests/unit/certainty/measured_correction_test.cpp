@@ -213,7 +213,7 @@ TEST_CASE("tune: where a measured step contradicts the replay nothing is recomme
   const TuneResult result = job.tune({.replay = Replay{1699_us, 3400_us}});
   CHECK_FALSE(result.recommended.set);
   CHECK(result.recommended.reason ==
-        "today's measured step contradicts its replay: another job was recorded");
+        "the measured step contradicts its replay: another job was recorded");
   CHECK(result.by_cause.empty());
   CHECK(result.default_setting.iteration == 3400_us);
 }

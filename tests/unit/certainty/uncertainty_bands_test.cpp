@@ -270,24 +270,23 @@ TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire")
 
 TEST_CASE("uncertainty: what a band rests on, in words") {
   CHECK(band_evidence(of_kind(IntraKind::nvlink)) ==
-        "low and high are the middle 80 % of errors on 14 logs of NVLink nodes, each cluster "
+        "low to high is the middle 80 % of errors on 14 logs of NVLink nodes, each cluster "
         "predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie)) ==
-        "low and high are the middle 80 % of errors on 12 tables of 9 PCIe machines (widened by "
+        "low to high is the middle 80 % of errors on 12 tables of 9 PCIe machines (widened by "
         "half, being few), each cluster predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie, 2)) ==
-        "low and high are the middle 80 % of errors on 5 logs over InfiniBand (widened by half, "
-        "being "
-        "few), each cluster predicted without its own");
+        "low to high is the middle 80 % of errors on 5 logs over InfiniBand (widened by half, "
+        "being few), each cluster predicted without its own");
   Cluster cluster = calibrated(of_kind(IntraKind::nvlink));
   CHECK(band_evidence(cluster) ==
-        "low and high hold four in five measured times, by 1 log of this cluster");
+        "low to high is the 80 % interval of measured times, from 1 log of this cluster");
   Calibration calibration = *cluster.calibration;
   calibration.shapes.push_back(calibration.shapes.front());
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   cluster.nodes = 4;
   CHECK(band_evidence(cluster) ==
-        "low and high hold four in five measured times, by 2 logs of this cluster at other "
+        "low to high is the 80 % interval of measured times, from 2 logs of this cluster at other "
         "scales");
 }
 

@@ -162,8 +162,8 @@ TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
   evidence.late_difference = grown(StepPart::kernels, 20);
   CHECK(slowdown_causes(waits, evidence).front().what == CauseClass::slow_rank);
   CHECK(slowdown_causes(waits, evidence).front().decide_by ==
-        "the late rank's process on another GPU, or another core: lateness that goes with it is "
-        "its data's or its process's, lateness that stays the GPU's, the core's or the node's");
+        "the late rank's process on another GPU or core. If the lateness moves along, its data or "
+        "process is the cause; otherwise the GPU, the core or the node");
   evidence.late_difference = grown(part_of(LossCause::buffer_broadcast), 20);
   evidence.settings = {
       {CauseClass::buffers_broadcast, "buffers", {part_of(LossCause::buffer_broadcast)}}};
@@ -213,9 +213,8 @@ TEST_CASE("settings: a network is slower where an all-reduce alone takes over a 
   CHECK_FALSE(slower_network(Bytes(1 << 20), 10_ms, 11_ms, 1.1));
   const SettingChange slower = slower_network(Bytes(1 << 20), 10_ms, 12_ms, 1.2).value();
   CHECK(slower.what == CauseClass::network_slower);
-  CHECK(
-      slower.says ==
-      "an all-reduce of 1048576 bytes alone takes 12 ms, 10 before, by the logs beside the steps");
+  CHECK(slower.says ==
+        "an all-reduce of 1048576 bytes alone takes 12 ms, 10 before, according to the logs");
   CHECK_FALSE(slower.lengthens.empty());
 }
 

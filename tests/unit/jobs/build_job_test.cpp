@@ -139,7 +139,7 @@ TEST_CASE("jobs: batches of an epoch, spread evenly over the ranks") {
   } catch (const UsageError& error) {
     problem = error.what();
   }
-  CHECK(problem == "--uneven-inputs: inputs names 2 ranks, and the cluster has 4");
+  CHECK(problem == "--uneven-inputs: inputs names 2 ranks, but the cluster has 4");
 }
 
 TEST_CASE("jobs: an epoch's data set needs a batch to count in") {
@@ -149,8 +149,8 @@ TEST_CASE("jobs: an epoch's data set needs a batch to count in") {
   LoadedWorkload read = load_workload(request.workload);
   read.workload.batch_per_gpu.reset();
   CHECK(complaint_of([&] { build_job(request, read); })
-            .starts_with("resnet50-v100-b32:/batch_per_gpu: --dataset-size: nothing says how many "
-                         "samples a batch has. Add batch_per_gpu"));
+            .starts_with("resnet50-v100-b32:/batch_per_gpu: --dataset-size: the number of samples "
+                         "in a batch is unknown. Add batch_per_gpu"));
   request.data.set.reset();
   request.data.loader = DataLoader{.num_workers = 2, .sample = 2_ms};
   CHECK(complaint_of([&] { build_job(request, read); }).find("batch=120ms") != std::string::npos);
@@ -178,7 +178,7 @@ TEST_CASE("jobs: ranks that the cluster does not have are no stragglers") {
     });
   };
   CHECK(straggler(15) == "");
-  CHECK(straggler(16) == "--straggler: the cluster has ranks 0 to 15, no rank 16");
+  CHECK(straggler(16) == "--straggler: the cluster has ranks 0 to 15, but no rank 16");
 }
 
 TEST_CASE("jobs: what several ranks lose is published, or what is stated, and then certain") {

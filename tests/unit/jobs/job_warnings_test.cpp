@@ -16,7 +16,7 @@ TEST_CASE("jobs: a cap that looks like bytes is asked about, from a TiB on") {
   CHECK(warned({.bucket_cap_mb = 999'999}, {2, 8}).empty());
   CHECK(warned({.bucket_cap_mb = 26'214'400}, {2, 8}) ==
         std::vector<std::string>{
-            "--bucket-cap-mb 26214400 are MiB, 25 TiB: were bytes meant, 25 MiB?"});
+            "--bucket-cap-mb 26214400 is in MiB, so 25 TiB; did you mean bytes, 25 MiB?"});
   CHECK(mentions(warned({.first_bucket_mb = 1e6}, {2, 8}), "--first-bucket-mb 1000000"));
   CHECK(warned({.bucket_cap_mb_list = {1, 2e6, 3e6}}, {2, 8}).size() == 2);
   CHECK(warned({}, kNewestTorch).empty());

@@ -53,8 +53,8 @@ TEST_CASE("stated costs: measured costs do not vary, others do") {
   const Job job(small::chain({{1 << 20, 100}}, 100, 200), small::node(8), options, FreeModel{});
   const std::vector<std::string> because = assess(job, simulate_times(job), std::nullopt).because;
   CHECK(std::ranges::count(because,
-                           "costs of DDP as stated: hook_us 4 (host/costs of the workload); "
-                           "gap_us 0.5 (gpu_costs of the cluster)") == 1);
+                           "DDP costs as stated: hook_us 4 (host/costs of the workload); gap_us "
+                           "0.5 (gpu_costs of the cluster)") == 1);
   int varied = 0;
   for (const Scenario& scenario : scenarios(job)) {
     if (scenario.source != ErrorSource::ddp_costs) continue;

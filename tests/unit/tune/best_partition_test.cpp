@@ -111,7 +111,7 @@ TEST_CASE("best partition: without one where gradients cannot share buckets, and
         "powerSGD_hook stops backward at every bucket: nothing overlaps");
   Workload sparse = workload;
   sparse.parameters[2].sparse_gradient = true;
-  CHECK(no_partition_because(sparse) == "sparse gradients travel in buckets of their own");
+  CHECK(no_partition_because(sparse) == "each sparse gradient has a bucket of its own");
   Workload half = workload;
   half.parameters[2].dtype = Dtype::float16;
   const std::string several = "gradients of several dtypes or devices never share a bucket";

@@ -85,7 +85,7 @@ TEST_CASE("host levers: advised as what to measure, never as what to set") {
   const AdviceRow* row = advice.find("torch.compile(mode=\"reduce-overhead\")");
   REQUIRE(row);
   CHECK_FALSE(row->worth);
-  CHECK(row->doubt == "how much of the step its CUDA graphs hold, only a run tells");
+  CHECK(row->doubt == "only a run tells how much of the step its CUDA graphs cover");
   CHECK(row->gain.value == 2500_us);
   CHECK(row->gain.low <= Duration());
   CHECK(row->gain.high <= 3_ms);
@@ -103,7 +103,7 @@ TEST_CASE("host levers: waits that may be the profiler's are no gain until a ste
   CHECK(row->gain.value == Duration());
   CHECK(row->gain.high == 2500_us);
   CHECK(row->expected == Duration());
-  CHECK(row->doubt == "the profiler may have made these waits, and --measured-step decides");
+  CHECK(row->doubt == "the profiler may have caused these waits; pass --measured-step to tell");
 }
 
 TEST_CASE("levers: under fp16 autocast no parameter steps before a GradScaler has looked") {

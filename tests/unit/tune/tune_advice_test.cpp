@@ -25,7 +25,7 @@ TEST_CASE("tune: the cap's gain is that of the default's step, low and high thos
   CHECK(advice.regret == 0_us);
   CHECK(
       advice.reason ==
-      "the last bucket, which nothing can hide, shrinks from 5 MiB to 1 MiB; 6 all-reduces, not 2");
+      "the last bucket, which cannot be hidden, shrinks from 5 MiB to 1 MiB; 6 all-reduces, not 2");
   CHECK_FALSE(advice.most_robust);
 }
 

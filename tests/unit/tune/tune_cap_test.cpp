@@ -84,7 +84,7 @@ TEST_CASE("tune: the most robust cap is recommended, not the fastest") {
   CHECK(advice.gain == gain_us(150, 90, 255));
   CHECK(advice.cap_range_mb == caps(Bytes(), 5 * 1_MiB));  // all within 100 us of it
   CHECK(advice.reason ==
-        "the last bucket, which nothing can hide, shrinks from 5 MiB to 2 MiB; 3 all-reduces, not "
+        "the last bucket, which cannot be hidden, shrinks from 5 MiB to 2 MiB; 3 all-reduces, not "
         "2");
   // It is looked at as long as it gains what can be measured: 150 us of 15000, not of 15001.
   CHECK(six_hidden(7900, 850, 50).advice().bucket_cap_mb == 2);
@@ -111,7 +111,7 @@ TEST_CASE("tune: a second number to set must earn a quarter of what can be measu
   CHECK(two.gain == gain_us(500, 300, 850));
   CHECK(two.cap_range_mb == std::pair(25.0, 25.0));
   CHECK(two.python == "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = 2097152");
-  CHECK(two.reason == "the last bucket, which nothing can hide, shrinks from 5 MiB to 4 MiB");
+  CHECK(two.reason == "the last bucket, which cannot be hidden, shrinks from 5 MiB to 4 MiB");
 }
 
 TEST_CASE("tune: first bucket and cap are both written where the version takes both") {
@@ -178,7 +178,7 @@ TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
   CHECK(advice.bucket_cap_mb == 1);
   CHECK(advice.gain == gain_us(96, 57.6, 163.2));
   CHECK(advice.reason ==
-        "the last bucket, which nothing can hide, shrinks from 4.5 MiB to 1.5 MiB; 4 all-reduces, "
+        "the last bucket, which cannot be hidden, shrinks from 4.5 MiB to 1.5 MiB; 4 all-reduces, "
         "not 2");
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("tune: of caps predicted as good the one that is expected to gain more
   CHECK(advice.cap_range_mb == caps(Bytes(), 2 * 1_MiB));
   CHECK(
       advice.reason ==
-      "the last bucket, which nothing can hide, shrinks from 4 MiB to 1 MiB; 3 all-reduces, not 2");
+      "the last bucket, which cannot be hidden, shrinks from 4 MiB to 1 MiB; 3 all-reduces, not 2");
 }
 
 TEST_CASE("tune: the middle of a broad plateau, not a notch beside a cliff that is hardly better") {
@@ -296,7 +296,7 @@ TEST_CASE("tune: a cap is set where the nodes are like measured ones, else measu
   CHECK(far.measure_first->doubt == Doubt::sizes);
   CHECK(far.measure_first->because ==
         "all-reduces of such GPUs over such a network were measured on 8 nodes at most, which "
-        "is evidence for up to 32, and this job has 33");
+        "supports jobs of up to 32, and this job has 33");
   CHECK(far.measure_first->command.starts_with("mpirun -np 33 -N 1 all_reduce_perf -b "));
 }
 
@@ -331,7 +331,7 @@ TEST_CASE(
   REQUIRE(larger.measure_first);
   CHECK(larger.measure_first->doubt == Doubt::sizes);
   CHECK(larger.measure_first->because ==
-        "it makes all-reduces of 401 MiB, and no step was measured with buckets above 200 MiB");
+        "it makes all-reduces of 401 MiB, but no step was measured with buckets above 200 MiB");
 }
 
 TEST_CASE("tune: caps below 0.5 MiB are weighed for models of 5 MiB of gradients, not of 6") {
