@@ -46,7 +46,7 @@ class Accumulation(unittest.TestCase):
             path = write_json(self.plain.parent / "other.json", document)
             simulated = answer("simulate", path, CLUSTER)
             self.assertTrue(any(said in w and "bucketing is not how this job ran" in w for w in simulated["warnings"]))
-            self.assertIn("no bucket cap was in force", str(answer("tune", path, CLUSTER)["recommended"]))
+            self.assertIn("no bucket cap was used", str(answer("tune", path, CLUSTER)["recommended"]))
             advised = answer("advise", path, CLUSTER)
             self.assertTrue(any("no cap is weighed" in warning and said in warning for warning in advised["warnings"]))
             self.assertNotIn("bucket_cap_mb", str(advised["rows"]))

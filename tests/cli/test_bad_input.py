@@ -164,7 +164,7 @@ USAGE_ERRORS = [
     *(
         ([*SIMULATE, "--uneven-inputs", "inputs=10+9", *more], ["--uneven-inputs: ", says])
         for more, says in [
-            (["--dataset-size", "1000"], "gives every rank as many. Leave one out"),
+            (["--dataset-size", "1000"], "gives every rank the same number of batches. Leave one out"),
             (["--sync-batchnorm"], "does not shadow what --sync-batchnorm sends"),
             (["--static-graph"], "does not shadow what --static-graph sends"),
             (["--process-groups", "2", "--torch", "1.13"], "does not shadow what --process-groups sends"),

@@ -163,7 +163,7 @@ class Calibrate(unittest.TestCase):
 
     def test_a_step_over_another_library_or_a_simulated_one_calibrates_nothing(self):
         for timeline, words in (
-            (self.timeline("mpi"), "was taken over mpi: it says nothing of NCCL"),
+            (self.timeline("mpi"), "was taken over mpi, so it tells nothing about NCCL"),
             (self.timeline("nccl", "simulated; zero"), "is of a simulated step"),
         ):
             done, output = self.noted("step.json", timeline)
@@ -233,7 +233,7 @@ class Calibrate(unittest.TestCase):
         lines = two.read_text().splitlines()
         two.write_text("\n".join(line[:-1] + "3" if line.startswith("1048576 ") else line for line in lines))
         done, output = self.calibrate(one, two)
-        self.assertIn("were wrong", " ".join(done.out.split()))
+        self.assertIn("wrong results", " ".join(done.out.split()))
         done = ddpsim("calibrate", one, "--cluster", output, "-o", self.folder / "c3.json")
         said = " ".join(done.out.split())
         self.assertIn("is calibrated already", said)
@@ -263,7 +263,7 @@ class Calibrate(unittest.TestCase):
         contradiction = [self.log(2, name="a.txt"), self.log(2, 2.5, name="b.txt")]
         wild = [contradiction[0], self.log(2, 10, name="c.txt")]
         for logs, words in (
-            ([short], "one size only"),
+            ([short], "has only one size"),
             ([other], "where the cluster has A100"),
             (contradiction, "times what a.txt takes"),
             (wild, "times what a.txt takes"),

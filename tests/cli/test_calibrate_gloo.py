@@ -163,7 +163,7 @@ class CalibrateGloo(unittest.TestCase):
 
     def test_ranks_and_buckets_that_no_log_covers_stay_as_uncertain(self):
         self.calibrate(self.all_reduces("one_gigabit", 2, lambda size: size <= 1 << 18))
-        for ranks, words in ((4, "none is of 4 nodes of 1"), (2, "none is of buckets beyond 256 KiB")):
+        for ranks, words in ((4, "none covers 4 nodes of 1"), (2, "none covers buckets beyond 256 KiB")):
             confidence = self.step("resnet-like", ranks, 5)["confidence"]
             self.assertIn(words, " ".join(confidence["because"]))
             self.assertEqual(confidence["grade"], "C")
@@ -189,7 +189,7 @@ class CalibrateGloo(unittest.TestCase):
         path.write_text(json.dumps(timeline))
         done = self.calibrate(f"{path}@1x4", options=(), cluster="dgx1v")
         self.assertEqual(done.code, 0, done.err)
-        self.assertNotIn("nothing of NCCL", done.out)
+        self.assertNotIn("nothing about NCCL", done.out)
         written = json.loads(self.output.read_text())["gloo"]
         self.assertIn("process_gbps", written["constants"])
         self.assertEqual(written["logs"][0]["timed_by"], "joined ranks of a training")
@@ -290,7 +290,7 @@ class CalibrateGloo(unittest.TestCase):
                 (self.all_reduces("one_gigabit", 2, lambda size: size == 4096),),
                 ("--backend", "gloo"),
                 3,
-                "one size only",
+                "has only one size",
             ),
         ):
             with self.subTest(words):

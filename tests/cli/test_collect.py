@@ -430,7 +430,7 @@ class Collects(unittest.TestCase):
             said = [
                 warning
                 for warning in document["warnings"]
-                if "do not calibrate ddpsim-collect.tar.gz, which is taken as specified" in warning
+                if "do not calibrate ddpsim-collect.tar.gz, so data sheet values are used" in warning
             ]
             self.assertEqual(len(said), 1, document["warnings"])
 
@@ -566,7 +566,7 @@ class Collects(unittest.TestCase):
         self.archive("--step-time", "given:1/train.log:took")
         self.assertIn('"took" has no unit', ddpsim("diff", self.folder / "ddpsim-collect.tar.gz", "240ms").err)
         self.archive("--step-time", "given:1/train.log:took=h")
-        self.assertIn("no unit of step times", ddpsim("diff", self.folder / "ddpsim-collect.tar.gz", "240ms").err)
+        self.assertIn("not a unit of step times", ddpsim("diff", self.folder / "ddpsim-collect.tar.gz", "240ms").err)
         _, files = self.archive("--step-time", "8it/s")
         self.assertEqual(json.loads(files["manifest.json"])["step_us"], 125000)
         for text in ("given:1/other.log:took=s", "given:1/train.log:", "0it/s", ":"):

@@ -77,7 +77,7 @@ class Changes(unittest.TestCase):
         self.assertIn("Who is late: rank 1, in nearly every step: its input: its data, its loader or its host.", text)
         self.assertNotIn("not the data", text)
         causes = {cause["class"]: cause["decide_by"] for cause in answer["causes"]}
-        self.assertIn("the late rank's batches on another rank", causes["slow_rank"])
+        self.assertIn("swap the batches of the late rank and another rank", causes["slow_rank"])
         self.assertIn("one batch over and over", causes["data_loading"])
 
     def test_sleeping_loader(self):
@@ -101,7 +101,7 @@ class Changes(unittest.TestCase):
         self.assertEqual(answer["late_ranks"]["late"], [1])
         second = answer["causes"][1]
         self.assertEqual(second["class"], "host_threads")
-        self.assertIn("rank 1 could have run but waited for a core", " ".join(second["evidence"]))
+        self.assertIn("the training thread of rank 1 waited for a core", " ".join(second["evidence"]))
 
     def test_threads_that_share_a_core(self):
         self.check("host-threads", "host_threads", base="cores")

@@ -125,8 +125,8 @@ class Transfers(unittest.TestCase):
                 del document[known]
             path = write_json(pathlib.Path(folder) / "alexnet.json", document)
             carried = answer("simulate", path, A100, "--gpu", "A100")
-            self.assertTrue(warned(carried, "does not say its batch: 128 is assumed"))
-            self.assertTrue(warned(carried, "does not say its precision: fp32 is assumed"))
+            self.assertTrue(warned(carried, "does not state its batch; 128 is assumed"))
+            self.assertTrue(warned(carried, "does not state its precision; fp32 is assumed"))
             outcome = ddpsim("simulate", path, "2xv100-nvlink", "--batch", "8")
             self.assertEqual(outcome.code, 3)
             self.assertIn("batch_per_gpu", outcome.err)

@@ -107,10 +107,10 @@ class Jobs(unittest.TestCase):
         self.assertTrue(any("resnet50@A100-40GB" in one for one in told), told)
         told = warnings_of("simulate", "resnet50-v100-b32", "p3.16xlarge")  # recorded on 32 GB
         self.assertTrue(
-            any(one.startswith("recorded on V100-32GB, and the cluster has V100-16GB: ") for one in told), told
+            any(one.startswith("recorded on V100-32GB, but the cluster has V100-16GB: ") for one in told), told
         )
         self.assertFalse(
-            any("and the cluster has" in one for one in warnings_of("simulate", "resnet50-v100-b32", "p3dn"))
+            any("but the cluster has" in one for one in warnings_of("simulate", "resnet50-v100-b32", "p3dn"))
         )
 
     def test_memory_is_that_of_the_variant_of_the_cluster(self):
@@ -155,7 +155,7 @@ class Jobs(unittest.TestCase):
             outcome = ddpsim("simulate", f"gpt2-xl@TITANRTX:b1:{precision}", "node:1 gpu:2xTITANRTX nvlink:2x25GBps")
             self.assertEqual(outcome.code, 3, outcome.err)
             self.assertIn(
-                "TITANRTX has 24 GiB. Without activations 23.9 GiB of it remain: shard it, --scheme fsdp2.", outcome.err
+                "TITANRTX has 24 GiB. Without activations 23.9 GiB of it remain. Shard it with --scheme fsdp2.", outcome.err
             )
 
 

@@ -83,7 +83,7 @@ class Limits(unittest.TestCase):
     def test_parameters_of_a_search_over_caps(self):
         for command in ("tune", "advise", "compare"):
             self.refused(
-                "many.json:/parameters: has 50001 parameters, and the limit of a search over bucket caps is 50000",
+                "many.json:/parameters: has 50001 parameters, but a search over bucket caps is limited to 50000",
                 command,
                 "many.json",
                 "dgx1v",

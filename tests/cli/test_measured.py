@@ -120,7 +120,7 @@ class MeasuredStep(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.log = self.folder / "train.log"
         self.log.write_text("step_time_ms: 1,200\n" * 3, encoding="utf-8")
-        self.warning = "1,200 is read as 1200: no number in it has a decimal comma"
+        self.warning = "1,200 is read as 1200, because no number has a decimal comma"
 
     def test_simulate_warns_and_names_the_values(self):
         run = ddpsim(*JOB, "--measured-step", self.log)

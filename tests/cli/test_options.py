@@ -141,8 +141,8 @@ REACHES = [
 WARNINGS = [
     (["--torch", "2.13"], "newer than the rules known here", False),
     (["--torch", "2.14"], "PyTorch 2.14 is newer than the rules known here (2.13)", True),
-    (["--bucket-cap-mb", "999999"], "were bytes meant", False),
-    (["--bucket-cap-mb", "1048576"], "--bucket-cap-mb 1048576 are MiB, 1 TiB: were bytes meant, 1 MiB?", True),
+    (["--bucket-cap-mb", "999999"], "did you mean bytes", False),
+    (["--bucket-cap-mb", "1048576"], "--bucket-cap-mb 1048576 is in MiB, so 1 TiB; did you mean bytes, 1 MiB?", True),
     (["--first-bucket-mb", "1048576"], "--first-bucket-mb 1048576 are MiB", True),
     (["--nccl", "2.7"], "older than the oldest tuning table", False),
     (["--nccl", "2.6.9"], "NCCL 2.6.9 is older than the oldest tuning table here (2.7.8)", True),
@@ -252,10 +252,10 @@ class Reaches(OnTheTinyJob):
         a100 = "node:1 gpu:2xA100 nvlink:6x25GBps:mesh"
         for cluster, options, text in (
             (a100, ["--gpu", "A100"], "from V100-32GB to A100, layer by layer (resnet50): "),
-            (a100, ["--gpu", "A100"], " and 0.85 to 1.20 of that speed by past errors"),
+            (a100, ["--gpu", "A100"], ", and by past errors 0.85 to 1.20 of that speed"),
             (CLUSTER, ["--batch", "64"], "from batch 32 to 64, layer by layer"),
-            (CLUSTER, ["--batch", "64"], " times longer by estimate, and 0.93 to 1.08 of that speed"),
-            # These are exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08)).
+            (CLUSTER, ["--batch", "64"], " times longer, and by past errors 0.93 to 1.08 of that speed"),
+            # exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08))
             (
                 a100,
                 ["--gpu", "A100", "--batch", "64"],

@@ -396,7 +396,7 @@ class Backends(unittest.TestCase):
             file.write_text(json.dumps(document))
             said = (
                 "recorded under a compression hook (all-reduces of bfloat16), simulated without it: its casts stay in "
-                "the recorded backward; --comm-hook bf16 simulates it as it ran"
+                "the recorded backward. Pass --comm-hook bf16 to simulate it as it ran"
             )
             for options, warned in (([], True), (["--comm-hook", "fp16"], True), (["--comm-hook", "bf16"], False)):
                 warnings = " ".join(answer("simulate", file, JOB[1], *options)["warnings"])

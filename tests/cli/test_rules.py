@@ -48,23 +48,22 @@ class Ranks(InAFolder):
         self.assertEqual(
             self.warnings([0, 1, 2], 4),
             [
-                "3 of the cluster's 4 ranks replay their own recording, the others repeat the 3 recorded, in order: "
-                "stragglers rarer than 1 in 3 are not in it, and shared data loading or storage may make more ranks "
-                "late than this"
+                "3 of the cluster's 4 ranks replay their own recording, the others repeat the 3 recorded, in order. "
+                "Stragglers rarer than 1 in 3 are missing, and shared data loading or storage may delay more ranks"
             ],
         )
 
     def test_some_recordings_are_left_out(self):
         self.assertEqual(
             self.warnings([0, 1, 2, 3, 4], 4),
-            ["1 of the 5 ranks recorded are beyond the cluster's 4 and left out, however late they were"],
+            ["1 of the 5 recorded ranks exceed the cluster's 4 and are left out, however late they were"],
         )
 
     def test_some_ranks_repeat_others_and_some_recordings_are_left_out(self):
         told = self.warnings([0, 1, 6], 4)
         self.assertEqual(len(told), 2)
         self.assertTrue(told[0].startswith("2 of the cluster's 4 ranks replay their own"))
-        self.assertTrue(told[1].startswith("1 of the 3 ranks recorded are beyond the cluster's 4"))
+        self.assertTrue(told[1].startswith("1 of the 3 recorded ranks exceed the cluster's 4"))
 
 
 class Buckets(InAFolder):

@@ -145,7 +145,7 @@ class Lines(Sweep):
         rows = [json.loads(line) for line in self.sweep(study="meet.json").splitlines()[1:]]
         self.assertEqual(
             [row["error"] for row in rows],
-            [None, "--background: only --network flow knows of other traffic. Add it", None, "no such file"],
+            [None, "--background: only --network flow simulates other traffic. Add it", None, "no such file"],
         )
 
     def test_the_table_has_one_row_per_line(self):
@@ -435,7 +435,7 @@ class Studies(Sweep):
             ),
             ("--measured-step: own is given twice", {"options": {"gpu": "A100", "measured-step": "own=1s"}}),
             (
-                "--measured-step 1 ms is shorter than what the GPU computes",
+                "--measured-step 1 ms is too short",
                 {"candidates": [{"cluster": "dgx1v@2", "measured_step": "1ms"}, *candidates[1:]]},
             ),
         ):

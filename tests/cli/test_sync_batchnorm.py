@@ -62,8 +62,8 @@ class SyncBatchNorm(unittest.TestCase):
             outcome = ddpsim("simulate", *job, "--sync-batchnorm-group", ranks)
             self.assertEqual(outcome.code, 2)
             self.assertIn(
-                f"--sync-batchnorm-group {ranks}: groups hold whole nodes, and dgx1v has 4 of 8 GPUs: a multiple of 8 "
-                "that divides 32 is needed",
+                f"--sync-batchnorm-group {ranks}: a group must consist of whole nodes: dgx1v has 4 of 8 GPUs, so "
+                "the size must be a multiple of 8 that divides 32",
                 outcome.err,
             )
 

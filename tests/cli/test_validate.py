@@ -68,7 +68,7 @@ class Validate(unittest.TestCase):
             self.assertEqual(document["own_calibration"], judges_itself)
             self.assertEqual(any("proves nothing" in warning for warning in document["warnings"]), judges_itself)
             text = " ".join(ddpsim("validate", table, f"{log}@2x4").out.split())
-            self.assertEqual("calibrated by this very measurement, so this error proves nothing" in text, judges_itself)
+            self.assertEqual("This same measurement calibrated the cluster, so this error proves nothing" in text, judges_itself)
         uncalibrated = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
         self.assertNotIn("calibrated_by", json.loads(uncalibrated.read_text()))
         self.assertFalse(answer("validate", uncalibrated, own)["own_calibration"])
@@ -151,7 +151,7 @@ class Validate(unittest.TestCase):
         self.assertIn("bucket 0 all_reduce", [row["name"] for row in document["rows"]])
         self.assertEqual((document["worst_abs_error_percent"], document["warnings"]), (0, []))
         (job / "job-rank2.json").unlink()
-        self.assertIn("hold the wait for the others", answer("validate", self.folder / "job.json", job)["warnings"][0])
+        self.assertIn("its all-reduces include waits", answer("validate", self.folder / "job.json", job)["warnings"][0])
 
     def test_a_forward_that_begins_before_its_step_is_whole(self):
         result = self.file(
@@ -200,7 +200,7 @@ class Validate(unittest.TestCase):
         for measured, fragment in (
             (log, "no row of an all_reduce_perf table was found, and no step time"),
             (f"{log}:took", '"took" has no unit'),
-            (f"{log}:took=h", "no unit of step times"),
+            (f"{log}:took=h", "not a unit of step times"),
             (f"{log}@1x2", "no row of an all_reduce_perf table"),
         ):
             outcome = ddpsim("validate", result, measured)
@@ -242,7 +242,7 @@ class Validate(unittest.TestCase):
             ([self.file("prose.txt", "a page of text\n"), "104ms"], ["prose.txt", "simulate, tune", "--json"]),
             ([result, "0ms"], ["a step takes no time. Expected a time above 0"]),
             ([result, "104s"], ["milliseconds or seconds"]),
-            ([result, caps], ["caps.csv", "no figure in common", "bucket_cap_mb=25"]),
+            ([result, caps], ["caps.csv", "no value in common", "bucket_cap_mb=25"]),
             ([result, "104ms", "--only", "forward"], ["--only"]),
             (
                 [table, self.file("l.txt", "1048576 262144 float sum -1 40.00 26.21 39.32 0\n")],

@@ -36,14 +36,14 @@ std::string json_log(const std::string& results) {
 std::vector<Bad> bad_logs() {
   return {
       {"", "no row of an all_reduce_perf table", {}},
-      {"hello\nworld\n", "redirect all", {}},
+      {"hello\nworld\n", "Redirect all", {}},
       {"# nThread 1 nGpus 1\n#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n", "no row", {}},
       {"layer,parameters,forward_us\nconv,10,3\n", "no row of an all_reduce_perf table", {}},
       // values
       {"1048576 262144 float sum -1 nan 26.21 39.32 0\n", "line 1: time is nan", {}},
       {"1048576 262144 float sum -1 inf 0.00 0.00 0\n", "line 1: time is inf", {}},
       {"1048576 262144 float sum -1 -40.00 26.21 39.32 0\n", "time is -40 us", {}},
-      {"1048576 262144 float sum -1 0.00 26.21 39.32 0\n", "A measured time is more than 0", {}},
+      {"1048576 262144 float sum -1 0.00 26.21 39.32 0\n", "A measured time is above 0", {}},
       {kGood + "-8 2 float sum -1 40.00 0.00 0.00 0\n", "line 2: size is -8 bytes", {}},
       {"4611686018427387904 262144 float sum -1 40.00 26.21 39.32 0\n", "algbw is 26.21", {}},
       {kGood + "1048576 262144 float sum -1 41.00 25.58 38.36 0 -1.00 26.55 39.82 0\n",
@@ -54,7 +54,7 @@ std::vector<Bad> bad_logs() {
       {"1048576 262144 float sum -1 40.00 209.7 314.6 0\n", "Is this algbw in Gbit/s?", {}},
       {"1048576 262144 float sum -1 40.00 24.41 36.62 0\n", "Is this algbw in GiB/s?", {}},
       {"1048576 262144 float sum -1 40.00 26214 39321 0\n", "or algbw in MB/s?", {}},
-      {"size_bytes,time_us\n1073741824,0.003\n", "were they milliseconds or seconds?", {}},
+      {"size_bytes,time_us\n1073741824,0.003\n", "Are these milliseconds or seconds?", {}},
       // other collectives, other clocks
       {"1048576 262144 float none -1 40.00 26.21 22.94 0\n", "without a reduction", {}},
       {"1048576 262144 float sum 0 40.00 26.21 26.21 0\n", "of a collective with root 0", {}},
@@ -71,7 +71,7 @@ std::vector<Bad> bad_logs() {
        JobShape{1, 4}},
       {kEight + kGood, "names 8 ranks on 1 host, up to 2 devices on one, but 1x4", JobShape{1, 4}},
       {kGood + "2097152 524288 float sum -1 80.00 26.21 45.87 0\n",
-       "line 2: busbw / algbw is that of another number of ranks",
+       "line 2: busbw / algbw implies another number of ranks",
        {}},
       {kGood + "# nThread 1 nGpus 2\n2097152 524288 float sum -1 80.00 26.21 26.21 0\n",
        "Give one file per job shape",
@@ -86,10 +86,10 @@ std::vector<Bad> bad_logs() {
       {"size_bytes,time_us\n1024,nan\n", "time is nan", {}},
       {"size_bytes,time_us\n1024,\n", "has neither a time nor a bandwidth", {}},
       {"size_bytes,algbw_gbps\n1048576,-2\n", "the bandwidth is -2", {}},
-      {"size_bytes,busbw_gbps\n1048576,20\n", "busbw alone", {}},
+      {"size_bytes,busbw_gbps\n1048576,20\n", "only busbw", {}},
       {"nodes,size_bytes,time_us\n2,1024,10\n", "one of nodes and gpus_per_node is missing", {}},
       {"nodes,gpus_per_node,size_bytes,time_us\n0,8,1024,10\n", "nodes is \"0\"", {}},
-      {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave @NxG out", JobShape{4, 8}},
+      {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave out @NxG", JobShape{4, 8}},
       // JSON
       {"{", "log.txt", {}},
       {"{}", "\"results\" is missing", {}},

@@ -110,7 +110,7 @@ TEST_CASE("figures: each time of a recorded step") {
   CHECK(figures_of_workload(workload, "w").warnings.empty());
   workload.recorded_with.collectives = {
       {.bytes = Bytes(4), .launch = {}, .start = {}, .duration = 7_us}};
-  CHECK(mentions(figures_of_workload(workload, "w").warnings, "hold the wait for the others"));
+  CHECK(mentions(figures_of_workload(workload, "w").warnings, "its all-reduces include waits"));
   CHECK(figures_of_workload({}, "w").rows.empty());
 }
 

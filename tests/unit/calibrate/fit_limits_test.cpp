@@ -85,7 +85,7 @@ TEST_CASE("calibrate: a tenth between two logs of one job shape is noted, twice 
     parts_of({measured({2, 4}), measured({2, 4}, factor)}, cluster_at,
              {.nccl = kNccl, .keep_unhealthy = true}, out);
     return std::any_of(out.notes.begin(), out.notes.end(), [](const std::string& note) {
-      return mentions(note, "intervals span both");
+      return mentions(note, "Intervals span both");
     });
   };
   CHECK_FALSE(noted(1.1));  // a logarithm of 0.095
@@ -111,7 +111,7 @@ TEST_CASE("calibrate: one GPU and logs without times are left out, rows of one s
   // The geometric mean of one and four times.
   CHECK(parts[0].points[0].time_us == doctest::Approx(2 * twice.points[0].time_us));
   REQUIRE(out.left_out.size() == 2);
-  CHECK(mentions(out.left_out[0].reason, "one GPU sends nothing"));
+  CHECK(mentions(out.left_out[0].reason, "a single GPU sends nothing"));
   CHECK(mentions(out.left_out[1].reason, "no table of times"));
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("calibrate: what health distrusts is left out, or kept where asked") {
   const auto parts = parts_of({measured({1, 4}), slow}, cluster_at, {.nccl = kNccl}, out);
   CHECK(parts.size() == 1);
   REQUIRE(out.left_out.size() == 1);
-  CHECK(mentions(out.left_out[0].reason, "--keep-unhealthy fits it all the same"));
+  CHECK(mentions(out.left_out[0].reason, "pass --keep-unhealthy to fit it anyway"));
   Fit kept;
   CHECK(
       parts_of({measured({1, 4}), slow}, cluster_at, {.nccl = kNccl, .keep_unhealthy = true}, kept)

@@ -169,9 +169,9 @@ TEST_CASE("calibrate: logs that cannot be fitted are told why") {
   CHECK(mentions(complaint({}), "no log to fit"));
   MeasuredLog one_size = measured({2, 4});
   one_size.points.resize(1);
-  CHECK(mentions(complaint({one_size}), "one size only"));
+  CHECK(mentions(complaint({one_size}), "only one size"));
   one_size.points.push_back(one_size.points.front());  // twice the same is one
-  CHECK(mentions(complaint({one_size}), "one size only"));
+  CHECK(mentions(complaint({one_size}), "only one size"));
   MeasuredLog few = measured({2, 4});
   few.points.resize(3);
   CHECK(mentions(complaint({few}), "has 3 sizes"));
@@ -234,7 +234,7 @@ TEST_CASE("calibrate: logs of one job shape that differ at large sizes alone") {
 TEST_CASE("calibrate: another unit of time is found out, in one log of several too") {
   CHECK(mentions(complaint({measured({2, 4}, 1000)}), "these look like nanoseconds"));
   CHECK(mentions(complaint({measured({1, 4}), measured({2, 4}, 0.001)}),
-                 "microseconds are expected"));
+                 "Microseconds are expected"));
 }
 
 TEST_CASE("calibrate: sizes in elements are found out") {

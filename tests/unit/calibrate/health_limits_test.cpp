@@ -165,7 +165,7 @@ TEST_CASE("health: that it went over TCP is one fault, whatever was set for it")
   log.settings = {{"NCCL_IB_DISABLE", "1"}};
   const std::vector<std::string> faults = health(log, ib, {}).faults;
   REQUIRE(faults.size() == 1);
-  CHECK(mentions(faults, "NCCL says it went over TCP (NET/Socket)"));
+  CHECK(mentions(faults, "NCCL used TCP (NET/Socket)"));
 }
 
 TEST_CASE("health: a slow GPUDirect-TCPX is none of sockets where the host's would be far slower") {

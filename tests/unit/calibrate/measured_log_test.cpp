@@ -109,7 +109,7 @@ TEST_CASE("measured log: a line too long for any program's is left out and named
   const std::string text = std::string(kDevices) + kColumns + long_line + "\n" + kRow;
   const MeasuredLog log = parse_nccl_tests_log(text, "log.txt");
   CHECK(log.points.size() == 1);
-  CHECK(mentions(log.warnings, "line 6: longer than 1 MiB"));
+  CHECK(mentions(log.warnings, "line 6: ignored, because it is longer than 1 MiB"));
 }
 
 TEST_CASE(
@@ -269,7 +269,7 @@ TEST_CASE("measured log: ranks by busbw / algbw where no device is listed") {
   const MeasuredLog cut = parse_log("#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n...\n" + rows);
   CHECK(cut.ranks == 16);
   CHECK_FALSE(cut.nodes);
-  CHECK(mentions(all(cut.warnings), "cut short"));
+  CHECK(mentions(all(cut.warnings), "cut off"));
 }
 
 TEST_CASE("measured log: a stated job shape goes with a list that says less, not with another") {
@@ -342,8 +342,10 @@ TEST_CASE("measured log: rows cut by other output are left out, and it says so")
                 "NCCL INFO x\n"
                 "     4194304       1048576     float     sum      -1    90.00\n");
   CHECK(log.points.size() == 1);
-  CHECK(mentions(all(log.warnings), "line 2: a row of the table is cut"));
-  CHECK(mentions(all(log.warnings), "line 3: a row of the table is cut"));
+  CHECK(
+      mentions(all(log.warnings), "line 2: a row of the table is left out, because it is cut off"));
+  CHECK(
+      mentions(all(log.warnings), "line 3: a row of the table is left out, because it is cut off"));
 }
 
 TEST_CASE("measured log: what NCCL's debug lines say") {
@@ -430,7 +432,7 @@ TEST_CASE("measured log: what ddpsim-real measured") {
   REQUIRE(log.points.size() == 1);
   CHECK(log.points[0].time_us == 40.5);
   CHECK(log.warnings.empty());
-  CHECK(mentions(all(parse_log(document("gloo", row)).warnings), "nothing of NCCL"));
+  CHECK(mentions(all(parse_log(document("gloo", row)).warnings), "nothing about NCCL"));
   CHECK(parse_log(document("gloo", row)).backend == "gloo");
   // A backend of torch is a program; what carried the bytes stands beside it.
   const auto torch = [&](const std::string& communication) {

@@ -91,7 +91,7 @@ TEST_CASE("measured CSV: a time's unit is in its name, or follows from the bandw
   }
   CHECK(mentions(refusal_of_log("size,time\n1048576,17.6\n", JobShape{1, 8}), "Name it time_us"));
   CHECK(mentions(refusal_of_log("size,time,busbw\n1048576,60,3000\n", JobShape{1, 8}),
-                 "nothing beside it tells"));
+                 "no other column tells it"));
   CHECK(mentions(refusal_of_log("size,time,algbw\n1048576,60,139.8\n", JobShape{1, 8}), "Gbit/s"));
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("measured CSV: rccl-tests' own has a row for each place, and its job's
   const std::string alone = "0,AllReduce,2,8,4,2,8388608,float,sum,1,200.00,41.94,78.64,0\n";
   const MeasuredLog half = parse_log(header + rows + alone);
   CHECK(half.points.size() == 2);
-  CHECK(mentions(half.warnings, "timed in place alone"));
+  CHECK(mentions(half.warnings, "only timed in place"));
   CHECK(mentions(
       refusal_of_log(header + "0,AllGather,1,8,8,1,1048576,float,sum,0,60,17.48,30.58,0\n"),
       "is of \"AllGather\""));
@@ -216,7 +216,7 @@ TEST_CASE("row checks: sizes, times and rates at their limits") {
 TEST_CASE("row checks: bandwidths without a time") {
   CHECK(checked_point(row(3'000'000, {}, 2), 4, "log").time_us == doctest::Approx(1500));
   CHECK(checked_point(row(3'000'000, {}, {}, 3), 4, "log").time_us == doctest::Approx(1500));
-  CHECK(mentions(wrong(row(8, {}, {}, 3), 1), "has busbw alone"));
+  CHECK(mentions(wrong(row(8, {}, {}, 3), 1), "has only busbw"));
   CHECK(wrong(row(8, {}, {}, 3), 2) == "");
   CHECK(wrong(row(8, {}, 1e5)) == "");
   CHECK(mentions(wrong(row(8, {}, 1.01e5)), "the bandwidth is"));

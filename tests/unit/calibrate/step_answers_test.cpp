@@ -216,7 +216,7 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
        "run:step_time=s"},
       {"step_time_ms,iteration_us\n"
        "1,2\n",
-       "run: 2 columns hold step times: step_time_ms, iteration_us. Say which: run:step_time_ms"},
+       "run: 2 columns hold step times: step_time_ms, iteration_us. State which: run:step_time_ms"},
       {"step,loss\n"
        "1,2\n",
        "run: no column has the name of a step time; the columns are step, loss. State which, with "
@@ -250,7 +250,7 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
        "setting; `ddpsim validate` reads tables of caps"},
       {"step_time=1 s\n"
        "5 ms/step\n",
-       "run: 2 keys hold step times: step_time, ms/step. Say which: run:step_time"},
+       "run: 2 keys hold step times: step_time, ms/step. State which: run:step_time"},
       {"step time: 1700000000.5 s\n"
        "step time: 1700000001.5 s\n",
        "run:line 1: \"step time\" is a clock: it holds instants counted from 1970, not durations. "
@@ -332,11 +332,11 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
       {"step_time_ms,step_time_s\n"
        "10,1\n"
        "10,1\n",
-       "run: 2 columns hold step times: step_time_ms, step_time_s. Say which: run:step_time_ms"},
+       "run: 2 columns hold step times: step_time_ms, step_time_s. State which: run:step_time_ms"},
       {R"({"step_time_ms": [10, 11]})", "10 11 | 2 values of key \"step_time_ms\""},
       {"step_time=0.3 s\n"
        "batch_time=0.1 s\n",
-       "run: 2 keys hold step times: step_time, batch_time. Say which: run:step_time"},
+       "run: 2 keys hold step times: step_time, batch_time. State which: run:step_time"},
       {"step_time=0.1 s +- 0.01\n"
        "step_time=0.1 s +- 0.01\n",
        "100 | the last of 2 values of \"step_time\" in its lines, a running mean | run: the "
@@ -386,5 +386,5 @@ TEST_CASE("step times: batches a second of a device are steps where nothing else
   CHECK(full_answer("{\"throughput/batches_per_sec\": 2.5, "
                     "\"throughput/device/batches_per_sec\": 0.5}\n") ==
         "run: 2 keys hold step times: throughput/batches_per_sec, "
-        "throughput/device/batches_per_sec. Say which: run:throughput/batches_per_sec");
+        "throughput/device/batches_per_sec. State which: run:throughput/batches_per_sec");
 }

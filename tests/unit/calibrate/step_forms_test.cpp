@@ -158,7 +158,7 @@ TEST_CASE("step forms: samples a second need the samples of a step, and whose th
   CHECK(ms_of_form(text, {.key = "", .unit = {}, .samples_per_gpu = 8, .gpus = 4}).front() == 500);
   const std::string speed = "Epoch[0] Batch [20]\tSpeed: 64.0 samples/sec\n";
   CHECK(mentions(form_complaint(speed, {.key = "", .unit = {}, .samples_per_gpu = 8, .gpus = 4}),
-                 "not on how many GPUs"));
+                 "not the number of GPUs"));
   StepTimesAsked each = asked_for("Speed", "samples/s/gpu");
   each.samples_per_gpu = 32;
   each.gpus = 4;
@@ -185,8 +185,8 @@ TEST_CASE("step forms: what is no step's time is refused, with a remedy") {
       {"dataloader time per step: 35 ms\n", "no step time was found"},
       {"{\"step\": 1, \"comm_step_time_ms\": 5}\n{\"step\": 2, \"comm_step_time_ms\": 5}\n",
        "no step time was found"},
-      {"Generating samples: 10%|#| 1/10 [00:02<00:18,  2.10s/it]\n", "may be of something else"},
-      {"Epochs:  30%|#| 3/10 [05:00<11:40, 100.00s/it]\n", "may be of something else"},
+      {"Generating samples: 10%|#| 1/10 [00:02<00:18,  2.10s/it]\n", "may mean something else"},
+      {"Epochs:  30%|#| 3/10 [05:00<11:40, 100.00s/it]\n", "may mean something else"},
       {"iter 1 time 12 s\niter 2 time 24 s\niter 3 time 36 s\n", "grows from line to line"},
       {"step time: 12x\n", "\"x\" behind the number is not understood"},
       {"step time: 0.3 s / img\n", "not understood"},
@@ -202,7 +202,7 @@ TEST_CASE("step forms: what is no step's time is refused, with a remedy") {
       {R"([{"iter": 1, "time": 0.5}, {"iter": 2, "time": 0.6}])", "\"time\" has no unit"},
       {R"({"log_history": [{"step": 5, "eval_a_steps_per_second": 9.5}]})",
        "this run has not ended (no train_runtime)"},
-      {"Test: [1/9] step_time=9 ms\n", "lines of an evaluation alone"},
+      {"Test: [1/9] step_time=9 ms\n", "only in lines of an evaluation"},
       {std::string("\x1f\x8b\x08\0\0", 5), "is compressed by gzip. Unpack it: gunzip -k"},
   };
   for (const Bad& one : cases) {

@@ -94,7 +94,7 @@ TEST_CASE("step times: lines of logs, by key or by rate") {
     CAPTURE(one.text);
     CHECK(milliseconds_of(steps_in(one.text)) == one.ms);
   }
-  CHECK(mentions(steps_in(" 5.00it/s").source, "a running mean, where a progress bar wrote it"));
+  CHECK(mentions(steps_in(" 5.00it/s").source, "a running mean if a progress bar wrote it"));
 }
 
 TEST_CASE("step times: of a trainer_state.json the mean, which NaN elsewhere does not spoil") {
@@ -107,7 +107,7 @@ TEST_CASE("step times: of a trainer_state.json the mean, which NaN elsewhere doe
   CHECK(milliseconds_of(times) == std::vector<double>{125});
   CHECK(mentions(times.source, "train_runtime over 500 steps: their mean"));
   CHECK(mentions(steps_complaint(R"({"log_history": [{"train_runtime": 62.5}]})"),
-                 "train_runtime stands without the step"));
+                 "train_runtime comes without the step"));
 }
 
 TEST_CASE("step times: a trainer_state.json that a later run continued") {
@@ -126,12 +126,11 @@ TEST_CASE("step times: a trainer_state.json that a later run continued") {
   // Of one that goes back to a checkpoint nobody knows where it began; nor of one without a step.
   const std::string back =
       R"({"step": 450}, {"step": 410}, {"step": 420}, {"step": 500, "train_runtime": 9})";
-  CHECK(mentions(steps_complaint(state(back)), "the count of steps goes back, or stands"));
+  CHECK(mentions(steps_complaint(state(back)), "the count of steps goes back or stops"));
   CHECK(mentions(steps_complaint(state(first + R"(, {"step": 500, "train_runtime": 0.1})")),
-                 "the count of steps goes back, or stands"));
+                 "the count of steps goes back or stops"));
   // What nothing shows is said.
-  CHECK(mentions(steps_in(state(first)).source,
-                 "too short where the run was resumed from a checkpoint"));
+  CHECK(mentions(steps_in(state(first)).source, "too short if the run was resumed"));
 }
 
 TEST_CASE("step times: a slow beginning is left out by a rule, and counted") {
@@ -170,7 +169,7 @@ TEST_CASE("step times: what is not clear is refused, with the place and the reme
       {"step_time_ms\nfast\n", "\"step_time_ms\": \"fast\" is no time"},
       {"step_time_ms\n1,2\n", "line 2: 2 cells under 1 names"},
       {"step_time_ms\n", "column \"step_time_ms\" is empty"},
-      {"bucket_cap_mb,iteration_us\n25,100\n", "steps under several caps"},
+      {"bucket_cap_mb,iteration_us\n25,100\n", "steps with several caps"},
       {"step_time=1 s\n5 ms/step\n", "2 keys hold step times: step_time, ms/step"},
       {"step_time_s_ms=1\n", "has no unit"},
   };

@@ -162,8 +162,8 @@ TEST_CASE(
   const Validation other = validate(predicted, measured);
   CHECK(other.rows.size() == 1);
   CHECK(mentions(other.notes,
-                 "the buckets differ, so their all-reduces are not compared: predicted of 456 "
-                 "bytes, measured of 448, 8"));
+                 "the buckets differ, so their all-reduces are not compared: 456 bytes "
+                 "predicted, 448, 8 measured"));
   predicted.bucket_bytes.clear();  // of which nothing is known
   CHECK(validate(predicted, measured).rows.size() == 2);
 }

@@ -85,7 +85,7 @@ TEST_CASE("validation: nothing measured has no error in percent") {
 }
 
 TEST_CASE("validation: what cannot be compared is refused") {
-  CHECK(mentions(message(rows({{"x", 1}}), rows({{"y", 1}})), "no figure in common"));
+  CHECK(mentions(message(rows({{"x", 1}}), rows({{"y", 1}})), "no value in common"));
   CHECK(mentions(message(rows({{"x", 1}}), rows({{"x", 1}}), {"y"}), "--only"));
   CHECK(mentions(message(rows({{"x", 104}}), rows({{"x", 104'000}})), "milliseconds or seconds"));
   Figures eight = rows({{"x", 1}});

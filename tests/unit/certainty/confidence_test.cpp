@@ -215,7 +215,8 @@ TEST_CASE(
   CHECK(wide.low_percent == doctest::Approx(-2));
   CHECK(wide.high_percent == doctest::Approx(10));
   CHECK(wide.because[1] ==
-        "of 12 steps measured, four in five further ones lie -2.0 to +10.0 % from the median");
+        "12 steps were measured; the 80 % interval of a further one is -2.0 to +10.0 % from "
+        "the median");
   CHECK(spread(999_us, 1001_us).low_percent == doctest::Approx(-0.5));
   CHECK(spread(999_us, 1001_us).high_percent == doctest::Approx(0.5));
 }

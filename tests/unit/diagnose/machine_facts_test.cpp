@@ -129,7 +129,7 @@ TEST_CASE("a link of which nobody says whether it was at work: to be read again"
       problems_of("pcie.link.gen.current, pcie.link.gen.max\n1, 4\n1, 4\n");
   REQUIRE(kinds_of(findings) == Kinds{CauseClass::pcie_link_below_its_best});
   CHECK(mentions(findings[0].says, "GPU 0 and 1 more shows"));
-  CHECK(mentions(findings[0].says, "read it again while the job runs"));
+  CHECK(mentions(findings[0].says, "Read it again while the job runs"));
 }
 
 TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody asked about") {

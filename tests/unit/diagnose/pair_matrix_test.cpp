@@ -72,7 +72,7 @@ TEST_CASE("pair matrix: what is none is said with its line") {
   CHECK(complaint("").find("no pair") != std::string::npos);
   CHECK(complaint("a,b\n").find("line 1") != std::string::npos);
   CHECK(complaint("a,b,9\na,c,fast\n").find("line 2") != std::string::npos);
-  CHECK(complaint("a,b,-3\n").find("no bandwidth") != std::string::npos);
+  CHECK(complaint("a,b,-3\n").find("not a bandwidth") != std::string::npos);
   CHECK(complaint("a,a,3\n").find("itself") != std::string::npos);
   CHECK(complaint(",b,3\n").find("no name") != std::string::npos);
 }

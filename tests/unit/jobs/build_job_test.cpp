@@ -93,8 +93,9 @@ TEST_CASE("jobs: a group of SyncBatchNorm holds whole nodes") {
   };
   CHECK(group(8) == "");
   CHECK(group(16) == "");
-  CHECK(group(4).find("p3dn has 2 of 8 GPUs: a multiple of 8 that divides 16 is needed") !=
-        std::string::npos);
+  CHECK(
+      group(4).find("p3dn has 2 of 8 GPUs, so the size must be a multiple of 8 that divides 16") !=
+      std::string::npos);
   CHECK_FALSE(group(24).empty());
   const BuiltJob pairs = built_with([](JobRequest& request) {
     request.cluster.text = "p3dn@4";
@@ -268,7 +269,7 @@ TEST_CASE("jobs: a measured step that cannot be this job's is refused, or overtu
   BuiltJob shorter =
       built_with([](JobRequest& request) { request.measured_step = Duration(20_ms); });
   CHECK(mentions(complaint_of([&] { replay_current(shorter, shorter.job); }),
-                 "is shorter than what the GPU computes in the recorded step"));
+                 "is too short. Forward, backward and optimizer of the recorded step"));
   BuiltJob longer =
       built_with([](JobRequest& request) { request.measured_step = Duration(900_ms); });
   const std::size_t before = longer.trust.warnings.overturning();

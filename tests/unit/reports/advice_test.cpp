@@ -121,11 +121,11 @@ TEST_CASE("advice page: what may save nothing is told by the most that it may") 
   some.rows[3] = {.settings = {"graphs"},
                   .line = "c",
                   .gain = {0_ms, 0_ms, 160_ms},
-                  .doubt = "the profiler may have made these waits"};
+                  .doubt = "the profiler may have caused these waits"};
   const std::string text = advice_text(sample::advised(some), {});
   CHECK(
       text.starts_with("Keep today's settings until you have measured: graphs may save up to "
-                       "160 ms of 320 ms, but the profiler may have made these waits."));
+                       "160 ms of 320 ms, but the profiler may have caused these waits."));
   CHECK(text.find("graphs (up to 160 ms)") != std::string::npos);
 }
 

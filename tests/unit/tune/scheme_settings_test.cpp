@@ -109,7 +109,7 @@ stage3_max_live_parameters=100000000 | "stage3_max_live_parameters": 100000000
 stage3_max_live_parameters=1000000000 | "stage3_max_live_parameters": 1000000000
 stage3_max_reuse_distance=0 | "stage3_max_reuse_distance": 0
 stage3_max_reuse_distance=1000000000 | "stage3_max_reuse_distance": 1000000000
-zero_hpz_partition_size=2 | "zero_hpz_partition_size": 2 | a node keeps a copy of all parameters, which is not counted as memory)");
+zero_hpz_partition_size=2 | "zero_hpz_partition_size": 2 | each node keeps a copy of all parameters, which is not counted as memory)");
   CHECK(listed(MegatronOptimizer{}) == R"(
 overlap_grad_reduce=true | --overlap-grad-reduce
 overlap_param_gather=true | --overlap-grad-reduce --overlap-param-gather)");

@@ -141,7 +141,8 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
   CHECK(verdict.set);
   CHECK_FALSE(verdict.most_robust);
   const Duration left = tuned.default_setting.iteration - verdict.gain.value - tuned.best.iteration;
-  CHECK((verdict.reason.find("less surely") != std::string::npos) == (left >= verdict.measurable));
+  CHECK((verdict.reason.find("with less certainty") != std::string::npos) ==
+        (left >= verdict.measurable));
   CHECK(verdict.gain.low > Duration());
   CHECK(verdict.gain.value >= verdict.measurable);
   REQUIRE(verdict.bucket_cap_mb);
