@@ -117,7 +117,7 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
   if (cluster.nodes > 1 && cluster.network.nics_per_node > 1) {
     Cluster one = cluster;
     one.network.nics_per_node = 1;
-    all.push_back({one, fmt::format("a single one of the {} NICs of a node would explain it. "
+    all.push_back({one, fmt::format("A single one of the {} NICs of a node would explain it. "
                                     "Check NCCL_IB_HCA and which links are up",
                                     cluster.network.nics_per_node)});
   }
@@ -138,7 +138,7 @@ std::vector<MachineWithout> explanations(const Cluster& cluster) {
     host.intra.peers = PeerAccess::host;
     all.push_back(
         {host,
-         "copies through host memory would explain it, so peers do not reach each other. Check "
+         "Copies through host memory would explain it, so peers do not reach each other. Check "
          "`nvidia-smi topo -p2p r` and NCCL_P2P_DISABLE, or state pcie:BW:no-p2p"});
   }
   return all;
@@ -167,7 +167,7 @@ std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& clust
            "through host memory, NCCL_P2P_LEVEL), slots may have fewer lanes, or another job was "
            "running";
   }
-  return "a link is slower than stated, or another job was running";
+  return "A link is slower than stated, or another job was running";
 }
 
 void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning,
@@ -204,7 +204,7 @@ void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const Colle
           best, busbw_gbps(point.size, Duration::microseconds(point.time_us), cluster.ranks()));
     health.faults.push_back(
         fmt::format("large sizes take {:.1f} times what the cluster should (busbw {:.2f} GB/s at "
-                    "best); {}{}",
+                    "best). {}{}",
                     ratio, best, cause(points, cluster, tuning),
                     std::abs(elementary::log(ratio / kFloat)) < kAboutFour
                         ? ". Or are its sizes in elements of 4 bytes instead of bytes?"

@@ -103,7 +103,7 @@ void ShapeFinder::take(JobShape shape) {
   const std::string list = stated_ ? contradiction(run_, shape) : "";
   if (!list.empty()) {
     fail(run_.place,
-         fmt::format("{}, but {}x{} was stated: {} {} of {} {}", list, shape.nodes,
+         fmt::format("{}. But {}x{} was stated: {} {} of {} {}", list, shape.nodes,
                      shape.gpus_per_node, shape.nodes, shape.nodes == 1 ? "node" : "nodes",
                      shape.gpus_per_node, shape.gpus_per_node == 1 ? "GPU" : "GPUs"),
          "Leave out @NxG, or correct it: nodes, then GPUs per node");

@@ -143,7 +143,7 @@ class StepsOfKey {
     if (!choice_.asked.samples_per_gpu)
       checks_.fail("", states,
                    "Add --batch N, the samples per GPU in a step" +
-                       (whose_known && gpus ? std::string() : ", and write " + whose));
+                       (whose_known && gpus ? std::string() : ". Also write " + whose));
     if (!choice_.asked.gpus && !each) {
       result_.warnings.push_back(fmt::format(
           "{}: {} {}. The step is assumed to be --batch {:.6g} divided by it, which is right for "

@@ -120,8 +120,8 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
     const auto& [least, most] = *options.rank_slowdown_range;
     because.push_back(fmt::format(
         "on {} compute takes {:.1f} % longer than on one GPU: {:.1f} % for the slowest GPU "
-        "(--gpu-spread), {:.1f} % multi-GPU overhead ({:.1f} to {:.1f} % by stack, "
-        "--rank-slowdown)",
+        "(--gpu-spread), {:.1f} % multi-GPU overhead. By stack it is {:.1f} to {:.1f} % "
+        "(--rank-slowdown)",
         ranks_of(cluster), 100 * (shares.slowdown() - 1), 100 * shares.slowest_gpu,
         100 * shares.unexplained, unexplained(least), unexplained(most)));
   }
@@ -204,7 +204,7 @@ std::string calibration_of(const Cluster& cluster) {
   const CalibratedShape* log =
       published_log(calibration, cluster.nodes, cluster.gpus_per_node, kLargeFrom);
   if (log != nullptr && !is_published(calibration))
-    text += fmt::format("; one published log has this job shape ({}, {} node{} of {} GPU{})",
+    text += fmt::format(". One published log has this job shape ({}, {} node{} of {} GPU{})",
                         log->source, log->nodes, log->nodes == 1 ? "" : "s", log->gpus_per_node,
                         log->gpus_per_node == 1 ? "" : "s");
   return text;

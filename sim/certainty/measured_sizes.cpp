@@ -64,8 +64,8 @@ std::string beyond_measured(const std::vector<Bytes>& sizes, const Job& job) {
   const int nodes = nodes_measured(cluster);
   if (cluster.nodes > 1 && cluster.nodes > kNodesReach * nodes)
     return fmt::format(
-        "all-reduces of such GPUs over such a network were measured on {} nodes at most, which "
-        "supports jobs of up to {}, and this job has {}",
+        "all-reduces of such GPUs over such a network were measured on at most {} nodes, which "
+        "supports up to {}, but this job has {}",
         nodes, kNodesReach * nodes, cluster.nodes);
   if (cluster.calibration) {
     const auto far = std::ranges::find_if(

@@ -238,7 +238,7 @@ std::string band_evidence(const Cluster& cluster) {
             : " at other scales");
   }
   return fmt::format(
-      "low to high is the middle 80 % of errors on {}, each cluster predicted without its own",
+      "low to high is the middle 80 % of errors on {}. Each cluster was predicted without its own",
       evidence_for(cluster).logs);
 }
 

@@ -149,7 +149,7 @@ class Search {
       return;
     }
     result_.left_out = fmt::format(
-        "{} first buckets with {} caps each are too many to try: every cap was tried with the "
+        "{} first buckets with {} caps each are too many to try. Every cap was tried with the "
         "default first bucket, and every first bucket with the default cap",
         all.size(), caps);
     walk_caps(exactly(default_first_));

@@ -65,11 +65,11 @@ std::vector<Bad> bad_logs() {
       // how many ranks
       {kGood, "4x4 are 16 ranks, but busbw / algbw implies 4", JobShape{4, 4}},
       {kEight + kGood, "the list of devices names 8 ranks", {}},
-      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 4x1",
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one. But 4x1",
        JobShape{4, 1}},
-      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 1x4",
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one. But 1x4",
        JobShape{1, 4}},
-      {kEight + kGood, "names 8 ranks on 1 host, up to 2 devices on one, but 1x4", JobShape{1, 4}},
+      {kEight + kGood, "names 8 ranks on 1 host, up to 2 devices on one. But 1x4", JobShape{1, 4}},
       {kGood + "2097152 524288 float sum -1 80.00 26.21 45.87 0\n",
        "line 2: busbw / algbw implies another number of ranks",
        {}},
@@ -186,11 +186,11 @@ TEST_CASE("bad log: messages in full, in the order of the logs above") {
       "in all_reduce_perf",
       "log.txt:line 3: the list of devices names 8 ranks, but busbw / algbw implies 4. busbw = "
       "algbw x 2(n - 1)/n in all_reduce_perf",
-      "log.txt:line 1: the list of devices names 4 ranks on 2 hosts, up to 2 devices on one, but "
+      "log.txt:line 1: the list of devices names 4 ranks on 2 hosts, up to 2 devices on one. But "
       "4x1 was stated: 4 nodes of 1 GPU. Leave out @NxG, or correct it: nodes, then GPUs per node",
-      "log.txt:line 1: the list of devices names 4 ranks on 2 hosts, up to 2 devices on one, but "
+      "log.txt:line 1: the list of devices names 4 ranks on 2 hosts, up to 2 devices on one. But "
       "1x4 was stated: 1 node of 4 GPUs. Leave out @NxG, or correct it: nodes, then GPUs per node",
-      "log.txt:line 1: the list of devices names 8 ranks on 1 host, up to 2 devices on one, but "
+      "log.txt:line 1: the list of devices names 8 ranks on 1 host, up to 2 devices on one. But "
       "1x4 was stated: 1 node of 4 GPUs. Leave out @NxG, or correct it: nodes, then GPUs per node",
       "log.txt:line 2: busbw / algbw implies another number of ranks than in the rows above. Rows "
       "of several runs were mixed. Give one table, or keep the headers between them",

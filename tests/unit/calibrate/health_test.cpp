@@ -216,7 +216,7 @@ TEST_CASE("health: all that is said of a log, by what its machine is and what it
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", 1, "", "1"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", 2.1, "",
-       "2.1 | large sizes take 2.1 times what the cluster should (busbw 84.54 GB/s at best); a "
+       "2.1 | large sizes take 2.1 times what the cluster should (busbw 84.54 GB/s at best). A "
        "link is slower than stated, or another job was running"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", 1000, "",
@@ -229,11 +229,11 @@ TEST_CASE("health: all that is said of a log, by what its machine is and what it
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", 0.5, "", "0.5"},
       {"node:1 gpu:8xA100 nvswitch:300GBps", "node:1 gpu:8xA100 nvswitch:300GBps", 1.6, "",
-       "1.6 | large sizes take 1.6 times what the cluster should (busbw 135.84 GB/s at best); a "
+       "1.6 | large sizes take 1.6 times what the cluster should (busbw 135.84 GB/s at best). A "
        "link is slower than stated, or another job was running"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp", 1, "",
-       "5.632 | large sizes take 5.6 times what the cluster should (busbw 33.21 GB/s at best); "
+       "5.632 | large sizes take 5.6 times what the cluster should (busbw 33.21 GB/s at best). "
        "TCP sockets would take no longer. The InfiniBand plugin or driver was probably not "
        "loaded, or the link is slower than stated. Look for \"NET/Socket\" with NCCL_DEBUG=INFO. "
        "Or are its sizes in elements of 4 bytes instead of bytes?"},
@@ -241,12 +241,12 @@ TEST_CASE("health: all that is said of a log, by what its machine is and what it
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp", 1, "NET/Socket",
        "5.632 | NCCL used TCP (NET/Socket), although the cluster has InfiniBand; its plugin or "
        "driver was not loaded | large sizes take 5.6 times what the cluster should (busbw 33.21 "
-       "GB/s at best); TCP sockets would take no longer. The InfiniBand plugin or driver was "
+       "GB/s at best). TCP sockets would take no longer. The InfiniBand plugin or driver was "
        "probably not loaded, or the link is slower than stated. Look for \"NET/Socket\" with "
        "NCCL_DEBUG=INFO. Or are its sizes in elements of 4 bytes instead of bytes?"},
       {"node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:tcpx",
        "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:tcp", 1, "",
-       "3.444 | large sizes take 3.4 times what the cluster should (busbw 63.71 GB/s at best); "
+       "3.444 | large sizes take 3.4 times what the cluster should (busbw 63.71 GB/s at best). "
        "TCP sockets would take no longer. The GPUDirect-TCPX plugin or driver was probably not "
        "loaded, or the link is slower than stated. Look for \"NET/Socket\" with NCCL_DEBUG=INFO. "
        "Or are its sizes in elements of 4 bytes instead of bytes?"},
@@ -254,7 +254,7 @@ TEST_CASE("health: all that is said of a log, by what its machine is and what it
        "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:tcp", 1, "NET/Socket",
        "3.444 | NCCL used TCP (NET/Socket), although the cluster has GPUDirect-TCPX; its plugin "
        "or driver was not loaded | large sizes take 3.4 times what the cluster should (busbw "
-       "63.71 GB/s at best); TCP sockets would take no longer. The GPUDirect-TCPX plugin or "
+       "63.71 GB/s at best). TCP sockets would take no longer. The GPUDirect-TCPX plugin or "
        "driver was probably not loaded, or the link is slower than stated. Look for "
        "\"NET/Socket\" with NCCL_DEBUG=INFO. Or are its sizes in elements of 4 bytes instead of "
        "bytes?"},
@@ -267,32 +267,32 @@ TEST_CASE("health: all that is said of a log, by what its machine is and what it
        "Or are its sizes in elements of 4 bytes instead of bytes?"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
        "node:2 gpu:8xA100 nvswitch:300GBps nic:1x200Gbps:ib", 1, "",
-       "7.133 | large sizes take 7.1 times what the cluster should (busbw 23.33 GB/s at best); a "
+       "7.133 | large sizes take 7.1 times what the cluster should (busbw 23.33 GB/s at best). A "
        "single one of the 8 NICs of a node would explain it. Check NCCL_IB_HCA and which links "
        "are up"},
       {"node:1 gpu:8xA100 nvswitch:300GBps", "node:1 gpu:8xA100 pcie:31.5GBps", 1, "",
-       "14.18 | large sizes take 14.2 times what the cluster should (busbw 14.45 GB/s at best); "
+       "14.18 | large sizes take 14.2 times what the cluster should (busbw 14.45 GB/s at best). "
        "PCIe would explain it, so NVLink is not in use. Check `nvidia-smi nvlink --status` and "
        "NCCL_P2P_DISABLE"},
       {"node:1 gpu:8xV100 nvlink:6x25GBps:cube", "node:1 gpu:8xV100 pcie:12GBps", 1, "",
-       "22.9 | large sizes take 22.9 times what the cluster should (busbw 5.51 GB/s at best); "
+       "22.9 | large sizes take 22.9 times what the cluster should (busbw 5.51 GB/s at best). "
        "PCIe would explain it, so NVLink is not in use. Check `nvidia-smi nvlink --status` and "
        "NCCL_P2P_DISABLE"},
       {"node:1 gpu:8xH100 nvswitch:450GBps", "node:1 gpu:8xH100 pcie:63GBps", 1, "",
-       "13.7 | large sizes take 13.7 times what the cluster should (busbw 28.84 GB/s at best); "
+       "13.7 | large sizes take 13.7 times what the cluster should (busbw 28.84 GB/s at best). "
        "PCIe would explain it, so NVLink is not in use. Check `nvidia-smi nvlink --status` and "
        "NCCL_P2P_DISABLE"},
       {"node:1 gpu:8xMI300X xgmi:7x64GBps", "node:1 gpu:8xMI300X pcie:31.5GBps", 1, "",
-       "21.55 | large sizes take 21.5 times what the cluster should (busbw 14.46 GB/s at best); "
+       "21.55 | large sizes take 21.5 times what the cluster should (busbw 14.46 GB/s at best). "
        "PCIe would explain it, so xGMI is not in use. Check `rocm-smi --showtopo` and "
        "NCCL_P2P_DISABLE"},
       {"node:1 gpu:8xRTX4090 pcie:31.5GBps:p2p", "node:1 gpu:8xRTX4090 pcie:31.5GBps", 1, "",
-       "3.446 | large sizes take 3.4 times what the cluster should (busbw 7.23 GB/s at best); "
-       "copies through host memory would explain it, so peers do not reach each other. Check "
+       "3.446 | large sizes take 3.4 times what the cluster should (busbw 7.23 GB/s at best). "
+       "Copies through host memory would explain it, so peers do not reach each other. Check "
        "`nvidia-smi topo -p2p r` and NCCL_P2P_DISABLE, or state pcie:BW:no-p2p. Or are its sizes "
        "in elements of 4 bytes instead of bytes?"},
       {"node:1 gpu:4xA100 pcie:31.5GBps", "node:1 gpu:4xA100 pcie:31.5GBps", 9, "",
-       "9 | large sizes take 9.0 times what the cluster should (busbw 1.61 GB/s at best); copies "
+       "9 | large sizes take 9.0 times what the cluster should (busbw 1.61 GB/s at best). Copies "
        "through host memory would explain it, so peers do not reach each other. Check `nvidia-smi "
        "topo -p2p r` and NCCL_P2P_DISABLE, or state pcie:BW:no-p2p"},
       {"node:2 gpu:1xA100 nic:1x100Gbps:ib", "node:2 gpu:1xA100 nic:1x100Gbps:ib", 0.5, "",
@@ -302,7 +302,7 @@ TEST_CASE("health: all that is said of a log, by what its machine is and what it
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", 1, "",
        "- | it has 16 ranks, but the cluster has 32"},
       {"node:2 gpu:1xV100 nic:1x10Gbps:tcp", "node:2 gpu:1xV100 nic:1x10Gbps:tcp", 3, "",
-       "3 | large sizes take 3.0 times what the cluster should (busbw 0.30 GB/s at best); a link "
+       "3 | large sizes take 3.0 times what the cluster should (busbw 0.30 GB/s at best). A link "
        "is slower than stated, or another job was running. Or are its sizes in elements of 4 "
        "bytes instead of bytes?"},
   };

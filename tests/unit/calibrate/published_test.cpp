@@ -227,6 +227,6 @@ TEST_CASE("confidence: own logs beside published ones, and which of them speaks"
   CHECK(calibration_of(calibrated({1, 4})) ==
         "the cluster is calibrated with 1 log of it and 1 published log of such machines");
   CHECK(calibration_of(calibrated({2, 4})) ==
-        "the cluster is calibrated with 1 log of it and 1 published log of such machines; one "
+        "the cluster is calibrated with 1 log of it and 1 published log of such machines. One "
         "published log has this job shape (n2.txt, 2 nodes of 4 GPUs)");
 }

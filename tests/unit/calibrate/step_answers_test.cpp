@@ -125,7 +125,7 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
        "run:CurrSamplesPerSec=samples/s/8gpus if they are the total of 8 GPUs"},
       {"Epoch[0] Batch [20]\tSpeed: 64.0 samples/sec\n",
        "run: it states samples per second (Speed: 1 value, median 64) but no step time. Add "
-       "--batch N, the samples per GPU in a step, and write run:Speed=samples/s/gpu if they are "
+       "--batch N, the samples per GPU in a step. Also write run:Speed=samples/s/gpu if they are "
        "per GPU, run:Speed=samples/s/8gpus if they are the total of 8 GPUs"},
       {"step: 10  loss: 7.9  tps: 5,800  mfu: 33.1%\n",
        "run: it states tokens per second (tps: 1 value, median 5800) but no step time. State the "
@@ -315,7 +315,7 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
       {"samples/s: 1000\n"
        "samples/s: 1010\n",
        "run: it states samples per second (samples/s: 2 values, median 1000) but no step time. "
-       "Add --batch N, the samples per GPU in a step, and write run:samples/s=samples/s/gpu if "
+       "Add --batch N, the samples per GPU in a step. Also write run:samples/s=samples/s/gpu if "
        "they are per GPU, run:samples/s=samples/s/8gpus if they are the total of 8 GPUs"},
       {"tokens/s: 100000\n"
        "tokens/s: 101000\n",

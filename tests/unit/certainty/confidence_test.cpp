@@ -136,7 +136,7 @@ TEST_CASE("confidence: the multi-GPU slowdown alone, and what is taken for it") 
   REQUIRE(job.step() == 1000_us);
   const std::string taken =
       "on 2 ranks compute takes 10.0 % longer than on one GPU: 0.0 % for the slowest GPU "
-      "(--gpu-spread), 10.0 % multi-GPU overhead (0.0 to 30.0 % by stack, --rank-slowdown)";
+      "(--gpu-spread), 10.0 % multi-GPU overhead. By stack it is 0.0 to 30.0 % (--rank-slowdown)";
   CHECK(job.assess().because == Sentences{kFromSpecification, kHalfAPercent});  // certain
   job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.3}};
   const Confidence confidence = job.assess();
@@ -163,7 +163,7 @@ TEST_CASE(
   const auto takes = [](const char* ranks, const char* all, const char* slowest, const char* rest) {
     return fmt::format(
         "on {} compute takes {} % longer than on one GPU: {} % for the slowest GPU "
-        "(--gpu-spread), {} % multi-GPU overhead ({} to {} % by stack, --rank-slowdown)",
+        "(--gpu-spread), {} % multi-GPU overhead. By stack it is {} to {} % (--rank-slowdown)",
         ranks, all, slowest, rest, rest, rest);
   };
   CHECK(said(1, 4) == takes("4 ranks", "20.3", "10.3", "10.0"));

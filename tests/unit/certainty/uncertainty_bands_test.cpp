@@ -270,14 +270,14 @@ TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire")
 
 TEST_CASE("uncertainty: what a band rests on, in words") {
   CHECK(band_evidence(of_kind(IntraKind::nvlink)) ==
-        "low to high is the middle 80 % of errors on 14 logs of NVLink nodes, each cluster "
+        "low to high is the middle 80 % of errors on 14 logs of NVLink nodes. Each cluster was "
         "predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie)) ==
         "low to high is the middle 80 % of errors on 12 tables of 9 PCIe machines (widened by "
-        "half, being few), each cluster predicted without its own");
+        "half, being few). Each cluster was predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie, 2)) ==
         "low to high is the middle 80 % of errors on 5 logs over InfiniBand (widened by half, "
-        "being few), each cluster predicted without its own");
+        "being few). Each cluster was predicted without its own");
   Cluster cluster = calibrated(of_kind(IntraKind::nvlink));
   CHECK(band_evidence(cluster) ==
         "low to high is the 80 % interval of measured times, from 1 log of this cluster");

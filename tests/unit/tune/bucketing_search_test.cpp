@@ -183,7 +183,7 @@ TEST_CASE("bucketing search: too many pairs are not searched, and that is said")
   }();
   const BucketingSearch search = search_bucketings(workload, {}, {2, 4}, {});
   CHECK(search.left_out ==
-        "489 first buckets with 409 caps each are too many to try: every cap was tried with the "
+        "489 first buckets with 409 caps each are too many to try. Every cap was tried with the "
         "default first bucket, and every first bucket with the default cap");
   REQUIRE(search.found.size() == 409 + 488);
   CHECK(search.found[408].point.first_bucket_mb == 1);

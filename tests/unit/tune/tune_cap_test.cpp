@@ -295,8 +295,8 @@ TEST_CASE("tune: a cap is set where the nodes are like measured ones, else measu
   REQUIRE(far.measure_first);
   CHECK(far.measure_first->doubt == Doubt::sizes);
   CHECK(far.measure_first->because ==
-        "all-reduces of such GPUs over such a network were measured on 8 nodes at most, which "
-        "supports jobs of up to 32, and this job has 33");
+        "all-reduces of such GPUs over such a network were measured on at most 8 nodes, which "
+        "supports up to 32, but this job has 33");
   CHECK(far.measure_first->command.starts_with("mpirun -np 33 -N 1 all_reduce_perf -b "));
 }
 
