@@ -119,7 +119,7 @@ class Jobs(unittest.TestCase):
         refused = ddpsim("simulate", job, "p4d")
         self.assertEqual(refused.code, 3)
         self.assertIn("needs about 43.9 GiB of memory per GPU, and A100-40GB has 40 GiB", refused.err)
-        self.assertIn("V100 (taken for V100-32GB) has 32 GiB", ddpsim("simulate", "gpt2-xl@V100", "dgx1v").err)
+        self.assertIn("V100 (assumed to be V100-32GB) has 32 GiB", ddpsim("simulate", "gpt2-xl@V100", "dgx1v").err)
 
     def test_a_recording_from_a_larger_variant_does_not_prove_that_it_fits(self):
         document = {

@@ -81,7 +81,7 @@ class Validate(unittest.TestCase):
         log = self.file("log.txt", log_of(document["rows"], 8))
         outcome = ddpsim("validate", table, f"{log}@1x8")
         self.assertEqual(outcome.code, 3)
-        self.assertIn("is of 1 x 8 GPUs", outcome.err)
+        self.assertIn("has 1 x 8 GPUs", outcome.err)
         self.assertIn("of 2 x 4 GPUs", outcome.err)
         self.assertEqual(ddpsim("validate", table, f"{log}@2x4").code, 0)
         other = self.file("a100.json", table.read_text().replace('"V100"', '"A100"'))
@@ -246,7 +246,7 @@ class Validate(unittest.TestCase):
             ([result, "104ms", "--only", "forward"], ["--only"]),
             (
                 [table, self.file("l.txt", "1048576 262144 float sum -1 40.00 26.21 39.32 0\n")],
-                ["is of 4 ranks", "of 8", "--nodes"],
+                ["has 4 ranks", "has 8", "--nodes"],
             ),
             ([table, self.file("n.txt", "1048576 262144 float sum -1 nan 26.21 39.32 0\n")], ["n.txt:line 1", "nan"]),
             ([table, self.file("e.txt", "")], ["no row of an all_reduce_perf table"]),

@@ -215,7 +215,7 @@ TEST_CASE("bad log: messages in full, in the order of the logs above") {
       "size_bytes,time_us: bytes and microseconds, in columns of these names (also time_ms, "
       "algbw_gbps, busbw_gbps, time_us_inplace); nodes and gpus_per_node are optional",
       "log.txt:line 2: nodes is \"0\". Expected an integer from 1 to 100000",
-      "log.txt:line 2: is of 2x8, but 4x8 was stated. Leave out @NxG, or state a job shape that "
+      "log.txt:line 2: has 2x8, but 4x8 was stated. Leave out @NxG, or state a job shape that "
       "it has",
       "log.txt:line 1, column 1: not valid JSON: the text ends too early",
       "log.txt: is not the -J output of nccl-tests: \"results\" is missing. Give the text that "

@@ -120,7 +120,7 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
       {"CurrSamplesPerSec=64.0\n"
        "CurrSamplesPerSec=64.0\n",
        "run: it states samples per second (CurrSamplesPerSec: 2 values, median 64) but no step "
-       "time. Add --batch N, the samples per GPU in a step, and write "
+       "time. Add --batch N, the samples per GPU in a step. Also write "
        "run:CurrSamplesPerSec=samples/s/gpu if they are per GPU, "
        "run:CurrSamplesPerSec=samples/s/8gpus if they are the total of 8 GPUs"},
       {"Epoch[0] Batch [20]\tSpeed: 64.0 samples/sec\n",
@@ -238,7 +238,7 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
        "right?"},
       {"step_time_ms\n"
        "fast\n",
-       "run:line 2: \"step_time_ms\": \"fast\" is no time. Expected a number with its unit, such "
+       "run:line 2: \"step_time_ms\": \"fast\" is not a time. Expected a number with its unit, such "
        "as \"step_time=0.123 s\""},
       {"step_time_ms\n"
        "1,2\n",

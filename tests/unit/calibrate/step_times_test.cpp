@@ -166,7 +166,7 @@ TEST_CASE("step times: what is not clear is refused, with the place and the reme
       {"step_time_ms\nnan\n", "column \"step_time_ms\" is empty"},
       {"step_time_ms\n1e12\n", "a step of 1e+09 s"},
       {"it/s\n0\n", "a step of inf s"},
-      {"step_time_ms\nfast\n", "\"step_time_ms\": \"fast\" is no time"},
+      {"step_time_ms\nfast\n", "\"step_time_ms\": \"fast\" is not a time"},
       {"step_time_ms\n1,2\n", "line 2: 2 cells under 1 names"},
       {"step_time_ms\n", "column \"step_time_ms\" is empty"},
       {"bucket_cap_mb,iteration_us\n25,100\n", "steps with several caps"},

@@ -111,9 +111,9 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
     return of;
   };
   CHECK(mentions(refusal_of_figures(figures(8, 2, ""), figures(8, 4, "")),
-                 "of 4: is of 4 x 2 GPUs, of 2 of 2 x 4 GPUs"));
+                 "of 4: has 4 x 2 GPUs, but of 2 has 2 x 4 GPUs"));
   CHECK(mentions(refusal_of_figures(figures(8, 2, ""), figures(4, 2, "")),
-                 "is of 4 ranks, of 2 of 8"));
+                 "has 4 ranks, but of 2 has 8"));
   const auto notes = [&](const std::string& predicted, const std::string& measured) {
     return validate(figures(8, 2, predicted), figures(8, 2, measured)).notes;
   };
@@ -155,8 +155,8 @@ TEST_CASE(
   const Validation same = validate(predicted, measured);
   CHECK(same.rows.size() == 2);
   CHECK(same.worst_name == "bucket 0 all_reduce");
-  CHECK(same.notes == std::vector<std::string>{"predicted alone: wait"});
-  CHECK(validate(measured, predicted).notes == std::vector<std::string>{"measured alone: wait"});
+  CHECK(same.notes == std::vector<std::string>{"only predicted: wait"});
+  CHECK(validate(measured, predicted).notes == std::vector<std::string>{"only measured: wait"});
 
   predicted.bucket_bytes = {Bytes(456)};
   const Validation other = validate(predicted, measured);

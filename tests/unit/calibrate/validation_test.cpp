@@ -92,7 +92,7 @@ TEST_CASE("validation: what cannot be compared is refused") {
   Figures sixteen = eight;
   eight.ranks = 8;
   sixteen.ranks = 16;
-  CHECK(mentions(message(eight, sixteen), "is of 16 ranks"));
+  CHECK(mentions(message(eight, sixteen), "has 16 ranks"));
 }
 
 TEST_CASE("validation: a tuning curve against measured caps") {
