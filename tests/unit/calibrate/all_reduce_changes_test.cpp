@@ -26,7 +26,7 @@ const Times kAfter = {{1_KiB, 10_us}, {1_MiB, 600_us}, {64_MiB, 3000_us}};
 
 }  // namespace
 
-TEST_CASE("all-reduces by size: some faster, others slower, and the other way round mirrored") {
+TEST_CASE("all-reduces by size: some faster and others slower, mirrored when the sides swap") {
   const AllReduceChanges there = sizes_of(16, kBefore, 16, kAfter);
   const AllReduceChanges back = sizes_of(16, kAfter, 16, kBefore);
   CHECK(there.faster() == 1);
@@ -39,7 +39,9 @@ TEST_CASE("all-reduces by size: some faster, others slower, and the other way ro
     CHECK(there.sizes[k].growth * back.sizes[k].growth == doctest::Approx(1));
 }
 
-TEST_CASE("all-reduces by size: another size than the largest where that changed by clearly more") {
+TEST_CASE(
+    "all-reduces by size: another size than the largest decides if it changed by clearly "
+    "more") {
   const AllReduceChanges small =
       sizes_of(8, {{1_KiB, 10_us}, {64_MiB, 1000_us}}, 8, {{1_KiB, 30_us}, {64_MiB, 1020_us}});
   CHECK(small.one().size == 1_KiB);
@@ -48,7 +50,7 @@ TEST_CASE("all-reduces by size: another size than the largest where that changed
   CHECK(all.one().size == 64_MiB);
 }
 
-TEST_CASE("all-reduces of other ranks: by bus bandwidth") {
+TEST_CASE("all-reduces of other numbers of ranks are compared by bus bandwidth") {
   // 2 ranks move a factor 1, 4 ranks 1.5: as much longer is as fast.
   const AllReduceChanges same = sizes_of(2, {{1_MiB, 100_us}}, 4, {{1_MiB, 150_us}});
   CHECK(same.by_busbw());
@@ -58,7 +60,7 @@ TEST_CASE("all-reduces of other ranks: by bus bandwidth") {
   CHECK_FALSE(sizes_of(0, {{1_MiB, 100_us}}, 4, {{1_MiB, 150_us}}).by_busbw());
 }
 
-TEST_CASE("all-reduces of several shapes: the largest number of ranks that both have") {
+TEST_CASE("all-reduces of several shapes: the largest common number of ranks is compared") {
   const std::vector<LoggedAllReduces> old = {{2, {{1_MiB, 100_us}}, {}},
                                              {8, {{1_MiB, 300_us}}, {}}};
   const std::vector<LoggedAllReduces> now = {{8, {{1_MiB, 330_us}}, {}},
@@ -69,7 +71,7 @@ TEST_CASE("all-reduces of several shapes: the largest number of ranks that both 
   CHECK(changes->one().before == 300_us);
 }
 
-TEST_CASE("all-reduces by size: a change counts where both places show it") {
+TEST_CASE("all-reduces by size: a change counts only if both places show it") {
   const std::vector<LoggedAllReduces> old = {{8, {{1_MiB, 200_us}}, {{1_MiB, 170_us}}}};
   const std::vector<LoggedAllReduces> now = {{8, {{1_MiB, 370_us}}, {{1_MiB, 168_us}}}};
   CHECK(all_reduce_changes(old, now)->slower() == 0);
@@ -77,8 +79,7 @@ TEST_CASE("all-reduces by size: a change counts where both places show it") {
 }
 
 TEST_CASE(
-    "all-reduces by size: of several tables of as many ranks those alike in nodes and settings are "
-    "compared") {
+    "all-reduces by size: among several tables, those with equal nodes and settings are compared") {
   const std::vector<LoggedAllReduces> old = {{8, {{1_MiB, 100_us}}, {}, 1, "NCCL_ALGO=Ring"},
                                              {8, {{1_MiB, 200_us}}, {}, 1, "NCCL_ALGO=Tree"},
                                              {8, {{1_MiB, 400_us}}, {}, 2, "NCCL_ALGO=Tree"}};

@@ -139,8 +139,7 @@ struct Beside {
 
 }  // namespace
 
-TEST_CASE(
-    "bundled clusters: each meets the published log it rests on, its specification beside it") {
+TEST_CASE("bundled clusters: each reproduces its published log better than its data sheet does") {
   if (!std::filesystem::exists(files::shared_file("data/nccl-tests-more"))) {
     MESSAGE("skipped: the measured logs are not here");
     return;
@@ -169,7 +168,7 @@ TEST_CASE(
   CHECK(without.share() >= 0.75);
 }
 
-TEST_CASE("bundled clusters: own logs beside published ones, a third job shape left out") {
+TEST_CASE("bundled clusters: own logs and published ones predict a third job shape") {
   if (!std::filesystem::exists(files::shared_file("data/nccl-tests-more"))) {
     MESSAGE("skipped: the measured logs are not here");
     return;
@@ -199,7 +198,7 @@ TEST_CASE("bundled clusters: own logs beside published ones, a third job shape l
 }
 
 TEST_CASE(
-    "bundled clusters: where NCCL may leave LL a node earlier or later, both intervals say so") {
+    "bundled clusters: if NCCL may leave LL one node earlier or later, both intervals cover it") {
   // One node more and its table takes a tree with Simple: 630 us become 220. Its estimates lie within 7 %.
   const auto row = [](int nodes) {
     const Cluster cluster = load_cluster_at("alps-gh200", nodes, 4);
@@ -216,14 +215,14 @@ TEST_CASE(
   CHECK(row(2).rows[0].high < row(2).rows[0].time.scaled(2));  // measured: what it chose is known
 }
 
-TEST_CASE("bundled clusters: what is published of one, whatever numbers of nodes it speaks of") {
+TEST_CASE("bundled clusters: a published calibration is found for any number of nodes") {
   CHECK(published_calibration("p4d@1") != nullptr);
   CHECK(published_calibration("p4d:spec") == nullptr);
   CHECK(published_calibration("dgx2") == nullptr);
   CHECK(published_calibration("node:2 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib") == nullptr);
 }
 
-TEST_CASE("bundled clusters: published logs of several nodes say nothing of one") {
+TEST_CASE("bundled clusters: published logs of several nodes tell nothing about one node") {
   CHECK(load_cluster_at("p4d", 2, 8).calibration != nullptr);
   CHECK(load_cluster_at("p4d", 1, 8).calibration == nullptr);
   CHECK(load_cluster_at("dgxh100", 1, 8).calibration != nullptr);
@@ -231,14 +230,14 @@ TEST_CASE("bundled clusters: published logs of several nodes say nothing of one"
   CHECK(load_cluster_at("p4d:spec", 2, 8).calibration == nullptr);
 }
 
-TEST_CASE("bundled clusters: a grade no better than B, and C beyond the nodes measured") {
+TEST_CASE("bundled clusters: the grade is B at best, and C beyond the measured nodes") {
   CHECK(grade_of(load_cluster_at("p4d", 2, 8), true) == Grade::b);
   CHECK(grade_of(load_cluster_at("p4d", 4, 8), true) == Grade::c);
   CHECK(grade_of(load_cluster_at("alps-gh200", 64, 4), true) == Grade::b);
   CHECK(grade_of(load_cluster_at("alps-gh200", 256, 4), true) == Grade::c);
 }
 
-TEST_CASE("bundled clusters: what is published of one stays beside a file with logs of one's own") {
+TEST_CASE("bundled clusters: a published calibration stays next to a file with own logs") {
   const auto published_beside = [](const std::string& cluster) {
     Calibration own;
     own.constants = constants_of(load_cluster({cluster, {}, {}}));

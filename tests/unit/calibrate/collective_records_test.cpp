@@ -65,7 +65,7 @@ std::string records_complaint(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("inspector: of a collective that all ranks noted, the shortest is the transfer") {
+TEST_CASE("inspector: the shortest time of a collective on all ranks is the transfer") {
   std::string text;
   for (const auto& [number, early, late] :
        {std::tuple(1, 900, 100), {2, 120, 300}, {3, 140, 140}}) {
@@ -87,7 +87,7 @@ TEST_CASE("inspector: of a collective that all ranks noted, the shortest is the 
   CHECK(mentions(log.warnings, "recorded while a job ran"));
 }
 
-TEST_CASE("inspector: of one rank every time is an upper bound, and the least of a size is taken") {
+TEST_CASE("inspector: times of one rank are upper bounds, and the smallest of each size is used") {
   std::string text;
   for (const int us : {400, 200, 300}) text += record_line({.number = us, .us = us});
   text += record_line({.number = 9, .bytes = 2 << 20, .us = 500});
@@ -98,7 +98,7 @@ TEST_CASE("inspector: of one rank every time is an upper bound, and the least of
   CHECK(mentions(log.warnings, "each is an upper bound"));
 }
 
-TEST_CASE("inspector: records that cannot be are refused with file and line") {
+TEST_CASE("inspector: impossible records are refused with file and line") {
   const std::string good = record_line({});
   CHECK(mentions(records_complaint(good + "{\"header\": 3}\n"), "f:line 2"));
   CHECK(mentions(records_complaint(good + "{"), "f:line 2"));
@@ -136,7 +136,7 @@ TEST_CASE("flight recorder: without times, or without an all-reduce, it says wha
                  "/entries/0/input_sizes"));
 }
 
-TEST_CASE("upper bounds are fitted where the cost model is above them, and say nothing elsewhere") {
+TEST_CASE("upper bounds are fitted only where the cost model exceeds them") {
   const ClusterAt at = [](JobShape shape) {
     return load_cluster(
         {.text = "2xv100-nvlink", .nodes = shape.nodes, .gpus_per_node = shape.gpus_per_node});
@@ -167,7 +167,7 @@ TEST_CASE("upper bounds are fitted where the cost model is above them, and say n
   CHECK(mentions(complaint, "Give the traces of all ranks"));  // nothing says it is unsound
 }
 
-TEST_CASE("validate reads a job's own records as figures") {
+TEST_CASE("validate reads the values of a job's own records") {
   const files::TemporaryFolder folder;
   const std::string path =
       folder.file("flight.json", flight_recording({flight_entry("[[262144]]", "Float", "0.5")}))
@@ -179,7 +179,7 @@ TEST_CASE("validate reads a job's own records as figures") {
   CHECK(mentions(figures.warnings, "upper bound"));
 }
 
-TEST_CASE("debug lines alone are held against the cluster: channels and transport") {
+TEST_CASE("debug lines alone are compared with the cluster: channels and transport") {
   const auto at = [](const char* text) {
     return load_cluster({.text = text, .nodes = 2, .gpus_per_node = {}});
   };

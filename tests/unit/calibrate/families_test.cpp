@@ -153,7 +153,7 @@ Verdict judge(const Family& family, const Measured& measured, std::size_t out,
 
 }  // namespace
 
-TEST_CASE("calibrate: job shapes left out of their family") {
+TEST_CASE("calibrate: job shapes are predicted from the rest of their family") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
@@ -226,7 +226,7 @@ std::string distance_of(JobShape shape, const std::vector<MeasuredLog>& logs) {
 
 }  // namespace
 
-TEST_CASE("calibrate: intervals hold at any distance from what was measured") {
+TEST_CASE("calibrate: intervals hold at any distance from the measurements") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");

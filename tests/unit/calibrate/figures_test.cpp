@@ -39,7 +39,7 @@ std::string span(const std::string& track, const std::string& name, const std::s
 
 }  // namespace
 
-TEST_CASE("figures: each time of a result by its name, the interval around the iteration") {
+TEST_CASE("values: each time of a result has its name, and the iteration its interval") {
   const Figures figures = figures_of_document(R"({"schema":"ddpsim.result/1","ranks":6,
     "iteration_us":1,"forward_us":2,"backward_us":3,"backward_compute_us":4,"communication_us":5,
     "wait_us":6,"exposed_communication_us":7,"finalize_us":8,"optimizer_us":9,"stall_us":-10,
@@ -68,7 +68,7 @@ TEST_CASE("figures: each time of a result by its name, the interval around the i
   CHECK(figures.rows[11].place == "/buckets/1");
 }
 
-TEST_CASE("figures: each field of an all-reduce table") {
+TEST_CASE("values: each field of an all-reduce table") {
   const Figures figures = figures_of_document(R"({"schema":"ddpsim.allreduce/1","ranks":8,"nodes":2,
     "gpus_per_node":4,"gpu":"A100","rows":[{"size_bytes":64,"time_us":10,"low_us":7,"high_us":15},
                                            {"size_bytes":128,"time_us":11}]})",
@@ -83,7 +83,7 @@ TEST_CASE("figures: each field of an all-reduce table") {
   CHECK(figures.gpu == "A100");
 }
 
-TEST_CASE("figures: a table of another collective is none of all-reduces") {
+TEST_CASE("values: a table of another collective is not one of all-reduces") {
   const auto read = [](const std::string& collective) {
     return figures_of_document(R"({"schema":"ddpsim.allreduce/1","ranks":8,"collective":")" +
                                    collective + R"(","rows":[{"size_bytes":128,"time_us":11}]})",
@@ -93,7 +93,7 @@ TEST_CASE("figures: a table of another collective is none of all-reduces") {
   CHECK_THROWS_AS(read("all_gather"), InputError);
 }
 
-TEST_CASE("figures: each time of a recorded step") {
+TEST_CASE("values: each time of a recorded step") {
   Workload workload;
   workload.iteration = 1_us;
   workload.forward = 2_us;
@@ -114,7 +114,7 @@ TEST_CASE("figures: each time of a recorded step") {
   CHECK(figures_of_workload({}, "w").rows.empty());
 }
 
-TEST_CASE("figures: a tuning curve, its default once, what no version reaches left out") {
+TEST_CASE("values: a tuning curve has its default once and leaves out unreachable points") {
   const auto read = [](const std::string& recommended) {
     return figures_of_document(R"({"schema":"ddpsim.tune/1","ranks":4,"torch":"2.4",
       "default":{"bucket_cap_mb":null,"first_bucket_mb":1,"cap_range_mb":[20,30],"iteration_us":100},
@@ -151,7 +151,7 @@ TEST_CASE("figures: a tuning curve, its default once, what no version reaches le
   CHECK_FALSE(read(R"({"action":"measure"})").advised.has_value());
 }
 
-TEST_CASE("figures: a timeline's windows, by what is in them") {
+TEST_CASE("values: a timeline's windows are named by their content") {
   const Figures figures =
       figures_of_document(timeline(span("host", "launch", "0", 0, 900) + "," +
                                    span("compute", "forward", "null", 10, 30) + "," +
@@ -175,7 +175,7 @@ TEST_CASE("figures: a timeline's windows, by what is in them") {
                                        {"bucket 2 all_reduce", 35}});
 }
 
-TEST_CASE("figures: a timeline without backward or optimizer says what is left") {
+TEST_CASE("values: a timeline without backward or optimizer gives the rest") {
   const auto names = [](const std::string& spans) {
     return named(figures_of_document(timeline(spans), "t.json"));
   };
@@ -188,7 +188,7 @@ TEST_CASE("figures: a timeline without backward or optimizer says what is left")
                   InputError);
 }
 
-TEST_CASE("figures: the parts of a measurement of one configuration, medians all of them") {
+TEST_CASE("values: the parts of a single measured configuration are medians") {
   const std::string one = R"({"name":"a","bucket_cap_mb":25,"iteration_us":{"median":1,"p10":99},
     "forward_us":{"median":2},"backward_us":{"median":3},"communication_us":{"median":4},
     "exposed_communication_us":{"median":5},"finalize_us":{"median":6},"optimizer_us":{"median":7},
@@ -222,7 +222,7 @@ TEST_CASE("figures: the parts of a measurement of one configuration, medians all
   CHECK(read(views + "," + one).caps.size() == 1);
 }
 
-TEST_CASE("figures: a table of caps in either unit, first buckets and versions beside") {
+TEST_CASE("values: a table of caps in either unit, with first buckets and versions") {
   const auto read = [](const std::string& text) {
     return figures_of_cap_table(text, "c.csv").caps;
   };
@@ -253,7 +253,7 @@ TEST_CASE("figures: a table of caps in either unit, first buckets and versions b
   }
 }
 
-TEST_CASE("figures: an argument is a file, a log at a job shape, or a time") {
+TEST_CASE("values: an argument is a file, a log at a job shape, or a time") {
   const files::TemporaryFolder folder;
   const auto step = read_figures("104.5ms");
   CHECK(named(step) == NamedFigures{{"iteration", 104'500}});

@@ -16,7 +16,7 @@
 using namespace ddpsim;
 using namespace ddpsim::cost_model_logs;
 
-TEST_CASE("calibrate: a constant's interval is as wide on either side, by its logarithm") {
+TEST_CASE("calibrate: a constant's interval is symmetric in its logarithm") {
   const Fit found = fit({measured({1, 4}), measured({2, 4})});
   CHECK(found.constants.size() >= 5);
   for (const FittedConstant& constant : found.constants) {
@@ -79,7 +79,9 @@ TEST_CASE("calibrate: four sizes are enough, and residuals name log, job shape a
   CHECK(found.calibration.shapes[1].gpus_per_node == 4);
 }
 
-TEST_CASE("calibrate: a tenth between two logs of one job shape is noted, twice is refused") {
+TEST_CASE(
+    "calibrate: logs of one job shape that differ by 10 % are noted, by a factor of two "
+    "refused") {
   const auto noted = [](double factor) {
     Fit out;
     parts_of({measured({2, 4}), measured({2, 4}, factor)}, cluster_at,
@@ -115,7 +117,7 @@ TEST_CASE("calibrate: one GPU and logs without times are left out, rows of one s
   CHECK(mentions(out.left_out[1].reason, "no table of times"));
 }
 
-TEST_CASE("calibrate: what health distrusts is left out, or kept where asked") {
+TEST_CASE("calibrate: logs that health distrusts are left out, or kept on request") {
   const MeasuredLog slow = measured({2, 4}, 4);
   Fit out;
   const auto parts = parts_of({measured({1, 4}), slow}, cluster_at, {.nccl = kNccl}, out);
@@ -129,7 +131,9 @@ TEST_CASE("calibrate: what health distrusts is left out, or kept where asked") {
   CHECK(kept.left_out.empty());
 }
 
-TEST_CASE("calibrate: each job shape is predicted from the others, alone by the specification") {
+TEST_CASE(
+    "calibrate: each job shape is predicted from the others, a single one by data sheet "
+    "values") {
   const std::vector<MeasuredLog> logs = {measured({1, 4}), measured({2, 4}), measured({8, 4})};
   const FitOptions options = {.nccl = kNccl};
   const Fit all = fit(logs);

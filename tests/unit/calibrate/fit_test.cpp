@@ -25,7 +25,7 @@ std::string complaint(const std::vector<MeasuredLog>& logs) {
 
 }  // namespace
 
-TEST_CASE("calibrate: constants a cluster obeys are found again") {
+TEST_CASE("calibrate: the constants of a synthetic cluster are recovered") {
   const Fit found = fit({measured({1, 4}), measured({2, 4}), measured({8, 4})});
   const PathConstants constants = truth();
   const PathConstants& fitted = found.calibration.constants;
@@ -54,7 +54,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("calibrate: what the cost model does not know, the correction keeps") {
+TEST_CASE("calibrate: the correction keeps what the cost model does not know") {
   MeasuredLog log = measured({2, 4});
   for (MeasuredPoint& point : log.points)
     if (point.size >= Bytes(65'536) && point.size <= Bytes(1 << 20)) point.time_us *= 1.6;
@@ -74,7 +74,7 @@ TEST_CASE("calibrate: the same logs give the same bits") {
   CHECK(one.calibration.constants.nic_share == other.calibration.constants.nic_share);
 }
 
-TEST_CASE("calibrate: intervals widen between job shapes and beyond them, there towards slower") {
+TEST_CASE("calibrate: intervals widen between job shapes, and beyond them towards slower") {
   MeasuredLog uneven = measured({8, 4});
   for (std::size_t i = 0; i < uneven.points.size(); i += 2) uneven.points[i].time_us *= 1.3;
   const Calibration calibration = fit({measured({2, 4}), uneven}).calibration;
@@ -90,7 +90,7 @@ TEST_CASE("calibrate: intervals widen between job shapes and beyond them, there 
   CHECK(mentions(beyond_calibration(calibration, 1, 4), "1 node lies beyond"));
 }
 
-TEST_CASE("calibrate: intervals widen outside the sizes measured at that very job shape") {
+TEST_CASE("calibrate: intervals widen outside the sizes measured at the same job shape") {
   MeasuredLog small = measured({2, 4});
   std::erase_if(small.points, [](const MeasuredPoint& row) { return row.size > Bytes(1 << 16); });
   const Calibration calibration =
@@ -143,7 +143,7 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
   CHECK(mentions(complaint({log}), "has wrong results at every size"));
 }
 
-TEST_CASE("calibrate: logs of CPUs and of other backends say nothing of NCCL") {
+TEST_CASE("calibrate: logs of CPUs and of other backends tell nothing about NCCL") {
   MeasuredLog cpu = measured({2, 4});
   cpu.gpu = "CPU; compute is a timed wait";
   CHECK(mentions(complaint({cpu}), "was taken on CPUs, so it tells nothing about NCCL"));
@@ -152,7 +152,7 @@ TEST_CASE("calibrate: logs of CPUs and of other backends say nothing of NCCL") {
   CHECK(mentions(complaint({gloo}), "was taken over gloo"));
 }
 
-TEST_CASE("calibrate: which way the cost model misses") {
+TEST_CASE("calibrate: the direction of the cost model's errors is reported") {
   const auto breaks = [](double factor) {
     MeasuredLog log = measured({2, 4});
     for (MeasuredPoint& point : log.points)
@@ -165,7 +165,7 @@ TEST_CASE("calibrate: which way the cost model misses") {
   CHECK(mentions(breaks(0.5), "measured times are down to 0."));
 }
 
-TEST_CASE("calibrate: logs that cannot be fitted are told why") {
+TEST_CASE("calibrate: logs that cannot be fitted are refused with the reason") {
   CHECK(mentions(complaint({}), "no log to fit"));
   MeasuredLog one_size = measured({2, 4});
   one_size.points.resize(1);
@@ -212,7 +212,7 @@ TEST_CASE("calibrate: the interval at a measured job shape spans logs that diffe
   CHECK(held(fit({log}), log, 1.15) > 0.75);
 }
 
-TEST_CASE("calibrate: a row that takes half as long again out of place as in place was disturbed") {
+TEST_CASE("calibrate: a row 50 % slower out of place than in place was disturbed") {
   const auto taken_us = [](double times) {
     MeasuredLog log = measured({2, 4});
     MeasuredPoint& row = log.points[17];
@@ -224,27 +224,27 @@ TEST_CASE("calibrate: a row that takes half as long again out of place as in pla
   CHECK(taken_us(1.55) == doctest::Approx(1));
 }
 
-TEST_CASE("calibrate: logs of one job shape that differ at large sizes alone") {
+TEST_CASE("calibrate: logs of one job shape that differ only at large sizes") {
   MeasuredLog slow = measured({2, 4});
   for (MeasuredPoint& point : slow.points)
     if (point.size >= Bytes(1 << 20)) point.time_us *= 2.05;
   CHECK(mentions(complaint({measured({2, 4}), slow}), "(median from 1 MiB)"));
 }
 
-TEST_CASE("calibrate: another unit of time is found out, in one log of several too") {
+TEST_CASE("calibrate: another unit of time is detected, even in one of several logs") {
   CHECK(mentions(complaint({measured({2, 4}, 1000)}), "these look like nanoseconds"));
   CHECK(mentions(complaint({measured({1, 4}), measured({2, 4}, 0.001)}),
                  "Microseconds are expected"));
 }
 
-TEST_CASE("calibrate: sizes in elements are found out") {
+TEST_CASE("calibrate: sizes in elements are detected") {
   MeasuredLog log = measured({2, 4});
   for (MeasuredPoint& point : log.points)
     point.size = Bytes(std::max<std::int64_t>(1, point.size.count() / 4));
   CHECK(mentions(complaint({log}), "elements of 4 bytes"));
 }
 
-TEST_CASE("calibrate: logs tell where NCCL weighed otherwise than its table") {
+TEST_CASE("calibrate: logs show where NCCL weighed differently from its table") {
   Calibration otherwise;
   otherwise.constants = truth();
   otherwise.selection = {.tree_factor = 0.8, .ll128_between_nodes = false};
@@ -268,7 +268,7 @@ TEST_CASE("calibrate: logs tell where NCCL weighed otherwise than its table") {
   CHECK(alike >= 25);  // of 28: a switch may lie one size off
 }
 
-TEST_CASE("calibrate: what NCCL printed of its choice is taken as printed") {
+TEST_CASE("calibrate: a choice that NCCL printed is used as printed") {
   MeasuredLog log = measured({2, 4});
   const Bytes size(1 << 20);
   log.decisions.push_back({size, Algorithm::tree, Protocol::ll, {}});
@@ -282,7 +282,7 @@ TEST_CASE("calibrate: what NCCL printed of its choice is taken as printed") {
   CHECK(found);
 }
 
-TEST_CASE("calibrate: logs of two releases of NCCL keep apart") {
+TEST_CASE("calibrate: logs of two NCCL releases stay separate") {
   const auto log = [](int nodes, int minor, double factor) {
     MeasuredLog out = measured({nodes, 4}, factor);
     out.nccl->minor = minor;
@@ -301,7 +301,7 @@ TEST_CASE("calibrate: logs of two releases of NCCL keep apart") {
   CHECK(us(21) > 1.1 * us(18));
 }
 
-TEST_CASE("calibrate: what a job shape keeps to itself does not cross releases of NCCL") {
+TEST_CASE("calibrate: a job shape's own correction does not cross NCCL releases") {
   const auto log = [](int nodes, int minor) {
     MeasuredLog out = measured({nodes, 4});
     out.nccl->minor = minor;
@@ -328,7 +328,7 @@ TEST_CASE("calibrate: what a job shape keeps to itself does not cross releases o
   CHECK(us(one, 21) > 1.15 * sound);
 }
 
-TEST_CASE("calibrate: the cluster file keeps every bit, and what the cluster said") {
+TEST_CASE("calibrate: the cluster file keeps every bit and the cluster's own text") {
   const Fit found = fit({measured({1, 4}), measured({2, 4})});
   const std::string file = calibrated_cluster_file(kLine, found.calibration);
   const Cluster back = parse_cluster(file, "c2.json");

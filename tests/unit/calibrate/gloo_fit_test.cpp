@@ -61,7 +61,7 @@ const GlooFitted& figure(const GlooFit& fit, std::string_view word) {
 
 }  // namespace
 
-TEST_CASE("gloo fit: figures that hosts have are found again, others stay and are not told") {
+TEST_CASE("gloo fit: constants that the logs determine are recovered, others stay") {
   const GlooFit fit = fit_gloo({gloo_measured({1, 2}), gloo_measured({1, 4})}, gloo_hosts);
   CHECK(figure(fit, "process").value == doctest::Approx(2.4).epsilon(0.01));
   CHECK(figure(fit, "step").value == doctest::Approx(20).epsilon(0.05));
@@ -82,7 +82,7 @@ TEST_CASE("gloo fit: figures that hosts have are found again, others stay and ar
   REQUIRE(fit.calibration.other_ranks_deviation);
 }
 
-TEST_CASE("gloo fit: one number of ranks tells nothing of others") {
+TEST_CASE("gloo fit: one number of ranks tells nothing about others") {
   const GlooFit fit = fit_gloo({gloo_measured({1, 2})}, gloo_hosts);
   CHECK(fit.ranks_left_out.empty());
   CHECK_FALSE(fit.calibration.other_ranks_deviation);
@@ -90,13 +90,13 @@ TEST_CASE("gloo fit: one number of ranks tells nothing of others") {
   CHECK_FALSE(is_calibrated_at(fit.calibration, 2, 1));
 }
 
-TEST_CASE("gloo fit: where the NIC binds, nothing is told of a process") {
+TEST_CASE("gloo fit: if the NIC limits, the logs tell nothing about a process") {
   const GlooFit fit = fit_gloo({gloo_measured({2, 1}), gloo_measured({4, 1})}, gloo_hosts);
   CHECK_FALSE(figure(fit, "process").told);
   CHECK(figure(fit, "step").told);
 }
 
-TEST_CASE("gloo fit: all-reduces in flight together are one time, and tell how they fill links") {
+TEST_CASE("gloo fit: all-reduces in flight together are one time and show how they fill links") {
   MeasuredLog log = gloo_measured({1, 2});
   const double one = truth_us({1, 2}, 8_MiB);
   // Both there at once: the links move both volumes, 1.1 at a time.
@@ -115,7 +115,7 @@ TEST_CASE("gloo fit: all-reduces in flight together are one time, and tell how t
   CHECK(together == 3);
 }
 
-TEST_CASE("gloo fit: tensors of a GPU tell what copies take") {
+TEST_CASE("gloo fit: tensors of a GPU show the time of copies") {
   GlooLinks links = kTruth;
   MeasuredLog log = log_of({1, 2});
   log.gpu = "Tesla V100-SXM2-16GB";
@@ -132,7 +132,7 @@ TEST_CASE("gloo fit: tensors of a GPU tell what copies take") {
   CHECK(errors_of(fit.residuals).p90 < 0.05);
 }
 
-TEST_CASE("gloo fit: what cannot be fitted is said") {
+TEST_CASE("gloo fit: what cannot be fitted is reported") {
   const auto complaint = [](const MeasuredLog& log) {
     return complaint_of([&] { fit_gloo({log}, gloo_hosts); });
   };

@@ -36,7 +36,7 @@ std::vector<std::string> faults(const Cluster& cluster, double factor) {
 
 }  // namespace
 
-TEST_CASE("health: twice the cost model is too slow, within one NVLink node one and a half times") {
+TEST_CASE("health: twice the cost model is too slow, or 1.5 times within one NVLink node") {
   const Cluster nodes = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
   const Cluster pcie = parse_cluster_line("node:1 gpu:4xA100 pcie:25GBps");
   for (const Cluster& cluster : {nodes, pcie}) {
@@ -51,7 +51,7 @@ TEST_CASE("health: twice the cost model is too slow, within one NVLink node one 
   }
 }
 
-TEST_CASE("health: three hundred times are another unit, and which") {
+TEST_CASE("health: a factor of three hundred means another unit, which is named") {
   const Cluster cluster = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
   const auto told = [&](double factor) {
     const LogHealth found = health(times_modelled(cluster, factor, kLargeSizes), cluster, {});
@@ -82,7 +82,7 @@ TEST_CASE("health: judged by the sizes from 1 MiB within a factor of eight of th
   CHECK(mentions(small.notes, "no size of 1 MiB or more"));
 }
 
-TEST_CASE("health: nothing is faster than the links, but for five in a hundred of rounding") {
+TEST_CASE("health: nothing is faster than the links, except for 5 % of rounding") {
   // What each node or GPU must send of 1.25 GB, at its links' rate.
   struct Known {
     const char* line;
@@ -110,7 +110,7 @@ TEST_CASE("health: nothing is faster than the links, but for five in a hundred o
   }
 }
 
-TEST_CASE("health: a larger size in six tenths of a smaller one's time is uneven") {
+TEST_CASE("health: a larger size in 0.6 of a smaller one's time is uneven") {
   const Cluster cluster = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
   const auto noted = [&](const std::vector<double>& us, bool same_size = false) {
     MeasuredLog log;
@@ -131,7 +131,7 @@ TEST_CASE("health: a larger size in six tenths of a smaller one's time is uneven
   CHECK(noted({100, 50, 100, 50}).find("and so 2 times in all") != std::string::npos);
 }
 
-TEST_CASE("health: the log's own words, on clusters where they matter") {
+TEST_CASE("health: a log's own statements count on clusters where they matter") {
   const Cluster ib = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
   const Cluster tcp = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:tcp");
   const auto told = [](const Cluster& cluster, const std::string& transport,
@@ -158,7 +158,7 @@ TEST_CASE("health: the log's own words, on clusters where they matter") {
   CHECK_FALSE(told(parse_cluster_line("node:1 gpu:2xA100 pcie:25GBps"), "NET/Socket", "", ""));
 }
 
-TEST_CASE("health: that it went over TCP is one fault, whatever was set for it") {
+TEST_CASE("health: TCP is one fault, whatever caused it") {
   const Cluster ib = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
   MeasuredLog log = times_modelled(ib, 1, kLargeSizes);
   log.transport = "NET/Socket";
@@ -168,7 +168,7 @@ TEST_CASE("health: that it went over TCP is one fault, whatever was set for it")
   CHECK(mentions(faults, "NCCL used TCP (NET/Socket)"));
 }
 
-TEST_CASE("health: a slow GPUDirect-TCPX is none of sockets where the host's would be far slower") {
+TEST_CASE("health: slow GPUDirect-TCPX is not TCP sockets if those would be far slower") {
   const Cluster tcpx = parse_cluster_line("node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:tcpx");
   CHECK(mentions(faults(tcpx, 2.1), "large sizes take 2.1 times"));
   CHECK_FALSE(mentions(faults(tcpx, 2.1), "TCP sockets"));
@@ -204,7 +204,7 @@ TEST_CASE("NCCL's settings: lists, exceptions and counts, each at its limits") {
   CHECK(tuning_of(own, {2, 20, 5}).nccl == NcclVersion{2, 11, 4});
 }
 
-TEST_CASE("selection: what the logs say of NCCL's choice, in words") {
+TEST_CASE("selection: what the logs say about NCCL's choice, in words") {
   const auto note = [](double tree_factor, bool ll128) {
     return note_of({.tree_factor = tree_factor, .ll128_between_nodes = ll128});
   };

@@ -74,7 +74,7 @@ TEST_CASE("health: all open logs, given their clusters") {
   CHECK(false_alarms <= 1);
 }
 
-TEST_CASE("health: what another machine explains is named") {
+TEST_CASE("health: a fault that explains the times is named") {
   const CollectiveTuning tuning;
   const auto fault = [&](const Cluster& cluster, const MeasuredLog& log) {
     const LogHealth found = health(log, cluster, tuning);
@@ -159,7 +159,7 @@ TEST_CASE("health: what another machine explains is named") {
   }
 }
 
-TEST_CASE("health: small sizes alone are no fault, and it says what to measure") {
+TEST_CASE("health: small sizes alone are no fault, and the note says what to measure") {
   const Cluster cluster = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
   MeasuredLog log = as_modelled(cluster, {}, 4);
   log.points.resize(3);
@@ -183,7 +183,7 @@ TEST_CASE("health: NCCL's own choice is compared with ours") {
   CHECK(mentions(note, "collnetchain Simple"));
 }
 
-TEST_CASE("health: NCCL's settings of a log") {
+TEST_CASE("health: NCCL's settings in a log") {
   MeasuredLog log;
   log.settings = {{"NCCL_ALGO", "Ring,NVLS_TREE"}, {"NCCL_PROTO", "^LL128"},
                   {"NCCL_MAX_NCHANNELS", "8"},     {"NCCL_NVLS_ENABLE", "0"},
@@ -203,7 +203,7 @@ TEST_CASE("health: NCCL's settings of a log") {
   CHECK(tuning.buffer == Bytes(8 << 20));
 }
 
-TEST_CASE("health: all that is said of a log, by what its machine is and what it is said to be") {
+TEST_CASE("health: every message, by the real machine and the stated one") {
   struct Row {
     const char* stated;
     const char* is;

@@ -17,7 +17,7 @@ using namespace ddpsim;
 
 namespace {}  // namespace
 
-TEST_CASE("log words: a figure is known to half a unit of its last digit") {
+TEST_CASE("log words: a value is known to half a unit of its last digit") {
   const auto half_unit = [](const char* text) { return figure_of(text)->half_unit; };
   CHECK(half_unit("12") == 0.5);
   CHECK(half_unit("12.0") == doctest::Approx(0.05));
@@ -32,7 +32,7 @@ TEST_CASE("log words: a figure is known to half a unit of its last digit") {
   CHECK_FALSE(figure_of("N/A").has_value());
 }
 
-TEST_CASE("log words: words in a row are found, a whole number behind them or none") {
+TEST_CASE("log words: consecutive words are found, with or without a whole number after them") {
   const Words words = words_of("x is y is z");
   CHECK(find_words(words, {"is", "z"}) == 3);
   CHECK_FALSE(find_words(words, {"y", "z"}).has_value());
@@ -40,7 +40,7 @@ TEST_CASE("log words: words in a row are found, a whole number behind them or no
   CHECK(integer_at(words_of("7"), 0) == 7);
 }
 
-TEST_CASE("NCCL's code of a version: thousands to 2.8, ten thousands from 2.9") {
+TEST_CASE("NCCL's version code counts in thousands up to 2.8, in ten thousands from 2.9") {
   CHECK(nccl_version_of_code(2708) == NcclVersion{2, 7, 8});
   CHECK(nccl_version_of_code(2000) == NcclVersion{2, 0, 0});
   CHECK_FALSE(nccl_version_of_code(1999).has_value());
@@ -52,7 +52,7 @@ TEST_CASE("NCCL's code of a version: thousands to 2.8, ten thousands from 2.9") 
   CHECK_FALSE(nccl_version_of_code(100'000).has_value());
 }
 
-TEST_CASE("debug lines: the transport a channel went over beats what was announced") {
+TEST_CASE("debug lines: the transport of a channel outweighs the announced one") {
   NcclWords said;
   CHECK(transport_of(said) == "");
   said.network = "IB";
@@ -146,7 +146,7 @@ TEST_CASE("nccl-tests JSON: each column, devices of processes with several GPUs"
   CHECK(log.points[0].wrong_in_place == 5);
 }
 
-TEST_CASE("nccl-tests JSON: without its devices it is of the job shape that is stated") {
+TEST_CASE("nccl-tests JSON: without devices it has the stated job shape") {
   const std::string text = R"({"config":{"nthreads":1,"ngpus":1},"nccl_version":22703,
     "results":[{"size":1048576,"type":"float","redop":"sum","root":"-1",
       "out_of_place":{"time":40,"alg_bw":26.2144,"bus_bw":45.8752,"nwrong":0},
@@ -157,7 +157,7 @@ TEST_CASE("nccl-tests JSON: without its devices it is of the job shape that is s
   CHECK(log.gpu.empty());
 }
 
-TEST_CASE("nccl-tests text: nodes by the hosts of the devices listed, where they can be") {
+TEST_CASE("nccl-tests text: nodes follow from the hosts of the listed devices") {
   const auto read = [](const std::vector<std::pair<int, std::string>>& ranks,
                        const std::string& last_gpu = "NVIDIA X") {
     std::string text = "# nThread 1 nGpus 1\n";
@@ -195,7 +195,7 @@ TEST_CASE("nccl-tests text: a root, no reduction or half the bus bandwidth is an
   CHECK(read("sum", "-1", "26.21") == "");  // two ranks
 }
 
-TEST_CASE("stated job shape: LOG@NxG, within what there is") {
+TEST_CASE("stated job shape: LOG@NxG within its limits") {
   CHECK(parse_log_argument("x@100000x1024").stated == JobShape{100'000, 1024});
   CHECK(parse_log_argument("x@1x1").stated == JobShape{1, 1});
   for (const char* bad : {"x@100001x1", "x@1x1025", "x@1x0", "x@x1", "x@", "x@1x", "x@-1x2"}) {

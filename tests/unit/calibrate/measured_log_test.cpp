@@ -60,7 +60,7 @@ JobShape shape_of_name(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("measured log: every open log equals the numbers beside it") {
+TEST_CASE("measured log: every open log equals its extracted numbers") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
@@ -104,7 +104,7 @@ TEST_CASE("measured log: every open log equals the numbers beside it") {
   MESSAGE(files.size() << " logs, " << points << " points");
 }
 
-TEST_CASE("measured log: a line too long for any program's is left out and named") {
+TEST_CASE("measured log: an impossibly long line is left out and reported") {
   const std::string long_line(std::size_t{2} << 20, 'x');
   const std::string text = std::string(kDevices) + kColumns + long_line + "\n" + kRow;
   const MeasuredLog log = parse_nccl_tests_log(text, "log.txt");
@@ -112,8 +112,7 @@ TEST_CASE("measured log: a line too long for any program's is left out and named
   CHECK(mentions(log.warnings, "line 6: ignored, because it is longer than 1 MiB"));
 }
 
-TEST_CASE(
-    "measured log: prefixes and debug lines between its lines change nothing an open log says") {
+TEST_CASE("measured log: prefixes and debug lines between its lines change nothing") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");
@@ -167,7 +166,7 @@ TEST_CASE("measured log: nodes, GPUs and ranks by the list of devices") {
         "NVIDIA X");
 }
 
-TEST_CASE("measured log: what launchers put before a line") {
+TEST_CASE("measured log: prefixes that launchers add to a line") {
   for (const std::string prefix :
        {"[0] ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "node1: ", "0: ", "launcher-abc12 ",
         "2026-01-02T03:04:05.678Z ", "[2026-01-02 03:04:05] ", "\x1b[32m[0]\x1b[0m "}) {
@@ -248,7 +247,7 @@ TEST_CASE("measured log: tables of every version") {
   }
 }
 
-TEST_CASE("measured log: ranks by busbw / algbw where no device is listed") {
+TEST_CASE("measured log: ranks follow from busbw / algbw if no device is listed") {
   const std::string rows =
       "1048576 262144 float sum 40.00 26.21 49.15 0\n"
       "67108864 16777216 float sum 2000.0 33.55 62.91 0\n";
@@ -272,7 +271,7 @@ TEST_CASE("measured log: ranks by busbw / algbw where no device is listed") {
   CHECK(mentions(all(cut.warnings), "cut off"));
 }
 
-TEST_CASE("measured log: a stated job shape goes with a list that says less, not with another") {
+TEST_CASE("measured log: a stated job shape agrees with a shorter list, not with another one") {
   const std::string run = std::string("# nThread 1 nGpus 1 minBytes 8\n");
   // Containers whose hosts share a name, each seeing its GPUs from 0.
   std::string shared;
@@ -335,7 +334,7 @@ TEST_CASE("measured log: several tables in one file") {
   CHECK(mentions(all(beside.recognised), "all_gather_perf"));
 }
 
-TEST_CASE("measured log: rows cut by other output are left out, and it says so") {
+TEST_CASE("measured log: rows interrupted by other output are left out and reported") {
   const MeasuredLog log =
       parse_log(std::string(kRow) +
                 "     2097152        524288     float     sum      -1hostA:1:2 [0] "
@@ -348,7 +347,7 @@ TEST_CASE("measured log: rows cut by other output are left out, and it says so")
       mentions(all(log.warnings), "line 3: a row of the table is left out, because it is cut off"));
 }
 
-TEST_CASE("measured log: what NCCL's debug lines say") {
+TEST_CASE("measured log: NCCL's debug lines are read") {
   const std::string debug =
       "hostA:101:120 [0] NCCL INFO NCCL_ALGO set by environment to RING.\n"
       "hostA:101:120 [0] NCCL INFO Using network AWS Libfabric\n"
@@ -418,7 +417,7 @@ TEST_CASE("measured log: JSON of nccl-tests -J") {
   CHECK(mentions(log.recognised.front(), "nccl-tests JSON"));
 }
 
-TEST_CASE("measured log: what ddpsim-real measured") {
+TEST_CASE("measured log: a measurement of ddpsim-real") {
   const auto document = [](const std::string& backend, const std::string& table) {
     return R"({"schema":"ddpsim.measurement/1","ranks":4,"setup":{"hosts":"a a b b","backend":")" +
            backend + R"("},"configurations":[{"name":"default","bucket_cap_mb":null,

@@ -54,7 +54,7 @@ std::string refusal(const std::string& text) {
 }  // namespace
 
 TEST_CASE(
-    "measured step: of all ranks the shortest is a bucket's transfer, whatever their clocks") {
+    "measured step: the shortest span of all ranks is a bucket's transfer, whatever their clocks") {
   const MeasuredLog log = log_of(step(kBoth));
   CHECK(log.timed_by == TimedBy::joined_ranks);
   CHECK(log.shape() == JobShape{1, 2});
@@ -75,12 +75,12 @@ TEST_CASE("measured step: one rank of two gives upper bounds") {
   CHECK(mentions(log.warnings, "upper bound"));
 }
 
-TEST_CASE("measured step: behind a hook the wire carries half of a bucket") {
+TEST_CASE("measured step: with a hook the wire carries half of a bucket") {
   const std::string hook = std::string(kOverNccl) + R"(, "comm_hook": "fp16")";
   CHECK(log_of(step(kBoth, hook)).points[0].size == Bytes(1 << 19));
 }
 
-TEST_CASE("measured step: over gloo it says nothing of NCCL, and calibrates nothing") {
+TEST_CASE("measured step: over gloo it tells nothing about NCCL and calibrates nothing") {
   const MeasuredLog log =
       log_of(step(kBoth, R"(, "backend": "c10d-gloo", "communication": "ProcessGroupGloo")"));
   CHECK(log.backend == "ProcessGroupGloo");
@@ -94,7 +94,7 @@ TEST_CASE("measured step: over gloo it says nothing of NCCL, and calibrates noth
                  "was taken over ProcessGroupGloo, so it tells nothing about NCCL"));
 }
 
-TEST_CASE("measured step: what is simulated, or says too little, is refused") {
+TEST_CASE("measured step: simulated or incomplete timelines are refused") {
   std::string simulated = step(kBoth);
   simulated.replace(simulated.find("measured;"), 9, "simulated;");
   CHECK(mentions(refusal(simulated), "is of a simulated step"));

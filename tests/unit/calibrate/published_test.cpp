@@ -62,7 +62,7 @@ TEST_CASE("calibrate: a published calibration gives its logs back, each size onc
   CHECK(back[0].decisions.empty());
 }
 
-TEST_CASE("calibrate: what NCCL was told to choose comes back with published logs") {
+TEST_CASE("calibrate: a forced NCCL choice is recovered with published logs") {
   MeasuredLog rings = measured({2, 4});
   rings.settings = {{"NCCL_ALGO", "Ring"}};
   const std::vector<MeasuredLog> back = published_logs(*published_of({rings}), cluster_at);
@@ -72,7 +72,7 @@ TEST_CASE("calibrate: what NCCL was told to choose comes back with published log
     CHECK(decision.algorithm == Algorithm::ring);
 }
 
-TEST_CASE("calibrate: shapes measured follow their log, all others what is published") {
+TEST_CASE("calibrate: measured shapes follow their own log, all others the published logs") {
   const MeasuredLog own = waving({1, 4}, 1.2);
   const MeasuredLog others = waving({2, 4}, 0.8);
   const MeasuredLog contrary = waving({1, 4}, 0.9);
@@ -88,7 +88,7 @@ TEST_CASE("calibrate: shapes measured follow their log, all others what is publi
   CHECK(found.calibration.shapes[2].published);
 }
 
-TEST_CASE("calibrate: the only shape left out is predicted by what is published of it") {
+TEST_CASE("calibrate: a single shape left out is predicted by its published log") {
   const MeasuredLog own = measured({2, 4}, 1.1);
   const auto published = published_of({measured({2, 4})});
   const FitOptions options{.nccl = kNccl, .published = published};
@@ -104,7 +104,7 @@ TEST_CASE("calibrate: the only shape left out is predicted by what is published 
       found.calibration.shapes[1].left_out_error.has_value());  // others' log states its own
 }
 
-TEST_CASE("calibrate: a published log that is the user's own counts once, and gives nothing away") {
+TEST_CASE("calibrate: a published log that is the user's own counts only once") {
   const std::vector<MeasuredLog> logs{waving({1, 4}, 1), waving({2, 4}, 1.2)};
   const auto published = published_of({logs[0], logs[1], waving({4, 4}, 1.3)});
   const FitOptions options{.nccl = kNccl, .published = published};
@@ -140,8 +140,7 @@ TEST_CASE("calibrate: a published log that is the user's own counts once, and gi
 }
 
 TEST_CASE(
-    "calibrate: a published log of another release of NCCL is left out where own logs tell of "
-    "theirs") {
+    "calibrate: a published log of another NCCL release is left out if own logs have theirs") {
   const auto of_release = [](MeasuredLog log, int minor) {
     log.nccl = NcclVersion{2, minor, 1};
     return log;
@@ -172,7 +171,7 @@ TEST_CASE(
             .other_release.empty());
 }
 
-TEST_CASE("calibrate: published logs of any release stay where the own release is not known") {
+TEST_CASE("calibrate: published logs of any release stay if the own release is unknown") {
   MeasuredLog silent = waving({2, 4}, 1.2);
   silent.nccl.reset();
   const auto published = published_of({waving({8, 4}, 0.7)});
@@ -188,8 +187,7 @@ TEST_CASE("calibrate: published logs of any release stay where the own release i
   CHECK(fit_calibration({recorded}, cluster_at, stated).other_release.empty());
 }
 
-TEST_CASE(
-    "calibrate: a left-out error beside published logs of another release is that without them") {
+TEST_CASE("calibrate: published logs of another release do not change a left-out error") {
   const auto of_release = [](MeasuredLog log, int minor) {
     log.nccl = NcclVersion{2, minor, 1};
     return log;
@@ -215,7 +213,7 @@ TEST_CASE(
   CHECK(by_none[0].by_specification);
 }
 
-TEST_CASE("confidence: own logs beside published ones, and which of them speaks") {
+TEST_CASE("confidence: own logs next to published ones, and which of them is named") {
   const Fit found = fit_beside({measured({1, 4})}, published_of({measured({2, 4})}));
   const auto calibrated = [&](JobShape shape) {
     Cluster cluster = cluster_at(shape);

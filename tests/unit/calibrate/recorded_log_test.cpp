@@ -80,7 +80,7 @@ TEST_CASE("recorded log: joined ranks give transfers, one rank its shortest time
   CHECK(one.points[1].time_us == 520);
 }
 
-TEST_CASE("recorded log: where a rank is missing, it may have been the last") {
+TEST_CASE("recorded log: a missing rank may have been the last") {
   Workload most = joined();
   most.ranks.pop_back();
   const MeasuredLog log = recorded_log(most, {1, 8}).value();
@@ -89,7 +89,7 @@ TEST_CASE("recorded log: where a rank is missing, it may have been the last") {
         std::vector<std::string>{"3 all-reduces of 7 of 8 ranks, including waits for the others"});
 }
 
-TEST_CASE("recorded log: slow transfers are the job's own, and are believed") {
+TEST_CASE("recorded log: slow transfers are the job's own and are accepted") {
   Workload slow = joined();
   for (RankRecording& rank : slow.ranks)
     for (RecordedCollective& one : rank.recorded_with.collectives)
@@ -111,14 +111,14 @@ TEST_CASE("recorded log: times that no link of the cluster can carry calibrate n
   CHECK_THROWS_AS(fitted(recorded_log(other, {1, 8}).value()), InputError);
 }
 
-TEST_CASE("recorded log: nothing without all-reduces, or of one GPU") {
+TEST_CASE("recorded log: absent without all-reduces and for one GPU") {
   CHECK_FALSE(recorded_log({}, {1, 1}));
   Workload one = joined();
   one.recorded_with.world_size = 1;
   CHECK_FALSE(recorded_log(one, {1, 1}));
 }
 
-TEST_CASE("recorded log: three transfers calibrate, to within their noise") {
+TEST_CASE("recorded log: three transfers calibrate within their noise") {
   const Fit fit = fitted(recorded_log(joined(), {1, 8}).value());
   for (const FitResidual& row : fit.residuals)
     CHECK(row.calibrated_us == doctest::Approx(row.measured_us).epsilon(0.05));
@@ -168,7 +168,7 @@ TEST_CASE("recorded log: one transfer left out is predicted from the others") {
   CHECK(median(errors) <= 0.10);
 }
 
-TEST_CASE("recorded log: all-reduces of another library say nothing of NCCL") {
+TEST_CASE("recorded log: all-reduces of another library tell nothing about NCCL") {
   Workload gloo = joined();
   gloo.recorded_with.nccl_kernels = 0;
   const MeasuredLog log = recorded_log(gloo, {1, 8}).value();

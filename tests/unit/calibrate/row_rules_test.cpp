@@ -46,7 +46,7 @@ std::string wrong(const RawRow& of, int ranks = 4) {
 
 }  // namespace
 
-TEST_CASE("measured CSV: every column by its name, in whatever order") {
+TEST_CASE("measured CSV: every column is found by name, in any order") {
   const MeasuredLog log = parse_log(
       "algorithm,time_us_inplace,gpus_per_node,busbw_gbps,time_us,nodes,algbw_gbps,size_bytes\n"
       "ring,39.5,4,45.875,40,2,26.2144,1048576\n");
@@ -70,7 +70,7 @@ TEST_CASE("measured CSV: every column by its name, in whatever order") {
     }
 }
 
-TEST_CASE("measured CSV: a time's unit is in its name, or follows from the bandwidth beside it") {
+TEST_CASE("measured CSV: a time's unit is in its name or follows from the bandwidth") {
   const auto us = [](const std::string& text) {
     return parse_log(text, JobShape{1, 8}).points[0].time_us;
   };
@@ -95,7 +95,7 @@ TEST_CASE("measured CSV: a time's unit is in its name, or follows from the bandw
   CHECK(mentions(refusal_of_log("size,time,algbw\n1048576,60,139.8\n", JobShape{1, 8}), "Gbit/s"));
 }
 
-TEST_CASE("measured CSV: rccl-tests' own has a row for each place, and its job's shape") {
+TEST_CASE("measured CSV: that of rccl-tests has a row for each place, and the job's shape") {
   const std::string header =
       "numCycle,collective,nodes,ranks,ranksPerNode,gpusPerRank,size,type,redop,inplace,time,algbw,"
       "busbw,"
@@ -134,7 +134,7 @@ TEST_CASE("measured CSV: rccl-tests' own has a row for each place, and its job's
 }
 
 TEST_CASE(
-    "measured table: another header is shown beside what is expected, and other programs are "
+    "measured table: an unknown header is shown with the expected one, and other programs are "
     "named") {
   for (const char* header :
        {"Size (MB),Time (us)\n1,60\n", "size_mb,time_ms,busbw_gbps\n1,0.06,30\n",

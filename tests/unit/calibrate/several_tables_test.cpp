@@ -32,7 +32,7 @@ constexpr double kOf16 = 1.875;
 
 }  // namespace
 
-TEST_CASE("several programs in one file: all_reduce_perf's table alone is taken") {
+TEST_CASE("several programs in one file: only the table of all_reduce_perf is used") {
   const std::string text = "=== sendrecv_perf ===\n" + devices(16, 8) + row(1 << 20, 50, 1) +
                            "%%%all_reduce_perf%%%\n" + devices(16, 8) + row(1 << 20, 500, kOf16) +
                            "+ mpirun ./all_gather_perf -b 8\n" + devices(16, 8) +
@@ -52,8 +52,7 @@ TEST_CASE("several programs in one file: a line that lists them names none") {
   CHECK(mentions(refusal_of_log(devices(16, 8) + row(1 << 20, 50, 1)), "sendrecv"));
 }
 
-TEST_CASE(
-    "an unsound table is left out beside a sound one, with a warning, and alone it is refused") {
+TEST_CASE("an invalid table is left out next to a valid one, and refused alone") {
   const std::string unsound = devices(16, 8) + row(1 << 20, 500, kOf16) + row(2 << 20, 600, 1.5);
   CHECK_FALSE(refusal_of_log(unsound).empty());
   const auto logs = parse_measured_logs(unsound + devices(8, 8) + row(1 << 20, 100, 1.75), "log");
@@ -62,7 +61,7 @@ TEST_CASE(
   CHECK(mentions(fmt::format("{}", fmt::join(logs.front().warnings, "; ")), "is left out"));
 }
 
-TEST_CASE("a row that ends in the middle is left out, wherever it is cut") {
+TEST_CASE("a row that is cut off is left out, wherever it ends") {
   const std::string whole = devices(2, 2) + row(1 << 20, 100, 1);
   const std::string next = row(2 << 20, 200, 1);
   for (std::size_t length = 30; length + 3 < next.size(); ++length) {
@@ -75,7 +74,7 @@ TEST_CASE("a row that ends in the middle is left out, wherever it is cut") {
   CHECK(parse_log(whole + next).points.size() == 2);
 }
 
-TEST_CASE("a list of devices that holds the last rank alone tells ranks, and no nodes") {
+TEST_CASE("a list of devices with only the last rank tells the ranks but not the nodes") {
   const MeasuredLog log =
       parse_log("#  Rank 71 Group 0 Pid 1 on nodea device 3 [0x01] NVIDIA X\n" +
                 row(1 << 28, 1800, 2.0 * 71 / 72) + row(1 << 30, 3100, 2.0 * 71 / 72));
@@ -84,8 +83,7 @@ TEST_CASE("a list of devices that holds the last rank alone tells ranks, and no 
   CHECK(mentions(fmt::format("{}", fmt::join(log.warnings, "; ")), "LOG@NxG"));
 }
 
-TEST_CASE(
-    "times in milliseconds are told by algbw of the same rows, and thousands by their places") {
+TEST_CASE("times in milliseconds are detected by algbw, and thousands by their places") {
   const MeasuredLog old = parse_log(
       "1048576 262144 float sum 0.110 9.53 16.68 1e-06 0.111 9.44 16.52 1e-06\n"
       "4194304 1048576 float sum 0.180 23.30 40.78 1e-06 0.182 23.07 40.37 1e-06\n");
@@ -134,7 +132,7 @@ TEST_CASE("several runs of one shape: each has the settings printed for it") {
       "one under NCCL_ALGO=Ring, one under NCCL_ALGO=Tree"));
 }
 
-TEST_CASE("several runs of one shape: what NCCL chose is of the run in which it said so") {
+TEST_CASE("several runs of one shape: NCCL's choices belong to the run that printed them") {
   const auto chose = [](const char* algorithm) {
     return fmt::format(
         "h:1:1 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo {} proto SIMPLE "
@@ -153,7 +151,7 @@ TEST_CASE("several runs of one shape: what NCCL chose is of the run in which it 
   CHECK(logs[1].decisions.front().algorithm == Algorithm::tree);
 }
 
-TEST_CASE("several runs of one shape: times far apart are told, others are not") {
+TEST_CASE("several runs of one shape: times that differ much are reported") {
   const auto warned = [](double second_us) {
     const MeasuredLog log = parse_log(devices(8, 8) + row(1 << 20, 100, 1.75) + devices(8, 8) +
                                       row(1 << 20, second_us, 1.75));

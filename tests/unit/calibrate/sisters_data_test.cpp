@@ -83,7 +83,7 @@ void add_owned_times(const OwnedLog& owned, const MeasuredLog& log, const Cluste
 }  // namespace
 
 TEST_CASE(
-    "calibrate: intervals of another owner's machine of the kind, at its job shape and others") {
+    "calibrate: intervals for another owner's machine of the kind, at measured shapes and others") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");

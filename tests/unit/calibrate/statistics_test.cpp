@@ -112,7 +112,7 @@ TEST_CASE("validation: an interval holds its ends") {
   CHECK_FALSE(validate(half, figures({100})).rows[0].within_interval.has_value());
 }
 
-TEST_CASE("validation: a hundredfold in the median is another unit") {
+TEST_CASE("validation: a median error of a factor of 100 means another unit") {
   const auto refused = [](const std::vector<double>& predicted) {
     try {
       validate(figures(predicted), figures(std::vector<double>(predicted.size(), 1)));
@@ -129,7 +129,7 @@ TEST_CASE("validation: a hundredfold in the median is another unit") {
   CHECK(refused({1000, 1000, 1}));
 }
 
-TEST_CASE("fit errors: median and 90th percentile of those from a size on, of fit or cost model") {
+TEST_CASE("fit errors: median and 90th percentile from a size on, of fit or cost model") {
   // Errors of 1 to n percent in the calibrated times, ten times that in the cost model's.
   const auto errors = [](int n, bool model_alone = false) {
     std::vector<FitResidual> rows = {residual(900, 900, 7)};  // too small to count
@@ -155,7 +155,7 @@ TEST_CASE("fit errors: median and 90th percentile of those from a size on, of fi
   CHECK(none.median == 0);
 }
 
-TEST_CASE("repeats: four in five lie within 1.28 deviations, in place beside out of place") {
+TEST_CASE("repeats: 80 % lie within 1.28 deviations, in place against out of place") {
   // Ratios of e^0.128, e^0.256, … of n sizes from 1 KiB on; of n number ceil(0.8 n).
   const auto small = [](int n) {
     std::vector<MeasuredPoint> points;
@@ -171,7 +171,7 @@ TEST_CASE("repeats: four in five lie within 1.28 deviations, in place beside out
   CHECK(repeatability_of({part({1, 2}, {point(1024, 100)})}).small == 0);
 }
 
-TEST_CASE("repeats: by size below 64 KiB, below 1 MiB, and from there; the wider of two kinds") {
+TEST_CASE("repeats: below 64 KiB, below 1 MiB and above, the wider of two kinds") {
   const double apart = std::exp(0.128);
   const SizeSpread spread = repeatability_of(
       {part({1, 2}, {point(65'535, 100, 100 * apart), point(65'536, 100, 100 * apart * apart),
@@ -190,8 +190,7 @@ TEST_CASE("repeats: by size below 64 KiB, below 1 MiB, and from there; the wider
   CHECK(two({2, 1}) == doctest::Approx(0.1));  // another shape is no repeat
 }
 
-TEST_CASE(
-    "fitted constants: each step changes its own constant and no other, within what is possible") {
+TEST_CASE("fitted constants: each step changes only its own constant, within its limits") {
   PathConstants prior;
   double value = 0.11;  // another one each, below every limit
   for (const CostConstant& row : fitted_constants()) row.of(prior) = value += 0.01;
@@ -220,7 +219,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("fitted constants: one beyond its limit before a fit may stay, not grow") {
+TEST_CASE("fitted constants: one beyond its limit before a fit may stay but not grow") {
   PathConstants prior;
   prior.local_share = 0.99;  // the limit is 0.97
   std::vector<double> steps(fitted_constants().size(), 0);

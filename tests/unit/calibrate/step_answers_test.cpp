@@ -32,7 +32,7 @@ std::string full_answer(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("step times: all that is said of a record, one record for each way to answer") {
+TEST_CASE("step times: the full answer to a record, one record for each kind of answer") {
   const std::vector<StepText> records = {
       {R"({"mode": "ddp", "num_gpus": 2, "avg_step_time_ms": 47.5, "throughput_samples_per_sec": 1337.2})",
        "47.5 | 1 value of key \"avg_step_time_ms\""},
@@ -238,7 +238,8 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
        "right?"},
       {"step_time_ms\n"
        "fast\n",
-       "run:line 2: \"step_time_ms\": \"fast\" is not a time. Expected a number with its unit, such "
+       "run:line 2: \"step_time_ms\": \"fast\" is not a time. Expected a number with its unit, "
+       "such "
        "as \"step_time=0.123 s\""},
       {"step_time_ms\n"
        "1,2\n",
@@ -354,7 +355,7 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
   }
 }
 
-TEST_CASE("step times: samples a millisecond are a thousand times as many a second") {
+TEST_CASE("step times: samples per millisecond are a thousand times as many per second") {
   const StepTimesAsked asked{.key = "", .unit = {}, .samples_per_gpu = 100, .gpus = 1};
   for (const char* text : {"samples_per_ms: 10\n", "samples/s: 10000\n"}) {
     CAPTURE(text);
@@ -364,7 +365,7 @@ TEST_CASE("step times: samples a millisecond are a thousand times as many a seco
   }
 }
 
-TEST_CASE("step times: lines that say they are of a warm-up are left out and counted") {
+TEST_CASE("step times: lines of a stated warm-up are left out and counted") {
   const auto said = [](int warm_ups) {
     std::string text;
     for (int k = 0; k < warm_ups; ++k) text += "{\"warmup\": true, \"step_time_ms\": 50}\n";
@@ -380,7 +381,7 @@ TEST_CASE("step times: lines that say they are of a warm-up are left out and cou
   CHECK(said(2) == "10 | 1 value of \"step_time_ms\" in its lines; 2 lines of a warm-up left out");
 }
 
-TEST_CASE("step times: batches a second of a device are steps where nothing else is named") {
+TEST_CASE("step times: batches per second of a device are steps if nothing else is named") {
   CHECK(full_answer("{\"throughput/device/batches_per_sec\": 0.5}\n") ==
         "2000 | 1 value of key \"throughput/device/batches_per_sec\"");
   CHECK(full_answer("{\"throughput/batches_per_sec\": 2.5, "

@@ -43,7 +43,7 @@ struct FormCase {
 }  // namespace
 
 TEST_CASE(
-    "step forms: lines of trainers that state their unit, or whose form is one program's alone") {
+    "step forms: lines of trainers that state their unit, or have the form of one program only") {
   const std::vector<FormCase> cases = {
       {"iter 10: loss 4.1, time 350.00ms, mfu 35.00%\niter 20: loss 4.0, time 352.00ms, mfu "
        "34.90%\n",
@@ -146,7 +146,7 @@ TEST_CASE("step forms: a key and its unit can be stated, in every form") {
   CHECK_FALSE(parse_step_time_unit("tokens/s/gpu"));
 }
 
-TEST_CASE("step forms: samples a second need the samples of a step, and whose they are") {
+TEST_CASE("step forms: samples per second need the samples of a step and the number of GPUs") {
   const std::string text = "CurrSamplesPerSec=64.0\nCurrSamplesPerSec=64.0\n";
   CHECK(mentions(form_complaint(text), "--batch N"));
   const MeasuredSteps alone =
@@ -172,7 +172,7 @@ TEST_CASE("step forms: samples a second need the samples of a step, and whose th
                    asked_for("tps", "2900/step")) == std::vector<double>{500});
 }
 
-TEST_CASE("step forms: what is no step's time is refused, with a remedy") {
+TEST_CASE("step forms: what is not a step's time is refused with a remedy") {
   struct Bad {
     std::string text;
     std::string message;
@@ -211,7 +211,9 @@ TEST_CASE("step forms: what is no step's time is refused, with a remedy") {
   }
 }
 
-TEST_CASE("step forms: keys that agree are one, and the plainest is taken; the others are named") {
+TEST_CASE(
+    "step forms: keys that agree count as one, the plainest is used and the others are "
+    "named") {
   const MeasuredSteps times =
       form_of("Epoch 0:  10%|#| 5/50 [00:10<01:30,  5.00it/s, train_step_timing in s=0.201]\n");
   CHECK(times.steps.front().milliseconds() == doctest::Approx(201));
@@ -224,7 +226,7 @@ TEST_CASE("step forms: keys that agree are one, and the plainest is taken; the o
   CHECK(mentions(form_complaint(outer + inner), "2 keys hold step times: it/s of 100, it/s of 8"));
 }
 
-TEST_CASE("step forms: the slowest of each step's ranks, and a rank that is none of a process") {
+TEST_CASE("step forms: the slowest rank of each step, and a " rank " that is not a process") {
   const auto lines = [](const std::string& word) {
     std::string text;
     for (int step = 1; step <= 6; ++step)
@@ -292,7 +294,7 @@ std::string written(Draws& draws, double ms, std::string& unit) {
 
 }  // namespace
 
-TEST_CASE("step forms: whatever is put around a number, it is read rightly or refused") {
+TEST_CASE("step forms: a number is read correctly or refused, whatever surrounds it") {
   const std::vector<std::string> other = {"optimizer_",  "max_",        "p99_",  "gpu0_",
                                           "eval_squad_", "dataloader ", "Data ", "min "};
   const std::vector<std::string> behind = {"",     " loss=3.2", ", lr: 1e-4", " |",

@@ -19,7 +19,7 @@ const std::vector<double> kLong = {0.312, 0.310, 0.314, 0.309, 0.312};
 
 }  // namespace
 
-TEST_CASE("step series: steady steps beside others, far apart, are two kinds, in either order") {
+TEST_CASE("step series: two steady groups far apart are two kinds, in either order") {
   const auto kinds = two_kinds_of_steps(joined(kLong, kShort));
   REQUIRE(kinds);
   CHECK(kinds->first == 5);
@@ -44,7 +44,7 @@ TEST_CASE("step series: a warm-up, every fourth step and a burst are of one kind
       two_kinds_of_steps(joined(std::vector<double>(10, 0.9), std::vector<double>(100, 0.3)), 10));
 }
 
-TEST_CASE("step series: the time since the beginning grows in proportion, also behind a resume") {
+TEST_CASE("step series: the time since the start grows in proportion, also after a resume") {
   CHECK(grows_as_elapsed({31, 62, 93}));
   CHECK(grows_as_elapsed({31, 62}));
   CHECK(grows_as_elapsed({31, 62, 93, 124, 31, 62, 93}));

@@ -39,7 +39,7 @@ struct StepsCase {
 
 }  // namespace
 
-TEST_CASE("step times: a table's column says its unit, in its name or in its cells") {
+TEST_CASE("step times: a table's column states its unit in its name or in its cells") {
   const std::vector<StepsCase> cases = {
       {"step_time_ms\n12.5\n13\n", {12.5, 13}},
       {"epoch,step,train_loss,step_time_s\n0,0,1.5,0.25\n0,1,1.4,0.125\n", {250, 125}},
@@ -58,14 +58,14 @@ TEST_CASE("step times: a table's column says its unit, in its name or in its cel
   CHECK(steps_in("step_time_ms\n12.5\n").source == "1 value of column \"step_time_ms\"");
 }
 
-TEST_CASE("step times: Lightning's CSVLogger leaves cells empty, which is said") {
+TEST_CASE("step times: empty cells of Lightning's CSVLogger are reported") {
   const MeasuredSteps times =
       steps_in("epoch,step,val_loss,batch_time_s\n0,9,,0.5\n0,9,1.25,\n0,19,,0.25\n");
   CHECK(milliseconds_of(times) == std::vector<double>{500, 250});
   CHECK(times.source == "2 values of column \"batch_time_s\"; 1 row is without one");
 }
 
-TEST_CASE("step times: a column may be named, and then its name needs a unit alone") {
+TEST_CASE("step times: a column chosen by name only needs a unit") {
   const std::string table = "step_time_ms,fast_path_ms,plain\n12,3,4\n";
   CHECK(milliseconds_of(steps_in(table, "fast_path_ms")) == std::vector<double>{3});
   CHECK(mentions(steps_complaint(table, "plain"),
@@ -97,7 +97,7 @@ TEST_CASE("step times: lines of logs, by key or by rate") {
   CHECK(mentions(steps_in(" 5.00it/s").source, "a running mean if a progress bar wrote it"));
 }
 
-TEST_CASE("step times: of a trainer_state.json the mean, which NaN elsewhere does not spoil") {
+TEST_CASE("step times: a trainer_state.json gives the mean, even with NaN elsewhere") {
   const std::string state = R"({"global_step": 500, "log_history": [
     {"epoch": 0.5, "grad_norm": NaN, "loss": 1.5, "step": 250},
     {"epoch": 1.0, "step": 500, "total_flos": 1.0, "train_loss": 1.2, "train_runtime": 62.5,
@@ -133,7 +133,7 @@ TEST_CASE("step times: a trainer_state.json that a later run continued") {
   CHECK(mentions(steps_in(state(first)).source, "too short if the run was resumed"));
 }
 
-TEST_CASE("step times: a slow beginning is left out by a rule, and counted") {
+TEST_CASE("step times: a slow start is left out by a rule and counted") {
   std::string table = "step_time_ms\n900\n300\n";
   for (int i = 0; i < 20; ++i) table += fmt::format("{}\n", 100 + i % 3);
   const MeasuredSteps times = steps_in(table);
@@ -149,7 +149,7 @@ TEST_CASE("step times: a slow beginning is left out by a rule, and counted") {
   CHECK(steps_in(nine + "102\n").steps.size() == 9);  // ten are enough
 }
 
-TEST_CASE("step times: what is not clear is refused, with the place and the remedy") {
+TEST_CASE("step times: unclear input is refused with the place and the remedy") {
   struct Bad {
     std::string text;
     std::string message;
@@ -180,14 +180,14 @@ TEST_CASE("step times: what is not clear is refused, with the place and the reme
   CHECK(mentions(steps_complaint("step_time=1 s\n", "speed"), "there is no key \"speed\""));
 }
 
-TEST_CASE("step times: a file is read, and named where it is not there") {
+TEST_CASE("step times: a file is read, and named if it does not exist") {
   const files::TemporaryFolder folder;
   const std::string path = folder.file("steps.csv", "step_time_ms\n5\n").string();
   CHECK(read_step_times(path).steps.size() == 1);
   CHECK(mentions(complaint_of([&] { read_step_times(path + "x"); }), path + "x"));
 }
 
-TEST_CASE("step times: what stands before a number is the line's own, whatever the digit") {
+TEST_CASE("step times: the text before a number belongs to its line, whatever the digit") {
   for (char digit = '0'; digit <= '9'; ++digit) {
     CAPTURE(digit);
     const std::string line = "epoch " + std::string(1, digit) + " step_time=5 ms";

@@ -35,7 +35,7 @@ Figures measured_caps(const std::vector<double>& us) {
 
 }  // namespace
 
-TEST_CASE("validation: caps that differ by two in a hundred or less decide nothing") {
+TEST_CASE("validation: caps that differ by 2 % or less decide nothing") {
   const auto compared = [](double second, double predicted) {
     return validate(measured_caps({100, predicted}), measured_caps({100, second})).caps.value();
   };
@@ -48,7 +48,7 @@ TEST_CASE("validation: caps that differ by two in a hundred or less decide nothi
   CHECK(compared(97, 110).right_sign == 0);
 }
 
-TEST_CASE("validation: regret is what the advised cap costs over the best one measured") {
+TEST_CASE("validation: regret is the cost of the recommended cap over the best measured one") {
   Figures predicted = measured_caps({100, 90, 95});
   predicted.advised = predicted.caps[1];
   const CapValidation found = validate(predicted, measured_caps({80, 100, 90})).caps.value();
@@ -61,7 +61,9 @@ TEST_CASE("validation: regret is what the advised cap costs over the best one me
   CHECK(validate(predicted, measured_caps({80, 100, 90})).caps->chosen.empty());
 }
 
-TEST_CASE("validation: caps bucket alike where their ranges touch and their first buckets agree") {
+TEST_CASE(
+    "validation: caps give the same buckets if their ranges touch and their first buckets "
+    "agree") {
   const auto compared = [](const CapFigure& one, const CapFigure& other) {
     Figures predicted = measured_caps({});
     Figures measured = measured_caps({});
@@ -98,7 +100,7 @@ TEST_CASE("validation: caps bucket alike where their ranges touch and their firs
   CHECK(compared(standard, standard));
 }
 
-TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
+TEST_CASE("validation: other ranks, nodes, GPUs and kinds are reported") {
   const auto figures = [](int ranks, int nodes, const std::string& gpu) {
     Figures of;
     of.source = "of " + std::to_string(nodes);
@@ -138,8 +140,7 @@ TEST_CASE("validation: other ranks, nodes, GPUs and kinds are told") {
   CHECK(validate(step, step).notes.empty());
 }
 
-TEST_CASE(
-    "validation: all-reduces of other buckets are not compared, and what one side lacks is named") {
+TEST_CASE("validation: all-reduces of other buckets are not compared, and missing rows are named") {
   const auto step = [](std::vector<Bytes> bytes, double first_us) {
     Figures figures;
     figures.source = "step";

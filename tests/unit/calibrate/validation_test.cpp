@@ -120,7 +120,7 @@ TEST_CASE("validation: a tuning curve against measured caps") {
   CHECK(found.intervals == 5);
 }
 
-TEST_CASE("validation: which caps bucket alike depends on the PyTorch that ran") {
+TEST_CASE("validation: the PyTorch version decides which caps give the same buckets") {
   // Up to 2.4 the first bucket stays at 1 MiB whatever cap is passed.
   const CapFigure old = cap_figure(25, {}, {2, 4});
   CHECK(old.first == Bytes(1 << 20));
@@ -129,7 +129,7 @@ TEST_CASE("validation: which caps bucket alike depends on the PyTorch that ran")
   CHECK(now.first_as_cap);
 }
 
-TEST_CASE("validation: figures of every document of ours") {
+TEST_CASE("validation: values of every document of ours") {
   const files::TemporaryFolder folder;
   SUBCASE("result") {
     const auto path = folder.file("r.json", R"({"schema":"ddpsim.result/1","ranks":2,

@@ -21,8 +21,7 @@ TEST_CASE("all-reduce table: bandwidths as nccl-tests prints them") {
   CHECK(algbw_gbps(1_MiB, Duration()) == 0);
 }
 
-TEST_CASE(
-    "all-reduce table: a row has what NCCL chooses, what it takes, and the logs' band about it") {
+TEST_CASE("all-reduce table: a row has NCCL's choice, its time and the band of the logs") {
   // A node of four with NVLink and no log of its own: 0.69 to 2.59 below 64 KiB, 0.75 to 2.22 at
   // 256 KiB, 0.92 to 1.14 from 1 MiB.
   const Cluster node = small::node(4);
@@ -54,7 +53,7 @@ TEST_CASE(
   CHECK(table.confidence.because.size() >= 2);
 }
 
-TEST_CASE("all-reduce table: another collective's band is the logs' and once more, graded C") {
+TEST_CASE("all-reduce table: another collective has the logs' band twice, at grade C") {
   // 0.92 to 1.14 of all-reduces from 1 MiB on; sqrt(2) of either side, calibrated or not.
   Cluster node = small::node(4);
   const CollectiveTuning tuning{.nccl = {2, 18, 3}};
@@ -86,7 +85,7 @@ TEST_CASE("all-reduce table: another collective's band is the logs' and once mor
             .high == Duration());
 }
 
-TEST_CASE("all-reduce table: several nodes are counted apart from their GPUs") {
+TEST_CASE("all-reduce table: nodes are counted separately from their GPUs") {
   const AllReduceTable table =
       all_reduce_table(round_costs::cluster(3, 2), {}, std::array<Bytes, 1>{1_MiB});
   CHECK(table.ranks == 6);

@@ -43,7 +43,7 @@ struct KindOfMachine {
 
 }  // namespace
 
-TEST_CASE("uncertainty: of each kind of machine the intervals hold three in four measured times") {
+TEST_CASE("uncertainty: for each kind of machine the intervals hold 75 % of the measured times") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: the measured logs are not here");

@@ -68,7 +68,7 @@ TEST_CASE("calibrated band: at a measured size of a measured job shape, the nois
   CHECK(calibrated_band(calibration, 1, 1, 1_MiB).slower == 1);
 }
 
-TEST_CASE("calibrated band: scatter by size, straight in its logarithm between 15, 18 and 21") {
+TEST_CASE("calibrated band: scatter is linear in the logarithm of the size between 15, 18 and 21") {
   Calibration calibration;
   calibration.shapes = {log_of(2, 8)};
   calibration.repeatability = {.small = 0.3, .middle = 0.6, .large = 0.12};
@@ -81,8 +81,7 @@ TEST_CASE("calibrated band: scatter by size, straight in its logarithm between 1
   check_band(calibration, 2, 8, 64_MiB, root(kNoise, 0.12));
 }
 
-TEST_CASE(
-    "calibrated band: on one side of a log the cost model's misfit comes back with the distance") {
+TEST_CASE("calibrated band: the cost model's misfit returns with the distance from a log") {
   // From 16 nodes of 8 to 4: two doublings of four. To 2 GPUs: two doublings of five.
   Calibration calibration;
   calibration.shapes = {log_of(16, 8)};
@@ -98,7 +97,7 @@ TEST_CASE(
   check_band(calibration, 1, 8, 4_MiB, root(kNoise, std::sqrt(lost(1.5)) * one_log));
 }
 
-TEST_CASE("calibrated band: between two job shapes less is left open than beside the nearer") {
+TEST_CASE("calibrated band: between two job shapes it is narrower than outside the nearer one") {
   Calibration calibration;
   calibration.shapes = {log_of(2, 8), log_of(32, 8)};
   calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
@@ -123,7 +122,7 @@ TEST_CASE("calibrated band: between two job shapes less is left open than beside
              root(kNoise, std::sqrt(lost(0.25) * lost(0.45) / lost(0.7)) * two_logs), 1.5);
 }
 
-TEST_CASE("calibrated band: the more job shapes, the better the cost model's misfit is known") {
+TEST_CASE("calibrated band: more job shapes tell the cost model's misfit better") {
   for (const auto& [shapes, student] :
        {std::pair(1, 3.08), {2, 1.89}, {3, 1.64}, {4, 1.53}, {5, 1.48}, {6, 1.44}, {7, 1.44}}) {
     const int count = shapes;  // a capture must not name a structured binding: clang 14
@@ -137,7 +136,7 @@ TEST_CASE("calibrated band: the more job shapes, the better the cost model's mis
   }
 }
 
-TEST_CASE("calibrated band: outside a log's sizes, more for every power of two") {
+TEST_CASE("calibrated band: outside a log's sizes it widens for every power of two") {
   Calibration calibration;
   calibration.shapes = {log_of(2, 8, 4_KiB, 4_MiB)};
   check_band(calibration, 2, 8, 4_KiB, kNoise);
@@ -153,8 +152,7 @@ TEST_CASE("calibrated band: outside a log's sizes, more for every power of two")
   check_band(calibration, 2, 8, 32_MiB, kNoise);
 }
 
-TEST_CASE(
-    "calibrated band: the nearest log is that of the nearest job shape, then of nearest sizes") {
+TEST_CASE("calibrated band: the nearest log has the nearest job shape, then the nearest sizes") {
   Calibration calibration;
   CHECK(nearest_log(calibration, 2, 8, 1_MiB) == nullptr);
   calibration.shapes = {log_of(2, 8, 8_B, 1_KiB), log_of(2, 8, 1_KiB, 1_MiB), log_of(8, 8),
@@ -200,7 +198,7 @@ TEST_CASE("calibrated band: NCCL's version is that of the nearest log") {
   CHECK_FALSE(nearest_nccl(calibration, 1, 8));  // not known
 }
 
-TEST_CASE("calibrated band: own logs tell NCCL's version before nearer published ones do") {
+TEST_CASE("calibrated band: own logs decide NCCL's version before nearer published ones") {
   Calibration calibration;
   calibration.shapes = {published(log_of(8, 8)), log_of(2, 8)};
   calibration.shapes[0].nccl = NcclVersion{2, 18, 1};
@@ -209,7 +207,7 @@ TEST_CASE("calibrated band: own logs tell NCCL's version before nearer published
   CHECK(nearest_nccl(calibration, 8, 8) == NcclVersion{2, 21, 5});
 }
 
-TEST_CASE("calibrated band: logs are of several releases where major or minor differ") {
+TEST_CASE("calibrated band: logs have several releases if major or minor versions differ") {
   const auto several = [](std::optional<NcclVersion> a, std::optional<NcclVersion> b) {
     Calibration calibration;
     calibration.shapes = {log_of(2, 8), log_of(4, 8), log_of(8, 8)};
@@ -224,7 +222,7 @@ TEST_CASE("calibrated band: logs are of several releases where major or minor di
   CHECK_FALSE(several(std::nullopt, std::nullopt));
 }
 
-TEST_CASE("calibrated band: job shapes outside what was measured are named, nodes before GPUs") {
+TEST_CASE("calibrated band: job shapes outside the measured ones are named, nodes before GPUs") {
   Calibration calibration;
   calibration.shapes = {log_of(2, 4), log_of(16, 8)};
   CHECK(beyond_calibration(calibration, 2, 4).empty());
@@ -249,7 +247,7 @@ TEST_CASE("calibrated band: job shapes outside what was measured are named, node
         "2 nodes lie beyond the calibrated range (4 nodes)");
 }
 
-TEST_CASE("calibrated band: published logs leave open what machines of a kind differ by") {
+TEST_CASE("calibrated band: published logs leave the differences between machines of a kind open") {
   Calibration calibration;
   calibration.shapes = {published(log_of(1, 8))};
   const double two = std::sqrt(2.0);  // the machine measured and the one asked about
@@ -266,7 +264,7 @@ TEST_CASE("calibrated band: published logs leave open what machines of a kind di
   check_band(calibration, 2, 8, 1024_MiB, root(kNoise, 0.27 * two));
 }
 
-TEST_CASE("calibrated band: own logs where they were taken, published ones elsewhere") {
+TEST_CASE("calibrated band: own logs count where they were taken, published ones elsewhere") {
   Calibration calibration;
   calibration.shapes = {log_of(1, 8), published(log_of(1, 8)), published(log_of(2, 8))};
   calibration.residual_deviation = {.small = 0.5, .middle = 0.5, .large = 0.5};
@@ -284,7 +282,7 @@ TEST_CASE("calibrated band: own logs where they were taken, published ones elsew
   CHECK_FALSE(is_published({}));
 }
 
-TEST_CASE("calibration: more than eight times the nodes measured are far beyond") {
+TEST_CASE("calibration: more than eight times the measured nodes are far beyond") {
   Calibration calibration;
   calibration.shapes = {log_of(1, 8), log_of(2, 8)};
   CHECK_FALSE(is_far_beyond(calibration, 16));

@@ -75,7 +75,7 @@ Cluster calibrated_on(Cluster cluster, const std::vector<CalibratedShape>& logs)
 
 }  // namespace
 
-TEST_CASE("confidence: nothing uncertain but the measurement it is held against") {
+TEST_CASE("confidence: only the measurement it is compared with is uncertain") {
   const small::OpenJob job = replayed_step_of_1000();
   REQUIRE(job.step() == 1000_us);
   const Confidence confidence = job.assess();
@@ -117,7 +117,7 @@ TEST_CASE("confidence: interference alone, half or twice as much") {
         "profile one step of this job under DDP, on rank 0 of this cluster");
 }
 
-TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are taken for") {
+TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of their assumed values") {
   small::OpenJob job = replayed_step_of_1000();
   job.workload.forward = 80_us;
   job.options.costs.copy_kernel = 10_us;  // into the bucket, and out
@@ -128,7 +128,7 @@ TEST_CASE("confidence: copies and host costs alone, 0.7 and 1.5 of what they are
   check_source(moving(confidence)[0], ErrorSource::ddp_costs, -6, 10);
 }
 
-TEST_CASE("confidence: the multi-GPU slowdown alone, and what is taken for it") {
+TEST_CASE("confidence: the multi-GPU overhead alone, and its assumed value") {
   small::OpenJob job = replayed_step_of_1000();
   job.workload = small::chain({{4 << 20, 250}}, 50, 250);
   job.model = RecordedModel{.durations = {670_us}};
@@ -148,9 +148,7 @@ TEST_CASE("confidence: the multi-GPU slowdown alone, and what is taken for it") 
         "time twenty steps of this job on this cluster, without a profiler");
 }
 
-TEST_CASE(
-    "confidence: the multi-GPU slowdown is said by the number of nodes and GPUs, and not of one "
-    "rank") {
+TEST_CASE("confidence: the multi-GPU overhead names nodes and GPUs, and is absent for one rank") {
   small::OpenJob job = replayed_step_of_1000();
   job.options.rank_slowdown = {.gpu_spread = 0.1, .several_gpus = 0.1, .several_nodes = 0.08};
   job.options.rank_slowdown_range = {job.options.rank_slowdown, job.options.rank_slowdown};
@@ -182,7 +180,7 @@ TEST_CASE("confidence: the compute scale alone, slower and faster") {
   CHECK(confidence.measure_next->command == "profile one step on one V100 of this cluster");
 }
 
-TEST_CASE("confidence: a step that was measured moves by its measurement alone") {
+TEST_CASE("confidence: only its measurement moves a measured step") {
   const small::OpenJob job =
       step_of_1000();  // of which collectives may take 0.6 and 1.7 times as long
   const Confidence confidence = job.assess(Replay{.measured = 1000_us, .predicted = 960_us});
@@ -198,14 +196,14 @@ TEST_CASE("confidence: a step that was measured moves by its measurement alone")
   CHECK(job.assess(Replay{1000_us, 1011_us}).measure_next);
 }
 
-TEST_CASE("confidence: what nothing explains of a measured step is left on its side") {
+TEST_CASE("confidence: the unexplained part of a measured step stays on its side") {
   const Confidence confidence = replayed_step_of_1000().assess(Replay{980_us, 1010_us});
   REQUIRE(moving(confidence).size() == 1);
   check_source(moving(confidence)[0], ErrorSource::replay_residual, -20, 0);
 }
 
 TEST_CASE(
-    "confidence: steps measured apart say more than a figure, but never less than its noise") {
+    "confidence: several measured steps tell more than one value, but no less than its noise") {
   const small::OpenJob job = step_of_1000();
   const auto spread = [&](Duration low, Duration high) {
     return job.assess(
@@ -221,8 +219,7 @@ TEST_CASE(
   CHECK(spread(999_us, 1001_us).high_percent == doctest::Approx(0.5));
 }
 
-TEST_CASE(
-    "confidence: a measurement that contradicts the replay is reached, and no step is negative") {
+TEST_CASE("confidence: the interval reaches a contradicting measurement, and no step is negative") {
   const small::OpenJob job = replayed_step_of_1000();
   const Confidence far = job.assess(Replay{.measured = 10_us, .predicted = 1000_us});
   CHECK(far.grade == Grade::c);
@@ -257,8 +254,7 @@ TEST_CASE("confidence: two sources add up as squares, widest first") {
 }
 
 TEST_CASE(
-    "confidence: multi-GPU slowdown and compute scale are in today's step, and no longer "
-    "uncertain") {
+    "confidence: multi-GPU overhead and compute scale are certain once the step is measured") {
   small::OpenJob job = replayed_step_of_1000();
   job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.3}};
   job.options.compute_scale_range = {0.8, 2};
@@ -268,7 +264,7 @@ TEST_CASE(
   CHECK(replayed.sensitivities.size() == 2);  // a residual of nothing is listed all the same
 }
 
-TEST_CASE("confidence: of two sources as wide the one simulated first is named first") {
+TEST_CASE("confidence: of two equally wide sources, the one simulated first is named first") {
   small::OpenJob job = replayed_step_of_1000();
   job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.25}};
   job.options.compute_scale_range = {0.8, 1};
@@ -306,7 +302,7 @@ TEST_CASE("confidence: every source is listed, widest first, and together they a
   CHECK(confidence.high_percent == doctest::Approx(100 * high));
 }
 
-TEST_CASE("confidence: gloo alone on one GPU rests on nothing") {
+TEST_CASE("confidence: gloo on a single GPU rests on nothing") {
   small::OpenJob job = step_of_1000();
   job.cluster.gpus_per_node = 1;
   job.model = small::alpha_beta(200, 100);
@@ -329,7 +325,7 @@ TEST_CASE("confidence: replays, their residual and when it is small enough") {
 }
 
 TEST_CASE(
-    "confidence: grade C without a log, B with one, A where today's step was reproduced too") {
+    "confidence: grade C without a log, B with one, A if the current step was reproduced too") {
   const Cluster bare = small::node(8);
   const Cluster logged = calibrated_on(bare, {fitted_log(1, 8)});
   CHECK(grade_of(bare, false) == Grade::c);
@@ -343,7 +339,7 @@ TEST_CASE(
   CHECK(name_of(Grade::c) == "C");
 }
 
-TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's step") {
+TEST_CASE("confidence: a step's grade depends on its cluster's logs and on the current step") {
   small::OpenJob job = replayed_step_of_1000();
   job.cluster = calibrated_on(small::node(8), {fitted_log(1, 8)});
   job.model = AnalyticModel{};
@@ -371,7 +367,7 @@ TEST_CASE("confidence: a step's grade goes by its cluster's logs and by today's 
   }
 }
 
-TEST_CASE("confidence: what collectives rest on, in words") {
+TEST_CASE("confidence: the basis of collective times, in words") {
   const Cluster bare = small::node(8);
   CHECK(calibration_of(bare) == kFromSpecification);
   CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8)})) ==
@@ -419,7 +415,7 @@ TEST_CASE("confidence: the grade in words, and an estimate is never called calib
         "compute estimated, collectives not calibrated: gloo's cost model");
 }
 
-TEST_CASE("replay: contradicted beyond twice or half of what was measured, neither included") {
+TEST_CASE("replay: contradicted beyond twice or half of the measured step, exclusive") {
   CHECK_FALSE(Replay{100_ms, 200_ms}.contradicted());
   CHECK(Replay{100_ms, 200_ms + 1_us}.contradicted());
   CHECK_FALSE(Replay{100_ms, 50_ms}.contradicted());

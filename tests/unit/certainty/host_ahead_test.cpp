@@ -46,7 +46,7 @@ TEST_CASE("host ahead: a measured step tells how much of the waits the profiler 
   CHECK_FALSE(without_profiler(busy, 6_ms));
 }
 
-TEST_CASE("host ahead: what goes were waits for launches, and the work beside them stays") {
+TEST_CASE("host ahead: the removed time was waits for launches, and the work stays") {
   small::OpenJob job = waiting();
   job.workload.launch_waits.backward = 1900_us;  // of 2 ms in which the GPU was not busy
   const auto work = [](const Workload& workload) {
@@ -59,8 +59,7 @@ TEST_CASE("host ahead: what goes were waits for launches, and the work beside th
   CHECK(host_partly_ahead(job.workload, 0).launch_waits.backward == Duration());
 }
 
-TEST_CASE(
-    "host ahead: a gain spans both readings, and what only the recorded waits would save is none") {
+TEST_CASE("host ahead: a gain spans both readings, and saving only recorded waits is no gain") {
   small::OpenJob job = waiting();
   job.options.costs = SimulationOptions().costs;  // copies take time
   job.workload.recorded_with.ddp_hooks = true;
@@ -114,7 +113,7 @@ TEST_CASE("host ahead: a measured step shortens a pause between steps, and leave
 }
 
 TEST_CASE(
-    "host ahead: a measured step shortens what workers bound, when no wait for the host is left") {
+    "host ahead: a measured step shortens waits for workers if no wait for the host is left") {
   small::OpenJob job = waiting();
   job.workload.busy.reset();
   job.workload.iteration = 11_ms;

@@ -78,7 +78,7 @@ TEST_CASE("measure next: the fixed cost shows at small sizes, whatever the bucke
   CHECK(next({by(ErrorSource::bandwidth, 40_us)}, cluster) == std::nullopt);
 }
 
-TEST_CASE("measure next: all_reduce_perf spans the four sizes that a fit needs at least") {
+TEST_CASE("measure next: all_reduce_perf spans at least the four sizes that a fit needs") {
   const auto range = [](Bytes size) {
     return measure_all_reduces(ErrorSource::bandwidth, {size}, small::node(8))->command;
   };
@@ -87,7 +87,8 @@ TEST_CASE("measure next: all_reduce_perf spans the four sizes that a fit needs a
   CHECK(range(Bytes(25'000'000)) == "all_reduce_perf -b 8M -e 64M -f 2 -g 8");
 }
 
-TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside all of them") {
+TEST_CASE(
+    "measure next: a calibrated cluster needs what its logs lack, together with all of them") {
   Calibration calibration;
   calibration.shapes = {{.nodes = 1,
                          .gpus_per_node = 8,
@@ -118,7 +119,9 @@ TEST_CASE("measure next: of a calibrated cluster, what its logs have not, beside
         ErrorSource::ddp_costs);
 }
 
-TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's step on one rank") {
+TEST_CASE(
+    "measure next: gloo is measured with a program that runs gloo, or by the step of one "
+    "rank") {
   const auto gloo = [](const Cluster& cluster) {
     return measure_next({by(ErrorSource::bandwidth, 40_us)}, 1000_us,
                         Job(small::chain({{3'000'000, 40}, {9'000'000, 100}}, 50, 100), cluster,
@@ -144,7 +147,7 @@ TEST_CASE("measure next: gloo is measured with what runs gloo, or by today's ste
   CHECK(gloo(small::node(1))->then == "ddpsim simulate WORKLOAD CLUSTER --measured-step TIME");
 }
 
-TEST_CASE("measure next: nothing where no single source is worth a run") {
+TEST_CASE("measure next: nothing if no single source is worth a run") {
   const Cluster cluster = small::node(8);
   CHECK(next({}, cluster) == std::nullopt);
   CHECK(next({by(ErrorSource::ddp_costs, 1_us)}, cluster) == std::nullopt);
@@ -152,7 +155,7 @@ TEST_CASE("measure next: nothing where no single source is worth a run") {
              cluster) == std::nullopt);
 }
 
-TEST_CASE("measure next: every source has its command, and what takes the result") {
+TEST_CASE("measure next: every source has its command, and the command that uses the result") {
   const auto of = [](ErrorSource source) { return *next({by(source, 40_us)}, small::node(8)); };
   const auto check = [&](ErrorSource source, const std::string& command, const std::string& then) {
     const NextMeasurement measurement = of(source);
@@ -187,7 +190,9 @@ TEST_CASE("measure next: every source has its command, and what takes the result
   check(ErrorSource::ddp_costs, under_ddp, import);
 }
 
-TEST_CASE("measure next: worth a run is what narrows the interval by more than 0.2 % of the step") {
+TEST_CASE(
+    "measure next: a source is worth a run if it narrows the interval by over 0.2 % of the "
+    "step") {
   const auto worth = [](const std::vector<Sensitivity>& sensitivities) {
     const auto found = measure_next(sensitivities, 1000_us,
                                     Job(two_buckets(), small::node(8), limits(), AnalyticModel{}));
@@ -226,7 +231,7 @@ TEST_CASE("measure next: all_reduce_perf's sizes, in its own units") {
   CHECK_FALSE(measure_all_reduces(ErrorSource::bandwidth, {1_MiB}, small::node(1)));
 }
 
-TEST_CASE("measure next: what the steps send is what goes over the wire, bucket by bucket") {
+TEST_CASE("measure next: sizes are those on the wire, bucket by bucket") {
   SimulationOptions options = limits();
   const auto sent = [&] {
     return all_reduce_sizes(Job(two_buckets(), small::node(2), options, FreeModel{}));

@@ -51,7 +51,7 @@ TEST_CASE("measured correction: a step that takes longer, a shorter one, one as 
   check(step_of_1000(), 1000_us, 1, 1);
 }
 
-TEST_CASE("measured correction: what is not known of the GPUs' speed is in the measured step") {
+TEST_CASE("measured correction: the measured step includes the uncertainty of the GPUs' speed") {
   small::OpenJob job = step_of_1000();
   job.options.compute_scale_range = {0.5, 1.1};
   job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.3}};
@@ -108,7 +108,7 @@ TEST_CASE(
   check(job, 500_us, Cause::communication, 1.25, 1);
 }
 
-TEST_CASE("measured correction: none where the replay and the measurement are of two jobs") {
+TEST_CASE("measured correction: absent if replay and measurement belong to two jobs") {
   const small::OpenJob job = step_of_1000();
   CHECK_FALSE(correct(job, std::nullopt));
   CHECK_FALSE(correct(job, Replay{499_us, 1000_us}));
@@ -149,7 +149,7 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
   CHECK(longest_stream(job) == 500_us);
 }
 
-TEST_CASE("tune: what a cap gains is weighed under both causes of today's residual") {
+TEST_CASE("tune: the gain of a cap is weighed under both causes of the residual") {
   // Of 4600 us, 2300 are compute and 2300 the two all-reduces: 4830 is 1.1 times either.
   //   compute        one bucket 2500 * 1.1 + 1300         = 4050: a gain of 780
   //   communication             2500       + 1300 * 1.1   = 3930:           900
@@ -185,7 +185,7 @@ TEST_CASE("tune: what a cap gains is weighed under both causes of today's residu
   near(result.recommended.gain.high, std::max(900.0, most));
 }
 
-TEST_CASE("tune: a cap that gains under one cause alone is not recommended, and said") {
+TEST_CASE("tune: a cap that gains under only one cause is not recommended but reported") {
   // Of 2050 us, 1100 are compute, 950 the two all-reduces. 2525 is 1.5 times the latter: one bucket gains
   // 1.5 * 250 - 200 us; or compute is 1575 / 1100 times as long, and loses.
   const small::OpenJob job = three_queued(1000, 100, 250, 150);
@@ -207,7 +207,7 @@ TEST_CASE("tune: a cap that gains under one cause alone is not recommended, and 
   CHECK_FALSE(neither.recommended.set);
 }
 
-TEST_CASE("tune: where a measured step contradicts the replay nothing is recommended") {
+TEST_CASE("tune: nothing is recommended if a measured step contradicts the replay") {
   const small::OpenJob job = three_queued(1000, 100, 1000, 100);
   REQUIRE(job.advice().set);
   const TuneResult result = job.tune({.replay = Replay{1699_us, 3400_us}});
@@ -252,7 +252,7 @@ small::OpenJob elsewhere(int gpus, int nodes = 1) {
 
 }  // namespace
 
-TEST_CASE("compare: a measured step is that step, and what it misses other sizes miss, too") {
+TEST_CASE("compare: a measured step is used, and its residual applies to other sizes too") {
   // On four GPUs 2 * 3 / 4 of the bytes pass: 200 + 600 us. Compute of 400 is 1.5 times as long by the
   // measured 1200 of two GPUs, or collectives are 4 / 3.
   const Comparison comparison =
@@ -277,8 +277,7 @@ TEST_CASE("compare: a measured step is that step, and what it misses other sizes
   CHECK(comparison.jobs[2].times.iteration == 1200_us);
 }
 
-TEST_CASE(
-    "compare: a correction crosses no border between one node and several, but for one GPU's") {
+TEST_CASE("compare: only a single GPU's correction applies to both one node and several") {
   const Comparison wide = compared(
       {of_cluster("node", 2), of_cluster("node", 2, 2), of_cluster("node", 1)}, 0, 1200_us);
   CHECK_FALSE(wide.jobs[1].corrected_by);
@@ -291,8 +290,7 @@ TEST_CASE(
   CHECK(from_one.jobs[2].times.alone() == 480_us);
 }
 
-TEST_CASE(
-    "compare: GPUs faster than the recording's are so alone, too, wherever that carries over") {
+TEST_CASE("compare: GPUs faster than the recorded ones are also faster alone") {
   const Comparison comparison = compared({of_cluster("node", 2), of_cluster("node", 4)}, 0, 940_us);
   CHECK(comparison.jobs[0].times.alone() == 340_us);
   CHECK(comparison.jobs[1].corrected_by == 0);
@@ -303,7 +301,7 @@ TEST_CASE(
   CHECK(single.jobs[1].times.alone() == 480_us);
 }
 
-TEST_CASE("compare: of several measured sizes the one nearest as a factor corrects") {
+TEST_CASE("compare: among several measured sizes, the one nearest by factor corrects") {
   const auto corrected_by = [](int size, int one, int other) {
     return compared({of_cluster("node", size), of_cluster("node", one), of_cluster("node", other)},
                     {{1, 1100_us}, {2, 1200_us}})
@@ -318,9 +316,7 @@ TEST_CASE("compare: of several measured sizes the one nearest as a factor correc
   CHECK(corrected_by(4, 8, 2) == 1);
 }
 
-TEST_CASE(
-    "compare: what a replay misses is missed alike by jobs of one cluster, both in one node or "
-    "neither") {
+TEST_CASE("compare: jobs of one cluster share the residual if both are in one node or neither is") {
   // Recorded all-reduces of 600 us explain nothing: of 400 or 800 us of compute is 1.2 times as much what
   // the single GPU's 480 us say, and without its correction they are 1000 and 1400 us in place of 1080 and
   // 1560. Both steps would be measured, to 0.5 % each.
@@ -363,7 +359,7 @@ TEST_CASE("compare: a measured step that contradicts the prediction corrects not
   CHECK_FALSE(comparison.jobs[1].corrected_by);
 }
 
-TEST_CASE("measured correction: a recorded host was slowed with its GPU, and is as much faster") {
+TEST_CASE("measured correction: a recorded host was slowed like its GPU, and speeds up with it") {
   small::OpenJob job;
   job.workload = small::chain({{4 << 20, 250}}, 100, 250, 50);
   job.workload.launch_waits = {.forward = 60_us, .backward = 200_us, .optimizer = 20_us};

@@ -42,9 +42,7 @@ Confidence graded(const std::vector<Bytes>& sizes, const Cluster& cluster) {
 
 }  // namespace
 
-TEST_CASE(
-    "measured sizes: most bytes far outside all logs are grade C, with "
-    "what to run") {
+TEST_CASE("measured sizes: most bytes far outside all logs give grade C, with what to run") {
   const Confidence far = graded({Bytes(25 << 20), Bytes(8 << 20)}, measured_up_to(256));
   CHECK(far.grade == Grade::c);
   REQUIRE(far.because.size() == 1);
@@ -62,7 +60,7 @@ TEST_CASE(
   CHECK(graded({Bytes(25 << 20)}, small::node(8)).because.empty());
 }
 
-TEST_CASE("measured sizes: a log of one node says nothing of sizes between nodes") {
+TEST_CASE("measured sizes: a log of one node tells nothing about sizes between nodes") {
   Cluster cluster = measured_up_to(1 << 30);
   Calibration calibration = *cluster.calibration;
   calibration.shapes.push_back(calibration.shapes.front());
@@ -74,7 +72,7 @@ TEST_CASE("measured sizes: a log of one node says nothing of sizes between nodes
   CHECK(graded({Bytes(25 << 20)}, cluster).grade == Grade::c);
 }
 
-TEST_CASE("measured sizes: steps and tables of all-reduces have the grade") {
+TEST_CASE("measured sizes: steps and tables of all-reduces get the grade") {
   const Workload workload = small::chain({{3'000'000, 40}, {5'000'000, 100}}, 50, 100);
   for (const bool far : {true, false}) {
     CAPTURE(far);
@@ -87,7 +85,7 @@ TEST_CASE("measured sizes: steps and tables of all-reduces have the grade") {
   }
 }
 
-TEST_CASE("measured sizes: a log speaks up to four times beyond its sizes, either way") {
+TEST_CASE("measured sizes: a log counts up to four times beyond its sizes, either way") {
   Cluster cluster = measured_up_to(1 << 20);
   Calibration calibration = *cluster.calibration;
   calibration.shapes.front().smallest = 64_KiB;
@@ -99,20 +97,20 @@ TEST_CASE("measured sizes: a log speaks up to four times beyond its sizes, eithe
   CHECK(graded({Bytes()}, cluster).grade == Grade::b);  // nothing is sent
 }
 
-TEST_CASE("measured sizes: half of the bytes in sizes that no log has leave the grade") {
+TEST_CASE("measured sizes: half of the bytes outside all logs do not change the grade") {
   const Cluster cluster = measured_up_to(1 << 20);
   CHECK(graded({4_MiB, 4_MiB, 8_MiB}, cluster).grade == Grade::b);
   CHECK(graded({4_MiB, 4_MiB, 8_MiB + 1_B}, cluster).grade == Grade::c);
 }
 
-TEST_CASE("measured sizes: where only the other kind of log is there, its sizes count") {
+TEST_CASE("measured sizes: if only the other kind of log exists, its sizes count") {
   Cluster cluster = measured_up_to(1 << 20);
   cluster.nodes = 2;
   CHECK(graded({1_MiB}, cluster).grade == Grade::b);
   CHECK(graded({25_MiB}, cluster).grade == Grade::c);
 }
 
-TEST_CASE("measured sizes: said second, by what it goes by, from the least to the most") {
+TEST_CASE("measured sizes: the reason comes second and names the range of sizes") {
   const auto said = [](const std::vector<Bytes>& sizes) {
     Confidence confidence;
     confidence.because = {"first", "third"};
@@ -138,7 +136,7 @@ TEST_CASE("measured sizes: one rank sends nothing that a log could cover") {
   CHECK(graded({}, measured_up_to(8)).grade == Grade::b);
 }
 
-TEST_CASE("measured sizes: how many nodes were measured, by network and generation of GPUs") {
+TEST_CASE("measured sizes: the number of measured nodes depends on network and GPU generation") {
   const auto most = [](NetworkKind kind, int capability) {
     Cluster cluster = small::node(8);
     cluster.network.kind = kind;

@@ -27,7 +27,7 @@ StepSample step(const char* name, std::vector<RecordedCollective> all) {
 
 }  // namespace
 
-TEST_CASE("recorded all-reduces: none, and those of the one step known") {
+TEST_CASE("recorded all-reduces: none, and those of a single known step") {
   Workload workload;
   CHECK(recorded_all_reduces(workload).buckets.empty());
   workload.recorded_with.collectives = collectives(5_us, 3_us);
@@ -40,7 +40,7 @@ TEST_CASE("recorded all-reduces: none, and those of the one step known") {
   CHECK(one.buckets[1].times == Times{3_us});
 }
 
-TEST_CASE("recorded all-reduces: of every step of the same buckets, ascending") {
+TEST_CASE("recorded all-reduces: times of every step with the same buckets, ascending") {
   Workload workload;
   workload.recorded_with.collectives = collectives(5_us, 3_us);
   workload.steps = {step("1", collectives(5_us, 3_us)), step("2", collectives(4_us, 9_us)),
@@ -50,7 +50,7 @@ TEST_CASE("recorded all-reduces: of every step of the same buckets, ascending") 
   CHECK(all.buckets[1].times == Times{3_us, 9_us});
 }
 
-TEST_CASE("recorded all-reduces: of joined ranks the last to arrive shows the transfer") {
+TEST_CASE("recorded all-reduces: the last of the joined ranks shows the transfer") {
   Workload workload;
   workload.recorded_with.world_size = 2;
   workload.recorded_with.collectives = collectives(5_us, 3_us);

@@ -47,7 +47,7 @@ Speedup speedup_between(const Job& one, const Job& other) {
 
 }  // namespace
 
-TEST_CASE("lead: kinship is by the thing, not by its name") {
+TEST_CASE("speedup: kinship depends on the hardware, not on its name") {
   const auto kin = [](const std::string& a, const std::string& b) {
     return kinship(line(a), line(b));
   };
@@ -67,7 +67,7 @@ TEST_CASE("lead: kinship is by the thing, not by its name") {
         Kinship::same_nodes);
 }
 
-TEST_CASE("lead: clusters calibrated by other logs share nothing of what collectives take") {
+TEST_CASE("speedup: clusters calibrated by other logs share no error of collectives") {
   Cluster one = line(two_nodes("nic:4x200Gbps:ib"));
   Cluster other = one;
   Calibration calibration;
@@ -82,7 +82,7 @@ TEST_CASE("lead: clusters calibrated by other logs share nothing of what collect
   CHECK_FALSE(is_dominated_by(one, other));
 }
 
-TEST_CASE("lead: a variant with more memory is an upgrade, and one with less is none") {
+TEST_CASE("speedup: a variant with more memory dominates, and one with less does not") {
   const auto of = [](const char* gpu) {
     return line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2", gpu));
   };
@@ -93,7 +93,7 @@ TEST_CASE("lead: a variant with more memory is an upgrade, and one with less is 
   CHECK(is_dominated_by(of("A100"), of("A100-80GB")));
 }
 
-TEST_CASE("lead: an upgrade has nothing less") {
+TEST_CASE("speedup: a dominating cluster is nowhere worse") {
   const Cluster four = line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2"));
   const auto upgrades = [&](const std::string& words) {
     return is_dominated_by(four, line(two_nodes(words)));
@@ -117,7 +117,7 @@ TEST_CASE("lead: an upgrade has nothing less") {
                                  "oversubscription:2")));
 }
 
-TEST_CASE("lead: the same two clusters, whatever they are called, lead by the same") {
+TEST_CASE("speedup: the same two clusters give the same speedup, whatever they are called") {
   const Job slow = on(two_nodes("nic:1x100Gbps:ib"));
   const Job fast = on(two_nodes("nic:2x100Gbps:ib"));
   Cluster renamed = fast.cluster();
@@ -131,7 +131,7 @@ TEST_CASE("lead: the same two clusters, whatever they are called, lead by the sa
   CHECK(one.percent > 1);
 }
 
-TEST_CASE("lead: A against B is the mirror of B against A") {
+TEST_CASE("speedup: A against B mirrors B against A") {
   const Job slow = on(two_nodes("nic:1x100Gbps:ib"));
   const Job fast = on(two_nodes("nic:4x100Gbps:roce", "H100"));
   const Speedup one = speedup_between(slow, fast);
@@ -141,7 +141,7 @@ TEST_CASE("lead: A against B is the mirror of B against A") {
   CHECK(one.high_percent == other.high_percent);
 }
 
-TEST_CASE("lead: what is the same but for its name is equally fast, certainly") {
+TEST_CASE("speedup: candidates that differ only by name are equally fast for certain") {
   const Job one = on(two_nodes("nic:1x100Gbps:ib"));
   Cluster renamed = one.cluster();
   renamed.name = "another";
@@ -153,7 +153,7 @@ TEST_CASE("lead: what is the same but for its name is equally fast, certainly") 
   CHECK(speedup.sources.empty());
 }
 
-TEST_CASE("lead: sources stand widest first, and together they are the interval") {
+TEST_CASE("speedup: sources come widest first and together give the interval") {
   const Speedup speedup = speedup_between(on(two_nodes("nic:1x100Gbps:ib")),
                                           on(two_nodes("nic:1x100Gbps:roce", "H100")));
   REQUIRE(speedup.sources.size() > 2);
@@ -172,7 +172,7 @@ TEST_CASE("lead: sources stand widest first, and together they are the interval"
   CHECK(speedup.percent + std::sqrt(high) == doctest::Approx(speedup.high_percent).epsilon(1e-6));
 }
 
-TEST_CASE("lead: several workloads take what they take one after the other") {
+TEST_CASE("speedup: times of several workloads add up") {
   const Job a = on(two_nodes("nic:1x100Gbps:ib"));
   const Job b = on(two_nodes("nic:4x100Gbps:ib"));
   const Comparison comparison = compare({a, b}, {.threads = 1});
@@ -188,9 +188,7 @@ TEST_CASE("lead: several workloads take what they take one after the other") {
   CHECK(mixed.jobs.size() == 2);
 }
 
-TEST_CASE(
-    "lead: of several workloads what is of a recording errs for each, what is of a cluster for "
-    "all") {
+TEST_CASE("speedup: errors of a recording are per workload, errors of a cluster are shared") {
   const Job job = on(two_nodes("nic:1x100Gbps:ib"));
   const auto moved = [&](ErrorSource source, double by) {
     return WorkTime{.jobs = {job}, .expected = 1, .moved = {{source, 1 - by, 1 + by}}};
@@ -207,7 +205,7 @@ TEST_CASE(
         doctest::Approx(1 + std::hypot(0.2 / std::sqrt(2), noise)).epsilon(1e-6));
 }
 
-TEST_CASE("lead: a mix of one measured workload and one predicted is never called never slower") {
+TEST_CASE("speedup: a mix of measured and predicted workloads is not called never slower") {
   const auto works = [](const std::string& text, bool measured) {
     const Job job = on(text);
     const MeasuredStep step{simulate_times(job).iteration.scaled(1.02)};
@@ -281,7 +279,7 @@ class RandomClusters {
 
 }  // namespace
 
-TEST_CASE("lead: random upgrades are never slower under the same choice") {
+TEST_CASE("speedup: random dominating clusters are never slower with the same choice") {
   RandomClusters random;
   constexpr int kDominating = 10'000;
   int flipped = 0;
@@ -306,7 +304,7 @@ TEST_CASE("lead: random upgrades are never slower under the same choice") {
                       << " of these are slower:" << list);
 }
 
-TEST_CASE("lead: of random pairs either order says the same, and either against itself nothing") {
+TEST_CASE("speedup: random pairs agree in both orders, and differ not at all from themselves") {
   RandomClusters random;
   for (int k = 0; k < 100; ++k) {
     RandomClusters::Words words = random.any();

@@ -30,7 +30,7 @@ double ms(Duration time) {
 
 }  // namespace
 
-TEST_CASE("step spread: one step says nothing of the next") {
+TEST_CASE("step spread: one step tells nothing about the next") {
   CHECK_FALSE(step_spread(steps_of_ms({})));
   Recorded recorded = steps_of_ms({100});
   CHECK_FALSE(step_spread(recorded));
@@ -38,7 +38,7 @@ TEST_CASE("step spread: one step says nothing of the next") {
   CHECK_FALSE(step_spread(recorded));
 }
 
-TEST_CASE("step spread: two steps leave much open") {
+TEST_CASE("step spread: two steps give a wide interval") {
   // Logarithms 2 s * sqrt(2) apart, s = ln 1.21 / sqrt 2 = 0.13479; t = 3.078 of one degree of freedom:
   // 110 ms times or over exp(3.078 * 0.13479 * sqrt(3/2)) = 1.66220.
   const StepSpread spread = step_spread(steps_of_ms({121, 100})).value();
@@ -53,14 +53,14 @@ TEST_CASE("step spread: two steps leave much open") {
   CHECK(ms(spread.mean_error) == doctest::Approx(32.319).epsilon(1e-4));
 }
 
-TEST_CASE("step spread: a further step lies within a hundredfold, however far apart two are") {
+TEST_CASE("step spread: a further step lies within a factor of 100, however far apart two are") {
   // Around sqrt(1 * 1e6) = 1000 ms; exp(4.6) = 99.484.
   const StepSpread spread = step_spread(steps_of_ms({1, 1e6})).value();
   CHECK(ms(spread.next_low) == doctest::Approx(1000 / 99.484).epsilon(1e-4));
   CHECK(ms(spread.next_high) == doctest::Approx(1000 * 99.484).epsilon(1e-4));
 }
 
-TEST_CASE("step spread: from nine steps on, ranks") {
+TEST_CASE("step spread: ranks are used from nine steps on") {
   const StepSpread nine = step_spread(steps_of_ms({9, 1, 2, 3, 4, 5, 6, 7, 8})).value();
   CHECK(nine.next_low == 1_ms);
   CHECK(nine.next_high == 9_ms);

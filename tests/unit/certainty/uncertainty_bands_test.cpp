@@ -103,7 +103,7 @@ TEST_CASE("uncertainty: bands of a node with NVLink, of one with PCIe and of a n
 }
 
 TEST_CASE(
-    "uncertainty: what nobody says of PCIe widens the band of large sizes at both ends, in "
+    "uncertainty: unknown PCIe properties widen the band of large sizes at both ends, in "
     "quadrature") {
   Cluster said = of_kind(IntraKind::pcie);
   said.gpus_per_node = 8;
@@ -121,7 +121,7 @@ TEST_CASE(
   CHECK(duration_band(unsaid, 256_KiB).slower < duration_band(unsaid, 1_MiB).slower);
 }
 
-TEST_CASE("uncertainty: each kind of network has bands of its own") {
+TEST_CASE("uncertainty: each kind of network has its own bands") {
   struct Kind {
     NetworkKind network;
     Band small, middle, large;
@@ -146,13 +146,13 @@ TEST_CASE("uncertainty: each kind of network has bands of its own") {
   }
 }
 
-TEST_CASE("uncertainty: bands pass from size to size along its logarithm") {
+TEST_CASE("uncertainty: bands are interpolated along the logarithm of the size") {
   const Cluster cluster = of_kind(IntraKind::nvswitch);
   check_band(cluster, 128_KiB, (0.69 + 0.75) / 2, (2.59 + 2.22) / 2);
   check_band(cluster, 512_KiB, (0.75 + 0.92) / 2, (2.22 + 1.14) / 2);
 }
 
-TEST_CASE("uncertainty: one rank sends nothing, and nothing of that is uncertain") {
+TEST_CASE("uncertainty: one rank sends nothing and has no uncertainty") {
   Cluster alone = small::node(1);
   check_band(alone, 1_MiB, 1, 1);
   check_band(calibrated(alone), 1_MiB, 1, 1);
@@ -162,7 +162,7 @@ TEST_CASE("uncertainty: one rank sends nothing, and nothing of that is uncertain
   }
 }
 
-TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machine") {
+TEST_CASE("uncertainty: fixed cost and bandwidth err independently, by the kind of machine") {
   const auto expected = [](double fixed_low, double fixed_high, double low, double high) {
     return std::vector<Factors>{{ErrorSource::fixed_cost, fixed_low, 1},
                                 {ErrorSource::fixed_cost, fixed_high, 1},
@@ -184,7 +184,7 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
   CHECK(factors_of(lone) == expected(0.44, 4.07, 0.60, 1.34));
 }
 
-TEST_CASE("uncertainty: factors multiply what the model was scaled by already") {
+TEST_CASE("uncertainty: factors multiply the scale that the model already has") {
   const AnalyticModel model{.tuning = {}, .factors = {.fixed = 2, .bandwidth = 3}};
   CHECK(factors(Job(two_mib(), of_kind(IntraKind::nvswitch, 2), {}, model)) ==
         std::vector<Factors>{{ErrorSource::fixed_cost, 2 * 0.44, 3},
@@ -200,7 +200,7 @@ TEST_CASE("uncertainty: gloo's times err as a whole, whatever the cluster") {
                                {ErrorSource::collective_times, 1.7, 1.7}});
 }
 
-TEST_CASE("uncertainty: gloo's logs narrow its band at the ranks and sizes they are of") {
+TEST_CASE("uncertainty: gloo's logs narrow its band at their ranks and sizes") {
   GlooCalibration logs{.deviation = {0.5, 0.3, 0.1},
                        .other_ranks_deviation = SizeSpread{0.5, 0.4, 0.2},
                        .logs = {{.gpus_per_node = 2, .largest = Bytes(4 << 20)}}};
@@ -218,7 +218,7 @@ TEST_CASE("uncertainty: gloo's logs narrow its band at the ranks and sizes they 
   CHECK(slower(2) == 1.7);
 }
 
-TEST_CASE("uncertainty: recorded and free collectives take what they take") {
+TEST_CASE("uncertainty: recorded and free collectives have no uncertainty") {
   for (const CollectiveModel& model :
        {CollectiveModel(RecordedModel{.durations = {1_ms}}), CollectiveModel(FreeModel{})})
     for (const Factors& factor : factors(Job(two_mib(), small::node(8), {}, model))) {
@@ -228,7 +228,7 @@ TEST_CASE("uncertainty: recorded and free collectives take what they take") {
 }
 
 TEST_CASE(
-    "uncertainty: a calibration's bands, at 32 KiB for the fixed cost, for bytes from 1 MiB") {
+    "uncertainty: a calibration's band at 32 KiB is the fixed cost's, from 1 MiB the bandwidth's") {
   // Sizes up to 64 KiB scatter by 0.12, large ones not: with the 0.05 of any log, 0.13 and 0.05.
   Cluster cluster = calibrated(of_kind(IntraKind::pcie));
   Calibration calibration = *cluster.calibration;
@@ -248,7 +248,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire") {
+TEST_CASE("uncertainty: the largest bucket on the wire decides") {
   // A log up to 4 MiB; 0.03 more for each power of two beyond.
   const Cluster cluster = calibrated(of_kind(IntraKind::nvswitch), 4_MiB);
   const Workload workload = small::chain({{1 << 20, 20}, {16 << 20, 40}, {1 << 20, 100}}, 50, 100);
@@ -268,7 +268,7 @@ TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire")
   CHECK(slower() == beyond(0));
 }
 
-TEST_CASE("uncertainty: what a band rests on, in words") {
+TEST_CASE("uncertainty: the basis of a band, in words") {
   CHECK(band_evidence(of_kind(IntraKind::nvlink)) ==
         "low to high is the middle 80 % of errors on 14 logs of NVLink nodes. Each cluster was "
         "predicted without its own");
@@ -291,7 +291,7 @@ TEST_CASE("uncertainty: what a band rests on, in words") {
 }
 
 TEST_CASE(
-    "uncertainty: two scenarios a source, in this order, slowdown and compute where uncertain") {
+    "uncertainty: two scenarios per source in this order, overhead and compute if uncertain") {
   SimulationOptions options;
   const auto sources = [&](const CollectiveModel& model) {
     std::vector<ErrorSource> names;
@@ -403,7 +403,9 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
             .costs.copy_bandwidth_share == 1);
 }
 
-TEST_CASE("uncertainty: what a source does reaches from zero to its further end, on either side") {
+TEST_CASE(
+    "uncertainty: the effect of a source reaches from zero to its further end, on either "
+    "side") {
   const auto ends = [](Duration one, Duration other) {
     const Sensitivity found = sensitivity(ErrorSource::bandwidth, one, other);
     CHECK(found.width() == found.high - found.low);
@@ -417,7 +419,7 @@ TEST_CASE("uncertainty: what a source does reaches from zero to its further end,
   CHECK(measurement_noise(1000_us).high == 5_us);
 }
 
-TEST_CASE("uncertainty: independent sources add up as squares, both ways apart") {
+TEST_CASE("uncertainty: independent sources add up as squares, separately in both directions") {
   const auto made = [](Duration low, Duration high) {
     return sensitivity(ErrorSource::bandwidth, low, high);
   };
@@ -432,14 +434,14 @@ TEST_CASE("uncertainty: independent sources add up as squares, both ways apart")
   CHECK(combine({}).high == Duration());
 }
 
-TEST_CASE("uncertainty: a time is its fixed part and its bytes, each with a factor of its own") {
+TEST_CASE("uncertainty: a time has a fixed part and a part for bytes, each with its own factor") {
   CHECK(CostFactors{}.apply(100_us, 60_us) == 100_us);
   CHECK(CostFactors{.fixed = 2, .bandwidth = 3}.apply(100_us, 60_us) == 260_us);
   CHECK(CostFactors{.fixed = 0.5, .bandwidth = 1}.apply(100_us, 60_us) == 80_us);
   CHECK(CostFactors{.fixed = 1, .bandwidth = 0.5}.apply(100_us, 60_us) == 70_us);
 }
 
-TEST_CASE("uncertainty: a log of another job shape makes nothing less sure than none") {
+TEST_CASE("uncertainty: a log of another job shape never makes an interval wider than no log") {
   Cluster cluster = calibrated(of_kind(IntraKind::nvswitch, 2));
   Calibration calibration = *cluster.calibration;
   calibration.residual_deviation = {.small = 1, .middle = 1, .large = 1};
@@ -452,8 +454,7 @@ TEST_CASE("uncertainty: a log of another job shape makes nothing less sure than 
   CHECK(duration_band(cluster, 1_MiB).slower == doctest::Approx(std::exp(1.28 * 0.05)));
 }
 
-TEST_CASE(
-    "uncertainty: logs of several nodes alone leave one node as open as twice its specification") {
+TEST_CASE("uncertainty: with logs of several nodes only, one node has twice its data sheet band") {
   Cluster cluster = calibrated(of_kind(IntraKind::nvswitch, 2));
   Calibration calibration = *cluster.calibration;
   calibration.residual_deviation = {.small = 1, .middle = 1, .large = 1};
@@ -468,7 +469,8 @@ TEST_CASE(
   check_band(cluster, 1_MiB, std::exp(-half), std::exp(half));
 }
 
-TEST_CASE("uncertainty: published logs are no surer of another job shape than of their own") {
+TEST_CASE(
+    "uncertainty: published logs are no more certain about another job shape than their own") {
   Cluster cluster = calibrated(of_kind(IntraKind::nvswitch));
   Calibration calibration = *cluster.calibration;
   calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
@@ -483,7 +485,7 @@ TEST_CASE("uncertainty: published logs are no surer of another job shape than of
   CHECK(elsewhere.faster == doctest::Approx(measured.faster));
 }
 
-TEST_CASE("collective scenarios: no all-reduce of a step is faster than its wires") {
+TEST_CASE("collective scenarios: no all-reduce is faster than its wires") {
   int held = 0;
   for (const char* text :
        {"dgxh100@4", "p4d:spec@64", "p4d@64",
@@ -565,8 +567,7 @@ TEST_CASE(
   for (const Interference& one : worlds(two_mib())) CHECK(one.communication_rate == 0.9);
 }
 
-TEST_CASE(
-    "uncertainty: over RDMA through host memory few GPUs of a node have a band of their own") {
+TEST_CASE("uncertainty: nodes with few GPUs have their own band over RDMA through host memory") {
   Cluster staged = of_kind(IntraKind::nvswitch, 2);
   staged.network.gpudirect = false;
   staged.gpus_per_node = 2;
@@ -577,7 +578,7 @@ TEST_CASE(
   check_band(staged, 1_MiB, 0.85, 1.52);
 }
 
-TEST_CASE("uncertainty: errors that know nothing of each other add up in squares, either side") {
+TEST_CASE("uncertainty: independent errors add up as squares on either side") {
   const Spread none = combine({});
   CHECK(none.low == Duration());
   CHECK(none.high == Duration());

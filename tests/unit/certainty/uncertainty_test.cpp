@@ -40,7 +40,7 @@ std::vector<small::Bound> bounds_of(const Cluster& cluster) {
 
 }  // namespace
 
-TEST_CASE("uncertainty: fixed cost and bandwidth scale a part of the time each") {
+TEST_CASE("uncertainty: fixed cost and bandwidth each scale a part of the time") {
   const CollectiveModel nccl = AnalyticModel{};
   const CollectiveModel gloo = GlooModel{.links = {}};
   for (const CollectiveModel& model : {nccl, gloo}) {
@@ -57,7 +57,7 @@ TEST_CASE("uncertainty: fixed cost and bandwidth scale a part of the time each")
   }
 }
 
-TEST_CASE("uncertainty: of a cluster without logs, fixed cost is known far less than bandwidth") {
+TEST_CASE("uncertainty: without logs, fixed cost is far less certain than bandwidth") {
   const std::vector<small::Bound> all = bounds_of(over_sockets());
   REQUIRE(all.size() >= 4);
   CHECK(all[0].source == ErrorSource::fixed_cost);
@@ -87,7 +87,7 @@ TEST_CASE("uncertainty: a calibration's own bands, at small sizes and at the lar
   CHECK(scale_in(all[3]).bandwidth > duration_band(cluster, Bytes(1 << 22)).slower);
 }
 
-TEST_CASE("uncertainty: alone nothing is sent, and nothing of it is unknown") {
+TEST_CASE("uncertainty: a single GPU sends nothing and has no uncertainty") {
   const std::vector<small::Bound> all = bounds_of(small::node(1));
   CHECK(scale_in(all[1]).fixed == 1);
   CHECK(scale_in(all[3]).bandwidth == 1);

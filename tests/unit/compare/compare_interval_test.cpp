@@ -60,7 +60,7 @@ void check_speedup(const Speedup& speedup, double ratio, const std::vector<doubl
 
 }  // namespace
 
-TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
+TEST_CASE("compare: a single GPU computes and does nothing for DDP") {
   small::OpenJob job = with_compute(400);
   job.workload.optimizer = 50_us;
   ComparedJob compared = alone(job);
@@ -77,7 +77,7 @@ TEST_CASE("compare: alone, a GPU computes and does nothing for DDP") {
   CHECK(compared.times.alone() == 450_us);
 }
 
-TEST_CASE("compare: alone, nobody slows a GPU down") {
+TEST_CASE("compare: nobody slows a single GPU down") {
   small::OpenJob job = with_compute(400);
   job.options.rank_slowdown = {.several_gpus = 0.25};
   const ComparedJob two = alone(job);
@@ -94,7 +94,7 @@ TEST_CASE("compare: alone, nobody slows a GPU down") {
   CHECK(alone(job).efficiency() == 1);
 }
 
-TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits for alone, too") {
+TEST_CASE("compare: waits between recorded steps also count for a single GPU") {
   small::OpenJob job = with_compute(400);
   job.workload.iteration = 430_us;
   CHECK(alone(job).times.iteration == 1030_us);
@@ -106,7 +106,7 @@ TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits fo
   CHECK(alone(job).times.alone() == 860_us);
 }
 
-TEST_CASE("compare: a job trains as fast as its ranks are many and its step is short") {
+TEST_CASE("compare: training speed is ranks over step time") {
   const small::OpenJob two = replay(400);
   small::OpenJob four = replay(1000);
   four.cluster.gpus_per_node = 4;  // 4 / 1600 against 2 / 1000
@@ -124,7 +124,7 @@ TEST_CASE("compare: jobs that are equally fast stay in order") {
   CHECK(compared({&slower, &job, &job}).by_speed == std::vector<std::size_t>{1, 2, 0});
 }
 
-TEST_CASE("compare: nobody leads over a step of nothing, nor by one") {
+TEST_CASE("compare: a step that takes no time has no speedup") {
   small::OpenJob nothing = with_compute(100);
   nothing.workload = small::chain({{4, 0}}, 0, 0);
   nothing.model = FreeModel{};
@@ -137,7 +137,7 @@ TEST_CASE("compare: nobody leads over a step of nothing, nor by one") {
   CHECK(comparison.jobs[0].behind.high_percent == 0);
 }
 
-TEST_CASE("compare: each job is held against the fastest") {
+TEST_CASE("compare: each job is compared with the fastest") {
   const small::OpenJob fast = replay(400);
   const small::OpenJob middle = replay(900);
   const small::OpenJob slow = replay(1400);
@@ -147,14 +147,14 @@ TEST_CASE("compare: each job is held against the fastest") {
   check_speedup(comparison.jobs[1].behind, 2, {}, {});
 }
 
-TEST_CASE("compare: on one cluster collectives are misjudged alike, and the lead is decided") {
+TEST_CASE("compare: on one cluster collectives share their error, so the speedup is certain") {
   // 760 and 1160 us, or 1420 and 1820.
   const Speedup speedup = speedup_of(with_compute(400), with_compute(800));
   check_speedup(speedup, 1.4, {1.4 - 1820.0 / 1420}, {1160.0 / 760 - 1.4});
   CHECK(speedup.certain());
 }
 
-TEST_CASE("compare: on two clusters they are misjudged apart, and the lead is not decided") {
+TEST_CASE("compare: on two clusters collectives err independently, so the speedup is not certain") {
   const small::OpenJob fast = with_compute(400);
   small::OpenJob slow = with_compute(800);
   slow.cluster.name = "other";
@@ -166,12 +166,12 @@ TEST_CASE("compare: on two clusters they are misjudged apart, and the lead is no
   CHECK_FALSE(speedup.certain());
 }
 
-TEST_CASE("compare: a lead of nothing in the worst world is not decided") {
+TEST_CASE("compare: a speedup of zero in the worst scenario is not certain") {
   CHECK_FALSE(Speedup{.percent = 5, .low_percent = 0, .high_percent = 10}.certain());
   CHECK(Speedup{.percent = 5, .low_percent = 0.1, .high_percent = 10}.certain());
 }
 
-TEST_CASE("compare: collectives are alike in two sizes of one cluster that both have a network") {
+TEST_CASE("compare: two sizes of one cluster with a network share the error of collectives") {
   // Nodes of two GPUs and a network that never binds; what matters is who errs together.
   const auto on = [](int nodes, int gpus) {
     Cluster cluster = small::pair_of_gpus();
@@ -195,7 +195,7 @@ TEST_CASE("compare: collectives are alike in two sizes of one cluster that both 
   CHECK(width(on(2, 2), on(4, 2)) < width(on(2, 2), on(2, 4)));
 }
 
-TEST_CASE("compare: interference and DDP's costs are the same anywhere") {
+TEST_CASE("compare: all clusters share the errors of interference and DDP costs") {
   small::OpenJob fast = replay(380);
   small::OpenJob slow = replay(1380);
   for (small::OpenJob* job : {&fast, &slow})
@@ -205,7 +205,7 @@ TEST_CASE("compare: interference and DDP's costs are the same anywhere") {
   check_speedup(speedup_of(fast, slow), 2, {2 - 2010.0 / 1010}, {1994.0 / 994 - 2});
 }
 
-TEST_CASE("compare: what several ranks lose unexplained they lose wherever the job runs") {
+TEST_CASE("compare: the multi-GPU overhead is shared wherever the job runs") {
   small::OpenJob fast = replay(400);
   small::OpenJob slow = replay(1400);
   for (small::OpenJob* job : {&fast, &slow})
@@ -221,7 +221,7 @@ TEST_CASE("compare: what several ranks lose unexplained they lose wherever the j
                 {std::sqrt(1.0 / 3) * both, std::sqrt(2.0 / 3) * apart});
 }
 
-TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
+TEST_CASE("compare: clusters with the same GPU share the error of its speed") {
   small::OpenJob fast = replay(400);
   small::OpenJob slow = replay(1400);
   for (small::OpenJob* job : {&fast, &slow}) job->options.compute_scale_range = {0.5, 1};
@@ -231,7 +231,7 @@ TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
   check_speedup(speedup_of(fast, slow), 2, {2 - 2000.0 / 1400}, {3400.0 / 1000 - 2});
 }
 
-TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
+TEST_CASE("compare: an uncertainty of one job counts only for that job") {
   small::OpenJob fast = replay(400);
   small::OpenJob slow = replay(1400);
   fast.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.5}};
@@ -241,8 +241,7 @@ TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
   check_speedup(speedup_of(fast, slow), 2, {}, {3400.0 / 1000 - 2});
 }
 
-TEST_CASE(
-    "compare: of steps that overlap forward alone is shared, and one GPU's steps do as well") {
+TEST_CASE("compare: overlapping steps share only forward, and so do the steps of one GPU") {
   small::OpenJob overlapped = replay(400);
   overlapped.workload.iteration = 340_us;
   const ComparedJob half = alone(overlapped);  // 60 us of a forward of 100
@@ -253,7 +252,7 @@ TEST_CASE(
   CHECK(alone(overlapped).times.alone() == 300_us);
 }
 
-TEST_CASE("compare: efficiency lies between what the sources of error make of it, squares added") {
+TEST_CASE("compare: the interval of efficiency adds the sources of error as squares") {
   // Of a single one: 400 us of compute; the all-reduce of 600 may take 360 or 1020.
   const FigureRange one = alone(with_compute(400)).efficiency_range;
   CHECK(one.value == 400.0 / 1000);
@@ -297,8 +296,7 @@ TEST_CASE("compare: the best cap of each job is the one its own search finds") {
   }
 }
 
-TEST_CASE(
-    "compare: what a job takes for its work, as predicted and with each source at its bounds") {
+TEST_CASE("compare: the time of a job's work, as predicted and with each source at its bounds") {
   small::OpenJob job = with_compute(400);
   job.cluster = small::node(8, 5);
   job.model = AnalyticModel{};

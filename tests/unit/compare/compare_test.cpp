@@ -58,7 +58,7 @@ TEST_CASE("compare: costs of DDP and interference lower efficiency, never the st
   CHECK(comparison.jobs[0].efficiency() < comparison.jobs[1].efficiency());
 }
 
-TEST_CASE("compare: two equal jobs are equal, certainly, whatever their clusters are called") {
+TEST_CASE("compare: two equal jobs are equal for certain, whatever their clusters are called") {
   Side a("node", 8, 5);
   a.options.rank_slowdown = kPublishedRankSlowdown;
   a.options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
@@ -71,7 +71,7 @@ TEST_CASE("compare: two equal jobs are equal, certainly, whatever their clusters
   CHECK(speedup.same);
 }
 
-TEST_CASE("compare: collectives of two different clusters may be misjudged in opposite ways") {
+TEST_CASE("compare: collectives of two different clusters may err in opposite directions") {
   const Side a("node", 8, 5);
   const Side same("node", 8, 5);
   Side other("node", 8, 5);
@@ -100,7 +100,7 @@ TEST_CASE("compare: a GPU of another kind brings its own error, the same GPU sha
   CHECK(apart.high_percent - apart.low_percent > 30);
 }
 
-TEST_CASE("compare: a lead is certain where no world takes it away") {
+TEST_CASE("compare: a speedup is certain if no scenario removes it") {
   const Side slow("node", 8, 100);
   Side fast("node", 8, 100);
   fast.options.compute_scale = 1.5;
@@ -125,7 +125,7 @@ TEST_CASE("compare: more GPUs train faster although their step takes longer") {
   CHECK(comparison.jobs[0].behind.percent == doctest::Approx(100 * (ratio - 1)));
 }
 
-TEST_CASE("compare: the number of threads shows nowhere") {
+TEST_CASE("compare: the number of threads changes nothing") {
   std::vector<Side> sides;
   for (int ranks = 1; ranks <= 8; ++ranks) sides.emplace_back("node", ranks, 7);
   const std::vector<Job> candidates(sides.begin(), sides.end());

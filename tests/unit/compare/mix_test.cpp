@@ -34,7 +34,7 @@ TEST_CASE("mix: a share is of the time on the reference, whatever the units of w
   CHECK(mix(works, std::array{0.25, 0.75}, 0).by_speed == std::vector<std::size_t>{0, 1});
 }
 
-TEST_CASE("mix: of one workload it is that workload's comparison") {
+TEST_CASE("mix: a single workload gives that workload's comparison") {
   const std::vector<std::vector<WorkTime>> works = {{work_of(3), work_of(2)}};
   const Mix alone = mix(works, std::array{1.0}, 0);
   const Speedup own = speedup(works[0][1], works[0][0]);
@@ -43,7 +43,7 @@ TEST_CASE("mix: of one workload it is that workload's comparison") {
   CHECK(contenders(alone) == std::vector<std::size_t>{1});
 }
 
-TEST_CASE("mix: an hour of the reference costs what its hour costs") {
+TEST_CASE("mix: an hour of the reference has its hourly price") {
   const std::vector<std::vector<WorkTime>> works = {{work_of(1), work_of(0.5)},
                                                     {work_of(5), work_of(2.5)}};
   const Mix both = mix(works, std::array{0.3, 0.7}, 0);
@@ -56,7 +56,9 @@ TEST_CASE("mix: an hour of the reference costs what its hour costs") {
   CHECK(costs.by_cost == std::vector<std::size_t>{1, 0});
 }
 
-TEST_CASE("money: what is free costs infinitely less than what is not, and the same as what is") {
+TEST_CASE(
+    "money: a free candidate is infinitely cheaper than a priced one, and equal to another "
+    "free one") {
   const std::vector<std::vector<WorkTime>> works = {{work_of(1), work_of(0.5), work_of(2)}};
   const Mix alone = mix(works, std::array{1.0}, 0);
   const auto at = [](double usd) {

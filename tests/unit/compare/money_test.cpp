@@ -54,7 +54,7 @@ TEST_CASE("money: an hour of a cluster, rented or bought") {
   CHECK(usd_per_hour({.usd = 30, .per = Price::Per::node_hour}, of(1, 8), owned) == 30);
 }
 
-TEST_CASE("money: goodput by Daly's estimate, of all nodes together") {
+TEST_CASE("money: goodput by Daly's estimate, for all nodes together") {
   // 24 h between failures of the job, 5 min for a checkpoint, 10 min for a restart.
   const Failures failures{
       .node_mtbf_hours = 24 * 64, .restart_seconds = 600, .checkpoint_seconds = 300};
@@ -75,8 +75,7 @@ TEST_CASE("money: goodput by Daly's estimate, of all nodes together") {
   CHECK(goodput(failures, 6400).share < found.share);
 }
 
-TEST_CASE(
-    "money: without checkpoints that cost, restarts alone are lost; without anything, nothing") {
+TEST_CASE("money: free checkpoints lose only restarts, and without failures nothing is lost") {
   CHECK(goodput({.node_mtbf_hours = 1000}, 8).share == 1);
   const Goodput found = goodput({.node_mtbf_hours = 100, .restart_seconds = 3600}, 1);
   CHECK(found.share == doctest::Approx(std::exp(-0.01)));
@@ -112,7 +111,7 @@ TEST_CASE("money: twice the price of the same cluster costs twice as much, certa
   CHECK(same.candidates[1]->dearer.same);
 }
 
-TEST_CASE("money: who has no price has no cost, and nobody is cheapest where nobody has one") {
+TEST_CASE("money: a candidate without a price has no cost, and without prices none is cheapest") {
   const Comparison comparison = compared({taking(400), taking(1400)});
   const Costs costs = compare_costs(timed_works(comparison), costing({std::nullopt, hourly(10)}));
   CHECK_FALSE(costs.candidates[0]);
@@ -121,7 +120,7 @@ TEST_CASE("money: who has no price has no cost, and nobody is cheapest where nob
             .by_cost.empty());
 }
 
-TEST_CASE("money: what fails is paid for") {
+TEST_CASE("money: time lost to failures is paid for") {
   const Comparison comparison = compared({taking(400)});
   const Failures failures{.node_mtbf_hours = 100, .restart_seconds = 600, .checkpoint_seconds = 60};
   const Costs costs =

@@ -46,7 +46,7 @@ TEST_CASE("tipping point: as predicted, as it may be, in any case") {
   CHECK(rising.certain.empty());  // 0.9 is not above 0.9
 }
 
-TEST_CASE("tipping point: none where nothing reaches it, nor of nothing") {
+TEST_CASE("tipping point: absent if nothing reaches it, and for an empty range") {
   const TippingPoint point = point_along(kFalling, Than::less, 0.79);
   CHECK(point.predicted.empty());
   CHECK(point.possible == Intervals{{3, 3}});
@@ -55,7 +55,7 @@ TEST_CASE("tipping point: none where nothing reaches it, nor of nothing") {
   CHECK(point_along({}, Than::less, 0.5).predicted.empty());
 }
 
-TEST_CASE("tipping point: what comes and goes is told stretch by stretch") {
+TEST_CASE("tipping point: a condition that comes and goes gives several intervals") {
   const auto at = [](double figure) { return FigureRange{figure - 1, figure, figure + 1}; };
   const TippingPoint point = point_along({at(5), at(9), at(4), at(4.5), at(9)}, Than::less, 5);
   CHECK(point.predicted == Intervals{{2, 3}});
@@ -63,7 +63,7 @@ TEST_CASE("tipping point: what comes and goes is told stretch by stretch") {
   CHECK(point.certain.empty());
 }
 
-TEST_CASE("tipping point: a search finds each end to the place, asking few") {
+TEST_CASE("tipping point: a search finds each end exactly and asks few places") {
   const auto ask = [](std::span<const std::size_t> places) {
     std::vector<std::optional<Holds>> found;
     for (const std::size_t place : places) {
@@ -81,7 +81,7 @@ TEST_CASE("tipping point: a search finds each end to the place, asking few") {
   CHECK(found->without_answer == 0);
 }
 
-TEST_CASE("tipping point: places without an answer are passed over") {
+TEST_CASE("tipping point: places without an answer are skipped") {
   const auto ask = [](std::span<const std::size_t> places) {
     std::vector<std::optional<Holds>> found;
     for (const std::size_t place : places)
@@ -99,7 +99,7 @@ TEST_CASE("tipping point: places without an answer are passed over") {
   CHECK_FALSE(search_tipping_point(every(10, 100), none));
 }
 
-TEST_CASE("tipping point: a range is scaled whole") {
+TEST_CASE("tipping point: a range is scaled as a whole") {
   const FigureRange twice = FigureRange{1, 2, 3}.times(2);
   CHECK(twice.low == 2);
   CHECK(twice.value == 4);
