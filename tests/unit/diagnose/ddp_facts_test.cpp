@@ -48,7 +48,7 @@ torch_distributed_debug: INFO
 
 }  // namespace
 
-TEST_CASE("DDP's logging data: read alike in each form") {
+TEST_CASE("DDP's logging data: every form is read the same way") {
   const Evidence printed = evidence_of(kPrinted);
   CHECK(printed.ddp.integer("find_unused_parameters") == 1);
   CHECK(printed.ddp.integer("world_size") == 2);
@@ -87,7 +87,7 @@ TEST_CASE("DDP's logging data: several keys on each of several lines") {
   CHECK(facts.find("backend_name")->text == "nccl");
 }
 
-TEST_CASE("DDP's logging data: keys of others between its own, records of a trainer behind it") {
+TEST_CASE("DDP's logging data: other keys in between, and records of a trainer after it") {
   const DdpFacts facts =
       evidence_of(
           " \"bucket_cap_bytes\": 26214400, \"avg_backward_compute_time\": 7, \"iteration\": 10,\n"
@@ -99,14 +99,14 @@ TEST_CASE("DDP's logging data: keys of others between its own, records of a trai
   CHECK(facts.find("world_size") == nullptr);
 }
 
-TEST_CASE("DDP's logging data: the recorded fixture says what is so") {
+TEST_CASE("DDP's logging data: the recorded fixture is read") {
   const Evidence evidence =
       evidence_of(read_file(files::fixture_file("ddp-log-resnet18.json"), 1 << 20));
   CHECK(evidence.ddp.integer("num_parameter_tensors") == 62);
   CHECK(find_problems(evidence).empty());
 }
 
-TEST_CASE("find_unused_parameters: left on where every parameter was used") {
+TEST_CASE("find_unused_parameters: on although every parameter was used") {
   const std::vector<Finding> findings = problems_of(logged(" \"find_unused_parameters\": 1,\n"));
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == CauseClass::find_unused_parameters);
@@ -131,7 +131,7 @@ TEST_CASE("find_unused_parameters: left on where every parameter was used") {
   CHECK(warned[0].place == "evidence.txt:17");
 }
 
-TEST_CASE("DDP's logging data: static graph, buffers beside SyncBatchNorm, strides, debug level") {
+TEST_CASE("DDP's logging data: static graph, buffers with SyncBatchNorm, strides, debug level") {
   const auto kind = [](const std::string& text) {
     const std::vector<Finding> findings = problems_of(text);
     REQUIRE(findings.size() == 1);
@@ -151,7 +151,7 @@ TEST_CASE("DDP's logging data: static graph, buffers beside SyncBatchNorm, strid
              logged(" \"find_unused_parameters\": 1,\n")) == CauseClass::find_unused_parameters);
 }
 
-TEST_CASE("DDP's buckets: all in two behind a large cap, or very many small ones") {
+TEST_CASE("DDP's buckets: only two with a large cap, or very many small ones") {
   const auto buckets = [](std::int64_t cap, int count, std::int64_t each) {
     std::string sizes;
     for (int k = 0; k < count; ++k) sizes += (k ? ", " : "") + std::to_string(each);
@@ -166,7 +166,7 @@ TEST_CASE("DDP's buckets: all in two behind a large cap, or very many small ones
   CHECK(buckets(kMiB, 64, kMiB).empty());
 }
 
-TEST_CASE("Two sides of DDP: options that are others than before") {
+TEST_CASE("Two sides of DDP: options that differ") {
   const auto changes = [](const std::string& before, const std::string& after) {
     return find_changes(evidence_of(before), evidence_of(after));
   };
@@ -193,7 +193,7 @@ TEST_CASE("Two sides of DDP: options that are others than before") {
   CHECK(findings[0].what == CauseClass::bucket_sizes);
 }
 
-TEST_CASE("Two sides of DDP: another model, a static graph, what its environment was") {
+TEST_CASE("Two sides of DDP: another model, a static graph, another environment") {
   const auto with = [](const std::string& further) { return logged(further); };
   const std::string before =
       with(" \"num_parameter_tensors\": 6,\n \"rebuilt_bucket_sizes\": \"4096, 912\",\n");

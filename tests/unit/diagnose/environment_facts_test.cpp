@@ -22,7 +22,7 @@ struct EnvironmentCase {
 
 }  // namespace
 
-TEST_CASE("environment: a value that costs is a finding with its cost, its default is none") {
+TEST_CASE("environment: a costly value is a finding with its cost, the default is not") {
   const std::vector<EnvironmentCase> cases = {
       {"NCCL_P2P_DISABLE=1", CauseClass::peer_to_peer_off, "NCCL_P2P_DISABLE=0"},
       {"NCCL_P2P_LEVEL=LOC", CauseClass::peer_to_peer_off, "NCCL_P2P_LEVEL=NVL"},
@@ -64,7 +64,7 @@ TEST_CASE("environment: a value that costs is a finding with its cost, its defau
   }
 }
 
-TEST_CASE("environment: as NCCL says that it found it, as a shell exports it") {
+TEST_CASE("environment: read from NCCL's lines and from a shell's exports") {
   CHECK(problems_of("h:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").size() == 1);
   CHECK(problems_of("NCCL_P2P_LEVEL set by environment to LOC\n").size() == 1);
   CHECK(problems_of("export CUDA_LAUNCH_BLOCKING=\"1\"\n").size() == 1);
@@ -77,7 +77,7 @@ TEST_CASE("environment: as NCCL says that it found it, as a shell exports it") {
   CHECK(evidence.environment.find("NCCL_NET")->value == "AWS Libfabric");
 }
 
-TEST_CASE("environment: what cannot matter to the job is not said") {
+TEST_CASE("environment: what cannot matter to the job is not reported") {
   const std::string one_gpu_a_node =
       "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 3 nNodes 3 localRanks 1 localRank 0 MNNVL 0\n";
   const std::string one_node =
@@ -95,7 +95,7 @@ TEST_CASE("environment: a subsystem that prints at each call, at level INFO") {
   CHECK(problems_of("NCCL_DEBUG=WARN\nNCCL_DEBUG_SUBSYS=ALL\n").empty());
 }
 
-TEST_CASE("environment: threads of all ranks of a node beside its cores") {
+TEST_CASE("environment: threads of all ranks of a node against its cores") {
   const std::string node = "OMPI_COMM_WORLD_LOCAL_SIZE=8\nCPU(s):                             64\n";
   std::vector<Finding> findings = problems_of(node);
   REQUIRE(findings.size() == 1);
@@ -155,7 +155,7 @@ TEST_CASE("environment: versions, and a value that was hidden") {
   CHECK(changes_of("NCCL_P2P_DISABLE=<hidden>\n", "NCCL_P2P_DISABLE=1\n").size() == 1);
 }
 
-TEST_CASE("environment: another value, set, unset; unknown where nobody listed") {
+TEST_CASE("environment: changed, set or unset; unknown if nobody listed it") {
   std::vector<Finding> findings = changes_of("NCCL_BUFFSIZE=4194304\n", "NCCL_BUFFSIZE=1048576\n");
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == CauseClass::environment_changed);
@@ -181,7 +181,7 @@ TEST_CASE("environment: another value, set, unset; unknown where nobody listed")
   CHECK(changes_of("TORCHELASTIC_RUN_ID=a\nHOME=/a\n", "TORCHELASTIC_RUN_ID=b\nHOME=/b\n").empty());
 }
 
-TEST_CASE("environment: as /proc/PID/environ has it, separated by zero bytes") {
+TEST_CASE("environment: read from /proc/PID/environ, separated by zero bytes") {
   std::string block = "PWD=/job\nNCCL_P2P_DISABLE=1\nNCCL_BUFFSIZE=65536\nWORLD_SIZE=8\n";
   const std::string lines = block;
   for (char& c : block)
@@ -195,7 +195,7 @@ TEST_CASE("environment: as /proc/PID/environ has it, separated by zero bytes") {
         Kinds{CauseClass::peer_to_peer_off, CauseClass::environment_changed});
 }
 
-TEST_CASE("environment: a fault that is gone has its own class, where the new side would show it") {
+TEST_CASE("environment: a fault that is gone keeps its class if the new side would show it") {
   const auto gone = changes_of("PWD=/\nCUDA_LAUNCH_BLOCKING=1\n", "PWD=/\n");
   REQUIRE(kinds_of(gone) == Kinds{CauseClass::blocking_launches});
   CHECK(gone.front().effect == FindingEffect::relieves);

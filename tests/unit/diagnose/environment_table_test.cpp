@@ -29,7 +29,7 @@ std::string row_of_cause(const std::string& page, CauseClass what) {
 
 }  // namespace
 
-TEST_CASE("environment table: every variable of the file is read, and none is there twice") {
+TEST_CASE("environment table: every variable of the file is read once") {
   const std::string file = read_file(files::page("scripts/environment_variables.json"), 1 << 20);
   std::size_t named = 0;
   for (std::size_t at = file.find("\"name\":"); at != std::string::npos;
@@ -63,8 +63,7 @@ TEST_CASE("environment table: a value that costs is found in a list of variables
 }
 
 TEST_CASE(
-    "environment table: docs/reference/evidence.md names each variable that costs beside its "
-    "class") {
+    "environment table: docs/reference/evidence.md names each costly variable with its class") {
   const std::string page = read_file(files::page("docs/reference/evidence.md"), 1 << 20);
   for (const EnvironmentRow& row : environment_table()) {
     CAPTURE(row.name);
@@ -72,7 +71,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("environment table: of one class, findings are listed in the order of the file") {
+TEST_CASE("environment table: findings of one class are in the order of the file") {
   std::string listed = "HOME=/root\n";
   std::map<CauseClass, std::vector<std::string>> expected;
   for (auto row = environment_table().rbegin(); row != environment_table().rend(); ++row)

@@ -79,7 +79,7 @@ Classes classes_of(const std::vector<Finding>& findings) {
 
 }  // namespace
 
-TEST_CASE("evidence: each public regression's file gives what it can decide, and nothing else") {
+TEST_CASE("evidence: each public regression's file gives exactly what it can decide") {
   const std::string folder = files::shared_file("data/levers/evidence");
   if (!std::filesystem::exists(folder)) {
     MESSAGE("skipped: no data/levers beside the checkout");

@@ -49,7 +49,7 @@ Workload job_of(int ranks, const std::vector<std::vector<int>>& late) {
 
 using Steps = std::vector<std::vector<int>>;
 
-TEST_CASE("who is late: one rank in every step, in its forward kernels") {
+TEST_CASE("late ranks: one rank in every step, in its forward kernels") {
   const LateRanks late = late_ranks(job_of(4, Steps(6, {2}))).value();
   CHECK(late.pattern == LatePattern::one_rank);
   CHECK(late.late == std::vector<int>{2});
@@ -66,7 +66,7 @@ TEST_CASE("who is late: one rank in every step, in its forward kernels") {
   CHECK(late.ranks[0].waited == Duration::milliseconds(5));
 }
 
-TEST_CASE("who is late: what of its own steps got longer, where both recordings have that rank") {
+TEST_CASE("late ranks: the growth of its own steps, if both recordings have that rank") {
   const Workload before = job_of(4, Steps(6, std::vector<int>()));
   const Workload now = job_of(4, Steps(6, {2}));
   const LateRanks late = late_ranks(now).value();
@@ -78,12 +78,12 @@ TEST_CASE("who is late: what of its own steps got longer, where both recordings 
   CHECK_FALSE(late_rank_difference(before, before, late_ranks(before).value()));  // nobody is late
 }
 
-TEST_CASE("who is late: another rank in each step is the data") {
+TEST_CASE("late ranks: another rank in each step points to the data") {
   const LateRanks late = late_ranks(job_of(4, {{0}, {1}, {2}, {3}, {0}, {1}, {2}, {3}})).value();
   CHECK(late.pattern == LatePattern::wandering);
 }
 
-TEST_CASE("who is late: alternating ranks show node or slot") {
+TEST_CASE("late ranks: alternating ranks show node or slot") {
   // The last to arrive of several that are late alike is the first of them: they take turns.
   const Steps of_node = {{2}, {3}, {2}, {3}, {2}, {3}, {2}, {3}};
   CHECK(late_ranks(job_of(4, of_node), 2).value().pattern == LatePattern::node);
@@ -96,13 +96,13 @@ TEST_CASE("who is late: alternating ranks show node or slot") {
   CHECK(late_ranks(job_of(6, of_slot), 2).value().pattern == LatePattern::several);
 }
 
-TEST_CASE("who is late: of few steps nobody can tell, and nobody is late where all are alike") {
+TEST_CASE("late ranks: few steps cannot tell, and equal ranks are not late") {
   CHECK(late_ranks(job_of(4, Steps(2, {1}))).value().pattern == LatePattern::unknown);
   CHECK(late_ranks(job_of(4, Steps(6, {0, 1, 2, 3}))).value().pattern == LatePattern::nobody);
   CHECK_FALSE(late_ranks(job_of(1, Steps(6, {0}))));
 }
 
-TEST_CASE("who is late: missing ranks are said") {
+TEST_CASE("late ranks: missing ranks are reported") {
   Workload workload = job_of(3, Steps(6, {1}));
   workload.recorded_with.world_size = 8;
   CHECK_FALSE(late_ranks(workload).value().complete);
@@ -118,9 +118,7 @@ std::vector<std::filesystem::path> traces_of_job() {
   return traces;
 }
 
-TEST_CASE(
-    "the 8-rank V100 job: who waited for whom, and how long transfers took, as in its ground "
-    "truth") {
+TEST_CASE("the 8-rank V100 job: waits and transfers agree with its ground truth") {
   const auto traces = traces_of_job();
   if (traces.size() != 8) {
     MESSAGE("skipped: no data/traces beside the checkout");

@@ -69,7 +69,7 @@ std::string smi(const std::vector<SmiGpu>& gpus) {
 
 }  // namespace
 
-TEST_CASE("nvidia-smi -q: a link at work below its best, and one asleep") {
+TEST_CASE("nvidia-smi -q: a slow link at work, and an idle one") {
   CHECK(machine_kinds(smi({{}, {}})).empty());
   const std::vector<Finding> slow = problems_of(smi({{}, {.generation = 2}}));
   REQUIRE(kinds_of(slow) == Kinds{CauseClass::pcie_link_below_its_best});
@@ -89,7 +89,7 @@ TEST_CASE("nvidia-smi -q: a link at work below its best, and one asleep") {
   CHECK(evidence_of(smi({asleep, asleep}) + smi({{}, {}})).machines[0].gpus.size() == 2);
 }
 
-TEST_CASE("nvidia-smi -q: clocks held down, power limits; a power cap under load is usual") {
+TEST_CASE("nvidia-smi -q: low clocks and power limits; a power cap under load is usual") {
   CHECK(machine_kinds(smi({{.thermal = "Active"}})) == Kinds{CauseClass::clocks_held_down});
   CHECK(machine_kinds(smi({{.clock = 1200}})) == Kinds{CauseClass::clocks_held_down});
   CHECK(machine_kinds(smi({{.limit = 300}})) == Kinds{CauseClass::power_limit_lowered});
@@ -124,7 +124,7 @@ TEST_CASE("nvidia-smi --query-gpu: columns by name, states by bits") {
   CHECK(mentions(findings[2].says, "GPU 2 may draw 500 W, by default 700 W"));
 }
 
-TEST_CASE("a link of which nobody says whether it was at work: to be read again") {
+TEST_CASE("a slow link of unknown activity should be read again") {
   const std::vector<Finding> findings =
       problems_of("pcie.link.gen.current, pcie.link.gen.max\n1, 4\n1, 4\n");
   REQUIRE(kinds_of(findings) == Kinds{CauseClass::pcie_link_below_its_best});
@@ -132,7 +132,7 @@ TEST_CASE("a link of which nobody says whether it was at work: to be read again"
   CHECK(mentions(findings[0].says, "Read it again while the job runs"));
 }
 
-TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody asked about") {
+TEST_CASE("lspci: NICs on half a link, switches that redirect, irrelevant bridges") {
   const std::string nic =
       "3b:00.0 Infiniband controller: Mellanox Technologies MT28908 Family [ConnectX-6]\n"
       "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
@@ -164,7 +164,7 @@ TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody as
             .empty());
 }
 
-TEST_CASE("lspci without the kind of a port, and a NIC that is listed three times") {
+TEST_CASE("lspci without the kind of a port, and a NIC listed three times") {
   const std::string acs = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n";
   CHECK(machine_kinds("0a:08.0 PCI bridge: PLX Technology, Inc. PEX 8747 PCI Express Switch\n" +
                       acs) == Kinds{CauseClass::acs_on});
@@ -189,7 +189,7 @@ TEST_CASE("lspci without the kind of a port, and a NIC that is listed three time
         Kinds{CauseClass::nic_below_its_best});
 }
 
-TEST_CASE("lspci: a GPU's link beside what nvidia-smi says of its work") {
+TEST_CASE("lspci: a GPU's link together with nvidia-smi's activity") {
   const std::string gpu =
       "07:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 80GB]\n"
       "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
@@ -199,7 +199,7 @@ TEST_CASE("lspci: a GPU's link beside what nvidia-smi says of its work") {
   CHECK(machine_kinds("index, pstate, power.limit [W]\n0, P8, 400.00 W\n" + gpu).empty());
 }
 
-TEST_CASE("/sys: links by class, ports beside the same card's and the same port's of other nodes") {
+TEST_CASE("/sys: links by class, ports compared within the card and across nodes") {
   CHECK(machine_kinds("/sys/bus/pci/devices/0000:3b:00.0/class: 0x020700\n"
                       "/sys/bus/pci/devices/0000:3b:00.0/current_link_speed: 8.0 GT/s PCIe\n"
                       "/sys/bus/pci/devices/0000:3b:00.0/max_link_speed: 16.0 GT/s PCIe\n"
@@ -253,8 +253,7 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
   CHECK(findings[1].place.starts_with("n1.txt:"));
 }
 
-TEST_CASE(
-    "evidence names the kinds it holds; variables of which none matters are no evidence alone") {
+TEST_CASE("evidence names its kinds; irrelevant variables alone are no evidence") {
   using Names = std::vector<std::string_view>;
   CHECK(evidence_of("loss=0.3\n").empty());
   CHECK(evidence_of("a training begins\n").kinds() == Names());
@@ -280,7 +279,7 @@ TEST_CASE("/sys: names with control characters are made legible") {
     for (const char c : finding.says) CHECK(static_cast<unsigned char>(c) >= ' ');
 }
 
-TEST_CASE("ip link: a line that is not quite one") {
+TEST_CASE("ip link: an almost valid line") {
   // Found by the fuzzer: a first word of digits alone.
   CHECK(
       machine_kinds("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n22 <> mtu 9000\n: x: <UP> mtu 1500 q\n")

@@ -59,7 +59,7 @@ n1:11:14 [1] NCCL INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/Socket/0
 
 }  // namespace
 
-TEST_CASE("findings: each class has a name of its own") {
+TEST_CASE("findings: each class has its own name") {
   std::set<std::string_view> names;
   for (const CauseClass what : cause_classes()) names.insert(name_of(what));
   CHECK(names.size() == cause_classes().size());
@@ -71,7 +71,7 @@ TEST_CASE("findings: each class has a name of its own") {
   CHECK(name_of(CauseClass::unequal_versions) == "unequal_versions");
 }
 
-TEST_CASE("NCCL's lines: facts of a sound job, and no finding") {
+TEST_CASE("NCCL's lines: facts of a healthy job without findings") {
   const Evidence evidence = evidence_of(kSoundInfiniBand);
   const NcclFacts& facts = evidence.nccl;
   CHECK(facts.lines == 19);
@@ -99,7 +99,7 @@ TEST_CASE("NCCL's lines: facts of a sound job, and no finding") {
   CHECK(problems_in(kSoundInfiniBand).empty());
 }
 
-TEST_CASE("NCCL's lines: merged ports of a NIC are NICs") {
+TEST_CASE("NCCL's lines: merged ports count as NICs") {
   const Evidence evidence = evidence_of(
       "h:1:2 [0] NCCL INFO NET/IB : Using [0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE} [1]={[2] "
       "mlx5_0:1/RoCE, [3] mlx5_1:1/RoCE} [RO]; OOB bond0:10.0.0.9<0>\n");
@@ -107,8 +107,7 @@ TEST_CASE("NCCL's lines: merged ports of a NIC are NICs") {
                                                                "mlx5_0:1/RoCE", "mlx5_1:1/RoCE"});
 }
 
-TEST_CASE(
-    "NCCL's lines: 2.4 says Ring, RCCL names the communicator behind, mpirun writes in front") {
+TEST_CASE("NCCL's lines: variants of NCCL 2.4, of RCCL and with a prefix of mpirun") {
   const Evidence old = evidence_of(
       "[1,0]<stdout>:n1:7:9 [0] NCCL INFO Ring 00 : 15 -> 0 [receive] via NET/IB/1/GDRDMA\n"
       "[1,0]<stdout>:n1:7:9 [0] NCCL INFO Ring 00 : 1[0] -> 2[0] via direct shared memory\n"
@@ -128,9 +127,7 @@ TEST_CASE(
   CHECK(find_problems(rccl).empty());
 }
 
-TEST_CASE(
-    "NCCL's lines: communicators of one thread, one behind the other, as old and new ones print "
-    "them") {
+TEST_CASE("NCCL's lines: consecutive communicators of one thread, in old and new formats") {
   const auto largest = [](const std::string& text) {
     const Evidence evidence = evidence_of(text);
     REQUIRE(evidence.nccl.largest() != nullptr);
@@ -153,7 +150,7 @@ TEST_CASE(
   CHECK(largest(began(2, 4) + began(2, 4) + began(16, 12)) == std::pair(16, std::optional(12)));
 }
 
-TEST_CASE("NCCL's lines: drawings of rings and words about channels are no channels") {
+TEST_CASE("NCCL's lines: drawings of rings and texts about channels are not channels") {
   const Evidence evidence = evidence_of(
       "h:1:2 [0] NCCL INFO Channel 00/02 :    0   1   2   3\n"
       "h:1:2 [0] NCCL INFO Ring 00 : 17 -> 0 -> 7\n"
@@ -165,7 +162,7 @@ TEST_CASE("NCCL's lines: drawings of rings and words about channels are no chann
   CHECK(evidence.nccl.sends.empty());
 }
 
-TEST_CASE("GPUDirect at one end alone: named with the node that lacks it") {
+TEST_CASE("GPUDirect at only one end is reported with the node that lacks it") {
   const std::string one_side =
       "n1 [0] NCCL INFO Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/1/GDRDMA\n"
       "n2 [0] NCCL INFO Channel 00 : 0[7000] -> 8[7000] [receive] via NET/IB/0\n";
@@ -175,14 +172,14 @@ TEST_CASE("GPUDirect at one end alone: named with the node that lacks it") {
   CHECK(mentions(findings[0].says, "n2"));
   CHECK(mentions(findings[0].says, "nvidia_peermem"));
   CHECK_FALSE(mentions(findings[0].says, "n1"));
-  SUBCASE("receivers with it and senders without: by design where GPUs have no NVLink") {
+  SUBCASE("receivers with it and senders without: by design for GPUs without NVLink") {
     CHECK(problems_in("n1 [0] NCCL INFO Channel 00 : 0[0] -> 1[0] [send] via NET/IB/0\n"
                       "n2 [0] NCCL INFO Channel 00 : 0[0] -> 1[0] [receive] via NET/IB/0/GDRDMA\n"
                       "n2 [0] NCCL INFO Channel 00 : 1[0] -> 0[0] [send] via NET/IB/0\n"
                       "n1 [0] NCCL INFO Channel 00 : 1[0] -> 0[0] [receive] via NET/IB/0/GDRDMA\n")
               .empty());
   }
-  SUBCASE("a NIC near one GPU and far from another, alike on both nodes, in two communicators") {
+  SUBCASE("a NIC near one GPU and far from another on both nodes, in two communicators") {
     CHECK(problems_in("n1 [0] NCCL INFO Channel 00 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA\n"
                       "n2 [0] NCCL INFO Channel 00 : 0[0] -> 1[0] [receive] via NET/IB/0/GDRDMA\n"
                       "n1 [4] NCCL INFO Channel 00 : 0[4] -> 1[4] [send] via NET/IB/0\n"
@@ -194,20 +191,20 @@ TEST_CASE("GPUDirect at one end alone: named with the node that lacks it") {
                       "n2 [0] NCCL INFO Channel 00 : 1[0] -> 2[0] [send] via NET/IB/0\n") ==
           Kinds{CauseClass::gpudirect_one_side});
   }
-  SUBCASE("one log of a rank that sends with it says nothing of others") {
+  SUBCASE("one log of a rank that sends with it tells nothing about others") {
     CHECK(problems_in("n1 [0] NCCL INFO Channel 00 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA\n")
               .empty());
   }
 }
 
-TEST_CASE("GPUDirect nowhere: of InfiniBand and RoCE alone") {
+TEST_CASE("GPUDirect nowhere: reported only for InfiniBand and RoCE") {
   const std::string roce =
       "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IBext_v8/0\n"
       "n2:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via NET/IBext_v8/0\n";
   CHECK(problems_in(roce) == Kinds{CauseClass::gpudirect_off});
 }
 
-TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
+TEST_CASE("Sockets: the reason that hides the fast network, if a line tells") {
   const auto said = [](const std::string& text) {
     const std::vector<Finding> findings = problems_of(text);
     CHECK(kinds_of(findings) == Kinds{CauseClass::socket_instead_of_ib});
@@ -226,7 +223,7 @@ TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
   CHECK(mentions(said("h:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB ib0:10.0.0.1<0>\n" +
                       kSockets.substr(kSockets.find('\n') + 1)),
                  "mlx5_0:1/IB"));
-  SUBCASE("a plugin that loads and finds no network: NCCL lists no NIC behind it") {
+  SUBCASE("a plugin that loads but finds no network: NCCL lists no NIC after it") {
     const std::vector<Finding> findings = problems_of(
         "n1:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin Libfabric (v10)\n"
         "n1:1:2 [0] NCCL INFO NET/OFI No eligible providers were found\n"
@@ -246,14 +243,14 @@ TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
               "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n")
               .empty());
   }
-  SUBCASE("told to by environment: the variable is named too") {
+  SUBCASE("requested by the environment: the variable is named too") {
     const std::vector<Finding> findings = find_problems(
         evidence_of("n1:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n" +
                     kSockets.substr(kSockets.find('\n') + 1)));
     REQUIRE(kinds_of(findings) == Kinds{CauseClass::socket_instead_of_ib});
     CHECK(mentions(findings[0].says, "NCCL_IB_DISABLE=1"));
   }
-  SUBCASE("kept off InfiniBand, and a plugin sends") {
+  SUBCASE("InfiniBand is off, and a plugin sends") {
     CHECK(problems_in("n1:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n"
                       "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/AWS "
                       "Libfabric/0/GDRDMA\n")
@@ -261,7 +258,7 @@ TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
   }
 }
 
-TEST_CASE("Plugins: asked for and not there; every job without one begins alike") {
+TEST_CASE("Plugins: requested but missing; every job without one starts the same way") {
   const std::string sends =
       "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/0/GDRDMA\n";
   for (const std::string usual :
@@ -304,7 +301,7 @@ TEST_CASE("Inside a node: peer-to-peer off by the hardware, the network between 
       Kinds{CauseClass::shared_memory_off});
 }
 
-TEST_CASE("NCCL's warnings: once each kind; versions that differ between ranks") {
+TEST_CASE("NCCL's warnings: each kind once; versions that differ between ranks") {
   const std::vector<Finding> findings = problems_of(
       "n1:1:2 [0] transport/net_ib.cc:90 NCCL WARN NET/IB : Got "
       "completion from peer 10.0.0.2<48133> "
@@ -321,13 +318,13 @@ TEST_CASE("NCCL's warnings: once each kind; versions that differ between ranks")
                                     CauseClass::unequal_versions});
 }
 
-TEST_CASE("Two sides: nothing is said of a job that is the same") {
+TEST_CASE("Two sides: nothing is reported for an unchanged job") {
   CHECK(changes_in(kSoundInfiniBand, kSoundInfiniBand).empty());
   CHECK(changes_in("", kSoundInfiniBand).empty());
   CHECK(changes_in(kSoundInfiniBand, "").empty());
 }
 
-TEST_CASE("Two sides: sockets where InfiniBand was") {
+TEST_CASE("Two sides: sockets instead of InfiniBand") {
   const std::vector<Finding> findings =
       find_changes(evidence_of(kSoundInfiniBand), evidence_of(kSockets));
   // The change, what the new side says by itself, and what went with the network.
@@ -354,7 +351,7 @@ TEST_CASE("Two sides: GPUDirect lost, fewer NICs, other NICs, PXN") {
         Kinds{CauseClass::pxn_changed});
 }
 
-TEST_CASE("Two sides: channels of as many ranks, and those that reduce in switches") {
+TEST_CASE("Two sides: channels of equal numbers of ranks, and channels that reduce in switches") {
   const auto job = [](int ranks, const std::string& channels) {
     return "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks " + std::to_string(ranks) +
            " nNodes 1 localRanks 8 localRank 0 MNNVL 0\nn1:1:2 [0] NCCL INFO " + channels +
@@ -371,7 +368,7 @@ TEST_CASE("Two sides: channels of as many ranks, and those that reduce in switch
         Kinds{CauseClass::ranks_changed});
 }
 
-TEST_CASE("Two sides: rings where trees were, by NCCL's choices or by what it connected") {
+TEST_CASE("Two sides: rings instead of trees, by NCCL's choices or connections") {
   const auto chose = [](const std::string& words) {
     return "n1:1:2 [0] NCCL INFO AllReduce: 26214400 Bytes -> Algo " + words + "\n";
   };
@@ -411,7 +408,7 @@ TEST_CASE("Two sides: rings where trees were, by NCCL's choices or by what it co
         Kinds{CauseClass::version_changed});
 }
 
-TEST_CASE("Two sides: the host's memory where peer-to-peer was") {
+TEST_CASE("Two sides: host memory instead of peer-to-peer") {
   CHECK(changes_in("n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n",
                    "n1:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n") ==
         Kinds{CauseClass::peer_to_peer_off});
@@ -434,7 +431,7 @@ TEST_CASE("Two sides: one rank's log against all ranks' is compared by that rank
         Kinds{CauseClass::gpudirect_off, CauseClass::gpudirect_off});
 }
 
-TEST_CASE("Two sides: where no rank is in both logs, shares of all their channels are compared") {
+TEST_CASE("Two sides: without a common rank, shares of all channels are compared") {
   const auto channels = [](int rank, int with, int without) {
     std::string lines;
     for (int k = 0; k < with + without; ++k)
@@ -456,7 +453,7 @@ TEST_CASE("Two sides: where no rank is in both logs, shares of all their channel
         "25 % of the ends of channels between nodes used GPUDirect RDMA and 50 % use it");
 }
 
-TEST_CASE("Two sides: a NIC is the same whatever runs over it, and ports merged into one are") {
+TEST_CASE("Two sides: a NIC stays the same with another protocol, and so do merged ports") {
   const auto job = [](const std::string& listed, int nic) {
     return "n1:1:2 [0] NCCL INFO NET/IB : Using " + listed +
            " ; OOB ib0:10.0.0.1<0>\nn1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via "
@@ -473,7 +470,7 @@ TEST_CASE("Two sides: a NIC is the same whatever runs over it, and ports merged 
         Kinds{CauseClass::fewer_nics});
 }
 
-TEST_CASE("Two sides: a log cut off at either end lacks channels, and a name is no index") {
+TEST_CASE("Two sides: a log cut off at either end lacks channels, and a name is not an index") {
   const std::string head = "n1:1:2 [0] NCCL INFO ";
   const std::string listed =
       head +
@@ -504,7 +501,7 @@ TEST_CASE("Two sides: a log cut off at either end lacks channels, and a name is 
   CHECK(changes_in(whole, listed + channel(0, 1) + ended(1)) ==
         Kinds{CauseClass::other_nic, CauseClass::fewer_channels});
   CHECK(changes_in(whole, listed + channel(0, 0) + ended(1)) == Kinds{CauseClass::fewer_channels});
-  SUBCASE("a NIC that no channel uses is not missed") {
+  SUBCASE("an unused NIC is not reported as missing") {
     const std::string without =
         head + "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB e:10.0.0.1<0>\n";
     const std::string excluded = without + channel(0, 0) + channel(1, 1) + ended(2);
@@ -554,7 +551,7 @@ TEST_CASE("Two sides: NVLink between nodes, RoCE, and slower ports") {
   CHECK(changes_in(runs(400000), runs(400000)).empty());
 }
 
-TEST_CASE("Two sides: libfabric over TCP where it had EFA") {
+TEST_CASE("Two sides: libfabric over TCP instead of EFA") {
   const auto job = [](const std::string& provider) {
     return "n1:1:2 [0] NCCL INFO NET/OFI Selected Provider is " + provider +
            "\nn1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/AWS Libfabric/0\n";
@@ -567,14 +564,13 @@ TEST_CASE("Two sides: libfabric over TCP where it had EFA") {
   CHECK_FALSE(has(problems_in(job("efa (found 4 nics)")), CauseClass::socket_instead_of_ib));
 }
 
-TEST_CASE("Two sides: a line that another cuts into says nothing") {
+TEST_CASE("Two sides: an interrupted line is ignored") {
   CHECK(problems_in("n1:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to n2:1:2 [0] NCCL "
                     "INFO Channel 00/0 : 0[0] -> 1[0] via P2P/IPC\n")
             .empty());
 }
 
-TEST_CASE(
-    "Two sides: variables that NCCL lists begin and end, and values that cost nothing do not") {
+TEST_CASE("Two sides: variables in NCCL's list appear and vanish, harmless values are ignored") {
   const std::string began =
       "n1:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
       "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n"
@@ -612,7 +608,7 @@ TEST_CASE(
   CHECK(gone.front().effect == FindingEffect::relieves);
 }
 
-TEST_CASE("lines alone, without their head, are NCCL's") {
+TEST_CASE("lines without their head are recognised as NCCL's") {
   CHECK(problems_in("NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n") ==
         Kinds{CauseClass::gpudirect_off});
   CHECK(changes_in("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB bond0:10.0.0.1<0>\n",
@@ -651,7 +647,7 @@ TEST_CASE("Two sides: another version of the network's plugin") {
   CHECK(mentions(changes.front().says, "aws-ofi-nccl 1.6.0 and is aws-ofi-nccl 1.9.1-aws"));
 }
 
-TEST_CASE("A last line without its end says nothing that cutting may have made") {
+TEST_CASE("A cut-off last line is used only if the cut cannot change its meaning") {
   const std::string line =
       "n1:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/1/GDRDMA";
   const std::string before =
@@ -665,7 +661,7 @@ TEST_CASE("A last line without its end says nothing that cutting may have made")
   }
 }
 
-TEST_CASE("findings: the page says of each class what tells it") {
+TEST_CASE("findings: the page explains the evidence of each class") {
   const std::string page = read_file(files::page("docs/reference/evidence.md"), 1 << 20);
   for (const CauseClass what : cause_classes()) {
     if (what > CauseClass::unequal_versions) break;  // what no line of evidence tells

@@ -13,7 +13,7 @@ PairVerdict judged(const std::string& text) {
   return judge_pairs(parse_pair_matrix(text, "pairs.csv"));
 }
 
-TEST_CASE("pair matrix: the node without a fast pair is slow, where the other has one") {
+TEST_CASE("pair matrix: the node without a fast pair is slow if the other has one") {
   const PairVerdict verdict = judged("node,node,busbw\na,b,90\nb,c,88\nc,d,50\na,d,49\n");
   CHECK(verdict.slow_nodes == std::vector<std::string>{"d"});
   CHECK(verdict.slow.size() == 2);
@@ -21,25 +21,25 @@ TEST_CASE("pair matrix: the node without a fast pair is slow, where the other ha
   CHECK(verdict.slow_paths.empty());
 }
 
-TEST_CASE("pair matrix: two nodes that are fast with others have a slow path between them") {
+TEST_CASE("pair matrix: two nodes with fast pairs elsewhere have a slow path between them") {
   const PairVerdict verdict = judged("a b 90\nc d 90\na c 40\n");
   CHECK(verdict.slow_nodes.empty());
   REQUIRE(verdict.slow_paths.size() == 1);
   CHECK(verdict.slow_paths.front().b == "c");
 }
 
-TEST_CASE("pair matrix: two nodes without a fast pair stay undecided, and a fast one is named") {
+TEST_CASE("pair matrix: two nodes without a fast pair stay undecided, and a fast node is named") {
   const PairVerdict verdict = judged("# GB/s\na,b,90\nc,d,40\n");
   CHECK(verdict.undecided.size() == 1);
   CHECK(verdict.slow_nodes.empty());
   CHECK(verdict.fast_nodes == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("pair matrix: a few per cent are no slow node") {
+TEST_CASE("pair matrix: a few per cent do not make a node slow") {
   CHECK(judged("a,b,90\nc,d,75\n").slow.empty());
 }
 
-TEST_CASE("pair matrix: groups that are fast within and slow across, one pair aside") {
+TEST_CASE("pair matrix: groups are fast within and slow across, except for one pair") {
   std::string text;
   for (int a = 0; a < 7; ++a)
     for (int b = a + 1; b < 7; ++b) {
@@ -59,13 +59,13 @@ TEST_CASE("pair matrix: groups that are fast within and slow across, one pair as
   CHECK(judged(text).groups.slow_across == 11);
 }
 
-TEST_CASE("pair matrix: slow nodes and single paths are no groups") {
+TEST_CASE("pair matrix: slow nodes and single paths are not groups") {
   CHECK_FALSE(judged("a b 90\nc d 90\na c 40\n").groups.found());
   CHECK_FALSE(judged("a,b,90\nb,c,88\nc,d,50\na,d,49\nb,d,48\n").groups.found());
   CHECK_FALSE(judged("a,b,90\nb,c,88\na,c,89\n").groups.found());
 }
 
-TEST_CASE("pair matrix: what is none is said with its line") {
+TEST_CASE("pair matrix: an invalid line is reported with its number") {
   const auto complaint = [](const std::string& text) {
     return complaint_of([&] { parse_pair_matrix(text, "pairs.csv"); });
   };

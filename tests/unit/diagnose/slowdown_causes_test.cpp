@@ -44,9 +44,7 @@ std::vector<std::string> classes(const std::vector<Class>& all) {
   return names;
 }
 
-TEST_CASE(
-    "causes: none where the difference is noise, and every one has evidence and a next "
-    "measurement") {
+TEST_CASE("causes: none if the difference is noise, and each has evidence and a next measurement") {
   CHECK(slowdown_causes(grown(StepPart::kernels, 1), {}).empty());
   for (const StepPart part : all_step_parts()) {
     CAPTURE(std::string(name_of(part)));
@@ -60,7 +58,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("causes: a row names its own first") {
+TEST_CASE("causes: a row names its most likely cause first") {
   const auto first = [](StepPart part, Bound bound = Bound::none) {
     return name_of(slowdown_causes(grown(part, 20, bound), {}).front().what);
   };
@@ -77,7 +75,7 @@ TEST_CASE("causes: a row names its own first") {
         CauseClass::host_threads);
 }
 
-TEST_CASE("causes: a tail of one rank may be waiting, and all ranks' traces would tell") {
+TEST_CASE("causes: the tail of one rank may be waiting, and traces of all ranks would tell") {
   const auto causes = slowdown_causes(grown(StepPart::all_reduce_transfer, 20, Bound::upper), {});
   CHECK(has(classes(causes), "slow_rank"));
   CHECK(causes.front().decide_by.find("all ranks") != std::string::npos);
@@ -85,7 +83,7 @@ TEST_CASE("causes: a tail of one rank may be waiting, and all ranks' traces woul
       has(classes(slowdown_causes(grown(StepPart::all_reduce_transfer, 20), {})), "slow_rank"));
 }
 
-TEST_CASE("causes: a finding that is new comes before what the row may mean") {
+TEST_CASE("causes: a new finding comes before the possible meanings of a row") {
   SlowdownEvidence evidence;
   evidence.now = {{CauseClass::socket_instead_of_ib, "sockets", "log:3"}};
   const auto transfer = grown(StepPart::all_reduce_transfer, 20);
@@ -98,7 +96,7 @@ TEST_CASE("causes: a finding that is new comes before what the row may mean") {
   CHECK(has(classes(causes), "socket_instead_of_ib"));
 }
 
-TEST_CASE("causes: a finding beside a step time alone, or another version, comes before unknown") {
+TEST_CASE("causes: a finding with only a step time, or another version, comes before unknown") {
   const StepDifference bare = difference(step_alone({100_ms}), step_alone({150_ms}));
   CHECK(slowdown_causes(bare, {}).front().what == CauseClass::unknown);
   SlowdownEvidence evidence;
@@ -109,7 +107,7 @@ TEST_CASE("causes: a finding beside a step time alone, or another version, comes
   CHECK(slowdown_causes(bare, evidence).front().what == CauseClass::blocking_launches);
 }
 
-TEST_CASE("causes: where nothing was timed, changes come first, then new problems, then versions") {
+TEST_CASE("causes: without timings, changes come first, then new problems, then versions") {
   SlowdownEvidence evidence;
   evidence.changes = {{.what = CauseClass::version_changed, .says = "NCCL 2.19 is 2.21"},
                       {.what = CauseClass::environment_changed, .says = "NCCL_ALGO is Ring"}};
@@ -122,7 +120,7 @@ TEST_CASE("causes: where nothing was timed, changes come first, then new problem
                                  std::string(name_of(CauseClass::version_changed))});
 }
 
-TEST_CASE("causes: what only helps slows nothing, what only costs makes nothing faster") {
+TEST_CASE("causes: what only helps cannot slow down, what only costs cannot speed up") {
   const StepDifference slower = difference(step_alone({100_ms}), step_alone({150_ms}));
   const StepDifference faster = difference(step_alone({150_ms}), step_alone({100_ms}));
   SlowdownEvidence evidence;
@@ -143,14 +141,14 @@ TEST_CASE("causes: what only helps slows nothing, what only costs makes nothing 
   CHECK(has(classes(slowdown_causes(slower, evidence)), "mtu_unequal"));
 }
 
-TEST_CASE("causes: what got faster is not put down to today's problems") {
+TEST_CASE("causes: a speedup is not attributed to current problems") {
   SlowdownEvidence evidence;
   evidence.now = {{CauseClass::socket_instead_of_ib, "sockets", "log:3"}};
   const auto causes = slowdown_causes(grown(StepPart::all_reduce_transfer, -20), evidence);
   CHECK_FALSE(has(classes(causes), "socket_instead_of_ib"));
 }
 
-TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
+TEST_CASE("causes: waits for a rank follow the growth of its own rows") {
   LateRanks late;
   late.pattern = LatePattern::one_rank;
   late.late = {1};
@@ -174,7 +172,7 @@ TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
   CHECK(slowdown_causes(waits, evidence).front().what == CauseClass::uneven_data);
 }
 
-TEST_CASE("settings: what two recordings say otherwise, and nothing where one is silent") {
+TEST_CASE("settings: differences between two recordings, and nothing if one is silent") {
   Workload before, now;
   before.torch = "1.13";
   now.torch = "2.13";
@@ -209,7 +207,7 @@ TEST_CASE("settings: accumulation, hooks and SyncBatchNorm, as recorded") {
   CHECK(has(classes(setting_changes(before, now)), "accumulation_changed"));
 }
 
-TEST_CASE("settings: a network is slower where an all-reduce alone takes over a tenth longer") {
+TEST_CASE("settings: a network is slower if an all-reduce alone takes over 10 % longer") {
   CHECK_FALSE(slower_network(Bytes(1 << 20), 10_ms, 11_ms, 1.1));
   const SettingChange slower = slower_network(Bytes(1 << 20), 10_ms, 12_ms, 1.2).value();
   CHECK(slower.what == CauseClass::network_slower);
@@ -239,7 +237,7 @@ TEST_CASE("settings: an option that can only help slows nothing") {
 }
 
 TEST_CASE(
-    "settings: what was filled in of a model is no evidence, and a static graph ends the search") {
+    "settings: values assumed from a model are no evidence, and a static graph ends the search") {
   Workload before, now;
   before.recorded_with.ddp_hooks = now.recorded_with.ddp_hooks = true;
   before.buffers = {{.dtype = Dtype::float32, .bytes = Bytes(212904)}};
@@ -255,7 +253,7 @@ TEST_CASE(
   CHECK(changes.front().what == CauseClass::data_parallel_changed);
 }
 
-TEST_CASE("settings: threads that wait for a core explain as much as they wait") {
+TEST_CASE("settings: threads that wait for a core explain only their waits") {
   Workload before, now;
   before.gpu = now.gpu = "V100";
   before.iteration = now.iteration = 100_ms;
@@ -363,8 +361,7 @@ std::vector<SlowdownCause> causes_of_case(const nlohmann::json& one, const std::
 }
 
 TEST_CASE(
-    "sixteen public regressions: what evidence decides comes first, else it is among the "
-    "candidates") {
+    "sixteen public regressions: the decided cause comes first, others are among the candidates") {
   std::ifstream file(files::shared_file("data/levers/regressions.json"));
   if (!file) {
     MESSAGE("skipped: no data/levers beside the checkout");

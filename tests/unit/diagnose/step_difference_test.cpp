@@ -65,7 +65,7 @@ Duration time_of(const StepBreakdown& breakdown, LossCause cause) {
   return breakdown[cause].time;
 }
 
-TEST_CASE("a measured step's parts: micro-batches before the recorded one are of the step") {
+TEST_CASE("a measured step's parts: earlier micro-batches belong to the step") {
   Workload workload = measured_alone();
   const StepBreakdown one = *step_breakdown(workload);
   workload.earlier =
@@ -84,7 +84,7 @@ TEST_CASE("a measured step's parts: micro-batches before the recorded one are of
   CHECK((*step_breakdown(both))[StepPart::all_reduce_transfer].bound == Bound::upper);
 }
 
-TEST_CASE("a measured step's parts: of one rank, the tail is at most transfer") {
+TEST_CASE("a measured step's parts: with one rank, the tail is at most transfer") {
   const StepBreakdown parts = step_breakdown(measured_alone()).value();
   CHECK(parts.step == 50_ms);
   CHECK(time_of(parts, LossCause::buffer_broadcast) == 1_ms);
@@ -113,7 +113,7 @@ TEST_CASE("a measured step's parts: the other rank tells the wait from the trans
   CHECK(time_of(late, LossCause::slowest_gpu) == Duration());
 }
 
-TEST_CASE("a difference: what bounds one side bounds the change, in its direction") {
+TEST_CASE("a difference: a bound on one side bounds the change in its direction") {
   const StepBreakdown one = step_breakdown(measured_alone()).value();
   const StepBreakdown both = step_breakdown(measured_two_ranks()).value();
   const auto of_transfer = [](const StepBreakdown& before, const StepBreakdown& after) {
@@ -126,7 +126,7 @@ TEST_CASE("a difference: what bounds one side bounds the change, in its directio
   CHECK(of_transfer(one, one) == Bound::none);
 }
 
-TEST_CASE("a measured step's parts: a wait behind backward delays what follows it") {
+TEST_CASE("a measured step's parts: a wait after backward delays what follows it") {
   Workload workload = measured_two_ranks();
   // Rank 1 comes 8 ms late to the first; both all-reduces follow one another and end after backward.
   const std::vector<RecordedCollective> here = {recorded_all_reduce(6, 14),
@@ -141,7 +141,7 @@ TEST_CASE("a measured step's parts: a wait behind backward delays what follows i
   CHECK(parts[StepPart::all_reduce_transfer].time == Duration());
 }
 
-TEST_CASE("a measured step's parts: what a loader was waited for is input, the rest the host's") {
+TEST_CASE("a measured step's parts: waits for the loader are input, the rest is the host's") {
   Workload workload = measured_alone();
   workload.data_loading = DataLoading{.median = 7_ms, .p90 = 7_ms, .mean = 7_ms, .count = 5};
   const StepBreakdown parts = step_breakdown(workload).value();
@@ -150,7 +150,7 @@ TEST_CASE("a measured step's parts: what a loader was waited for is input, the r
   CHECK(time_of(parts, LossCause::launch_bound) == 9_ms);
 }
 
-TEST_CASE("a measured step's parts: steps that overlap leave less than nothing unexplained") {
+TEST_CASE("a measured step's parts: overlapping steps give a negative unexplained part") {
   Workload workload = measured_alone();
   workload.iteration = 38_ms;
   const StepBreakdown parts = step_breakdown(workload).value();
@@ -158,7 +158,7 @@ TEST_CASE("a measured step's parts: steps that overlap leave less than nothing u
   CHECK(time_of(parts, LossCause::input) == Duration());
 }
 
-TEST_CASE("a measured step's parts: the middle half of the steps, all parts of the same") {
+TEST_CASE("a measured step's parts: all parts use the same middle half of the steps") {
   Workload workload = measured_alone();
   for (const double length : {49.0, 50.0, 52.0, 90.0})
     workload.steps.push_back({.name = "",
@@ -176,13 +176,13 @@ TEST_CASE("a measured step's parts: the middle half of the steps, all parts of t
   CHECK(time_of(step_breakdown(workload).value(), LossCause::buffer_broadcast) == 1_ms);
 }
 
-TEST_CASE("a measured step's parts: a profiler's own time is unexplained, less than nothing") {
+TEST_CASE("a measured step's parts: a profiler's time is a negative unexplained part") {
   const StepBreakdown parts = with_unprofiled(step_breakdown(measured_alone()).value(), {44_ms});
   CHECK(parts.step == 44_ms);
   CHECK(time_of(parts, LossCause::unexplained) == -6_ms);
 }
 
-TEST_CASE("a difference: the row that grew, the others still, points that sum") {
+TEST_CASE("a difference: one row grew, the others did not, and contributions sum") {
   Workload slower = measured_alone();
   slower.forward = 13_ms;
   slower.busy->forward = 10_ms;
@@ -204,7 +204,7 @@ TEST_CASE("a difference: the row that grew, the others still, points that sum") 
   CHECK_FALSE(slowdown_above(answer, 6));  // of 50 ms, exactly
 }
 
-TEST_CASE("a difference: of step times alone all is unexplained; 1 % is noise") {
+TEST_CASE("a difference: with step times only, all is unexplained and 1 % is noise") {
   const StepDifference answer = difference(step_alone({100_ms}), step_alone({110_ms}));
   REQUIRE(answer.rows.size() == 1);
   CHECK(answer.rows.front().part == part_of(LossCause::unexplained));
@@ -213,14 +213,16 @@ TEST_CASE("a difference: of step times alone all is unexplained; 1 % is noise") 
   CHECK_FALSE(difference(step_alone({100_ms}), step_alone({101_ms})).beyond_noise());
 }
 
-TEST_CASE("a difference: a recording beside a step time is compared as a whole") {
+TEST_CASE("a difference: a recording and a step time are compared as a whole") {
   const StepDifference answer =
       difference(step_breakdown(measured_alone()).value(), step_alone({60_ms}));
   REQUIRE(answer.rows.size() == 1);
   CHECK(answer.rows.front().change == 10_ms);
 }
 
-TEST_CASE("a difference: what one side alone tells is counted to what holds it on the other") {
+TEST_CASE(
+    "a difference: a part known on one side counts in the part that contains it on the "
+    "other") {
   Workload untold = measured_alone();  // no launches counted: their waits are in kernels
   untold.busy.reset();
   untold.launch_waits = {};
@@ -318,7 +320,7 @@ class AnyRecording {
   std::uint64_t random_;
 };
 
-TEST_CASE("a difference: of any two recordings rows sum, and nothing breaks") {
+TEST_CASE("a difference: rows of any two recordings sum, and nothing breaks") {
   std::size_t compared = 0;
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     AnyRecording any(seed);

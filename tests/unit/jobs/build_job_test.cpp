@@ -41,7 +41,7 @@ std::string refused_with(Set set) {
 
 }  // namespace
 
-TEST_CASE("jobs: names of a workload and a cluster are all it takes") {
+TEST_CASE("jobs: the names of a workload and a cluster suffice") {
   const BuiltJob built = build_job(asked_of_resnet());
   CHECK(built.job.cluster().ranks() == 16);
   CHECK(built.job.workload().name == "resnet50-v100-b32");
@@ -53,7 +53,7 @@ TEST_CASE("jobs: names of a workload and a cluster are all it takes") {
   CHECK(simulate_times(built.job).iteration > 90_ms);
 }
 
-TEST_CASE("jobs: the version that is stated, else the recorded one, else one that is assumed") {
+TEST_CASE("jobs: the stated version, else the recorded one, else an assumed one") {
   const BuiltJob assumed = build_job(asked_of_resnet());
   CHECK_FALSE(assumed.provenance.torch_known);
   CHECK_FALSE(assumed.job.options().possible_versions.empty());
@@ -68,14 +68,14 @@ TEST_CASE("jobs: the version that is stated, else the recorded one, else one tha
   CHECK(nccl_of(nccl.job.model())->tuning.nccl == NcclVersion{2, 21, 5});
 }
 
-TEST_CASE("jobs: an option that the version in force lacks is refused after the workload is read") {
+TEST_CASE("jobs: an option that the version lacks is refused after the workload is read") {
   CHECK(refused_with([](JobRequest& request) {
           request.torch = {1, 4};
           request.collectives.tuning.collnet = true;
         }).starts_with("--collnet: NCCL 2.4"));
 }
 
-TEST_CASE("jobs: micro-batches as asked, else as recorded") {
+TEST_CASE("jobs: requested micro-batches, else recorded ones") {
   CHECK(build_job(asked_of_resnet()).job.options().accumulate == 1);
   const BuiltJob asked = built_with([](JobRequest& request) { request.accumulate = 4; });
   CHECK(asked.job.options().accumulate == 4);
@@ -84,7 +84,7 @@ TEST_CASE("jobs: micro-batches as asked, else as recorded") {
   CHECK(build_job(asked_of_resnet(), read).job.options().accumulate == 3);
 }
 
-TEST_CASE("jobs: a group of SyncBatchNorm holds whole nodes") {
+TEST_CASE("jobs: a group of SyncBatchNorm consists of whole nodes") {
   const auto group = [](int ranks) {
     return refused_with([&](JobRequest& request) {
       request.ddp.sync_batchnorm = true;
@@ -143,7 +143,7 @@ TEST_CASE("jobs: batches of an epoch, spread evenly over the ranks") {
   CHECK(problem == "--uneven-inputs: inputs names 2 ranks, but the cluster has 4");
 }
 
-TEST_CASE("jobs: an epoch's data set needs a batch to count in") {
+TEST_CASE("jobs: the size of a data set needs a known batch") {
   JobRequest request = asked_of_resnet();
   request.data.set = DataSet{.size = 1000};
   CHECK(build_job(request).job.options().data_set->size == 1000);
@@ -159,7 +159,7 @@ TEST_CASE("jobs: an epoch's data set needs a batch to count in") {
   CHECK(build_job(request, read).job.options().data_loader->batch == 20_ms);
 }
 
-TEST_CASE("jobs: a loader copies over the cluster's PCIe where nobody states another") {
+TEST_CASE("jobs: a loader copies over the cluster's PCIe unless another rate is stated") {
   const auto pcie = [](std::optional<Bandwidth> stated) {
     return *built_with([&](JobRequest& request) {
               request.data.loader =
@@ -172,7 +172,7 @@ TEST_CASE("jobs: a loader copies over the cluster's PCIe where nobody states ano
   CHECK(pcie({}) > Bandwidth::gigabytes_per_second(3));
 }
 
-TEST_CASE("jobs: ranks that the cluster does not have are no stragglers") {
+TEST_CASE("jobs: stragglers must be ranks of the cluster") {
   const auto straggler = [](int rank) {
     return refused_with([&](JobRequest& request) {
       request.variation.ranks.stragglers = {{rank, 1.2}};
@@ -182,7 +182,7 @@ TEST_CASE("jobs: ranks that the cluster does not have are no stragglers") {
   CHECK(straggler(16) == "--straggler: the cluster has ranks 0 to 15, but no rank 16");
 }
 
-TEST_CASE("jobs: what several ranks lose is published, or what is stated, and then certain") {
+TEST_CASE("jobs: the multi-GPU overhead is published, or stated and then certain") {
   const BuiltJob published = build_job(asked_of_resnet());
   CHECK(published.job.options().rank_slowdown.gpu_spread > 0);
   CHECK(published.job.options().rank_slowdown_range);
@@ -198,7 +198,7 @@ TEST_CASE("jobs: what several ranks lose is published, or what is stated, and th
   CHECK(least.several_gpus < most.several_gpus);
 }
 
-TEST_CASE("jobs: a CUDA graph launches nothing, a stated launch is this host's own") {
+TEST_CASE("jobs: a CUDA graph launches nothing, and a stated launch cost is used") {
   const BuiltJob usual = build_job(asked_of_resnet());
   CHECK_FALSE(usual.job.options().launch_cost_known);
   const BuiltJob graph = built_with([](JobRequest& request) { request.host.cuda_graph = true; });
@@ -211,7 +211,7 @@ TEST_CASE("jobs: a CUDA graph launches nothing, a stated launch is this host's o
   CHECK(stated.job.options().costs.host_hook == usual.job.options().costs.host_hook);
 }
 
-TEST_CASE("jobs: gloo's figures as stated, in their order") {
+TEST_CASE("jobs: gloo's values as stated, in their order") {
   const BuiltJob gloo = built_with([](JobRequest& request) {
     request.collectives.backend = Backend::gloo;
     const auto step = [](Duration time) { return [time](GlooLinks& links) { links.step = time; }; };
@@ -221,7 +221,7 @@ TEST_CASE("jobs: gloo's figures as stated, in their order") {
   CHECK(std::get<GlooModel>(gloo.job.model()).links.step == 30_us);
 }
 
-TEST_CASE("jobs: rates of gloo that would hold a step for days are refused") {
+TEST_CASE("jobs: rates of gloo that make a step last for days are refused") {
   CHECK(refused_with([](JobRequest& request) {
           request.collectives.backend = Backend::gloo;
           request.collectives.gloo = {{"process", "1Bps", [](GlooLinks& links) {
@@ -230,7 +230,7 @@ TEST_CASE("jobs: rates of gloo that would hold a step for days are refused") {
         }).starts_with("--gloo: a step would take longer than"));
 }
 
-TEST_CASE("jobs: memory is counted, and what is stated must hold it") {
+TEST_CASE("jobs: memory is counted and must fit into the stated size") {
   BuiltJob fits = build_job(asked_of_resnet());
   const CountedMemory counted = count_memory(fits);
   CHECK_FALSE(counted.problem);
@@ -251,7 +251,7 @@ TEST_CASE("jobs: memory is counted, and what is stated must hold it") {
   CHECK(fits.job.options().optimizer.assumed);
 }
 
-TEST_CASE("jobs: today's measured step is replayed, and what it misses carried along") {
+TEST_CASE("jobs: the measured step is replayed and its residual carried along") {
   BuiltJob built =
       built_with([](JobRequest& request) { request.measured_step = Duration(120_ms); });
   REQUIRE(built.measured_step);

@@ -39,11 +39,11 @@ void use_flow(JobRequest& request) {
 
 }  // namespace
 
-TEST_CASE("requests: one that says nothing contradicts nothing") {
+TEST_CASE("requests: an empty request has no contradictions") {
   CHECK(contradiction_in([](JobRequest&) {}) == "");
 }
 
-TEST_CASE("requests: each option of DDP's reducer is refused by its name beside a scheme without") {
+TEST_CASE("requests: options of DDP's reducer are refused by name for a scheme without it") {
   const auto refused = [](auto set) {
     return first_option([&](JobRequest& request) {
       request.scheme = Fsdp1();
@@ -67,7 +67,7 @@ TEST_CASE("requests: each option of DDP's reducer is refused by its name beside 
   CHECK(refused([](auto& ddp) { ddp.sync_batchnorm_group = 2; }) == "--sync-batchnorm-group");
 }
 
-TEST_CASE("requests: options of DDP's reducer stand beside DDP alone") {
+TEST_CASE("requests: options of DDP's reducer work only with DDP") {
   const auto refused = [](const Scheme& scheme, auto set) {
     return contradiction_in([&](JobRequest& request) {
       request.scheme = scheme;
@@ -93,7 +93,7 @@ TEST_CASE("requests: options of DDP's reducer stand beside DDP alone") {
   CHECK(refused(Fsdp2(), [](JobRequest& request) { request.accumulate = 4; }) == "");
 }
 
-TEST_CASE("requests: a loader stands beside no measured step") {
+TEST_CASE("requests: a loader excludes a measured step") {
   const auto loads = [](JobRequest& request) { request.data.loader = DataLoader(); };
   const auto measured = [](JobRequest& request) {
     request.measured_step = Duration::milliseconds(100);
@@ -135,7 +135,7 @@ TEST_CASE("requests: ranks with different numbers of batches") {
         }).find("--scheme zero_redundancy is not simulated with it") != std::string::npos);
 }
 
-TEST_CASE("requests: gloo knows nothing of NCCL's, NCCL nothing of gloo's") {
+TEST_CASE("requests: gloo refuses NCCL's options, and NCCL gloo's") {
   const auto beside_gloo = [](auto set) {
     return first_option([&](JobRequest& request) {
       use_gloo(request);
@@ -178,7 +178,7 @@ TEST_CASE("requests: --network flow runs one collective of all ranks at a time")
         "--sync-batchnorm-group");
 }
 
-TEST_CASE("requests: what a CUDA graph cannot hold") {
+TEST_CASE("requests: things that a CUDA graph cannot contain") {
   const auto in_graph = [](auto set) {
     return contradiction_in([&](JobRequest& request) {
       request.host.cuda_graph = true;
@@ -204,7 +204,7 @@ TEST_CASE("requests: what a CUDA graph cannot hold") {
         }) == "");
 }
 
-TEST_CASE("requests: what differs from step to step needs several steps") {
+TEST_CASE("requests: options that vary from step to step need several steps") {
   const auto over = [](int iterations, auto set) {
     return contradiction_in([&](JobRequest& request) {
       request.iterations = iterations;
@@ -227,8 +227,7 @@ TEST_CASE("requests: what differs from step to step needs several steps") {
         }).starts_with("--rank-slowdown: stands for"));
 }
 
-TEST_CASE(
-    "requests: what the stated NCCL does not have, or the one that the stated PyTorch ships") {
+TEST_CASE("requests: options that the NCCL version lacks, stated or shipped with PyTorch") {
   const auto with = [](std::optional<NcclVersion> nccl, std::optional<TorchVersion> torch,
                        auto set) {
     return contradiction_in([&](JobRequest& request) {

@@ -9,7 +9,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("jobs: a cap that looks like bytes is asked about, from a TiB on") {
+TEST_CASE("jobs: a cap from 1 TiB on gets a question about its unit") {
   const auto warned = [](const DdpOptions& options, TorchVersion torch) {
     return ddp_warnings(options, torch);
   };

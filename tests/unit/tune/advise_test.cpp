@@ -35,7 +35,7 @@ Duration hooked_step(const Job& job, CommHook hook) {
 
 }  // namespace
 
-TEST_CASE("advise: a lever's gain is today's step less the step with it, caps by tune's own rule") {
+TEST_CASE("advise: a setting's gain is the current step minus the step with it") {
   const Job job = six_hidden(3400, 100, 100);
   const Advice advice = advise(job, {});
   CHECK(advice.iteration == 10000_us);
@@ -56,7 +56,7 @@ TEST_CASE("advise: a lever's gain is today's step less the step with it, caps by
   CHECK(hook->note == "gradients travel with 16 bits");
 }
 
-TEST_CASE("advise: rows come by what they are expected to gain") {
+TEST_CASE("advise: rows are ordered by expected gain") {
   const Advice advice = advise(three_queued(1000, 100, 500, 400), {});
   REQUIRE(advice.rows.size() > 3);
   CHECK(std::ranges::is_sorted(advice.rows, std::ranges::greater(), &AdviceRow::expected));
@@ -84,7 +84,7 @@ TEST_CASE("advise: accumulated micro-batches count one by one") {
   CHECK(four->iteration == simulate_times(current.with(options)).iteration.scaled(0.5));
 }
 
-TEST_CASE("advise: large buckets alone are cast where that gains measurably more") {
+TEST_CASE("advise: only large buckets are cast if that gains measurably more") {
   small::OpenJob job = six_hidden(34000, 100, 1000);
   job.options.torch = {2, 11};
   job.options.ddp_to_set().bucket_cap_mb_list = {5, 1};  // the small one is the last
@@ -108,7 +108,7 @@ TEST_CASE("advise: large buckets alone are cast where that gains measurably more
   CHECK_FALSE(partial_cast_setting(job, CommHook::fp16_compress));
 }
 
-TEST_CASE("advise: no static graph where micro-batches are accumulated, and the other way round") {
+TEST_CASE("advise: accumulation and a static graph exclude each other") {
   const auto offers = [](const Job& job, const std::string& name) {
     const std::vector<Setting> settings = settings_of(job);
     return std::ranges::find(settings, name, &Setting::name) != settings.end();
@@ -125,7 +125,7 @@ TEST_CASE("advise: no static graph where micro-batches are accumulated, and the 
   CHECK_FALSE(offers(job.with(options), "accumulate 2 under no_sync()"));
 }
 
-TEST_CASE("advise: only what this PyTorch has and what is not in force") {
+TEST_CASE("advise: only settings that this PyTorch has and that are not current") {
   small::OpenJob job = six_hidden(3400, 100, 100);
   job.options.torch = {1, 6};
   const Advice old = advise(job, {});
@@ -141,7 +141,7 @@ TEST_CASE("advise: only what this PyTorch has and what is not in force") {
   CHECK(row_of(set, {"static_graph=True"}));
 }
 
-TEST_CASE("advise: looking for unused parameters may be left where all were used, and only there") {
+TEST_CASE("advise: the search for unused parameters may stop only if all were used") {
   small::OpenJob job = six_hidden(3400, 100, 100);
   job.options.ddp_to_set().find_unused_parameters = true;
   CHECK(row_of(advise(job, {}), {"find_unused_parameters=False"}));
@@ -149,8 +149,7 @@ TEST_CASE("advise: looking for unused parameters may be left where all were used
   CHECK_FALSE(row_of(advise(job, {}), {"find_unused_parameters=False"}));
 }
 
-TEST_CASE(
-    "advise: a combination has one lever of a kind, and each of them adds what could be seen") {
+TEST_CASE("advise: a combination has one setting of a kind, and each adds a measurable gain") {
   int combinations = 0;
   for (const small::OpenJob& job : {six_hidden(3400, 100, 100), three_queued(1000, 100, 500, 400),
                                     three_queued(10, 4000, 50, 2000)}) {
@@ -191,7 +190,7 @@ TEST_CASE("advise: nothing worth changing") {
   CHECK(std::ranges::none_of(advice.rows, &AdviceRow::worth));
 }
 
-TEST_CASE("advise: what does not fit into memory is a row with an error, without times") {
+TEST_CASE("advise: a setting that does not fit into memory is a row with an error, without times") {
   const Job job = six_hidden(3400, 100, 100);
   const Bytes current = peak_memory(job).total();
   const Advice advice = advise(job, {.tuning = {}, .memory = current});
@@ -206,7 +205,7 @@ TEST_CASE("advise: what does not fit into memory is a row with an error, without
   CHECK(cap->error.empty());
 }
 
-TEST_CASE("advise: all levers in one line, imports first, each where it is written") {
+TEST_CASE("advise: all settings in one line, imports first, each in its place") {
   const auto none = [](const Job& job) { return job; };
   const std::vector<Setting> settings = {
       {.name = "a", .change = none, .before = "NCCL_ALGO=Tree", .nccl_variable = true},
@@ -229,7 +228,7 @@ TEST_CASE("advise: all levers in one line, imports first, each where it is writt
         "static_graph=True)");
 }
 
-TEST_CASE("advise: what today's setting keeps NCCL from choosing can be given back") {
+TEST_CASE("advise: a choice taken from NCCL can be returned to it") {
   const Job other = six_hidden(3400, 100, 100);
   AnalyticModel model;
   model.tuning.max_channels = 1;
@@ -255,7 +254,7 @@ TEST_CASE("advise: a comment ends its line") {
         "DistributedDataParallel(model, static_graph=True); hook(); # leave that out");
 }
 
-TEST_CASE("advise: a partition as a list of limits that PyTorch cuts in just that way") {
+TEST_CASE("advise: a partition is a list of limits that PyTorch cuts the same way") {
   small::OpenJob job = small::two_then_four(18400, 100);
   job.options.torch = {2, 11};
   const TuneResult tuned = job.tune();
@@ -268,7 +267,7 @@ TEST_CASE("advise: a partition as a list of limits that PyTorch cuts in just tha
   CHECK_FALSE(cap_list_setting(job, tuned.best_partition->buckets));
 }
 
-TEST_CASE("advise: the errors of other algorithms are not those of today's") {
+TEST_CASE("advise: other algorithms have other errors than the current one") {
   // A change that does nothing: with shared errors sure to gain nothing, with errors of its own it may be either.
   const Job job = six_hidden(3400, 100, 100);
   const Gains gains(job, buckets_of(job), readings_of(std::nullopt));

@@ -25,7 +25,7 @@ std::vector<Bucket> best(const small::OpenJob& job) {
 
 }  // namespace
 
-TEST_CASE("best partition: every bucket as large as hides what comes before the next") {
+TEST_CASE("best partition: every bucket is as large as the time before the next one can hide") {
   const std::vector<Bucket> cut = best(one_three_two());
   CHECK(small::members(cut) == BucketSizes{1, 3, 2});
   // Ready order is the reverse of the definition's.
@@ -41,7 +41,7 @@ TEST_CASE("best partition: every bucket as large as hides what comes before the 
   CHECK(cut[0].dtype == Dtype::float32);
 }
 
-TEST_CASE("best partition: of the steady step, whatever the first iterations do") {
+TEST_CASE("best partition: it is for the steady step, whatever the first iterations do") {
   // In static_graph's first one all buckets are launched behind backward: a single one would be best.
   small::OpenJob job = one_three_two();
   job.options.ddp_to_set().static_graph = true;
@@ -49,7 +49,7 @@ TEST_CASE("best partition: of the steady step, whatever the first iterations do"
   CHECK(small::members(best(job)) == BucketSizes{1, 3, 2});
 }
 
-TEST_CASE("best partition: of equally good cuts the one with the smallest buckets") {
+TEST_CASE("best partition: among equally good cuts, the one with the smallest buckets") {
   // Hidden but for the last: any cut in front of it ends at 3000 + T(1).
   const small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 0),
                            .model = small::alpha_beta(0, 100)};
@@ -60,7 +60,7 @@ TEST_CASE("best partition: of equally good cuts the one with the smallest bucket
   CHECK(small::members(best(queued)) == BucketSizes{1, 1, 1});
 }
 
-TEST_CASE("best partition: one bucket where starting dominates, one each where bytes do") {
+TEST_CASE("best partition: one bucket if starting dominates, one each if bytes do") {
   const auto cut = [](double start_us, double mib_us) {
     return small::members(best({.workload = small::mib_layers({100, 200, 300}, 0),
                                 .model = small::alpha_beta(start_us, mib_us)}));
@@ -72,7 +72,7 @@ TEST_CASE("best partition: one bucket where starting dominates, one each where b
   CHECK(cut(201, 100) == BucketSizes{3});
 }
 
-TEST_CASE("best partition: what counts is what goes over the wire") {
+TEST_CASE("best partition: bytes on the wire count") {
   // Cast to 16 bits, T(k) = 500 + 50 k: again [1] [3] [2], 3000 + 600. As [5] [1] 2950 + 750 + 550,
   // as [3] [3] 3000 + 650.
   small::OpenJob job = one_three_two();
@@ -83,7 +83,7 @@ TEST_CASE("best partition: what counts is what goes over the wire") {
   CHECK(job.tune().best_partition->iteration == 4700_us);
 }
 
-TEST_CASE("best partition: of more gradients than places to cut each still has its bucket") {
+TEST_CASE("best partition: with more gradients than places to cut, each still has a bucket") {
   // Parameters of no elements come last: the bytes are all there before the last place is.
   for (const std::size_t empty : {0u, 1u, 90u}) {
     CAPTURE(empty);
@@ -103,7 +103,7 @@ TEST_CASE("best partition: of more gradients than places to cut each still has i
   }
 }
 
-TEST_CASE("best partition: without one where gradients cannot share buckets, and why") {
+TEST_CASE("best partition: absent with a reason if gradients cannot share buckets") {
   Workload workload = small::mib_layers({100, 200, 300}, 0);
   CHECK_FALSE(no_partition_because(workload));
   CHECK_FALSE(no_partition_because(workload, CommHook::fp16_compress));
@@ -129,7 +129,7 @@ TEST_CASE("best partition: without one where gradients cannot share buckets, and
   CHECK_FALSE(no_partition_because(half));
 }
 
-TEST_CASE("best partition: of more gradients than places to cut the places part the bytes evenly") {
+TEST_CASE("best partition: with more gradients than places, the places divide the bytes evenly") {
   // Nothing waits, so buckets are as small as places allow: bucket b ends where b + 1 of 512 parts of the bytes do.
   for (const std::size_t count : {513U, 700U, 1024U}) {
     CAPTURE(count);

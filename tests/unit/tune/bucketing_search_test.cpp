@@ -68,7 +68,8 @@ std::pair<double, double> searched_caps(Bytes from, Bytes to) {
 
 }  // namespace
 
-TEST_CASE("bucketing search: before 1.10 one number, a cap behind a first bucket of 1 MiB") {
+TEST_CASE(
+    "bucketing search: before 1.10 there is one number, a cap after a first bucket of 1 MiB") {
   const double open = mib(4 * 1_MiB + 1_B);
   for (const TorchVersion torch : {TorchVersion{1, 6}, TorchVersion{1, 9}})
     check_rows(rows(gradients_of_1_mib(6), {}, torch),
@@ -88,7 +89,7 @@ TEST_CASE("bucketing search: before 1.6 buckets are those of construction, from 
   CHECK(found[4].buckets == "5 1");
 }
 
-TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket with every cap behind it") {
+TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket combines with every cap") {
   const double open = mib(2 * 1_MiB + 1_B);
   const std::vector<Found> by_hand = {
       {"1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
@@ -109,7 +110,7 @@ TEST_CASE("bucketing search: a first bucket that is set is kept") {
               {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}}});
 }
 
-TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket with none; none twice") {
+TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket without cap, each once") {
   const double open = mib(3 * 1_MiB + 1_B);
   const std::vector<Found> by_hand = {
       {"1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
@@ -122,14 +123,14 @@ TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket with no
     check_rows(rows(gradients_of_1_mib(4), {}, torch), by_hand);
 }
 
-TEST_CASE("bucketing search: caps and options given do not restrict what else could be set") {
+TEST_CASE("bucketing search: given caps and options do not restrict other settings") {
   const Workload workload = gradients_of_1_mib(4);
   check_rows(rows(workload, {.bucket_cap_mb = 2}, {2, 8}), rows(workload, {}, {2, 8}));
   check_rows(rows(workload, {.first_bucket_mb = 2}, {2, 8}), rows(workload, {}, {2, 8}));
   check_rows(rows(workload, {.bucket_cap_mb_list = {1, 3}}, {2, 11}), rows(workload, {}, {2, 11}));
 }
 
-TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it gives") {
+TEST_CASE("bucketing search: the default's 1 MiB names the first bucket that it gives") {
   // Of 0.6 MiB: a first limit above that and up to 1.2 MiB, which 1 MiB is, closes behind two.
   const std::int64_t half = 629'144;
   const Workload workload =
@@ -156,7 +157,7 @@ TEST_CASE("bucketing search: the default is nothing passed") {
   CHECK(standard.point.reachable);
 }
 
-TEST_CASE("bucketing search: caps asked for, each once and ascending, as they were written") {
+TEST_CASE("bucketing search: requested caps come once, ascending and as written") {
   const Workload workload = gradients_of_1_mib(4);
   // 2.0000001 MiB are 2097152 bytes and a tenth of one, which PyTorch truncates.
   check_rows(rows(workload, {}, {2, 8}, {3, 2.0000001, 3}),
@@ -173,7 +174,7 @@ TEST_CASE("bucketing search: caps asked for, each once and ascending, as they we
             .point.reachable);
 }
 
-TEST_CASE("bucketing search: too many pairs are not searched, and that is said") {
+TEST_CASE("bucketing search: too many pairs are not searched, which is reported") {
   // The default's first bucket holds 80 small gradients, behind which 409 of 1 MiB have as many caps; first
   // buckets are 489: 200 001 pairs.
   const Workload workload = [] {
@@ -209,8 +210,7 @@ TEST_CASE("bucketing search: limits are whole bytes, and none is left out") {
                                        {"1 3", std::nullopt, cap(1), {25, 25}}});
 }
 
-TEST_CASE(
-    "bucketing search: the roundest cap of a range, and its end where it holds no round one") {
+TEST_CASE("bucketing search: the roundest cap of a range, or its end if it has no round one") {
   CHECK(round_cap(90, 130) == 100);
   CHECK(round_cap(26, 49) == 40);
   CHECK(round_cap(2.1, 2.9) == 2.5);
@@ -276,7 +276,7 @@ TEST_CASE(
   CHECK(round_cap(49, kNoLimitMb) == 50);
 }
 
-TEST_CASE("bucketing search: first buckets that give the same buckets are a range of their own") {
+TEST_CASE("bucketing search: first buckets that give the same buckets form a range") {
   const Workload workload = gradients_of_1_mib(4);
   const auto firsts = [&](TorchVersion torch) {
     std::vector<std::pair<double, double>> ranges;
@@ -296,7 +296,7 @@ TEST_CASE("bucketing search: first buckets that give the same buckets are a rang
   CHECK(firsts({1, 9}) == Ranges{{1, 1}, {1, 1}, {1, 1}});
 }
 
-TEST_CASE("bucketing search: under a list, buckets are those of construction or rebuilt by it") {
+TEST_CASE("bucketing search: with a list, buckets are those of construction or rebuilt by it") {
   const Workload workload = gradients_of_1_mib(6);
   const std::vector<Bytes> limits = {2 * 1_MiB, 3 * 1_MiB};
   CHECK(text_of(buckets_under(workload, {}, {2, 8}, limits)) == "2 3 1");

@@ -41,7 +41,7 @@ bool alike(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
 
 }  // namespace
 
-TEST_CASE("gradient runs: a cut is the buckets PyTorch's rule assigns, without the buckets") {
+TEST_CASE("gradient runs: a cut equals the buckets of PyTorch's rule") {
   std::mt19937_64 random(1);
   int changed = 0;
   for (int round = 0; round < 300; ++round) {

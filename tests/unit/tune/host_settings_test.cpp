@@ -38,7 +38,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("host levers: what this PyTorch has, against the waits of each part") {
+TEST_CASE("host settings: what this PyTorch offers against the waits of each part") {
   const Job job = launched_late({2, 8});
   const std::vector<Setting> settings = host_settings(job);
   CHECK(names_of(settings) == Names{"torch.compile(mode=\"reduce-overhead\")", "fused optimizer"});
@@ -50,7 +50,7 @@ TEST_CASE("host levers: what this PyTorch has, against the waits of each part") 
   CHECK(host_settings(launched_late({1, 10})).empty());
 }
 
-TEST_CASE("host levers: none where nothing waits, or nothing is left to launch") {
+TEST_CASE("host settings: none if nothing waits or nothing is left to launch") {
   small::OpenJob job = launched_late({2, 8});
   job.options.ddp_to_set().optimizer_in_backward = true;
   CHECK(host_settings(job).size() == 1);
@@ -58,7 +58,7 @@ TEST_CASE("host levers: none where nothing waits, or nothing is left to launch")
   CHECK(host_settings(job).empty());
 }
 
-TEST_CASE("host levers: each rank that was recorded launches at once") {
+TEST_CASE("host settings: each recorded rank launches at once") {
   small::OpenJob job = launched_late({2, 8});
   job.workload.ranks.resize(1);
   static_cast<Recorded&>(job.workload.ranks.front()) = job.workload;
@@ -69,7 +69,7 @@ TEST_CASE("host levers: each rank that was recorded launches at once") {
         PartTimes{.forward = {}, .backward = {}, .optimizer = 500_us});
 }
 
-TEST_CASE("host levers: recorded all-reduces move with the backward they lie in") {
+TEST_CASE("host settings: recorded all-reduces move with their backward") {
   small::OpenJob job = launched_late({2, 8});
   job.workload.recorded_with.collectives = {
       {.bytes = 1_MiB, .launch = 1_ms, .start = 2_ms, .duration = 300_us}};
@@ -80,7 +80,7 @@ TEST_CASE("host levers: recorded all-reduces move with the backward they lie in"
   CHECK(moved.duration == 300_us);
 }
 
-TEST_CASE("host levers: advised as what to measure, never as what to set") {
+TEST_CASE("host settings: recommended for measuring, never for setting") {
   const Advice advice = advise(launched_late({2, 8}), {});
   const AdviceRow* row = advice.find("torch.compile(mode=\"reduce-overhead\")");
   REQUIRE(row);
@@ -94,7 +94,7 @@ TEST_CASE("host levers: advised as what to measure, never as what to set") {
   CHECK(advice.best() == nullptr);
 }
 
-TEST_CASE("host levers: waits that may be the profiler's are no gain until a step is measured") {
+TEST_CASE("host settings: waits that may be the profiler's are no gain until a step is measured") {
   small::OpenJob job = launched_late({2, 8});
   job.workload.busy = {.forward = 500_us, .backward = 2_ms, .optimizer = 500_us};
   const Advice advice = advise(job, {});
@@ -106,7 +106,7 @@ TEST_CASE("host levers: waits that may be the profiler's are no gain until a ste
   CHECK(row->doubt == "the profiler may have caused these waits; pass --measured-step to tell");
 }
 
-TEST_CASE("levers: under fp16 autocast no parameter steps before a GradScaler has looked") {
+TEST_CASE("host settings: under fp16 autocast no parameter steps before a GradScaler has checked") {
   small::OpenJob job = launched_late({2, 8});
   const auto offered = [&] {
     const Names names = names_of(settings_of(job));

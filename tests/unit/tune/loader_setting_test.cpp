@@ -39,7 +39,7 @@ Duration step_after(const Job& job, const Setting& setting) {
 
 }  // namespace
 
-TEST_CASE("loader lever: workers, where the thread that trains loads") {
+TEST_CASE("loader setting: workers if the training thread loads") {
   const Job job = job_of(waiting(by_trainer(100_us, 110_us)));
   const auto setting = loader_setting(job);
   REQUIRE(setting);
@@ -53,7 +53,7 @@ TEST_CASE("loader lever: workers, where the thread that trains loads") {
   CHECK(more->name == "DataLoader(num_workers=3)");
 }
 
-TEST_CASE("loader lever: more of them, where workers give too few") {
+TEST_CASE("loader setting: more workers if they are too slow") {
   DataLoading loading = by_trainer(100_us, 100_us);
   loading.processes = true;
   CHECK_FALSE(loader_setting(job_of(waiting(loading))));  // they kept up
@@ -67,7 +67,7 @@ TEST_CASE("loader lever: more of them, where workers give too few") {
 }
 
 // Two ranks read 1 MB each at 4 GB/s: a batch every 500 us at best, and a step takes less. A worker takes 2 ms.
-TEST_CASE("loader lever: as many workers as storage feeds, where none keeps up") {
+TEST_CASE("loader setting: as many workers as storage can feed, if no number keeps up") {
   DataLoader loader{.num_workers = 1, .sample = 1500_us};
   loader.sample_bytes = Bytes(1'000'000);
   loader.storage = Bandwidth::bytes_per_second(4e9);
@@ -80,7 +80,7 @@ TEST_CASE("loader lever: as many workers as storage feeds, where none keeps up")
   CHECK(step_after(job, *setting) == 500_us);
 }
 
-TEST_CASE("loader lever: of a loader that is asked for, what is short") {
+TEST_CASE("loader setting: what a requested loader lacks") {
   const auto name_for = [](DataLoader loader) {
     const auto setting = loader_setting(job_of(workload(), with_loader(std::move(loader))));
     return setting ? setting->name : "";
@@ -93,7 +93,7 @@ TEST_CASE("loader lever: of a loader that is asked for, what is short") {
   CHECK_FALSE(loader_setting(job_of(workload())));
 }
 
-TEST_CASE("advise: a loader comes first where most is waited for, and saves what is waited") {
+TEST_CASE("advise: a loader comes first if it causes most waits, and saves those") {
   const Job job = job_of(waiting(by_trainer(100_us, 110_us)));
   const Advice advice = advise(job, {});
   const AdviceRow* row = advice.find("DataLoader(num_workers=2)");
@@ -109,7 +109,7 @@ TEST_CASE("advise: a loader comes first where most is waited for, and saves what
   CHECK(setting->loads_data);
 }
 
-TEST_CASE("loader lever: as many workers as there are cores, where no number keeps up") {
+TEST_CASE("loader setting: as many workers as cores, if no number keeps up") {
   DataLoader loader{.num_workers = 1, .batch = 3000_us};  // nine would keep up
   CHECK(loader_setting(job_of(workload(), with_loader(loader))).value().name ==
         "DataLoader(num_workers=9)");

@@ -32,9 +32,7 @@ TuneResult tuned(const Job& job, std::size_t most_gradients) {
 
 }  // namespace
 
-TEST_CASE(
-    "quick step: within some percent of what is simulated, and nearer than a step whose "
-    "collectives are free") {
+TEST_CASE("quick step: within some percent of the simulation, nearer than with free collectives") {
   std::mt19937_64 random(1);
   std::vector<double> errors;
   std::vector<double> free_errors;
@@ -65,7 +63,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "tune: a search that simulates a tenth of the bucketings finds what an exhaustive one does") {
+    "tune: a search that simulates a tenth of the bucketings finds the same as an exhaustive one") {
   std::mt19937_64 random(2);
   for (int round = 0; round < 12; ++round) {
     CAPTURE(round);
@@ -85,8 +83,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "tune: points that were simulated are those an exhaustive search gives, to the picosecond") {
+TEST_CASE("tune: simulated points equal those of an exhaustive search, to the picosecond") {
   std::mt19937_64 random(3);
   const Job job = random_job(random, 200);
   const TuneResult all = tuned(job, 1'000'000'000);
@@ -103,9 +100,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "tune: what lies beyond the recommended range is simulated, and costs more than can be "
-    "measured") {
+TEST_CASE("tune: points beyond the recommended range are simulated and measurably slower") {
   std::mt19937_64 random(4);
   int cliffs = 0;
   for (int round = 0; round < 20; ++round) {
@@ -127,7 +122,7 @@ TEST_CASE(
   CHECK(cliffs > 5);
 }
 
-TEST_CASE("tune: caps asked for are all simulated, however many") {
+TEST_CASE("tune: all requested caps are simulated, however many") {
   std::mt19937_64 random(5);
   TuneOptions tuning{.threads = 1, .most_gradients = 1};
   for (int cap = 1; cap <= 100; ++cap) tuning.caps.push_back(cap);

@@ -34,11 +34,11 @@ small::OpenJob recorded(const std::vector<int>& mib) {
 
 }  // namespace
 
-TEST_CASE("recorded today: nothing where no all-reduce was recorded") {
+TEST_CASE("recorded job: absent if no all-reduce was recorded") {
   CHECK_FALSE(recorded_job(recorded({})).has_value());
 }
 
-TEST_CASE("recorded today: every bucket with its recorded and its predicted time") {
+TEST_CASE("recorded job: every bucket with its recorded and its predicted time") {
   const RecordedJob current = recorded_job(recorded({1, 5})).value();
   CHECK(current.ranks == 2);
   CHECK(current.channels == 5);
@@ -54,7 +54,7 @@ TEST_CASE("recorded today: every bucket with its recorded and its predicted time
   CHECK_FALSE(current.asked_otherwise);
 }
 
-TEST_CASE("recorded today: times are of the same work on as many GPUs of the same model only") {
+TEST_CASE("recorded job: times are comparable only for the same number of GPUs of the same model") {
   small::OpenJob other = recorded({1, 5});
   other.workload.gpu = "A100";
   CHECK_FALSE(recorded_job(other)->comparable);
@@ -70,7 +70,7 @@ TEST_CASE("recorded today: times are of the same work on as many GPUs of the sam
   CHECK(recorded_job(other)->same_buckets);
 }
 
-TEST_CASE("recorded today: NCCL's recorded times say nothing of gloo's") {
+TEST_CASE("recorded job: NCCL's recorded times tell nothing about gloo's") {
   small::OpenJob job = recorded({1, 5});
   job.workload.recorded_with.nccl_kernels = 2;
   job.model = AnalyticModel{};
@@ -79,7 +79,7 @@ TEST_CASE("recorded today: NCCL's recorded times say nothing of gloo's") {
   CHECK_FALSE(recorded_job(job)->comparable);
 }
 
-TEST_CASE("recorded today: the cap that gives the recorded buckets is found") {
+TEST_CASE("recorded job: the cap that gives the recorded buckets is found") {
   const RecordedJob twos = recorded_job(recorded({2, 2, 2})).value();
   CHECK_FALSE(twos.same_buckets);
   REQUIRE(twos.setting);
@@ -91,7 +91,7 @@ TEST_CASE("recorded today: the cap that gives the recorded buckets is found") {
   CHECK_FALSE(no_cap.setting);
 }
 
-TEST_CASE("recorded today: under another version that it may be, with its rules") {
+TEST_CASE("recorded job: another possible version, with its rules") {
   small::OpenJob job = recorded({1, 2, 3});
   CHECK_FALSE(recorded_job(job)->setting);  // 2.8: a cap of 2 holds for the first bucket, too
   job = recorded({1, 2, 2, 1});
@@ -103,7 +103,7 @@ TEST_CASE("recorded today: under another version that it may be, with its rules"
   CHECK_FALSE(recorded_job(job)->setting->first_bucket_mb);
 }
 
-TEST_CASE("recorded today: whoever asks for a cap is not told that the job ran another") {
+TEST_CASE("recorded job: a requested cap is not reported as different from the job's") {
   small::OpenJob job = recorded({2, 2, 2});
   job.options.ddp_to_set().bucket_cap_mb = 3;
   CHECK_FALSE(recorded_job(job)->same_buckets);
@@ -113,9 +113,7 @@ TEST_CASE("recorded today: whoever asks for a cap is not told that the job ran a
   CHECK(recorded_job(job)->same_buckets);
 }
 
-TEST_CASE(
-    "recorded today: behind a compression hook the bytes are those on the wire, whatever is "
-    "asked") {
+TEST_CASE("recorded job: with a compression hook the bytes are those on the wire") {
   small::OpenJob job = recorded({1, 5});
   job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   CHECK(recorded_job(job)->same_buckets);  // it ran without
@@ -128,14 +126,14 @@ TEST_CASE(
   CHECK(recorded_job(job)->same_buckets);
 }
 
-TEST_CASE("recorded today: whoever asks for construction buckets knows that they are others") {
+TEST_CASE("recorded job: requested construction buckets are not reported as different") {
   small::OpenJob job = recorded({2, 2, 2});
   job.options.ddp_to_set().find_unused_parameters = true;
   CHECK(recorded_job(job)->asked_otherwise);
   CHECK_FALSE(recorded_job(job)->setting);
 }
 
-TEST_CASE("recorded today: buckets that no cap gives are cut from the gradients as they ran") {
+TEST_CASE("recorded job: buckets that no cap gives are cut from the gradients in ready order") {
   const small::OpenJob job = recorded({4, 1, 1});
   const RecordedJob current = recorded_job(job).value();
   CHECK(small::members(current.others) == std::vector<std::size_t>{4, 1, 1});
@@ -147,7 +145,7 @@ TEST_CASE("recorded today: buckets that no cap gives are cut from the gradients 
   CHECK(recorded_job(recorded({1, 5}))->others.empty());  // as simulated anyway
 }
 
-TEST_CASE("recorded today: bytes that are no cut of the gradients are not replayed") {
+TEST_CASE("recorded job: bytes that no cut of the gradients has are not replayed") {
   for (const auto& mib : {std::vector<int>{4, 1}, {4, 1, 2}, {4, 3}}) {
     const small::OpenJob job = recorded(mib);
     const RecordedJob current = recorded_job(job).value();
@@ -162,7 +160,7 @@ TEST_CASE("recorded today: bytes that are no cut of the gradients are not replay
   CHECK(recorded_job(mixed)->others.empty());
 }
 
-TEST_CASE("recorded today: the first iterations of a training have buckets of their own") {
+TEST_CASE("recorded job: the first iterations of a training have their own buckets") {
   small::OpenJob job = recorded({4, 1, 1});
   job.options.iterations = 3;
   CHECK_FALSE(as_recorded(job, recorded_job(job).value()).options().buckets);
@@ -184,7 +182,7 @@ TEST_CASE("tune: gains count from the recorded buckets, and the default may be t
   CHECK(result.recommended.gain.value == 10_ms - result.best.iteration);
 }
 
-TEST_CASE("tune: a cap passed is today's setting") {
+TEST_CASE("tune: a passed cap is the current setting") {
   small::OpenJob job = recorded({});
   job.options.ddp_to_set().bucket_cap_mb = 100;
   const TuneResult result = job.tune();
@@ -196,7 +194,7 @@ TEST_CASE("tune: a cap passed is today's setting") {
   CHECK_FALSE(recorded({}).tune().current);
 }
 
-TEST_CASE("recorded today: shortest, median and longest of every bucket; inside or not") {
+TEST_CASE("recorded job: shortest, median and longest time of every bucket, inside or not") {
   small::OpenJob job = recorded({1, 5});
   for (const int percent : {80, 100, 400}) {
     StepSample step{.name = std::to_string(percent),
@@ -231,8 +229,7 @@ TEST_CASE("recorded today: shortest, median and longest of every bucket; inside 
   CHECK_FALSE(is_inside(bucket, true));
 }
 
-TEST_CASE(
-    "recorded today: longer than predicted it widens the interval of NCCL's steps, no other") {
+TEST_CASE("recorded job: times longer than predicted widen only the interval of NCCL's steps") {
   const auto widened = [](const small::OpenJob& job) {
     return std::ranges::any_of(job.assess().sensitivities, [](const Sensitivity& one) {
       return one.source == ErrorSource::recorded_waits && one.high > Duration();

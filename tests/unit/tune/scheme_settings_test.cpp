@@ -29,7 +29,7 @@ std::vector<std::string> names_of(const Job& job) {
 
 }  // namespace
 
-TEST_CASE("levers of schemes: what is in force is none, and each changes what it is called by") {
+TEST_CASE("scheme settings: current values are no settings, and each changes what it names") {
   for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Zero{.stage = 2}),
                                Scheme(Zero{.stage = 3}), Scheme(MegatronOptimizer{})}) {
     CAPTURE(name_of(scheme));
@@ -52,7 +52,7 @@ TEST_CASE("levers of schemes: what is in force is none, and each changes what it
   CHECK(scheme_settings(scheme_job(NaiveAllReduce{})).empty());
 }
 
-TEST_CASE("levers of schemes: all that a library has, in order, with what is said beside") {
+TEST_CASE("scheme settings: all settings of a library, in order, with their notes") {
   const auto listed = [](const Scheme& scheme) {
     std::string text;
     for (const Setting& setting : scheme_settings(scheme_job(scheme, schemes::two_by_two())))
@@ -120,7 +120,7 @@ bucket_size=100000000 | --ddp-bucket-size 100000000
 bucket_size=400000000 | --ddp-bucket-size 400000000)");
 }
 
-TEST_CASE("levers of schemes: a choice that a lever took back is a lever again") {
+TEST_CASE("scheme settings: a choice that a setting undid is a setting again") {
   for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Fsdp2{.group = 2})}) {
     const Job job = scheme_job(scheme, schemes::two_by_two());
     for (const Setting& there : scheme_settings(job)) {
@@ -139,14 +139,14 @@ TEST_CASE("levers of schemes: a choice that a lever took back is a lever again")
   }
 }
 
-TEST_CASE("levers of schemes: groups of a node are levers of several nodes alone") {
+TEST_CASE("scheme settings: groups of a node are settings only with several nodes") {
   CHECK(!has(names_of(scheme_job(Fsdp2{})), "group=2"));
   CHECK(has(names_of(scheme_job(Fsdp2{}, schemes::two_by_two())), "group=2"));
   CHECK(has(names_of(scheme_job(Fsdp1{}, schemes::two_by_two())), "strategy=hybrid_shard"));
   CHECK(!has(names_of(scheme_job(Fsdp1{})), "strategy=hybrid_shard"));
 }
 
-TEST_CASE("levers of schemes: the line to paste is the library's own call") {
+TEST_CASE("scheme settings: the line to paste is the library's own call") {
   const auto line = [](const Job& job, const std::vector<std::string>& names) {
     std::vector<Setting> settings;
     for (const Setting& setting : scheme_settings(job))

@@ -11,7 +11,7 @@ using small::gain_us;
 using small::six_hidden;
 using small::three_queued;
 
-TEST_CASE("tune: the cap's gain is that of the default's step, low and high those of both worlds") {
+TEST_CASE("tune: the cap's gain is over the default's step, low and high from both scenarios") {
   // Gain 4 b = 400, and as only bytes of a hidden step's last bucket count, 0.6 and 1.7 times that; but no more than the 600 that
   // communication costs in this step.
   const Recommendation advice = six_hidden(3400, 100, 100).advice();
@@ -71,7 +71,7 @@ TEST_CASE("tune: a loss that nobody could measure does not veto a gain") {
   CHECK(*more.most_robust == gain_us(172, -28, 522));
 }
 
-TEST_CASE("tune: what can be measured is a share of the default's step, and as much is enough") {
+TEST_CASE("tune: the measurable is a share of the default's step, and reaching it suffices") {
   const Recommendation enough = three_queued(77600, 100, 1000, 100).advice();
   CHECK(enough.measurable == 800_us);  // of 77600 + 2400
   CHECK(enough.set);
@@ -85,7 +85,7 @@ TEST_CASE("tune: what can be measured is a share of the default's step, and as m
   CHECK_FALSE(short_step.advice({.measurable_share = 0.25}).set);  // 850
 }
 
-TEST_CASE("tune: where the default is fastest, it is kept, and nothing is said to be won") {
+TEST_CASE("tune: the default is kept if it is fastest, without a gain") {
   // T = 250, 350, 450: default 100 + 250 + 350; [1] x 3 850, [2] [1] 800, [3] 750.
   const small::OpenJob job = three_queued(1000, 100, 150, 100);
   const TuneResult result = job.tune();
@@ -100,13 +100,13 @@ TEST_CASE("tune: where the default is fastest, it is kept, and nothing is said t
   CHECK(*asked.most_robust == gain_us(-100, -100, -50));
 }
 
-TEST_CASE("tune: of caps asked for one is recommended as it was asked for, not a rounder one") {
+TEST_CASE("tune: a requested cap is recommended as requested, not rounded") {
   const Recommendation asked = three_queued(1000, 100, 1000, 100).advice({.caps = {3.7, 51.3}});
   CHECK(asked.set);
   CHECK(asked.bucket_cap_mb == 3.7);  // both give one bucket: the first of them
 }
 
-TEST_CASE("tune: where none of the caps asked for can be set, the default is kept") {
+TEST_CASE("tune: the default is kept if none of the requested caps can be set") {
   small::OpenJob job = six_hidden(3400, 100, 100);
   job.options.ddp_to_set().first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
   const TuneResult result = job.tune({.caps = {1, 5}});

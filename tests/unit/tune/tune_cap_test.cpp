@@ -13,7 +13,7 @@ using small::six_hidden;
 using small::three_queued;
 using small::two_then_four;
 
-TEST_CASE("tune: any cap of the range differs by no more than can be measured, to the byte") {
+TEST_CASE("tune: no cap of the range differs by a measurable amount, to the byte") {
   // Next to a cap of up to 1 MiB stands [2] [2] [2], b = 100 us longer, and [3] [3], 200 us.
   CHECK(six_hidden(3400, 100, 100).advice().cap_range_mb == caps(Bytes(), 2 * 1_MiB));
   // A default of 9999 us: 99.99 us can be told apart.
@@ -39,8 +39,7 @@ TEST_CASE("tune: the range reaches down and up from the cap, and ends at the fir
 }
 
 TEST_CASE(
-    "tune: one bucket of everything is a range without an upper end, named by the cap nearest to "
-    "the default") {
+    "tune: one bucket of everything is an open range, named by the cap nearest to the default") {
   // T = 1100, 1200, 1300: default 100 + 1100 + 1200, one bucket 300 + 1300.
   const TuneResult result = three_queued(1000, 100, 1000, 100).tune();
   CHECK(result.default_setting.iteration == 3400_us);
@@ -54,7 +53,7 @@ TEST_CASE(
   CHECK(advice.reason == "all-reduces take 1.3 ms together, not 2.3 ms; 1 all-reduce, not 2");
 }
 
-TEST_CASE("tune: a range of caps takes in no setting of the first bucket, however good") {
+TEST_CASE("tune: a range of caps includes no setting of the first bucket, however good") {
   // All start-up: [0.5] and the rest begins at 100 and ends at 2100, one bucket 1100 to 2100, but the
   // default, whose first 1 MiB is there at 1000, takes 2000 from then.
   const small::OpenJob job{
@@ -94,7 +93,7 @@ TEST_CASE("tune: the most robust cap is recommended, not the fastest") {
   CHECK(fastest.most_robust->low < Duration());
 }
 
-TEST_CASE("tune: a second number to set must earn a quarter of what can be measured") {
+TEST_CASE("tune: a second number to set must gain a quarter of the measurable") {
   // T's scenarios make 1.09 of every gain: [2] [4] is expected to gain 545, [2] [2] [2], with a cap alone, 1.09 a
   // less. A quarter of 1 % of 21800 is 54.5.
   const Recommendation one = two_then_four(16250, 50).advice();
@@ -114,7 +113,7 @@ TEST_CASE("tune: a second number to set must earn a quarter of what can be measu
   CHECK(two.reason == "the last bucket, which cannot be hidden, shrinks from 5 MiB to 4 MiB");
 }
 
-TEST_CASE("tune: first bucket and cap are both written where the version takes both") {
+TEST_CASE("tune: first bucket and cap are both written if the version supports both") {
   small::OpenJob job = two_then_four(18399, 101);
   job.options.torch = {2, 4};
   const Recommendation advice = job.advice();
@@ -153,7 +152,7 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
   }
 }
 
-TEST_CASE("tune: rounding a cap never rounds its gain below what can be measured") {
+TEST_CASE("tune: rounding a cap never makes its gain unmeasurable") {
   // Eight gradients of 0.75 MiB, T = 400 + 24 for each; default [2] [6]. One bucket each gains
   // 5 * 24 = 120 us, all that can be measured; 1 MiB, rounder, would make pairs and gain 96.
   std::vector<small::Gradient> gradients;
@@ -182,7 +181,7 @@ TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
         "not 2");
 }
 
-TEST_CASE("tune: of caps predicted as good the one that is expected to gain more") {
+TEST_CASE("tune: among equally good caps, the one with the larger expected gain") {
   // T(k) = 500 + 500 k. Four gradients early, the fifth at 5000. Up to 1, up to 2 and up to 4 MiB it goes alone and
   // ends at 6000. In the slow world [1] x 5 ends at 100 + 5 * 1700, [2] [2] [1] at 200 + 2 * 2550 + 1700, [4] [1] at
   // 5000 + 1700; the default, [1] [4], at 5000 + 4250.
@@ -201,7 +200,7 @@ TEST_CASE("tune: of caps predicted as good the one that is expected to gain more
       "the last bucket, which cannot be hidden, shrinks from 4 MiB to 1 MiB; 3 all-reduces, not 2");
 }
 
-TEST_CASE("tune: the middle of a broad plateau, not a notch beside a cliff that is hardly better") {
+TEST_CASE("tune: the middle of a broad plateau, not a slightly better notch next to a cliff") {
   // Three of four gradients together: above 3.26 MiB, which two of them have, up to 3.28. Nothing measurable is lost
   // anywhere from 0 to 3.26; with all four in one bucket the last megabyte is waited for.
   const small::OpenJob job{
@@ -224,7 +223,7 @@ TEST_CASE("tune: the middle of a broad plateau, not a notch beside a cliff that 
       job.advice({.caps = {2}}).next_worse);  // what lies around caps asked for was not searched
 }
 
-TEST_CASE("tune: of caps that people type and that do as well the middle one") {
+TEST_CASE("tune: among equally good caps that people type, the middle one") {
   // Three gradients of x MiB, of which the second and third travel together by default. Two at most
   // do as well as each alone: 0 to 2 x.
   const auto up_to_two = [](std::int64_t bytes) {
@@ -288,7 +287,7 @@ NearCluster near(std::string difference, const Cluster& cluster) {
 
 }  // namespace
 
-TEST_CASE("tune: a cap is set where the nodes are like measured ones, else measured first") {
+TEST_CASE("tune: a cap is set if the nodes resemble measured ones, else measured first") {
   CHECK(over_infiniband(32).advice().set);  // four times eight
   const Recommendation far = over_infiniband(33).advice();
   CHECK_FALSE(far.set);
@@ -316,8 +315,7 @@ TEST_CASE("tune: a cap that gains nothing for a neighbour is measured first") {
   CHECK(job.advice().set);
 }
 
-TEST_CASE(
-    "tune: no bucket larger than twice the largest of a published step is advised unmeasured") {
+TEST_CASE("tune: buckets above twice the largest published one are not recommended unmeasured") {
   // Behind a cap of 200 MiB the two are one bucket, which saves a start of 100 ms.
   const auto joined = [](std::int64_t first_mib, std::int64_t second_mib) {
     const small::OpenJob job{

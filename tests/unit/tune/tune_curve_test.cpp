@@ -67,7 +67,7 @@ TEST_CASE("tune: every point of the curve, best, bounds and partition of six hid
   CHECK_FALSE(result.only_caps_asked);
 }
 
-TEST_CASE("tune: a partition that no cap gives is reachable by a list of caps, from 2.11 on") {
+TEST_CASE("tune: a partition that no cap gives can be set by a list of caps from 2.11 on") {
   // T(k) = 500 + 100 k. [1] [3] [2]: 1000 + 600, 2150 + 800 = 2950, 3000 + 700.
   //   [4] [2]  2150 + 900 + 700     [3] [3]  3800     [2] [4]  3900     default  4000
   small::OpenJob job{.workload = small::mib_layers({1000, 2050, 2100, 2150, 2950, 3000}, 1000),
@@ -92,7 +92,7 @@ TEST_CASE("tune: a partition that no cap gives is reachable by a list of caps, f
   }
 }
 
-TEST_CASE("tune: the lower bound is a step without anything of collectives but copies") {
+TEST_CASE("tune: the lower bound is a step with only the copies of collectives") {
   small::OpenJob job = three_queued(1000, 100, 1000, 100);
   job.options.costs.copy_kernel = 10_us;  // three in, three out
   const Duration bound = 1000_us + 300_us + 60_us;

@@ -115,7 +115,7 @@ TEST_CASE("tune: bounds hold: lower bound <= best partition <= best cap <= defau
   }
 }
 
-TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a cap when it can") {
+TEST_CASE("tune: keeps the default when no gain can be measured, sets a cap otherwise") {
   const TuneResult fast = Setup(300).tune();
   CHECK_FALSE(fast.recommended.set);
   CHECK(fast.recommended.python.empty());
@@ -173,7 +173,7 @@ TEST_CASE("tune: threads change nothing") {
   CHECK(one.recommended.reason == four.recommended.reason);
 }
 
-TEST_CASE("tune: caps asked for are evaluated as they are, unreachable ones marked") {
+TEST_CASE("tune: requested caps are evaluated as they are, and unreachable ones marked") {
   Setup setup(3);
   const TuneResult plain = setup.tune({.caps = {400, 25, 1, 25}});  // sorted, each once
   REQUIRE(plain.curve.size() == 3);

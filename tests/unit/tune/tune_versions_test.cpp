@@ -40,7 +40,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "tune over versions: a cap that gains under the likeliest is recommended where it is nowhere "
+    "tune over versions: a cap that gains under the likeliest is recommended if it is nowhere "
     "slower") {
   // Up to 1.5 the first MiB of the definition has a bucket of its own, which is launched last: nothing to gain.
   const TuneResult result =
@@ -53,7 +53,7 @@ TEST_CASE(
   CHECK(result.by_version[2].gain.value == 400_us);
 }
 
-TEST_CASE("tune over versions: where a version is known nothing is held against others") {
+TEST_CASE("tune over versions: a known version is not checked against others") {
   const TuneResult result = three_queued(1000, 100, 500, 100).tune();
   CHECK(result.recommended.set);
   CHECK(result.by_version.empty());
@@ -83,7 +83,7 @@ constexpr VersionRange kFirstFixed{{1, 6}, {1, 9}, kOneNccl, kOneNccl};
 }  // namespace
 
 TEST_CASE(
-    "tune over versions: who compares many jobs is told only that a cap is somewhere slower") {
+    "tune over versions: when many jobs are compared, a cap slower somewhere is only withdrawn") {
   small::OpenJob job = by_place();
   CHECK(job.advice().bucket_cap_mb == 2);
   job.options.possible_versions = {kFirstFixed, kOneCap};
@@ -109,7 +109,7 @@ TEST_CASE(
   CHECK(result.by_version[1].gain.value == 2500_us);
 }
 
-TEST_CASE("tune over versions: a range that can set the first bucket is told so") {
+TEST_CASE("tune over versions: a range that can set the first bucket is advised to") {
   small::OpenJob job = three_queued(1000, 100, 500, 100);
   job.options.torch = {1, 6};  // no cap gains
   const VersionRange tunable{{1, 10}, {2, 4}, kOneNccl, kOneNccl};
@@ -123,7 +123,7 @@ TEST_CASE("tune over versions: a range that can set the first bucket is told so"
   CHECK(result.by_version[1].gain.value == 300_us);
 }
 
-TEST_CASE("tune over versions: where the default is kept, others are told what they would gain") {
+TEST_CASE("tune over versions: if the default is kept, the other ranges get their gains") {
   small::OpenJob job = three_queued(1000, 100, 500, 100);
   job.options.torch = {1, 6};  // no cap gains
   CHECK_FALSE(job.advice().set);
@@ -134,7 +134,7 @@ TEST_CASE("tune over versions: where the default is kept, others are told what t
   CHECK(result.by_version[1].set);
 }
 
-TEST_CASE("tune over versions: another range's cap is taken where it gains under all of them") {
+TEST_CASE("tune over versions: another range's cap is used if it gains under all of them") {
   const TuneResult result = tune_over(by_place(), {kFirstFixed, kOneCap});
   CHECK(result.recommended.set);
   CHECK(result.recommended.bucket_cap_mb == 5);
