@@ -1,4 +1,4 @@
-// Two tables of all-reduces, size by size.
+// Compares two tables of all-reduces, size by size.
 #include "ddpsim/calibrate/logs/all_reduce_changes.hpp"
 
 #include <doctest/doctest.h>
@@ -51,12 +51,12 @@ TEST_CASE(
 }
 
 TEST_CASE("all-reduces of other numbers of ranks are compared by bus bandwidth") {
-  // 2 ranks move a factor 1, 4 ranks 1.5: as much longer is as fast.
+  // 2 ranks have the factor 1 and 4 ranks 1.5, so 1.5 times the time is the same speed.
   const AllReduceChanges same = sizes_of(2, {{1_MiB, 100_us}}, 4, {{1_MiB, 150_us}});
   CHECK(same.by_busbw());
   CHECK(same.one().growth == doctest::Approx(1));
   CHECK(sizes_of(2, {{1_MiB, 100_us}}, 4, {{1_MiB, 120_us}}).one().growth == doctest::Approx(0.8));
-  // Where a log does not say, times are all there is.
+  // If a log does not state its ranks, only times can be compared.
   CHECK_FALSE(sizes_of(0, {{1_MiB, 100_us}}, 4, {{1_MiB, 150_us}}).by_busbw());
 }
 

@@ -1,4 +1,4 @@
-// What people hand over that is no measurement, and what they are told: place, what is wrong, remedy.
+// Inputs that are no measurement, and their messages: place, what is wrong, remedy.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 struct Bad {
   std::string text;
-  std::string says;  ///< what the message holds
+  std::string says;  ///< part of the message
   std::optional<JobShape> stated;
 };
 

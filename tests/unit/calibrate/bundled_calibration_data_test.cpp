@@ -1,5 +1,5 @@
-// The bundled clusters that come calibrated, against the published logs they rest on, and their specifications against
-// the same: what each would say without its log.
+// The bundled calibrated clusters, compared with the published logs they rest on. Their data sheet
+// values are compared with the same logs, to show what each would predict without its log.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,7 +30,8 @@ namespace {
 
 struct Cited {
   std::string cluster;
-  std::string log;  ///< in data/nccl-tests, or beside it
+  /// In data/nccl-tests or next to it.
+  std::string log;
   JobShape shape;
   std::string nccl;
   bool rings = false;
@@ -65,7 +66,7 @@ const std::vector<Cited> kCited{
     {"polaris-a100", "nccl-tests/polaris-a100-n540g4-nccl221", {540, 4}, "2.21.5"},
 };
 
-/// How a cluster predicts a log, from 1 KiB on.
+/// Error of a cluster's prediction of a log, from 1 KiB on.
 struct Met {
   double error = 0;  ///< median of |predicted / measured - 1|
   int held = 0;      ///< measured times within the interval
@@ -97,7 +98,8 @@ Met predicted(const std::string& name, const Cited& cited, const MeasuredLog& lo
   return predicted(load_cluster_at(name, cited.shape.nodes, cited.shape.gpus_per_node), cited, log);
 }
 
-/// One log as a user's own, one of the same release of NCCL left out, the others of its cluster as published.
+/// One log is treated as the user's own, one of the same NCCL release is left out, and the others
+/// of its cluster count as published.
 struct Beside {
   std::vector<double> specified, published, own, both, own_given_back;
 
@@ -190,7 +192,8 @@ TEST_CASE("bundled clusters: own logs and published ones predict a third job sha
                            100 * quantile(*errors, 0.9), 100 * quantile(*errors, 1));
     table += "\n";
     CHECK(median(found.both) <=
-          median(found.own));  // alike where all else published is of another release
+          // Equal if everything else published is of another release.
+          median(found.own));
     CHECK(median(found.both) < median(found.published));
     CHECK(quantile(found.own_given_back, 0.9) < 0.01);
   }
@@ -199,7 +202,8 @@ TEST_CASE("bundled clusters: own logs and published ones predict a third job sha
 
 TEST_CASE(
     "bundled clusters: if NCCL may leave LL one node earlier or later, both intervals cover it") {
-  // One node more and its table takes a tree with Simple: 630 us become 220. Its estimates lie within 7 %.
+  // With one more node, the table chooses a tree with Simple, and 630 us become 220 us. NCCL's two
+  // estimates lie within 7 %.
   const auto row = [](int nodes) {
     const Cluster cluster = load_cluster_at("alps-gh200", nodes, 4);
     const std::vector<Bytes> sizes{Bytes(600'000)};
@@ -212,7 +216,8 @@ TEST_CASE(
   CHECK(six.rows[0].high > five.rows[0].time);
   CHECK(five.confidence.because.back() ==
         "if NCCL estimates two choices within 7 % of each other, low and high cover both");
-  CHECK(row(2).rows[0].high < row(2).rows[0].time.scaled(2));  // measured: what it chose is known
+  CHECK(row(2).rows[0].high <
+        row(2).rows[0].time.scaled(2));  // measured, so NCCL's choice is known
 }
 
 TEST_CASE("bundled clusters: a published calibration is found for any number of nodes") {

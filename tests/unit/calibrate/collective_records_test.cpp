@@ -1,5 +1,5 @@
-// NCCL's inspector and PyTorch's flight recorder: what jobs noted of their all-reduces, and what of it
-// may count as a transfer.
+// NCCL's inspector and PyTorch's flight recorder: what jobs recorded of their all-reduces, and
+// which of that counts as a transfer.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -152,7 +152,7 @@ TEST_CASE("upper bounds are fitted only where the cost model exceeds them") {
   const Fit fit = fit_calibration({bounds}, at, {.nccl = NcclVersion{2, 20, 5}});
   CHECK(mentions(fit.notes, "the cost model takes longer at"));
   REQUIRE_FALSE(fit.residuals.empty());
-  CHECK(fit.residuals.size() < bounds.points.size());  // shorter ones than predicted alone
+  CHECK(fit.residuals.size() < bounds.points.size());  // only those shorter than predicted
   for (const FitResidual& row : fit.residuals) {
     CHECK(row.calibrated_us < modelled_us(row.size, cluster, tuning));
     CHECK(row.measured_us < modelled_us(row.size, cluster, tuning));
@@ -164,7 +164,7 @@ TEST_CASE("upper bounds are fitted only where the cost model exceeds them") {
     fit_calibration({bounds}, at, {.nccl = NcclVersion{2, 20, 5}});
   });
   CHECK(mentions(complaint, "no log is left to fit: its times include the wait for other ranks"));
-  CHECK(mentions(complaint, "Give the traces of all ranks"));  // nothing says it is unsound
+  CHECK(mentions(complaint, "Give the traces of all ranks"));  // nothing says that it is faulty
 }
 
 TEST_CASE("validate reads the values of a job's own records") {

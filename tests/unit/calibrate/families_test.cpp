@@ -1,5 +1,6 @@
-// Real logs: every family of shapes of one cluster fitted together, then each shape predicted from
-// the others. Printed beside: the cost model uncalibrated, a generic LogGP fit, one constant efficiency.
+// Real logs: every family of job shapes of one cluster is fitted together, then each shape is
+// predicted from the others. For comparison, prints the uncalibrated cost model, a generic LogGP
+// fit and one constant efficiency.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -28,9 +29,10 @@ namespace {
 
 struct Family {
   std::string name;
-  std::string line;  ///< one node and the network beside it
+  std::string line;  ///< a node and its network
   std::vector<std::pair<std::string, JobShape>> logs;
-  std::vector<std::string> nccl;  ///< as the logs' page states; one for all, or one each
+  /// As the logs' page states: one version for all, or one each.
+  std::vector<std::string> nccl;
 };
 
 std::vector<Family> families() {
@@ -112,7 +114,7 @@ std::vector<MeasuredLog> all_but(const Measured& measured, std::size_t out) {
   return others;
 }
 
-/// One log, predicted from others of its family.
+/// One log, predicted from the others of its family.
 Verdict judge(const Family& family, const Measured& measured, std::size_t out,
               const std::vector<MeasuredLog>& others) {
   const Fit fit = fit_calibration(others, [&](JobShape shape) { return cluster_of(family, shape); },
@@ -181,7 +183,7 @@ TEST_CASE("calibrate: job shapes are predicted from the rest of their family") {
     for (std::size_t i = 0; i < measured.logs.size(); ++i) {
       const Verdict v = judge(family, measured, i, all_but(measured, i));
       held.add(v.intervals);
-      // Shapes in between, which interpolation and the cost model must reach together.
+      // Shapes in between, where interpolation and the cost model must both be good.
       for (const char* inner :
            {"abci-v100-n2g4", "alps-gh200-n8g4", "alps-gh200-n32g4", "a100-sxm4-80gb-n1g4"})
         if (family.logs[i].first == inner) CHECK(v.large.middle() <= 8);
@@ -203,8 +205,8 @@ TEST_CASE("calibrate: job shapes are predicted from the rest of their family") {
 
 namespace {
 
-/// How far the nearest of `logs` is from a job shape, in words; a log of one node, or of several, as the shape is, is nearer than
-/// any other.
+/// Distance of the nearest of `logs` from a job shape, in words. A log of the same kind (one node
+/// or several) is nearer than any other.
 std::string distance_of(JobShape shape, const std::vector<MeasuredLog>& logs) {
   double nodes = 0;
   double nearest = -1;
@@ -248,7 +250,8 @@ TEST_CASE("calibrate: intervals hold at any distance from the measurements") {
   std::string table;
   for (const auto& [words, intervals] : by_distance) {
     table += fmt::format("{:<40} {}\n", words, intervals.text());
-    const std::string distance = words;  // a capture must not name a structured binding: clang 14
+    // clang 14: a capture must not name a structured binding.
+    const std::string distance = words;
     CAPTURE(distance);
     CHECK(intervals.share() >= 0.75);
   }

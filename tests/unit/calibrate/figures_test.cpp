@@ -1,4 +1,5 @@
-// Every document of ours as figures: another value in each field, so that each is known by its name.
+// Reads every document of ours as values. Each field has another value, so that its name identifies
+// it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -164,8 +165,8 @@ TEST_CASE("values: a timeline's windows are named by their content") {
                                    span("compute", "optimizer", "null", 120, 126) + "," +
                                    span("compute", "optimizer", "null", 110, 113)),
                           "t.json");
-  // Exposed from 54 to 75 and on to 90, then 95 to the optimizer's start at 110.
-  CHECK(named(figures) == NamedFigures{{"gpu_span", 125},  // 5 to 130, the host left out
+  // Exposed from 54 to 75 and up to 90, then from 95 to the optimizer's start at 110.
+  CHECK(named(figures) == NamedFigures{{"gpu_span", 125},  // 5 to 130, without the host
                                        {"forward", 25},    // 5 to 30
                                        {"backward", 24},
                                        {"optimizer", 9},
@@ -218,7 +219,7 @@ TEST_CASE("values: the parts of a single measured configuration are medians") {
   CHECK(both.caps[1].figure.us == 11);
   const std::string views = R"({"name":"v","bucket_cap_mb":25,"gradient_as_bucket_view":true,
                                 "iteration_us":{"median":12}})";
-  CHECK(read(views).caps.size() == 1);  // where no other stands for its cap
+  CHECK(read(views).caps.size() == 1);  // if no other represents its cap
   CHECK(read(views + "," + one).caps.size() == 1);
 }
 

@@ -1,4 +1,5 @@
-// A fit at its limits: how wide an interval and a misfit are, which logs take part, which contradict.
+// A fit at its limits: how wide intervals and misfits are, which logs take part, and which
+// contradict each other.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ TEST_CASE("calibrate: a constant's interval is symmetric in its logarithm") {
 }
 
 TEST_CASE("calibrate: two thirds of the sizes of a class lie within its misfit") {
-  // Every third size 1.4 times as long, of which the cost model knows nothing.
+  // Every third size takes 1.4 times as long, which the cost model does not know.
   MeasuredLog log = measured({2, 4});
   for (std::size_t k = 0; k < log.points.size(); ++k)
     log.points[k].time_us *= k % 3 == 0 ? 1.4 : k % 3 == 1 ? 0.85 : 1.1;
@@ -55,8 +56,8 @@ TEST_CASE("calibrate: two thirds of the sizes of a class lie within its misfit")
   };
   using Count = std::pair<std::size_t, std::size_t>;
   const SizeSpread& misfit = found.calibration.residual_deviation;
-  // Of n the one at 0.68 (n - 1), rounded: of 13 sizes to 32 KiB the ninth, of four the third, of 11
-  // from 1 MiB the eighth.
+  // With n values, the rank 0.68 (n - 1), rounded, counts: the ninth of 13 sizes up to 32 KiB, the
+  // third of four, and the eighth of 11 sizes from 1 MiB.
   CHECK(within(Bytes(1), Bytes(1 << 16), misfit.small) == Count(9, 13));
   CHECK(within(Bytes(1 << 16), Bytes(1 << 20), misfit.middle) == Count(3, 4));
   CHECK(within(Bytes(1 << 20), Bytes::max(), misfit.large) == Count(8, 11));
@@ -110,7 +111,7 @@ TEST_CASE("calibrate: one GPU and logs without times are left out, rows of one s
   const auto parts = parts_of({lone, empty, twice}, cluster_at, {.nccl = kNccl}, out);
   REQUIRE(parts.size() == 1);
   REQUIRE(parts[0].points.size() == 28);
-  // The geometric mean of one and four times.
+  // The geometric mean of one time and four times.
   CHECK(parts[0].points[0].time_us == doctest::Approx(2 * twice.points[0].time_us));
   REQUIRE(out.left_out.size() == 2);
   CHECK(mentions(out.left_out[0].reason, "a single GPU sends nothing"));

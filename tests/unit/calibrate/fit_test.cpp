@@ -31,7 +31,7 @@ TEST_CASE("calibrate: the constants of a synthetic cluster are recovered") {
   const PathConstants& fitted = found.calibration.constants;
   CHECK(fitted.launch_us == doctest::Approx(constants.launch_us).epsilon(0.1));
   CHECK(fitted.nic_share == doctest::Approx(constants.nic_share).epsilon(0.03));
-  // One number of GPUs per node cannot tell the links' rate from the last copy beside them.
+  // One number of GPUs per node cannot separate the rate of links from the last copy.
   const double with_last_copy = fitted.local_share / (1 + fitted.ring_ends / (2 * (4 - 1)));
   CHECK(with_last_copy == doctest::Approx(constants.local_share).epsilon(0.03));
   CHECK(fitted.hop_us[0] == doctest::Approx(constants.hop_us[0]).epsilon(0.1));
@@ -99,7 +99,7 @@ TEST_CASE("calibrate: intervals widen outside the sizes measured at the same job
     const Band band = calibrated_band(calibration, nodes, 4, size);
     return band.slower / band.faster;
   };
-  CHECK(width(2, Bytes(1 << 26)) > 1.1 * width(1, Bytes(1 << 26)));  // measured elsewhere alone
+  CHECK(width(2, Bytes(1 << 26)) > 1.1 * width(1, Bytes(1 << 26)));  // measured only elsewhere
   CHECK(width(8, Bytes(1 << 10)) > 1.1 * width(1, Bytes(1 << 10)));
   CHECK(width(2, Bytes(1 << 30)) > width(2, Bytes(1 << 24)));
   CHECK(is_measured_at(calibration, 2, 4, Bytes(1 << 16)));
@@ -121,7 +121,7 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
         doctest::Approx(measured({2, 4}).points[17].time_us).epsilon(0.1));
   CHECK(mentions(found.notes.front(),
                  "1 MiB: 1 wrong results out of place, row left out; 1 GiB: 1 "));
-  // In place the same row may be right.
+  // In place, the same row may be right.
   MeasuredPoint& row = log.points[17];
   REQUIRE(row.size == Bytes(1 << 20));
   row.wrong = 3232;
@@ -170,7 +170,7 @@ TEST_CASE("calibrate: logs that cannot be fitted are refused with the reason") {
   MeasuredLog one_size = measured({2, 4});
   one_size.points.resize(1);
   CHECK(mentions(complaint({one_size}), "only one size"));
-  one_size.points.push_back(one_size.points.front());  // twice the same is one
+  one_size.points.push_back(one_size.points.front());  // the same size twice counts once
   CHECK(mentions(complaint({one_size}), "only one size"));
   MeasuredLog few = measured({2, 4});
   few.points.resize(3);
@@ -265,7 +265,8 @@ TEST_CASE("calibrate: logs show where NCCL weighed differently from its table") 
     };
     if (chosen(with_fit) == chosen(with_truth)) ++alike;
   }
-  CHECK(alike >= 25);  // of 28: a switch may lie one size off
+  // Out of 28, because a switch may be one size off.
+  CHECK(alike >= 25);
 }
 
 TEST_CASE("calibrate: a choice that NCCL printed is used as printed") {
@@ -322,7 +323,7 @@ TEST_CASE("calibrate: a job shape's own correction does not cross NCCL releases"
   const Calibration two = fit({disturbed, log(2, 21), log(16, 21)}).calibration;
   CHECK(us(two, 18) > 1.15 * sound);
   CHECK(us(two, 21) < 1.12 * sound);
-  // No log is of 2.24: the nearest one speaks, as where all logs are of one release.
+  // No log is of 2.24, so the nearest one counts, as if all logs had one release.
   CHECK(us(two, 24) > 1.15 * sound);
   const Calibration one = fit({disturbed, log(2, 18), log(16, 18)}).calibration;
   CHECK(us(one, 21) > 1.15 * sound);

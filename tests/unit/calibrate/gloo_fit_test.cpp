@@ -1,4 +1,5 @@
-// Logs of gloo, fitted: figures of a host found again, what they do not tell left as it is and said.
+// Fits logs of gloo: constants of a host are recovered, and constants that the logs do not
+// determine stay.
 #include "ddpsim/calibrate/fit/gloo_fit.hpp"
 
 #include <doctest/doctest.h>
@@ -78,7 +79,8 @@ TEST_CASE("gloo fit: constants that the logs determine are recovered, others sta
   CHECK(errors_of(fit.residuals, &GlooResidual::assumed_us).median > 0.2);
   REQUIRE(fit.ranks_left_out.size() == 2);
   CHECK(fit.ranks_left_out[0].errors.median < 0.1);
-  CHECK(fit.calibration.deviation.large == doctest::Approx(0.05));  // no less than launches differ
+  CHECK(fit.calibration.deviation.large ==
+        doctest::Approx(0.05));  // at least the variation of launches
   REQUIRE(fit.calibration.other_ranks_deviation);
 }
 
@@ -99,7 +101,7 @@ TEST_CASE("gloo fit: if the NIC limits, the logs tell nothing about a process") 
 TEST_CASE("gloo fit: all-reduces in flight together are one time and show how they fill links") {
   MeasuredLog log = gloo_measured({1, 2});
   const double one = truth_us({1, 2}, 8_MiB);
-  // Both there at once: the links move both volumes, 1.1 at a time.
+  // Both are ready at once: the links carry both volumes at 1.1 times the time.
   for (int step = 0; step < 3; ++step)
     log.steps.push_back({{8_MiB, 0, 2 / 1.1 * one}, {8_MiB, 0, 2 / 1.1 * one}});
   log.steps.push_back({{1_MiB, 0, truth_us({1, 2}, 1_MiB)}, {2_MiB, 1e6, truth_us({1, 2}, 2_MiB)}});
@@ -127,7 +129,7 @@ TEST_CASE("gloo fit: tensors of a GPU show the time of copies") {
                           .place = {},
                           .wrong_in_place = {}});
   }
-  // Rate of a process and of copies: together alone what such logs tell.
+  // Such logs only determine the rates of a process and of copies together.
   const GlooFit fit = fit_gloo({log}, gloo_hosts);
   CHECK(errors_of(fit.residuals).p90 < 0.05);
 }

@@ -1,4 +1,4 @@
-// Health of a log on either side of each of its limits, on clusters whose links are round numbers.
+// Health of a log on both sides of each limit, on clusters with round link rates.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// `factor` times what the cost model says at these sizes.
+/// `factor` times the cost model's times at these sizes.
 MeasuredLog times_modelled(const Cluster& cluster, double factor,
                            const std::vector<std::int64_t>& sizes) {
   MeasuredLog log;
@@ -83,7 +83,7 @@ TEST_CASE("health: judged by the sizes from 1 MiB within a factor of eight of th
 }
 
 TEST_CASE("health: nothing is faster than the links, except for 5 % of rounding") {
-  // What each node or GPU must send of 1.25 GB, at its links' rate.
+  // What each node or GPU must send of 1.25 GB, at the rate of its links.
   struct Known {
     const char* line;
     double least_us;
@@ -145,10 +145,10 @@ TEST_CASE("health: a log's own statements count on clusters where they matter") 
   CHECK(told(ib, "NET/Socket", "", ""));
   CHECK_FALSE(told(tcp, "NET/Socket", "", ""));
   CHECK(told(ib, "", "NCCL_NET", "Socket"));
-  CHECK(told(ib, "", "NCCL_NET", "socket"));  // NCCL compares in any case
+  CHECK(told(ib, "", "NCCL_NET", "socket"));  // NCCL ignores the case
   CHECK_FALSE(told(ib, "", "NCCL_NET", "IB"));
   CHECK_FALSE(told(ib, "", "NCCL_P2P_DISABLE", "1"));
-  CHECK(told(ib, "", "NCCL_IB_DISABLE", "2"));  // for NCCL every number but 0 is on
+  CHECK(told(ib, "", "NCCL_IB_DISABLE", "2"));  // NCCL takes any number but 0 as on
   CHECK_FALSE(told(ib, "", "NCCL_IB_DISABLE", "true"));
   CHECK_FALSE(told(tcp, "", "NCCL_NET", "Socket"));
   CHECK(

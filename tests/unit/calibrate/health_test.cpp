@@ -1,4 +1,5 @@
-// Which logs describe the machine they are said to be of: all open ones, and small ones of our own.
+// Which logs describe the machine that they are said to be from: all open logs, and small ones of
+// our own.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// A table as the cost model would have it, every time so much longer.
+/// A table with the cost model's times, all multiplied by a factor.
 MeasuredLog as_modelled(const Cluster& cluster, const CollectiveTuning& tuning, double factor) {
   MeasuredLog log;
   log.ranks = cluster.ranks();

@@ -1,5 +1,5 @@
-// Lines of a log: words and figures, rows of nccl-tests in text and JSON, devices, what NCCL's debug
-// lines say.
+// Lines of a log: words and values, rows of nccl-tests in text and JSON, devices, and NCCL's debug
+// lines.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -58,7 +58,7 @@ TEST_CASE("debug lines: the transport of a channel outweighs the announced one")
   said.network = "IB";
   CHECK(transport_of(said) == "NET/IB");
   said.peer_to_peer = true;
-  CHECK(transport_of(said) == "P2P");  // announced, but of one node
+  CHECK(transport_of(said) == "P2P");  // announced, but the job has one node
   said.nodes = 2;
   CHECK(transport_of(said) == "NET/IB");
   said.channel_net = "Socket";

@@ -1,5 +1,5 @@
-// Logs of all_reduce_perf: every open log against the numbers extracted beside it, and small ones of
-// our own for what stands in logs elsewhere.
+// Logs of all_reduce_perf: every open log against its extracted numbers, and small logs of our own
+// for forms that occur elsewhere.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// The numbers beside a log were printed with six digits.
+/// The extracted numbers have six digits.
 bool agrees(double value, const std::string& printed) {
   const auto figure = figure_of(printed);
   return figure && (value == figure->value ||
@@ -51,7 +51,7 @@ std::string all(const std::vector<std::string>& sentences) {
   return text;
 }
 
-/// Of "abci-v100-n8g4", "p3dn-nonet-n2g1-modified".
+/// Reads the shape from names such as "abci-v100-n8g4" and "p3dn-nonet-n2g1-modified".
 JobShape shape_of_name(const std::string& name) {
   std::size_t at = name.find("-n");
   while (name.find_first_of("0123456789", at) != at + 2) at = name.find("-n", at + 1);
@@ -180,7 +180,7 @@ TEST_CASE("measured log: prefixes that launchers add to a line") {
     CHECK(log.points[0].size == Bytes(1048576));
     CHECK(log.points[0].time_us == 40);
   }
-  // A size so wide that no blank is left before it.
+  // A size so wide that no blank precedes it.
   const MeasuredLog wide =
       parse_log("[1,0]<stdout>:1048576 262144 float sum -1 40.00 26.21 39.32 0\n");
   CHECK(wide.points.front().size == Bytes(1048576));
@@ -259,12 +259,12 @@ TEST_CASE("measured log: ranks follow from busbw / algbw if no device is listed"
   CHECK(parse_log(rows, JobShape{2, 8}).warnings.empty());
   // One process cannot leave its node.
   CHECK(parse_log("# nThread 2 nGpus 8 minBytes 8\n" + rows).shape() == JobShape{1, 16});
-  // NCCL says it.
+  // NCCL states it.
   CHECK(parse_log(
             "h:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 16 nNodes 4 localRanks 4 localRank 0\n" +
             rows)
             .shape() == JobShape{4, 4});
-  // A list that is cut short, as one process of many GPUs cuts it.
+  // A list that is cut off, as a process with many GPUs does.
   const MeasuredLog cut = parse_log("#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n...\n" + rows);
   CHECK(cut.ranks == 16);
   CHECK_FALSE(cut.nodes);
@@ -280,7 +280,7 @@ TEST_CASE("measured log: a stated job shape agrees with a shorter list, not with
               std::to_string(rank % 2) + " [0x07] NVIDIA X\n";
   CHECK(parse_log(run + shared + kColumns + kRow, JobShape{2, 2}).shape() == JobShape{2, 2});
   CHECK_THROWS_AS(parse_log(run + shared + kColumns + kRow, JobShape{4, 1}), InputError);
-  // Numbers that no host has for its devices tell nobody's apart.
+  // Device numbers that no host has cannot separate hosts.
   const auto numbered = [&](const char* one, const char* other) {
     std::string list;
     for (const int rank : {0, 1})
@@ -291,14 +291,14 @@ TEST_CASE("measured log: a stated job shape agrees with a shorter list, not with
   };
   CHECK(parse_log(numbered("4096", "4097"), JobShape{2, 1}).shape() == JobShape{2, 1});
   CHECK_THROWS_AS(parse_log(numbered("4094", "4095"), JobShape{2, 1}), InputError);
-  // A line cut behind the device names no GPU.
+  // A line that ends after the device names no GPU.
   const std::string named = numbered("0", "1");
   std::string cut = named;
   for (std::size_t at = 0; (at = cut.find(" [0x07] NVIDIA X")) != std::string::npos;)
     cut.erase(at, 16);
   CHECK(parse_log(named).gpu == "NVIDIA X");
   CHECK(parse_log(cut).gpu.empty());
-  // Of two tables with as many ranks, the list picks.
+  // The list decides between two tables with equal numbers of ranks.
   std::string one_node;
   for (const int rank : {0, 1, 2, 3})
     one_node += "#  Rank  " + std::to_string(rank) + " Group  0 Pid 1 on node device  " +
@@ -319,12 +319,12 @@ TEST_CASE("measured log: several tables in one file") {
   REQUIRE(both.size() == 2);
   CHECK(both[0].shape() == JobShape{2, 2});
   CHECK(both[1].shape() == JobShape{1, 2});
-  // A stated shape picks its table.
+  // A stated shape selects its table.
   CHECK(parse_log(run + row + two_ranks, JobShape{1, 2}).points.front().time_us == 30);
   CHECK(parse_log("nodes,gpus_per_node,size_bytes,time_us\n2,8,8,163\n4,8,8,201\n", JobShape{4, 8})
             .points.front()
             .time_us == 201);
-  // Another collective beside it.
+  // Another collective in the same file.
   const MeasuredLog beside = parse_log(
       "# Collective test starting: all_gather_perf\n# nThread 1 nGpus 1\n"
       "1048576 262144 float none -1 40.00 26.21 19.66 0\n"
@@ -433,7 +433,7 @@ TEST_CASE("measured log: a measurement of ddpsim-real") {
   CHECK(log.warnings.empty());
   CHECK(mentions(all(parse_log(document("gloo", row)).warnings), "nothing about NCCL"));
   CHECK(parse_log(document("gloo", row)).backend == "gloo");
-  // A backend of torch is a program; what carried the bytes stands beside it.
+  // A backend of torch is a program. What carried the bytes is stated separately.
   const auto torch = [&](const std::string& communication) {
     return parse_log(
         document(R"(torch","device":"NVIDIA A100, sm_80","communication":")" + communication, row));
@@ -441,7 +441,7 @@ TEST_CASE("measured log: a measurement of ddpsim-real") {
   CHECK(torch("NCCL 2.27.3").backend.empty());
   CHECK(torch("NCCL 2.27.3").gpu == "NVIDIA A100");
   CHECK(torch("ProcessGroupGloo of PyTorch 2.8").backend == "ProcessGroupGloo of PyTorch 2.8");
-  // The transfer of a bucket begins when the last rank is there.
+  // The transfer of a bucket begins when the last rank is ready.
   const MeasuredLog buckets = parse_log(document("nccl", ""));
   REQUIRE(buckets.points.size() == 1);
   CHECK(buckets.points[0].time_us == 40);
@@ -507,5 +507,5 @@ TEST_CASE("measured log: NCCL's settings stated with the file") {
     const std::string text = std::string("log.txt@") + senseless;
     CHECK(mentions(complaint_of([&] { parse_log_argument(text); }), "says nothing"));
   }
-  state_settings(parse_log_argument("log.txt@NCCL_ALGO=RING"), log);  // NCCL reads either case
+  state_settings(parse_log_argument("log.txt@NCCL_ALGO=RING"), log);  // NCCL accepts either case
 }

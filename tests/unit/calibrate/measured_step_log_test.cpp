@@ -1,4 +1,4 @@
-// A step that ddpsim-real measured (ddpsim.timeline/1), as a log to calibrate with.
+// A step measured by ddpsim-real (ddpsim.timeline/1), as a log for calibration.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -36,7 +36,8 @@ std::string step(const std::vector<std::string>& ranks, const std::string& more 
       fmt::join(ranks, ", "), sizes, more);
 }
 
-// Rank 1 comes 40 µs late to the first bucket, rank 0 200 µs to the second; the other host's clock is 1 s ahead.
+// Rank 1 is 40 µs late to the first bucket, and rank 0 200 µs to the second. The other host's clock
+// is 1 s ahead.
 const std::vector<std::string> kBoth = {
     rank_of(0, {reduced(0, 1000, 1140), reduced(1, 2200, 2500)}),
     rank_of(1, {reduced(0, 1'001'040, 1'001'140), reduced(1, 1'002'000, 1'002'500)})};

@@ -1,5 +1,5 @@
-// Own logs beside what others published of a machine of the same kind: measured shapes follow the own, all others
-// keep what is published.
+// Own logs together with published logs of a machine of the same kind. Measured shapes follow the
+// own logs; all others keep the published ones.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ using namespace ddpsim::cost_model_logs;
 
 namespace {
 
-/// Of a machine whose times no constants explain: they wave with the size.
+/// A log of a machine whose times no constants explain: they oscillate with the size.
 MeasuredLog waving(JobShape shape, double factor) {
   MeasuredLog log = measured(shape, factor);
   for (MeasuredPoint& point : log.points)
@@ -67,7 +67,7 @@ TEST_CASE("calibrate: a forced NCCL choice is recovered with published logs") {
   rings.settings = {{"NCCL_ALGO", "Ring"}};
   const std::vector<MeasuredLog> back = published_logs(*published_of({rings}), cluster_at);
   REQUIRE(back.size() == 1);
-  CHECK_FALSE(back[0].decisions.empty());  // at least where the table takes trees
+  CHECK_FALSE(back[0].decisions.empty());  // at least where the table chooses trees
   for (const NcclDecision& decision : back[0].decisions)
     CHECK(decision.algorithm == Algorithm::ring);
 }
@@ -79,7 +79,7 @@ TEST_CASE("calibrate: measured shapes follow their own log, all others the publi
   const Fit found = fit_beside({own}, published_of({contrary, others}));
   CHECK(worst(found.calibration, own) < 0.02);
   CHECK(worst(found.calibration, others) < 0.12);
-  CHECK(worst(fit({own}).calibration, others) > 0.2);  // as it was without
+  CHECK(worst(fit({own}).calibration, others) > 0.2);  // as without the own log
   CHECK(found.used.size() == 1);
   CHECK(found.residuals.size() == own.points.size());
   REQUIRE(found.calibration.shapes.size() == 3);
@@ -100,8 +100,8 @@ TEST_CASE("calibrate: a single shape left out is predicted by its published log"
         doctest::Approx(1 - 1 / 1.1).epsilon(0.1));
   state_left_out_errors(left_out, found.calibration);
   CHECK(found.calibration.shapes[0].left_out_error.has_value());
-  CHECK_FALSE(
-      found.calibration.shapes[1].left_out_error.has_value());  // others' log states its own
+  CHECK_FALSE(found.calibration.shapes[1]
+                  .left_out_error.has_value());  // the published log has its own error
 }
 
 TEST_CASE("calibrate: a published log that is the user's own counts only once") {
@@ -121,14 +121,14 @@ TEST_CASE("calibrate: a published log that is the user's own counts only once") 
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     CHECK(errors_of(left_out[i].residuals, Bytes(1)).median ==
           doctest::Approx(errors_of(without[i].residuals, Bytes(1)).median).epsilon(0.2));
-  // Alone it is predicted by the specification, never by itself.
+  // Alone, it is predicted by data sheet values, never by itself.
   const Fit alone =
       fit_calibration({logs[0]}, cluster_at, {.nccl = kNccl, .published = published_of({logs[0]})});
   const auto by_none = leave_shapes_out(
       {logs[0]}, cluster_at, {.nccl = kNccl, .published = published_of({logs[0]})}, alone);
   REQUIRE(by_none.size() == 1);
   CHECK(by_none[0].by_specification);
-  // Of two published logs of one shape, given back as one, the own is enough.
+  // One own log suffices for two published logs of one shape, because they are recovered as one.
   const auto two = published_of({logs[1], waving({2, 4}, 1.3)});
   CHECK(fit_beside({logs[1]}, two).repeated.size() == 2);
   CHECK(fit_beside({waving({2, 4}, 0.9)}, two).repeated.empty());
@@ -153,16 +153,17 @@ TEST_CASE(
   CHECK(found.other_release == std::vector<std::string>{"n8.txt"});
   CHECK(found.repeated.empty());
   REQUIRE(found.calibration.shapes.size() ==
-          3);  // one node was not measured, and 2.21 is the own release
+          // One node was not measured, and 2.21 is the own release.
+          3);
   CHECK(nearest_nccl(found.calibration, 8, 4) == NcclVersion{2, 21, 1});
   CHECK(nearest_nccl(found.calibration, 1, 4) == NcclVersion{2, 21, 1});
-  // Without it eight nodes are predicted as if it had never been published.
+  // Without it, eight nodes are predicted as if it had never been published.
   const auto others =
       published_of({of_release(waving({1, 4}, 1), 18), of_release(waving({16, 4}, 1.1), 21)});
   CHECK(predicted_us(found.calibration, {8, 4}, Bytes(1 << 16)) ==
         doctest::Approx(predicted_us(fit_beside({own}, others).calibration, {8, 4}, Bytes(1 << 16)))
             .epsilon(0.1));
-  // A patch is no release.
+  // Another patch version is not another release.
   CHECK(fit_beside({own}, published_of({[&] {
                      MeasuredLog log = of_release(waving({8, 4}, 0.7), 21);
                      log.nccl->patch = 5;
@@ -176,12 +177,12 @@ TEST_CASE("calibrate: published logs of any release stay if the own release is u
   silent.nccl.reset();
   const auto published = published_of({waving({8, 4}, 0.7)});
   CHECK(fit_beside({silent}, published).other_release.empty());
-  // Nor is what is assumed of its release written down as known.
+  // An assumed release is not written down as known either.
   CHECK_FALSE(fit_beside({silent}, published).calibration.shapes[0].nccl);
   CHECK(fit({silent}).calibration.shapes[0].nccl == kNccl);
   const FitOptions stated{.nccl = {2, 21, 5}, .nccl_stated = true, .published = published};
   CHECK(fit_calibration({silent}, cluster_at, stated).other_release.size() == 1);
-  // All-reduces of a training have a few sizes: too few to do without what is published.
+  // All-reduces of a training have too few sizes to replace the published logs.
   MeasuredLog recorded = silent;
   recorded.timed_by = TimedBy::joined_ranks;
   CHECK(fit_calibration({recorded}, cluster_at, stated).other_release.empty());
@@ -205,7 +206,7 @@ TEST_CASE("calibrate: published logs of another release do not change a left-out
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     CHECK(errors_of(with[i].residuals, Bytes(1)).median ==
           errors_of(without[i].residuals, Bytes(1)).median);
-  // The only log left out: of several nodes another release says nothing.
+  // It is the only log left out, because another release tells nothing about several nodes.
   const std::vector<MeasuredLog> one{logs[0]};
   const auto by_none =
       leave_shapes_out(one, cluster_at, beside, fit_calibration(one, cluster_at, beside));

@@ -1,4 +1,5 @@
-// A training's own all-reduces as a log, and how little less they weigh than all_reduce_perf's.
+// A training's own all-reduces as a log, and how much less they weigh than those of
+// all_reduce_perf.
 #include "ddpsim/calibrate/logs/recorded_log.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +29,8 @@ Cluster dgx1v(JobShape shape) {
       {.text = "dgx1v", .nodes = shape.nodes, .gpus_per_node = shape.gpus_per_node});
 }
 
-/// Eight ranks; the second arrives last. Transfers of 86, 20 and 69 us, as eight V100s of one node showed them.
+/// Eight ranks; the second arrives last. Transfers of 86, 20 and 69 us, as measured on eight V100s
+/// of one node.
 Workload joined() {
   Workload workload;
   workload.gpu = "V100";
@@ -132,7 +134,7 @@ TEST_CASE("recorded log: three transfers calibrate within their noise") {
 }
 
 TEST_CASE("recorded log: a training's time weighs less than all_reduce_perf's") {
-  // The same rows as a log of all_reduce_perf pull the cost model further.
+  // The same rows from all_reduce_perf change the cost model more.
   MeasuredLog recorded = recorded_log(joined(), {1, 8}).value();
   recorded.points.push_back({.size = Bytes(1 << 22),
                              .time_us = 150,

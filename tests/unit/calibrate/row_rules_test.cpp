@@ -1,5 +1,5 @@
-// Rows of a log: which column of a CSV is which, what a row may say, how many ranks a table is
-// of, and on which side of each limit a row falls.
+// Rows of a log: the meaning of CSV columns, valid values of a row, and the number of ranks of a
+// table. Also tests on which side of each limit a row falls.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ TEST_CASE("measured CSV: a time's unit is in its name or follows from the bandwi
   CHECK(us("size,time_ms\n1048576,0.06\n") == doctest::Approx(60));
   CHECK(us("size,time_s\n1048576,0.06\n") == doctest::Approx(60'000));
   CHECK(us("size,time,time_ms\n1048576,7,0.06\n") == doctest::Approx(60));
-  // 1 MiB in 60 us are 17.48 GB/s, on 8 ranks 30.58 on the bus.
+  // 1 MiB in 60 us is 17.48 GB/s; on 8 ranks that is 30.58 GB/s on the bus.
   for (const char* beside : {"algbw\n1048576,{},17.48\n", "busbw\n1048576,{},30.58\n"}) {
     CAPTURE(beside);
     const auto text = [&](const char* time) {
@@ -127,7 +127,7 @@ TEST_CASE("measured CSV: that of rccl-tests has a row for each place, and the jo
   CHECK(mentions(
       refusal_of_log(header + "0,AllReduce,1,8,8,1,1048576,float,sum,2,60,17.48,30.58,0\n"),
       "inplace is \"2\""));
-  // Built without MPI.
+  // A build without MPI.
   CHECK(parse_log("numCycle,collective,gpus,size,type,redop,inplace,time,algbw,busbw,#wrong\n"
                   "0,AllReduce,8,1048576,float,sum,0,60.00,17.48,30.58,0\n")
             .shape() == JobShape{1, 8});
@@ -162,7 +162,7 @@ TEST_CASE(
 }
 
 TEST_CASE("measured CSV: times follow from algbw, from busbw by the number of ranks") {
-  // 1 MiB in 40 us are 26.2144 GB/s; on 4 ranks 1.5 times that on the bus.
+  // 1 MiB in 40 us is 26.2144 GB/s; on 4 ranks the bus bandwidth is 1.5 times that.
   for (const char* algbw : {"algbw_gbps", "algbw"})
     CHECK(parse_log(fmt::format("size,{}\n1048576,26.2144\n", algbw)).points[0].time_us ==
           doctest::Approx(40));
@@ -172,7 +172,7 @@ TEST_CASE("measured CSV: times follow from algbw, from busbw by the number of ra
     CHECK(parse_log(text, JobShape{1, 2}).points[0].time_us ==
           doctest::Approx(26.6667));  // factor 1
   }
-  // A time beside them is taken as it is.
+  // A time in the same row is used as it is.
   CHECK(parse_log("size,time,algbw\n1048576,40.1,26.2144\n").points[0].time_us == 40.1);
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("row checks: bandwidths without a time") {
   CHECK(mentions(wrong(row(8, {}, 1.01e5)), "the bandwidth is"));
   CHECK(mentions(wrong(row(8, {}, -0.1)), "the bandwidth is"));
   CHECK(mentions(wrong(row(8, {})), "neither a time nor a bandwidth"));
-  // Known to two in a hundred it says how long it took, to less it does not.
+  // A bandwidth known to 2 % tells the time; a less exact one does not.
   RawRow coarse = row(1'000'000, {}, 5);
   coarse.algbw_gbps->half_unit = 0.1;
   CHECK(checked_point(coarse, 4, "log").time_us == doctest::Approx(200));
