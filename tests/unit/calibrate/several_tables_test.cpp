@@ -1,4 +1,5 @@
-// Files that hold more than one table of nccl-tests: other collectives, unsound tables, rows and lists that are cut.
+// Files with more than one table of nccl-tests: other collectives, invalid tables, rows and lists
+// that are cut off.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// A row of both places; busbw = factor x algbw.
+/// A row with both places; busbw = factor x algbw.
 std::string row(std::int64_t size, double us, double factor) {
   const double algbw = static_cast<double>(size) / us / 1e3;
   return fmt::format("{} {} float sum -1 {:.2f} {:.2f} {:.2f} 0 {:.2f} {:.2f} {:.2f} 0\n", size,
@@ -48,7 +49,7 @@ TEST_CASE("several programs in one file: a line that lists them names none") {
   const MeasuredLog log = parse_log("tests = all_gather_perf all_reduce_perf sendrecv_perf\n" +
                                     devices(16, 8) + row(1 << 20, 500, kOf16));
   CHECK(log.ranks == 16);
-  // Without a name, busbw = algbw on more than two ranks is no all-reduce.
+  // Without a name, busbw = algbw on more than two ranks is not an all-reduce.
   CHECK(mentions(refusal_of_log(devices(16, 8) + row(1 << 20, 50, 1)), "sendrecv"));
 }
 
@@ -67,7 +68,7 @@ TEST_CASE("a row that is cut off is left out, wherever it ends") {
   for (std::size_t length = 30; length + 3 < next.size(); ++length) {
     CAPTURE(next.substr(0, length));
     const MeasuredLog log = parse_log(whole + next.substr(0, length));
-    // Behind "#wrong" of the first place that place is whole.
+    // After "#wrong" of the first place, that place is complete.
     CHECK(log.points.back().time_us == (log.points.size() == 2 ? 200 : 100));
     CHECK_FALSE((log.points.size() == 2 && log.points.back().in_place_us));
   }
@@ -91,7 +92,7 @@ TEST_CASE("times in milliseconds are detected by algbw, and thousands by their p
   const MeasuredLog pasted = parse_log(
       "1,073,741,824 268,435,456 float sum -1 8,200.0 130.94 229.15 0 8,210.0 130.78 228.87 0\n");
   CHECK(pasted.points.front().time_us == 8200);
-  // "8,200" of a locale in which it is eight and a fifth fits no algbw.
+  // "8,200", from a locale in which it is 8.2, fits no algbw.
   CHECK_FALSE(
       refusal_of_log("1073741824 268435456 float sum -1 8,200 130944.1 229152.2 0\n").empty());
 }
@@ -121,7 +122,7 @@ TEST_CASE("several runs of one shape: each has the settings printed for it") {
   CHECK(both("+ NCCL_ALGO=Ring " + command, "+ " + command) == std::pair(is_ring, Settings()));
   CHECK(both(command, "+ export NCCL_ALGO=Tree\n") == std::pair(Settings(), is_tree));
   CHECK(both("export NCCL_ALGO=Ring\n", "unset NCCL_ALGO\n") == std::pair(is_ring, Settings()));
-  // An export holds on; where what is printed changes no time, the tables are one.
+  // An export stays in force. If the printed settings change no time, the tables are merged.
   const auto one = parse_measured_logs(
       "export NCCL_ALGO=Ring\n" + ring + "+ NCCL_DEBUG=INFO " + command + ring, "log");
   REQUIRE(one.size() == 1);

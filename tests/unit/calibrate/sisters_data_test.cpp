@@ -1,5 +1,6 @@
-// Machines of one kind and of different owners: each log predicted by what another owner's logs tell, as published. At a job shape
-// that nobody measured intervals must hold as well as at one that was.
+// Machines of one kind with different owners: each log is predicted from another owner's logs, as
+// if published. Intervals must hold as well at a job shape that nobody measured as at a measured
+// one.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -57,7 +58,7 @@ MeasuredLog read_owned(const std::filesystem::path& folder, const OwnedLog& owne
   return log;
 }
 
-/// As a bundled cluster's file would hold it.
+/// In the form of a bundled cluster's file.
 std::shared_ptr<const Calibration> as_published(const MeasuredLog& log, const std::string& line) {
   const auto at = [&](JobShape shape) {
     return load_cluster_at(line, shape.nodes, shape.gpus_per_node);

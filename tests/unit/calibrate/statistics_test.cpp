@@ -1,5 +1,5 @@
-// Medians, quantiles and spreads on samples small enough to count: of odd and even length, and at the
-// rank where one value more would be taken.
+// Medians, quantiles and spreads of samples small enough to count: odd and even lengths, and the
+// rank at which one more value counts.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ TEST_CASE("validation: median, p90 by nearest rank and worst of 1 to n percent")
     int n;
     double median, p90;
   };
-  // p90: the smallest that nine tenths do not exceed, so number ceil(0.9 n).
+  // p90 is the smallest value that 90 % do not exceed, so number ceil(0.9 n).
   for (const Known& row :
        {Known{1, 1, 1}, Known{2, 1.5, 2}, Known{5, 3, 5}, Known{9, 5, 9}, Known{10, 5.5, 9},
         Known{11, 6, 10}, Known{19, 10, 18}, Known{20, 10.5, 18}, Known{21, 11, 19}}) {
@@ -130,7 +130,7 @@ TEST_CASE("validation: a median error of a factor of 100 means another unit") {
 }
 
 TEST_CASE("fit errors: median and 90th percentile from a size on, of fit or cost model") {
-  // Errors of 1 to n percent in the calibrated times, ten times that in the cost model's.
+  // Errors of 1 to n percent in the calibrated times, and ten times that in the cost model's.
   const auto errors = [](int n, bool model_alone = false) {
     std::vector<FitResidual> rows = {residual(900, 900, 7)};  // too small to count
     for (int k = n; k >= 1; --k)
@@ -156,7 +156,7 @@ TEST_CASE("fit errors: median and 90th percentile from a size on, of fit or cost
 }
 
 TEST_CASE("repeats: 80 % lie within 1.28 deviations, in place against out of place") {
-  // Ratios of e^0.128, e^0.256, … of n sizes from 1 KiB on; of n number ceil(0.8 n).
+  // Ratios of e^0.128, e^0.256, … for n sizes from 1 KiB on; number ceil(0.8 n) counts.
   const auto small = [](int n) {
     std::vector<MeasuredPoint> points;
     for (int k = 1; k <= n; ++k)
@@ -180,7 +180,7 @@ TEST_CASE("repeats: below 64 KiB, below 1 MiB and above, the wider of two kinds"
   CHECK(spread.small == doctest::Approx(0.1));
   CHECK(spread.middle == doctest::Approx(0.2));
   CHECK(spread.large == doctest::Approx(0.3));
-  // Two logs of one shape lie half their distance from their mean each.
+  // Two logs of one shape each lie half their distance from their mean.
   const auto two = [&](JobShape other) {
     return repeatability_of({part({1, 2}, {point(1024, 100, 100 * apart)}),
                              part(other, {point(1024, 100 * std::pow(apart, 4)), point(2048, 1)})})
@@ -192,7 +192,7 @@ TEST_CASE("repeats: below 64 KiB, below 1 MiB and above, the wider of two kinds"
 
 TEST_CASE("fitted constants: each step changes only its own constant, within its limits") {
   PathConstants prior;
-  double value = 0.11;  // another one each, below every limit
+  double value = 0.11;  // a different value each, below every limit
   for (const CostConstant& row : fitted_constants()) row.of(prior) = value += 0.01;
   prior.overlap = 1.5;
   const std::size_t count = fitted_constants().size();
@@ -204,7 +204,7 @@ TEST_CASE("fitted constants: each step changes only its own constant, within its
     PathConstants stepped = constants_at(prior, steps);
     for (std::size_t j = 0; j < count; ++j) {
       const CostConstant& other = fitted_constants()[j];
-      // What the uncalibrated cost model leaves out begins at what clusters were found to have.
+      // Constants that the uncalibrated cost model lacks start at the values found for clusters.
       const double from = other.prior.expected > 0 ? other.prior.expected : other.of(prior);
       const double step = j == i ? 0.25 : 0;
       const double expected = other.prior.additive ? from + step : from * std::exp(step);

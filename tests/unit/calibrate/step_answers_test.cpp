@@ -1,5 +1,5 @@
-// What is read of step times, in full: each step, where it was found, what was left out and what is doubtful; or what is
-// wrong and what to give.
+// The full answer when step times are read: each step, where it was found, what was left out and
+// what is doubtful. Otherwise what is wrong and what to give.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

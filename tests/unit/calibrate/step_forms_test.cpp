@@ -1,4 +1,5 @@
-// Step times in the forms that trainers write them: each line is of a program's own format, with values of our own.
+// Step times in the forms that trainers write: each line has a program's own format with values of
+// our own.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -154,7 +155,7 @@ TEST_CASE("step forms: samples per second need the samples of a step and the num
   CHECK(alone.steps.front().milliseconds() == 500);
   REQUIRE(alone.warnings.size() == 1);
   CHECK(mentions(alone.warnings.front(), "CurrSamplesPerSec=samples/s/8gpus"));
-  // DeepSpeed's are of all GPUs.
+  // DeepSpeed counts all GPUs.
   CHECK(ms_of_form(text, {.key = "", .unit = {}, .samples_per_gpu = 8, .gpus = 4}).front() == 500);
   const std::string speed = "Epoch[0] Batch [20]\tSpeed: 64.0 samples/sec\n";
   CHECK(mentions(form_complaint(speed, {.key = "", .unit = {}, .samples_per_gpu = 8, .gpus = 4}),
@@ -218,7 +219,7 @@ TEST_CASE(
       form_of("Epoch 0:  10%|#| 5/50 [00:10<01:30,  5.00it/s, train_step_timing in s=0.201]\n");
   CHECK(times.steps.front().milliseconds() == doctest::Approx(201));
   CHECK(mentions(times.source, "not taken: it/s"));
-  // An evaluation's bar begins anew between two readings of the training's.
+  // An evaluation's bar starts again between two readings of the training's bar.
   const std::string outer = " 10%|#| 10/100 [00:10<01:30,  4.00it/s]\r";
   const std::string inner = " 50%|#| 4/8 [00:01<00:01, 50.00it/s]\r";
   CHECK(ms_of_form(outer + inner + inner + " 20%|#| 20/100 [00:20<01:20,  4.00it/s]\r" +
@@ -321,7 +322,7 @@ TEST_CASE("step forms: a number is read correctly or refused, whatever surrounds
       const MeasuredSteps times = form_of(line);
       CHECK_FALSE(of_other);
       REQUIRE(times.steps.size() == 1);
-      // As many digits as were written
+      // As many digits as were written.
       CHECK(std::abs(times.steps.front().milliseconds() - ms) <= 0.6);
     } catch (const InputError&) {
     }

@@ -1,4 +1,5 @@
-// Series of step times by their values alone: a warm-up, two kinds of steps, a time that only grows.
+// Series of step times, judged by their values alone: a warm-up, two kinds of steps, a time that
+// only grows.
 #include "step_series.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// Step times from files people have: which names and lines are of steps, in which unit, and what is
-// refused.
+// Step times from files that people have: which names and lines hold steps, in which unit, and what
+// is refused.
 #include "ddpsim/calibrate/validate/step_times.hpp"
 
 #include <doctest/doctest.h>
@@ -102,7 +102,7 @@ TEST_CASE("step times: a trainer_state.json gives the mean, even with NaN elsewh
     {"epoch": 0.5, "grad_norm": NaN, "loss": 1.5, "step": 250},
     {"epoch": 1.0, "step": 500, "total_flos": 1.0, "train_loss": 1.2, "train_runtime": 62.5,
      "train_samples_per_second": 64.0, "train_steps_per_second": 8.0}], "max_steps": 500})";
-  // HF's own steps_per_second is the same figure rounded, and would be a second key.
+  // transformers' own steps_per_second is the same value rounded, and would be a second key.
   const MeasuredSteps times = steps_in(state);
   CHECK(milliseconds_of(times) == std::vector<double>{125});
   CHECK(mentions(times.source, "train_runtime over 500 steps: their mean"));
@@ -115,21 +115,22 @@ TEST_CASE("step times: a trainer_state.json that a later run continued") {
     return R"({"global_step": 1, "log_history": [)" + entries + R"(], "max_steps": 800})";
   };
   const std::string first = R"({"loss": 2, "step": 250}, {"step": 500, "train_runtime": 62.5})";
-  // Trained on: 300 steps in 30 s, of a count that goes on.
+  // Continued training: 300 steps in 30 s; the count goes on.
   const MeasuredSteps on =
       steps_in(state(first + R"(, {"loss": 1, "step": 750}, {"train_runtime": 30, "step": 800})"));
   CHECK(milliseconds_of(on) == std::vector<double>{100});
   CHECK(mentions(on.source, "over 300 steps after the first 500: their mean"));
-  // Begun anew: its own 100 steps.
+  // Started again: its own 100 steps.
   const std::string anew = R"(, {"step": 50}, {"step": 100}, {"step": 100, "train_runtime": 20})";
   CHECK(milliseconds_of(steps_in(state(first + anew))) == std::vector<double>{200});
-  // Of one that goes back to a checkpoint nobody knows where it began; nor of one without a step.
+  // If the count goes back to a checkpoint, its start is unknown. The same holds for a run without
+  // a step.
   const std::string back =
       R"({"step": 450}, {"step": 410}, {"step": 420}, {"step": 500, "train_runtime": 9})";
   CHECK(mentions(steps_complaint(state(back)), "the count of steps goes back or stops"));
   CHECK(mentions(steps_complaint(state(first + R"(, {"step": 500, "train_runtime": 0.1})")),
                  "the count of steps goes back or stops"));
-  // What nothing shows is said.
+  // What nothing shows is reported.
   CHECK(mentions(steps_in(state(first)).source, "too short if the run was resumed"));
 }
 

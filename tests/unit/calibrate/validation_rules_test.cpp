@@ -1,5 +1,5 @@
-// Predictions laid over measurements, on either side of each rule: caps that bucket alike, differences
-// that decide, other ranks and GPUs.
+// Predictions compared with measurements, on both sides of each rule: caps with the same buckets,
+// differences that count, other ranks and GPUs.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ std::string refusal_of_figures(const Figures& predicted, const Figures& measured
   return complaint_of([&] { validate(predicted, measured); });
 }
 
-/// A measured curve of caps, each of its own bucketing.
+/// A measured curve of caps that all give different buckets.
 Figures measured_caps(const std::vector<double>& us) {
   Figures figures;
   figures.source = "caps";
@@ -43,7 +43,7 @@ TEST_CASE("validation: caps that differ by 2 % or less decide nothing") {
   CHECK(compared(102.1, 110).pairs == 1);
   CHECK(compared(102.1, 110).right_sign == 1);
   CHECK(compared(102.1, 90).right_sign == 0);
-  CHECK(compared(102.1, 100).right_sign == 0);  // no difference predicted is no sign
+  CHECK(compared(102.1, 100).right_sign == 0);  // a predicted difference of zero has no sign
   CHECK(compared(97, 90).right_sign == 1);
   CHECK(compared(97, 110).right_sign == 0);
 }
@@ -93,7 +93,7 @@ TEST_CASE(
   CHECK_FALSE(compared(cap, as_cap));
   CapFigure as_other_cap = other_first;
   as_other_cap.first_as_cap = true;
-  CHECK(compared(as_cap, as_other_cap));  // the first limit goes with the cap
+  CHECK(compared(as_cap, as_other_cap));  // the first limit follows the cap
   CapFigure standard = cap;
   standard.cap_mb.reset();
   CHECK_FALSE(compared(cap, standard));
@@ -165,6 +165,6 @@ TEST_CASE("validation: all-reduces of other buckets are not compared, and missin
   CHECK(mentions(other.notes,
                  "the buckets differ, so their all-reduces are not compared: 456 bytes "
                  "predicted, 448, 8 measured"));
-  predicted.bucket_bytes.clear();  // of which nothing is known
+  predicted.bucket_bytes.clear();  // nothing is known about them
   CHECK(validate(predicted, measured).rows.size() == 2);
 }

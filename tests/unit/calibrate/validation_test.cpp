@@ -1,4 +1,4 @@
-// Predictions laid over measurements: figures worked out by hand.
+// Predictions compared with measurements: values worked out by hand.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -105,23 +105,25 @@ TEST_CASE("validation: a tuning curve against measured caps") {
   CHECK(found.rows[0].name == "bucket_cap_mb default");
   CHECK(found.rows[1].predicted == 1100);
   CHECK(found.rows[2].predicted == 1010);
-  CHECK(found.rows[3].predicted == 900);  // never the one no version lets a user set
+  // Never the one that no version lets a user set.
+  CHECK(found.rows[3].predicted == 900);
   CHECK(found.rows[4].predicted == 900);
   CHECK(found.notes == std::vector<std::string>{"1 of 6 measured caps are not on the curve"});
   REQUIRE(found.caps);
   CHECK(found.caps->chosen == "bucket_cap_mb=60");
   CHECK(found.caps->measured_best == "bucket_cap_mb=200");
-  // 60 buckets as 65 and 55.5 do: the first of them that was measured stands for it.
+  // 60 gives the same buckets as 65 and 55.5, so the first of them that was measured represents it.
   REQUIRE(found.caps->regret_percent);
   CHECK(*found.caps->regret_percent == doctest::Approx(100 * (0.95 - 0.8) / 0.8));
-  // Of ten pairs, default and 25 differ by 1 % only; 65 and 55.5 differ, and we see no difference.
+  // Among ten pairs, default and 25 differ only by 1 %. 65 and 55.5 differ, but the prediction
+  // shows no difference.
   CHECK(found.caps->pairs == 9);
   CHECK(found.caps->right_sign == 8);
   CHECK(found.intervals == 5);
 }
 
 TEST_CASE("validation: the PyTorch version decides which caps give the same buckets") {
-  // Up to 2.4 the first bucket stays at 1 MiB whatever cap is passed.
+  // Up to 2.4 the first bucket stays at 1 MiB, whatever cap is passed.
   const CapFigure old = cap_figure(25, {}, {2, 4});
   CHECK(old.first == Bytes(1 << 20));
   CHECK_FALSE(old.first_as_cap);

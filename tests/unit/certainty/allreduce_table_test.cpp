@@ -13,7 +13,7 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 
 TEST_CASE("all-reduce table: bandwidths as nccl-tests prints them") {
-  // 3 GB in 2 s; each of four ranks' links carries 2 * 3/4 of it.
+  // 3 GB in 2 s; the link of each of four ranks carries 2 * 3/4 of it.
   CHECK(algbw_gbps(Bytes(3'000'000'000), Duration::seconds(2)) == doctest::Approx(1.5));
   CHECK(busbw_gbps(Bytes(3'000'000'000), Duration::seconds(2), 4) == doctest::Approx(2.25));
   CHECK(busbw_gbps(Bytes(3'000'000'000), Duration::seconds(2), 2) == doctest::Approx(1.5));
@@ -22,7 +22,7 @@ TEST_CASE("all-reduce table: bandwidths as nccl-tests prints them") {
 }
 
 TEST_CASE("all-reduce table: a row has NCCL's choice, its time and the band of the logs") {
-  // A node of four with NVLink and no log of its own: 0.69 to 2.59 below 64 KiB, 0.75 to 2.22 at
+  // A node of four with NVLink and without its own log: 0.69 to 2.59 below 64 KiB, 0.75 to 2.22 at
   // 256 KiB, 0.92 to 1.14 from 1 MiB.
   const Cluster node = small::node(4);
   const CollectiveTuning tuning{.nccl = {2, 18, 3}};
@@ -54,7 +54,8 @@ TEST_CASE("all-reduce table: a row has NCCL's choice, its time and the band of t
 }
 
 TEST_CASE("all-reduce table: another collective has the logs' band twice, at grade C") {
-  // 0.92 to 1.14 of all-reduces from 1 MiB on; sqrt(2) of either side, calibrated or not.
+  // The band of all-reduces from 1 MiB on is 0.92 to 1.14. On either side it is sqrt(2) times as
+  // wide, calibrated or not.
   Cluster node = small::node(4);
   const CollectiveTuning tuning{.nccl = {2, 18, 3}};
   for (const CollectiveKind kind :
@@ -78,7 +79,7 @@ TEST_CASE("all-reduce table: another collective has the logs' band twice, at gra
         doctest::Approx(1 + .14 * std::sqrt(2.0)));
   CHECK(table.confidence.grade == Grade::c);
   CHECK(table.confidence.because.size() == 3);
-  // One GPU: nothing to be sure of.
+  // A single GPU has no uncertainty.
   node.gpus_per_node = 1;
   CHECK(all_reduce_table(node, tuning, std::array{25_MiB}, CollectiveKind::reduce)
             .rows.front()

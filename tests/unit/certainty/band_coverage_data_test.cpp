@@ -1,6 +1,6 @@
-// How often the intervals of uncalibrated clusters hold, by kind of machine: every sound open log, from 1 KiB on. The cost
-// model was learned from these logs, so that this is a lower bar; what the bands of other families held is printed by
-// tests/accuracy/fit_cost_model.py --leave-one-out.
+// How often the intervals of uncalibrated clusters hold, by kind of machine: every valid open log,
+// from 1 KiB on. The cost model was learned from these logs, so the bar is low.
+// tests/accuracy/fit_cost_model.py --leave-one-out prints what bands of other families held.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

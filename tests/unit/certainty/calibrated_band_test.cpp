@@ -1,5 +1,5 @@
 // What a calibration leaves open: bands at a measured size of a measured shape, between shapes and
-// sizes, and beyond both, by the formula of calibrated_band.cpp in small numbers.
+// sizes, and beyond both. Follows the formula of calibrated_band.cpp in small numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -28,8 +28,8 @@ CalibratedShape published(CalibratedShape log) {
   return log;
 }
 
-/// `deviation` of the logarithm of a time: four in five lie within 1.28 of it, and `beyond` the most
-/// nodes measured half as much further towards slower.
+/// For `deviation` of a time's logarithm, 80 % lie within 1.28 times it. `beyond` the most measured
+/// nodes, the band is half as much wider towards slower.
 void check_band(const Calibration& calibration, int nodes, int gpus, Bytes size, double deviation,
                 double beyond = 1) {
   CAPTURE(nodes);
@@ -44,13 +44,13 @@ double root(double a, double b) {
   return std::hypot(a, b);
 }
 
-/// Of everything that could be learned from a log, this share is lost so far from it.
+/// At this distance from a log, this share of what it tells is lost.
 double lost(double away) {
   return 1 - std::exp(-2 * away);
 }
 
 constexpr double kNoise = 0.05;  // of any log
-/// The cost model's misfit counts twice at another shape, and as Student's t has it, over 1.28.
+/// The cost model's misfit counts twice at another shape, scaled by Student's t over 1.28.
 double misfit(double of_the_model, double student) {
   return of_the_model * 2 * student / 1.28;
 }
@@ -61,7 +61,7 @@ TEST_CASE("calibrated band: at a measured size of a measured job shape, the nois
   Calibration calibration;
   calibration.shapes = {log_of(2, 8)};
   calibration.residual_deviation = {
-      .small = 9, .middle = 9, .large = 9};  // of no account where it was measured
+      .small = 9, .middle = 9, .large = 9};  // irrelevant where it was measured
   for (const Bytes size : {8_B, 64_KiB, 1024_MiB}) check_band(calibration, 2, 8, size, kNoise);
   calibration.repeatability = {.small = 0.12, .middle = 0.12, .large = 0.12};
   check_band(calibration, 2, 8, 1_MiB, 0.13);  // 5, 12, 13
@@ -82,7 +82,7 @@ TEST_CASE("calibrated band: scatter is linear in the logarithm of the size betwe
 }
 
 TEST_CASE("calibrated band: the cost model's misfit returns with the distance from a log") {
-  // From 16 nodes of 8 to 4: two doublings of four. To 2 GPUs: two doublings of five.
+  // From 16 nodes of 8 to 4: two of four doublings. To 2 GPUs: two of five doublings.
   Calibration calibration;
   calibration.shapes = {log_of(16, 8)};
   calibration.residual_deviation = {.small = 0.2, .middle = 0.2, .large = 0.1};
@@ -90,10 +90,10 @@ TEST_CASE("calibrated band: the cost model's misfit returns with the distance fr
   check_band(calibration, 4, 8, 4_MiB, root(kNoise, std::sqrt(lost(0.5)) * one_log));
   check_band(calibration, 16, 2, 4_MiB, root(kNoise, std::sqrt(lost(0.4)) * one_log));
   check_band(calibration, 4, 2, 4_MiB, root(kNoise, std::sqrt(lost(0.9)) * one_log));
-  // By size as the misfit has it, and beyond the most nodes half as much again towards slower.
+  // The misfit depends on the size. Beyond the most nodes it is half as much wider towards slower.
   check_band(calibration, 4, 8, 1_B * 8, root(kNoise, std::sqrt(lost(0.5)) * 2 * one_log));
   check_band(calibration, 64, 8, 4_MiB, root(kNoise, std::sqrt(lost(0.5)) * one_log), 1.5);
-  // One node is four doublings away, and two more for having no network.
+  // One node is four doublings away, and two more because it has no network.
   check_band(calibration, 1, 8, 4_MiB, root(kNoise, std::sqrt(lost(1.5)) * one_log));
 }
 
@@ -102,21 +102,21 @@ TEST_CASE("calibrated band: between two job shapes it is narrower than outside t
   calibration.shapes = {log_of(2, 8), log_of(32, 8)};
   calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
   const double two_logs = misfit(0.1, 1.89);
-  // At 4 nodes, a doubling from one and three from the other.
+  // 4 nodes are one doubling from one shape and three from the other.
   check_band(calibration, 4, 8, 4_MiB,
              root(kNoise, std::sqrt(lost(0.25) * lost(0.75) / lost(1)) * two_logs));
-  // Not so between one node and several.
+  // Not between one node and several.
   calibration.shapes = {log_of(1, 8), log_of(32, 8)};
   check_band(calibration, 4, 8, 4_MiB, root(kNoise, std::sqrt(lost(0.75)) * two_logs));
-  // Nor beyond the last, where the nearest counts; nor on the shape itself.
+  // Not beyond the last shape, where the nearest counts, nor at the shape itself.
   calibration.shapes = {log_of(2, 8), log_of(4, 8)};
   check_band(calibration, 16, 8, 4_MiB, root(kNoise, std::sqrt(lost(0.5)) * two_logs), 1.5);
   check_band(calibration, 4, 8, 4_MiB, kNoise);
-  // By ranks: 2 x 8 has fewer than 4 x 8, 4 x 16 more; half as far to either.
+  // By ranks: 2 x 8 has fewer than 4 x 8, and 4 x 16 has more; the distance to either is half.
   calibration.shapes = {log_of(2, 8), log_of(4, 16)};
   check_band(calibration, 4, 8, 4_MiB,
              root(kNoise, std::sqrt(lost(0.25) * lost(0.2) / lost(0.45)) * two_logs));
-  // As many ranks on fewer nodes count as more: 2 x 16, a doubling of each away.
+  // The same number of ranks on fewer nodes counts as more: 2 x 16 is one doubling from each.
   calibration.shapes = {log_of(2, 8), log_of(2, 16)};
   check_band(calibration, 4, 8, 4_MiB,
              root(kNoise, std::sqrt(lost(0.25) * lost(0.45) / lost(0.7)) * two_logs), 1.5);
@@ -125,12 +125,14 @@ TEST_CASE("calibrated band: between two job shapes it is narrower than outside t
 TEST_CASE("calibrated band: more job shapes tell the cost model's misfit better") {
   for (const auto& [shapes, student] :
        {std::pair(1, 3.08), {2, 1.89}, {3, 1.64}, {4, 1.53}, {5, 1.48}, {6, 1.44}, {7, 1.44}}) {
-    const int count = shapes;  // a capture must not name a structured binding: clang 14
+    // clang 14: a capture must not name a structured binding.
+    const int count = shapes;
     CAPTURE(count);
     Calibration calibration;
     calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
     for (int i = 0; i < shapes; ++i) calibration.shapes.push_back(log_of(64 << i, 8));
-    calibration.shapes.push_back(log_of(64, 8));  // a second log of one shape is no further one
+    // A second log of one shape adds no shape.
+    calibration.shapes.push_back(log_of(64, 8));
     check_band(calibration, 16, 8, 4_MiB,
                root(kNoise, std::sqrt(lost(0.5)) * misfit(0.1, student)));
   }
@@ -147,7 +149,7 @@ TEST_CASE("calibrated band: outside a log's sizes it widens for every power of t
   calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
   check_band(calibration, 2, 8, 32_MiB,
              root(root(kNoise, 0.09), std::sqrt(lost(0.5)) * misfit(0.1, 3.08)));
-  // Another log of the very shape that has the size closes both.
+  // Another log of the same shape that has the size closes both gaps.
   calibration.shapes.push_back(log_of(2, 8, 1_MiB, 64_MiB));
   check_band(calibration, 2, 8, 32_MiB, kNoise);
 }
@@ -162,9 +164,9 @@ TEST_CASE("calibrated band: the nearest log has the nearest job shape, then the 
   };
   CHECK(nearest(2, 8, 4_MiB) == 1);
   CHECK(nearest(2, 8, 64_B) == 0);
-  CHECK(nearest(2, 8, 1_KiB) == 0);  // both have it: the first
+  CHECK(nearest(2, 8, 1_KiB) == 0);  // both have it, so the first
   CHECK(nearest(8, 8, 64_B) == 2);
-  CHECK(nearest(4, 8, 64_B) == 0);  // as far from 2 as from 8 nodes
+  CHECK(nearest(4, 8, 64_B) == 0);  // equally far from 2 and from 8 nodes
   CHECK(nearest(5, 8, 64_B) == 2);
   CHECK(nearest(1, 2, 64_B) == 3);
   CHECK(nearest(2, 1, 64_B) == 0);
@@ -202,7 +204,7 @@ TEST_CASE("calibrated band: own logs decide NCCL's version before nearer publish
   Calibration calibration;
   calibration.shapes = {published(log_of(8, 8)), log_of(2, 8)};
   calibration.shapes[0].nccl = NcclVersion{2, 18, 1};
-  CHECK(nearest_nccl(calibration, 8, 8) == NcclVersion{2, 18, 1});  // the own log does not say
+  CHECK(nearest_nccl(calibration, 8, 8) == NcclVersion{2, 18, 1});  // the own log does not state it
   calibration.shapes[1].nccl = NcclVersion{2, 21, 5};
   CHECK(nearest_nccl(calibration, 8, 8) == NcclVersion{2, 21, 5});
 }
@@ -250,14 +252,14 @@ TEST_CASE("calibrated band: job shapes outside the measured ones are named, node
 TEST_CASE("calibrated band: published logs leave the differences between machines of a kind open") {
   Calibration calibration;
   calibration.shapes = {published(log_of(1, 8))};
-  const double two = std::sqrt(2.0);  // the machine measured and the one asked about
+  const double two = std::sqrt(2.0);  // the measured machine and the requested one
   check_band(calibration, 1, 8, 8_B, root(kNoise, 0.26 * two));
   check_band(calibration, 1, 8, 256_KiB, root(kNoise, 0.17 * two));
   check_band(calibration, 1, 8, 1024_MiB, root(kNoise, 0.13 * two));
   calibration.shapes.push_back(published(log_of(1, 8)));
   check_band(calibration, 1, 8, 8_B, root(kNoise, 0.26 * std::sqrt(1.5)));
   calibration.repeatability = {
-      .small = 0.5, .middle = 0.5, .large = 0.5};  // wider apart than machines usually are
+      .small = 0.5, .middle = 0.5, .large = 0.5};  // further apart than machines usually are
   check_band(calibration, 1, 8, 8_B, root(kNoise, 0.5));
   calibration = {.shapes = {published(log_of(2, 8))}};
   check_band(calibration, 2, 8, 256_KiB, root(kNoise, 0.21 * two));

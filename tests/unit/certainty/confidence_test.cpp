@@ -1,5 +1,5 @@
-// How sure a predicted step is: the ends of its interval worked out source by source, grades at their
-// borders, and the sentences that say why.
+// Confidence in a predicted step: interval ends worked out source by source, grades at their
+// limits, and the sentences that explain them.
 #include "ddpsim/sim/certainty/confidence.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
 
@@ -19,20 +19,20 @@ using small::step_of_1000;
 
 namespace {
 
-/// step_of_1000 by a replay: all-reduces take what was recorded.
+/// step_of_1000 as a replay: all-reduces take the recorded time.
 small::OpenJob replayed_step_of_1000() {
   small::OpenJob job = step_of_1000();
   job.model = RecordedModel{.durations = {600_us}};
   return job;
 }
 
-/// In per cent of a step, with the 0.5 % of a measurement beside it.
+/// In per cent of a step, including the 0.5 % of a measurement.
 void check_interval(const Confidence& confidence, double low, double high) {
   CHECK(confidence.low_percent == doctest::Approx(-std::hypot(low, 0.5)).epsilon(1e-7));
   CHECK(confidence.high_percent == doctest::Approx(std::hypot(high, 0.5)).epsilon(1e-7));
 }
 
-/// The sources that move the step, but for the noise of a measurement.
+/// The sources that move the step, except the noise of a measurement.
 std::vector<Sensitivity> moving(const Confidence& confidence) {
   std::vector<Sensitivity> found;
   for (const Sensitivity& one : confidence.sensitivities)
@@ -103,8 +103,8 @@ TEST_CASE("confidence: collective times alone") {
 }
 
 TEST_CASE("confidence: interference alone, half or twice as much") {
-  // An all-reduce of 300 us holds 20 of 80 SMs: beside it 225 us of the 400 us left of backward are
-  // done, which end after 475 us. With half the loss after 437.5 us; with twice the loss after 550.
+  // An all-reduce of 300 us uses 20 of 80 SMs. Meanwhile 225 us of the remaining 400 us of backward
+  // are done, which end after 475 us. With half the loss that is 437.5 us, with twice the loss 550.
   small::OpenJob job{.workload = small::chain({{4 << 20, 100}, {400, 500}}, 425, 500),
                      .model = RecordedModel{.durations = {300_us}, .channels = 20}};
   job.options.interference.sm_share = 1;
@@ -182,16 +182,18 @@ TEST_CASE("confidence: the compute scale alone, slower and faster") {
 
 TEST_CASE("confidence: only its measurement moves a measured step") {
   const small::OpenJob job =
-      step_of_1000();  // of which collectives may take 0.6 and 1.7 times as long
+      // Collectives may take 0.6 to 1.7 times as long.
+      step_of_1000();
   const Confidence confidence = job.assess(Replay{.measured = 1000_us, .predicted = 960_us});
   check_interval(confidence, 0, 0);
   CHECK(moving(confidence).empty());
   CHECK(confidence.because == Sentences{kFromGloo, kHalfAPercent,
                                         "the current step was replayed with +4.0 % left "
                                         "unexplained"});
-  REQUIRE(confidence.measure_next);  // not what the step takes, but what of it
+  // The step itself is known, but not what it consists of.
+  REQUIRE(confidence.measure_next);
   CHECK(confidence.measure_next->command == "profile one step on every rank");
-  // Two measurements differ by a hundredth.
+  // Two measurements differ by 1 %.
   CHECK_FALSE(job.assess(Replay{1000_us, 990_us}).measure_next);
   CHECK(job.assess(Replay{1000_us, 1011_us}).measure_next);
 }
@@ -223,12 +225,12 @@ TEST_CASE("confidence: the interval reaches a contradicting measurement, and no 
   const small::OpenJob job = replayed_step_of_1000();
   const Confidence far = job.assess(Replay{.measured = 10_us, .predicted = 1000_us});
   CHECK(far.grade == Grade::c);
-  CHECK(far.low_percent == doctest::Approx(-99.005));  // 10 us and its half per cent
+  CHECK(far.low_percent == doctest::Approx(-99.005));  // 10 us with its 0.5 %
   CHECK(far.high_percent == doctest::Approx(0.5));
   const Confidence slow = job.assess(Replay{.measured = 3000_us, .predicted = 1000_us});
   CHECK(slow.low_percent == doctest::Approx(-0.5));
   CHECK(slow.high_percent == doctest::Approx(201.5));
-  // Sources of which each alone takes nearly all of a step.
+  // Each of these sources alone takes nearly all of a step.
   small::OpenJob open = step_of_1000();
   open.workload = small::chain({{4 << 20, 0}}, 400, 0);
   open.options.compute_scale_range = {0.1, 1000};
@@ -245,7 +247,7 @@ TEST_CASE("confidence: two sources add up as squares, widest first") {
   check_source(moving(both)[0], ErrorSource::collective_times, -240, 420);  // 66 wide
   check_source(moving(both)[1], ErrorSource::compute_scale, -200, 100);     // 30
   CHECK(both.measure_next->source == ErrorSource::collective_times);
-  // The other way round: compute of 400 us known to 200 and 2000 us.
+  // Reversed: compute of 400 us may be 200 to 2000 us.
   job.options.compute_scale_range = {0.2, 2};
   const Confidence wider = job.assess();
   check_interval(wider, std::hypot(24, 20), std::hypot(42, 160));
@@ -261,7 +263,8 @@ TEST_CASE(
   CHECK(moving(job.assess()).size() == 2);
   const Confidence replayed = job.assess(Replay{1000_us, 1000_us});
   check_interval(replayed, 0, 0);
-  CHECK(replayed.sensitivities.size() == 2);  // a residual of nothing is listed all the same
+  // A residual of zero is listed too.
+  CHECK(replayed.sensitivities.size() == 2);
 }
 
 TEST_CASE("confidence: of two equally wide sources, the one simulated first is named first") {
@@ -272,7 +275,8 @@ TEST_CASE("confidence: of two equally wide sources, the one simulated first is n
   REQUIRE(moving(confidence).size() == 2);
   check_source(moving(confidence)[0], ErrorSource::rank_slowdown, 0, 100);
   check_source(moving(confidence)[1], ErrorSource::compute_scale, 0, 100);
-  // Of a step that was measured: what the replay left unexplained, then noise. The measured steps spread by 100 us.
+  // For a measured step: the residual of the replay, then noise. The measured steps spread by 100
+  // us.
   const Confidence measured =
       job.assess(Replay{.measured = 1100_us,
                         .predicted = 1100_us,
@@ -332,7 +336,7 @@ TEST_CASE(
   CHECK(grade_of(bare, true) == Grade::c);
   CHECK(grade_of(logged, false) == Grade::b);
   CHECK(grade_of(logged, true) == Grade::a);
-  // Beyond the scales measured no step of today helps.
+  // Beyond the measured scales, no measured step helps.
   CHECK(grade_of(calibrated_on(bare, {fitted_log(1, 4)}), true) == Grade::b);
   CHECK(name_of(Grade::a) == "A");
   CHECK(name_of(Grade::b) == "B");
@@ -348,7 +352,7 @@ TEST_CASE("confidence: a step's grade depends on its cluster's logs and on the c
   CHECK(job.assess(Replay{1000_us, 949_us}).grade == Grade::b);
   CHECK(job.assess(Replay{1000_us, 2000_us}).grade == Grade::b);
   CHECK(job.assess(Replay{1000_us, 2001_us}).grade ==
-        Grade::c);  // of another job: nothing is known
+        Grade::c);  // of another job, so nothing is known
   CHECK(job.assess().beyond.empty());
   job.cluster = calibrated_on(small::node(8), {fitted_log(1, 4), fitted_log(1, 2)});
   job.model = AnalyticModel{};
@@ -358,7 +362,7 @@ TEST_CASE("confidence: a step's grade depends on its cluster's logs and on the c
   CHECK(beyond.because.front() ==
         "the cluster is calibrated with 2 logs of it, but 8 GPUs per node lie beyond the "
         "calibrated range (2..4 GPUs)");
-  // NCCL's logs say nothing of gloo, nor of a replay.
+  // NCCL's logs tell nothing about gloo or a replay.
   for (const CollectiveModel& model :
        {small::alpha_beta(200, 100), CollectiveModel(RecordedModel{.durations = {600_us}})}) {
     job.model = model;

@@ -1,4 +1,5 @@
-// Recordings whose host set the pace: how much of its waits a measured step leaves, and what only they would save.
+// Recordings whose host set the pace: how much of its waits a measured step leaves, and what only
+// they would save.
 #include "host_ahead.hpp"
 
 #include <algorithm>
@@ -35,10 +36,11 @@ TEST_CASE("host ahead: a measured step tells how much of the waits the profiler 
     const auto real = without_profiler(job, measured);
     REQUIRE(real);
     CHECK(apart(simulate_times(*real).iteration, measured) < 1_us);
-    CHECK_FALSE(launch_bound(real->workload()));  // what is left is no profiler's
+    CHECK_FALSE(launch_bound(real->workload()));  // the remaining waits are not the profiler's
   }
   CHECK_FALSE(
-      without_profiler(job, 2400_us));  // shorter than the GPU was busy: something else explains it
+      // Shorter than the GPU was busy, so something else explains it.
+      without_profiler(job, 2400_us));
   CHECK_FALSE(without_profiler(job, 7100_us));
   small::OpenJob busy = waiting();
   busy.workload.busy->backward = 4500_us;
@@ -48,7 +50,8 @@ TEST_CASE("host ahead: a measured step tells how much of the waits the profiler 
 
 TEST_CASE("host ahead: the removed time was waits for launches, and the work stays") {
   small::OpenJob job = waiting();
-  job.workload.launch_waits.backward = 1900_us;  // of 2 ms in which the GPU was not busy
+  // Out of 2 ms in which the GPU was idle.
+  job.workload.launch_waits.backward = 1900_us;
   const auto work = [](const Workload& workload) {
     return workload.backward->duration - workload.launch_waits.backward;
   };
@@ -100,7 +103,7 @@ TEST_CASE("host ahead: waiting for data is no wait for the host") {
 
 TEST_CASE("host ahead: a measured step shortens a pause between steps, and leaves the kernels") {
   small::OpenJob job = waiting();
-  job.workload.busy.reset();  // nothing is known of launches
+  job.workload.busy.reset();  // launches are unknown
   job.workload.iteration = 11_ms;
   const Job recorded = job;
   const Duration step = simulate_times(recorded).iteration;

@@ -29,7 +29,7 @@ Sensitivity by(ErrorSource source, Duration deviation) {
   return sensitivity(source, deviation, deviation);
 }
 
-/// Beside 5 us of noise either way.
+/// Together with 5 us of noise on either side.
 std::optional<NextMeasurement> next(std::vector<Sensitivity> sensitivities, const Cluster& cluster,
                                     Duration predicted = 1000_us) {
   sensitivities.push_back(sensitivity(ErrorSource::measurement_noise, -5_us, 5_us));
@@ -131,7 +131,8 @@ TEST_CASE(
   CHECK(here->command ==
         "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce 1KiB,4MiB,16MiB -o FOLDER --ranks 8");
   CHECK(here->then == "ddpsim calibrate FOLDER/measurement.json --cluster CLUSTER -o CALIBRATED");
-  // Logs of eight ranks, and of buckets as large, leave nothing to time; of smaller ones they do.
+  // Logs of eight ranks and of buckets this large leave nothing to measure; logs of smaller buckets
+  // do.
   Cluster timed = small::node(8);
   GlooCalibration logs{.deviation = {0.1, 0.1, 0.1},
                        .logs = {{.gpus_per_node = 8, .largest = Bytes(9'000'000)}}};
@@ -203,14 +204,14 @@ TEST_CASE(
   CHECK(worth({sensitivity(ErrorSource::ddp_costs, 1_us, -1_us)}) == std::nullopt);
   CHECK(worth({sensitivity(ErrorSource::ddp_costs, 1_us, -1.001_us)}) ==
         ErrorSource::ddp_costs);  // both ends move
-  // The wider one, not the further one; of two as wide the first.
+  // The wider one counts, not the further one; of two equally wide, the first.
   CHECK(worth({by(ErrorSource::compute_scale, 50_us),
                sensitivity(ErrorSource::ddp_costs, 30_us, -30_us)}) == ErrorSource::ddp_costs);
   CHECK(worth({by(ErrorSource::ddp_costs, 30_us), by(ErrorSource::compute_scale, -30_us)}) ==
         ErrorSource::ddp_costs);
   CHECK(worth({by(ErrorSource::compute_scale, -30_us), by(ErrorSource::ddp_costs, 30_us)}) ==
         ErrorSource::compute_scale);
-  // Beside 5 us either way that remain: sqrt(25 + 24) - 5 are two.
+  // 5 us on either side remain: sqrt(25 + 24) - 5 are two.
   CHECK_FALSE(next({by(ErrorSource::ddp_costs, 4.898_us)}, small::node(8)));
   CHECK(next({by(ErrorSource::ddp_costs, 4.9_us)}, small::node(8)));
 }

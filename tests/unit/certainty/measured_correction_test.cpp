@@ -1,4 +1,4 @@
-// A step measured otherwise than predicted: what compute, and what collectives, would have to take.
+// A measured step differs from the prediction: the times that compute or collectives would need.
 #include "ddpsim/sim/certainty/measured_correction.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 
@@ -34,7 +34,8 @@ void check(const Job& job, Duration measured, double compute, double collectives
   check(job, measured, Cause::communication, 1, collectives);
 }
 
-/// The gradient that ends backward at `backward_us` is not DDP's: the all-reduce, ready before it, is hidden.
+/// The gradient that ends backward at `backward_us` is not DDP's, so the all-reduce, ready earlier,
+/// is hidden.
 small::OpenJob hidden(double ready_us, double backward_us, double all_reduce_us) {
   small::OpenJob job{
       .workload = small::chain({{4 << 20, ready_us}, {4, backward_us}}, 100, backward_us),
@@ -62,9 +63,10 @@ TEST_CASE("measured correction: the measured step includes the uncertainty of th
 }
 
 TEST_CASE("measured correction: compute is no faster than a GPU of its kind may be") {
-  // 0.75 would do: 0.79 are 316 us, and 584 are left to the 600 of the all-reduce.
+  // 0.75 would suffice. At 0.79 compute takes 316 us, and 584 us remain for the 600 us of the
+  // all-reduce.
   check(step_of_1000(), 900_us, Cause::compute, 0.79, 584.0 / 600);
-  // A GPU that was not recorded on may be faster by what is not known of it.
+  // A GPU that was not recorded may be faster by its uncertainty.
   small::OpenJob other = step_of_1000();
   other.options.compute_scale_range = {0.5, 1.25};
   check(other, 900_us, Cause::compute, 0.75, 1);
@@ -81,13 +83,13 @@ TEST_CASE(
 }
 
 TEST_CASE("measured correction: collectives explain what they can, compute the rest") {
-  // 10 us of 410 become 121 at most: 529 are left to the 400 of compute.
+  // 10 us of 410 become at most 121, so 529 us remain for the 400 us of compute.
   const small::OpenJob little{.workload = small::chain({{4 << 20, 300}}, 100, 300),
                               .model = small::alpha_beta(6, 1)};
   REQUIRE(little.step() == 410_us);
   check(little, 650_us, Cause::communication, 529.0 / 400, 12.1);
-  // Ready at 400, hidden behind the backward that ends at 450 if it takes 50 of its 100 us, and not less
-  // than that. Then 400 x + 50 are to be 420.
+  // Ready at 400 and hidden by the backward that ends at 450 if it takes 50 of its 100 us, but no
+  // less. Then 400 x + 50 must be 420.
   const small::OpenJob exposed = hidden(300, 350, 100);
   REQUIRE(exposed.step() == 500_us);
   check(exposed, 420_us, Cause::communication, 0.925, 0.5);
@@ -131,15 +133,17 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
   job.options.accumulate = 3;
   CHECK(longest_stream(job) == 1250_us);
   job.options = small::bare();
-  job.workload.recorded_with.buffer_broadcast = 30_us;  // is communication
+  job.workload.recorded_with.buffer_broadcast = 30_us;  // counts as communication
   CHECK(longest_stream(job) == 420_us);
   job.workload.recorded_with.buffer_broadcast.reset();
-  job.workload.iteration = 380_us;  // 70 us of the next forward run beside a step of 450
+  // 70 us of the next forward overlap a step of 450 us.
+  job.workload.iteration = 380_us;
   CHECK(longest_stream(job) == 380_us);
   job.workload.iteration.reset();
   job.options.accumulate = 2;
   job.workload.busy = PartTimes{.forward = 40_us, .backward = 200_us, .optimizer = 10_us};
-  CHECK(longest_stream(job) == 490_us);  // what it waited for its host is nobody's compute
+  // Waits for the host are not compute.
+  CHECK(longest_stream(job) == 490_us);
   job.options = small::bare();
   job.workload.busy.reset();
   RankRecording slow;
@@ -150,13 +154,15 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
 }
 
 TEST_CASE("tune: the gain of a cap is weighed under both causes of the residual") {
-  // Of 4600 us, 2300 are compute and 2300 the two all-reduces: 4830 is 1.1 times either.
+  // Compute takes 2300 of 4600 us and the two all-reduces 2300, so 4830 is 1.1 times either.
+  //
   //   compute        one bucket 2500 * 1.1 + 1300         = 4050: a gain of 780
   //   communication             2500       + 1300 * 1.1   = 3930:           900
-  // With collectives at 0.6 of what is predicted for them compute has to be 1.5 times as long, and the gain
-  // is 300; at 1.7 compute would be too fast for any GPU: 0.79, and collectives 3013 us in place of 3910:
-  // 4830 less 2500 * 0.79 and 2210 * 3013 / 3910. If collectives are what the replay misses, they take what
-  // they take, whatever was predicted for them.
+  //
+  // With collectives at 0.6 of their predicted time, compute must take 1.5 times as long, and the
+  // gain is 300. At 1.7, compute would be too fast for any GPU. It then takes 0.79, and collectives
+  // take 3013 us instead of 3910. The gain is 4830 less 2500 * 0.79 and 2210 * 3013 / 3910. If
+  // collectives explain the residual, their time is fixed, whatever was predicted.
   const small::OpenJob job = three_queued(2200, 100, 1000, 100);
   REQUIRE(job.step() == 4600_us);
   const TuneResult result = job.tune({.replay = Replay{4830_us, 4600_us}});
@@ -186,8 +192,9 @@ TEST_CASE("tune: the gain of a cap is weighed under both causes of the residual"
 }
 
 TEST_CASE("tune: a cap that gains under only one cause is not recommended but reported") {
-  // Of 2050 us, 1100 are compute, 950 the two all-reduces. 2525 is 1.5 times the latter: one bucket gains
-  // 1.5 * 250 - 200 us; or compute is 1575 / 1100 times as long, and loses.
+  // Compute takes 1100 of 2050 us and the two all-reduces 950. 2525 us means 1.5 times the latter,
+  // and one bucket gains 1.5 * 250 - 200 us. Otherwise compute takes 1575 / 1100 times as long, and
+  // one bucket loses.
   const small::OpenJob job = three_queued(1000, 100, 250, 150);
   REQUIRE(job.step() == 2050_us);
   const TuneResult result = job.tune({.replay = Replay{2525_us, 2050_us}});
@@ -200,7 +207,7 @@ TEST_CASE("tune: a cap that gains under only one cause is not recommended but re
   CHECK(result.by_cause[1].cause == Cause::communication);
   CHECK(result.by_cause[1].set);
   CHECK(result.by_cause[1].gain.value == 175_us);
-  // Nothing to tell apart: no cap is worth it either way.
+  // Nothing to distinguish: no cap is worth it in either case.
   const TuneResult neither =
       three_queued(1000, 150, 250, 150).tune({.replay = Replay{2200_us, 2100_us}});
   CHECK_FALSE(neither.recommended.depends_on_cause);
@@ -253,15 +260,15 @@ small::OpenJob elsewhere(int gpus, int nodes = 1) {
 }  // namespace
 
 TEST_CASE("compare: a measured step is used, and its residual applies to other sizes too") {
-  // On four GPUs 2 * 3 / 4 of the bytes pass: 200 + 600 us. Compute of 400 is 1.5 times as long by the
-  // measured 1200 of two GPUs, or collectives are 4 / 3.
+  // On four GPUs 2 * 3 / 4 of the bytes pass: 200 + 600 us. The measured 1200 us of two GPUs mean
+  // that compute of 400 us takes 1.5 times as long, or collectives 4 / 3.
   const Comparison comparison =
       compared({of_cluster("node", 2), of_cluster("node", 4), elsewhere(4)}, 0, 1200_us);
   const ComparedJob& two = comparison.jobs[0];
   CHECK(two.times.iteration == 1200_us);
   CHECK(two.confidence.low_percent == doctest::Approx(-0.5));
   CHECK(two.replay->predicted == 1000_us);
-  CHECK(two.times.alone() == 400_us);  // as recorded: nobody measured one GPU
+  CHECK(two.times.alone() == 400_us);  // as recorded; one GPU was not measured
   const ComparedJob& four = comparison.jobs[1];
   CHECK(four.corrected_by == 0);
   CHECK(four.times.iteration == 1400_us);
@@ -295,7 +302,7 @@ TEST_CASE("compare: GPUs faster than the recorded ones are also faster alone") {
   CHECK(comparison.jobs[0].times.alone() == 340_us);
   CHECK(comparison.jobs[1].corrected_by == 0);
   CHECK(comparison.jobs[1].times.alone() == 340_us);
-  // One GPU by itself takes what one GPU was measured to take.
+  // A single GPU takes its own measured time.
   const Comparison single = compared({of_cluster("node", 1), elsewhere(1)}, 0, 480_us);
   CHECK(single.jobs[1].corrected_by == 0);
   CHECK(single.jobs[1].times.alone() == 480_us);
@@ -308,18 +315,18 @@ TEST_CASE("compare: among several measured sizes, the one nearest by factor corr
         .jobs[0]
         .corrected_by.value();
   };
-  CHECK(corrected_by(6, 2, 8) == 2);  // 3 times as many, or 3 quarters
+  CHECK(corrected_by(6, 2, 8) == 2);  // 3 times as many, or 3/4
   CHECK(corrected_by(6, 8, 2) == 1);
   CHECK(corrected_by(3, 2, 8) == 1);
   CHECK(corrected_by(3, 8, 2) == 2);
-  CHECK(corrected_by(4, 2, 8) == 1);  // equally near: the first
+  CHECK(corrected_by(4, 2, 8) == 1);  // equally near, so the first
   CHECK(corrected_by(4, 8, 2) == 1);
 }
 
 TEST_CASE("compare: jobs of one cluster share the residual if both are in one node or neither is") {
-  // Recorded all-reduces of 600 us explain nothing: of 400 or 800 us of compute is 1.2 times as much what
-  // the single GPU's 480 us say, and without its correction they are 1000 and 1400 us in place of 1080 and
-  // 1560. Both steps would be measured, to 0.5 % each.
+  // Recorded all-reduces of 600 us explain nothing. The single GPU's 480 us mean that compute of
+  // 400 or 800 us takes 1.2 times as long. Without that correction the steps are 1000 and 1400 us
+  // instead of 1080 and 1560 us. Both steps would be measured to 0.5 %.
   const auto recorded = [](small::OpenJob job, double compute_us) {
     job.workload = small::chain({{4 << 20, compute_us - 100}}, 100, compute_us - 100);
     job.model = RecordedModel{.durations = {600_us}};
@@ -344,7 +351,7 @@ TEST_CASE("compare: jobs of one cluster share the residual if both are in one no
   const double together = ratio - 1400.0 / 1000;
   check_lead(of_cluster("lab", 4), of_cluster("lab", 4), together, 0);
   check_lead(of_cluster("lab", 2, 2), of_cluster("lab", 2, 2), together, 0);
-  // Apart either may be as predicted: the faster in 1000 us, the slower in 1400.
+  // Independently, either may be as predicted: the faster in 1000 us, the slower in 1400 us.
   const double slower_alone = ratio - 1400.0 / 1080;
   const double faster_alone = 1560.0 / 1000 - ratio;
   check_lead(of_cluster("lab", 4), of_cluster("lab", 2, 2), slower_alone, faster_alone);
@@ -366,7 +373,7 @@ TEST_CASE("measured correction: a recorded host was slowed like its GPU, and spe
   job.workload.host_ready = {240_us};
   job.workload.launches = Launches{
       .forward = 10, .backward = {20}, .optimizer = 5, .cost = PartTimes{9_us, 11_us, 8_us}};
-  job.workload.iteration = 420_us;  // 20 us of a pause, which stays
+  job.workload.iteration = 420_us;  // a pause of 20 us, which stays
   job.model = RecordedModel{.durations = {40_us}};
   const Duration current = job.step();
   const Explanation faster = explain(job, 300_us, Cause::compute);

@@ -51,8 +51,7 @@ TEST_CASE("measured sizes: most bytes far outside all logs give grade C, with wh
         "all_reduce_perf -b 4M -e 32M -f 2 -g 8");
   REQUIRE(far.measure_next);
   CHECK(far.measure_next->command == "all_reduce_perf -b 4M -e 32M -f 2 -g 8");
-  // Up to four times the last size, and for the lesser part of the bytes, the
-  // grade stays.
+  // The grade stays up to four times the last size, and for the smaller part of the bytes.
   CHECK(graded({Bytes(1024)}, measured_up_to(256)).grade == Grade::b);
   CHECK(graded({Bytes(1025)}, measured_up_to(256)).grade == Grade::c);
   CHECK(graded({Bytes(8 << 20), Bytes(8 << 20), Bytes(1)}, measured_up_to(1 << 23)).grade ==

@@ -1,4 +1,4 @@
-// All-reduces of a recording, step by step; transfers where ranks were joined.
+// All-reduces of a recording, step by step; transfers if ranks were joined.
 #include "ddpsim/sim/certainty/recorded_all_reduces.hpp"
 
 #include <doctest/doctest.h>
@@ -61,7 +61,7 @@ TEST_CASE("recorded all-reduces: the last of the joined ranks shows the transfer
   workload.ranks[1].steps = {step("1", collectives(2_us, 7_us))};
   const RecordedAllReduces joined = recorded_all_reduces(workload);
   CHECK(joined.waits_apart);
-  CHECK(joined.buckets[0].times == Times{2_us});  // step 2 the other rank has not
+  CHECK(joined.buckets[0].times == Times{2_us});  // the other rank lacks step 2
   CHECK(joined.buckets[1].times == Times{3_us});
 
   for (Recorded* one : std::vector<Recorded*>{&workload, &workload.ranks[0], &workload.ranks[1]})
@@ -70,12 +70,12 @@ TEST_CASE("recorded all-reduces: the last of the joined ranks shows the transfer
   CHECK(recorded_all_reduces(workload).buckets[0].times == Times{5_us});
   CHECK(recorded_all_reduces(workload).buckets[1].times == Times{1_us});
 
-  // A rank of other buckets may have been the last.
+  // A rank with other buckets may have been the last.
   Workload odd = workload;
   odd.ranks[1].recorded_with.collectives = collectives(6_us, 1_us, 65);
   CHECK_FALSE(recorded_all_reduces(odd).waits_apart);
 
-  // Steps that no other rank has leave the representative one.
+  // If no other rank has a step, only the representative one remains.
   workload.steps = {step("7", collectives(4_us, 9_us))};
   CHECK(recorded_all_reduces(workload).buckets[0].times == Times{5_us});
   CHECK(recorded_all_reduces(workload).buckets[1].times == Times{1_us});

@@ -1,4 +1,5 @@
-// What two clusters have in common is misjudged alike on both; a cluster with more is never slower while NCCL chooses the same.
+// Two clusters share the errors of what they have in common. A dominating cluster is never slower
+// while NCCL chooses the same.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -26,13 +27,13 @@ Cluster line(const std::string& text) {
   return load_cluster({.text = text, .nodes = {}, .gpus_per_node = {}});
 }
 
-/// Two nodes of eight GPUs; what is set in its words.
+/// Two nodes of eight GPUs, described by a text.
 std::string two_nodes(const std::string& network, const std::string& gpu = "A100",
                       const std::string& links = "nvswitch:300GBps") {
   return "node:2 gpu:8x" + gpu + " " + links + " " + network;
 }
 
-/// Six buckets of 16 MiB beside 10 ms of compute.
+/// Six buckets of 16 MiB during 10 ms of compute.
 Job on(const std::string& text) {
   std::vector<small::Gradient> gradients;
   for (int k = 1; k <= 6; ++k) gradients.push_back({16 << 20, 1000.0 * k});
@@ -198,7 +199,8 @@ TEST_CASE("speedup: errors of a recording are per workload, errors of a cluster 
     return range_of(together(std::array{one, one}, std::array{0.5, 0.5}));
   };
   const double noise = 0.005;
-  // Of one cluster: both err by 20 % at once. Of two recordings: each by 10 % of the whole, independently.
+  // On one cluster both err by 20 % together. Two recordings each err by 10 % of the whole,
+  // independently.
   CHECK(half(ErrorSource::bandwidth).high ==
         doctest::Approx(1 + std::hypot(0.2, noise)).epsilon(1e-6));
   CHECK(half(ErrorSource::replay_residual).high ==
@@ -224,7 +226,7 @@ TEST_CASE("speedup: a mix of measured and predicted workloads is not called neve
 
 namespace {
 
-/// Clusters of A100s, in words, drawn from one seed.
+/// Random descriptions of clusters of A100s, drawn from one seed.
 class RandomClusters {
  public:
   struct Words {
@@ -258,7 +260,7 @@ class RandomClusters {
             .links = pick(std::array{150, 300})};
   }
 
-  /// With more of some of it, less of nothing.
+  /// Increases some values and decreases none.
   Words upgraded(Words words) {
     words.nics *= pick(std::array{1, 2});
     words.rate *= pick(std::array{1, 2, 4});
@@ -296,7 +298,7 @@ TEST_CASE("speedup: random dominating clusters are never slower with the same ch
     if (after <= before) continue;
     slower.push_back(from.cluster().name + " -> " + to.cluster().name);
     CAPTURE(slower.back());
-    CHECK(choice);  // else the same choice makes it slower
+    CHECK(choice);  // otherwise the same choice makes it slower
   }
   std::string list;
   for (const std::string& pair : slower) list += "\n  " + pair;

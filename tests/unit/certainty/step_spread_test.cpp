@@ -1,4 +1,4 @@
-// What a further step may take, by how those recorded vary: intervals by hand.
+// What a further step may take, given the spread of recorded ones: intervals by hand.
 #include "ddpsim/sim/certainty/step_spread.hpp"
 
 #include <doctest/doctest.h>
@@ -34,13 +34,13 @@ TEST_CASE("step spread: one step tells nothing about the next") {
   CHECK_FALSE(step_spread(steps_of_ms({})));
   Recorded recorded = steps_of_ms({100});
   CHECK_FALSE(step_spread(recorded));
-  recorded.steps.push_back({});  // its period was not seen
+  recorded.steps.push_back({});  // its period is unknown
   CHECK_FALSE(step_spread(recorded));
 }
 
 TEST_CASE("step spread: two steps give a wide interval") {
-  // Logarithms 2 s * sqrt(2) apart, s = ln 1.21 / sqrt 2 = 0.13479; t = 3.078 of one degree of freedom:
-  // 110 ms times or over exp(3.078 * 0.13479 * sqrt(3/2)) = 1.66220.
+  // The logarithms are 2 s * sqrt(2) apart, s = ln 1.21 / sqrt 2 = 0.13479; t = 3.078 for one
+  // degree of freedom. So 110 ms times or over exp(3.078 * 0.13479 * sqrt(3/2)) = 1.66220.
   const StepSpread spread = step_spread(steps_of_ms({121, 100})).value();
   CHECK(spread.steps == 2);
   CHECK(ms(spread.median) == doctest::Approx(110.5));
@@ -89,7 +89,7 @@ TEST_CASE("step spread: the interval of a step counts from the one replayed") {
   CHECK(spread.source == ErrorSource::step_spread);
   CHECK(spread.low == -30_ms);
   CHECK(spread.high == 50_ms);
-  recorded.iteration.reset();  // then from the median
+  recorded.iteration.reset();  // then counted from the median
   CHECK(recorded_spread(recorded, 40_ms)->low == -32_ms);
   CHECK_FALSE(recorded_spread({}, 40_ms));
 }
@@ -113,7 +113,7 @@ TEST_CASE("host delays: a launch-bound recording may be as short as the GPU was 
   CHECK(replayed == 7_ms);
   CHECK_FALSE(launch_bound(job.workload));
   job.workload.busy = {.forward = 500_us, .backward = 2800_us, .optimizer = {}};
-  CHECK_FALSE(launch_bound(job.workload));  // for three tenths it waited, not for more
+  CHECK_FALSE(launch_bound(job.workload));  // it waited for 30 %, not for more
   job.workload.busy->backward = 2_ms;
   REQUIRE(launch_bound(job.workload));
   const Confidence confidence = job.assess();

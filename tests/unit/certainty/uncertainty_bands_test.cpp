@@ -1,4 +1,5 @@
-// Between what an all-reduce may take, by kind of machine and size: the table of evidence, read off.
+// The range that an all-reduce may take, by kind of machine and size, read from the table of
+// evidence.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ struct Factors {
   bool operator==(const Factors&) const = default;
 };
 
-/// Of the collectives' scenarios, in order.
+/// The scenarios of collectives, in order.
 std::vector<Factors> factors(const Job& job) {
   std::vector<Factors> found;
   for (const small::Bound& world : small::bounds(job))
@@ -67,7 +68,7 @@ std::vector<Factors> factors_of(const Cluster& cluster) {
   return factors(Job(two_mib(), cluster, {}, AnalyticModel{}));
 }
 
-/// Of one log without scatter: known to 1.28 standard deviations of 0.05, a factor of e^0.064.
+/// One log without scatter is known to 1.28 standard deviations of 0.05, a factor of e^0.064.
 Cluster calibrated(Cluster cluster, Bytes largest = 1_MiB * 1024) {
   Calibration calibration;
   calibration.constants = constants_of(cluster);
@@ -94,7 +95,7 @@ TEST_CASE("uncertainty: bands of a node with NVLink, of one with PCIe and of a n
   check_band(of_kind(IntraKind::pcie), 64_KiB, 0.58, 1.62);
   check_band(of_kind(IntraKind::pcie), 256_KiB, 0.56, 1.48);
   check_band(of_kind(IntraKind::pcie), 1_MiB, 0.55, 1.90);
-  // Between nodes it is the network that counts, whatever is inside.
+  // Between nodes the network counts, whatever is inside.
   for (const IntraKind kind : {IntraKind::nvswitch, IntraKind::pcie}) {
     check_band(of_kind(kind, 2), 64_KiB, 0.64, 2.00);
     check_band(of_kind(kind, 2), 256_KiB, 0.54, 1.32);
@@ -114,7 +115,7 @@ TEST_CASE(
   const auto together = [](double one, double other) {
     return std::exp(std::hypot(std::log(one), std::log(other)));
   };
-  // From peer to peer under one root to eight GPUs at one root port.
+  // From peer-to-peer under one root to eight GPUs at one root port.
   check_band(unsaid, 1_MiB, 1 / together(0.55, 0.80 / 0.46), together(1.90, 8));
   check_band(unsaid, 64_KiB, 0.58, 1.62);
   CHECK(duration_band(unsaid, 256_KiB).slower > duration_band(said, 256_KiB).slower);
@@ -141,7 +142,8 @@ TEST_CASE("uncertainty: each kind of network has its own bands") {
     check_band(cluster, 256_KiB, kind.middle.faster, kind.middle.slower);
     check_band(cluster, 1_MiB, kind.large.faster, kind.large.slower);
     CHECK(factors_of(cluster)[3].bandwidth == kind.slower);
-    cluster.gpu.vendor = GpuVendor::amd;  // no kind of network has a log of several AMD clusters
+    // No kind of network has logs of several AMD clusters.
+    cluster.gpu.vendor = GpuVendor::amd;
     check_band(cluster, 1_MiB, 0.75, 1.61);
   }
 }
@@ -211,7 +213,7 @@ TEST_CASE("uncertainty: gloo's logs narrow its band at their ranks and sizes") {
   };
   CHECK(slower(2) == doctest::Approx(std::exp(kFourInFive * 0.1)));
   CHECK(slower(4) == doctest::Approx(std::exp(kFourInFive * 0.2)));
-  CHECK(slower(5) == 1.7);  // more than twice the ranks timed
+  CHECK(slower(5) == 1.7);  // more than twice the measured ranks
   logs.other_ranks_deviation.reset();
   CHECK(slower(4) == 1.7);  // as without logs
   logs.logs[0].largest = Bytes(64 << 10);
@@ -229,19 +231,20 @@ TEST_CASE("uncertainty: recorded and free collectives have no uncertainty") {
 
 TEST_CASE(
     "uncertainty: a calibration's band at 32 KiB is the fixed cost's, from 1 MiB the bandwidth's") {
-  // Sizes up to 64 KiB scatter by 0.12, large ones not: with the 0.05 of any log, 0.13 and 0.05.
+  // Sizes up to 64 KiB scatter by 0.12, large ones do not. With the 0.05 of any log that is 0.13
+  // and 0.05.
   Cluster cluster = calibrated(of_kind(IntraKind::pcie));
   Calibration calibration = *cluster.calibration;
   calibration.repeatability = {.small = 0.12, .middle = 0.5, .large = 0};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  // Nor do two gradients of 40 bytes make it a matter of small sizes.
+  // Two gradients of 40 bytes do not make small sizes matter either.
   for (const std::int64_t bytes : {std::int64_t{1} << 20, std::int64_t{40}}) {
     const std::vector<Factors> found = factors(
         Job(small::chain({{bytes, 40}, {bytes, 100}}, 50, 100), cluster, {}, AnalyticModel{}));
     REQUIRE(found.size() == 4);
     CHECK(found[0].fixed == doctest::Approx(std::exp(-1.28 * 0.13)));
     CHECK(found[1].fixed == doctest::Approx(std::exp(1.28 * 0.13)));
-    // 1 MiB is 20 of log2, between 18 and 21: a third of the 0.5 is left, beside 0.05.
+    // 1 MiB is 2^20, between 2^18 and 2^21, so a third of the 0.5 remains, plus 0.05.
     const double at_1_mib = std::sqrt(0.05 * 0.05 + 0.5 * 0.5 / 9);
     CHECK(found[2].bandwidth == doctest::Approx(std::exp(-1.28 * at_1_mib)));
     CHECK(found[3].bandwidth == doctest::Approx(std::exp(1.28 * at_1_mib)));
@@ -249,7 +252,7 @@ TEST_CASE(
 }
 
 TEST_CASE("uncertainty: the largest bucket on the wire decides") {
-  // A log up to 4 MiB; 0.03 more for each power of two beyond.
+  // A log up to 4 MiB; 0.03 more for each power of two beyond it.
   const Cluster cluster = calibrated(of_kind(IntraKind::nvswitch), 4_MiB);
   const Workload workload = small::chain({{1 << 20, 20}, {16 << 20, 40}, {1 << 20, 100}}, 50, 100);
   SimulationOptions options;
@@ -264,7 +267,7 @@ TEST_CASE("uncertainty: the largest bucket on the wire decides") {
   options.ddp_to_set().comm_hook = CommHook::fp16_compress;  // 8 MiB
   CHECK(slower() == beyond(1));
   options.buckets = steady_buckets(workload, {.bucket_cap_mb = 1}, {});
-  options.buckets->erase(options.buckets->begin() + 1);  // partitions under study count, too
+  options.buckets->erase(options.buckets->begin() + 1);  // partitions under study count too
   CHECK(slower() == beyond(0));
 }
 
@@ -314,7 +317,7 @@ TEST_CASE(
   more.insert(more.end(), {ErrorSource::rank_slowdown, ErrorSource::rank_slowdown,
                            ErrorSource::compute_scale, ErrorSource::compute_scale});
   CHECK(sources(nccl) == more);
-  // What is certain is no source.
+  // Certain values are not a source.
   options.rank_slowdown_range->second.gpu_spread = 0.02;
   more.insert(more.end() - 4, {ErrorSource::gpu_spread, ErrorSource::gpu_spread});
   CHECK(sources(nccl) == more);
@@ -396,7 +399,7 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
     CHECK(costs.host_unit_hook == (83_us).scaled(factor));
     CHECK(costs.host_search_per_parameter == (80_us).scaled(factor));
   }
-  // Copies reach the memory's peak at most.
+  // Copies reach at most the peak of the memory.
   options.costs.copy_bandwidth_share = 0.8;
   CHECK(small::bounds(Job(two_mib(), small::node(8), options, FreeModel{}))[6]
             .job.options()
@@ -426,7 +429,8 @@ TEST_CASE("uncertainty: independent sources add up as squares, separately in bot
   const Spread spread = combine({made(-3_us, 1_us), made(-4_us, 2_us), made(-12_us, 2_us)});
   CHECK(spread.low == -13_us);
   CHECK(spread.high == 3_us);
-  // A source that only makes slower leaves the low end alone; one that comes twice counts twice.
+  // A source that only slows down leaves the low end unchanged. A source that occurs twice counts
+  // twice.
   const Spread up = combine({made(0_us, 3_us), made(0_us, 4_us), made(0_us, 12_us)});
   CHECK(up.low == Duration());
   CHECK(up.high == 13_us);
@@ -446,11 +450,12 @@ TEST_CASE("uncertainty: a log of another job shape never makes an interval wider
   Calibration calibration = *cluster.calibration;
   calibration.residual_deviation = {.small = 1, .middle = 1, .large = 1};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
-  // As wide as the specification's, but around another centre; beyond the most nodes half as much again towards slower.
+  // As wide as the data sheet's band, but with another centre. Beyond the most nodes it is half as
+  // much wider towards slower.
   const double whole = std::log(1.52 / 0.85);
   cluster.nodes = 16;
   check_band(cluster, 1_MiB, std::exp(-whole / 2.5), std::exp(whole * 1.5 / 2.5));
-  cluster.nodes = 2;  // as measured: what the log itself leaves
+  cluster.nodes = 2;  // as measured, with the log's own residual
   CHECK(duration_band(cluster, 1_MiB).slower == doctest::Approx(std::exp(1.28 * 0.05)));
 }
 
@@ -480,7 +485,8 @@ TEST_CASE(
   cluster.gpus_per_node = 4;
   const Band elsewhere = duration_band(cluster, 64_MiB);
   CHECK(measured.slower >
-        1.14);  // what machines of a kind differ by is more than NVLink nodes leave
+        // Machines of a kind differ by more than NVLink nodes leave open.
+        1.14);
   CHECK(elsewhere.slower == doctest::Approx(measured.slower));
   CHECK(elsewhere.faster == doctest::Approx(measured.faster));
 }
@@ -507,7 +513,7 @@ TEST_CASE("collective scenarios: no all-reduce is faster than its wires") {
       }
     }
   }
-  CHECK(held > 0);  // the band alone would pass the wires somewhere
+  CHECK(held > 0);  // the band alone would exceed the wires somewhere
 }
 
 TEST_CASE("uncertainty: every cost of DDP is 0.7 to 1.5 times as assumed, all of them together") {
@@ -538,7 +544,7 @@ TEST_CASE("uncertainty: every cost of DDP is 0.7 to 1.5 times as assumed, all of
     }
     CHECK(of_world.copy_bandwidth_share ==
           doctest::Approx(std::min(1.0, DdpCosts().copy_bandwidth_share / factor)));
-    CHECK(of_world.host_kernel == DdpCosts().host_kernel);  // a source of its own
+    CHECK(of_world.host_kernel == DdpCosts().host_kernel);  // a separate source
   }
 }
 

@@ -1,5 +1,5 @@
-// Two jobs side by side, to the last figure: efficiency, how many times as fast, and between what. The
-// faster takes 1000 us, 400 of compute and 600 of an all-reduce behind it.
+// Two jobs compared in full detail: efficiency, speedup and its interval. The faster job takes 1000
+// us: 400 us of compute, then 600 us of an all-reduce.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ small::OpenJob with_compute(double us) {
           .model = small::alpha_beta(200, 100)};
 }
 
-/// All-reduces take what was recorded: nothing of them is uncertain.
+/// All-reduces take the recorded time, so they have no uncertainty.
 small::OpenJob replay(double compute_us) {
   small::OpenJob job = with_compute(compute_us);
   job.model = RecordedModel{.durations = {600_us}};
@@ -44,8 +44,8 @@ Speedup speedup_of(const small::OpenJob& fast, const small::OpenJob& slow) {
   return comparison.jobs[0].behind;
 }
 
-/// `lows` and `highs`: how far the ratio may lie from `ratio`, source by source. Both steps would be
-/// measured, to 0.5 % each.
+/// `lows` and `highs` are the deviations of the ratio from `ratio`, by source. Both steps would be
+/// measured to 0.5 %.
 void check_speedup(const Speedup& speedup, double ratio, const std::vector<double>& lows,
                    const std::vector<double>& highs) {
   const auto together = [&](const std::vector<double>& sources) {
@@ -68,7 +68,7 @@ TEST_CASE("compare: a single GPU computes and does nothing for DDP") {
   CHECK(compared.times.alone() == 450_us);
   CHECK(compared.efficiency() == 450.0 / 1050);
   CHECK_FALSE(compared.best_cap);
-  // Copies of 10 us, in and out, and a broadcast of 200 + 100 us are DDP's.
+  // Copies of 10 us in and out and a broadcast of 200 + 100 us belong to DDP.
   job.options.costs.host_copy = 10_us;
   job.workload.buffers = {{.dtype = Dtype::float32, .bytes = 1_MiB, .tensors = 1}};
   compared = alone(job);
@@ -84,7 +84,8 @@ TEST_CASE("compare: nobody slows a single GPU down") {
   CHECK(two.times.iteration == 1100_us);  // 500 of compute
   CHECK(two.times.alone() == 400_us);
   CHECK(two.efficiency() == 400.0 / 1100);
-  job.options.compute_scale = 2;  // of the cluster's GPU, be it alone or not
+  // Applies to the cluster's GPU, alone or not.
+  job.options.compute_scale = 2;
   CHECK(alone(job).times.iteration == 850_us);
   CHECK(alone(job).times.alone() == 200_us);
   job.options.compute_scale = 1;
@@ -102,7 +103,7 @@ TEST_CASE("compare: waits between recorded steps also count for a single GPU") {
   job.options.accumulate = 2;  // and for each micro-batch
   CHECK(alone(job).times.iteration == 1460_us);
   CHECK(alone(job).times.alone() == 860_us);
-  job.options.rank_slowdown = {.several_gpus = 0.25};  // which slows compute, not the wait
+  job.options.rank_slowdown = {.several_gpus = 0.25};  // slows compute but not the wait
   CHECK(alone(job).times.alone() == 860_us);
 }
 
@@ -158,7 +159,7 @@ TEST_CASE("compare: on two clusters collectives err independently, so the speedu
   const small::OpenJob fast = with_compute(400);
   small::OpenJob slow = with_compute(800);
   slow.cluster.name = "other";
-  CHECK(speedup_of(fast, slow).certain());  // a name is no cluster
+  CHECK(speedup_of(fast, slow).certain());  // a name does not matter
   slow.cluster.cpu = CpuVendor::amd;
   const Speedup speedup = speedup_of(fast, slow);
   check_speedup(speedup, 1.4, {1.4 - 1400.0 / 1420, 1.4 - 1160.0 / 1000},
@@ -172,7 +173,7 @@ TEST_CASE("compare: a speedup of zero in the worst scenario is not certain") {
 }
 
 TEST_CASE("compare: two sizes of one cluster with a network share the error of collectives") {
-  // Nodes of two GPUs and a network that never binds; what matters is who errs together.
+  // Nodes of two GPUs with a network that never limits; only shared errors matter.
   const auto on = [](int nodes, int gpus) {
     Cluster cluster = small::pair_of_gpus();
     cluster.nodes = nodes;
@@ -180,7 +181,7 @@ TEST_CASE("compare: two sizes of one cluster with a network share the error of c
     cluster.network.per_nic = Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity());
     small::OpenJob job = with_compute(400);
     job.cluster = cluster;
-    job.model = small::alpha_beta(600, 1e-6);  // as long whatever the number of ranks
+    job.model = small::alpha_beta(600, 1e-6);  // equally long for any number of ranks
     return job;
   };
   const auto width = [&](const small::OpenJob& a, const small::OpenJob& b) {
@@ -189,9 +190,9 @@ TEST_CASE("compare: two sizes of one cluster with a network share the error of c
     return speedup.high_percent - speedup.low_percent;
   };
   CHECK(width(on(4, 2), on(4, 2)) == 0);
-  CHECK(width(on(2, 2), on(4, 2)) > 200 * 0.005 * std::sqrt(2.0) * 2);  // more than noise …
-  CHECK(width(on(1, 2), on(2, 2)) > 50);                                // one without its network
-  // … an eighth of the variance, a third of it on other nodes of that kind.
+  CHECK(width(on(2, 2), on(4, 2)) > 200 * 0.005 * std::sqrt(2.0) * 2);  // more than noise
+  CHECK(width(on(1, 2), on(2, 2)) > 50);  // one does not use its network
+  // An eighth of the variance is separate, and a third on other nodes of that kind.
   CHECK(width(on(2, 2), on(4, 2)) < width(on(2, 2), on(2, 4)));
 }
 
@@ -214,7 +215,8 @@ TEST_CASE("compare: the multi-GPU overhead is shared wherever the job runs") {
   slow.cluster.cpu = CpuVendor::amd;
   check_speedup(speedup_of(fast, slow), 2, {}, {2700.0 / 1200 - 2});
   slow.cluster.gpus_per_node = 1;
-  slow.cluster.nodes = 2;  // a third alike: it tends to be another across a network
+  // Only a third is shared, because across a network the overhead usually differs.
+  slow.cluster.nodes = 2;
   const double both = 2700.0 / 1200 - 2;
   const double apart = 2700.0 / 1000 - 2;
   check_speedup(speedup_of(fast, slow), 2, {std::sqrt(2.0 / 3) * (2 - 2000.0 / 1200)},
@@ -253,12 +255,12 @@ TEST_CASE("compare: overlapping steps share only forward, and so do the steps of
 }
 
 TEST_CASE("compare: the interval of efficiency adds the sources of error as squares") {
-  // Of a single one: 400 us of compute; the all-reduce of 600 may take 360 or 1020.
+  // With one source: 400 us of compute; the all-reduce of 600 us may take 360 or 1020.
   const FigureRange one = alone(with_compute(400)).efficiency_range;
   CHECK(one.value == 400.0 / 1000);
   CHECK(one.low == doctest::Approx(400.0 / 1420));
   CHECK(one.high == doctest::Approx(400.0 / 760));
-  // Of several.
+  // With several sources.
   small::OpenJob job = with_compute(400);
   job.cluster = small::node(8, 5);
   job.model = AnalyticModel{};

@@ -17,7 +17,7 @@ Workload exposed_chain() {
                       1000, 2000, 100);
 }
 
-/// A cluster with what it takes to be compared.
+/// A cluster with everything that a comparison needs.
 struct Side {
   Workload workload = exposed_chain();
   Cluster cluster;
@@ -42,7 +42,7 @@ TEST_CASE("compare: efficiency is the step of one GPU without DDP over the step 
   Side side("node", 8, 10);
   side.options = small::bare();
   const ComparedJob job = quick({side}).jobs.front();
-  // forward + backward + optimizer; nothing was recorded beside them
+  // forward + backward + optimizer; nothing else was recorded.
   CHECK(job.times.alone() == 3100_us);
   CHECK(job.times.iteration > 3100_us);
   CHECK(job.efficiency() == doctest::Approx(3100_us / job.times.iteration));

@@ -14,7 +14,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// So many seconds for a unit of work, on two GPUs of which nothing is not known.
+/// Work that takes this many seconds per unit on two GPUs, without uncertainty.
 WorkTime work_of(double seconds) {
   const Job job = small::OpenJob{.workload = small::chain({{4, 0}}, 0, 0), .model = FreeModel{}};
   return {.jobs = {job}, .expected = seconds};

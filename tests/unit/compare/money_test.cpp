@@ -1,4 +1,5 @@
-// What training costs: prices by the hour and of purchase, goodput, who is cheapest and on the frontier.
+// What training costs: hourly and purchase prices, goodput, the cheapest candidate and the
+// frontier.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -20,7 +21,7 @@ Cluster of(int nodes, int gpus) {
   return cluster;
 }
 
-/// A step of 600 us of all-reduces and this much compute, of two ranks.
+/// A step with 600 us of all-reduces and this much compute, on two ranks.
 small::OpenJob taking(double compute_us) {
   small::OpenJob job{.workload = small::chain({{4 << 20, compute_us - 100}}, 100, compute_us - 100),
                      .model = RecordedModel{.durations = {600_us}}};
@@ -80,13 +81,13 @@ TEST_CASE("money: free checkpoints lose only restarts, and without failures noth
   const Goodput found = goodput({.node_mtbf_hours = 100, .restart_seconds = 3600}, 1);
   CHECK(found.share == doctest::Approx(std::exp(-0.01)));
   CHECK(found.checkpoint_every_seconds == 0);
-  // A checkpoint that takes longer than two failures are apart: one per failure.
+  // If a checkpoint takes longer than the time between failures: one per failure.
   CHECK(goodput({.node_mtbf_hours = 1, .checkpoint_seconds = 7200}, 1).checkpoint_every_seconds ==
         3600);
 }
 
 TEST_CASE("money: cheapest first, and who is on the frontier") {
-  // 1, 2 and 1.5 ms a step.
+  // Steps of 1, 2 and 1.5 ms.
   const Comparison comparison = compared({taking(400), taking(1400), taking(900)});
   const Costs costs =
       compare_costs(timed_works(comparison), costing({hourly(30), hourly(10), hourly(25)}));
@@ -97,7 +98,7 @@ TEST_CASE("money: cheapest first, and who is on the frontier") {
   CHECK(costs.candidates[2]->dearer.percent == doctest::Approx(87.5));
   CHECK(costs.candidates[1]->frontier);
   CHECK(costs.candidates[0]->frontier);
-  CHECK_FALSE(costs.candidates[2]->frontier);  // dearer and slower than the first
+  CHECK_FALSE(costs.candidates[2]->frontier);  // more expensive and slower than the first
 }
 
 TEST_CASE("money: twice the price of the same cluster costs twice as much, certainly") {
@@ -105,7 +106,7 @@ TEST_CASE("money: twice the price of the same cluster costs twice as much, certa
   const Costs costs = compare_costs(timed_works(comparison), costing({hourly(20), hourly(10)}));
   const Speedup& dearer = costs.candidates[0]->dearer;
   CHECK(dearer.percent == doctest::Approx(100));
-  CHECK(dearer.low_percent > 98);  // nothing but the noise of two measurements
+  CHECK(dearer.low_percent > 98);  // only the noise of two measurements
   CHECK(dearer.certain());
   const Costs same = compare_costs(timed_works(comparison), costing({hourly(10), hourly(10)}));
   CHECK(same.candidates[1]->dearer.same);
