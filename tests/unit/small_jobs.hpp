@@ -85,7 +85,7 @@ inline Loss lost(std::initializer_list<std::pair<LossCause, Duration>> parts) {
   return loss;
 }
 
-/// No costs but those a test asks for: no copies, no host time, no latencies, no interference.
+/// No costs except those a test sets: no copies, no host time, no latencies, no interference.
 inline SimulationOptions bare() {
   SimulationOptions options;
   options.costs = {.copy_bandwidth_share = std::numeric_limits<double>::infinity(),
@@ -110,7 +110,7 @@ inline SimulationOptions bare() {
   return options;
 }
 
-/// That long after time zero.
+/// This long after time zero.
 inline TimePoint at(Duration since) {
   return TimePoint(since);
 }

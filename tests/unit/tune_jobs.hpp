@@ -1,5 +1,5 @@
-// Jobs whose curve over all caps is small enough for paper. An all-reduce of k MiB takes a + b k; what
-// it may take is 0.6 and 1.7 times that, and nothing else is uncertain (alpha_beta.hpp).
+// Jobs whose curve over all caps is small enough for paper. An all-reduce of k MiB takes a + b k.
+// It may take 0.6 to 1.7 times that, and nothing else is uncertain (alpha_beta.hpp).
 #pragma once
 
 #include <utility>
@@ -15,7 +15,8 @@ inline OpenJob six_hidden(double forward_us, double start_us, double mib_us) {
           .model = alpha_beta(start_us, mib_us)};
 }
 
-/// Three gradients in quick succession: every bucket waits for the one in front.
+/// Three gradients in quick succession, so every bucket waits for the previous one.
+///
 ///   default [1] [2]   gap + T(1) + T(2) = gap + 2a + 3b
 ///   one bucket        3 gap + T(3)      = 3 gap + a + 3b     a gain of a - 2 gap
 inline OpenJob three_queued(double forward_us, double gap_us, double start_us, double mib_us) {
@@ -23,7 +24,7 @@ inline OpenJob three_queued(double forward_us, double gap_us, double start_us, d
           .model = alpha_beta(start_us, mib_us)};
 }
 
-/// Two gradients early, four at the end of backward: 2 MiB apart and four together is best.
+/// Two gradients come early, four at the end of backward: 2 MiB apart and four together is best.
 inline OpenJob two_then_four(double forward_us, double start_us) {
   return {.workload = mib_layers({100, 200, 3000, 3000, 3000, 3000}, forward_us),
           .model = alpha_beta(start_us, 500)};

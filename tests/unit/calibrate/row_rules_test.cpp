@@ -242,7 +242,7 @@ TEST_CASE("row checks: algbw is size over time, within two in a hundred") {
   CHECK(mentions(said(32), "Is this algbw in Gbit/s?"));
   CHECK(mentions(said(3.7252), "Is this algbw in GiB/s?"));  // 4e9 / 2^30
   CHECK_FALSE(mentions(said(16), "Is this"));
-  // What was rounded may be off by more.
+  // Rounded values may be off by more.
   RawRow rounded = row(4'000'000, 1000, 4.5);
   rounded.algbw_gbps->half_unit = 0.5;
   CHECK(wrong(rounded) == "");
@@ -261,14 +261,14 @@ TEST_CASE("rank count: busbw over algbw is 2(n - 1)/n") {
   CHECK(range(15).only() == 4);
   CHECK(range(17.5).only() == 8);
   CHECK(range(0).low == 1);
-  // 17.5 to 18: from 8 to 10.
+  // 17.5 to 18 means 8 to 10 ranks.
   CHECK(range(17.75, 0.25).low == 8);
   CHECK(range(17.75, 0.25).high == 10);
   CHECK_FALSE(range(17.75, 0.25).only().has_value());
   CHECK(range(17.75, 0.25).has(9));
   CHECK_FALSE(range(17.75, 0.25).has(11));
   CHECK_FALSE(range(17.75, 0.25).has(7));
-  CHECK_FALSE(range(20).high.has_value());  // two, for ever more
+  CHECK_FALSE(range(20).high.has_value());  // two, without an upper bound
   CHECK(range(20).has(1'000'000'000));
 }
 
@@ -276,11 +276,11 @@ TEST_CASE("rank count: rows narrow each other, and one that cannot be among them
   RawRow coarse = row(1'000'000, {}, 10, 17.75);
   coarse.busbw_gbps->half_unit = 0.25;
   CHECK(rank_range({coarse, row(1, {}, 10, 17.5)}).only() == 8);
-  CHECK(rank_range({coarse, row(0, {}, 10, 10)}).high == 10);  // of nothing nothing follows
+  CHECK(rank_range({coarse, row(0, {}, 10, 10)}).high == 10);  // a row of zero size tells nothing
   RawRow other = row(1, {}, 10, 15);
   other.place = "line 2";
   CHECK(rank_range({coarse, other}).contradiction == "line 2");
-  // Where time and size say algbw more exactly, they count: 10 +- 0.5 would leave 8 to 10.
+  // If time and size give algbw more exactly, they count: 10 +- 0.5 would allow 8 to 10.
   RawRow timed = row(1'000'000, 100, 10, 17.5);
   timed.algbw_gbps->half_unit = 0.5;
   CHECK(rank_range({timed}).only() == 8);

@@ -66,7 +66,7 @@ TEST_CASE("DDP's logging data: every form is read the same way") {
   const Evidence json = evidence_of(logged(" \"find_unused_parameters\": 1,\n"));
   CHECK(json.ddp.integer("find_unused_parameters") == 1);
   CHECK(json.ddp.integer("iteration") == 10);
-  // Anybody's words before any of DDP's.
+  // Common words before any of DDP's keys.
   CHECK(evidence_of("iteration: 12\nworld_size: 8\n").ddp.empty());
 }
 
@@ -112,7 +112,8 @@ TEST_CASE("find_unused_parameters: on although every parameter was used") {
   CHECK(findings[0].what == CauseClass::find_unused_parameters);
   CHECK(mentions(findings[0].says, "up to iteration 10"));
   CHECK(findings[0].place == "evidence.txt:6");
-  // Some are unused, also of another rank; the graph is static; nothing ran yet; the reducer says so itself.
+  // No finding if some are unused, even on another rank, if the graph is static, if nothing ran
+  // yet, or if the reducer says so.
   CHECK(problems_of(logged(" \"find_unused_parameters\": 1,\n", 4096)).empty());
   CHECK(problems_of(logged(" \"find_unused_parameters\": 1,\n") +
                     logged(" \"find_unused_parameters\": 1,\n", 4096))
@@ -144,7 +145,7 @@ TEST_CASE("DDP's logging data: static graph, buffers with SyncBatchNorm, strides
              "indicate grad was not created according to the gradient layout contract\n") ==
         CauseClass::gradient_strides);
   CHECK(kind(logged(" \"torch_distributed_debug\": \"DETAIL\",\n")) == CauseClass::debug_level);
-  // PyTorch notes the variable as it was typed, and reads it in any case.
+  // PyTorch records the variable as typed, and reads it in any case.
   CHECK(kind(logged(" \"torch_distributed_debug\": \"detail\",\n")) == CauseClass::debug_level);
   CHECK(kind(logged(" \"nccl_blocking_wait\": \"1\",\n")) == CauseClass::blocking_wait);
   CHECK(kind("[Rank 0 / 2] [before iteration 10] Training Net unused_parameter_size=0\n" +
@@ -180,7 +181,8 @@ TEST_CASE("Two sides of DDP: options that differ") {
   CHECK(mentions(findings[0].says, "was 1 and is 0"));
   findings =
       changes(sound, logged(" \"find_unused_parameters\": 1,\n \"gradient_as_bucket_view\": 1,\n"));
-  REQUIRE(findings.size() == 2);  // the change, and what the new side says by itself
+  // The change, and the new side's own finding.
+  REQUIRE(findings.size() == 2);
   CHECK(findings[0].what == CauseClass::find_unused_parameters);
   findings = changes(sound, logged(" \"find_unused_parameters\": 0,\n \"gradient_as_bucket_view\": "
                                    "1,\n \"comm_hook\": \"fp16_compress_hook\",\n"));
@@ -203,7 +205,8 @@ TEST_CASE("Two sides of DDP: another model, a static graph, another environment"
   CHECK(
       kinds_of(changes_of(before, with(" \"num_parameter_tensors\": 6,\n \"rebuilt_bucket_sizes\": "
                                        "\"912, 4096\",\n"))) == Kinds{CauseClass::bucket_sizes});
-  // With a static graph there is no walk, so only that graph is new; without it the walk is back.
+  // With a static graph there is no search, so only that graph is new. Without it, the search is
+  // back.
   const std::string plain = with(" \"find_unused_parameters\": 0,\n");
   const std::string fixed = with(" \"find_unused_parameters\": 1,\n \"static_graph\": 1,\n");
   CHECK(kinds_of(changes_of(plain, fixed)) == Kinds{CauseClass::data_parallel_changed});

@@ -1,4 +1,5 @@
-// Environments as `env`, NCCL, lscpu and torchrun write them: which values cost time, and which are defaults and say nothing.
+// Environments as `env`, NCCL, lscpu and torchrun write them: which values cost time, and which are
+// defaults that tell nothing.
 #include "ddpsim/diagnose/evidence/environment_facts.hpp"
 
 #include <doctest/doctest.h>
@@ -69,7 +70,7 @@ TEST_CASE("environment: read from NCCL's lines and from a shell's exports") {
   CHECK(problems_of("NCCL_P2P_LEVEL set by environment to LOC\n").size() == 1);
   CHECK(problems_of("export CUDA_LAUNCH_BLOCKING=\"1\"\n").size() == 1);
   CHECK(problems_of("declare -x CUDA_LAUNCH_BLOCKING='1'\n").size() == 1);
-  // A sentence that begins with a setting, words of Python, names nobody exports.
+  // A sentence that begins with a setting, Python text, and names that nobody exports.
   CHECK(problems_of("NCCL_P2P_DISABLE=1 brought it back to 34 GB/s\n").empty());
   CHECK(problems_of("'NCCL_P2P_DISABLE=1'\nNccl_p2p_disable=1\n").empty());
   const Evidence evidence = evidence_of("NCCL_NET=AWS Libfabric\n");
@@ -109,14 +110,14 @@ TEST_CASE("environment: threads of all ranks of a node against its cores") {
   findings = problems_of(node + "OMP_NUM_THREADS=1\n");
   REQUIRE(findings.size() == 1);
   CHECK(mentions(findings[0].says, "one of 8 cores"));
-  // torchrun's default is no choice of anybody's; without cores nothing can be said.
+  // torchrun's default is nobody's choice, and without cores nothing can be said.
   CHECK(problems_of(node + "OMP_NUM_THREADS=1\nTORCHELASTIC_RUN_ID=none\n").empty());
   CHECK(problems_of(node +
                     "Setting OMP_NUM_THREADS environment variable for each process to be 1 in "
                     "default, to avoid your system being overloaded\n")
             .empty());
   CHECK(problems_of("OMPI_COMM_WORLD_LOCAL_SIZE=8\n").empty());
-  // Who launched is not known: 1 may be torchrun's.
+  // The launcher is unknown, so 1 may be torchrun's default.
   const std::string by_nccl =
       "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0\n"
       "cores=64\n";
@@ -144,7 +145,7 @@ TEST_CASE("environment: versions, and a value that was hidden") {
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == CauseClass::version_changed);
   CHECK(mentions(findings[0].says, "torch was 2.12.0 and is 2.13.0"));
-  // Of the Python that collected them the job may know nothing; the kernel is everybody's.
+  // The Python that collected the versions may not be the job's; the kernel is the same for all.
   CHECK(changes_of("torch=2.12.0\nseen_by=collect.sh\n", "torch=2.13.0\nseen_by=collect.sh\n")
             .empty());
   CHECK(changes_of("torch=2.12.0\nseen_by=job\n", "torch=2.13.0\nseen_by=job\n").size() == 1);
@@ -168,13 +169,13 @@ TEST_CASE("environment: changed, set or unset; unknown if nobody listed it") {
   REQUIRE(findings.size() == 1);
   CHECK(mentions(findings[0].says, "is not set"));
   CHECK(findings[0].place == "NCCL_CROSS_NIC");
-  // What costs by itself is said once.
+  // A value that costs by itself is reported once.
   findings = changes_of("HOME=/root\n", "CUDA_LAUNCH_BLOCKING=1\n");
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == CauseClass::blocking_launches);
-  // It was there before: no change.
+  // It was there before, so it is no change.
   CHECK(changes_of("CUDA_LAUNCH_BLOCKING=1\n", "CUDA_LAUNCH_BLOCKING=1\n").empty());
-  // NCCL's log names what it read, no environment: what it does not name is unknown.
+  // NCCL's log names only what it read, so variables that it does not name are unknown.
   CHECK(changes_of("h:1:2 [0] NCCL INFO NCCL_CROSS_NIC set by environment to 1\n",
                    "h:1:2 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n")
             .empty());

@@ -1,4 +1,4 @@
-// scripts/environment_variables.json as the program has it compiled in.
+// scripts/environment_variables.json as compiled into the program.
 #include "environment_table.hpp"
 
 #include <doctest/doctest.h>
@@ -56,7 +56,7 @@ TEST_CASE("environment table: a value that costs is found in a list of variables
     REQUIRE(findings.size() == 1);
     CHECK(findings[0].what == row.costly->what);
     CHECK(findings[0].says == line + " " + row.costly->sentence);
-    CHECK(mentions(row.costly->sentence, "("));  // who says so
+    CHECK(mentions(row.costly->sentence, "("));  // the source
     CHECK_FALSE(row.costly->sentence.ends_with('.'));
   }
   CHECK(rules == 29);

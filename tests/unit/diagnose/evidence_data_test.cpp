@@ -1,5 +1,6 @@
-// What public evidence of regressions decides, listed by hand before it was read by the program, and what it does not: the
-// logs named in data/levers/regressions.json, and every open log of all_reduce_perf, healthy or slow.
+// What public evidence of regressions decides and what it does not, listed by hand before the
+// program read it. The logs are named in regressions.json; every open log of all_reduce_perf is
+// checked too, healthy or slow.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,7 +83,7 @@ Classes classes_of(const std::vector<Finding>& findings) {
 TEST_CASE("evidence: each public regression's file gives exactly what it can decide") {
   const std::string folder = files::shared_file("data/levers/evidence");
   if (!std::filesystem::exists(folder)) {
-    MESSAGE("skipped: no data/levers beside the checkout");
+    MESSAGE("skipped: the folder of regressions is missing");
     return;
   }
   std::size_t files = 0;
@@ -106,7 +107,7 @@ TEST_CASE("evidence: each public regression's file gives exactly what it can dec
 }
 
 TEST_CASE("evidence: open logs of all_reduce_perf raise no false alarm") {
-  // Settings that logs print themselves are findings by right; nothing else may be said of any of them.
+  // Settings that logs print themselves are valid findings. Nothing else may be reported.
   std::size_t read = 0;
   std::size_t with_nccl_lines = 0;
   std::vector<std::string> said;

@@ -1,4 +1,4 @@
-// Who is late: by hand, and the eight V100 ranks against their ground truth.
+// Late ranks: by hand, and for eight V100 ranks against their ground truth.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -17,7 +17,8 @@
 namespace ddpsim {
 namespace {
 
-/// `late`: by step, the ranks that come 5 ms late to its one all-reduce of 2 ms, each with longer forward kernels.
+/// `late` lists, by step, the ranks that are 5 ms late to its only all-reduce of 2 ms. Each has
+/// longer forward kernels.
 Workload job_of(int ranks, const std::vector<std::vector<int>>& late) {
   Workload workload;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -75,7 +76,7 @@ TEST_CASE("late ranks: the growth of its own steps, if both recordings have that
   CHECK(own.after[StepPart::all_reduce_transfer].time == Duration::milliseconds(2));
   CHECK_FALSE(late_rank_difference(job_of(2, Steps(6, std::vector<int>())), now,
                                    late));  // it had no rank 2
-  CHECK_FALSE(late_rank_difference(before, before, late_ranks(before).value()));  // nobody is late
+  CHECK_FALSE(late_rank_difference(before, before, late_ranks(before).value()));  // no rank is late
 }
 
 TEST_CASE("late ranks: another rank in each step points to the data") {
@@ -84,11 +85,12 @@ TEST_CASE("late ranks: another rank in each step points to the data") {
 }
 
 TEST_CASE("late ranks: alternating ranks show node or slot") {
-  // The last to arrive of several that are late alike is the first of them: they take turns.
+  // If several ranks are equally late, the first of them counts as the last to arrive; they take
+  // turns.
   const Steps of_node = {{2}, {3}, {2}, {3}, {2}, {3}, {2}, {3}};
   CHECK(late_ranks(job_of(4, of_node), 2).value().pattern == LatePattern::node);
   CHECK(late_ranks(job_of(4, of_node)).value().pattern == LatePattern::several);
-  // Two of the only node, or of a node whose third is on time, are not the node.
+  // Two ranks of the only node, or of a node whose third rank is on time, are not the node.
   CHECK(late_ranks(job_of(4, of_node), 4).value().pattern == LatePattern::several);
   CHECK(late_ranks(job_of(6, of_node), 3).value().pattern == LatePattern::several);
   const Steps of_slot = {{1}, {3}, {1}, {3}, {1}, {3}, {1}, {3}};
@@ -143,8 +145,9 @@ TEST_CASE("the 8-rank V100 job: waits and transfers agree with its ground truth"
   const LateRanks late = late_ranks(imported.workload, std::nullopt, imported.joined).value();
   CHECK(late.complete);
   CHECK(late.collectives == 8);
-  CHECK(late.pattern == LatePattern::unknown);  // one step tells no node from data
-  CHECK(late.late.front() == 7);                // the first exchange: 4.7 ms of the typical rank
+  CHECK(late.pattern == LatePattern::unknown);  // one step cannot tell node from data
+  // The first exchange: 4.7 ms for the typical rank.
+  CHECK(late.late.front() == 7);
   std::map<int, std::size_t> times_last;
   for (const LateRank& rank : late.ranks) times_last[rank.rank] = rank.times_last;
   CHECK(times_last[7] == 5);
@@ -164,7 +167,7 @@ TEST_CASE("the 8-rank V100 job: rank 0 alone gives a bound, all ranks the transf
   CHECK(alone[LossCause::slowest_gpu].bound == Bound::lower);
   CHECK(alone[LossCause::slowest_gpu].time == Duration());
   CHECK(all[StepPart::all_reduce_transfer].bound == Bound::none);
-  // The last all-reduce, 952 us on rank 0, transfers for 69.
+  // The last all-reduce takes 952 us on rank 0 and transfers for 69 us.
   CHECK(all[StepPart::all_reduce_transfer].time.microseconds() == doctest::Approx(69));
   CHECK(all[StepPart::all_reduce_transfer].time <= alone[StepPart::all_reduce_transfer].high);
   CHECK(all[StepPart::all_reduce_transfer].time + all[LossCause::slowest_gpu].time ==

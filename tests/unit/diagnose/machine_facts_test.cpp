@@ -1,5 +1,5 @@
-// What tools print of machines, in the layout of each: links that are slow and links that are asleep, ports, clocks, power,
-// nodes that differ.
+// What tools print about machines, in their own layout: slow links and idle links, ports, clocks,
+// power, nodes that differ.
 #include "ddpsim/diagnose/evidence/machine_facts.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ struct SmiGpu {
   int clock = 1410;
 };
 
-/// `nvidia-smi -q` of driver 535, as far as it matters.
+/// The relevant part of `nvidia-smi -q` of driver 535.
 std::string smi(const std::vector<SmiGpu>& gpus) {
   std::string text = fmt::format(
       "\n==============NVSMI LOG==============\n\nTimestamp                                 : Mon\n"
@@ -77,11 +77,11 @@ TEST_CASE("nvidia-smi -q: a slow link at work, and an idle one") {
       mentions(slow[0].says, "GPU 00000000:08:00.0 has a PCIe link of 5 of 16 GT/s while at work"));
   const SmiGpu asleep = {.generation = 1, .state = "P8", .busy = 0, .idle = "Active"};
   CHECK(machine_kinds(smi({asleep, asleep})).empty());
-  // Lanes are not given up by sleeping.
+  // An idle GPU keeps its lanes.
   SmiGpu narrow = asleep;
   narrow.width = 8;
   CHECK(machine_kinds(smi({asleep, narrow})) == Kinds{CauseClass::pcie_link_below_its_best});
-  // Asleep, then at work: the reading under load counts, in either order.
+  // Idle, then at work: the reading under load counts, in either order.
   CHECK(machine_kinds(smi({asleep}) + smi({{}})).empty());
   CHECK(machine_kinds(smi({{}}) + smi({asleep})).empty());
   CHECK(machine_kinds(smi({asleep}) + smi({{.generation = 2}})) ==
@@ -144,7 +144,7 @@ TEST_CASE("lspci: NICs on half a link, switches that redirect, irrelevant bridge
   REQUIRE(kinds_of(half) == Kinds{CauseClass::nic_below_its_best});
   CHECK(mentions(half[0].says, "8 of 16 GT/s and 8 of 16 lanes"));
   CHECK(half[0].place == "evidence.txt:1");
-  // A controller of the board that is no training's; a bridge with nothing behind it.
+  // A board controller that no training uses, and a bridge with nothing attached.
   CHECK(machine_kinds("01:00.0 Ethernet controller: Intel Corporation I350\n"
                       "\t\tLnkCap:\tPort #0, Speed 5GT/s, Width x4, ASPM L0s\n"
                       "\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x1 (downgraded)\n"
@@ -195,7 +195,7 @@ TEST_CASE("lspci: a GPU's link together with nvidia-smi's activity") {
       "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
       "\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x16\n";
   CHECK(machine_kinds(gpu) == Kinds{CauseClass::pcie_link_below_its_best});
-  // All asleep, by a query that asked for no link.
+  // All are idle, by a query that did not ask for links.
   CHECK(machine_kinds("index, pstate, power.limit [W]\n0, P8, 400.00 W\n" + gpu).empty());
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("/sys: links by class, ports compared within the card and across nodes
                                                 port("mlx5_1", "200 Gb/sec (2X NDR)", "4: ACTIVE"));
   REQUIRE(kinds_of(half) == Kinds{CauseClass::nic_below_its_best});
   CHECK(mentions(half[0].says, "mlx5_1/1 runs at 200 Gbit/s, others of the same card at 400"));
-  // Another card is another card; a port nobody plugged in is none.
+  // Another card is compared separately, and an unplugged port does not count.
   CHECK(machine_kinds(port("mlx5_0", full, "4: ACTIVE") +
                       "/sys/class/infiniband/mlx5_9/hca_type: MT4119\n"
                       "/sys/class/infiniband/mlx5_9/ports/1/rate: 25 Gb/sec (1X EDR)\n"
@@ -327,7 +327,7 @@ TEST_CASE("Two sides of machines: driver, GPUs, limits, slots, ports, MTU") {
         Kinds{CauseClass::fewer_nics});
   CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(4, "200 Gb/sec (2X NDR)")) ==
         Kinds{CauseClass::nic_below_its_best});
-  // As it ran: lanes, and clocks of a GPU at work that are far from what they were.
+  // Current state: lanes, and clocks of a GPU at work that differ much from before.
   const auto queried = [](int clock, int lanes, int busy) {
     return fmt::format(
         "index, name, clocks.current.sm [MHz], utilization.gpu [%], pcie.link.width.current\n0, "

@@ -1,5 +1,5 @@
-// Lines as NCCL 2.4 to 2.31 and RCCL print them, with hosts of our own: what is read of them, which of them are findings,
-// and which look like one and are not.
+// Lines as NCCL 2.4 to 2.31 and RCCL print them, with hosts of our own. Tests what is read, which
+// lines are findings, and which only look like one.
 #include "ddpsim/diagnose/evidence/nccl_facts.hpp"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,8 @@ Kinds changes_in(const std::string& before, const std::string& after) {
   return kinds_of(changes_of(before, after));
 }
 
-/// Two nodes of two GPUs, two NICs each, GPUDirect RDMA at both ends; PXN for the second ring.
+/// Two nodes with two GPUs and two NICs each, GPUDirect RDMA at both ends, and PXN for the second
+/// ring.
 const std::string kSoundInfiniBand =
     R"(n1:10:10 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to bond0
 n1:10:10 [0] NCCL INFO Bootstrap: Using bond0:10.0.0.1<0>
@@ -66,7 +67,7 @@ TEST_CASE("findings: each class has its own name") {
   CHECK(name_of(CauseClass::socket_instead_of_ib) == "socket_instead_of_ib");
   CHECK(name_of(CauseClass::data_parallel_changed) == "data_parallel_changed");
   CHECK(name_of(CauseClass::nic_port_down) == "nic_port_down");
-  // The last one: a name left out would move it.
+  // The last name: a missing one would shift it.
   CHECK(cause_classes().back() == CauseClass::unknown);
   CHECK(name_of(CauseClass::unequal_versions) == "unequal_versions");
 }
@@ -123,7 +124,7 @@ TEST_CASE("NCCL's lines: variants of NCCL 2.4, of RCCL and with a prefix of mpir
       "RCCL version : 2.20.5-HEAD:d3bfdd1\n");
   CHECK(rccl.nccl.networks == std::map<std::string, int>{{"AWS Libfabric", 1}});
   CHECK(rccl.nccl.versions[0].word == "RCCL 2.20.5");
-  // A NIC without GPUDirect to lose.
+  // A NIC without GPUDirect has none to lose.
   CHECK(find_problems(rccl).empty());
 }
 
@@ -327,7 +328,7 @@ TEST_CASE("Two sides: nothing is reported for an unchanged job") {
 TEST_CASE("Two sides: sockets instead of InfiniBand") {
   const std::vector<Finding> findings =
       find_changes(evidence_of(kSoundInfiniBand), evidence_of(kSockets));
-  // The change, what the new side says by itself, and what went with the network.
+  // The change, the new side's own finding, and what changed with the network.
   CHECK(std::ranges::count(kinds_of(findings), CauseClass::socket_instead_of_ib) == 2);
   CHECK(std::ranges::count(kinds_of(findings), CauseClass::plugin_missing) == 1);
   CHECK(mentions(findings[0].says, "NCCL RDMA Plugin v8"));
@@ -375,7 +376,7 @@ TEST_CASE("Two sides: rings instead of trees, by NCCL's choices or connections")
   CHECK(changes_in(chose("TREE proto SIMPLE channel{Lo..Hi}={0..15}"),
                    chose("RING proto SIMPLE channel{Lo..Hi}={0..15}")) ==
         Kinds{CauseClass::ring_where_tree});
-  // Before 2.22 by number: 0 is the tree, 1 the ring.
+  // Before 2.22 choices are numbers: 0 is the tree, 1 the ring.
   CHECK(changes_in(chose("0 proto 2 time 123.4"),
                    chose("RING proto SIMPLE channel{Lo..Hi}={0..3}")) ==
         Kinds{CauseClass::ring_where_tree});
@@ -392,7 +393,7 @@ TEST_CASE("Two sides: rings instead of trees, by NCCL's choices or connections")
   };
   CHECK(changes_in(connected("2.22.3", true), connected("2.25.1", false)) ==
         Kinds{CauseClass::ring_where_tree, CauseClass::version_changed});
-  // A log that ends with the rings may go on with trees.
+  // A log that ends with rings may have continued with trees.
   const std::string rings = connected("2.25.1", false);
   CHECK(changes_in(connected("2.25.1", true),
                    rings.substr(0, rings.find("n1:1:2 [0] NCCL INFO comm")))
@@ -403,7 +404,8 @@ TEST_CASE("Two sides: rings instead of trees, by NCCL's choices or connections")
   CHECK(changes_in(trees("enabled up to size 469999999"), trees("disabled")) ==
         Kinds{CauseClass::ring_where_tree});
   CHECK(changes_in(trees("enabled up to size 469999999"), trees("enabled up to size 1")).empty());
-  // Until 2.21 trees were connected whether chosen or not: their absence later says nothing.
+  // Up to 2.21 trees were connected whether or not they were chosen, so their absence later tells
+  // nothing.
   CHECK(changes_in(connected("2.18.3", true), connected("2.25.1", false)) ==
         Kinds{CauseClass::version_changed});
 }
@@ -491,13 +493,13 @@ TEST_CASE("Two sides: a log cut off at either end lacks channels, and a name is 
   CHECK(changes_in(channel(1, 1) + ended(2), whole).empty());
   CHECK(changes_in(whole, channel(0, 0) + channel(1, 1)).empty());
   CHECK(changes_in(whole, listed + channel(0, 0) + ended(2)) == Kinds{CauseClass::fewer_nics});
-  // What is cut off may use the other NIC. GPUDirect RDMA was everywhere.
+  // The missing part may use the other NIC. GPUDirect RDMA was used everywhere.
   CHECK(changes_in(whole, listed + channel(1, 0)).empty());
   CHECK(has(changes_in(whole, listed + channel(0, 0, "")), CauseClass::gpudirect_off));
-  // Some NICs have GPUDirect RDMA, and those of the missing channels have none.
+  // Some NICs have GPUDirect RDMA, and those of the missing channels do not.
   CHECK(changes_in(listed + channel(0, 0) + channel(1, 1, "") + ended(2), listed + channel(0, 0))
             .empty());
-  // With a channel goes its NIC, but not what carries the others.
+  // A missing channel takes its NIC along, but not the transport of the others.
   CHECK(changes_in(whole, listed + channel(0, 1) + ended(1)) ==
         Kinds{CauseClass::other_nic, CauseClass::fewer_channels});
   CHECK(changes_in(whole, listed + channel(0, 0) + ended(1)) == Kinds{CauseClass::fewer_channels});
@@ -536,7 +538,7 @@ TEST_CASE("Two sides: NVLink between nodes, RoCE, and slower ports") {
   CHECK(mentions(lost.front().says, "went over NVLink (MNNVL) and now go over IB"));
   CHECK(lost.front().effect == FindingEffect::costs);
   CHECK(kinds_of(changes_of(network, nvlink)) == Kinds{CauseClass::transport_changed});
-  // One rank of several nodes may have no end that leaves its own.
+  // One rank of several nodes may have no end that leaves its node.
   CHECK(changes_in(job("via P2P/CUMEM"), network).empty());
   const auto lists = [](const std::string& link) {
     return "n1:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/" + link + " ; OOB e:10.0.0.1<0>\n";
@@ -578,7 +580,7 @@ TEST_CASE("Two sides: variables in NCCL's list appear and vanish, harmless value
   const auto with = [&](const std::string& setting) {
     return began + "n1:1:2 [0] NCCL INFO " + setting + "\n";
   };
-  // Until the end of its initialisation NCCL may not have read it, and since 2.22 until it connects.
+  // NCCL may read it up to the end of its initialisation, and from 2.22 on until it connects.
   const std::string set = with("NCCL_CROSS_NIC set by environment to 1.");
   CHECK(changes_in(began, set) == Kinds{CauseClass::environment_changed});
   CHECK(changes_in(began.substr(0, began.rfind("n1:1:2")), set).empty());
@@ -589,7 +591,7 @@ TEST_CASE("Two sides: variables in NCCL's list appear and vanish, harmless value
   CHECK(changes_in(newer, newer_set).empty());
   const std::string rings = "n1:1:2 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR 1\n";
   CHECK(changes_in(newer + rings, newer_set + rings) == Kinds{CauseClass::environment_changed});
-  // What NCCL does not print is not known of a side whose log alone is there.
+  // What NCCL does not print is unknown if a side has only its log.
   CHECK(changes_in("NCCL_ASYNC_ERROR_HANDLING=1\n" + began, began).empty());
   CHECK(changes_in(began, with("NCCL_BUFFSIZE set by environment to 4194304.")).empty());
   CHECK(changes_in(began, with("NCCL_NET_GDR_LEVEL set by environment to SYS")) ==
@@ -597,7 +599,7 @@ TEST_CASE("Two sides: variables in NCCL's list appear and vanish, harmless value
   CHECK(changes_in(began, with("NCCL_BUFFSIZE set by environment to 65536.")) ==
         Kinds{CauseClass::environment_changed});
   CHECK(changes_in(began, with("NCCL_P2P_DISABLE set by environment to 0.")).empty());
-  // By strtol "true" is no 1.
+  // To strtol, "true" is not 1.
   CHECK(changes_in(began, with("NCCL_P2P_DISABLE set by environment to true.")).empty());
   CHECK(changes_in(began, with("NCCL_P2P_DISABLE set by environment to 1.")) ==
         Kinds{CauseClass::peer_to_peer_off});
@@ -617,7 +619,7 @@ TEST_CASE("lines without their head are recognised as NCCL's") {
   CHECK(changes_in("Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n",
                    "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n") ==
         Kinds{CauseClass::gpudirect_off, CauseClass::gpudirect_off});
-  // A plugin's network is the plugin at work, whatever else its log says.
+  // A network of a plugin shows that the plugin works, whatever else the log says.
   CHECK(changes_in("n1:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin AWS Libfabric (v6)\n"
                    "n1:1:2 [0] NCCL INFO Using network AWS Libfabric\n",
                    "via NET/AWS Libfabric/3\n")
@@ -664,7 +666,7 @@ TEST_CASE("A cut-off last line is used only if the cut cannot change its meaning
 TEST_CASE("findings: the page explains the evidence of each class") {
   const std::string page = read_file(files::page("docs/reference/evidence.md"), 1 << 20);
   for (const CauseClass what : cause_classes()) {
-    if (what > CauseClass::unequal_versions) break;  // what no line of evidence tells
+    if (what > CauseClass::unequal_versions) break;  // not shown by any line of evidence
     CAPTURE(std::string(name_of(what)));
     CHECK(mentions(page, "`" + std::string(name_of(what)) + "`"));
   }

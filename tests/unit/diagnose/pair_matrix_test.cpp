@@ -1,4 +1,4 @@
-// Pairs of nodes: what a table may be, and which node it shows to be slow.
+// Pairs of nodes: valid tables, and the node that a table shows to be slow.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -54,7 +54,7 @@ TEST_CASE("pair matrix: groups are fast within and slow across, except for one p
   CHECK(verdict.groups.within == 9);
   CHECK(verdict.groups.slow_within == 0);
   CHECK(group_words(verdict.groups).find("12 of 12 pairs across") != std::string::npos);
-  // One fast pair across joins nothing.
+  // A single fast pair across does not join groups.
   text.replace(text.find("n0,n4,14"), 8, "n0,n4,23");
   CHECK(judged(text).groups.slow_across == 11);
 }

@@ -21,7 +21,7 @@ namespace {
 
 using namespace literals;
 
-/// A step of 100 ms in which one part takes so much more.
+/// A step of 100 ms in which one part takes this much longer.
 StepDifference grown(StepPart part, double by_ms, Bound bound = Bound::none) {
   StepBreakdown before = step_alone({100_ms});
   before.parts_known = true;
@@ -36,7 +36,7 @@ StepDifference grown(StepPart part, double by_ms, Bound bound = Bound::none) {
   return difference(before, after);
 }
 
-/// Of causes, or of settings.
+/// Classes of causes or of settings.
 template <typename Class>
 std::vector<std::string> classes(const std::vector<Class>& all) {
   std::vector<std::string> names;
@@ -88,7 +88,7 @@ TEST_CASE("causes: a new finding comes before the possible meanings of a row") {
   evidence.now = {{CauseClass::socket_instead_of_ib, "sockets", "log:3"}};
   const auto transfer = grown(StepPart::all_reduce_transfer, 20);
   CHECK(slowdown_causes(transfer, evidence).front().what == CauseClass::socket_instead_of_ib);
-  evidence.before = evidence.now;  // it was so before
+  evidence.before = evidence.now;  // it was there before
   CHECK_FALSE(has(classes(slowdown_causes(transfer, evidence)), "socket_instead_of_ib"));
   evidence.before.clear();  // its row did not grow
   const auto causes = slowdown_causes(grown(part_of(LossCause::input), 20), evidence);
@@ -135,7 +135,7 @@ TEST_CASE("causes: what only helps cannot slow down, what only costs cannot spee
   evidence.changes.front().effect = FindingEffect::costs;
   CHECK(slowdown_causes(slower, evidence).front().what == CauseClass::mtu_unequal);
   CHECK_FALSE(has(classes(slowdown_causes(faster, evidence)), "mtu_unequal"));
-  // What may be harmless comes behind "unknown".
+  // A finding that may be harmless comes after "unknown".
   evidence.changes.front().doubtful = true;
   CHECK(classes(slowdown_causes(slower, evidence)).front() == "unknown");
   CHECK(has(classes(slowdown_causes(slower, evidence)), "mtu_unequal"));
@@ -195,7 +195,7 @@ TEST_CASE("settings: accumulation, hooks and SyncBatchNorm, as recorded") {
   before.provenance = now.provenance = {{"ddp_options", "defaults"}};
   before.recorded_with.accumulate = 4;
   before.earlier = now.earlier = EarlierMicroBatches{.count = 3};
-  CHECK(setting_changes(before, now).empty());  // four each, whichever way it is told
+  CHECK(setting_changes(before, now).empty());  // four each, stated in either way
   now.earlier->all_reduced = 3;
   now.provenance.emplace_back("comm_hook", "blocking_hook");
   now.recorded_with.sync_batchnorm = true;
@@ -270,11 +270,11 @@ TEST_CASE("settings: threads that wait for a core explain only their waits") {
   const auto causes = slowdown_causes(gaps, evidence);
   CHECK(causes.front().what == CauseClass::host_threads);
   CHECK(causes.front().weight == doctest::Approx(0.9 * 18 / 20));
-  // It waits 2 ms longer of 20: other causes of launch gaps come first.
+  // It waits 2 ms longer out of 20, so other causes of launch gaps come first.
   now.threads->waiting = 3_ms;
   evidence.settings = setting_changes(before, now);
   CHECK(slowdown_causes(gaps, evidence).front().what == CauseClass::host_overhead);
-  // Not at all: nothing names it. It runs longer instead.
+  // Without a longer wait nothing names it; it runs longer instead.
   now.threads = HostThreads{.running = 68_ms, .waiting = 1_ms};
   evidence.settings = setting_changes(before, now);
   CHECK(slowdown_causes(gaps, evidence).front().what == CauseClass::host_overhead);
@@ -282,23 +282,29 @@ TEST_CASE("settings: threads that wait for a core explain only their waits") {
   // Loaders are other processes.
   CHECK(has(classes(slowdown_causes(grown(part_of(LossCause::input), 20), evidence)),
             "host_threads"));
-  // On a CPU it is the model that runs longer.
+  // On a CPU, the model itself runs longer.
   before.gpu = now.gpu = "CPU";
   CHECK(setting_changes(before, now).empty());
 }
 
-// The sixteen public regressions (data/levers/regressions.json). First what the evidence of each can decide, from its own
-// files alone, before any was run through the rule:
+// The sixteen public regressions (regressions.json). The first lists say what the evidence of each
+// can decide from its own files, written before any was run through the rule:
 //
 //   gpudirect_one_side, peer_to_peer_off   a log line says it
+//
 //   slow_node                              pairs single it out
-//   everything else                        numbers: they say how much. Of step times any part of a step may have grown;
-//                                          of all-reduces the network, NCCL's choice, its version or a link.
+//
+//   everything else                        numbers say only how much
+//
 //   no second number and no log            nothing can be decided, and nothing is
+//
+// If step times grow, any part of a step may have grown. If all-reduces do, it may be the network,
+// NCCL's choice, its version or a link.
 struct Decidable {
   std::string first;  ///< the class that must come first
   std::string among =
-      "";  ///< … or, where numbers alone do not decide, must be among the candidates
+      /// If numbers alone do not decide, the class must be among the candidates.
+      "";
 };
 const std::map<std::string, Decidable> kDecidable = {
     {"one-node-no-peermem", {"gpudirect_one_side"}},
@@ -319,7 +325,7 @@ const std::map<std::string, Decidable> kDecidable = {
     {"mtu-mismatch", {""}},
 };
 
-/// What a program printed, of a file that holds transcribed facts, too.
+/// What a program printed, even in a file that also has transcribed facts.
 std::string printed_lines(const std::string& text) {
   std::string lines;
   std::istringstream in(text);
@@ -330,8 +336,8 @@ std::string printed_lines(const std::string& text) {
   return lines;
 }
 
-/// One rule for all: two numbers of time are steps, two rates transfers of a GiB; pairs are a matrix; what a program
-/// printed is the log of the new side.
+/// One rule for all: two times are steps, and two rates are transfers of a GiB. Pairs form a
+/// matrix, and a program's output is the log of the new side.
 std::vector<SlowdownCause> causes_of_case(const nlohmann::json& one, const std::string& log) {
   SlowdownEvidence evidence;
   const std::vector<EvidenceText> texts = {
@@ -364,7 +370,7 @@ TEST_CASE(
     "sixteen public regressions: the decided cause comes first, others are among the candidates") {
   std::ifstream file(files::shared_file("data/levers/regressions.json"));
   if (!file) {
-    MESSAGE("skipped: no data/levers beside the checkout");
+    MESSAGE("skipped: the folder of regressions is missing");
     return;
   }
   const nlohmann::json cases = nlohmann::json::parse(file);

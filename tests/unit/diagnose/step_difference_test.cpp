@@ -1,4 +1,4 @@
-// Parts of measured steps and their differences, by hand and over random recordings.
+// Parts of measured steps and their differences, by hand and for random recordings.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,8 +21,9 @@ RecordedCollective recorded_all_reduce(double start_ms, double duration_ms) {
           .duration = Duration::milliseconds(duration_ms)};
 }
 
-/// Forward 10 ms, of which 2 wait for launches and 1 is the buffers' broadcast; backward 20 ms with 3 ms of waits and 2 of
-/// copies; 5 ms of tail; copies out 1; optimizer 4; 10 ms between steps.
+/// Forward takes 10 ms, with 2 ms of waits for launches and 1 ms of the buffers' broadcast.
+/// Backward takes 20 ms, with 3 ms of waits and 2 ms of copies. The tail takes 5 ms, copies out 1
+/// ms, the optimizer 4 ms, and 10 ms lie between steps.
 Recorded a_step() {
   Recorded step;
   step.forward = 10_ms;
@@ -49,7 +50,7 @@ Workload measured_alone() {
   return workload;
 }
 
-/// Rank 1's second all-reduce takes 2 ms: of rank 0's 6 the first 4 are a wait.
+/// Rank 1's second all-reduce takes 2 ms, so the first 4 of rank 0's 6 ms are a wait.
 Workload measured_two_ranks() {
   Workload workload = measured_alone();
   RankRecording first;
@@ -77,7 +78,7 @@ TEST_CASE("a measured step's parts: earlier micro-batches belong to the step") {
   CHECK(whole.kernels.backward == one.kernels.backward + 40_ms);
   CHECK(whole[StepPart::all_reduce_transfer].time ==
         one[StepPart::all_reduce_transfer].time + 8_ms);
-  // Two ranks tell waits from transfers in the recorded micro-batch alone.
+  // Two ranks separate waits from transfers only in the recorded micro-batch.
   Workload both = measured_two_ranks();
   CHECK((*step_breakdown(both))[StepPart::all_reduce_transfer].bound == Bound::none);
   both.ranks[0].earlier = workload.earlier;
@@ -104,7 +105,8 @@ TEST_CASE("a measured step's parts: with one rank, the tail is at most transfer"
 
 TEST_CASE("a measured step's parts: the other rank tells the wait from the transfer") {
   const StepBreakdown parts = step_breakdown(measured_two_ranks()).value();
-  // The last all-reduce, 19 to 25, transfers for 2 ms: without waiting it had ended at 21, one after backward.
+  // The last all-reduce, 19 to 25, transfers for 2 ms. Without waiting it would have ended at 21,
+  // one after backward.
   CHECK(time_of(parts, LossCause::slowest_gpu) == 4_ms);
   CHECK(parts[StepPart::all_reduce_transfer].time == 1_ms);
   CHECK(parts[StepPart::all_reduce_transfer].bound == Bound::none);
@@ -128,7 +130,7 @@ TEST_CASE("a difference: a bound on one side bounds the change in its direction"
 
 TEST_CASE("a measured step's parts: a wait after backward delays what follows it") {
   Workload workload = measured_two_ranks();
-  // Rank 1 comes 8 ms late to the first; both all-reduces follow one another and end after backward.
+  // Rank 1 is 8 ms late to the first. Both all-reduces follow one another and end after backward.
   const std::vector<RecordedCollective> here = {recorded_all_reduce(6, 14),
                                                 recorded_all_reduce(8, 18)};
   const std::vector<RecordedCollective> there = {recorded_all_reduce(14, 6),
@@ -136,7 +138,8 @@ TEST_CASE("a measured step's parts: a wait after backward delays what follows it
   workload.recorded_with.collectives = workload.ranks[0].recorded_with.collectives = here;
   workload.ranks[1].recorded_with.collectives = there;
   const StepBreakdown parts = step_breakdown(workload).value();
-  // Served 6 ms each, begun at 6 they had ended at 18, before backward did: the whole tail of 6 is waiting.
+  // Each takes 6 ms. Begun at 6, they would have ended at 18, before backward. So the whole tail of
+  // 6 ms is waiting.
   CHECK(time_of(parts, LossCause::slowest_gpu) == 6_ms);
   CHECK(parts[StepPart::all_reduce_transfer].time == Duration());
 }
@@ -169,9 +172,9 @@ TEST_CASE("a measured step's parts: all parts use the same middle half of the st
   const StepBreakdown parts = step_breakdown(workload).value();
   CHECK(parts.step == 51_ms);
   CHECK(parts.steps == 4);
-  // Of a forward of 11 ms the broadcast and the waits take their recorded share.
+  // The broadcast and the waits keep their recorded share of a forward of 11 ms.
   CHECK(time_of(parts, LossCause::buffer_broadcast) == 1.1_ms);
-  // Where one of them has no forward the recorded one counts.
+  // If one of them has no forward, the recorded one counts.
   workload.steps[1].forward.reset();
   CHECK(time_of(step_breakdown(workload).value(), LossCause::buffer_broadcast) == 1_ms);
 }
@@ -223,7 +226,7 @@ TEST_CASE("a difference: a recording and a step time are compared as a whole") {
 TEST_CASE(
     "a difference: a part known on one side counts in the part that contains it on the "
     "other") {
-  Workload untold = measured_alone();  // no launches counted: their waits are in kernels
+  Workload untold = measured_alone();  // launches not counted: their waits are in kernels
   untold.busy.reset();
   untold.launch_waits = {};
   const StepDifference answer =
@@ -245,7 +248,7 @@ TEST_CASE("a difference: without the time between steps both end with the optimi
   CHECK(answer.missing.size() == 1);
 }
 
-/// Any recording the reader would take: windows, waits within them, all-reduces anywhere.
+/// Any valid recording: windows, waits within them, all-reduces anywhere.
 class AnyRecording {
  public:
   explicit AnyRecording(std::uint64_t seed) : random_(seed) {}
@@ -342,7 +345,7 @@ TEST_CASE("a difference: rows of any two recordings sum, and nothing breaks") {
     }
     CHECK(sum == answer.change);
     CHECK(answer.change == answer.after.step - answer.before.step);
-    // Of the kernels as both sides tell them.
+    // Kernels as both sides count them.
     const auto kernels = std::ranges::find(answer.rows, StepPart::kernels, &DifferenceRow::part);
     if (kernels != answer.rows.end())
       CHECK(points == doctest::Approx(100 * (kernels->after / answer.after.step -

@@ -17,7 +17,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// ResNet-50 as it was recorded on a V100, on two nodes of eight.
+/// ResNet-50 as recorded on a V100, on two nodes of eight.
 JobRequest asked_of_resnet() {
   return {.workload = {.source = "resnet50-v100-b32"}, .cluster = {.text = "p3dn@2"}};
 }
@@ -288,7 +288,8 @@ TEST_CASE("jobs: options that exclude each other are refused before anything is 
   CHECK(refused_with([](JobRequest& request) {
           request.ddp.bucket_cap_mb = 25;
           request.ddp.first_bucket_mb = 2;
-        }) == "");  // of several caps that are tried, some may be reached
+          // When several caps are tried, some of them may be reachable.
+        }) == "");
 }
 
 TEST_CASE("jobs: a search over caps has a limit of parameters") {

@@ -9,7 +9,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// What is wrong with a request that only `set` changes.
+/// The complaint about a request that only `set` changes.
 template <typename Set>
 std::string contradiction_in(Set set) {
   JobRequest request{.workload = {.source = "w"}, .cluster = {.text = "c"}};
@@ -22,7 +22,7 @@ std::string contradiction_in(Set set) {
   return "";
 }
 
-/// The option that is named first.
+/// The option that the complaint names first.
 template <typename Set>
 std::string first_option(Set set) {
   const std::string problem = contradiction_in(set);
@@ -80,7 +80,7 @@ TEST_CASE("requests: options of DDP's reducer work only with DDP") {
   CHECK(refused(ZeroRedundancy(), cap) == "");
   CHECK(refused(Compiled(), cap) == "");
   const Compiled python{.optimize_ddp = OptimizeDdp::python_reducer};
-  CHECK(refused(python, cap) == "");  // of what Inductor fuses
+  CHECK(refused(python, cap) == "");  // for the kernels that Inductor fuses
   CHECK(refused(Compiled(), views) == "");
   CHECK(refused(python, views) ==
         "--gradient-as-bucket-view: it is an option of DistributedDataParallel's own reducer, and "

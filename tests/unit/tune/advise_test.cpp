@@ -1,4 +1,4 @@
-// Levers ranked: what each gains, alone and together, by the rule that recommends caps.
+// Settings ranked: what each gains, alone and together, by the rule that recommends caps.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -75,7 +75,8 @@ TEST_CASE("advise: accumulated micro-batches count one by one") {
   CHECK(row->note ==
         "the optimizer steps 2 times more rarely, on a batch 2 times as large; "
         "micro-batch k runs forward and backward within \"with sync(k):\"");
-  // Who accumulates two already is offered four, of which a step of two is half.
+  // A user who already accumulates two micro-batches is offered four; a step of two is half of
+  // that.
   const Job current = job.with(options);
   options.accumulate = 4;
   const Advice from_two = advise(current, {});
@@ -101,7 +102,8 @@ TEST_CASE("advise: only large buckets are cast if that gains measurably more") {
   const Advice advice = advise(current, {.caps = false});
   REQUIRE(row_of(advice, {setting->name}));
   CHECK(row_of(advice, {setting->name})->iteration == part);
-  job.options.costs.host_copy = 520_us;  // casting back takes 20 us more than 0.5 MiB less save
+  // Casting back takes 20 us more than 0.5 MiB less save.
+  job.options.costs.host_copy = 520_us;
   CHECK(partial_cast_setting(job, CommHook::fp16_compress));
   CHECK_FALSE(row_of(advise(job, {.caps = false}), {setting->name}));
   job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
@@ -119,7 +121,7 @@ TEST_CASE("advise: accumulation and a static graph exclude each other") {
   CHECK(offers(job, "accumulate 2 under no_sync()"));
   options.accumulate = 2;
   CHECK_FALSE(offers(job.with(options), "static_graph=True"));
-  options.ddp_to_set().static_graph = true;  // which is this user's affair
+  options.ddp_to_set().static_graph = true;  // the user's own choice
   CHECK(offers(job.with(options), "accumulate 4 under no_sync()"));
   options.accumulate = 1;
   CHECK_FALSE(offers(job.with(options), "accumulate 2 under no_sync()"));
@@ -268,20 +270,22 @@ TEST_CASE("advise: a partition is a list of limits that PyTorch cuts the same wa
 }
 
 TEST_CASE("advise: other algorithms have other errors than the current one") {
-  // A change that does nothing: with shared errors sure to gain nothing, with errors of its own it may be either.
+  // A change that does nothing. With shared errors it certainly gains nothing; with its own errors
+  // it may gain or lose.
   const Job job = six_hidden(3400, 100, 100);
   const Gains gains(job, buckets_of(job), readings_of(std::nullopt));
   const auto same = [](const Job& current) { return current; };
   CHECK(gains.of(same, {}).gain == gain_us(0, 0, 0));
   const WeighedGain own = gains.of(same, {.other_collectives = true});
-  // T(5) = 600: 0.6 to 1.7 times that for either, independent of each other.
+  // T(5) = 600: either may take 0.6 to 1.7 times that, independently.
   CHECK(own.gain.value == 0_us);
   CHECK(own.gain.low.microseconds() == doctest::Approx(-std::hypot(240, 420)));
   CHECK(own.gain.high.microseconds() == doctest::Approx(std::hypot(240, 420)));
 }
 
 TEST_CASE("advise: the allowance for multi-GPU overhead enters no gain of accumulating") {
-  // Only the last all-reduce, T(5) = 600, is exposed, and however slow compute is: half of it is saved, or three quarters.
+  // Only the last all-reduce, T(5) = 600, is exposed, however slow compute is. Half of it is saved,
+  // or three quarters.
   small::OpenJob job = six_hidden(3400, 100, 100);
   const Advice alone = advise(job, {});
   job.options.rank_slowdown.several_gpus = 0.2;

@@ -13,7 +13,7 @@ namespace {
 
 using BucketSizes = std::vector<std::size_t>;
 
-/// T(k) = 500 + 100 k: [1] [3] [2] is under way from 1000 to 1600, 2150 to 2950 and 3000 to 3700.
+/// T(k) = 500 + 100 k: [1] [3] [2] are sent from 1000 to 1600, 2150 to 2950 and 3000 to 3700.
 small::OpenJob one_three_two() {
   return {.workload = small::mib_layers({1000, 2050, 2100, 2150, 2950, 3000}, 1000),
           .model = small::alpha_beta(500, 100)};
@@ -33,7 +33,7 @@ TEST_CASE("best partition: every bucket is as large as the time before the next 
   CHECK(cut[1].parameters == BucketSizes{4, 3, 2});
   CHECK(cut[2].parameters == BucketSizes{1, 0});
   CHECK(cut[1].bytes == 3_MiB);
-  CHECK(cut[1].limit == 3_MiB);  // as bucket_cap_mb_list would give it
+  CHECK(cut[1].limit == 3_MiB);  // as in bucket_cap_mb_list
   for (std::size_t b = 0; b < cut.size(); ++b) CHECK(cut[b].limit_index == b);
   CHECK(cut[0].closed_by == ClosedBy::limit);
   CHECK(cut[1].closed_by == ClosedBy::limit);
@@ -42,7 +42,8 @@ TEST_CASE("best partition: every bucket is as large as the time before the next 
 }
 
 TEST_CASE("best partition: it is for the steady step, whatever the first iterations do") {
-  // In static_graph's first one all buckets are launched behind backward: a single one would be best.
+  // In the first iteration with static_graph, all buckets are launched after backward, where a
+  // single one would be best.
   small::OpenJob job = one_three_two();
   job.options.ddp_to_set().static_graph = true;
   job.options.iterations = 1;
@@ -50,11 +51,11 @@ TEST_CASE("best partition: it is for the steady step, whatever the first iterati
 }
 
 TEST_CASE("best partition: among equally good cuts, the one with the smallest buckets") {
-  // Hidden but for the last: any cut in front of it ends at 3000 + T(1).
+  // Hidden except for the last bucket: any cut before it ends at 3000 + T(1).
   const small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 0),
                            .model = small::alpha_beta(0, 100)};
   CHECK(small::members(best(job)) == BucketSizes{1, 1, 1});
-  // Where buckets queue and starting costs nothing, any cut ends at 100 + T(3).
+  // If buckets queue and starting costs nothing, any cut ends at 100 + T(3).
   const small::OpenJob queued{.workload = small::mib_layers({100, 200, 300}, 0),
                               .model = small::alpha_beta(0, 1000)};
   CHECK(small::members(best(queued)) == BucketSizes{1, 1, 1});
@@ -65,7 +66,8 @@ TEST_CASE("best partition: one bucket if starting dominates, one each if bytes d
     return small::members(best({.workload = small::mib_layers({100, 200, 300}, 0),
                                 .model = small::alpha_beta(start_us, mib_us)}));
   };
-  CHECK(cut(1000, 100) == BucketSizes{3});     // 300 + 1300, in two at least 100 + 2000 + 300
+  // 300 + 1300; two buckets take at least 100 + 2000 + 300.
+  CHECK(cut(1000, 100) == BucketSizes{3});
   CHECK(cut(0, 100) == BucketSizes{1, 1, 1});  // 100 + 300
   // 100 + T(1) + T(2) = 400 + 2a against 300 + T(3) = 600 + a: a start of 200 decides.
   CHECK(cut(199, 100) == BucketSizes{1, 2});
@@ -73,8 +75,8 @@ TEST_CASE("best partition: one bucket if starting dominates, one each if bytes d
 }
 
 TEST_CASE("best partition: bytes on the wire count") {
-  // Cast to 16 bits, T(k) = 500 + 50 k: again [1] [3] [2], 3000 + 600. As [5] [1] 2950 + 750 + 550,
-  // as [3] [3] 3000 + 650.
+  // Cast to 16 bits, T(k) = 500 + 50 k: again [1] [3] [2], 3000 + 600. As [5] [1] it is 2950 + 750
+  // + 550, as [3] [3] 3000 + 650.
   small::OpenJob job = one_three_two();
   job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   const Duration half = job.tune().best_partition->iteration;
@@ -84,7 +86,7 @@ TEST_CASE("best partition: bytes on the wire count") {
 }
 
 TEST_CASE("best partition: with more gradients than places to cut, each still has a bucket") {
-  // Parameters of no elements come last: the bytes are all there before the last place is.
+  // Empty parameters come last, so all bytes are ready before the last place.
   for (const std::size_t empty : {0u, 1u, 90u}) {
     CAPTURE(empty);
     std::vector<small::Gradient> gradients;
@@ -119,7 +121,7 @@ TEST_CASE("best partition: absent with a reason if gradients cannot share bucket
   Workload elsewhere = workload;
   elsewhere.parameters[1].device = "cuda:1";
   CHECK(no_partition_because(elsewhere) == several);
-  // What DDP ignores does not count, the first of the list included.
+  // Parameters that DDP ignores do not count, even the first of the list.
   for (Workload* other : {&sparse, &half}) {
     other->parameters[2].ignored = true;
     CHECK_FALSE(no_partition_because(*other));
@@ -130,7 +132,8 @@ TEST_CASE("best partition: absent with a reason if gradients cannot share bucket
 }
 
 TEST_CASE("best partition: with more gradients than places, the places divide the bytes evenly") {
-  // Nothing waits, so buckets are as small as places allow: bucket b ends where b + 1 of 512 parts of the bytes do.
+  // Nothing waits, so buckets are as small as places allow: bucket b ends at b + 1 of 512 parts of
+  // the bytes.
   for (const std::size_t count : {513U, 700U, 1024U}) {
     CAPTURE(count);
     std::vector<small::Gradient> gradients;

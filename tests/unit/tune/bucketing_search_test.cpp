@@ -1,4 +1,4 @@
-// Which bucketings a version lets a user reach: of six gradients of 1 MiB, each written down.
+// The bucketings that a version lets a user reach, written down for six gradients of 1 MiB.
 #include "bucketing_search.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ Workload gradients_of_1_mib(std::size_t count) {
 
 /// One bucketing as a reader writes it.
 struct Found {
-  std::string buckets;  ///< gradients in each: "1 5"
+  std::string buckets;  ///< number of gradients in each: "1 5"
   std::optional<double> cap;
   double first;
   std::pair<double, double> range;
@@ -117,7 +117,8 @@ TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket without
       {"2 2", 2, 2, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
       {"3 1", 3, 3, searched_caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
       {"4", open, open, {open, kNoLimitMb}},
-      {"1 3", std::nullopt, 1, {25, 25}},  // first buckets of 2, 3 and 4 MiB: a cap gives them
+      // First buckets of 2, 3 and 4 MiB also result from a cap.
+      {"1 3", std::nullopt, 1, {25, 25}},
   };
   for (const TorchVersion torch : {TorchVersion{2, 5}, TorchVersion{2, 8}})
     check_rows(rows(gradients_of_1_mib(4), {}, torch), by_hand);
@@ -131,7 +132,8 @@ TEST_CASE("bucketing search: given caps and options do not restrict other settin
 }
 
 TEST_CASE("bucketing search: the default's 1 MiB names the first bucket that it gives") {
-  // Of 0.6 MiB: a first limit above that and up to 1.2 MiB, which 1 MiB is, closes behind two.
+  // Gradients of 0.6 MiB: a first limit from there up to 1.2 MiB, which includes 1 MiB, closes
+  // after two.
   const std::int64_t half = 629'144;
   const Workload workload =
       small::chain({{half, 100}, {half, 100}, {half, 100}, {half, 100}}, 100, 100);
@@ -139,7 +141,7 @@ TEST_CASE("bucketing search: the default's 1 MiB names the first bucket that it 
   REQUIRE(found.size() == 5);
   CHECK(found[4] == Found{"1 3", std::nullopt, mib(Bytes(half)), {25, 25}});
   CHECK(rows(workload, {}, {2, 4})[3].first == 1);
-  // Smaller than 1 MiB altogether: one bucket, which a cap gives too.
+  // Everything together is below 1 MiB: one bucket, as with a cap.
   const Workload tiny = small::chain({{400, 100}, {400, 100}}, 100, 100);
   check_rows(rows(tiny, {}, {2, 8}),
              {{"1 1", mib(Bytes(400)), mib(Bytes(400)), searched_caps(Bytes(), Bytes(400))},
@@ -159,13 +161,13 @@ TEST_CASE("bucketing search: the default is nothing passed") {
 
 TEST_CASE("bucketing search: requested caps come once, ascending and as written") {
   const Workload workload = gradients_of_1_mib(4);
-  // 2.0000001 MiB are 2097152 bytes and a tenth of one, which PyTorch truncates.
+  // 2.0000001 MiB is 2097152 bytes and a tenth of one, which PyTorch truncates.
   check_rows(rows(workload, {}, {2, 8}, {3, 2.0000001, 3}),
              {{"2 2", 2.0000001, 2.0000001, {2.0000001, 2.0000001}}, {"3 1", 3, 3, {3, 3}}});
   check_rows(rows(workload, {}, {2, 4}, {3, 1}),
              {{"1 1 1 1", 1, 1, {1, 1}}, {"1 3", 3, 1, {3, 3}}});
   check_rows(rows(workload, {.first_bucket_mb = 2}, {2, 4}, {1}), {{"2 1 1", 1, 2, {1, 1}}});
-  // From 2.5 on no call gives this: shown, and marked.
+  // From 2.5 on no call gives this; it is shown and marked.
   const BucketingSearch odd = search_bucketings(workload, {.first_bucket_mb = 2}, {2, 5}, {1});
   CHECK_FALSE(odd.found.front().point.reachable);
   CHECK(odd.found.front().limits == std::vector<Bytes>{2 * 1_MiB, 1_MiB});
@@ -175,8 +177,8 @@ TEST_CASE("bucketing search: requested caps come once, ascending and as written"
 }
 
 TEST_CASE("bucketing search: too many pairs are not searched, which is reported") {
-  // The default's first bucket holds 80 small gradients, behind which 409 of 1 MiB have as many caps; first
-  // buckets are 489: 200 001 pairs.
+  // The default's first bucket has 80 small gradients, and the 409 of 1 MiB after it have as many
+  // caps. With 489 first buckets these are 200 001 pairs.
   const Workload workload = [] {
     std::vector<small::Gradient> gradients(80, {13'108, 100});
     gradients.resize(489, {1 << 20, 100});
@@ -196,7 +198,7 @@ TEST_CASE("bucketing search: too many pairs are not searched, which is reported"
 }
 
 TEST_CASE("bucketing search: limits are whole bytes, and none is left out") {
-  // Of single bytes: 3 close behind the third, and a limit of 4 waits for one more.
+  // Gradients of single bytes: 3 closes after the third, and a limit of 4 waits for one more.
   Workload bytes = small::chain({{4, 100}, {4, 100}, {4, 100}, {4, 100}}, 100, 100);
   for (Parameter& parameter : bytes.parameters) {
     parameter.dtype = Dtype::uint8;
@@ -228,7 +230,7 @@ TEST_CASE("bucketing search: what to pass for a bucketing, by version") {
   };
   using Caps = std::pair<std::optional<double>, std::optional<double>>;
   CHECK(caps({2, 4}) == Caps(10, 3));
-  CHECK(caps({2, 5}) == Caps(10, std::nullopt));  // the cap holds for the first bucket
+  CHECK(caps({2, 5}) == Caps(10, std::nullopt));  // the cap applies to the first bucket
   found.point.bucket_cap_mb.reset();
   CHECK(caps({2, 4}) == Caps(std::nullopt, 3));
   CHECK(caps({2, 5}) == Caps(std::nullopt, 3));
@@ -290,9 +292,9 @@ TEST_CASE("bucketing search: first buckets that give the same buckets form a ran
   const std::pair<double, double> all = {mib(3 * 1_MiB + 1_B), kNoLimitMb};
   using Ranges = std::vector<std::pair<double, double>>;
   CHECK(firsts({2, 4}) == Ranges{one, one, one, two, two, three, all});
-  // One cap is the first bucket's, too.
+  // A single cap also applies to the first bucket.
   CHECK(firsts({2, 8}) == Ranges{one, two, three, all, one});
-  // Before 1.10 there is one first bucket.
+  // Before 1.10 there is only one first bucket.
   CHECK(firsts({1, 9}) == Ranges{{1, 1}, {1, 1}, {1, 1}});
 }
 

@@ -1,5 +1,5 @@
-// What is advised where the GPU waits for launches: a step of 1 ms of forward, 4 of backward and 1 of the optimizer, half of each
-// such a wait.
+// What is recommended if the GPU waits for launches. The step has 1 ms of forward, 4 of backward
+// and 1 of the optimizer; half of each is such a wait.
 #include "host_settings.hpp"
 
 #include <algorithm>

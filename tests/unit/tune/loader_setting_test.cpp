@@ -1,4 +1,5 @@
-// What is advised where batches come late, on the step of paper_step.hpp: 360 us with every batch there.
+// What is recommended if batches come late, with the step of paper_step.hpp: 360 us if every batch
+// is ready.
 #include "loader_setting.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 
@@ -46,8 +47,9 @@ TEST_CASE("loader setting: workers if the training thread loads") {
   CHECK(setting->name == "DataLoader(num_workers=2)");
   CHECK(setting->may_save == 100_us);
   CHECK(simulate_times(job).iteration == 480_us);
-  CHECK(step_after(job, *setting) == 380_us);  // 20 of the pause were no wait for data
-  // By how long slow batches take: 3 times 380 are 1140.
+  // 20 us of the pause were no wait for data.
+  CHECK(step_after(job, *setting) == 380_us);
+  // Judged by the time of slow batches: 3 times 380 are 1140.
   const auto more = loader_setting(job_of(waiting(by_trainer(100_us, 1100_us))));
   REQUIRE(more);
   CHECK(more->name == "DataLoader(num_workers=3)");
@@ -66,7 +68,8 @@ TEST_CASE("loader setting: more workers if they are too slow") {
   CHECK(step_after(job, *setting) == 380_us);
 }
 
-// Two ranks read 1 MB each at 4 GB/s: a batch every 500 us at best, and a step takes less. A worker takes 2 ms.
+// Two ranks read 1 MB each at 4 GB/s: a batch every 500 us at best, while a step takes less. A
+// worker takes 2 ms.
 TEST_CASE("loader setting: as many workers as storage can feed, if no number keeps up") {
   DataLoader loader{.num_workers = 1, .sample = 1500_us};
   loader.sample_bytes = Bytes(1'000'000);

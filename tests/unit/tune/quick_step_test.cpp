@@ -59,7 +59,7 @@ TEST_CASE("quick step: within some percent of the simulation, nearer than with f
           free_errors[free_errors.size() / 2]);
   CHECK(errors[errors.size() / 2] < 0.005);
   CHECK(errors[errors.size() * 9 / 10] < 0.02);
-  CHECK(free_errors[free_errors.size() / 2] > 0.05);  // there was something to tell
+  CHECK(free_errors[free_errors.size() / 2] > 0.05);  // there was something to detect
 }
 
 TEST_CASE(
@@ -74,7 +74,7 @@ TEST_CASE(
     CHECK(some.curve.size() + some.unsimulated == all.curve.size());
     CHECK(some.curve.size() < all.curve.size() / 4);
     CHECK(some.best.iteration >= all.best.iteration);
-    // A tenth of what can be measured.
+    // A tenth of the measurable.
     CHECK(some.best.iteration.seconds() < all.best.iteration.seconds() * 1.001);
     CHECK(some.recommended.set == all.recommended.set);
     const double one = some.recommended.expected.seconds();

@@ -1,4 +1,4 @@
-// What the recorded job did beside what is predicted for it: times only where they are of the same work,
+// What the recorded job did, compared with its prediction: times only if they are of the same work,
 // buckets always.
 #include "ddpsim/sim/tune/recorded_job.hpp"
 
@@ -16,8 +16,8 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Six gradients of 1 MiB on two GPUs; the recorded job launched buckets of so many MiB each, which took
-/// 500 us a MiB. An all-reduce of k MiB is predicted to take 100 k us.
+/// Six gradients of 1 MiB on two GPUs. The recorded job launched buckets of these sizes in MiB, at
+/// 500 us per MiB. An all-reduce of k MiB is predicted to take 100 k us.
 small::OpenJob recorded(const std::vector<int>& mib) {
   small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000, 4000, 5000, 6000}, 3400),
                      .model = small::alpha_beta(0, 100)};
@@ -58,7 +58,7 @@ TEST_CASE("recorded job: times are comparable only for the same number of GPUs o
   small::OpenJob other = recorded({1, 5});
   other.workload.gpu = "A100";
   CHECK_FALSE(recorded_job(other)->comparable);
-  other.workload.gpu = "";  // which may be any
+  other.workload.gpu = "";  // which may be any GPU
   CHECK_FALSE(recorded_job(other)->comparable);
   other.workload.gpu = "V100";
   CHECK(recorded_job(other)->comparable);
@@ -93,7 +93,8 @@ TEST_CASE("recorded job: the cap that gives the recorded buckets is found") {
 
 TEST_CASE("recorded job: another possible version, with its rules") {
   small::OpenJob job = recorded({1, 2, 3});
-  CHECK_FALSE(recorded_job(job)->setting);  // 2.8: a cap of 2 holds for the first bucket, too
+  // 2.8: a cap of 2 also applies to the first bucket.
+  CHECK_FALSE(recorded_job(job)->setting);
   job = recorded({1, 2, 2, 1});
   CHECK_FALSE(recorded_job(job)->setting);
   job.options.possible_versions = {{{1, 6}, {2, 4}, {2, 4, 8}, {2, 20, 5}}};
@@ -116,7 +117,7 @@ TEST_CASE("recorded job: a requested cap is not reported as different from the j
 TEST_CASE("recorded job: with a compression hook the bytes are those on the wire") {
   small::OpenJob job = recorded({1, 5});
   job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
-  CHECK(recorded_job(job)->same_buckets);  // it ran without
+  CHECK(recorded_job(job)->same_buckets);  // it ran without one
   for (RecordedCollective& one : job.workload.recorded_with.collectives)
     one.bytes = Bytes(one.bytes.count() / 2);
   CHECK_FALSE(recorded_job(job)->same_buckets);
@@ -142,7 +143,7 @@ TEST_CASE("recorded job: buckets that no cap gives are cut from the gradients in
   CHECK(small::members(buckets_of(job)) == std::vector<std::size_t>{1, 5});
   CHECK(small::members(recorded_job(recorded({2, 2, 2}))->others) ==
         std::vector<std::size_t>{2, 2, 2});
-  CHECK(recorded_job(recorded({1, 5}))->others.empty());  // as simulated anyway
+  CHECK(recorded_job(recorded({1, 5}))->others.empty());  // the same as simulated
 }
 
 TEST_CASE("recorded job: bytes that no cut of the gradients has are not replayed") {
@@ -156,7 +157,7 @@ TEST_CASE("recorded job: bytes that no cut of the gradients has are not replayed
   halves.workload.recorded_with.collectives[0].bytes = Bytes((4 << 20) - 4);
   CHECK(recorded_job(halves)->others.empty());
   small::OpenJob mixed = recorded({4, 1, 1});
-  mixed.workload.parameters[4].dtype = Dtype::float16;  // the second to be ready
+  mixed.workload.parameters[4].dtype = Dtype::float16;  // the second to become ready
   CHECK(recorded_job(mixed)->others.empty());
 }
 
@@ -167,8 +168,9 @@ TEST_CASE("recorded job: the first iterations of a training have their own bucke
 }
 
 TEST_CASE("tune: gains count from the recorded buckets, and the default may be the better one") {
-  // Ready at 1000, 2000, … us; a bucket of k MiB takes 100 k us. Forward 3400, backward 6000: the step ends 100 us
-  // after backward with the default's last MiB apart, 600 us with one bucket of all.
+  // Ready at 1000, 2000, … us; a bucket of k MiB takes 100 k us. Forward takes 3400, backward 6000.
+  // The step ends 100 us after backward if the default's last MiB is separate, and 600 us after it
+  // with a single bucket.
   small::OpenJob job = recorded({6});
   job.model = small::alpha_beta(0, 100);
   const Job current = as_recorded(job, recorded_job(job).value());

@@ -1,4 +1,4 @@
-// Levers of schemes without DDP's buckets.
+// Settings of schemes without DDP's buckets.
 #include "scheme_settings.hpp"
 
 #include <doctest/doctest.h>
@@ -163,7 +163,7 @@ TEST_CASE("scheme settings: the line to paste is the library's own call") {
             "]; fully_shard(model)");
   CHECK(line(scheme_job(Fsdp2{}), {"reshard_after_forward=false", "wrap=none"}) ==
         fsdp2 + "fully_shard(model, reshard_after_forward=False)");
-  // A script that passes a mesh goes on to.
+  // A script that passes a mesh continues to do so.
   CHECK(
       line(scheme_job(Fsdp2{.group = 2}, schemes::two_by_two()), {"reshard_after_forward=false"}) ==
       fsdp2 + "[fully_shard(module, reshard_after_forward=False, mesh=mesh) for module in " +

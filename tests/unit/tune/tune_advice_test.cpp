@@ -1,4 +1,4 @@
-// Whether another cap is advised at all, and what is said of its gain.
+// Whether another cap is recommended at all, and what is said about its gain.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,8 +12,8 @@ using small::six_hidden;
 using small::three_queued;
 
 TEST_CASE("tune: the cap's gain is over the default's step, low and high from both scenarios") {
-  // Gain 4 b = 400, and as only bytes of a hidden step's last bucket count, 0.6 and 1.7 times that; but no more than the 600 that
-  // communication costs in this step.
+  // The gain is 4 b = 400. Only bytes of a hidden step's last bucket count, so the bounds are 0.6
+  // and 1.7 times that. They cannot exceed the 600 that communication costs in this step.
   const Recommendation advice = six_hidden(3400, 100, 100).advice();
   CHECK(advice.set);
   CHECK(advice.bucket_cap_mb == 1);
@@ -30,7 +30,7 @@ TEST_CASE("tune: the cap's gain is over the default's step, low and high from bo
 }
 
 TEST_CASE("tune: a cap that may lose more than could be measured is not recommended") {
-  // a = 250: 50 us are won, but where collectives take 0.6 of it, 50 us are lost.
+  // a = 250: it gains 50 us, but if collectives take 0.6 of it, it loses 50 us.
   const TuneResult result = three_queued(1000, 100, 250, 150).tune();
   const Recommendation& advice = result.recommended;
   CHECK(result.best.iteration == 2000_us);
@@ -50,9 +50,10 @@ TEST_CASE("tune: a cap that may lose more than could be measured is not recommen
   CHECK(first.bucket_cap_mb == 25);
   CHECK(first.gain == *advice.most_robust);
   CHECK(first.sizes ==
-        std::vector{2 * 1_MiB, 4 * 1_MiB});  // [1] [2] today, [3] then, in powers of two
+        // [1] [2] currently, [3] then; in powers of two.
+        std::vector{2 * 1_MiB, 4 * 1_MiB});
   CHECK(first.command.starts_with("ddpsim-real "));
-  // Of [3], 250 + 450, as long as 300 + 700 f leaves 20.5 of 1050: the step without forward.
+  // [3] takes 250 + 450, as long as 300 + 700 f leaves 20.5 of 1050: the step without forward.
   REQUIRE(first.set_up_to);
   CHECK(first.deciding == 4 * 1_MiB);
   CHECK(first.predicted == 850_us);
@@ -61,7 +62,7 @@ TEST_CASE("tune: a cap that may lose more than could be measured is not recommen
 }
 
 TEST_CASE("tune: a loss that nobody could measure does not veto a gain") {
-  // 0.6 a - 2 gap where it goes wrong: -10 us of a step of 2605, -28 of one of 2614.
+  // The loss is 0.6 a - 2 gap: -10 us of a step of 2605, -28 of one of 2614.
   const Recommendation little = three_queued(1000, 155, 500, 150).advice();
   CHECK(little.set);
   CHECK(little.gain == gain_us(190, -10, 540));
@@ -93,7 +94,7 @@ TEST_CASE("tune: the default is kept if it is fastest, without a gain") {
   CHECK_FALSE(result.best.bucket_cap_mb);
   CHECK(result.recommended.reason == "no other bucketing is faster");
   CHECK(*result.recommended.most_robust == Gain{});
-  // A cap asked for may even lose: 0.6 (560 - 510), 1.7 (1220 - 1120).
+  // A requested cap may even lose: 0.6 (560 - 510), 1.7 (1220 - 1120).
   const Recommendation asked = job.advice({.caps = {2}});
   CHECK_FALSE(asked.set);
   CHECK(asked.reason == "no other bucketing is faster");
@@ -103,12 +104,13 @@ TEST_CASE("tune: the default is kept if it is fastest, without a gain") {
 TEST_CASE("tune: a requested cap is recommended as requested, not rounded") {
   const Recommendation asked = three_queued(1000, 100, 1000, 100).advice({.caps = {3.7, 51.3}});
   CHECK(asked.set);
-  CHECK(asked.bucket_cap_mb == 3.7);  // both give one bucket: the first of them
+  CHECK(asked.bucket_cap_mb == 3.7);  // both give one bucket, so the first
 }
 
 TEST_CASE("tune: the default is kept if none of the requested caps can be set") {
   small::OpenJob job = six_hidden(3400, 100, 100);
-  job.options.ddp_to_set().first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
+  // From 2.5 on a passed cap overrides it.
+  job.options.ddp_to_set().first_bucket_mb = 1;
   const TuneResult result = job.tune({.caps = {1, 5}});
   CHECK_FALSE(result.recommended.set);
   CHECK(result.recommended.reason == "none of the caps asked for can be set with this PyTorch");
@@ -117,7 +119,7 @@ TEST_CASE("tune: the default is kept if none of the requested caps can be set") 
   REQUIRE(result.curve.size() == 2);
   CHECK(result.curve[1].iteration == 10000_us);  // [1] [5]
   CHECK_FALSE(result.curve[1].reachable);
-  // The best cut [1] x 6 cannot be had either.
+  // The best cut [1] x 6 cannot be set either.
   CHECK(result.best_partition->iteration == 9600_us);
   CHECK_FALSE(result.best_partition->is_best_cap);
 }

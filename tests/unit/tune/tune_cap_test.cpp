@@ -1,4 +1,4 @@
-// Which cap is advised, from where to where it may lie, and how it is written.
+// Which cap is recommended, the range around it, and how it is written.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -14,15 +14,15 @@ using small::three_queued;
 using small::two_then_four;
 
 TEST_CASE("tune: no cap of the range differs by a measurable amount, to the byte") {
-  // Next to a cap of up to 1 MiB stands [2] [2] [2], b = 100 us longer, and [3] [3], 200 us.
+  // Next to caps up to 1 MiB come [2] [2] [2], b = 100 us longer, and [3] [3], 200 us longer.
   CHECK(six_hidden(3400, 100, 100).advice().cap_range_mb == caps(Bytes(), 2 * 1_MiB));
-  // A default of 9999 us: 99.99 us can be told apart.
+  // A default of 9999 us: 99.99 us are measurable.
   CHECK(six_hidden(3399, 100, 100).advice().cap_range_mb == caps(Bytes(), 1_MiB));
 }
 
 TEST_CASE("tune: the range reaches down and up from the cap, and ends at the first that differs") {
-  // Five gradients early, T(k) = 500 + 100 k. Of [5] [1], 3000 + 600, and [1] x 6, 3100 + 600, the
-  // former is sure: in the slow world the other takes 100 + 6 * 1020.
+  // Five gradients come early, T(k) = 500 + 100 k. [5] [1] takes 3000 + 600, and [1] x 6 takes 3100
+  // + 600. The former is more certain: in the slow scenario the latter takes 100 + 6 * 1020.
   //   [4] [2]  3700     [3] [3]  3800     [2] [2] [2]  3700     default  4000     [6]  4100
   const small::OpenJob job{.workload = small::mib_layers({100, 200, 300, 400, 500, 3000}, 6000),
                            .model = small::alpha_beta(500, 100)};
@@ -31,9 +31,9 @@ TEST_CASE("tune: the range reaches down and up from the cap, and ends at the fir
   CHECK(advice.gain == gain_us(400, 240, 680));
   CHECK(advice.measurable == 100_us);
   CHECK(advice.cap_range_mb == caps(3 * 1_MiB + 1_B, 5 * 1_MiB));  // not beyond [3] [3]
-  // Apart from [6] by 500 us: as soon as that cannot be told, the range is open upwards.
+  // [6] differs by 500 us. Once that is not measurable, the range is open upwards.
   CHECK(job.advice({.measurable_share = 0.05}).most_robust.has_value());
-  // Of caps asked for nobody knows what lies between them, however alike they are.
+  // For requested caps it is unknown what lies between them, however similar they are.
   CHECK(job.advice({.caps = {4, 5}}).cap_range_mb == std::pair(5.0, 5.0));
   CHECK(six_hidden(3400, 100, 100).advice({.caps = {1, 2}}).cap_range_mb == std::pair(1.0, 1.0));
 }
@@ -54,8 +54,8 @@ TEST_CASE(
 }
 
 TEST_CASE("tune: a range of caps includes no setting of the first bucket, however good") {
-  // All start-up: [0.5] and the rest begins at 100 and ends at 2100, one bucket 1100 to 2100, but the
-  // default, whose first 1 MiB is there at 1000, takes 2000 from then.
+  // Only starting takes time. [0.5] and the rest begins at 100 and ends at 2100, one bucket runs
+  // from 1100 to 2100. The default, whose first 1 MiB is ready at 1000, takes 2000 from then.
   const small::OpenJob job{
       .workload = small::chain({{512 << 10, 100}, {512 << 10, 1000}, {1 << 20, 1100}}, 0, 1100),
       .model = small::alpha_beta(1000, 1e-3)};
@@ -69,8 +69,9 @@ TEST_CASE("tune: a range of caps includes no setting of the first bucket, howeve
 }
 
 TEST_CASE("tune: the most robust cap is recommended, not the fastest") {
-  // T(k) = 850 + 50 k fills 900 to 1100 of every 1000 us. In the slow world one bucket per gradient
-  // queues up: 1000 + 6 * 1530. Of the others [2] [2] [2] exposes least.
+  // T(k) = 850 + 50 k fills 900 to 1100 of every 1000 us. In the slow scenario one bucket per
+  // gradient queues: 1000 + 6 * 1530. Among the others, [2] [2] [2] exposes least.
+  //
   //   [1] x 6  6900     [2] x 3  6950     [4] [2]  6950     [3] [3]  7000     [5] [1]  6100 + 900
   //   default  7100     [6]  7150
   const TuneResult result = six_hidden(2900, 850, 50).tune();
@@ -85,7 +86,7 @@ TEST_CASE("tune: the most robust cap is recommended, not the fastest") {
   CHECK(advice.reason ==
         "the last bucket, which cannot be hidden, shrinks from 5 MiB to 2 MiB; 3 all-reduces, not "
         "2");
-  // It is looked at as long as it gains what can be measured: 150 us of 15000, not of 15001.
+  // It is considered if its gain is measurable: 150 us of 15000, but not of 15001.
   CHECK(six_hidden(7900, 850, 50).advice().bucket_cap_mb == 2);
   const Recommendation fastest = six_hidden(7901, 850, 50).advice();
   CHECK_FALSE(fastest.set);
@@ -94,11 +95,12 @@ TEST_CASE("tune: the most robust cap is recommended, not the fastest") {
 }
 
 TEST_CASE("tune: a second number to set must gain a quarter of the measurable") {
-  // T's scenarios make 1.09 of every gain: [2] [4] is expected to gain 545, [2] [2] [2], with a cap alone, 1.09 a
-  // less. A quarter of 1 % of 21800 is 54.5.
+  // T's scenarios make 1.09 of every gain: [2] [4] is expected to gain 545, and [2] [2] [2], with
+  // only a cap, 1.09 a less. A quarter of 1 % of 21800 is 54.5.
   const Recommendation one = two_then_four(16250, 50).advice();
   CHECK_FALSE(one.first_bucket_mb);
-  // 2 MiB gains 500 - a; [1] x 6 another 2 a less, which is within half of what can be measured: the middle of both.
+  // 2 MiB gains 500 - a. [1] x 6 gains another 2 a less, within half of the measurable, so the
+  // middle of both is used.
   CHECK(one.bucket_cap_mb == 1);
   CHECK(one.gain == gain_us(350, 210, 595));
   CHECK(one.cap_range_mb == caps(Bytes(), 2 * 1_MiB));
@@ -120,7 +122,7 @@ TEST_CASE("tune: first bucket and cap are both written if the version supports b
   CHECK(advice.first_bucket_mb == 2);
   CHECK(advice.bucket_cap_mb == 25);  // [4] from 3 MiB and a byte
   CHECK(advice.gain == gain_us(500, 300, 850));
-  // Behind a first bucket of 2 MiB: [3] [1] and [2] [2] take a = 101 us longer, [1] x 4 303 us.
+  // After a first bucket of 2 MiB: [3] [1] and [2] [2] take a = 101 us longer, [1] x 4 303 us.
   CHECK(advice.cap_range_mb == std::pair(mib(1_MiB + 1_B), kNoLimitMb));
   CHECK(advice.python ==
         "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = 2097152; "
@@ -128,7 +130,9 @@ TEST_CASE("tune: first bucket and cap are both written if the version supports b
 }
 
 TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so both are written") {
-  // All-reduces take by their place 2, 2, 3, 0 and 5 ms. Of eight gradients a millisecond apart
+  // All-reduces take 2, 2, 3, 0 and 5 ms by their position. Eight gradients come a millisecond
+  // apart:
+  //
   //   [2] [2] [2] [2]       4, 6, 9                9 ms
   //   [1] [3] [3] [1]       3, 6, 7 + 3           10 ms     [1] [7], the default   8 + 2
   //   [1] [2] [2] [2] [1]   3, 5, 8, 8, 8 + 5     13 ms     which a cap of 2 MiB gives before 2.5
@@ -147,14 +151,14 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
         "DistributedDataParallel(model, bucket_cap_mb=2)");
   for (const Recommendation& advice : {later, before}) {
     CHECK(advice.set);
-    CHECK(advice.gain == gain_us(1000, 1000, 1000));  // nothing of a replay is uncertain
+    CHECK(advice.gain == gain_us(1000, 1000, 1000));  // nothing in a replay is uncertain
     CHECK(advice.cap_range_mb == caps(1_MiB + 1_B, 2 * 1_MiB));
   }
 }
 
 TEST_CASE("tune: rounding a cap never makes its gain unmeasurable") {
-  // Eight gradients of 0.75 MiB, T = 400 + 24 for each; default [2] [6]. One bucket each gains
-  // 5 * 24 = 120 us, all that can be measured; 1 MiB, rounder, would make pairs and gain 96.
+  // Eight gradients of 0.75 MiB, T = 400 + 24 for each; default [2] [6]. One bucket each gains 5 *
+  // 24 = 120 us, exactly the measurable; 1 MiB, rounder, would form pairs and gain 96.
   std::vector<small::Gradient> gradients;
   for (int k = 1; k <= 8; ++k) gradients.push_back({768 << 10, 1000.0 * k});
   const small::OpenJob job{.workload = small::chain(gradients, 3456, 8000),
@@ -167,13 +171,14 @@ TEST_CASE("tune: rounding a cap never makes its gain unmeasurable") {
 }
 
 TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
-  // As above in a step so short that 96 us are enough: pairs, by the rounder number.
+  // As above, in a step so short that 96 us suffice: pairs, by the rounder number.
   std::vector<small::Gradient> gradients;
   for (int k = 1; k <= 8; ++k) gradients.push_back({768 << 10, 1000.0 * k});
   const small::OpenJob job{.workload = small::chain(gradients, 1056, 8000),
                            .model = small::alpha_beta(400, 32)};
   const Recommendation advice = job.advice();
-  CHECK(advice.measurable == 96_us);  // a quarter of it is just what the two differ by
+  // A quarter of it is exactly the difference of the two.
+  CHECK(advice.measurable == 96_us);
   CHECK(advice.bucket_cap_mb == 1);
   CHECK(advice.gain == gain_us(96, 57.6, 163.2));
   CHECK(advice.reason ==
@@ -182,9 +187,10 @@ TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
 }
 
 TEST_CASE("tune: among equally good caps, the one with the larger expected gain") {
-  // T(k) = 500 + 500 k. Four gradients early, the fifth at 5000. Up to 1, up to 2 and up to 4 MiB it goes alone and
-  // ends at 6000. In the slow world [1] x 5 ends at 100 + 5 * 1700, [2] [2] [1] at 200 + 2 * 2550 + 1700, [4] [1] at
-  // 5000 + 1700; the default, [1] [4], at 5000 + 4250.
+  // T(k) = 500 + 500 k. Four gradients come early, the fifth at 5000. With caps up to 1, 2 and 4
+  // MiB it is sent alone and ends at 6000.
+  // In the slow scenario [1] x 5 ends at 100 + 5 * 1700, and [2] [2] [1] at 200 + 2 * 2550 + 1700.
+  // [4] [1] ends at 5000 + 1700, and the default, [1] [4], at 5000 + 4250.
   const small::OpenJob job{.workload = small::mib_layers({100, 200, 300, 400, 5000}, 0),
                            .model = small::alpha_beta(500, 500)};
   const TuneResult result = job.tune();
@@ -201,8 +207,9 @@ TEST_CASE("tune: among equally good caps, the one with the larger expected gain"
 }
 
 TEST_CASE("tune: the middle of a broad plateau, not a slightly better notch next to a cliff") {
-  // Three of four gradients together: above 3.26 MiB, which two of them have, up to 3.28. Nothing measurable is lost
-  // anywhere from 0 to 3.26; with all four in one bucket the last megabyte is waited for.
+  // Three of four gradients together: above 3.26 MiB, which two of them have, up to 3.28. Nothing
+  // measurable is lost anywhere from 0 to 3.26. With all four in one bucket, the last megabyte is
+  // waited for.
   const small::OpenJob job{
       .workload =
           small::chain({{1 << 20, 100}, {2'369'780, 200}, {20'972, 600}, {1 << 20, 4180}}, 0, 4180),
@@ -214,18 +221,20 @@ TEST_CASE("tune: the middle of a broad plateau, not a slightly better notch next
   CHECK(advice.bucket_cap_mb == 2);
   CHECK(advice.gain.value.microseconds() == doctest::Approx(2260).epsilon(1e-5));  // of 2280
   REQUIRE(advice.next_worse);
-  REQUIRE(advice.next_worse->below);  // one bucket each: 80 us, of which 77.6 can be measured
+  // One bucket each takes 80 us more; 77.6 us are measurable.
+  REQUIRE(advice.next_worse->below);
   CHECK(advice.next_worse->below->cap_mb == mib(Bytes(20'972)));
   REQUIRE(advice.next_worse->above);
   CHECK(advice.next_worse->above->cap_mb == mib(Bytes(3'439'329)));
   CHECK(advice.next_worse->above->loss.microseconds() == doctest::Approx(3260).epsilon(1e-5));
   CHECK_FALSE(
-      job.advice({.caps = {2}}).next_worse);  // what lies around caps asked for was not searched
+      // The surroundings of requested caps were not searched.
+      job.advice({.caps = {2}}).next_worse);
 }
 
 TEST_CASE("tune: among equally good caps that people type, the middle one") {
-  // Three gradients of x MiB, of which the second and third travel together by default. Two at most
-  // do as well as each alone: 0 to 2 x.
+  // Three gradients of x MiB; by default the second and third share a bucket. At most two together
+  // are as good as each alone: 0 to 2 x.
   const auto up_to_two = [](std::int64_t bytes) {
     const double mib_us = 1000 / mib(Bytes(bytes));
     const small::OpenJob job{
@@ -236,11 +245,12 @@ TEST_CASE("tune: among equally good caps that people type, the middle one") {
   CHECK(up_to_two(1 << 20) == 1);
   CHECK(up_to_two(2 << 20) == 2);
   CHECK(up_to_two(4 << 20) == 2);
-  CHECK(up_to_two(6 << 20) == 5);  // 2 is the middle, and 5 gives the same buckets
+  // 2 is the middle, and 5 gives the same buckets.
+  CHECK(up_to_two(6 << 20) == 5);
   CHECK(up_to_two(12 << 20) == 10);
   CHECK(up_to_two(13 << 20) == 10);
   CHECK(up_to_two(24 << 20) == 10);
-  // Where starting takes the time, all three together: from 2 x and a byte.
+  // If starting takes the time, all three together: from 2 x plus a byte.
   const auto from_two = [](std::int64_t bytes) {
     const small::OpenJob job{
         .workload = small::chain({{bytes, 100}, {bytes, 200}, {bytes, 300}}, 0, 300),
@@ -260,12 +270,12 @@ TEST_CASE("tune: among equally good caps that people type, the middle one") {
 
 namespace {
 
-/// Where starting takes the time and one bucket gains 800 us (T = 1100, 1200, 1300).
+/// Starting takes the time, and one bucket gains 800 us (T = 1100, 1200, 1300).
 small::OpenJob worth_a_cap() {
   return three_queued(1000, 100, 1000, 100);
 }
 
-/// Of NCCL over InfiniBand between nodes of one GPU, by the data sheet.
+/// NCCL over InfiniBand between nodes of one GPU, by data sheet values.
 small::OpenJob over_infiniband(int nodes) {
   small::OpenJob job = worth_a_cap();
   job.cluster.nodes = nodes;
@@ -301,7 +311,7 @@ TEST_CASE("tune: a cap is set if the nodes resemble measured ones, else measured
 
 TEST_CASE("tune: a cap that gains nothing for a neighbour is measured first") {
   small::OpenJob job = over_infiniband(8);
-  job.workload = small::mib_layers({100, 200, 300}, 40'000);  // a hundredth is more than a launch
+  job.workload = small::mib_layers({100, 200, 300}, 40'000);  // 1 % is more than a launch
   CHECK(job.advice().set);
   Cluster fast = job.cluster;
   fast.network.latency = 1_us;
@@ -316,7 +326,7 @@ TEST_CASE("tune: a cap that gains nothing for a neighbour is measured first") {
 }
 
 TEST_CASE("tune: buckets above twice the largest published one are not recommended unmeasured") {
-  // Behind a cap of 200 MiB the two are one bucket, which saves a start of 100 ms.
+  // With a cap of 200 MiB the two form one bucket, which saves a start of 100 ms.
   const auto joined = [](std::int64_t first_mib, std::int64_t second_mib) {
     const small::OpenJob job{
         .workload = small::chain({{first_mib << 20, 100}, {second_mib << 20, 200}}, 0, 200),

@@ -1,4 +1,4 @@
-// The curve that advice rests on, and what bounds it.
+// The curve that recommendations rest on, and its bounds.
 #include <doctest/doctest.h>
 
 #include <tuple>
@@ -53,7 +53,7 @@ TEST_CASE("tune: every point of the curve, best, bounds and partition of six hid
   CHECK(result.default_setting.buckets == 2);
   CHECK_FALSE(result.default_setting.bucket_cap_mb);
   CHECK(result.default_setting.cap_range_mb == std::pair(25.0, 25.0));
-  // Caps of 1 and of 5 MiB are equally fast: the first counts.
+  // Caps of 1 and of 5 MiB are equally fast, so the first counts.
   CHECK(result.best.bucket_cap_mb == 1);
   CHECK(result.best.iteration == 9600_us);
   CHECK(result.lower_bound == 9400_us);
@@ -75,7 +75,7 @@ TEST_CASE("tune: a partition that no cap gives can be set by a list of caps from
   for (const auto& [torch, unused, reachable] :
        {std::tuple(TorchVersion{2, 10}, false, false), std::tuple(TorchVersion{2, 11}, false, true),
         std::tuple(TorchVersion{2, 11}, true, false)}) {
-    const int minor = torch.minor;  // captures must not name structured bindings: clang 14
+    const int minor = torch.minor;  // clang 14: captures cannot name structured bindings
     const bool never_rebuilt = unused;
     CAPTURE(minor);
     CAPTURE(never_rebuilt);
@@ -86,7 +86,7 @@ TEST_CASE("tune: a partition that no cap gives can be set by a list of caps from
     CHECK(small::members(result.best_partition->buckets) == std::vector<std::size_t>{1, 3, 2});
     CHECK(result.best_partition->reachable == reachable);
     CHECK_FALSE(result.best_partition->is_best_cap);
-    if (unused) continue;  // the map of used parameters travels, too
+    if (unused) continue;  // the map of used parameters is sent too
     CHECK(result.best_partition->iteration == 4700_us);
     CHECK(result.best.iteration == 4750_us);
   }

@@ -21,7 +21,7 @@ WeighedGain of(double value, double low, double high) {
 TEST_CASE("rule: the expected gain weighs the bounds of an 80 % interval by 0.3 each") {
   CHECK(of(100, 50, 150).expected == 100_us);
   CHECK(of(100, 50, 250).expected == 130_us);  // 0.3 * 50 + 0.4 * 100 + 0.3 * 250
-  CHECK(of(100, 40, 90).expected == 79_us);    // both bounds are worse than what is predicted
+  CHECK(of(100, 40, 90).expected == 79_us);    // both bounds are worse than the prediction
 }
 
 TEST_CASE(

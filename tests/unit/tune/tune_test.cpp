@@ -65,7 +65,7 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
       tried.insert(small::parameters_of(steady_buckets(workload, options, torch)));
     }
     CHECK(std::includes(searched.begin(), searched.end(), tried.begin(), tried.end()));
-    // And nothing that no cap gives: the ends of every range reproduce it.
+    // Every found bucketing results from a cap: the ends of each range reproduce it.
     for (const Bucketing& bucketing : search_bucketings(workload, {}, torch, {}).found) {
       if (!bucketing.point.bucket_cap_mb) continue;
       for (const double cap :
@@ -124,7 +124,8 @@ TEST_CASE("tune: keeps the default when no gain can be measured, sets a cap othe
   CHECK(fast.recommended.cap_range_mb == fast.default_setting.cap_range_mb);
   CHECK(fast.recommended.most_robust);
 
-  // Collectives whose time is all start-up: every bucket beyond the first costs, whatever the scenario.
+  // Collectives whose time is only starting: every bucket beyond the first costs, in every
+  // scenario.
   Setup slow(300);
   slow.cluster.nodes = 8;
   slow.cluster.gpus_per_node = 1;
@@ -150,7 +151,7 @@ TEST_CASE("tune: keeps the default when no gain can be measured, sets a cap othe
   CHECK(verdict.cap_range_mb.first <= *verdict.bucket_cap_mb);
   CHECK(verdict.cap_range_mb.second >= *verdict.bucket_cap_mb);
   const Duration chosen = tuned.default_setting.iteration - verdict.gain.value;
-  for (const CurvePoint& point : tuned.curve) {  // any cap of the range does as well
+  for (const CurvePoint& point : tuned.curve) {  // any cap of the range is as good
     if (!point.bucket_cap_mb || point.first_bucket_mb != point.bucket_cap_mb ||
         point.cap_range_mb.first < verdict.cap_range_mb.first ||
         point.cap_range_mb.second > verdict.cap_range_mb.second)
@@ -187,7 +188,8 @@ TEST_CASE("tune: requested caps are evaluated as they are, and unreachable ones 
   for (const CurvePoint& point : plain.curve) CHECK(point.reachable);
 
   setup.options.ddp_to_set().first_bucket_mb =
-      1;  // with 2.8 a cap passed takes the first bucket along
+      // With 2.8 a passed cap also changes the first bucket.
+      1;
   for (const CurvePoint& point : setup.tune({.caps = {10, 50}}).curve) CHECK_FALSE(point.reachable);
   setup.options.torch = {2, 4};
   for (const CurvePoint& point : setup.tune({.caps = {10, 50}}).curve) CHECK(point.reachable);

@@ -1,4 +1,5 @@
-// A recommendation where nothing says which PyTorch runs: nowhere slower, or each is told its own.
+// A recommendation when the PyTorch version is unknown: slower under none, or separate advice for
+// each.
 #include <doctest/doctest.h>
 
 #include "tune_jobs.hpp"
@@ -42,7 +43,8 @@ TEST_CASE(
 TEST_CASE(
     "tune over versions: a cap that gains under the likeliest is recommended if it is nowhere "
     "slower") {
-  // Up to 1.5 the first MiB of the definition has a bucket of its own, which is launched last: nothing to gain.
+  // Up to 1.5 the first MiB of the definition has its own bucket, which is launched last, so
+  // nothing is gained.
   const TuneResult result =
       tune_over(six_hidden(3400, 100, 100), {kNeverRebuilt, kFirstApart, kOneCap});
   CHECK(result.recommended.set);
@@ -61,7 +63,9 @@ TEST_CASE("tune over versions: a known version is not checked against others") {
 
 namespace {
 
-/// Eight gradients of a third of 5 MiB and a byte; an all-reduce takes what its place says.
+/// Eight gradients of a third of 5 MiB plus a byte; the time of an all-reduce depends on its
+/// position.
+///
 ///   default               [1] [7]               18 + 2.5 = 20.5 ms
 ///   2 MiB                 [2] [2] [2] [2]       18 + 0, but with the first bucket apart
 ///                         [1] [2] [2] [2] [1]   18 + 3   = 21
