@@ -162,9 +162,10 @@ TEST_CASE("calibrate: job shapes are predicted from the rest of their family") {
     return;
   }
   std::string table =
-      "median, p90 and worst of |error| in %, from 1 MiB and over all sizes, and the median to\n"
-      "64 KiB; 'held': how many measured\n"
-      "times from 1 KiB (from 1 MiB) lay in the 80 % interval. Beside: median of the uncalibrated\n"
+      "median, p90 and worst of |error| in %, from 1 MiB and over all sizes; the median up to\n"
+      "64 KiB. Column 'held': share of measured\n"
+      "times from 1 KiB (from 1 MiB) in the 80 % interval. For comparison: median of the "
+      "uncalibrated\n"
       "cost model, of a generic LogGP fit to the same logs, of one constant efficiency (0.8).\n";
   std::string inside = "in sample, from 1 KiB, fitted together\n";
   IntervalQuality held;

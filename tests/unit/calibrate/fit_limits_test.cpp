@@ -56,8 +56,8 @@ TEST_CASE("calibrate: two thirds of the sizes of a class lie within its misfit")
   };
   using Count = std::pair<std::size_t, std::size_t>;
   const SizeSpread& misfit = found.calibration.residual_deviation;
-  // With n values, the rank 0.68 (n - 1), rounded, counts: the ninth of 13 sizes up to 32 KiB, the
-  // third of four, and the eighth of 11 sizes from 1 MiB.
+  // With n values, the rank 0.68 (n - 1), rounded, counts. That is the ninth of 13 sizes up to
+  // 32 KiB, the third of four, and the eighth of 11 sizes from 1 MiB.
   CHECK(within(Bytes(1), Bytes(1 << 16), misfit.small) == Count(9, 13));
   CHECK(within(Bytes(1 << 16), Bytes(1 << 20), misfit.middle) == Count(3, 4));
   CHECK(within(Bytes(1 << 20), Bytes::max(), misfit.large) == Count(8, 11));

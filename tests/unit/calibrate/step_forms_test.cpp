@@ -322,7 +322,7 @@ TEST_CASE("step forms: a number is read correctly or refused, whatever surrounds
       const MeasuredSteps times = form_of(line);
       CHECK_FALSE(of_other);
       REQUIRE(times.steps.size() == 1);
-      // As many digits as were written.
+      // Keeps the number of digits that were written.
       CHECK(std::abs(times.steps.front().milliseconds() - ms) <= 0.6);
     } catch (const InputError&) {
     }

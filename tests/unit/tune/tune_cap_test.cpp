@@ -134,7 +134,9 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
   // apart:
   //
   //   [2] [2] [2] [2]       4, 6, 9                9 ms
+  //
   //   [1] [3] [3] [1]       3, 6, 7 + 3           10 ms     [1] [7], the default   8 + 2
+  //
   //   [1] [2] [2] [2] [1]   3, 5, 8, 8, 8 + 5     13 ms     which a cap of 2 MiB gives before 2.5
   small::OpenJob job{
       .workload = small::mib_layers({1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000}, 0),

@@ -67,8 +67,9 @@ namespace {
 /// position.
 ///
 ///   default               [1] [7]               18 + 2.5 = 20.5 ms
-///   2 MiB                 [2] [2] [2] [2]       18 + 0, but with the first bucket apart
+///   2 MiB                 [2] [2] [2] [2]       18 + 0, but with the first bucket separate
 ///                         [1] [2] [2] [2] [1]   18 + 3   = 21
+///
 ///   5 MiB                 [3] [3] [2]           18 + 1.5 = 19.5 and
 ///                         [1] [3] [3] [1]       18 + 0
 small::OpenJob by_place() {
