@@ -21,7 +21,7 @@ double checkpoint_interval(double checkpoint, double mtbf) {
   return std::sqrt(2 * checkpoint * mtbf) * (1 + std::sqrt(ratio) / 3 + ratio / 9) - checkpoint;
 }
 
-/// Of the candidates sorted by cost, marks each that is faster than all cheaper ones.
+/// Among the candidates sorted by cost, marks each that is faster than all cheaper ones.
 void mark_frontier(Costs& costs, const std::vector<double>& seconds) {
   double least = std::numeric_limits<double>::infinity();
   for (const std::size_t i : costs.by_cost) {

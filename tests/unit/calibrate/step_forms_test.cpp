@@ -227,7 +227,7 @@ TEST_CASE(
   CHECK(mentions(form_complaint(outer + inner), "2 keys hold step times: it/s of 100, it/s of 8"));
 }
 
-TEST_CASE("step forms: the slowest rank of each step, and a " rank " that is not a process") {
+TEST_CASE("step forms: the slowest rank of each step, and a rank that is not a process") {
   const auto lines = [](const std::string& word) {
     std::string text;
     for (int step = 1; step <= 6; ++step)

@@ -65,7 +65,8 @@ struct CandidateCost {
   /// For a unit of work (WorkTime, Mix), failures included, with the interval of its step.
   FigureRange seconds_per_work;
   FigureRange usd_per_work;
-  Speedup dearer;  ///< how much less the cheapest costs; all 0 for itself
+  /// How much less the cheapest costs; all 0 for the cheapest itself.
+  Speedup dearer;
   /// As predicted, no other candidate is both cheaper and faster.
   bool frontier = false;
 };
