@@ -99,7 +99,7 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
     PathConstants before = prior;
     PathConstants after = solved.constants;
     const double value = constant.of(after);
-    const double wide = kFourInFive * solved.deviation[i];
+    const double wide = k80PercentSigmas * solved.deviation[i];
     const double low = expected.additive ? value - wide : value * elementary::exp(-wide);
     const double high =
         expected.additive ? value + wide : std::min(value * elementary::exp(wide), expected.most);

@@ -299,7 +299,7 @@ SizeSpread repeatability_of(const std::vector<Part>& parts) {
     std::vector<double> within;
     for (const auto& [size, apart] : all)
       if (size >= from && size < to) within.push_back(apart);
-    return within.empty() ? 0.0 : quantile(std::move(within), 0.8) / kFourInFive;
+    return within.empty() ? 0.0 : quantile(std::move(within), 0.8) / k80PercentSigmas;
   };
   const auto wider = [&](Bytes from, Bytes to) {
     return std::max(one(in_place, from, to), one(other_log, from, to));

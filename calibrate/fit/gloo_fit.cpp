@@ -269,7 +269,7 @@ GlooFit fit_gloo(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_
   for (std::size_t c = 0; c < told.size(); ++c) {
     const GlooConstant& constant = gloo_constants()[c];
     const double value = constant.of(found.links);
-    const double wide = elementary::exp(kFourInFive * found.deviation[c]);
+    const double wide = elementary::exp(k80PercentSigmas * found.deviation[c]);
     if (told[c]) fit.calibration.fitted.push_back(&constant);
     fit.constants.push_back(
         {&constant, constant.of(plain), value, value / wide, value * wide, told[c]});

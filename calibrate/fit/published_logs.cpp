@@ -63,7 +63,7 @@ double same_within(const Calibration& given_back_by, const MeasuredLog& publishe
   });
   if (logs < 2) return kSame;
   const auto& [small, middle, large] = given_back_by.repeatability;
-  return kSame * elementary::exp(kFourInFive * std::max({small, middle, large}));
+  return kSame * elementary::exp(k80PercentSigmas * std::max({small, middle, large}));
 }
 
 }  // namespace

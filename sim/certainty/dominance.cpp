@@ -55,7 +55,7 @@ bool is_dominated_by(const Cluster& from, const Cluster& to) {
     return std::tie(cluster.nodes, cluster.gpus_per_node, cluster.gpu.name, cluster.cpu);
   };
   return nodes(from) == nodes(to) && is_no_less(from.gpu, to.gpu) &&
-         is_calibrated_alike(from, to) && is_wider(from.intra, to.intra) &&
+         have_same_calibration(from, to) && is_wider(from.intra, to.intra) &&
          (from.nodes == 1 || is_wider(from.network, to.network)) &&
          to.tree_at_one_gpu <= from.tree_at_one_gpu && carries_no_less(from, to);
 }

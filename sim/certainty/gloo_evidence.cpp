@@ -65,7 +65,7 @@ Band gloo_band(const Job& job) {
   } else if (!beyond_logs(job).empty()) {
     return kGloo;
   }
-  const double wide = elementary::exp(kFourInFive * deviation);
+  const double wide = elementary::exp(k80PercentSigmas * deviation);
   return {1 / wide, wide};
 }
 

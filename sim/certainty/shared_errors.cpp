@@ -59,7 +59,7 @@ auto rates_of_network(const Network& network) {
 
 }  // namespace
 
-bool is_calibrated_alike(const Cluster& a, const Cluster& b) {
+bool have_same_calibration(const Cluster& a, const Cluster& b) {
   const auto alike = [](const auto& one, const auto& other, auto logs) {
     return one == other || (one && other && same_logs(one.get()->*logs, other.get()->*logs));
   };
@@ -85,7 +85,7 @@ double shared_share(ErrorSource source, const Cluster& one, const Cluster& other
     case ErrorSource::bandwidth:
     case ErrorSource::collective_times:
     case ErrorSource::replay_residual:
-      if (!is_calibrated_alike(one, other)) return 0;
+      if (!have_same_calibration(one, other)) return 0;
       switch (kinship(one, other)) {
         case Kinship::none:
           return 0;

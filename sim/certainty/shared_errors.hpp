@@ -19,7 +19,7 @@ enum class Kinship {
 Kinship kinship(const Cluster& a, const Cluster& b);
 
 /// Whether both are calibrated by the same logs, or neither is calibrated.
-bool is_calibrated_alike(const Cluster& a, const Cluster& b);
+bool have_same_calibration(const Cluster& a, const Cluster& b);
 
 /// The share, from 0 to 1, of this error's variance that one workload has in common on both
 /// clusters.

@@ -34,7 +34,7 @@ bool under_one_scheme(const WorkTime& a, const WorkTime& b) {
 }
 
 /// The same source, and the same workload if the source belongs to one.
-const WorkTime::Moved* moved_alike(const WorkTime::Moved& moved, const WorkTime& work) {
+const WorkTime::Moved* same_move(const WorkTime::Moved& moved, const WorkTime& work) {
   const auto found = std::ranges::find_if(work.moved, [&](const WorkTime::Moved& own) {
     return own.source == moved.source && own.workload == moved.workload;
   });
@@ -93,7 +93,7 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
       all.push_back(deviation);
   };
   for (const WorkTime::Moved& own : fast.moved) {
-    const WorkTime::Moved* other = moved_alike(own, slow);
+    const WorkTime::Moved* other = same_move(own, slow);
     const double shared = other ? shared_share(own.source, fast.cluster(), slow.cluster()) : 0;
     std::vector<Sensitivity> parts = {moved(own.source, 1 - shared, bounds(own), slow_as_expected)};
     if (other != nullptr) {
@@ -103,7 +103,7 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
     add(own, parts);
   }
   for (const WorkTime::Moved& own : slow.moved)
-    if (moved_alike(own, fast) == nullptr)
+    if (same_move(own, fast) == nullptr)
       add(own, {moved(own.source, 1, fast_as_expected, bounds(own))});
   if (!under_one_scheme(fast, slow)) {
     const Duration unknown = as_time(unknown_between(fast, slow) * expected);
@@ -189,11 +189,11 @@ WorkTime together(std::span<const WorkTime> works, std::span<const double> weigh
     WorkTime work = scaled(works[k], weights[k]);
     for (WorkTime::Moved& moved : work.moved) {
       if (belongs_to_workload(moved.source)) moved.workload = k;
-      if (moved_alike(moved, sum) == nullptr)
+      if (same_move(moved, sum) == nullptr)
         sum.moved.push_back({moved.source, sum.expected, sum.expected, moved.workload});
     }
     for (WorkTime::Moved& moved : sum.moved) {
-      const WorkTime::Moved* own = moved_alike(moved, work);
+      const WorkTime::Moved* own = same_move(moved, work);
       moved.at_one += own ? own->at_one : work.expected;
       moved.at_other += own ? own->at_other : work.expected;
     }

@@ -45,7 +45,7 @@ class CopiesOut {
     constexpr auto purpose = OperationKind::optimizer;
     const auto ranks = static_cast<std::size_t>(step_.job.cluster().ranks());
     const EventId written = streams_.record_on_compute(OperationKind::backward);
-    std::vector<RankStreams::Beside> others;
+    std::vector<RankStreams::SideStream> others;
     std::vector<EventId> done;
     Duration own;
     for (std::size_t b = 0; b < step_.buckets.size(); ++b) {
@@ -61,7 +61,7 @@ class CopiesOut {
           others.push_back(streams_.open());
           streams_.follow_on(others.back(), purpose, written);
         }
-        const RankStreams::Beside& stream = others[b % ranks - 1];
+        const RankStreams::SideStream& stream = others[b % ranks - 1];
         streams_.hold_on(stream, purpose, work_.buckets[b]);
         streams_.work_on(stream, purpose, steps);
         stepped = streams_.record_on(stream, purpose);

@@ -40,7 +40,7 @@ std::int64_t common_period(std::int64_t a, std::int64_t b) {
 
 /// Time of `what` when nothing overlaps it: the host sees that the device is done, then launches
 /// it.
-Duration in_the_open(const Job& job, Duration what) {
+Duration exposed_time(const Job& job, Duration what) {
   const DdpCosts& costs = job.options().costs;
   return costs.event_latency + costs.host_launch + costs.launch_latency + what;
 }
@@ -59,7 +59,7 @@ ModelAveraging averaging_among(const Job& job, const Job& among, const KernelCos
   const Duration all_reduce = collective_time(job, among, CollectiveKind::all_reduce, flat.bytes);
   return {.period = period,
           .bytes = flat.bytes,
-          .whole = gpu + in_the_open(job, all_reduce),
+          .whole = gpu + exposed_time(job, all_reduce),
           .share = 1.0 / period,
           .what = ""};
 }
@@ -100,13 +100,13 @@ ModelAveraging between_nodes(const Job& job, const KernelCosts& kernels, const S
   Duration sent =
       collective_time(job, job.within(cluster.nodes, 1), CollectiveKind::all_reduce, flat.bytes);
   if (cluster.gpus_per_node > 1)
-    sent += in_the_open(
+    sent += exposed_time(
         job, flattened(kernels, flat.bytes) +
                  collective_time(job, job.within(1), CollectiveKind::broadcast, flat.bytes));
   ModelAveraging between{.period = scheme.localsgd_frequency,
                          .bytes = flat.bytes,
                          .whole = kernels.kernels(tensors, 2 * flat.bytes) +
-                                  flattened(kernels, flat.bytes) + in_the_open(job, sent),
+                                  flattened(kernels, flat.bytes) + exposed_time(job, sent),
                          .share = 1.0 / scheme.localsgd_frequency,
                          .what = fmt::format("{} nodes average", cluster.nodes)};
   const AveragingLevel slow{.period = scheme.slowmo_frequency, .ranks = 0};
@@ -130,7 +130,7 @@ ModelAveraging slow_momentum(const Job& job, const KernelCosts& kernels, const S
   Duration of_a_shard;
   for (const CollectiveKind kind : {CollectiveKind::reduce, CollectiveKind::broadcast})
     of_a_shard +=
-        flattened(kernels, shard) + in_the_open(job, collective_time(job, job, kind, shard));
+        flattened(kernels, shard) + exposed_time(job, collective_time(job, job, kind, shard));
   momentum.whole = kernels.kernels(tensors, 2 * flat.bytes) + of_a_shard * shards +
                    kernels.kernels(3, kPasses * shard);
   return momentum;

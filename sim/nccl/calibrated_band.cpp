@@ -56,7 +56,7 @@ std::size_t scales_of(const Calibration& calibration) {
 
 /// Half width of an 80 % interval in standard deviations, estimated from that many shapes:
 /// Student's t.
-double four_in_five(std::size_t shapes) {
+double sigmas_of_80_percent(std::size_t shapes) {
   constexpr std::array kStudent{3.08, 1.89, 1.64, 1.53, 1.48, 1.44};
   return shapes == 0 ? kStudent.front() : kStudent[std::min(shapes, kStudent.size()) - 1];
 }
@@ -103,7 +103,7 @@ Band band_by(const Calibration& calibration, int nodes, int gpus_per_node, Bytes
   const double as_measured = deviation_as_measured(calibration, nodes, gpus_per_node, size);
   double deviation = kCorrectionNoise * kCorrectionNoise + as_measured * as_measured;
   const double deviation_there = at_size(calibration.residual_deviation, size) * kCostModelFurther *
-                                 four_in_five(scales_of(calibration)) / kFourInFive;
+                                 sigmas_of_80_percent(scales_of(calibration)) / k80PercentSigmas;
   deviation += open * deviation_there * deviation_there;
   int most = 0;
   for (const CalibratedShape& shape : calibration.shapes) most = std::max(most, shape.nodes);
@@ -111,7 +111,7 @@ Band band_by(const Calibration& calibration, int nodes, int gpus_per_node, Bytes
     const double outside = kPerOctave * octaves_outside(*log, size);
     deviation += outside * outside;
   }
-  const double wide = kFourInFive * std::sqrt(deviation);
+  const double wide = k80PercentSigmas * std::sqrt(deviation);
   const double beyond = nodes > most ? kSlowerBeyond : 1;
   return {elementary::exp(-wide), elementary::exp(wide * beyond)};
 }

@@ -279,7 +279,7 @@ class Fsdp1Writer {
   }
 
   /// Divides the shard, casts it to the stored type, and adds it to an existing one.
-  void finish_shard(RankStreams::Beside stream, std::size_t unit) {
+  void finish_shard(RankStreams::SideStream stream, std::size_t unit) {
     const Fsdp1Unit& planned = plan_.planned[unit];
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard =
@@ -323,10 +323,10 @@ class Fsdp1Writer {
   const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;
-  const RankStreams::Beside casts_;
-  const RankStreams::Beside reductions_;
-  const RankStreams::Beside between_;
-  const RankStreams::Beside unshards_;  ///< without its all-gathers
+  const RankStreams::SideStream casts_;
+  const RankStreams::SideStream reductions_;
+  const RankStreams::SideStream between_;
+  const RankStreams::SideStream unshards_;  ///< without its all-gathers
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
   std::vector<std::size_t> entered_;  ///< units as forward enters them

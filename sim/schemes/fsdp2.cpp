@@ -50,7 +50,7 @@ class Fsdp2Writer {
         writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
         copies_in_(streams_.open()),
-        gathers_(scheme_.separate_groups ? streams_.open() : RankStreams::Beside()),
+        gathers_(scheme_.separate_groups ? streams_.open() : RankStreams::SideStream()),
         gathers_again_(scheme_.reshard_to ? streams_.open() : gathers_),
         between_(streams_.open()),
         reductions_(streams_.open()),
@@ -207,7 +207,7 @@ class Fsdp2Writer {
            kept ? kernels.copy(sizes.gathered_shard(plan_.again)) : copy_in(planned));
   }
 
-  void gather(std::size_t unit, const StepCollective& gather, RankStreams::Beside stream,
+  void gather(std::size_t unit, const StepCollective& gather, RankStreams::SideStream stream,
               Duration copy_in) {
     writer_.run_on(copies_in_, OperationKind::pack, copy_in);
     // If fewer ranks gather again, they use a communicator of their own.
@@ -245,14 +245,14 @@ class Fsdp2Writer {
     streams_.hold_on(reductions_, OperationKind::pack, packed);
     if (division.before) writer_.run_on(reductions_, OperationKind::pack, kernels.copy(reduced));
     packed = streams_.record_on(reductions_, OperationKind::pack);
-    const RankStreams::Beside communicator;
+    const RankStreams::SideStream communicator;
     if (!scheme_.separate_groups) shared_.enter(streams_, communicator, From::reductions);
     reducing_ =
         writer_.launch(communicator, planned.reduce, {packed}, RankStreams::Behind::own_stream);
     shared_.left(*reducing_, From::reductions);
     reduced_.push_back(*reducing_);
     streams_.follow_on(reductions_, OperationKind::pack, reducing_->done);
-    RankStreams::Beside stream = reductions_;
+    RankStreams::SideStream stream = reductions_;
     if (planned.between) {
       reduced_.push_back(writer_.launch(between_, *planned.between, {reducing_->done}));
       stream = between_;
@@ -261,7 +261,7 @@ class Fsdp2Writer {
   }
 
   /// Divides the shard, casts it to the stored type, and adds it to an existing one.
-  void finish_shard(RankStreams::Beside stream, const Fsdp2Group& planned, bool divides) {
+  void finish_shard(RankStreams::SideStream stream, const Fsdp2Group& planned, bool divides) {
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard = planned.sizes.reduced_shard(plan_.ranks);
     Duration work;
@@ -277,7 +277,7 @@ class Fsdp2Writer {
 
   /// Copies parameter by parameter. If there already is a gradient, the host adds to it before the
   /// next copy.
-  void copy_to_host(RankStreams::Beside stream, const Fsdp2Group& planned) {
+  void copy_to_host(RankStreams::SideStream stream, const Fsdp2Group& planned) {
     for (const Bytes shard : planned.shards) {
       if (shard == Bytes()) continue;
       writer_.copy_on(stream, 1, offload_.copies(1, shard));
@@ -299,11 +299,11 @@ class Fsdp2Writer {
   const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;
-  const RankStreams::Beside copies_in_;
-  const RankStreams::Beside gathers_;
-  const RankStreams::Beside gathers_again_;  ///< within fewer ranks
-  const RankStreams::Beside between_;
-  const RankStreams::Beside reductions_;  ///< without their collectives
+  const RankStreams::SideStream copies_in_;
+  const RankStreams::SideStream gathers_;
+  const RankStreams::SideStream gathers_again_;  ///< within fewer ranks
+  const RankStreams::SideStream between_;
+  const RankStreams::SideStream reductions_;  ///< without their collectives
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
   const std::size_t gradients_;

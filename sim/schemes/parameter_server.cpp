@@ -332,10 +332,10 @@ class ParameterServerWriter {
   std::vector<std::size_t>& order_;
   SchemeWriter writer_;
   RankStreams& streams_;
-  std::vector<RankStreams::Beside> pushes_;    ///< by server
-  std::vector<RankStreams::Beside> pulls_;     ///< by server
-  std::vector<RankStreams::Beside> gathers_;   ///< by server
-  std::vector<std::vector<Launched>> pulled_;  ///< by parameter: not yet waited for
+  std::vector<RankStreams::SideStream> pushes_;   ///< by server
+  std::vector<RankStreams::SideStream> pulls_;    ///< by server
+  std::vector<RankStreams::SideStream> gathers_;  ///< by server
+  std::vector<std::vector<Launched>> pulled_;     ///< by parameter: not yet waited for
 };
 
 }  // namespace
@@ -347,8 +347,8 @@ PlannedStep schedule_parameter_server(const StepToPlan& step, const ParameterSer
   // Asynchronous ranks do not wait for each other's jitter.
   const bool alone =
       scheme.mode == ParameterServer::Mode::async && !step.job.options().variation.empty();
-  static const std::vector<RankState> kAlike;
-  return planned_step(step.job, alone ? kAlike : step.states, collectives,
+  static const std::vector<RankState> kNoStates;
+  return planned_step(step.job, alone ? kNoStates : step.states, collectives,
                       [&](const RankClass& rank_class, const Recording& recording) {
                         return ParameterServerWriter(step.job, plan, collectives, step.kind,
                                                      rank_class, recording, order)

@@ -152,7 +152,7 @@ void SchemeWriter::launch_copies(std::size_t tensors) {
                   static_cast<std::int64_t>(tensors));
 }
 
-SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
+SchemeWriter::Launched SchemeWriter::launch(RankStreams::SideStream stream,
                                             const StepCollective& collective,
                                             std::vector<EventId> ready,
                                             RankStreams::Behind behind) {
@@ -161,7 +161,7 @@ SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
   return launched;
 }
 
-SchemeWriter::Launched SchemeWriter::launch_async(RankStreams::Beside stream,
+SchemeWriter::Launched SchemeWriter::launch_async(RankStreams::SideStream stream,
                                                   const StepCollective& collective,
                                                   std::vector<EventId> ready,
                                                   RankStreams::Behind behind) {
@@ -184,7 +184,7 @@ EventId SchemeWriter::call_launcher() {
   return streams_.record_on_host(OperationKind::launch);
 }
 
-SchemeWriter::Launched SchemeWriter::launch_after(EventId called, RankStreams::Beside stream,
+SchemeWriter::Launched SchemeWriter::launch_after(EventId called, RankStreams::SideStream stream,
                                                   const StepCollective& collective,
                                                   std::vector<EventId> ready) {
   const std::uint32_t index = planned(collective);
@@ -212,12 +212,12 @@ void SchemeWriter::wait_for_all(std::vector<Launched>& launched) {
   launched.clear();
 }
 
-void SchemeWriter::run_on(RankStreams::Beside stream, OperationKind purpose, Duration work) {
+void SchemeWriter::run_on(RankStreams::SideStream stream, OperationKind purpose, Duration work) {
   streams_.hold_for_launch(stream, purpose);
   streams_.work_on(stream, purpose, work);
 }
 
-void SchemeWriter::copy_on(RankStreams::Beside stream, std::size_t tensors, Duration copies) {
+void SchemeWriter::copy_on(RankStreams::SideStream stream, std::size_t tensors, Duration copies) {
   launch_copies(tensors);
   run_on(stream, OperationKind::host_copy, copies);
 }

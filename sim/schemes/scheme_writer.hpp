@@ -59,11 +59,11 @@ class SchemeWriter {
     std::uint32_t collective;
   };
   /// Launches a collective. If the host computes, as with gloo, it waits until the collective ends.
-  Launched launch(RankStreams::Beside stream, const StepCollective& collective,
+  Launched launch(RankStreams::SideStream stream, const StepCollective& collective,
                   std::vector<EventId> ready,
                   RankStreams::Behind behind = RankStreams::Behind::event);
   /// Launches a collective with async_op=True: no host waits for it here.
-  Launched launch_async(RankStreams::Beside stream, const StepCollective& collective,
+  Launched launch_async(RankStreams::SideStream stream, const StepCollective& collective,
                         std::vector<EventId> ready,
                         RankStreams::Behind behind = RankStreams::Behind::event);
   /// Launches a collective after the current work of the compute stream, which then waits until it
@@ -74,7 +74,7 @@ class SchemeWriter {
   EventId call_launcher();
   /// Such a collective, launched after `called`. The host never waits for it, even if the host
   /// computes.
-  Launched launch_after(EventId called, RankStreams::Beside stream,
+  Launched launch_after(EventId called, RankStreams::SideStream stream,
                         const StepCollective& collective, std::vector<EventId> ready);
   /// Makes the compute stream wait until the collective has ended.
   void wait_for(const Launched& launched);
@@ -82,9 +82,9 @@ class SchemeWriter {
   void wait_for_all(std::vector<Launched>& launched);
 
   /// Runs work on a side stream after the host has launched it.
-  void run_on(RankStreams::Beside stream, OperationKind purpose, Duration work);
+  void run_on(RankStreams::SideStream stream, OperationKind purpose, Duration work);
   /// Copies so many tensors between host and GPU on a side stream.
-  void copy_on(RankStreams::Beside stream, std::size_t tensors, Duration copies);
+  void copy_on(RankStreams::SideStream stream, std::size_t tensors, Duration copies);
 
   /// Calls a hook, which takes the host so long.
   void call_hook(Duration hook);

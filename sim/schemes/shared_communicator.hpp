@@ -16,7 +16,7 @@ class SharedCommunicator {
   enum class From { gathers, reductions };
 
   /// Call this before a launch from that stream.
-  void enter(RankStreams& streams, RankStreams::Beside communicator, From stream) {
+  void enter(RankStreams& streams, RankStreams::SideStream communicator, From stream) {
     if (last_ && stream_ != stream && !streams.host_computes())
       streams.hold_on(communicator, OperationKind::pack, *last_);
   }

@@ -57,7 +57,7 @@ class ZeroStream {
  private:
   SchemeWriter& writer_;
   RankStreams& streams_;
-  const RankStreams::Beside stream_;
+  const RankStreams::SideStream stream_;
   const bool overlaps_;
 };
 

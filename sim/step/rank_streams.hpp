@@ -184,34 +184,34 @@ class RankStreams {
   }
 
   /// A side stream: the communicator's, which always exists, or one of those opened.
-  class Beside {
+  class SideStream {
    public:
-    Beside() = default;
+    SideStream() = default;
 
    private:
     friend class RankStreams;
-    explicit Beside(std::size_t other) : other_(other) {}
+    explicit SideStream(std::size_t other) : other_(other) {}
     std::optional<std::size_t> other_;  ///< index into RankPrograms::others
   };
-  Beside open() {
+  SideStream open() {
     programs_.others.emplace_back();
-    return Beside(programs_.others.size() - 1);
+    return SideStream(programs_.others.size() - 1);
   }
-  void work_on(Beside stream, OperationKind purpose, Duration duration) {
+  void work_on(SideStream stream, OperationKind purpose, Duration duration) {
     append_work(program_of(stream), purpose, duration);
   }
-  void hold_on(Beside stream, OperationKind purpose, EventId event) {
+  void hold_on(SideStream stream, OperationKind purpose, EventId event) {
     append_wait(program_of(stream), purpose, event, costs_.event_latency);
   }
-  EventId record_on(Beside stream, OperationKind purpose) {
+  EventId record_on(SideStream stream, OperationKind purpose) {
     return record(program_of(stream), purpose);
   }
   /// Continues `stream` after `event` at no cost: one CUDA stream is modelled as two.
-  void follow_on(Beside stream, OperationKind purpose, EventId event) {
+  void follow_on(SideStream stream, OperationKind purpose, EventId event) {
     append_wait(program_of(stream), purpose, event, Duration());
   }
   /// Makes `stream` wait for a launch of the host at this point.
-  void hold_for_launch(Beside stream, OperationKind purpose) {
+  void hold_for_launch(SideStream stream, OperationKind purpose) {
     append_wait(program_of(stream), purpose, record_on_host(OperationKind::launch),
                 costs_.launch_latency);
   }
@@ -221,7 +221,7 @@ class RankStreams {
   /// Launches a collective, for which the host takes `launching`. It begins when all of `ready`
   /// have been reached and everything before it on its stream has ended. Returns the event of its
   /// end.
-  EventId launch_on(Beside stream, OperationKind purpose, std::uint32_t index,
+  EventId launch_on(SideStream stream, OperationKind purpose, std::uint32_t index,
                     std::vector<EventId> ready, Duration launching, std::int32_t label,
                     Behind behind = Behind::event) {
     host(OperationKind::launch, launching, label,
@@ -230,8 +230,8 @@ class RankStreams {
                         std::move(ready), label, behind);
   }
   /// The same for a collective that the host has launched already.
-  EventId launch_after(EventId launched, Beside stream, OperationKind purpose, std::uint32_t index,
-                       std::vector<EventId> ready, std::int32_t label,
+  EventId launch_after(EventId launched, SideStream stream, OperationKind purpose,
+                       std::uint32_t index, std::vector<EventId> ready, std::int32_t label,
                        Behind behind = Behind::event) {
     Program& program = program_of(stream);
     append_wait(program, purpose, launched, costs_.launch_latency);
@@ -397,7 +397,7 @@ class RankStreams {
     return record(stream, purpose);
   }
 
-  Program& program_of(Beside stream) {
+  Program& program_of(SideStream stream) {
     return stream.other_ ? programs_.others[*stream.other_] : programs_.communication;
   }
   Duration to_device(std::uint32_t index) const { return collectives_[index].to_device; }

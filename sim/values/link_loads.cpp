@@ -15,7 +15,7 @@ class Crossings {
  public:
   explicit Crossings(const Fabric& fabric) : fabric_(fabric) {
     passed_.reserve(fabric.links.size());
-    for (const Link& link : fabric.links) passed_.push_back({.alike = alike(link)});
+    for (const Link& link : fabric.links) passed_.push_back({.equal = equal_to(link)});
   }
 
   void add(Route route, bool between_nodes) {
@@ -23,7 +23,7 @@ class Crossings {
       Passed& passed = passed_[link];
       ++passed.hops;
       (between_nodes ? passed.network : passed.local) = true;
-      Alike& busiest = alike_[passed.alike];
+      EqualLinks& busiest = equal_links_[passed.equal];
       if (passed.local) busiest.local = std::max(busiest.local, passed.hops);
       if (passed.network) busiest.network = std::max(busiest.network, passed.hops);
     }
@@ -31,7 +31,7 @@ class Crossings {
 
   LinkLoad load(std::size_t channels) const {
     LinkLoad load;
-    for (const Alike& links : alike_) {
+    for (const EqualLinks& links : equal_links_) {
       const auto busy = [&](std::uint32_t hops) {
         return hops / static_cast<double>(channels) / links.bandwidth.bytes_per_second();
       };
@@ -45,11 +45,11 @@ class Crossings {
  private:
   struct Passed {
     std::uint32_t hops = 0;  ///< local or between nodes
-    std::uint32_t alike = 0;
+    std::uint32_t equal = 0;
     bool local = false;
     bool network = false;
   };
-  struct Alike {
+  struct EqualLinks {
     LinkKind kind;
     Bandwidth bandwidth;
     /// Largest number of hops over one link that also carries local hops.
@@ -58,18 +58,18 @@ class Crossings {
     std::uint32_t network = 0;
   };
 
-  std::uint32_t alike(const Link& link) {
-    const auto known = std::ranges::find_if(alike_, [&](const Alike& links) {
+  std::uint32_t equal_to(const Link& link) {
+    const auto known = std::ranges::find_if(equal_links_, [&](const EqualLinks& links) {
       return links.kind == link.kind && links.bandwidth == link.bandwidth;
     });
-    const auto index = static_cast<std::uint32_t>(known - alike_.begin());
-    if (known == alike_.end()) alike_.push_back({link.kind, link.bandwidth});
+    const auto index = static_cast<std::uint32_t>(known - equal_links_.begin());
+    if (known == equal_links_.end()) equal_links_.push_back({link.kind, link.bandwidth});
     return index;
   }
 
   const Fabric& fabric_;
   std::vector<Passed> passed_;
-  std::vector<Alike> alike_;
+  std::vector<EqualLinks> equal_links_;
 };
 
 void add_ring(const RingChannel& ring, std::uint32_t gpus, Crossings& crossings) {

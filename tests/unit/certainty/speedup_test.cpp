@@ -74,12 +74,12 @@ TEST_CASE("speedup: clusters calibrated by other logs share no error of collecti
   Calibration calibration;
   calibration.shapes = {{.nodes = 2, .gpus_per_node = 8, .source = "a.txt"}};
   one.calibration = std::make_shared<const Calibration>(calibration);
-  CHECK_FALSE(is_calibrated_alike(one, other));
+  CHECK_FALSE(have_same_calibration(one, other));
   other.calibration = std::make_shared<const Calibration>(calibration);
-  CHECK(is_calibrated_alike(one, other));
+  CHECK(have_same_calibration(one, other));
   calibration.shapes.front().source = "b.txt";
   other.calibration = std::make_shared<const Calibration>(calibration);
-  CHECK_FALSE(is_calibrated_alike(one, other));
+  CHECK_FALSE(have_same_calibration(one, other));
   CHECK_FALSE(is_dominated_by(one, other));
 }
 

@@ -211,8 +211,8 @@ TEST_CASE("uncertainty: gloo's logs narrow its band at their ranks and sizes") {
     cluster.gloo = std::make_shared<const GlooCalibration>(logs);
     return factors(Job(two_mib(), cluster, {}, GlooModel{})).back().bandwidth;
   };
-  CHECK(slower(2) == doctest::Approx(std::exp(kFourInFive * 0.1)));
-  CHECK(slower(4) == doctest::Approx(std::exp(kFourInFive * 0.2)));
+  CHECK(slower(2) == doctest::Approx(std::exp(k80PercentSigmas * 0.1)));
+  CHECK(slower(4) == doctest::Approx(std::exp(k80PercentSigmas * 0.2)));
   CHECK(slower(5) == 1.7);  // more than twice the measured ranks
   logs.other_ranks_deviation.reset();
   CHECK(slower(4) == 1.7);  // as without logs

@@ -203,9 +203,9 @@ Band band_of_shares(const std::vector<double>& logs) {
   for (const double one : logs) squares += (one - middle) * (one - middle);
   const auto count = static_cast<double>(logs.size());
   // Student's t of seven machines, with their mean's own error.
-  constexpr double kFourInFive = 1.54;
+  constexpr double k80PercentSigmas = 1.54;
   constexpr double kFew = 1.5;  // as for networks with few families
-  const double half = kFew * kFourInFive * std::sqrt(squares / (count - 1));
+  const double half = kFew * k80PercentSigmas * std::sqrt(squares / (count - 1));
   return {std::exp(-half), std::exp(half)};
 }
 

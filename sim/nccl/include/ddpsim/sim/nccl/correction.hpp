@@ -28,7 +28,7 @@ PathConstants constants_of(const Cluster& cluster);
 inline constexpr double kCorrectionNoise = 0.05;
 
 /// Half width of an 80 % interval, in standard deviations.
-inline constexpr double kFourInFive = 1.28;
+inline constexpr double k80PercentSigmas = 1.28;
 
 /// Prior covariance of the logarithms of measured over modelled time at two places.
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
