@@ -30,7 +30,7 @@ NAMES = [
     (re.compile(r"\b\w*(?:FourInFive|four_in_five)\w*\b"), '"80_percent"'),
     (re.compile(r"\b\w*(?:InTheOpen|in_the_open)\w*\b"), '"exposed"'),
     (re.compile(r"\bBeside\b"), '"SideStream", or what it stands beside'),
-    (re.compile(r"\b(?:\w+Alike|Alike|\w+_alike_?|alike_)\b"), "what is equal"),
+    (re.compile(r"\b(?:Alike|alike_)\b"), "what is equal"),
     (re.compile(r"\b\w*[sS]tretch\w*\b"), '"interval"'),
     (re.compile(r"\b\w*[lL]evers?\w*\b"), '"setting"'),
     (re.compile(r"\b\w*(?:unexplained_slowdown|UnexplainedSlowdown|unexplainedSlowdown)\w*\b"), '"multi_gpu_overhead"'),

@@ -100,7 +100,7 @@ Met predicted(const std::string& name, const Cited& cited, const MeasuredLog& lo
 
 /// One log is treated as the user's own, one of the same NCCL release is left out, and the others
 /// of its cluster count as published.
-struct Beside {
+struct Listed {
   std::vector<double> specified, published, own, both, own_given_back;
 
   void add(const Cited& mine, const Cited& out, const std::vector<Cited>& logs) {
@@ -180,7 +180,7 @@ TEST_CASE("bundled clusters: own logs and published ones predict a third job sha
     std::vector<Cited> logs;
     std::ranges::copy_if(kCited, std::back_inserter(logs),
                          [&](const Cited& cited) { return cited.cluster == name; });
-    Beside found;
+    Listed found;
     for (const Cited& mine : logs)
       for (const Cited& out : logs)
         if (mine.log != out.log && mine.nccl == out.nccl) found.add(mine, out, logs);

@@ -40,7 +40,7 @@ class Draw {
 
   WaveWorld world() {
     // With equal hops, many events happen at the same time.
-    alike_ = one_in(3);
+    equal_ = one_in(3);
     rendezvous_ = one_in(4);
     ranks_ = static_cast<std::uint32_t>(one_in(10) ? 1 + below(40) : 1 + below(12));
     channels_ = static_cast<int>(1 + below(3));
@@ -69,9 +69,9 @@ class Draw {
 
  private:
   LinkId link_of_any_width() {
-    const double rate = alike_ ? 10'000 : 2'000 + static_cast<double>(below(10'000));
+    const double rate = equal_ ? 10'000 : 2'000 + static_cast<double>(below(10'000));
     return builder_.link(LinkKind::network, Bandwidth::bytes_per_second(rate),
-                         Duration::picoseconds(alike_ ? 500 : below(2'000)));
+                         Duration::picoseconds(equal_ ? 500 : below(2'000)));
   }
   // Most hops have a link of their own. Some pass one that others pass too.
   Route route() {
@@ -125,7 +125,7 @@ class Draw {
     return {.shape = shape,
             .chunks = static_cast<std::uint32_t>(one_in(15) ? below(2) : 1 + below(60)),
             .start = time(1'000),
-            .ceiling = alike_ ? 8'000 : 1 + below(12'000),
+            .ceiling = equal_ ? 8'000 : 1 + below(12'000),
             .chunk_time = one_in(10) ? time(3) : time(1'000),
             .local_latency = one_in(2) ? Duration() : time(3'000),
             .network_latency = time(5'000),
@@ -141,7 +141,7 @@ class Draw {
   }
 
   std::mt19937_64 random_;
-  bool alike_ = false;
+  bool equal_ = false;
   bool rendezvous_ = false;
   std::uint32_t ranks_ = 0;
   int channels_ = 0;
