@@ -18,14 +18,16 @@ namespace ddpsim {
 /// What one sample of a batch is.
 enum class SampleKind { image, sequence };
 
-/// How attention is computed; transformers' words.
+/// How attention is computed. The names are those of the transformers library.
 enum class AttentionKernel {
-  eager,  ///< scores, softmax and weighted sum, each function a kernel of its own
-  sdpa,   ///< scaled_dot_product_attention: one fused kernel, no scores in memory
+  /// Scores, softmax and weighted sum each run as a kernel of their own.
+  eager,
+  /// scaled_dot_product_attention: one fused kernel that stores no scores in memory.
+  sdpa,
 };
 std::string_view name_of(AttentionKernel kernel);
 
-/// Layers [first, last) of a model: what a decoder repeats.
+/// Layers [first, last) of a model. In a decoder, the part that repeats.
 struct Block {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -36,49 +38,63 @@ struct Model {
   std::vector<Parameter> parameters;     ///< definition order, fp32
   std::vector<std::size_t> ready_order;  ///< parameter indices as AccumulateGrad runs them
   std::vector<BufferGroup> buffers;      ///< module buffers, per dtype
-  std::string buffers_as_in;             ///< whose, where releases of a library differ; else empty
-  std::vector<Layer> layers;             ///< in forward order; sizes are for one sample
-  std::vector<Block> blocks;             ///< of a transformer, in forward order
-  std::vector<Block> other_inputs;       ///< layers that begin with an image beside the words
+  /// Release whose buffers these are, if releases of the library differ; otherwise empty.
+  std::string buffers_as_in;
+  std::vector<Layer> layers;  ///< in forward order; sizes are for one sample
+  /// Transformer blocks, in forward order.
+  std::vector<Block> blocks;
+  /// Layers that process another input than the text, such as an image.
+  std::vector<Block> other_inputs;
   SampleKind sample = SampleKind::image;
-  std::int64_t sample_size = 0;    ///< pixels a side, or tokens, that `layers` was made for
-  std::int64_t default_batch = 0;  ///< samples a GPU takes where nobody says
+  /// Pixels per side, or tokens, that `layers` was built for.
+  std::int64_t sample_size = 0;
+  /// Samples per GPU unless the user gives a batch.
+  std::int64_t default_batch = 0;
 };
 
-/// A model before it is built for samples of some size: of the catalogue, or whatever dimensions say it is.
+/// A model that is not built for one sample size yet. It comes from the catalogue or from
+/// dimensions.
 struct ModelDescription {
   std::string name;  ///< "gpt2", "llama:layers=2,hidden=64", "opt/config.json"
   SampleKind sample = SampleKind::image;
-  std::int64_t usual_size = 0;    ///< pixels a side, or tokens, where nobody says
-  std::int64_t most_tokens = 0;   ///< 0: takes images
-  std::int64_t image_tokens = 0;  ///< of a sequence, those that its image becomes
+  /// Pixels per side, or tokens, unless the user gives a size.
+  std::int64_t usual_size = 0;
+  std::int64_t most_tokens = 0;  ///< 0: takes images
+  /// Tokens of a sequence that stand for its image.
+  std::int64_t image_tokens = 0;
   std::int64_t usual_batch = 0;
-  AttentionKernel attention = AttentionKernel::eager;  ///< where nobody says
-  std::string source;                ///< of its dimensions; empty: the architecture's paper
-  std::vector<std::string> assumed;  ///< what the source leaves out: "vocab=32000"
-  std::vector<std::string> ignored;  ///< what it says and nothing here reads: "sliding_window"
-  std::vector<std::string> notes;    ///< what its reader should know
+  /// Used unless the user chooses one.
+  AttentionKernel attention = AttentionKernel::eager;
+  /// Where the dimensions come from; empty if they come from the architecture's paper.
+  std::string source;
+  /// Dimensions that the source leaves out, with the assumed value: "vocab=32000".
+  std::vector<std::string> assumed;
+  /// Settings of the source that ddpsim does not read: "sliding_window".
+  std::vector<std::string> ignored;
+  /// Remarks for the user.
+  std::vector<std::string> notes;
   std::function<Model(std::int64_t size, AttentionKernel attention)> build;
 };
 
-/// Of the catalogue: a name that model_names lists, or another name of the same model.
+/// Finds a model of the catalogue by a name from `model_names` or by another of its names.
 std::optional<ModelDescription> describe_model(std::string_view name);
-/// The model of that description for samples of its usual size, or sequences of `tokens`.
+/// Builds the model for samples of its usual size, or for sequences of `tokens`.
 Model build_model(const ModelDescription& description, std::optional<std::int64_t> tokens,
                   std::optional<AttentionKernel> attention);
 
-/// For a provenance: "bundled model gpt2, buffers as in …".
+/// Text for a provenance: "bundled model gpt2, buffers as in …".
 std::string source_of(const Model& model);
 
-/// The model for samples of its usual size.
+/// Finds a model, built for samples of its usual size.
 std::optional<Model> find_model(std::string_view name);
-/// The model for sequences of that many tokens. Absent also when the model takes images, or not
+/// Finds a model, built for sequences of `tokens`. Absent also if the model takes images, or not
 /// that many tokens.
 std::optional<Model> find_model(std::string_view name, std::int64_t tokens);
 std::vector<std::string> model_names();
-/// Every model of the catalogue for samples of its usual size, in the order of model_names; built once.
+/// Every model of the catalogue, built once for samples of its usual size, in the order of
+/// `model_names`.
 const std::vector<Model>& bundled_models();
-/// Tokens the model can take at most; absent for images.
+/// Largest number of tokens that the model takes; absent for images.
 std::optional<std::int64_t> most_tokens(std::string_view name);
 
 }  // namespace ddpsim

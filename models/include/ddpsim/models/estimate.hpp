@@ -1,8 +1,10 @@
-// A workload without a recording: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16|bf16-true][:attn=eager|sdpa]
-//                                        [:ckpt=none|full|selective|BLOCKS][:frozen=GLOB[+GLOB]].
+// Estimates a workload that nobody recorded, from a text of this form:
 //
-// MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or a config.json, whose path stands
-// before the last `@`: reading it is for others.
+//   MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16|bf16-true][:attn=eager|sdpa]
+//            [:ckpt=none|full|selective|BLOCKS][:frozen=GLOB[+GLOB]]
+//
+// MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or the path of a
+// config.json. It ends at the last `@`. The caller reads the config.json.
 #pragma once
 
 #include <cstdint>
@@ -29,30 +31,32 @@ struct EstimateSpec {
   std::vector<std::string> frozen;  ///< patterns of modules or parameters (frozen.hpp)
 };
 
-/// What stands before the last `@`.
+/// The text in front of the last `@`.
 std::string_view model_part(std::string_view text);
 
-/// Throws InputError. `described`: what MODEL is, where it is a file. Whether the GPU is known is for others to say.
+/// Parses the text. Throws InputError. `described` is the model if MODEL is a file. The caller
+/// checks that the GPU is known.
 EstimateSpec parse_estimate_spec(std::string_view text,
                                  std::optional<ModelDescription> described = std::nullopt);
 
-/// The model as it is estimated.
+/// Builds the model that `spec` asks for, frozen parameters and all.
 Model model_of(const EstimateSpec& spec);
 
-/// The step of that model on that GPU. Its provenance has the key "estimate". Throws InputError
-/// where the GPU cannot compute in the precision, or the step is too long for anybody to wait for.
+/// Estimates one training step of the model on `gpu`. Its provenance has the key "estimate". Throws
+/// InputError if the GPU cannot compute in the precision, or if the step would take unreasonably
+/// long.
 Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu);
 
-/// Of its provenance: whose buffers it carries, where releases of a library differ.
+/// Key of the provenance: which library release the buffers are from, if releases differ.
 inline constexpr std::string_view kBuffersMark = "buffers";
 
-/// Of its provenance: what a reader of its config.json should know, and which fields of that were ignored.
+/// Keys of the provenance: remarks about a config.json, and which of its fields were ignored.
 inline constexpr std::string_view kNoteMark = "note";
 inline constexpr std::string_view kIgnoredMark = "ignored";
 
-/// What an estimate's compute may be scaled by. Published steps on V100, A100 and H100, each model
-/// on each GPU left out, ran at 0.83 to 1.17 of the estimated speed (the middle 80 %); GPUs without
-/// any measurement behind them may lie further off.
+/// Range of the factor between estimated and real speed. Published steps on V100, A100 and H100 ran
+/// at 0.83 to 1.17 of the estimate (the middle 80 %). Each model was left out of the fit on each
+/// GPU. A GPU without any measurement may lie further off.
 inline constexpr std::pair<double, double> kEstimateSpeedRange = {0.8, 1.25};
 
 }  // namespace ddpsim

@@ -1,11 +1,14 @@
-// Parameters that do not train (requires_grad is False): what that leaves of backward.
+// Frozen parameters (requires_grad is False), and what they remove from backward.
 //
-// Of a layer whose weight is frozen backward computes the gradient of its input alone; of the layers in front of the first
-// one that trains, nothing: autograd comes to a node only where something behind it asks for a gradient
-// (torch/csrc/autograd). Layers are a line here, in the order forward runs them: a frozen branch beside one that trains counts
-// as part of it. What forward keeps: nothing of layers that backward does not come to, but for what the first one that trains
-// reads; of all others as without. That is right of adapters beside frozen weights (LoRA reads the same input), and up to a
-// normalisation's output a layer too much where nobody else reads it.
+// A layer with a frozen weight computes only the gradient of its input. Layers in front of the
+// first trainable one compute nothing, because autograd visits a node only if a gradient is needed
+// behind it (torch/csrc/autograd).
+//
+// Layers are treated as one line, in the order forward runs them. A frozen branch parallel to a
+// trainable one therefore counts as part of it. Layers that backward does not reach keep no
+// activations, except what the first trainable layer reads. All other layers keep what they always
+// keep. This is right for adapters on frozen weights (LoRA reads the same input). It may count one
+// normalization output too many if nothing else reads that output.
 #pragma once
 
 #include <string>
@@ -15,11 +18,12 @@
 
 namespace ddpsim {
 
-/// Freezes every parameter whose name matches a pattern, or lies in a module that does (matches_path: '*' within one name).
-/// Returns the patterns that match nothing.
+/// Freezes every parameter whose name, or whose module's name, matches a pattern (matches_path: '*'
+/// matches within one name). Returns the patterns that match nothing.
 std::vector<std::string> freeze(Model& model, const std::vector<std::string>& patterns);
 
-/// Of a model whose frozen parameters are marked: its layers, their parameters and ready order, for the others alone.
+/// Removes the backward work of parameters that are marked as frozen: gradients, kernels, kept
+/// activations and their places in the ready order.
 void leave_out_frozen(Model& model);
 
 }  // namespace ddpsim

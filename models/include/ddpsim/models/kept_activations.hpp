@@ -1,16 +1,20 @@
-// What forward leaves in memory for backward, by the layers of a model.
+// Activations that forward keeps in memory for backward, counted layer by layer:
 //
-//   input of the first layer + kept elements * 2 or 4 bytes + masks and places, times the batch
+//   input of the first layer + kept elements * 2 or 4 bytes + masks and indices, times the batch
 //   under autocast also a cast of every weight that a product reads
 //
-// and what backward holds of it between gradients (Activations::held), in the order of Model::ready_order: a layer's
-// output until what follows has run, its masks until it has itself; while it runs the gradients of its output and of
-// its input. Where two branches are summed, a gradient waits until the other branch has run (to the next such sum); for a
-// weight used twice, its gradient until it is complete. Input and output stay in the hands of the script.
+// It also counts what is still held between gradients (Activations::held), in the order of
+// Model::ready_order. A layer's output is held until the layers behind it have run backward, and
+// its masks until it has run itself. While a layer runs, the gradients of its output and of its
+// input exist too. At a residual sum, one gradient waits until the other branch has run. The
+// gradient of a weight that is used twice waits until it is complete. The script holds the model's
+// input and output for the whole step.
 //
-// Under activation checkpointing a block's share comes back when backward reaches it, before its first gradient.
+// With activation checkpointing, a block's activations come back when backward reaches it, before
+// its first gradient.
 //
-// As autograd does, and as torchvision computes (ReLUs in place). Held against two traces: ResNet-50 at batch 32 and VGG-13 at batch 512
+// The rules are those of autograd, and of torchvision (in-place ReLUs). They were checked against
+// two traces: ResNet-50 at batch 32 and VGG-13 at batch 512
 // (tests/unit/models/kept_activations_test.cpp).
 #pragma once
 

@@ -1,21 +1,22 @@
-// How long a GPU takes for a layer, estimated from its specification: an explainable roofline, not
-// a measurement.
+// Estimates how long a GPU takes for a layer, from data sheet values. This is a roofline that can
+// be explained, not a measurement.
 //
 //   product   flops / (peak * efficiency * filled)  +  bytes / (bandwidth * efficiency)
 //   the rest  bytes / (bandwidth * efficiency)
 //   each kernel takes a few microseconds more, however small it is
 //
-// Arithmetic and memory time add up: a kernel begins and ends by moving data alone. `filled` is the
-// part of the multiprocessors and of the 64-wide output tiles that a small product occupies. On tensor
-// cores a Linear's efficiency grows with the depth of its product, depth / (depth + a tile's fixed cost);
-// fused attention is two products forward and five backward, beside reading and writing its operands. A
-// 3x3 or 5x5 convolution in fp32 is computed the way of Winograd (fewer products, more memory
-// traffic) where that is faster, as cuDNN does. A backward product is run twice, for the gradient
-// of its input and that of its weight.
+// Arithmetic time and memory time add up, because a kernel only moves data while it begins and
+// ends. `filled` is the share of the multiprocessors and of the 64-wide output tiles that a small
+// product occupies. On tensor cores the efficiency of a Linear grows with the depth of its product:
+// depth / (depth + a tile's fixed cost). Fused attention runs two products in forward and five in
+// backward, and also reads and writes its operands. A 3x3 or 5x5 convolution in fp32 uses
+// Winograd's algorithm if that is faster, as cuDNN does. It needs fewer products and more memory
+// traffic. Backward runs each product twice: for the gradient of its input and for that of its
+// weight.
 //
 // Source of the form: Williams et al., "Roofline" (2009); Lavin and Gray, "Fast Algorithms for
 // Convolutional Neural Networks" (2016). The efficiencies and their evidence are in
-// src/layer_cost_constants.hpp; tests/unit/models/layer_cost_data_test.cpp shows the errors.
+// src/layer_cost_constants.hpp. tests/unit/models/layer_cost_data_test.cpp shows the errors.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +29,21 @@
 
 namespace ddpsim {
 
-/// How products are computed; parameters and their gradients are fp32 in each but the last.
+/// How products are computed. Parameters and their gradients are fp32 except with `bf16_true`.
 enum class Precision {
-  fp32,  ///< as PyTorch does by default: from sm_80 convolutions in TF32, matrix products in fp32
-  tf32,  ///< fp32 with allow_tf32: from sm_80 matrix products in TF32, too
+  /// PyTorch's default: from sm_80 on, convolutions run in TF32 and matrix products in fp32.
+  fp32,
+  /// fp32 with allow_tf32: from sm_80 on, matrix products run in TF32 as well.
+  tf32,
   amp,   ///< autocast to fp16
   bf16,  ///< autocast to bfloat16; from sm_80
-  bf16_true,  ///< parameters, too, are bfloat16: nothing is cast; "bf16-true", as Lightning calls it
+  /// Parameters are bfloat16 too, so nothing is cast. Lightning calls it "bf16-true".
+  bf16_true,
 };
 std::string_view name_of(Precision precision);
 /// Whether products run in 16 bits.
 bool is_half(Precision precision);
-/// Whether weights and their gradients are cast for it.
+/// Whether weights and their gradients are cast for the products.
 bool casts_weights(Precision precision);
 Dtype parameter_dtype(Precision precision);
 std::optional<Precision> precision_from_name(std::string_view name);
@@ -53,23 +57,25 @@ struct ComputeSetting {
 struct LayerCost {
   Duration forward;
   Duration data_gradient;    ///< runs first
-  Duration weight_gradient;  ///< then all gradients of the layer's parameters are written
+  Duration weight_gradient;  ///< runs after `data_gradient`; then all parameter gradients exist
   Duration backward() const { return data_gradient + weight_gradient; }
 };
 LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting);
 
-/// What the host launches for a layer: its kernels, and under autocast one that casts a weight for its product and one
-/// that casts the weight's gradient back.
+/// Kernels that the host launches for a layer. Under autocast this includes the cast of a product's
+/// weight and the cast of the weight's gradient back.
 struct LayerKernels {
   int forward = 0;
   int backward = 0;
 };
 LayerKernels layer_kernels(const Layer& layer, Precision precision);
 
-/// What models of this kind are mostly trained with: SGD with momentum for images, Adam for sequences.
+/// The most common optimizer for this kind of model: SGD with momentum for images, Adam for
+/// sequences.
 Optimizer usual_optimizer(SampleKind kind);
 
-/// Of the usual optimizer, its state in fp32 whatever the parameters are; in groups of kernels (foreach).
+/// Time of the usual optimizer in its foreach form (grouped kernels). Its state is fp32 whatever
+/// the parameters are.
 Duration optimizer_cost(const Model& model, const GpuModel& gpu);
 int optimizer_kernels(const Model& model);
 

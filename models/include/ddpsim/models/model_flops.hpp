@@ -1,11 +1,14 @@
-// Model FLOPs: what model FLOPs utilization (MFU) counts.
+// Model FLOPs: the work that model FLOPs utilization (MFU) counts.
 //
-//   counted    2 floating-point operations a multiply-add of every matrix product and convolution: forward once, backward
-//              once for each gradient that is asked for (of the input, of the weight)
-//   attention  all scores, whether or not a causal mask hides half of them: two products forward, four backward
-//   not        anything computed twice (activation checkpointing, a fused backward's scores), and what is no product
+//   counted    2 floating-point operations per multiply-add of every matrix product and
+//              convolution. Forward counts once. Backward counts once for each gradient that is
+//              needed (of the input, of the weight).
+//   attention  All scores count, even if a causal mask hides half of them. Forward runs two
+//              products and backward four.
+//   left out   Work that is done twice (activation checkpointing, scores in a fused backward) and
+//              all layers without products.
 //
-// Source: Chowdhery et al., "PaLM" (2022), appendix B, which counts 6 N + 12 L H Q T a token.
+// Source: Chowdhery et al., "PaLM" (2022), appendix B, which counts 6 N + 12 L H Q T per token.
 #pragma once
 
 #include <optional>
@@ -19,15 +22,16 @@ namespace ddpsim {
 
 SampleWork sample_work(const Model& model);
 
-/// TFLOP/s of `gpu`'s tensor cores by its data sheet, where products of this precision run on them; 0: they do not. PyTorch
-/// lets convolutions in fp32 use TF32 unless told otherwise.
+/// TFLOP/s of the tensor cores of `gpu`, from its data sheet. Returns 0 if products of this
+/// precision do not run on them. PyTorch lets fp32 convolutions use TF32 unless told otherwise.
 double tensor_tflops(const GpuModel& gpu, Precision precision, bool convolution);
 
-/// Seconds that the model FLOPs of a sample take at the data sheet's rate of one GPU. Absent where they are not known.
+/// Seconds that one sample's model FLOPs take on one GPU at the data sheet's rate. Absent if the
+/// FLOPs are unknown.
 std::optional<double> seconds_at_peak(const SampleWork& sample, const GpuModel& gpu,
                                       Precision precision);
 
-/// What all ranks of a job get through in a step.
+/// Samples, tokens and model FLOPs of all ranks of a job in one step.
 StepWork step_work(const Job& job);
 
 }  // namespace ddpsim

@@ -1,7 +1,7 @@
-// A recorded workload as another GPU, or another batch, would run it: every layer's share of the
-// recording is scaled by the ratio of its estimated costs, so a product may gain six times what a
-// copy gains. The ratio of two estimates is surer than either: what the cost model misses of a layer it
-// mostly misses on both sides.
+// Converts a recorded workload to another GPU or another batch. Each layer's share of the recording
+// is scaled by the ratio of its two estimated costs, so a product may gain six times as much as a
+// copy. The ratio of two estimates is more accurate than either estimate, because most errors of
+// the cost model for a layer cancel.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,15 @@
 
 namespace ddpsim {
 
-/// The model of the catalogue with these parameters, by their shapes in definition order, which no two models share; absent when
-/// none has them.
+/// The catalogue's model with these parameters, recognised by their shapes in definition order. No
+/// two models share them. Absent if no model has them.
 std::optional<Model> recognised_model(const Workload& workload);
-/// The same for samples of that size, pixels a side or tokens; absent also where the model takes no such sample.
+/// The same, built for samples of that size (pixels per side, or tokens). Absent also if the model
+/// takes no sample of that size.
 std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size);
 
-/// Whether it is known which parameters are batch norms': those marked, or else the recognised model's, now marked.
+/// Marks the batch norm parameters of the recognised model, unless some are marked already. Returns
+/// whether the batch norms are known.
 bool mark_batch_norms(Workload& workload);
 
 struct Transfer {
@@ -26,21 +28,21 @@ struct Transfer {
   ComputeSetting to;
 };
 
-/// Forward, gradients, copies and optimizer rescaled, of every recorded rank; gpu, batch and
-/// samples renamed. The host is as fast as before: no gradient comes before the host reached it.
-/// What a step waits for beside compute and copies (data, other ranks) stays as long.
+/// Scales forward, gradients, copies and optimizer of every recorded rank, and renames GPU, batch
+/// and samples. The host keeps its speed: no gradient is ready before the host has launched it.
+/// Waits for anything other than compute and copies (data, other ranks) keep their length.
 Workload transferred(Workload workload, const Model& model, const Transfer& transfer);
 
-/// How much faster all of the step's compute gets.
+/// Speedup of all compute in the step.
 double speedup(const Model& model, const Transfer& transfer);
 
-/// Measured over predicted speed of another GPU of the same model: the same kernels took 0.963 to
-/// 1.017 of their median time on the eight V100s of a DLRM job (deviation 1.6 %, so the middle 80 %
-/// within 2 %).
+/// Range of measured over predicted speed on another GPU of the same model. The same kernels took
+/// 0.963 to 1.017 of their median time on the eight V100s of a DLRM job. The deviation was 1.6 %,
+/// so the middle 80 % lie within 2 %.
 inline constexpr std::pair<double, double> kSameModelSpeedRange = {0.98, 1.02};
-/// And after a transfer. To a GPU of another model: eight published pairs, V100 to A100 and H100, lie
-/// within 0.91 and 1.17. To another batch on the same GPU: ResNet-50 on V100 between 32 and 128 within
-/// 0.94 and 1.07.
+/// Ranges of measured over predicted speed after a transfer. Another GPU model: eight published
+/// pairs, V100 to A100 and H100, lie within 0.91 and 1.17. Another batch on the same GPU: ResNet-50
+/// on V100 between 32 and 128 lies within 0.94 and 1.07.
 inline constexpr std::pair<double, double> kOtherGpuSpeedRange = {0.85, 1.2};
 inline constexpr std::pair<double, double> kOtherBatchSpeedRange = {0.93, 1.08};
 
