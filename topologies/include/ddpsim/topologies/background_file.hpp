@@ -1,5 +1,5 @@
-// What others send over the links of a cluster while the job runs, ddpsim.background/1:
-// docs/reference/formats.md, Background.
+// Traffic that other jobs send over the links of a cluster while this job runs. The file format is
+// ddpsim.background/1 (docs/reference/formats.md, Background).
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace ddpsim {
 
 struct ObjectType;
 
-/// What a file may hold.
+/// Describes the JSON document.
 const ObjectType& background_document();
 
 /// The job's fabric, and the background on its links.

@@ -1,4 +1,4 @@
-// The words of a cluster in one line.
+// The words that describe a cluster in one line, such as "node:2 gpu:8xA100".
 #pragma once
 
 #include <span>
@@ -10,23 +10,25 @@ namespace ddpsim {
 
 enum class WordRole {
   general,
-  joins_gpus,  ///< of these a node has one
-  network,     ///< says something of a network, which must be there
+  joins_gpus,  ///< a node has exactly one of these
+  network,     ///< describes a network, which must be there
 };
 
-/// A word "key:value".
+/// One word "key:value".
 struct LineWord {
   std::string_view key;
-  std::string_view example;  ///< of its value: "300GBps"
-  std::string_view
-      summary;  ///< what it says; of what joins GPUs its name stands in front of a semicolon
+  std::string_view example;  ///< an example value: "300GBps"
+  /// What the word means. For a word that joins GPUs, the name of the connection precedes a
+  /// semicolon.
+  std::string_view summary;
   WordRole role = WordRole::general;
-  bool beside_file = true;  ///< also completes a cluster that a file or a name describes
+  /// Whether it can also complete a cluster that a file or a name describes.
+  bool beside_file = true;
 };
 
-/// In the order in which a cluster is named by them.
+/// All words, in the order in which a cluster is described.
 std::span<const LineWord> line_words();
-/// Keys of the words that such a test takes.
+/// Keys of the words for which `test` is true.
 std::vector<std::string> keys_of_words(bool (*test)(const LineWord& word));
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// Several clusters in a word: "dgxa100@1..16*2" is dgxa100@1, @2, @4, @8 and @16, and
-// "node:{4,8} gpu:8xA100 nvswitch:300GBps nic:{1..4*2}x200Gbps:ib" six of them.
+// A text that stands for several clusters. "dgxa100@1..16*2" is dgxa100@1, @2, @4, @8 and @16.
+// "node:{4,8} gpu:8xA100 nvswitch:300GBps nic:{1..4*2}x200Gbps:ib" is six clusters.
 #pragma once
 
 #include <string>
@@ -8,14 +8,16 @@
 namespace ddpsim {
 
 struct ClusterOfRange {
-  std::string text;      ///< without a range
-  std::string varied{};  ///< behind a label: " node:4 nic:2x200Gbps:ib", "@8"; empty: no range
+  std::string text;  ///< without a range
+  /// The part that varies, as a label shows it: " node:4 nic:2x200Gbps:ib", "@8". Empty without a
+  /// range.
+  std::string varied{};
 };
 
-/// {A,B,…} stands for each of its items, every pair of braces by itself, the first one slowest; an item
-/// LOW..HIGH*FACTOR multiplies, LOW..HIGH counts one by one, HIGH belongs to it when the steps reach it.
-/// So does NAME@LOW..HIGH*FACTOR without braces. Any other text, a file's name among them, comes back
-/// as it is. Throws InputError.
+/// Expands the ranges of a text. {A,B,…} stands for each of its items; each pair of braces varies
+/// by itself, the first one slowest. The item LOW..HIGH counts one by one and LOW..HIGH*FACTOR
+/// multiplies. HIGH is included if the steps reach it. NAME@LOW..HIGH*FACTOR works without braces.
+/// Any other text, such as a file name, is returned unchanged. Throws InputError.
 std::vector<ClusterOfRange> cluster_ranges(const std::string& text);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What a GPU copies from its host's memory while all GPUs of the node do.
+// Rate at which each GPU copies from host memory while all GPUs of the node do so.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,16 @@
 
 namespace ddpsim {
 
-/// Of what PCIe carries after coding, what is left to a copy of pinned memory: 11 of 15.75 GB/s, as gloo's copies take.
+/// Share of PCIe's rate after coding that a copy of pinned memory reaches: 11 of 15.75 GB/s,
+/// measured in gloo's copies.
 inline constexpr double kCopyShare = 0.7;
 
-/// Nominal rate of the GPU that gets least, on its way to the nearest CPU, each wire shared by all GPUs whose way it is;
-/// absent: no GPU of the graph hangs on a CPU by wires with a rate.
+/// Nominal rate from the nearest CPU to the slowest GPU, if each wire is shared by all GPUs that
+/// use it. Absent if no GPU of the graph is connected to a CPU by wires with a rate.
 std::optional<Bandwidth> way_to_host(const NodeGraph& node);
-/// The same for a copy of pinned memory.
+/// Rate of a copy of pinned memory on that path.
 std::optional<Bandwidth> host_copy_rate(const NodeGraph& node);
-/// Over all types of node.
+/// The lowest rate over all types of node.
 std::optional<Bandwidth> host_copy_rate(const Topology& topology);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What cluster files and documents call the kinds of things a cluster is made of.
+// Words for the parts of a cluster, as cluster files and documents write them.
 #pragma once
 
 #include <string>
@@ -11,30 +11,36 @@
 namespace ddpsim {
 
 std::string_view kind_word(VertexKind kind);  ///< "pcie-switch"
-/// "ib"; sockets: "tcp", "tcp-vm" (through a NIC that the hypervisor emulates), "tcpx"
-/// (GPUDirect-TCPX, -TCPXO).
+/// "ib". For sockets: "tcp", "tcp-vm" (a NIC that the hypervisor emulates), "tcpx" (GPUDirect-TCPX
+/// or TCPXO).
 std::string_view kind_word(const Network& network);
-std::string_view kind_word(IntraKind kind, GpuVendor vendor);  ///< "nvswitch"; AMD's nvlink: "xgmi"
-/// Of direct links, in sentences: "NVLink", "xGMI".
+std::string_view kind_word(IntraKind kind,
+                           GpuVendor vendor);  ///< "nvswitch"; for AMD "xgmi" instead of "nvlink"
+/// Name of direct links in sentences: "NVLink", "xGMI".
 std::string_view direct_links(GpuVendor vendor);
-/// The other way: kind and sockets of the word; false where there is no such network.
+/// Sets the kind and the sockets that `word` names. Returns false if there is no such network.
 bool name_network(const std::string& word, Network& network);
 std::vector<std::string> network_kind_words();
-/// What is assumed of each TCP connection where no log of the cluster stands behind it; empty where
-/// nothing is.
+/// Assumption about the rate of each TCP connection, if no log of the cluster confirms it;
+/// otherwise empty.
 std::string_view assumed_of_connections(const Cluster& cluster);
-/// Where an oversubscribed network does not say who hangs where; empty elsewhere.
+/// Assumption about which nodes share a leaf switch, if an oversubscribed network does not say it;
+/// otherwise empty.
 std::string_view assumed_of_leaves(const Cluster& cluster);
-/// How GPUs reach each other over PCIe, where nobody said; empty elsewhere, and where a log stands behind it.
+/// Assumption about how GPUs reach each other over PCIe, if the user did not say it and no log
+/// confirms it; otherwise empty.
 std::string assumed_of_peers(const Cluster& cluster);
-/// How many GPUs are taken to share a root port, where all go through host memory and nobody says it.
+/// Assumption about how many GPUs share a root port, if all go through host memory and the user did
+/// not say it.
 std::string assumed_of_roots(const Cluster& cluster);
-/// Whether NICs reach GPU memory, where nobody said and it decides; empty elsewhere, and where a log stands behind it.
+/// Assumption whether NICs reach GPU memory, if it matters, the user did not say it and no log
+/// confirms it; otherwise empty.
 std::string assumed_of_gpudirect(const Cluster& cluster);
 std::string_view kind_word(PeerAccess peers);  ///< "no-p2p"
-/// What AMD's GPUs borrow from NVIDIA's, to be said in every answer; empty where the cluster has none.
+/// Values of AMD GPUs that are taken from NVIDIA's, stated with every answer; empty without AMD
+/// GPUs.
 std::string assumed_of_amd(const Cluster& cluster);
-/// Which variant was taken where the GPU's name leaves it open; empty where it does not.
+/// The variant that was assumed if the GPU's name leaves it open; otherwise empty.
 std::string assumed_of_variant(const GpuModel& gpu);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// Figures of a cluster that are hardly meant: a slip of unit changes them by a factor of 8 or 1000.
+// Values of a cluster that are probably mistakes. A wrong unit changes a value by a factor of 8 or
+// 1000.
 #pragma once
 
 #include <string>
@@ -8,8 +9,9 @@
 
 namespace ddpsim {
 
-/// What the cluster's files leave open, and one sentence, without a full stop, for each figure that no machine
-/// comes near, with what may have been meant: none of these for what a measurement stands behind.
+/// What the cluster's files leave open, and one sentence for each value that no real machine comes
+/// near. The sentence has no full stop and suggests what may have been meant. Values that were
+/// measured are not judged.
 std::vector<std::string> implausible_figures(const Cluster& cluster);
 
 }  // namespace ddpsim

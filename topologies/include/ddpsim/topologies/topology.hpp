@@ -1,6 +1,6 @@
-// A cluster as a graph: what stands in a node, how it is wired, which channels NCCL finds there, and
-// the switches between nodes. `load_topology` answers with plain values; `build_fabric` lays every
-// link of every node out for the flow network.
+// A cluster as a graph: the devices in a node, their wires, the channels that NCCL finds, and the
+// switches between nodes. `load_topology` returns plain values. `build_fabric` creates every link
+// of every node for the flow network.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ struct Vertex {
   Bandwidth port{};  ///< NICs: rate towards the network, one direction
 };
 
-/// A cable between two vertices of a node, alike in both directions.
+/// A cable between two vertices of a node, with the same rate in both directions.
 struct Wire {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   LinkKind kind = LinkKind::nvlink;
-  int lanes = 0;        ///< NVLinks, or xGMI, bundled; 0 elsewhere
+  int lanes = 0;        ///< NVLinks or xGMI links; 0 for other kinds
   Bandwidth nominal{};  ///< one direction, as the vendor states it
-  Bandwidth nccl{};     ///< what NCCL counts on when it searches channels
+  Bandwidth nccl{};     ///< rate that NCCL assumes in its channel search
 };
 
-/// One node. GPUs and NICs are numbered in the order in which they stand among the vertices.
+/// One node. GPUs and NICs are numbered in the order of `vertices`.
 struct NodeGraph {
   std::vector<Vertex> vertices;
   std::vector<Wire> wires;
@@ -45,73 +45,87 @@ struct NodeGraph {
 /// NCCL's path types inside a node (graph/topo.h), from near to far.
 enum class PathClass : std::uint8_t {
   nvl,  ///< NVLink, directly or through an NVSwitch
-  nvb,  ///< NVLink by way of another GPU
+  nvb,  ///< NVLink through another GPU
   pix,  ///< one PCIe switch
   pxb,  ///< several PCIe switches
   phb,  ///< through the CPU
-  sys,  ///< from one CPU to another
+  sys,  ///< across CPUs
 };
 std::string_view name_of(PathClass path);  ///< as NCCL prints it: "NVL"
 
-/// One channel inside a node: GPUs in order, and the NICs by which it comes and goes (none within a
-/// single node).
+/// One channel inside a node: its GPUs in order, and the NICs where it enters and leaves. A job on
+/// a single node has no NICs.
 struct ChannelOrder {
   std::vector<std::uint32_t> gpus;
   std::optional<std::uint32_t> nic_in;
   std::optional<std::uint32_t> nic_out;
 };
 
-/// Nodes that are all alike.
+/// A group of identical nodes.
 struct NodeType {
   std::string name;
   int count = 1;
   GpuModel gpu;
   CpuVendor cpu = CpuVendor::unknown;
   NodeGraph graph;
-  bool pcie_assumed = false;  ///< nobody said how PCIe is laid out: as most servers have it
+  /// The PCIe layout was not stated; the layout of most servers is assumed.
+  bool pcie_assumed = false;
   PeerAccess peers = PeerAccess::sockets;  ///< over PCIe
-  bool peers_assumed = false;              ///< nobody said so: by the GPU
-  Bandwidth to_host;  ///< of one GPU's way to host memory while all use theirs; 0: not drawn
-  bool roots_assumed = false;          ///< nobody said how many GPUs share a root port
+  /// `peers` was not stated; it follows from the GPU model.
+  bool peers_assumed = false;
+  /// Rate from one GPU to host memory while all GPUs use theirs; 0: no such path is modelled.
+  Bandwidth to_host;
+  /// How many GPUs share a root port was not stated.
+  bool roots_assumed = false;
   std::vector<ChannelOrder> channels;  ///< NCCL's search channels, before doubling
-  PathClass path = PathClass::nvl;     ///< the farthest hop inside the node that a channel takes
-  int hosts = 1;  ///< machines among which GPUs and NICs are divided evenly, in order
+  /// The farthest hop that a channel takes inside the node.
+  PathClass path = PathClass::nvl;
+  /// Machines in the node. GPUs and NICs are divided evenly among them, in order.
+  int hosts = 1;
 };
 
 /// How nodes reach each other.
 struct SwitchPlan {
   enum class Kind {
-    one_switch,  ///< every NIC on one switch that never blocks
+    one_switch,  ///< all NICs on one non-blocking switch
     leaf_spine,  ///< nodes on leaves, every leaf on every spine
-    rail,        ///< NIC i of every node of a pod on leaf i of the pod, leaves on spines
-    stated,      ///< a list of nodes and their switches
+    /// NIC i of every node of a pod is on leaf i of the pod, and leaves are on spines.
+    rail,
+    stated,  ///< a list of nodes and their switches
   };
   Kind kind = Kind::one_switch;
-  int nodes_per_leaf =
-      1;  ///< leaf_spine; rail: nodes per pod; a leaf's trunks are as wide as if it were full
-  int spines = 1;               ///< leaf_spine, rail; of a pod where there are pods
-  double oversubscription = 1;  ///< what enters a switch from below over what may leave it upwards
-  int nodes_per_pod =
-      0;  ///< leaf_spine: nodes whose leaves share spines, which hang on a core; 0: all
-  double pod_oversubscription = 1;  ///< the same of spines and the core
+  /// With leaf_spine, nodes per leaf; with rail, nodes per pod. The uplinks of a leaf are as wide
+  /// as if it were full.
+  int nodes_per_leaf = 1;
+  /// For leaf_spine and rail: spines, or spines per pod if there are pods.
+  int spines = 1;
+  /// Bandwidth into a switch from below, divided by its bandwidth upwards.
+  double oversubscription = 1;
+  /// With leaf_spine: nodes whose leaves share spines, which connect to a core; 0: all nodes.
+  int nodes_per_pod = 0;
+  double pod_oversubscription = 1;  ///< the same between spines and core
   enum class Placement {
-    ordered,    ///< ranks follow the leaves: neighbours share one
-    scattered,  ///< each node's neighbours in rank order are under other leaves
+    ordered,  ///< consecutive ranks share a leaf
+    /// The neighbours of a node in rank order are under other leaves.
+    scattered,
   };
-  std::optional<Placement> placement;  ///< where nobody says: in order, and intervals hold both
-  int nodes_together = 1;  ///< that stay side by side however ranks lie: those of an NVLink domain
+  /// Absent: ordered is assumed, and intervals cover both.
+  std::optional<Placement> placement;
+  /// Nodes that stay together in both placements: the nodes of an NVLink domain.
+  int nodes_together = 1;
 
   struct Switch {
     std::string name;
-    std::optional<std::uint32_t> above;  ///< the switch it hangs on
+    std::optional<std::uint32_t> above;  ///< the switch it is connected to
   };
-  std::vector<Switch> switches;             ///< stated
-  std::vector<std::string> hosts;           ///< stated: a name per node
-  std::vector<std::uint32_t> leaf_of_host;  ///< stated
+  std::vector<Switch> switches;             ///< for `stated`
+  std::vector<std::string> hosts;           ///< for `stated`: one name per node
+  std::vector<std::uint32_t> leaf_of_host;  ///< for `stated`
 };
 
 struct DegradedLink {
-  std::string link;  ///< "node3/gpu0 > nvswitch", or with " - " both directions
+  /// "node3/gpu0 > nvswitch", or with " - " for both directions.
+  std::string link;
   Bandwidth bandwidth;
 };
 
@@ -121,50 +135,51 @@ struct Topology {
   std::vector<NodeType> node_types;  ///< nodes are numbered type after type
   SwitchPlan switches;
   std::vector<DegradedLink> degraded;
-  /// Words that describe a cluster like it, as a CLUSTER argument; absent where none do.
+  /// A similar cluster as words of a CLUSTER argument; absent if no words describe it.
   std::optional<std::string> line = {};
 };
 
-/// Who is how near to whom in a node, in nvidia-smi's words ("XGMI", as rocm-smi has it, between AMD's):
-/// GPUs, then NICs; "-" where nothing joins two.
+/// How near each device is to each other one, in nvidia-smi's words (between AMD GPUs "XGMI", as
+/// rocm-smi prints it). GPUs come first, then NICs. "-" means that nothing connects the two.
 struct ConnectionMatrix {
   std::vector<std::string> devices;
   std::vector<std::vector<std::string>> cells;
 };
 ConnectionMatrix connection_matrix(const NodeGraph& graph, GpuVendor vendor = GpuVendor::nvidia);
 
-/// NCCL's two trees over the nodes: the parent of each, absent for the root.
+/// One of NCCL's two trees over the nodes: the parent of each node, absent for the root.
 using NodeTree = std::vector<std::optional<int>>;
 NodeTree node_tree(int tree, int nodes);
 
 /// Throws InputError.
 Topology load_topology(const ClusterRequest& request);
 
-/// Rings and trees channel by channel with their routes: twice the search channels, as NCCL
-/// connects them; the second half of the rings repeats the first, the second half of the trees is
-/// the other of the two double binary trees. A communicator with more channels starts again at the
+/// Rings and trees of each channel with their routes. Like NCCL, this connects twice the search
+/// channels. The second half of the rings repeats the first; the second half of the trees uses the
+/// other of the two double binary trees. A communicator with more channels starts again at the
 /// first. Throws InputError beyond kMostFabricRanks ranks and for degraded links that do not exist.
 Fabric build_fabric(const Topology& topology);
 Fabric build_fabric(const ClusterRequest& request);
-/// Every link of the topology, channels of a job on some of its nodes, in the order of its ranks:
-/// the same links for every job.
+/// Every link of the topology, with the channels of a job on some of its nodes, in rank order. All
+/// jobs get the same links.
 Fabric build_fabric(const Topology& topology, std::span<const std::uint32_t> nodes);
 
 inline constexpr int kMostFabricRanks = 65'536;
 
-/// The link that a large ring all-reduce fills first.
+/// The link that limits a large ring all-reduce.
 struct Bottleneck {
   LinkKind kind = LinkKind::nvlink;
   std::string link;
-  Bandwidth bandwidth;      ///< nominal, one direction
-  double crossings = 1;     ///< channels that pass it
-  Bandwidth bus_bandwidth;  ///< what an all-reduce could reach at most, as nccl-tests counts it
-  /// The same for the first link of another kind, binding once this one is faster; absent where no
-  /// other link is passed.
+  Bandwidth bandwidth;   ///< nominal, one direction
+  double crossings = 1;  ///< channels that use it
+  /// Upper limit for the bus bandwidth of an all-reduce, as nccl-tests defines it.
+  Bandwidth bus_bandwidth;
+  /// The first link of another kind, which would be the limit if `link` were faster. Absent if no
+  /// link of another kind is used.
   std::optional<LinkKind> next_kind;
   Bandwidth next_bus_bandwidth;
 };
-/// Absent where nothing is sent: one rank.
+/// Absent if nothing is sent, which is the case for one rank.
 std::optional<Bottleneck> find_bottleneck(const Fabric& fabric);
 
 }  // namespace ddpsim

@@ -1,9 +1,10 @@
-// DDP logging data: what DistributedDataParallel notes of itself, dumped by the training script:
+// DDP logging data: what DistributedDataParallel records about itself, written to a file by the
+// training script:
 //
 //   json.dump(ddp_model._get_ddp_logging_data(), open("ddp-log.json", "w"))
 //
-// It holds the true ready order, the buckets as built and rebuilt, the cap, and forward and backward
-// times in nanoseconds; neither shapes nor when each gradient was ready.
+// It holds the true ready order, the buckets as built and rebuilt, the cap, and forward and
+// backward times in nanoseconds. It holds neither shapes nor the time when each gradient was ready.
 #pragma once
 
 #include <string>

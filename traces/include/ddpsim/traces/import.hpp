@@ -1,4 +1,5 @@
-// Anything recorded -> workload. The format is recognised by content, never by extension.
+// Converts any recording to a workload. The format is recognised by content, never by file
+// extension.
 #pragma once
 
 #include <cstdint>
@@ -17,69 +18,78 @@
 
 namespace ddpsim {
 
-/// What times of a profiler trace mean: as recorded, or without the gaps in which the GPU waited for
-/// the host (the rule stands in traces/src/busy_time.hpp).
+/// How to read times of a profiler trace: as recorded, or without the gaps in which the GPU waited
+/// for the host. traces/src/busy_time.hpp explains the rule.
 enum class Timing { recorded, compacted };
 
 struct ImportOptions {
-  std::optional<std::int64_t>
-      iteration;  ///< complete iterations counted from 0; default: lower median by backward window
-  std::string model;  ///< parameter list for traces without shapes; empty: find the one that fits
-  std::string gpu;    ///< when the source does not say
-  std::string step;   ///< marker of the step to take, "ProfilerStep#10"; empty: as `iteration` says
+  /// Complete iterations are counted from 0. Default: the iteration with the lower median of the
+  /// backward windows.
+  std::optional<std::int64_t> iteration;
+  /// Parameter list for traces without shapes; empty: find the one that fits.
+  std::string model;
+  std::string gpu;  ///< used if the source does not name one
+  /// Name of the step's marker, "ProfilerStep#10"; empty: chosen by `iteration`.
+  std::string step;
   Timing timing = Timing::recorded;  ///< compacted: profiler traces only
-  bool kernel_times = false;         ///< add up a profiler trace's kernels by kind, too
-  Progress* progress = nullptr;      ///< told of each file's MiB; it cannot stop them
+  /// Also add up a profiler trace's kernels by kind.
+  bool kernel_times = false;
+  /// Is told how many MiB of each file were read. It cannot cancel the import.
+  Progress* progress = nullptr;
 };
 
-/// What DDP noted of its own buckets.
+/// What DDP logged about its buckets.
 struct DdpLog {
-  DdpOptions options;                     ///< as far as the log tells them: never the version
+  /// Options that the log states. The PyTorch version is not among them.
+  DdpOptions options;
   std::vector<Bytes> construction_bytes;  ///< in launch order
   std::vector<Bytes> rebuilt_bytes;       ///< empty: not rebuilt
 };
 
-/// A collective as all ranks given recorded it, whoever calls it.
+/// A collective that all given ranks recorded, whoever launched it.
 struct JoinedCollective {
   std::string operation;         ///< "allreduce", "alltoall", …
   std::optional<Bytes> bytes;    ///< absent where not recorded
   std::vector<int> ranks;        ///< ascending
-  std::vector<Duration> starts;  ///< by rank, on one clock
-  std::vector<Duration>
-      durations;  ///< by rank: the transfer is the shortest, the rest of each its wait
+  std::vector<Duration> starts;  ///< by rank, on a common clock
+  /// By rank. The shortest duration is the transfer; anything beyond it is that rank's wait.
+  std::vector<Duration> durations;
 };
 
 struct Imported {
   Workload workload;
   std::vector<std::string> recognised;  ///< one sentence each, for the user
-  std::vector<std::string> warnings;    ///< what was not, and what that means
-  std::string
-      alone;  ///< what to know of it as long as no other rank of its job is there; may be empty
-  std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
-  std::optional<RankTrace> rank_trace;  ///< of a profiler trace
-  std::optional<DdpLog> ddp_log;        ///< of DDP logging data
-  std::optional<KernelTimes>
-      kernel_times;  ///< of a profiler trace that ran kernels, of several ranks' the lowest's
-  std::vector<JoinedCollective>
-      joined;  ///< of several ranks' step, in the first rank's order of launch
-  std::optional<Duration> unprofiled_step =
-      {};  ///< of an archive, where its step was timed beside the trace
+  /// What was not recognised, and the consequences.
+  std::vector<std::string> warnings;
+  /// Remark that applies until another rank of the job is added; may be empty.
+  std::string alone;
+  /// Gradients per recorded all-reduce, in launch order.
+  std::vector<Bytes> bucket_bytes;
+  std::optional<RankTrace> rank_trace;  ///< only from a profiler trace
+  std::optional<DdpLog> ddp_log;        ///< only from DDP logging data
+  /// Kernels of a profiler trace; of the lowest rank if there are several.
+  std::optional<KernelTimes> kernel_times;
+  /// From a step recorded by several ranks, in the first rank's launch order.
+  std::vector<JoinedCollective> joined;
+  /// From an archive whose step was also timed without the profiler.
+  std::optional<Duration> unprofiled_step = {};
 };
 
-/// Reads a workload file, a profiler trace (.json or gzip), a folder with the traces of one job, or a
-/// layer table. Throws InputError.
+/// Imports a workload file, a profiler trace (.json or gzip), a folder with the traces of one job,
+/// or a layer table. Throws InputError.
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options);
-/// The traces in what was collected of a job, joined, or if it has none its DDP logging data. Throws InputError.
+/// Imports the traces of an archive, joined. Without traces, imports its DDP logging data. Throws
+/// InputError.
 Imported import_archive(const Archive& archive, const ImportOptions& options);
-/// Whether a file, or some file of a folder's, looks by its beginning like one of them. Throws nothing.
+/// Whether a file, or any file in a folder, begins like a recording. Throws nothing.
 bool is_recording(const std::filesystem::path& path);
 
-/// The bundled workload of that name (`list` shows them); absent when there is none.
+/// The bundled workload with this name (`list` shows the names); absent if there is none.
 std::optional<Workload> bundled_workload(std::string_view name);
 
 struct BundledWorkload {
   std::string name;
-  std::string summary;  ///< one line: what, where from
+  std::string summary;  ///< one line: content and source
 };
 std::vector<BundledWorkload> bundled_workloads();
 

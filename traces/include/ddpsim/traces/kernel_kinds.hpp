@@ -1,8 +1,10 @@
-// What kinds of kernels a trace's steps ran, told by their names: which of them got slower, or which others run now.
+// Sorts a trace's kernels into kinds by their names. Two traces can then be compared: which kinds
+// became slower, and which kernels are different.
 //
-// Sums over all of a trace, by step (ProfilerStep markers, else one): no kernel is put into one part of a step. Names are those
-// of cuBLAS, cuDNN, CUTLASS, Triton, ATen and Apex as public traces show them; what has none of their words is `other`.
-// NCCL's kernels are left out: their durations hold waits.
+// The times are sums over the whole trace, divided by its steps (ProfilerStep markers, otherwise
+// one step). Kernels are not assigned to parts of a step. Known names are those of cuBLAS, cuDNN,
+// CUTLASS, Triton, ATen and Apex, as public traces show them. A kernel with no known word is
+// `other`. NCCL's kernels are left out because their durations include waits.
 #pragma once
 
 #include <array>
@@ -30,17 +32,17 @@ enum class KernelKind : std::uint8_t {
 };
 inline constexpr std::size_t kKernelKinds = 12;
 std::string_view name_of(KernelKind kind);  ///< "matrix_product"
-/// Of a kernel's name as the profiler writes it.
+/// Kind of a kernel with this name, as the profiler writes it.
 KernelKind kernel_kind(std::string_view name);
 
 struct KernelTimes {
   struct OfKind {
-    Duration time;     ///< a step
-    double count = 0;  ///< a step
+    Duration time;     ///< per step
+    double count = 0;  ///< per step
   };
   std::array<OfKind, kKernelKinds> kinds;
   std::int64_t steps = 1;
-  bool steps_known = false;  ///< false: no markers, all of the trace counts as one
+  bool steps_known = false;  ///< false: without markers, the trace counts as one step
 };
 
 }  // namespace ddpsim

@@ -1,9 +1,9 @@
-// The plain layer table: CSV with header `layer,parameters,forward_us,backward_us`, in forward
+// The layer table: a CSV file with the header `layer,parameters,forward_us,backward_us`, in forward
 // order.
 //
-// `parameters` is the number of elements a layer owns (0 for a ReLU). Each layer with parameters
-// becomes one fp32 parameter of that shape; its gradient is ready when the layer's backward ends,
-// backward running the layers in reverse.
+// `parameters` is the number of elements that a layer owns (0 for a ReLU). Each layer with
+// parameters becomes one fp32 parameter of that shape. Backward runs the layers in reverse order,
+// and a gradient is ready when its layer's backward ends.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// PyTorch profiler (Kineto) traces, streamed: memory does not grow with the file.
+// Traces of the PyTorch profiler (Kineto). They are streamed, so memory does not grow with the
+// file.
 #pragma once
 
 #include <string>

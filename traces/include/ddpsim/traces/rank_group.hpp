@@ -1,8 +1,9 @@
-// Traces of several ranks of one job -> one workload, and what only the ranks together can tell.
+// Joins traces of several ranks of one job into one workload, with information that no single rank
+// holds.
 //
-// On one rank a collective's duration holds the wait for the last rank and the transfer. Seen on all
-// ranks it comes apart: the transfer begins when the last of them is there, so it is the shortest
-// duration among the ranks, and what a rank has beyond it is its wait.
+// On one rank, a collective's duration holds both the wait for the last rank and the transfer.
+// Several ranks separate the two. The transfer begins when the last rank arrives, so it is the
+// shortest duration among the ranks. The rest of each rank's duration is its wait.
 #pragma once
 
 #include <filesystem>
@@ -24,14 +25,14 @@ struct RankImport {
 /// the top level of the workload. Throws InputError where they cannot be of one step of one job.
 Imported join_ranks(std::vector<RankImport> ranks);
 
-/// What imports further ranks of a job at the step that its first was imported at.
+/// Options that import further ranks at the same step as `first`.
 ImportOptions at_step_of(const Imported& first, ImportOptions options);
 
 /// Imports each file, all at the step that `options` choose in the first.
 std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths,
                                     const ImportOptions& options);
 
-/// The same, and joins them.
+/// Imports each file and joins them.
 Imported import_ranks(std::span<const std::filesystem::path> paths, const ImportOptions& options);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// A recorded step drawn as a timeline, to be laid beside a simulated one.
+// A recorded step as a timeline, for comparison with a simulated one.
 #pragma once
 
 #include "ddpsim/sim/values/timeline.hpp"
@@ -6,8 +6,9 @@
 
 namespace ddpsim {
 
-/// Windows of compute and the reducer's all-reduces of every rank, under the names a simulated step has them; zero is
-/// the start of the representative rank's forward. One rank alone is drawn as rank 0.
+/// Compute windows and the reducer's all-reduces of every rank, with the same names as in a
+/// simulated step. Time zero is the start of the representative rank's forward. A single rank is
+/// drawn as rank 0.
 Timeline recorded_timeline(const Workload& workload);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// The timeline file, ddpsim.timeline/1: spans of one step, simulated or measured.
+// Reads the timeline file, ddpsim.timeline/1: spans of one step, simulated or measured.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace ddpsim {
 
-/// Parses a ddpsim.timeline/1 document (reports/timeline_json writes it). `file` names it in messages. Throws
-/// InputError.
+/// Parses a ddpsim.timeline/1 document, which reports/timeline_json writes. `file` is its name in
+/// messages. Throws InputError.
 Timeline parse_timeline(std::string_view text, const std::string& file);
 
-/// The most bytes a timeline file may have.
+/// Largest size of a timeline file, in bytes.
 inline constexpr std::int64_t kMostTimelineBytes = std::int64_t{256} << 20;
 
 }  // namespace ddpsim
