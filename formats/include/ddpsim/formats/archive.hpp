@@ -1,8 +1,9 @@
-// What scripts/collect.sh packs of a job: one archive (ddpsim.collect/1, docs/reference/formats.md), or the folder it unpacks to.
+// Reads what scripts/collect.sh packs for a job: one archive (ddpsim.collect/1, docs/reference/formats.md),
+// or the folder it unpacks to.
 //
-// Whoever reads a kind of evidence takes its members as they are, text or bytes: nothing is decoded here but the
-// manifest. An archive comes from strangers: no member is written anywhere, links and paths outside are refused, and
-// so is what would unpack to more than any job leaves behind.
+// Only the manifest is decoded here; each reader of a kind of evidence receives its members as text
+// or bytes. An archive may come from strangers. So no member is written to disk, links and outside
+// paths are refused, and so is an archive that unpacks to more than any job leaves behind.
 #pragma once
 
 #include <filesystem>
@@ -18,40 +19,50 @@ namespace ddpsim {
 
 struct ObjectType;
 
-/// What the manifest may hold.
+/// Describes the JSON document of the manifest.
 const ObjectType& collect_document();
 
 enum class ArchiveKind {
-  trace,        ///< of one rank: torch.profiler's, or what the recorder wrote; may be gzip
-  ddp_log,      ///< DDP logging data of one rank, JSON
-  nccl_log,     ///< what NCCL_DEBUG=INFO printed, of one rank or of all
-  environment,  ///< NAME=value lines, variables that change speed alone; of one rank
-  versions,  ///< NAME=value lines: torch, nccl, cuda, driver, python, kernel, ddpsim; of one rank
-  pinning,   ///< NAME=value lines: cores of the node, Cpus_allowed_list, NUMA nodes; of one rank
-  gpus,      ///< `nvidia-smi --query-gpu=… --format=csv` of one node: PCIe, clocks, power
-  devices,   ///< "path: value" lines of sysfs, of one node: PCIe links, InfiniBand rates, MTU
-  lspci,     ///< `lspci -vv` of one node, network and GPUs
-  topology,  ///< NCCL_TOPO_DUMP_FILE of one node, XML
-  matrix,    ///< `nvidia-smi topo -m` of one node
-  all_reduce_log,  ///< of all_reduce_perf
-  step_times,      ///< without the profiler, as `--measured-step FILE` reads them
-  measurement,     ///< what ddpsim-real measured (scripts/validate.sh)
-  note,            ///< for people
+  /// torch.profiler's trace of one rank, or what the recorder wrote; may be gzip.
+  trace,
+  ddp_log,   ///< DDP logging data of one rank, JSON
+  nccl_log,  ///< output of NCCL_DEBUG=INFO, one rank or all
+  /// NAME=value lines of one rank: only variables that change speed.
+  environment,
+  /// NAME=value lines of one rank: torch, nccl, cuda, driver, python, kernel, ddpsim.
+  versions,
+  /// NAME=value lines of one rank: cores of the node, Cpus_allowed_list, NUMA nodes.
+  pinning,
+  /// `nvidia-smi --query-gpu=… --format=csv` of one node: PCIe, clocks, power.
+  gpus,
+  /// "path: value" lines of sysfs on one node: PCIe links, InfiniBand rates, MTU.
+  devices,
+  lspci,           ///< `lspci -vv` of one node, network and GPUs
+  topology,        ///< NCCL_TOPO_DUMP_FILE of one node, XML
+  matrix,          ///< `nvidia-smi topo -m` of one node
+  all_reduce_log,  ///< output of all_reduce_perf
+  /// Measured without the profiler, in the form that `--measured-step FILE` reads.
+  step_times,
+  measurement,  ///< what ddpsim-real measured (scripts/validate.sh)
+  note,         ///< for people
 };
 
-/// As the manifest writes it: the enumerator's own spelling.
+/// The word in the manifest, which is the enumerator's spelling.
 std::string_view name_of(ArchiveKind kind);
 
 struct ArchiveMember {
   ArchiveKind kind = ArchiveKind::note;
-  std::string path;         ///< below the archive's folder: "traces/rank0.json.gz"
-  std::optional<int> rank;  ///< of one rank alone
-  std::optional<int> node;  ///< of one node alone, or the rank's
-  std::string bytes;        ///< as packed
-  std::string key;          ///< of step times: KEY or KEY=UNIT, as stated
+  /// Path below the archive's folder: "traces/rank0.json.gz".
+  std::string path;
+  std::optional<int> rank;  ///< if the member is from one rank only
+  /// Node of the member or of its rank, if it is from one node only.
+  std::optional<int> node;
+  std::string bytes;  ///< as packed
+  /// For step times: KEY or KEY=UNIT, as stated.
+  std::string key;
 };
 
-/// What was looked for and not found.
+/// Evidence that was looked for and not found.
 struct ArchiveGap {
   ArchiveKind kind = ArchiveKind::note;
   std::optional<int> rank;
@@ -61,31 +72,35 @@ struct ArchiveGap {
 
 struct Archive {
   std::string file;  ///< as the user gave it
-  int ranks = 1;     ///< of the job, whether or not each left something
+  /// World size of the job, even if some ranks left nothing.
+  int ranks = 1;
   int nodes = 1;
-  std::optional<Duration> step;        ///< of today's job without the profiler
-  std::optional<int> batch_size;       ///< samples per GPU and step
-  std::vector<ArchiveMember> members;  ///< as listed, ranks in order within a kind
+  /// Step time of the current job without the profiler.
+  std::optional<Duration> step;
+  std::optional<int> batch_size;  ///< samples per GPU and step
+  /// In the order of the manifest. Within a kind, sorted by rank.
+  std::vector<ArchiveMember> members;
   std::vector<ArchiveGap> missing;
-  std::vector<std::string> warnings;  ///< what of it is not as the manifest says
+  std::vector<std::string> warnings;  ///< differences from the manifest
 
-  /// Those of one kind, by rank, then node.
+  /// Members of one kind, sorted by rank, then by node.
   std::vector<const ArchiveMember*> of(ArchiveKind kind) const;
-  /// How messages name a member: "job.tar.gz:traces/rank0.json.gz".
+  /// Name of a member in messages: "job.tar.gz:traces/rank0.json.gz".
   std::string name_of(const ArchiveMember& member) const;
-  /// "all_reduce_perf is not on PATH"; empty where the manifest does not say.
+  /// The manifest's reason, such as "all_reduce_perf is not on PATH"; empty if it gives none.
   std::string why_missing(ArchiveKind kind) const;
 };
 
-/// Whether a file is a tar (compressed with gzip or not), or a folder a manifest lies in: what `read_archive` is for.
-/// Throws nothing.
+/// Whether `read_archive` can read a path: a tar file (with or without gzip), or a folder with a
+/// manifest. Throws nothing.
 bool is_archive(const std::filesystem::path& path);
 
-/// Throws InputError: no manifest, another version of it, links, paths outside, more members or bytes than allowed,
-/// an archive that was cut. Members listed and not there are warnings.
+/// Reads an archive. A member that is listed but not there is only a warning. Throws InputError for
+/// a missing manifest or one of another version, for links and outside paths, for more members or
+/// bytes than allowed, and for a truncated archive.
 Archive read_archive(const std::filesystem::path& path);
 
-/// The same of a tar's bytes; `file` names it.
+/// Reads the bytes of a tar file; `file` is its name in messages.
 Archive parse_archive(std::span<const unsigned char> bytes, std::string file);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Costs of DDP that somebody measured, as files hold them: an object with a number for each.
+// Measured costs of DDP in files: an object with one number for each cost.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace ddpsim {
 
-/// A number for each field, which may be absent.
+/// Type of an object with an optional number for each field.
 ObjectType costs_type(std::string_view name, std::string_view says,
                       std::span<const CostField> fields);
 
-/// Some of these fields.
+/// Reads the fields that are present.
 StatedCosts read_costs(const Cursor& cursor, std::span<const CostField> fields);
 
 }  // namespace ddpsim

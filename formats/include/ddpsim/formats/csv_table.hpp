@@ -1,9 +1,12 @@
-// Tables whose rows are objects of JSON documents. A column names a member of the object, and its cells hold what JSON prints for
-// that member: what a figure is called and how it is rounded is said once, where the object is described (described.hpp).
+// Tables whose rows are objects of JSON documents. A column names a member of the object, and its
+// cells hold what JSON prints for that member. So the name and the rounding of a value are defined
+// once, where the object is described (described.hpp).
 //
-//   csv_of(described_bucket(), buckets, {{"bucket", "index"}, "bytes", {"tensors", "parameter_indices/length"}})
+//   csv_of(described_bucket(), buckets,
+//          {{"bucket", "index"}, "bytes", {"tensors", "parameter_indices/length"}})
 //
-// Texts stand without quotes. What is null or left out is an empty cell. The values of a list stand in one cell, with blanks between.
+// Texts are written without JSON quotes. A value that is null or left out is an empty cell. The
+// values of a list are written in one cell, with blanks between them.
 #pragma once
 
 #include <string>
@@ -17,8 +20,8 @@ namespace ddpsim {
 
 struct CsvColumn {
   std::string name;
-  /// Where a row's object has the value: "bytes", a member of a member ("gain_us/low"), one value of a list ("cap_range_mb/0") or
-  /// how many it has ("parameter_indices/length").
+  /// Place of the value in a row's object. "bytes" is a member and "gain_us/low" a member of a
+  /// member. "cap_range_mb/0" is one value of a list and "parameter_indices/length" their number.
   std::string path;
   const char* separator = " ";  ///< between the values of a list
 
@@ -27,23 +30,25 @@ struct CsvColumn {
       : name(std::move(called)), path(std::move(shows)), separator(between) {}
 };
 
-/// Whether objects of type `row` may have a value there that fits a cell: no object, no list of objects.
+/// Whether the value at `path` in objects of type `row` fits a cell, which an object or a list of
+/// objects does not.
 bool fits_a_cell(const ObjectType& row, std::string_view path);
 
 class CsvTable {
  public:
-  /// A column that does not fit a cell is a mistake of the caller.
+  /// The caller makes sure that every column fits a cell.
   CsvTable(const ObjectType& row, std::vector<CsvColumn> columns);
 
   std::string header() const;
-  /// `object`: a JSON text of the type of the table's rows.
+  /// `object` is a JSON text of the rows' type.
   std::string row(std::string_view object) const;
 
  private:
   std::vector<CsvColumn> columns_;
 };
 
-/// The whole table. Without columns it has one for every member; for a member that may be left out, only where a row has it.
+/// Formats the whole table. Without `columns`, it has one column for every member. A member that
+/// may be left out gets a column only if a row has it.
 std::string csv_of(const ObjectType& row, const std::vector<std::string>& objects,
                    std::vector<CsvColumn> columns);
 

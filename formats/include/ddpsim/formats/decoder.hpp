@@ -1,14 +1,15 @@
-// Typed decoding of JSON documents. A Cursor is a value and the place where it stands; every
-// accessor either returns a checked value or throws InputError naming file, place and remedy.
+// Typed decoding of JSON documents. A Cursor is a value and its place in the document. Every
+// accessor returns a checked value or throws InputError with the file, the place and the remedy.
 //
 //   Document document = Document::parse(text, "lab.json");
-//   Object root = document.root().object({"schema", "name", "nodes"});  // other keys: did you mean
+//   Object root = document.root().object({"schema", "name", "nodes"});  // others: did you mean
 //   int nodes = root.required("nodes").integer(1, 1'000'000);
 //   auto latency = root.optional("latency");  // std::optional<Cursor>
 //
 // Cursors point into the document, which must outlive them.
 //
-// Order of complaint: wrong type or value of a field present, before a missing field: read what is
+// A wrong type or value should be reported before a missing field. So read the optional fields
+// first, or call Object::required last.
 // there first, or call Object::required last.
 #pragma once
 
@@ -34,7 +35,7 @@ struct ObjectType;
 
 class Cursor {
  public:
-  std::string where() const;  ///< a JSON pointer; "" is the document
+  std::string where() const;  ///< a JSON pointer; "" for the whole document
   bool is_null() const;
   bool is_object() const;
   bool is_array() const;
@@ -50,14 +51,14 @@ class Cursor {
   Duration duration() const;    ///< "3.2us"
   Bytes bytes() const;          ///< "25MiB"
   Bandwidth bandwidth() const;  ///< "100Gbps"; must be > 0
-  /// One of `choices`; anything else is an error with a suggestion.
+  /// One of `choices`. Anything else is an error with a suggestion.
   std::string choice(std::initializer_list<std::string_view> choices) const;
   std::vector<Cursor> array() const;
-  /// Keys outside `known` are an error with a suggestion.
+  /// An object without keys outside `known`. An unknown key is an error with a suggestion.
   Object object(std::span<const std::string_view> known) const;
   Object object(std::initializer_list<std::string_view> known) const;
   Object object(const ObjectType& described) const;
-  /// Keys of any name (provenance).
+  /// An object with keys of any name (provenance).
   Object free_object() const;
   [[noreturn]] void fail(std::string message, Hint hint = {}) const;
 
@@ -65,16 +66,16 @@ class Cursor {
   friend class Document;
   friend class Object;
   Cursor(const JsonTree* tree, std::uint32_t place) : tree_(tree), place_(place) {}
-  /// Keys that are not known are an error; `known` names those that are.
+  /// An unknown key is an error; `known` returns the known ones for the message.
   template <typename IsKnown, typename Known>
   Object object_with(IsKnown is_known, Known known) const;
   const JsonValue& value() const;
   std::string_view text() const;
   double real() const;  ///< of a number
-  /// What stands there, as a message may show it.
+  /// The value's text, shortened for a message.
   std::string shown() const;
   const JsonTree* tree_;
-  std::uint32_t place_;  ///< among its values
+  std::uint32_t place_;  ///< index among the tree's values
 };
 
 class Object {
@@ -88,7 +89,7 @@ class Object {
  private:
   friend class Cursor;
   explicit Object(Cursor cursor) : cursor_(cursor) {}
-  /// null is there
+  /// Unlike `optional`, returns a cursor for a member that is null.
   std::optional<Cursor> member(std::string_view key) const;
   Cursor cursor_;
 };

@@ -1,5 +1,6 @@
-// What an object of a JSON document holds, said once: of each member its key, type, presence and meaning. The list writes the
-// object, and tells its JSON Schema (json_schema.hpp), of which types of other languages are made.
+// Describes the members of a JSON object in one place: key, type, presence and meaning. The
+// description writes the object and produces its JSON Schema (json_schema.hpp), from which the
+// types of other languages are generated.
 //
 //   const Described<RankWait>& described_rank_wait() {
 //     static const auto described =
@@ -9,8 +10,8 @@
 //     return described;
 //   }
 //
-// A member is read by whatever std::invoke takes: a member, a member function, a lambda. What it yields may be absent: an
-// optional, or a pointer. Then the member is null, or left out.
+// A member is read by anything std::invoke accepts: a data member, a member function or a lambda.
+// It may yield an optional or a pointer. If that is empty, the member is null or left out.
 #pragma once
 
 #include <array>
@@ -37,15 +38,16 @@ inline constexpr bool may_be_absent = std::is_pointer_v<Value> && !std::same_as<
 template <typename Value>
 inline constexpr bool may_be_absent<std::optional<Value>> = true;
 
-/// A number as it stands in a document: objects of one kind may print theirs as times, ratios or numbers.
+/// A number that is already formatted, for objects whose numbers are times, ratios or plain
+/// numbers.
 struct NumberToken {
   std::string text;  ///< microseconds_token(), ratio_token() or number_token()
 };
 
-/// What becomes of a member whose value is absent.
+/// How a member without a value is written.
 enum class Absent { null, left_out };
 
-/// What of a description does not hang on the type that is described.
+/// The part of a description that does not depend on the described C++ type.
 class DescribedObject {
  public:
   using Kind = ValueType::Kind;
@@ -54,9 +56,9 @@ class DescribedObject {
   const ObjectType& type() const { return type_; }
 
  protected:
-  /// What a writer needs, byte by byte: trivially copyable, so that no code is made to copy it.
+  /// Storage for a writer's state. It is trivially copyable, so no copy function is compiled.
   using Held = std::array<std::byte, 48>;
-  /// Writes what a reader yields of an object, or nothing.
+  /// Writes the value that a reader gets from an object, or nothing.
   using Write = void (*)(const void* held, JsonWriter& json, std::string_view key, Absent absent,
                          const void* of);
 
@@ -69,7 +71,7 @@ class DescribedObject {
   void add_members(const ObjectType& type, bool may_be_absent, Write write, const void* held,
                    std::size_t size);
   void set_required(std::initializer_list<std::string_view> keys, bool required);
-  /// Decides of an object whether it stands on one line.
+  /// Whether an object is written on one line.
   using IsShort = bool (*)(const void* of);
   void set_short(IsShort is_short) { is_short_ = is_short; }
 
@@ -85,7 +87,7 @@ class DescribedObject {
 
  private:
   struct Writer {
-    std::string key;  ///< empty: of several members
+    std::string key;  ///< empty: writes several members
     Absent absent;
     Write write;
     alignas(std::max_align_t) Held held;
@@ -96,8 +98,8 @@ class DescribedObject {
   std::vector<Writer> writers_;
 };
 
-/// Its functions are inlined where a member is described: each would be compiled for that member alone, and hundreds of them made
-/// the page of the WebAssembly build larger.
+/// The functions are inlined where a member is described. Otherwise each would be compiled
+/// separately for that member. Hundreds of such functions made the WebAssembly build larger.
 template <typename T>
 class Described : public DescribedObject {
  public:
@@ -111,14 +113,14 @@ class Described : public DescribedObject {
     return add(key, Kind::text, read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(value); });
   }
-  /// The name_of() a value, which is one of these.
+  /// A value that is written as its name_of(). `all` lists the possible values.
   template <typename Read, typename Words>
   [[gnu::always_inline]] Described& word(std::string_view key, Read read, const Words& all,
                                          std::string_view says, Absent absent = Absent::null) {
     return add(key, word_of(names_of(all)), read, says, absent,
                [](JsonWriter& json, const auto& value) { json.string(name_of(value)); });
   }
-  /// A text that is one of these.
+  /// A text that is one of `all`.
   template <typename Read>
   [[gnu::always_inline]] Described& one_of(std::string_view key, Read read,
                                            std::initializer_list<const char*> all,
@@ -140,7 +142,7 @@ class Described : public DescribedObject {
         key, word_of(std::initializer_list<const char*>{text}), [text](const T&) { return text; },
         says, Absent::null, [](JsonWriter& json, const char* value) { json.string(value); });
   }
-  /// Of a whole number, or of bytes.
+  /// A whole number, or a number of bytes.
   template <typename Read>
   [[gnu::always_inline]] Described& integer(std::string_view key, Read read, std::string_view says,
                                             Absent absent = Absent::null) {
@@ -153,14 +155,14 @@ class Described : public DescribedObject {
     return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, const auto& value) { write_number(json, value); });
   }
-  /// Rounded to six decimals.
+  /// A number, rounded to six decimals.
   template <typename Read>
   [[gnu::always_inline]] Described& ratio(std::string_view key, Read read, std::string_view says,
                                           Absent absent = Absent::null) {
     return add(key, Kind::number, read, says, absent,
                [](JsonWriter& json, double value) { json.ratio(value); });
   }
-  /// In microseconds, of a duration or an instant.
+  /// A duration or an instant, in microseconds.
   template <typename Read>
   [[gnu::always_inline]] Described& time(std::string_view key, Read read, std::string_view says,
                                          Absent absent = Absent::null) {
@@ -188,28 +190,28 @@ class Described : public DescribedObject {
         key, list_of({Kind::integer}), read, says, absent,
         each_of(layout, [](JsonWriter& json, const auto& value) { write_integer(json, value); }));
   }
-  /// With all their digits, on one line.
+  /// A list of numbers with all their digits, on one line.
   template <typename Read>
   [[gnu::always_inline]] Described& numbers(std::string_view key, Read read, std::string_view says,
                                             Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
                each_of(Layout::line, [](JsonWriter& json, double value) { json.number(value); }));
   }
-  /// Rounded to six decimals, on one line.
+  /// A list of numbers, rounded to six decimals, on one line.
   template <typename Read>
   [[gnu::always_inline]] Described& ratios(std::string_view key, Read read, std::string_view says,
                                            Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
                each_of(Layout::line, [](JsonWriter& json, double value) { json.ratio(value); }));
   }
-  /// Lists of durations or instants, in microseconds.
+  /// A list of durations or instants, in microseconds.
   template <typename Read>
   [[gnu::always_inline]] Described& times(std::string_view key, Read read, std::string_view says,
                                           Absent absent = Absent::null) {
     return add(key, list_of({Kind::number}), read, says, absent,
                each_of(Layout::block, [](JsonWriter& json, const auto& time) { json.time(time); }));
   }
-  /// Lists of lists of texts.
+  /// A list of lists of texts.
   template <typename Read>
   [[gnu::always_inline]] Described& text_rows(std::string_view key, Read read,
                                               std::string_view says, Absent absent = Absent::null) {
@@ -217,7 +219,7 @@ class Described : public DescribedObject {
         key, list_of(list_of({Kind::text})), read, says, absent,
         each_of(Layout::block, [](JsonWriter& json, const auto& row) { json.strings(row); }));
   }
-  /// Lists of lists of whole numbers, each inner list on one line; a number that is absent is null.
+  /// A list of lists of whole numbers, each inner list on one line. An absent number is null.
   template <typename Read>
   [[gnu::always_inline]] Described& integer_or_null_rows(std::string_view key, Read read,
                                                          std::string_view says,
@@ -233,7 +235,7 @@ class Described : public DescribedObject {
                  json.end_array();
                });
   }
-  /// Pairs of texts, whose keys no list holds.
+  /// An object whose keys are not known in advance, with texts as values.
   template <typename Read>
   [[gnu::always_inline]] Described& texts_by_key(std::string_view key, Read read,
                                                  std::string_view says,
@@ -245,7 +247,7 @@ class Described : public DescribedObject {
                  json.end_object();
                });
   }
-  /// Pairs of texts, whose keys no list holds; the second of each is a value in JSON.
+  /// An object whose keys are not known in advance. Each value is JSON text.
   template <typename Read>
   [[gnu::always_inline]] Described& values_by_key(std::string_view key, Read read,
                                                   std::string_view says,
@@ -257,7 +259,7 @@ class Described : public DescribedObject {
                  json.end_object();
                });
   }
-  /// What describes it must outlive this.
+  /// A nested object. `described` must outlive this.
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& object(std::string_view key, Read read,
                                            const Described<Value>& described, std::string_view says,
@@ -265,7 +267,7 @@ class Described : public DescribedObject {
     return add(key, object_of(described.type()), read, says, absent,
                [&described](JsonWriter& json, const auto& value) { described.write(json, value); });
   }
-  /// Of objects. What describes one must outlive this.
+  /// A list of objects. `described` must outlive this.
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& list(std::string_view key, Read read,
                                          const Described<Value>& described, std::string_view says,
@@ -285,7 +287,8 @@ class Described : public DescribedObject {
                                          Layout = Layout::block) = delete;
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& members_of(Read, Described<Value>&&) = delete;
-  /// All members of another object stand here as members of this one; where it is absent, none does.
+  /// Writes all members of another object as members of this one. If that object is absent, writes
+  /// none of them.
   template <typename Read, typename Value>
   [[gnu::always_inline]] Described& members_of(Read read, const Described<Value>& described) {
     constexpr bool kMayBeAbsent = may_be_absent<Result<Read>>;
@@ -309,17 +312,18 @@ class Described : public DescribedObject {
     return *this;
   }
 
-  /// These members are always written, and a document without them can be read. Said behind all members.
+  /// These members are always written, but a reader accepts a document without them. Call this
+  /// after describing all members.
   Described& optional_when_read(std::initializer_list<std::string_view> keys) {
     set_required(keys, false);
     return *this;
   }
-  /// These members may be left out where they are written, and a document without them cannot be read.
+  /// A writer may leave these members out, but a reader requires them.
   Described& required_when_read(std::initializer_list<std::string_view> keys) {
     set_required(keys, true);
     return *this;
   }
-  /// An object of which this holds stands on one line; `is_short` captures nothing.
+  /// Objects for which `is_short` is true are written on one line. `is_short` captures nothing.
   template <typename IsShortObject>
   Described& on_one_line_if(IsShortObject) {
     static_assert(std::is_empty_v<IsShortObject>);
@@ -327,13 +331,13 @@ class Described : public DescribedObject {
     return *this;
   }
 
-  /// As a document by itself.
+  /// The object as a document of its own.
   std::string text_of(const T& of) const { return object_text(&of); }
   void write(JsonWriter& json, const T& of) const { write_object(json, &of); }
   void write_members(JsonWriter& json, const T& of) const { write_all(json, &of); }
 
  private:
-  /// Writes a list, each value as `write` does.
+  /// Writes a list; `write` writes each value.
   template <typename WriteValue>
   static auto each_of(Layout layout, WriteValue write) {
     return [layout, write](JsonWriter& json, const auto& values) {
@@ -364,7 +368,7 @@ class Described : public DescribedObject {
     json.count(std::uint64_t{value});
   }
 
-  /// `type`: a ValueType, or the Kind of one that has nothing else.
+  /// `type` is a ValueType, or only its Kind.
   template <typename Type, typename Read, typename WriteValue>
   [[gnu::always_inline]] Described& add(std::string_view key, Type type, Read read,
                                         std::string_view says, Absent when_absent,
@@ -395,7 +399,7 @@ class Described : public DescribedObject {
   }
 };
 
-/// Of an enumeration, all up to the last.
+/// All enumerators from the first to `last`.
 template <typename Enumeration>
 std::vector<Enumeration> all_up_to(Enumeration last) {
   std::vector<Enumeration> all;
@@ -404,7 +408,7 @@ std::vector<Enumeration> all_up_to(Enumeration last) {
   return all;
 }
 
-/// Reads a text or a list that is absent where it is empty. What `read` refers to is not copied.
+/// Reads a text or a list, and treats an empty one as absent. What `read` refers to is not copied.
 template <typename Read>
 auto unless_empty(Read read) {
   return [read](const auto& of) {
@@ -417,14 +421,14 @@ auto unless_empty(Read read) {
   };
 }
 
-/// Reads a bool that is absent where it is false.
+/// Reads a bool, and treats false as absent.
 template <typename Read>
 auto if_true(Read read) {
   return
       [read](const auto& of) { return std::invoke(read, of) ? std::optional(true) : std::nullopt; };
 }
 
-/// Reads a number, duration or bytes that are absent where they are not above zero.
+/// Reads a number, a duration or bytes, and treats values that are not above zero as absent.
 template <typename Read>
 auto if_positive(Read read) {
   return [read](const auto& of) {

@@ -1,5 +1,5 @@
-// Tells whether two inputs are the same, against accidents, not against malice: FNV-1a, 64 bits
-// (G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake, draft-eastlake-fnv).
+// Tells whether two inputs are the same. It protects against accidents, not against malice. FNV-1a,
+// 64 bits (G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake, draft-eastlake-fnv).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace ddpsim {
 
 class Digest {
  public:
-  /// Parts are told apart: "ab", "c" is not "a", "bc".
+  /// Adds a part. Boundaries count: "ab", "c" differs from "a", "bc".
   void add(std::string_view part);
   std::string hex() const;
 

@@ -1,4 +1,4 @@
-// Columns of UTF-8 text on a terminal: one for each code point.
+// Width of UTF-8 text on a terminal. Each code point takes one column.
 #pragma once
 
 #include <algorithm>

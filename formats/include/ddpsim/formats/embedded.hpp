@@ -7,7 +7,7 @@
 namespace ddpsim {
 
 struct EmbeddedFile {
-  std::string_view name;  ///< without directory and extension
+  std::string_view name;  ///< without folder and extension
   std::string_view text;
 };
 

@@ -1,4 +1,5 @@
-// Which file a name stands for, whatever the name: hard links, symbolic links and other spellings of a path are one file.
+// Identifies the file behind a path. Hard links, symbolic links and other spellings of a path all
+// lead to one file.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,12 @@
 
 namespace ddpsim {
 
-/// Device and inode of a regular file. A file that is not there yet has those of its folder, and its name in it.
+/// Device and inode of a regular file. For a file that does not exist yet: those of its folder, and
+/// its name there.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::string name;  ///< empty: the file is there
+  std::string name;  ///< empty: the file exists
 
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
   // libc++ of the WebAssembly build has no three-way comparison of strings.
@@ -23,23 +25,25 @@ struct FileIdentity {
   }
 };
 
-/// "." for a name alone.
+/// The folder of a path; "." for a name without a folder.
 std::filesystem::path folder_of(const std::filesystem::path& path);
 
-/// Where symbolic links lead, one after the other, also where the last of them leads to nothing. Throws std::runtime_error where
-/// links go round in circles, and where somebody else has put the link into a folder that everyone may write to.
+/// The path that symbolic links lead to, followed one after another, even if the last one leads to
+/// nothing. Throws std::runtime_error if links form a circle, or if another user owns the link and
+/// everyone may write to its folder.
 std::filesystem::path behind_links(std::filesystem::path path);
 
-/// Absent for what has no identity here: devices, pipes, folders, a file whose folder does not exist.
+/// Absent for paths without an identity here: devices, pipes, folders, a file whose folder does not
+/// exist.
 std::optional<FileIdentity> identity_of(const std::filesystem::path& path);
-/// The same of an open descriptor.
+/// The identity of an open descriptor.
 std::optional<FileIdentity> identity_of(int descriptor);
 
-/// Remembers that the program reads `path`, or was told to. Every function that opens a file to read it calls this; any thread
-/// may.
+/// Records that the program reads `path`, or was told to. Every function that opens a file for
+/// reading calls this. It is safe to call from any thread.
 void note_input(const std::filesystem::path& path);
 
-/// The name by which the file was read; absent: it was not.
+/// The name under which the file was read; absent if it was not read.
 std::optional<std::string> input_named(const FileIdentity& file);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Whole files in, whole files out: nothing half-read, nothing half-written.
+// Reads and writes whole files. A file is never left half read or half written.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace ddpsim {
 
-/// Reads a file of at most `limit` bytes; InputError when absent, a directory, unreadable or
-/// larger.
+/// Reads a file of at most `limit` bytes. Throws InputError if it is missing, a folder, unreadable
+/// or larger.
 std::string read_file(const std::filesystem::path& path, std::int64_t limit);
 
-/// Writes all of a file, as OutputFile does (output_file.hpp).
+/// Writes a whole file, as OutputFile does (output_file.hpp).
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace ddpsim

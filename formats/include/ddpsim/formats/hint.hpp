@@ -1,4 +1,4 @@
-// What would be right, behind what is wrong.
+// Suggestion that follows a description of what is wrong.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace ddpsim {
 
-/// A sentence that begins with a capital, without its full stop; empty where there is nothing to say.
+/// A sentence that begins with a capital and has no full stop; empty if there is nothing to
+/// suggest.
 struct Hint {
   std::string text;
-  std::vector<std::string> meant =
-      {};  ///< the known words that were probably meant, of a word that is none
+  /// For an unknown word: the known words that were probably meant.
+  std::vector<std::string> meant = {};
 
   Hint() = default;
   Hint(std::string sentence) : text(std::move(sentence)) {}
@@ -21,7 +22,7 @@ struct Hint {
   bool empty() const { return text.empty(); }
 };
 
-/// What is wrong, where the place is not yet known.
+/// A problem whose place is not yet known.
 struct Complaint {
   std::string message;
   Hint hint = {};

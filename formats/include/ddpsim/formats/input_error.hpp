@@ -1,4 +1,4 @@
-// Bad input gets one message: file, place, what is wrong, what would be right.
+// An error in the user's input: the file, the place, what is wrong and what would be right.
 #pragma once
 
 #include <stdexcept>
@@ -9,17 +9,19 @@
 namespace ddpsim {
 
 struct Diagnostic {
-  std::string file;  ///< path as the user gave it, "command line", or "" when unknown
-  std::string
-      where;  ///< JSON pointer "/backward/ready/3/at_us", "line 7", "byte 812"; may be empty
+  /// Path as the user gave it, "command line", or "" if unknown.
+  std::string file;
+  /// JSON pointer "/backward/ready/3/at_us", "line 7", "byte 812"; may be empty.
+  std::string where;
   std::string message;  ///< what is wrong
   Hint hint = {};       ///< what would be right
 };
 
-/// "file:where: message. hint", on one line: what cannot be shown (quote.hpp) is replaced.
+/// "file:where: message. hint" on one line. Characters that cannot be shown (quote.hpp) are
+/// replaced.
 std::string to_string(const Diagnostic& diagnostic);
 
-/// Thrown by readers, caught by the command line only (exit code 3).
+/// Thrown by readers. Only the command line catches it (exit code 3).
 class InputError : public std::runtime_error {
  public:
   explicit InputError(Diagnostic diagnostic)

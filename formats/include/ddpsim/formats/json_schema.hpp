@@ -1,4 +1,4 @@
-// JSON Schemas (draft 2020-12) of documents, from what describes them.
+// JSON Schemas (draft 2020-12) of documents, produced from their descriptions.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace ddpsim {
 
-/// A document that is described.
+/// A kind of document, with its name.
 struct DocumentType {
   std::string name;  ///< "ddpsim.result/1"
   const ObjectType* type;
 };
-/// A document that says its name: its first member is the constant "schema".
+/// A document that states its own name: its first member is the constant "schema".
 DocumentType document_type(const ObjectType& type);
 
-/// Closed: an object has no members but those described.
+/// The JSON Schema. An object may have only the members that are described.
 std::string json_schema(const DocumentType& document);
 
 }  // namespace ddpsim

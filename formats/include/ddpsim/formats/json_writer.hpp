@@ -1,5 +1,5 @@
-// Writes a JSON document of ours, number by number: times come from integer picoseconds and keep every
-// digit, which a road through double would not.
+// Writes a JSON document value by value. Times come from integer picoseconds and keep every digit,
+// which a conversion through double would lose.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,28 @@
 
 namespace ddpsim {
 
-/// Microseconds from integer picoseconds: at most six decimals, no trailing zeros ("95736",
+/// Microseconds from integer picoseconds, with at most six decimals and no trailing zeros ("95736",
 /// "-0.5").
 std::string microseconds_token(Duration duration);
 
-/// The shortest text that reads back as the same double. Infinities and NaN have no JSON: "null".
+/// The shortest text that reads back as the same double. JSON has no infinities and no NaN; both
+/// become "null".
 std::string number_token(double value);
 
 /// A ratio or percentage, rounded to six decimals.
 std::string ratio_token(double value);
 
-/// A quoted JSON string; what `printable` (quote.hpp) would not show is escaped, bytes that are no UTF-8 are replaced.
+/// A quoted JSON string. Characters that `printable` (quote.hpp) would not show are escaped; bytes
+/// that are not UTF-8 are replaced.
 std::string string_token(std::string_view text);
 
-/// The same document in which every character that `printable` would not show is an escape, also those JSON allows as they
-/// stand. `json` is valid: outside its strings all is ASCII.
+/// The same document, in which every character that `printable` would not show is escaped, even if
+/// JSON allows it unescaped. `json` must be valid and ASCII outside its strings.
 std::string with_escapes(std::string json);
 
 class JsonWriter {
  public:
-  /// `line` keeps a container, and all within it, on one line.
+  /// `line` keeps a container and everything in it on one line.
   enum class Layout { block, line };
 
   void begin_object(Layout layout = Layout::block);
@@ -49,8 +51,8 @@ class JsonWriter {
   void time(TimePoint instant);
   void boolean(bool value);
   void null();
-  void value(std::string_view json);  ///< a whole value, as it stands
-  // What is absent is null.
+  void value(std::string_view json);  ///< complete JSON text, written unchanged
+  // An absent value is written as null.
   void string_or_null(std::string_view text);
   void count(std::optional<std::size_t> value);
   void number(std::optional<double> value);
@@ -59,7 +61,7 @@ class JsonWriter {
   void strings(const std::vector<std::string>& texts);
   void indices(const std::vector<std::size_t>& values);
 
-  /// The document with a newline at its end.
+  /// The document, with a newline at its end.
   std::string finish() &&;
 
  private:

@@ -1,4 +1,4 @@
-// Words of a line as numbers.
+// Reads numbers from the words of a line.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::optional<std::int64_t> integer_at(const Words& words, std::size_t in
   return parse_number<std::int64_t>(words[index]);
 }
 
-/// Index of the first word of `sought`, which stand in a row.
+/// Index at which the words of `sought` appear one after another.
 inline std::optional<std::size_t> find_words(const Words& words,
                                              std::initializer_list<std::string_view> sought) {
   const auto at = std::search(words.begin(), words.end(), sought.begin(), sought.end());
@@ -26,13 +26,14 @@ inline std::optional<std::size_t> find_words(const Words& words,
   return static_cast<std::size_t>(at - words.begin());
 }
 
-/// A number as printed: what was meant lies within half a unit of its last digit.
+/// A number as printed. The exact value lies within half a unit of its last digit.
 struct Figure {
   double value = 0;
   double half_unit = 0;
 };
 
-/// Also "nan" and "inf", as printf writes them: whoever reads a figure checks it.
+/// Reads a number. Also accepts "nan" and "inf", as printf writes them, so the caller must check
+/// the value.
 inline std::optional<Figure> figure_of(std::string_view word) {
   const auto value = parse_number<double>(word);
   if (!value) return std::nullopt;

@@ -1,4 +1,4 @@
-// Bare numbers written by people and programs, where no unit belongs; whatever the locale.
+// Numbers without a unit, written by people and programs. The locale does not matter.
 #pragma once
 
 #include <charconv>
@@ -9,9 +9,9 @@
 
 namespace ddpsim {
 
-/// Takes the number that stands at the front of `text`: "12", "-0.5", "1e3"; nothing may stand before
-/// it, no '+' either. Absent: there is none, and nothing was taken; or it is out of range, and was. A
-/// double may be infinite or NaN: compare it with bounds.
+/// Takes a number from the front of `text`: "12", "-0.5", "1e3". Nothing may precede it, not even a
+/// '+'. Returns absent and takes nothing if there is no number; returns absent and takes the number
+/// if it is out of range. A double may be infinite or NaN, so compare it with bounds.
 template <typename Number>
 std::optional<Number> take_number(std::string_view& text) {
   Number value{};
@@ -21,7 +21,7 @@ std::optional<Number> take_number(std::string_view& text) {
   return value;
 }
 
-/// The number that all of `text` is.
+/// The number that makes up all of `text`.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   const std::optional<Number> value = take_number<Number>(text);

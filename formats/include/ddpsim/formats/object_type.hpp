@@ -1,12 +1,11 @@
-// What an object of a JSON document may hold: of each member its key, type, presence and meaning. Its JSON Schema is made of
-// this (json_schema.hpp), and a reader refuses other keys by it (decoder.hpp). Of an object that the program writes it comes
-// from what writes it (described.hpp); of one that is only read it is told member by member:
+// Members that an object of a JSON document may hold: key, type, presence and meaning. The JSON
+// Schema is produced from this (json_schema.hpp), and a reader uses it to refuse other keys
+// (decoder.hpp). For an object that the program writes, it comes from the writer's description
+// (described.hpp). For an object that is only read, each member is listed:
 //
 //   const ObjectType& background_job_type() {
-//     static const auto type =
-//         ObjectType("BackgroundJob", "a job that shares the network")
-//             .needs("nodes", list_of({ValueType::Kind::integer}), "the nodes it runs on")
-//             .may_have("every", {ValueType::Kind::text}, "how long until it sends again: \"10ms\"");
+//     static const auto type = ObjectType("BackgroundJob", "a job that shares the network");
+//     type.needs("nodes", list_of({ValueType::Kind::integer}), "the nodes it runs on");
 //     return type;
 //   }
 #pragma once
@@ -22,7 +21,8 @@ namespace ddpsim {
 
 struct ObjectType;
 
-/// The page's program tells no schemas: it leaves their sentences out, which are a fortieth of its size.
+/// The WebAssembly build prints no schemas. It leaves out their sentences, which are 2.5 % of its
+/// size.
 #ifdef DDPSIM_WITHOUT_MEANINGS
 constexpr std::string_view kept_meaning(std::string_view) {
   return {};
@@ -33,7 +33,7 @@ constexpr std::string_view kept_meaning(std::string_view says) {
 }
 #endif
 
-/// Of a value of a document.
+/// Type of a value of a document.
 struct ValueType {
   enum class Kind {
     text,
@@ -48,10 +48,11 @@ struct ValueType {
   };
   Kind kind = Kind::text;
   bool nullable = false;
-  std::vector<std::string> words = {};         ///< of a text that is one of these; empty: any
-  const ObjectType* object = nullptr;          ///< of an object
-  std::shared_ptr<const ValueType> item = {};  ///< of a list, or of values by key
-  std::vector<ValueType> any_of = {};          ///< of a value that fits one of these
+  /// Allowed values of a text; empty: any text.
+  std::vector<std::string> words = {};
+  const ObjectType* object = nullptr;          ///< type of an object
+  std::shared_ptr<const ValueType> item = {};  ///< for a list, or for values by key
+  std::vector<ValueType> any_of = {};          ///< types, one of which the value fits
 };
 
 ValueType word_of(std::vector<std::string> words);
@@ -59,21 +60,23 @@ ValueType word_of(std::initializer_list<const char*> words);
 ValueType list_of(ValueType item);
 /// An object whose keys the user chooses.
 ValueType values_by_key(ValueType value);
-/// A value that fits one of `types`: a text or a number, an object of one kind or another.
+/// A value that fits one of `types`: for example a text or a number.
 ValueType any_of(std::vector<ValueType> types);
-/// `type` must outlive the value's type.
+/// `type` must outlive the returned type.
 ValueType object_of(const ObjectType& type);
 ValueType object_of(ObjectType&& type) = delete;
 
 struct MemberType {
-  std::string key;  ///< ends with its unit: "wait_us", "host_bytes"
+  /// The name ends with its unit: "wait_us", "host_bytes".
+  std::string key;
   ValueType type;
   bool required = true;
   std::string says;  ///< what it means
 };
 
 struct ObjectType {
-  std::string name;  ///< "RankWaits", of its type in other languages
+  /// Name of the type in other languages: "RankWaits".
+  std::string name;
   std::string says;  ///< what it is
   std::vector<MemberType> members = {};
 
@@ -82,14 +85,14 @@ struct ObjectType {
                                            std::string_view meaning) {
     return add_needed(key, std::move(type), kept_meaning(meaning));
   }
-  /// Null is as good as absent where a document is read.
+  /// A reader treats null like an absent member.
   [[gnu::always_inline]] ObjectType& may_have(std::string_view key, ValueType type,
                                               std::string_view meaning) {
     return add_optional(key, std::move(type), kept_meaning(meaning));
   }
-  /// A key twice is a mistake of the caller.
+  /// The caller must not add a key twice.
   void add(MemberType member);
-  const MemberType* find(std::string_view key) const;  ///< null where there is none
+  const MemberType* find(std::string_view key) const;  ///< null if there is none
 
  private:
   ObjectType& add_needed(std::string_view key, ValueType type, std::string_view meaning);

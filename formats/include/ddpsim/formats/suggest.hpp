@@ -1,5 +1,5 @@
-// "Did you mean": the known words that were begun, else the nearest by edit distance, or nothing when
-// none is near.
+// Suggests known words for an unknown one: those that begin with it, otherwise the nearest by edit
+// distance. Suggests nothing if no word is near.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ namespace ddpsim {
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known);
 
-/// `Did you mean "ring"?`; of words that are only begun, `Did you mean "abci-a100" or
-/// "abci-v100"?`; `otherwise` when no known word is near.
+/// `Did you mean "ring"?`. For the beginning of several words: `Did you mean "abci-a100" or
+/// "abci-v100"?`. Returns `otherwise` if no known word is near.
 Hint did_you_mean(std::string_view word, std::span<const std::string> known,
                   std::string otherwise = "");
-/// The same; where no known word is near, all of them: `Known GPUs: V100, A100`.
+/// The same, but if no known word is near, lists all of them: `Known GPUs: V100, A100`.
 Hint did_you_mean_or_known(std::string_view word, std::span<const std::string> known,
                            std::string_view known_are = "Known");
 
-/// At most `most` known words, nearest in spelling first; none of which half the letters differ. For names
-/// that exist but are unknown here, where a slip of the finger is not what is likely.
+/// At most `most` known words, nearest in spelling first. More than half of a word's letters must
+/// match. This is for names that exist but are unknown here, so that a typing error is unlikely.
 std::vector<std::string> spelt_alike(std::string_view word, std::span<const std::string> known,
                                      std::size_t most);
 

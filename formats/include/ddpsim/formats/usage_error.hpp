@@ -8,11 +8,11 @@
 
 namespace ddpsim {
 
-/// The command line does not make sense; exit code 2.
+/// An error in how the command line is used; exit code 2.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(std::string message) : UsageError("", std::move(message)) {}
-  /// `option`: as it is typed, "--nodes"; "" where it is of none.
+  /// `option` is as typed, such as "--nodes"; "" if the error is not about one option.
   UsageError(std::string option, std::string message, Hint hint = {})
       : UsageError(Diagnostic{.file = "",
                               .where = std::move(option),

@@ -1,4 +1,4 @@
-// Words of a text, whatever blanks and line ends lie between them.
+// Splits a text into words at blanks and line ends.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,16 @@ namespace ddpsim {
 /// Views into the text they were taken from.
 using Words = std::vector<std::string_view>;
 
-/// At most so many, since each takes 16 bytes, whatever the text is: the last one is then the rest of the text.
+/// Most words of a text, because each takes 16 bytes. The last word then holds the rest of the
+/// text.
 inline constexpr std::size_t kMostWords = std::size_t{1} << 19;
 
 Words words_of(std::string_view text);
 
-/// "a,,b" at ',' -> "a", "", "b"; an empty text is one empty item.
+/// Splits at every separator: "a,,b" at ',' gives "a", "", "b". An empty text gives one empty item.
 Words split(std::string_view text, char separator);
 
-/// A to Z alone.
+/// Changes only the letters A to Z.
 std::string in_small_letters(std::string_view text);
 
 }  // namespace ddpsim
