@@ -58,7 +58,7 @@ struct SweepLine {
 struct SweepFile {
   SweepHeader header;
   std::vector<SweepLine> lines;  ///< ascending by point
-  std::size_t whole = 0;         ///< bytes of complete lines; the rest was cut off
+  std::size_t whole = 0;         ///< bytes of complete lines; the rest is dropped
 };
 
 /// Parses a sweep; the result points into `text`. Absent if the first line is incomplete. Throws

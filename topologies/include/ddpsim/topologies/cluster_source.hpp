@@ -53,12 +53,12 @@ std::optional<std::string> archive_named(const std::string& text);
 /// number of nodes in the text.
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node);
 
-/// What others measured of a machine of its kind: as its file says, or that of the bundled cluster it was made
-/// of; null where nothing is published.
+/// Published calibration of this kind of machine. It comes from the cluster file, or from the
+/// bundled cluster that the file was made from. Null if nothing is published.
 std::shared_ptr<const Calibration> published_calibration(const std::string& text);
 
-/// The cluster file of a CLUSTER argument with this calibration in it: what the argument says is
-/// kept, a calibration it had is replaced. Throws InputError.
+/// The cluster file of a CLUSTER argument with `calibration` in it. Everything else that the
+/// argument says is kept; an older calibration is replaced. Throws InputError.
 std::string calibrated_cluster_file(const std::string& text, const Calibration& calibration);
 /// The same for a calibration of gloo. A calibration of NCCL is kept.
 std::string gloo_calibrated_cluster_file(const std::string& text,

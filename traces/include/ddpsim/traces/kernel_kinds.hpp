@@ -42,7 +42,7 @@ struct KernelTimes {
   };
   std::array<OfKind, kKernelKinds> kinds;
   std::int64_t steps = 1;
-  bool steps_known = false;  ///< false: without markers, the trace counts as one step
+  bool steps_known = false;  ///< false: the trace counts as one step
 };
 
 }  // namespace ddpsim

@@ -21,8 +21,9 @@ struct RankImport {
   Imported imported;
 };
 
-/// Joins recordings of the same step of one job. The lowest rank represents the job: its recording is
-/// the top level of the workload. Throws InputError where they cannot be of one step of one job.
+/// Joins recordings of the same step of one job. The lowest rank represents the job: its recording
+/// becomes the top level of the workload. Throws InputError if the recordings cannot be from one
+/// step of one job.
 Imported join_ranks(std::vector<RankImport> ranks);
 
 /// Options that import further ranks at the same step as `first`.

@@ -17,7 +17,7 @@ struct RankCollective {
   std::int64_t start_ns = 0;   ///< on the trace's own clock
   std::int64_t end_ns = 0;
   std::string group = {};                     ///< process group; empty if not recorded
-  std::optional<std::int64_t> sequence = {};  ///< number in its group, the same on all ranks
+  std::optional<std::int64_t> sequence = {};  ///< number in its group, equal on all ranks
 };
 
 struct RankTrace {
