@@ -13,7 +13,7 @@ namespace ddpsim {
 
 struct AlexNetShape {};
 
-/// `size`: pixels a side of an image.
+/// `size` is the side of an image in pixels.
 Model build_model(const std::string& name, const AlexNetShape& shape, std::int64_t size);
 
 }  // namespace ddpsim

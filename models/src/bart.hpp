@@ -1,9 +1,10 @@
-// An encoder and a decoder of the kind of BART: learned positions, biases everywhere, the norm behind each sum (BART,
-// Marian) or before each branch (mBART, Pegasus, Whisper), an output layer tied to the embedding. Whisper's encoder reads
-// sound by two convolutions.
+// Encoder-decoder models like BART: learned positions, biases everywhere, and an output layer tied
+// to the embedding. The norm follows each sum (BART, Marian) or precedes each branch (mBART,
+// Pegasus, Whisper). Whisper's encoder reads sound through two convolutions.
 //
-// Source of the structure: Lewis et al., "BART" (2019); Zhang et al., "PEGASUS" (2020); Radford et al., "Robust Speech
-// Recognition via Large-Scale Weak Supervision" (2022). Defined key, value, query; run query, key, value.
+// Source of the structure: Lewis et al., "BART" (2019); Zhang et al., "PEGASUS" (2020); Radford et
+// al., "Robust Speech Recognition via Large-Scale Weak Supervision" (2022). Attention defines key,
+// value, query and runs query, key, value.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +35,9 @@ struct BartShape {
   BartStack decoder;
   bool norm_first = false;
   bool embedding_norm = false;   ///< layernorm_embedding
-  bool last_norm = false;        ///< layer_norm behind the blocks
-  bool fixed_positions = false;  ///< sines: a parameter that does not train
-  std::int64_t mel_bins = 0;     ///< Whisper's: the encoder reads sound
+  bool last_norm = false;        ///< layer_norm after the blocks
+  bool fixed_positions = false;  ///< sinusoidal: a parameter that does not train
+  std::int64_t mel_bins = 0;     ///< for Whisper, whose encoder reads sound
   bool key_bias = true;
   BartHead head = BartHead::words;
   std::int64_t labels = 0;
@@ -44,7 +45,8 @@ struct BartShape {
   bool dropout = true;
 };
 
-/// `tokens`: of the source, and as many of the target. Whisper's source is `encoder.positions` frames.
+/// `tokens` is the length of the source, and of the target too. Whisper's source has
+/// `encoder.positions` frames.
 Model build_model(const std::string& name, const BartShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

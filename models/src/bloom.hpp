@@ -1,8 +1,9 @@
-// BLOOM as Hugging Face's BloomForCausalLM builds it: a LayerNorm behind the embedding and before each branch, biases
-// by distance instead of positions (ALiBi, no parameters), an output layer tied to the embedding.
+// BLOOM as Hugging Face's BloomForCausalLM builds it. A LayerNorm follows the embedding and
+// precedes each branch. Distance biases replace positions (ALiBi, no parameters). The output layer
+// is tied to the embedding.
 //
-// Source of the structure: BigScience Workshop, "BLOOM" (2022), section 3.2. GELU is its tanh approximation, scripted:
-// one kernel.
+// Source of the structure: BigScience Workshop, "BLOOM" (2022), section 3.2. GELU uses its tanh
+// approximation, scripted into one kernel.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct BloomShape {
   DecoderHead head;
 };
 
-/// `tokens`: tokens of a sequence.
+/// `tokens` is the length of a sequence.
 Model build_model(const std::string& name, const BloomShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

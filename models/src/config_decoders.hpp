@@ -1,11 +1,11 @@
-// Each family of decoders built as Llama is: what it reads from its config.json.
+// Reads the config.json of each decoder family that is built like Llama.
 #pragma once
 
 #include "config_fields.hpp"
 
 namespace ddpsim {
 
-// Without experts (config_dense_decoders.cpp).
+// Families without experts (config_dense_decoders.cpp).
 DescribedModel llama(Config& config);
 DescribedModel mistral(Config& config);
 DescribedModel qwen2(Config& config);
@@ -25,7 +25,7 @@ DescribedModel starcoder2(Config& config);
 DescribedModel smollm3(Config& config);
 DescribedModel nemotron(Config& config);
 
-// With experts (config_expert_decoders.cpp).
+// Families with experts (config_expert_decoders.cpp).
 DescribedModel mixtral(Config& config);
 DescribedModel qwen2_moe(Config& config);
 DescribedModel qwen3_moe(Config& config);
@@ -36,7 +36,7 @@ DescribedModel glm4_moe(Config& config);
 DescribedModel gpt_oss(Config& config);
 DescribedModel granitemoe(Config& config);
 
-// Gemma, of which the fourth may have experts (config_gemma.cpp).
+// The Gemma family. Gemma 4 may have experts (config_gemma.cpp).
 DescribedModel gemma(Config& config);
 DescribedModel gemma2(Config& config);
 DescribedModel gemma3(Config& config);

@@ -1,5 +1,6 @@
-// A config.json while it is read: what it says, what its class in transformers takes where it says nothing, and what of it
-// nobody asked for. A field that could change a model's parameters and that no reader asked for is an error.
+// Reads a config.json. Keeps track of the values it states, the defaults of its class in
+// transformers, and the fields that no reader asked for. A field is an error if it could change a
+// model's parameters but no reader asked for it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace ddpsim {
 
 inline constexpr std::int64_t kUsualTokens = 2048;
 
-/// Another name of a field, which its class in transformers takes, too (attribute_map).
+/// Another name for a field, which its class in transformers accepts too (attribute_map).
 struct FieldAlias {
   std::string_view alias;
   std::string_view field;
@@ -31,63 +32,68 @@ struct FieldAlias {
 
 class Config {
  public:
-  /// `classes`: how the names of this type's classes begin ("Llama").
+  /// `classes` is the beginning of this type's class names ("Llama").
   Config(Object root, std::string_view classes) : root_(root), classes_(classes) {}
 
-  /// A part of a model: the whole has read which class is built, and the part is built without a head of its own.
+  /// Marks this as a part of a model. The whole model's config names the class, and the part is
+  /// built without its own head.
   void becomes_part() { is_part_ = true; }
-  /// Asked for a field, it finds what its alias says.
+  /// If a field is missing, looks for its alias.
   void know(std::vector<FieldAlias> aliases) { aliases_ = std::move(aliases); }
 
-  // Where a usual value is given, null is refused: classes take none.
+  // With a default value, null is refused because the classes do not accept it.
   std::int64_t number(std::string_view key, std::int64_t usual, std::int64_t most);
-  /// From 0 on.
+  /// A number from 0 on.
   std::int64_t count(std::string_view key, std::int64_t usual, std::int64_t most);
   std::optional<std::int64_t> optional_number(std::string_view key, std::int64_t most);
   bool flag(std::string_view key, bool usual);
-  /// Where the class takes null, it means false.
+  /// A flag for which the class treats null as false.
   bool flag_or_null(std::string_view key, bool usual);
   double share(std::string_view key, double usual);
   std::optional<std::string> word(std::string_view key);
   std::string word(std::string_view key, std::string_view usual);
   std::optional<std::vector<std::int64_t>> numbers(std::string_view key, std::int64_t most);
   std::optional<std::vector<std::string>> words(std::string_view key);
-  /// Of each layer the kind of its attention, where the file names them.
+  /// The kind of attention of each layer, if the file names it.
   std::optional<std::vector<std::string>> layer_types(std::int64_t layers);
   std::optional<Cursor> optional(std::string_view key);
   void refuse_null(std::string_view key, std::string_view usual);
   bool says_null(std::string_view key) { return null_of(key).has_value(); }
-  /// Of each head, the share that is rotated; older files name it apart.
+  /// Number of features per head that are rotated. Older files have another key for the share.
   std::int64_t rotated_features(std::int64_t head, std::string_view older_key, double usual);
   void assume(std::string_view key, std::string_view value);
   void assume_text(std::string text) { assumed_.push_back(std::move(text)); }
   void ignore(std::string key) { ignored_.push_back(std::move(key)); }
   void note(std::string text) { notes_.push_back(std::move(text)); }
-  /// What the two fields say together cannot be.
+  /// Reports a combination of two fields that is impossible.
   [[noreturn]] void refuse(std::string_view key, std::string message, Hint hint = {}) const;
   void require_multiple(std::string_view key, std::int64_t whole, std::string_view of,
                         std::int64_t parts) const;
-  /// The class does not read the field: it must say what is built all the same.
+  /// For a field that the class does not read: requires it to agree with what is built.
   void may_repeat(std::string_view key, std::int64_t built, std::string_view what);
-  /// The field, where it is there, must say that: another value makes another model, which is not built here.
+  /// If the field is present, requires `value`. Another value means a model that ddpsim cannot
+  /// build.
   void require_flag(std::string_view key, bool value, std::string_view why);
 
-  /// An output layer with a weight of its own is refused.
+  /// Refuses an output layer with its own weight.
   void require_tied_words();
 
-  /// How many classes: num_labels, or as many as id2label names.
+  /// Number of classes: num_labels, or the number of names in id2label.
   std::int64_t labels(std::int64_t usual = 2);
-  /// A head of num_labels outputs that finds where an answer begins and ends runs with two alone.
+  /// For a question answering head, requires num_labels to be 2: the start and the end of the
+  /// answer.
   void require_span_labels();
-  /// What follows `classes` in "architectures": "ForCausalLM"; `usual` where that is not said.
+  /// The part after `classes` in "architectures": "ForCausalLM". Returns `usual` if the file names
+  /// no architecture.
   std::string architecture(std::string_view usual, std::initializer_list<std::string_view> known);
-  /// The head of a decoder; `module`: of its token classes.
+  /// The head of a decoder. `module` is the name of its classifier.
   DecoderHead decoder_head(std::string_view module = "score");
 
   const Object& root() const { return root_; }
   std::vector<std::string> take_assumed() { return std::move(assumed_); }
   std::vector<std::string> take_notes() { return std::move(notes_); }
-  /// Fields that nobody asked for. Throws InputError for one that could change the parameters.
+  /// Fields that no reader asked for. Throws InputError for a field that could change the
+  /// parameters.
   std::vector<std::string> ignored();
 
  private:
@@ -100,23 +106,24 @@ class Config {
   bool is_part_ = false;
   std::vector<std::string> assumed_;
   std::vector<std::string> notes_;
-  std::vector<std::string> ignored_;  ///< of its parts
+  std::vector<std::string> ignored_;  ///< those of its parts
   std::set<std::string, std::less<>> asked_;
 };
 
-/// Of a part of a config.json, which must be there.
+/// A part of a config.json, which must be present.
 Config part_of(Config& whole, const char* key, std::string_view classes = "");
-/// What the part assumed, ignored and noted is the whole's, too.
+/// Adds what the part assumed, ignored and noted to that of the whole.
 void finish_part(Config& whole, Config& part, const std::string& name);
 
 struct DescribedModel {
   std::function<Model(const std::string& name, std::int64_t size, AttentionKernel attention)> build;
   std::int64_t usual_size = kUsualTokens;
-  std::int64_t most_tokens = kMostTokens;  ///< fewer where positions are learned; 0: images
+  /// Fewer if positions are learned; 0: takes images.
+  std::int64_t most_tokens = kMostTokens;
   AttentionKernel attention = AttentionKernel::sdpa;
-  std::int64_t image_tokens = 0;  ///< of a sequence, those that its image becomes
-  std::optional<DecoderShape>
-      decoder;  ///< where it is one that a model of text and images can hold
+  std::int64_t image_tokens = 0;  ///< tokens of a sequence that its image becomes
+  /// Set if it is a decoder that a model of text and images can contain.
+  std::optional<DecoderShape> decoder;
 };
 
 template <typename Shape>
@@ -141,7 +148,7 @@ inline std::int64_t at_most_usual(std::int64_t tokens) {
 
 struct ConfigFamily {
   std::string_view model_type;
-  std::string_view classes;  ///< how their names begin
+  std::string_view classes;  ///< beginning of their names
   DescribedModel (*read)(Config& config);
   std::vector<FieldAlias> aliases = {};
 };
@@ -154,7 +161,7 @@ std::vector<ConfigFamily> encoder_decoder_families();
 std::vector<ConfigFamily> vision_families();
 std::vector<ConfigFamily> text_image_families();
 std::vector<ConfigFamily> vision_language_families();
-/// Decoders that are a part of another model alone.
+/// Decoders that occur only as a part of another model.
 std::vector<ConfigFamily> part_families();
 std::vector<ConfigFamily> speech_families();
 

@@ -1,4 +1,4 @@
-// What the readers of a config.json about images share: sides and patches, and the blocks of a vision tower.
+// Shared by the readers of image models: sizes, patches, and the blocks of a vision tower.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,17 @@ struct ReadVision {
   std::int64_t heads = 0;
 };
 
-/// As many patches as tokens: all attend to all.
+/// Requires that the number of patches does not exceed the most tokens, because all patches attend
+/// to all.
 void require_patches(const Config& config, std::int64_t side);
-/// A side; an image that is not square is not built.
+/// Side of an image. Images that are not square are refused.
 std::int64_t read_side(Config& config, std::string_view key, std::int64_t usual);
 ReadVision read_vision(Config& config, const std::string& base, const VitDefaults& usual);
 std::int64_t read_feed_forward(Config& config, const VitDefaults& usual);
 
 AttentionModules vit_attention(std::int64_t hidden, std::int64_t heads, const std::string& module,
                                const char* output, bool bias);
-/// A block of CLIP, SigLIP and those after them, which differ in the order of definition.
+/// A block of CLIP, SigLIP and their successors. They differ in the order of definition.
 BlockModules tower_block(std::int64_t hidden, std::int64_t heads, std::int64_t feed_forward,
                          const char* order);
 
@@ -50,12 +51,12 @@ inline constexpr const char* kSiglipBlock =
 
 inline constexpr VitDefaults kClipDefaults = {.patch = 32};
 
-/// The embeddings of CLIP, blocks, and a norm behind them.
+/// A tower with CLIP's embeddings, blocks, and a norm after them.
 ReadVision read_tower(Config& config, const std::string& base, const VitDefaults& usual,
                       const char* block_order);
-/// The towers of images as CLIP and SigLIP define them.
+/// Image towers in the definition order of CLIP and SigLIP.
 ReadVision read_clip_tower(Config& config, const std::string& base, const VitDefaults& usual);
-/// With its pooling head, where `vision_use_head` does not say otherwise.
+/// Includes the pooling head, unless `vision_use_head` is false.
 ReadVision read_siglip_tower(Config& config, const std::string& base, const VitDefaults& usual);
 
 }  // namespace ddpsim

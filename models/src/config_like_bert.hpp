@@ -1,4 +1,4 @@
-// Encoders built as BERT is: their fields in a config.json, and the steps of their heads.
+// Encoders built like BERT: their fields in a config.json, and the steps of their heads.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ HeadStep activation_step(const std::string& name,
                          ActivationFunction function = ActivationFunction::gelu);
 HeadStep dropout_step();
 
-/// One answer for each token, or where the answer begins and ends. False where the class is another.
+/// Adds a head with one answer per token, or with the start and the end of an answer. Returns false
+/// for other heads.
 bool token_head(Config& config, EncoderShape& shape, const std::string& head);
 
 BertShape read_bert_shape(Config& config, std::int64_t hidden, std::int64_t layers,

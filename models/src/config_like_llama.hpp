@@ -1,4 +1,5 @@
-// Decoders built as Llama is: their fields in a config.json, and what a family changes of its blocks.
+// Decoders built like Llama: their fields in a config.json, and the changes that a family makes to
+// the blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,20 @@
 
 namespace ddpsim {
 
-/// What a class takes where the file says nothing. 0: as the comment says.
+/// Defaults of a class. For some fields, 0 has the meaning given in their comment.
 struct DecoderDefaults {
   std::int64_t hidden = 4096;
   std::int64_t layers = 32;
   std::int64_t heads = 32;
-  std::int64_t key_heads = 0;      ///< as many as heads
-  std::int64_t head_features = 0;  ///< hidden over heads
+  std::int64_t key_heads = 0;      ///< 0: as many as heads
+  std::int64_t head_features = 0;  ///< 0: hidden divided by heads
   std::int64_t feed_forward = 11008;
   std::int64_t vocabulary = 32000;
   std::int64_t positions = 2048;
   bool tied = false;
-  bool null_key_heads = false;      ///< null means as many as heads; so it does where that is usual
-  bool null_head_features = false;  ///< null means hidden over heads
+  /// Null means as many as heads. This also holds if that is the default.
+  bool null_key_heads = false;
+  bool null_head_features = false;  ///< null means hidden divided by heads
 };
 
 struct ReadDecoder {
@@ -40,16 +42,16 @@ void give_biases(AttentionModules& attention, bool queries, bool output);
 void give_biases(FeedForwardModules& feed_forward, bool bias);
 void read_attention_bias(Config& config, AttentionModules& attention, bool usual = false);
 
-/// LayerNorms in place of RMSNorms.
+/// Replaces RMSNorms by LayerNorms.
 void take_layer_norms(DecoderShape& shape, bool bias);
 void norm_heads(AttentionModules& attention, NormKind kind, HeadNorm span, bool bias,
                 const char* query = "q_norm", const char* key = "k_norm");
-/// An RMSNorm over the features of each head.
+/// Adds an RMSNorm over the features of each head.
 void norm_each_head(AttentionModules& attention);
 
-/// A share of each head is rotated.
+/// Rotates only a part of each head.
 void rotate_part(ReadDecoder& read, std::int64_t features);
-/// Gate and value by one product.
+/// Computes gate and value by one product.
 void join_gate(BlockModules& block);
 
 inline constexpr const char* kAttentionOrder =
@@ -59,12 +61,13 @@ inline constexpr const char* kDenseOrder = " mlp.gate_proj mlp.up_proj mlp.down_
 inline constexpr const char* kNormOrder =
     " input_layernorm post_attention_layernorm pre_feedforward_layernorm "
     "post_feedforward_layernorm";
-/// Attention, then those of the feed-forward, then norms.
+/// Definition order: attention, then the modules of `feed_forward`, then norms.
 std::string order_of(std::string_view feed_forward);
-/// Of a feed-forward without experts.
+/// Definition order with a feed-forward without experts.
 std::string order_of_dense();
 
-/// Where the class names its base so for answers by their span: for the sake of older checkpoints.
+/// For classes that name their base "transformer" for question answering, to load older
+/// checkpoints.
 DescribedModel spans_as_transformer(ReadDecoder read);
 
 }  // namespace ddpsim

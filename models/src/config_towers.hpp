@@ -1,4 +1,4 @@
-// The towers of models that read images beside text, by their vision_config.
+// Vision towers of models that read images and text, described by their vision_config.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace ddpsim {
 inline constexpr VitDefaults kSmolVlmDefaults = {
     .hidden = 1152, .layers = 12, .heads = 16, .feed_forward = 3072, .image = 224, .patch = 32};
 
-/// A tower of a type of its own: CLIP's, SigLIP's or Pixtral's.
+/// A tower with its own model type: CLIP's, SigLIP's or Pixtral's.
 ReadVision read_tower_of_type(Config& config, const std::string& base, std::string_view usual_type);
-/// SmolVLM's and Idefics 3's, which are SigLIP's but for the order of definition.
+/// The tower of SmolVLM and Idefics 3. It differs from SigLIP's only in the order of definition.
 ReadVision read_smolvlm_tower(Config& config, const std::string& base);
-/// `tokens`: that an image becomes, behind its pooling.
+/// `tokens` is the number of tokens that an image becomes after pooling.
 ReadVision read_gemma4_tower(Config& config, const std::string& base, std::int64_t tokens);
 
 struct ReadQwenTower {

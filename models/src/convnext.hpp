@@ -1,7 +1,8 @@
-// ConvNeXt as transformers builds it: depthwise convolutions of 7x7, a LayerNorm over channels and two products for each pixel.
-// The second version normalizes responses in place of scaling each layer.
+// ConvNeXt as transformers builds it: 7x7 depthwise convolutions, a LayerNorm over channels and two
+// products per pixel. The second version normalizes responses instead of scaling each layer.
 //
-// Source of the structure: Liu et al., "A ConvNet for the 2020s" (2022); Woo et al., "ConvNeXt V2" (2023).
+// Source of the structure: Liu et al., "A ConvNet for the 2020s" (2022); Woo et al., "ConvNeXt V2"
+// (2023).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct ConvNextShape {
   std::int64_t labels = 0;  ///< 0: without a head
 };
 
-/// `size`: pixels a side.
+/// `size` is the side of an image in pixels.
 Model build_model(const std::string& name, const ConvNextShape& shape, std::int64_t size,
                   AttentionKernel attention);
 

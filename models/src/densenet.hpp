@@ -1,8 +1,9 @@
 // DenseNet as torchvision builds it: stem, four dense blocks with a transition between them, a last
 // BatchNorm and one Linear.
 //
-// Source of the structure: Huang et al., "Densely Connected Convolutional Networks" (2017), the BC
-// variant with a bottleneck of four growth rates and transitions that halve the channels.
+// Source of the structure: Huang et al., "Densely Connected Convolutional Networks" (2017). This is
+// the BC variant: each layer has a bottleneck of four growth rates, and transitions halve the
+// channels.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ struct DenseNetShape {
   std::array<int, 4> layers_per_block = {};
 };
 
-/// `size`: pixels a side of an image.
+/// `size` is the side of an image in pixels.
 Model build_model(const std::string& name, const DenseNetShape& shape, std::int64_t size);
 
 }  // namespace ddpsim

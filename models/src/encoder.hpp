@@ -1,10 +1,11 @@
-// An encoder of the kind of BERT: embeddings, blocks, and what the class puts behind them, as a list of steps. Each family
-// describes its own (config_encoders.cpp, config_newer_encoders.cpp); BERT of the catalogue is described here.
+// An encoder like BERT: embeddings, blocks, and the head of its class as a list of steps. Each
+// family describes its own encoder (config_encoders.cpp, config_newer_encoders.cpp). The
+// catalogue's BERT is described here.
 //
-// Source of the structure: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers" (2019); Liu et al.,
-// "RoBERTa" (2019); Sanh et al., "DistilBERT" (2019); Lan et al., "ALBERT" (2020), whose blocks share their parameters;
-// Clark et al., "ELECTRA" (2020); He et al., "DeBERTa" (2021); Warner et al., "ModernBERT" (2024). Buffers: those of
-// transformers 4.12 to 5.24.
+// Source of the structure: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers"
+// (2019); Liu et al., "RoBERTa" (2019); Sanh et al., "DistilBERT" (2019); Lan et al., "ALBERT"
+// (2020), whose blocks share their parameters; Clark et al., "ELECTRA" (2020); He et al., "DeBERTa"
+// (2021); Warner et al., "ModernBERT" (2024). Buffers: those of transformers 4.12 to 5.24.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,17 @@ namespace ddpsim {
 
 inline constexpr std::int64_t kBertPositions = 512;
 
-/// What a head does, one step behind the other.
+/// One step of a head. Steps run one after the other.
 struct HeadStep {
   enum class Kind {
-    first_token,  ///< go on with the first token of the sequence
-    all_tokens,   ///< go on with what the blocks gave
+    first_token,  ///< continues with the first token
+    all_tokens,   ///< continues with the output of the blocks
     linear,
     norm,
     activation,
     dropout,
-    words,  ///< a product with the words' embedding; `name` is its bias
+    /// A product with the word embedding; `name` is its bias.
+    words,
     loss,
   };
   Kind kind = Kind::linear;
@@ -45,25 +47,30 @@ struct TokenTable {
 struct EncoderShape {
   std::int64_t hidden = 0;
   std::int64_t embedded = 0;   ///< features of an embedded token; 0: `hidden`
-  std::string base = "bert.";  ///< of all but the head
+  std::string base = "bert.";  ///< prefix of all modules except the head
   std::string embeddings = "embeddings.";
-  std::vector<TokenTable> tables;  ///< in the order in which they are looked up, words first
+  /// In the order in which they are looked up, words first.
+  std::vector<TokenTable> tables;
   NormModule embeddings_norm = {.name = "LayerNorm", .bias = true};
   std::string embeddings_defined;  ///< the order of definition
   LinearModule projection;         ///< from `embedded` to `hidden`, below `base`
   std::string blocks_module = "encoder.layer";
   std::vector<BlockModules> kinds;
-  std::vector<std::size_t> layers;  ///< of each layer its kind
-  std::int64_t groups =
-      0;  ///< ALBERT: so many groups of blocks, of `kinds` each; layers share a group's parameters
+  std::vector<std::size_t> layers;  ///< kind of each layer
+  /// ALBERT: number of groups of blocks, with `kinds` in each. Layers share the parameters of a
+  /// group.
+  std::int64_t groups = 0;
   std::int64_t distances = 0;  ///< DeBERTa: rows of encoder.rel_embeddings
   bool distance_norm = false;
-  std::int64_t convolution = 0;  ///< DeBERTa: width of the convolution behind the first block
+  /// DeBERTa: width of the convolution after the first block.
+  std::int64_t convolution = 0;
   NormModule last_norm;
   std::vector<HeadStep> head;
-  std::string words_name;               ///< of the words' embedding, where it goes by another
-  std::string defined;                  ///< of the whole model, where that is not as it runs
-  std::vector<std::int64_t> positions;  ///< elements of buffers of places
+  /// Name of the word embedding, if it is not the usual one.
+  std::string words_name;
+  /// Definition order of the whole model, if it differs from the run order.
+  std::string defined;
+  std::vector<std::int64_t> positions;  ///< elements of the position buffers
   std::vector<std::int64_t> frequencies;
   bool dropout = true;
 };
@@ -71,7 +78,8 @@ struct EncoderShape {
 enum class BertHead {
   pooler,        ///< BertModel
   masked_words,  ///< BertForMaskedLM
-  pretraining    ///< BertForPreTraining: masked words, and whether a sentence follows
+  /// BertForPreTraining: predicts masked words, and whether the second sentence follows.
+  pretraining
 };
 
 struct BertShape {
@@ -86,13 +94,13 @@ struct BertShape {
   bool dropout = true;
 };
 
-/// BERT without a head; RoBERTa and ELECTRA differ from it.
+/// BERT without a head. RoBERTa and ELECTRA are variations of it.
 EncoderShape bert_encoder(const BertShape& shape, const std::string& base);
 /// Pooler and heads of BERT.
 std::vector<HeadStep> pooled(const std::string& module, std::int64_t hidden);
 std::vector<HeadStep> bert_words(const std::string& module, std::int64_t hidden);
 
-/// `tokens`: tokens of a sequence.
+/// `tokens` is the length of a sequence.
 Model build_model(const std::string& name, const EncoderShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 Model build_model(const std::string& name, const BertShape& shape, std::int64_t tokens,

@@ -1,8 +1,9 @@
-// Falcon as Hugging Face's FalconForCausalLM builds it. 7B: one key head for all, attention and feed-forward behind one
-// LayerNorm, side by side. 40B and 180B: several key heads, a LayerNorm for each of the two.
+// Falcon as Hugging Face's FalconForCausalLM builds it. The 7B model has one key head, and a single
+// LayerNorm in front of attention and feed-forward, which run in parallel. The 40B and 180B models
+// have several key heads and one LayerNorm for each of the two branches.
 //
-// Source of the structure: Almazrouei et al., "The Falcon Series of Open Language Models" (2023). Buffers: the
-// rotation's frequencies, twice.
+// Source of the structure: Almazrouei et al., "The Falcon Series of Open Language Models" (2023).
+// Buffers: the rotation's frequencies, twice.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,15 @@ struct FalconShape {
   std::int64_t key_heads = 0;
   std::int64_t feed_forward = 0;
   std::int64_t vocabulary = 0;
-  bool parallel = true;    ///< attention and feed-forward beside each other
-  bool two_norms = false;  ///< one for each of them, where they are
-  bool rotary = true;      ///< else biases by distance
+  bool parallel = true;    ///< attention and feed-forward read the same input
+  bool two_norms = false;  ///< a norm for each parallel branch
+  bool rotary = true;      ///< false: distance biases
   bool bias = false;
   bool tied = true;
   DecoderHead head;
 };
 
-/// `tokens`: tokens of a sequence.
+/// `tokens` is the length of a sequence.
 Model build_model(const std::string& name, const FalconShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

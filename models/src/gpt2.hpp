@@ -1,9 +1,10 @@
-// GPT-2 as Hugging Face's GPT2LMHeadModel builds it: token and position embeddings, blocks with the
+// GPT-2 as Hugging Face's GPT2LMHeadModel builds it: token and position embeddings, blocks with a
 // LayerNorm before each branch, a last LayerNorm, and an output layer tied to the token embedding.
 //
 // Source of the structure: Radford et al., "Language Models are Unsupervised Multitask Learners"
-// (2019), table 2. Buffers: GPT2Attention of transformers 4.12, 4.30 and 4.57, a causal mask of one byte an entry
-// (uint8, later bool) and a scalar in each layer. 2.1 kept the mask in float32; in 5.23 there is none.
+// (2019), table 2. Buffers are those of GPT2Attention in transformers 4.12, 4.30 and 4.57. Each
+// layer has a scalar and a causal mask with one byte per entry (uint8, later bool). Release 2.1
+// kept the mask in float32; release 5.23 has none.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Gpt2Shape {
   DecoderHead head;
 };
 
-/// `tokens`: tokens of a sequence.
+/// `tokens` is the length of a sequence.
 Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

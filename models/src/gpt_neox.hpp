@@ -1,8 +1,9 @@
-// GPT-NeoX as Hugging Face's GPTNeoXForCausalLM builds it (GPT-NeoX-20B, Pythia): attention and feed-forward read the
-// same input, side by side, unless told otherwise; rotary positions on a share of each head.
+// GPT-NeoX as Hugging Face's GPTNeoXForCausalLM builds it (GPT-NeoX-20B, Pythia). Attention and
+// feed-forward read the same input in parallel, unless configured otherwise. Rotary positions apply
+// to a part of each head.
 //
-// Source of the structure: Black et al., "GPT-NeoX-20B" (2022). The output layer's name is that of transformers 5
-// (before: embed_out). Buffers: the rotation's frequencies, twice.
+// Source of the structure: Black et al., "GPT-NeoX-20B" (2022). The output layer's name is that of
+// transformers 5 (before: embed_out). Buffers: the rotation's frequencies, twice.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@ struct GptNeoxShape {
   std::int64_t heads = 0;
   std::int64_t feed_forward = 0;
   std::int64_t vocabulary = 0;
-  std::int64_t rotated = 0;  ///< features of each head
-  bool parallel = true;      ///< attention and feed-forward beside each other
+  std::int64_t rotated = 0;  ///< rotated features of each head
+  bool parallel = true;      ///< attention and feed-forward read the same input
   bool attention_bias = true;
   bool tied = false;
   DecoderHead head;
 };
 
-/// `tokens`: tokens of a sequence.
+/// `tokens` is the length of a sequence.
 Model build_model(const std::string& name, const GptNeoxShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

@@ -1,7 +1,9 @@
-// GPT-J as Hugging Face's GPTJForCausalLM builds it: attention and feed-forward behind one LayerNorm, side by side;
-// rotary positions on a share of each head; an output layer of its own, with a bias.
+// GPT-J as Hugging Face's GPTJForCausalLM builds it. Attention and feed-forward run in parallel
+// after one LayerNorm. Rotary positions apply to a part of each head. The output layer is not tied
+// and has a bias.
 //
-// Source of the structure: Wang and Komatsuzaki, "GPT-J-6B" (2021). Buffers: the table of sines and cosines.
+// Source of the structure: Wang and Komatsuzaki, "GPT-J-6B" (2021). Buffers: the table of sines and
+// cosines.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +21,12 @@ struct GptjShape {
   std::int64_t feed_forward = 0;
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;
-  std::int64_t rotated = 0;  ///< features of each head
+  std::int64_t rotated = 0;  ///< rotated features of each head
   bool tied = false;
   DecoderHead head;
 };
 
-/// `tokens`: tokens of a sequence.
+/// `tokens` is the length of a sequence.
 Model build_model(const std::string& name, const GptjShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

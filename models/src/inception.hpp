@@ -1,10 +1,10 @@
 // Inception-v3 as torchvision builds it for training: stem, three kinds of mixed blocks with two
-// that shrink the map between them, the auxiliary classifier after Mixed_6e, one Linear.
+// blocks between them that shrink the map, the auxiliary classifier after Mixed_6e, and one Linear.
 //
 // Source of the structure: Szegedy et al., "Rethinking the Inception Architecture for Computer
-// Vision" (2016). Branches run one after the other in the order they are defined. The auxiliary
-// loss is part of the training loss, so its gradients come where forward ran it: between Mixed_7a's
-// and Mixed_6e's.
+// Vision" (2016). Branches run one after the other in definition order. The auxiliary loss is part
+// of the training loss. Its gradients come where forward ran it: between those of Mixed_7a and
+// Mixed_6e.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace ddpsim {
 
 struct InceptionV3Shape {};
 
-/// `size`: pixels a side of an image.
+/// `size` is the side of an image in pixels.
 Model build_model(const std::string& name, const InceptionV3Shape& shape, std::int64_t size);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What stands behind a transformer's blocks, as the class in "architectures" says.
+// The head after a transformer's blocks, as the class in "architectures" names it.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,22 @@
 namespace ddpsim {
 
 enum class HeadKind {
-  words,  ///< ForCausalLM, LMHeadModel: a product to the vocabulary, which may be the embedding's
-  sequence,  ///< ForSequenceClassification: one answer for a sequence
-  tokens,    ///< ForTokenClassification: one for each token
-  span,      ///< ForQuestionAnswering: where the answer begins and ends
+  /// ForCausalLM, LMHeadModel: a product to the vocabulary, whose weight may be the embedding's.
+  words,
+  sequence,  ///< ForSequenceClassification: one answer per sequence
+  tokens,    ///< ForTokenClassification: one answer per token
+  span,      ///< ForQuestionAnswering: start and end of the answer
   none,      ///< Model
 };
 
 struct DecoderHead {
   HeadKind kind = HeadKind::words;
   std::int64_t labels = 2;
-  std::string module;  ///< of the classes: "score", "classifier"
+  std::string module;  ///< name of the classifier: "score", "classifier"
 };
 
 struct WordHead {
-  std::size_t words = 0;  ///< the embedding, which `tied` uses again
+  std::size_t words = 0;  ///< the embedding, which `tied` reuses
   std::int64_t vocabulary = 0;
   bool tied = false;
   bool bias = false;
@@ -32,12 +33,12 @@ struct WordHead {
 
 void run_decoder_head(ModuleRecorder& model, const DecoderHead& head, const WordHead& word_head);
 
-/// Runs the head of a decoder whose modules begin with `base`, and ends the model. A class without a head has its modules
-/// at the root.
+/// Runs the head of a decoder whose modules begin with `base`, and completes the model. In a class
+/// without a head, the modules have no prefix.
 Model finish_decoder(ModuleRecorder model, const DecoderHead& head, const WordHead& word_head,
                      const std::string& base);
 
-/// Names that begin with `base` begin with `now` instead.
+/// Replaces the prefix `base` of parameter names by `now`.
 void rename_base(Model& model, const std::string& base, const std::string& now);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What the catalogue, dimensions written as text and a config.json have in common: the shape of an architecture.
+// Shapes of architectures. The catalogue, dimensions in text form and a config.json all use them.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ using ModelShape =
                  Gpt2Shape, TransformerShape, LlamaShape, GptNeoxShape, OptShape, BloomShape,
                  MptShape, GptjShape, FalconShape, T5Shape>;
 
-/// Of models whose positions have no parameters: as many tokens as anybody trains with.
+/// Most tokens for models whose positions have no parameters. Nobody trains with more.
 inline constexpr std::int64_t kMostTokens = 1'048'576;
 
-/// Samples as nobody says otherwise.
+/// Default samples.
 struct UsualSamples {
   std::int64_t batch = 0;
-  std::int64_t size = 0;         ///< pixels a side, or tokens
+  std::int64_t size = 0;         ///< pixels per side, or tokens
   std::int64_t most_tokens = 0;  ///< 0: images
 };
 

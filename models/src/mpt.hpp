@@ -1,8 +1,8 @@
-// MPT as Hugging Face's MptForCausalLM builds it: no biases, LayerNorms without one, biases by distance instead of
-// positions (ALiBi, no parameters), an output layer tied to the embedding.
+// MPT as Hugging Face's MptForCausalLM builds it. Linears and LayerNorms have no biases. Distance
+// biases replace positions (ALiBi, no parameters). The output layer is tied to the embedding.
 //
-// Source of the structure: MosaicML, "Introducing MPT-7B" (2023), and its llm-foundry, which trains the same layers
-// with fused attention.
+// Source of the structure: MosaicML, "Introducing MPT-7B" (2023), and its llm-foundry, which trains
+// the same layers with fused attention.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct MptShape {
   DecoderHead head;
 };
 
-/// `tokens`: tokens of a sequence.
+/// `tokens` is the length of a sequence.
 Model build_model(const std::string& name, const MptShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

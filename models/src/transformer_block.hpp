@@ -1,8 +1,10 @@
-// One block of a transformer, described by its modules: attention, feed-forward or experts, and the norms around them.
-// Families differ in names, biases, norms and the order in which modules are defined; what a block computes is written once.
+// One block of a transformer, described by its modules: attention, feed-forward or experts, and the
+// norms around them. Families differ in names, biases, norms and definition order. The computation
+// of a block is written once.
 //
-// A module without a name is not there. `defined` lists a block's modules in the order of definition, which is that of the
-// parameters; gradients become ready against the order in which they run. Source of both: transformers 5, modeling_*.py.
+// A module without a name does not exist. `defined` lists a block's modules in definition order,
+// which is the order of the parameters. Gradients become ready in the reverse of the run order.
+// Source of both: transformers 5, modeling_*.py.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ struct LinearModule {
 
 enum class NormKind {
   layer,
-  layer_plus_one,  ///< a LayerNorm whose weight is one more than its parameter
+  /// A LayerNorm whose weight is its parameter plus one.
+  layer_plus_one,
   rms,
 };
 
@@ -35,11 +38,12 @@ struct NormModule {
 
 enum class ActivationFunction { relu, gelu, gelu_written_out, silu };
 
-/// Multi-head latent attention (DeepSeek): queries, and keys with values, by way of a few features.
+/// Multi-head latent attention (DeepSeek): queries, keys and values are computed from a few latent
+/// features.
 struct LatentAttention {
   std::int64_t query_features = 0;  ///< 0: queries by one product
   std::int64_t key_features = 0;
-  std::int64_t value_features = 0;  ///< of a head
+  std::int64_t value_features = 0;  ///< features of one head
   LinearModule query_down;
   LinearModule key_down;
   LinearModule key_up;
@@ -47,22 +51,25 @@ struct LatentAttention {
   NormModule key_norm;
 };
 
-/// Disentangled attention (DeBERTa): scores also by distance. The embeddings of `rows` distances are projected in each block,
-/// by products of their own or by those of keys and queries.
+/// Disentangled attention (DeBERTa): scores also depend on the distance. Each block projects the
+/// embeddings of `rows` distances, with products of its own or with those of keys and queries.
 struct DistanceModules {
   std::int64_t rows = 0;
   LinearModule key;    ///< content to position
   LinearModule query;  ///< position to content
   bool shared = false;
-  std::string table;  ///< the parameter, where nothing stands between it and the block
+  /// Name of the table's parameter, if the block uses it without a module in between.
+  std::string table;
 };
 
-/// What a norm of queries and keys spans.
+/// What a norm of queries and keys covers.
 enum class HeadNorm {
-  head,       ///< one weight of a head's width for all heads
+  /// One weight, as wide as a head, for all heads.
+  head,
   all_heads,  ///< the features of all heads together
-  own,        ///< each head has a weight of its own: [heads, features]
-  modules,    ///< each head has a norm of its own: NAME.norms.0, NAME.norms.1, …
+  own,        ///< each head has its own weight: [heads, features]
+  /// Each head has its own norm: NAME.norms.0, NAME.norms.1, …
+  modules,
 };
 
 struct AttentionModules {
@@ -70,81 +77,92 @@ struct AttentionModules {
   std::int64_t heads = 0;
   std::int64_t key_heads = 0;
   std::int64_t head_features = 0;
-  std::int64_t rotated = 0;  ///< features of each head turned by their position; 0: none
-  LinearModule query;        ///< where there is no `key`: queries, keys and values in one
+  /// Features of each head that are rotated by position; 0: none.
+  std::int64_t rotated = 0;
+  /// Without a `key`, it computes queries, keys and values together.
+  LinearModule query;
   LinearModule key;
   LinearModule value;
-  bool borrows_keys = false;  ///< keys and values of an earlier block
+  /// Uses the keys and values of an earlier block.
+  bool borrows_keys = false;
   LinearModule output;
   NormModule query_norm;
   NormModule key_norm;
   HeadNorm norms_span = HeadNorm::head;
-  bool norms_last = false;     ///< they run behind all three projections
-  bool key_norm_last = false;  ///< that of the keys alone does
+  bool norms_last = false;     ///< the norms run after all three projections
+  bool key_norm_last = false;  ///< only the key norm runs after them
   std::optional<LatentAttention> latent;
-  std::string sinks;        ///< a parameter, one for each head
-  std::string score_table;  ///< a parameter [rows, heads]: a bias of the scores by distance
+  std::string sinks;  ///< name of a parameter with one entry per head
+  /// Name of a parameter [rows, heads]: a bias of the scores by distance.
+  std::string score_table;
   std::int64_t score_rows = 0;
-  bool score_first = false;  ///< it is looked up before the block's first norm
+  bool score_first = false;  ///< looked up before the block's first norm
   std::optional<DistanceModules> distance;
-  std::int64_t window = 0;  ///< tokens of one window, beyond which attention does not look; 0: all
+  /// Tokens of one window, beyond which attention does not look; 0: all.
+  std::int64_t window = 0;
   bool causal = false;
   bool dropout = false;
 };
 
 struct ExpertModules {
   std::int64_t count = 0;
-  std::int64_t active = 0;    ///< of them for each token
-  std::int64_t features = 0;  ///< of one
+  std::int64_t active = 0;    ///< experts that each token uses
+  std::int64_t features = 0;  ///< features of one expert
   LinearModule router;
-  std::string router_scale;   ///< parameters: of the router's input …
-  std::string expert_scale;   ///< … and of what each expert gives
-  NormModule before_experts;  ///< behind the router
-  NormModule beside;  ///< the experts run beside a dense feed-forward; the norm behind that …
-  NormModule behind;  ///< … and behind the experts
-  std::string first_weight;  ///< [count, 2 * features, hidden]; gate and value in one
-  std::string last_weight;   ///< [count, hidden, features]
+  std::string router_scale;   ///< parameter: scale of the router's input
+  std::string expert_scale;   ///< parameter: scale of each expert's output
+  NormModule before_experts;  ///< the norm after the router
+  /// The norm after a dense feed-forward, which runs in addition to the experts.
+  NormModule beside;
+  NormModule behind;  ///< in that case, the norm after the experts
+  /// [count, 2 * features, hidden]; gate and value in one.
+  std::string first_weight;
+  std::string last_weight;  ///< [count, hidden, features]
   std::string first_bias;
   std::string last_bias;
   bool input_first = false;  ///< weights are [count, in, out]
   std::int64_t shared_features = 0;
-  LinearModule shared_gate;  ///< of the shared expert, which every token passes
+  /// Gate of the shared expert, which processes every token.
+  LinearModule shared_gate;
   LinearModule shared_up;
   LinearModule shared_down;
-  LinearModule shared_weight;  ///< what its result is multiplied by
+  LinearModule shared_weight;  ///< scales the shared expert's output
   bool shared_first = false;   ///< it runs before the router
 };
 
 struct FeedForwardModules {
   std::int64_t features = 0;
   ActivationFunction activation = ActivationFunction::gelu;
-  LinearModule gate;  ///< without one the activation stands between two products
+  /// Without a gate, the activation is between two products.
+  LinearModule gate;
   LinearModule up;
   LinearModule down;
-  bool gate_in_up = false;               ///< `up` gives both, one behind the other
-  bool dropout = false;                  ///< between the products
-  std::optional<ExpertModules> experts;  ///< in place of the products above, or `beside` them
+  bool gate_in_up = false;  ///< `up` computes both, one after the other
+  bool dropout = false;     ///< between the products
+  /// Run instead of the products above, or in addition to them if `beside` is set.
+  std::optional<ExpertModules> experts;
 };
 
-/// What stands around an attention or a feed-forward.
+/// Modules around an attention or a feed-forward.
 struct BranchModules {
   NormModule before;
-  NormModule inside;  ///< behind it, before the sum
-  std::string scale;  ///< a parameter that its result is multiplied by
-  NormModule behind;  ///< behind the sum
+  NormModule inside;  ///< after the branch, before the sum
+  std::string scale;  ///< a parameter that scales the branch's output
+  NormModule behind;  ///< after the sum
 };
 
 struct BlockModules {
   std::int64_t hidden = 0;
   AttentionModules attention;
   BranchModules around_attention;
-  std::optional<AttentionModules> cross;  ///< to the encoder's output
+  std::optional<AttentionModules> cross;  ///< attends to the encoder's output
   BranchModules around_cross;
   FeedForwardModules feed_forward;
   BranchModules around_feed_forward;
-  bool parallel = false;  ///< attention and feed-forward of the same input
-  bool dropout = false;   ///< of what a branch gives
-  std::string defined;    ///< the order of definition
+  /// Attention and feed-forward read the same input.
+  bool parallel = false;
+  bool dropout = false;  ///< on the output of each branch
+  std::string defined;   ///< the definition order
 };
 
 void run_norm(ModuleRecorder& model, const std::string& prefix, const NormModule& norm);
@@ -153,7 +171,7 @@ void run_attention(ModuleRecorder& model, const std::string& prefix,
                    const AttentionModules& attention, Activation memory);
 void run_feed_forward(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden,
                       const FeedForwardModules& feed_forward);
-/// `memory`: what `cross` attends to.
+/// `memory` is the sequence that `cross` attends to.
 void run_block(ModuleRecorder& model, const std::string& prefix, const BlockModules& block,
                const Activation& memory = {});
 

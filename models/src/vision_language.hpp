@@ -1,8 +1,10 @@
-// A decoder that also reads images: a tower looks at them, a projector turns what it gives into tokens, and these take the places
-// kept for them among the words. LLaVA, Gemma 3 and 4, PaliGemma, Mistral 3, SmolVLM, Qwen-VL.
+// A decoder that also reads images. A tower processes the images, and a projector turns its output
+// into tokens, which take reserved places between the words. LLaVA, Gemma 3 and 4, PaliGemma,
+// Mistral 3, SmolVLM, Qwen-VL.
 //
-// Source of the structure: Liu et al., "Visual Instruction Tuning" (2023) and transformers 5, modeling_*.py. Words are looked up
-// first, then the tower runs, then the blocks of the decoder.
+// Source of the structure: Liu et al., "Visual Instruction Tuning" (2023) and transformers 5,
+// modeling_*.py. First the words are looked up, then the tower runs, then the blocks of the
+// decoder.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,7 @@
 
 namespace ddpsim {
 
-/// What a projector does, one step behind the other.
+/// One step of a projector. Steps run one after the other.
 struct ProjectorStep {
   enum class Kind {
     linear,
@@ -23,7 +25,7 @@ struct ProjectorStep {
     norm,
     gelu,
     pool,  ///< the mean of `factor` tokens
-    join,  ///< `factor` tokens beside each other become one
+    join,  ///< joins `factor` adjacent tokens into one
   };
   Kind kind = Kind::linear;
   std::string name;
@@ -35,22 +37,25 @@ struct ProjectorStep {
 
 struct VisionLanguageShape {
   VisionShape tower;
-  std::int64_t image = 0;  ///< pixels a side
-  /// Blocks of the tower behind which its features are read: 0 is what the embeddings gave. They are joined.
+  std::int64_t image = 0;  ///< pixels per side
+  /// Blocks of the tower after which its features are read; 0 is the output of the embeddings. The
+  /// features are joined.
   std::vector<std::int64_t> read_behind;
-  bool reads_norm = false;         ///< the features of the last block have passed the last norm
+  bool reads_norm = false;         ///< the last block's features passed the last norm
   bool skips_first_token = false;  ///< the first token is left out
   std::vector<ProjectorStep> projector;
-  std::string newline;  ///< a parameter that ends each row of an image
+  /// Name of a parameter that ends each row of an image.
+  std::string newline;
   DecoderShape text;
 };
 
-/// That the images of a sample become.
+/// Number of tokens that the images of a sample become.
 std::int64_t image_tokens(const VisionLanguageShape& shape);
-/// Part of the tower runs, and nothing reads what it gives: its parameters get no gradient.
+/// Whether part of the tower runs although nothing reads its output. Its parameters get no
+/// gradient.
 bool leaves_unread(const VisionLanguageShape& shape);
 
-/// `tokens`: of words and images together.
+/// `tokens` counts words and images together.
 Model build_model(const std::string& name, const VisionLanguageShape& shape, std::int64_t tokens,
                   AttentionKernel attention);
 

@@ -1,5 +1,6 @@
-// wav2vec 2.0 and HuBERT as transformers builds them: convolutions turn sound into frames of 20 ms, a convolution over frames gives
-// their positions (weight-normalized), then the blocks of an encoder.
+// wav2vec 2.0 and HuBERT as transformers builds them. Convolutions turn sound into frames of 20 ms,
+// a weight-normalized convolution over the frames gives their positions, then the blocks of an
+// encoder run.
 //
 // Source of the structure: Baevski et al., "wav2vec 2.0" (2020); Hsu et al., "HuBERT" (2021).
 #pragma once
@@ -25,11 +26,11 @@ struct SpeechShape {
   std::int64_t layers = 0;
   std::int64_t heads = 0;
   std::int64_t feed_forward = 0;
-  std::vector<std::int64_t> features;  ///< of each convolution
+  std::vector<std::int64_t> features;  ///< features of each convolution
   std::vector<std::int64_t> kernels;
   std::vector<std::int64_t> strides;
   bool convolution_bias = false;
-  bool norm_every_convolution = false;  ///< otherwise the first alone
+  bool norm_every_convolution = false;  ///< otherwise only the first
   bool projection_norm = true;
   std::int64_t position_kernel = 128;
   std::int64_t position_groups = 16;
@@ -39,14 +40,14 @@ struct SpeechShape {
   std::int64_t vocabulary = 0;
   std::int64_t labels = 0;
   std::int64_t classifier_features = 0;
-  std::int64_t code_groups = 2;  ///< of the quantizer
-  std::int64_t codes = 320;      ///< of a group
+  std::int64_t code_groups = 2;  ///< groups of the quantizer
+  std::int64_t codes = 320;      ///< codes of a group
   std::int64_t code_features = 256;
   std::int64_t projected_codes = 256;
   bool dropout = true;
 };
 
-/// `frames`: what the convolutions give of a sample.
+/// `frames` is the number of frames that the convolutions produce per sample.
 Model build_model(const std::string& name, const SpeechShape& shape, std::int64_t frames,
                   AttentionKernel attention);
 
