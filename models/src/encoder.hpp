@@ -2,10 +2,10 @@
 // family describes its own encoder (config_encoders.cpp, config_newer_encoders.cpp). The
 // catalogue's BERT is described here.
 //
-// Source of the structure: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers"
-// (2019); Liu et al., "RoBERTa" (2019); Sanh et al., "DistilBERT" (2019); Lan et al., "ALBERT"
-// (2020), whose blocks share their parameters; Clark et al., "ELECTRA" (2020); He et al., "DeBERTa"
-// (2021); Warner et al., "ModernBERT" (2024). Buffers: those of transformers 4.12 to 5.24.
+// Sources of the structure: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers"
+// (2019). Liu et al., "RoBERTa" (2019). Sanh et al., "DistilBERT" (2019). Lan et al., "ALBERT"
+// (2020), whose blocks share their parameters. Clark et al., "ELECTRA" (2020). He et al., "DeBERTa"
+// (2021). Warner et al., "ModernBERT" (2024). Buffers: those of transformers 4.12 to 5.24.
 #pragma once
 
 #include <cstdint>

@@ -92,7 +92,7 @@ struct AttentionModules {
   bool norms_last = false;     ///< the norms run after all three projections
   bool key_norm_last = false;  ///< only the key norm runs after them
   std::optional<LatentAttention> latent;
-  std::string sinks;  ///< name of a parameter with one entry per head
+  std::string sinks;  ///< a parameter, one entry per head
   /// Name of a parameter [rows, heads]: a bias of the scores by distance.
   std::string score_table;
   std::int64_t score_rows = 0;

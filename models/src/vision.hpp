@@ -1,11 +1,10 @@
 // A transformer over the patches of an image (ViT, DeiT, BEiT, DINOv2), and models with one tower
 // for text and one for images (CLIP, SigLIP).
 //
-// Source of the structure: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2020); Touvron et
-// al., DeiT (2021); Bao et al., BEiT (2021); Oquab et al., DINOv2 (2023); Radford et al., CLIP
-// (2021); Zhai et al., SigLIP (2023). A parameter that is only used to train with masked patches is
+// Sources of the structure: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2020). Touvron et
+// al., DeiT (2021). Bao et al., BEiT (2021). Oquab et al., DINOv2 (2023). Radford et al., CLIP
+// (2021). Zhai et al., SigLIP (2023). A parameter that is only used to train with masked patches is
 // counted as trainable.
-// training with masked patches uses is counted as if it trained.
 #pragma once
 
 #include <cstdint>
