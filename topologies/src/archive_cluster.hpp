@@ -1,5 +1,6 @@
-// What was collected of a job (ddpsim.collect/1) -> the cluster it ran on: NCCL's topology dump of a node, else the matrix
-// of nvidia-smi, completed by what else is in the archive.
+// Derives the cluster from what was collected of a job (ddpsim.collect/1). The node comes from
+// NCCL's topology dump, or without one from nvidia-smi's matrix. The rest of the archive completes
+// it.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,8 @@
 
 namespace ddpsim {
 
-/// `words`: what the user wrote beside it, which counts more than what the archive says. Throws InputError.
+/// `words` are the user's words after the archive; they override what the archive says. Throws
+/// InputError.
 ClusterDescription describe_archive(const Archive& archive, std::string_view words);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes: docs/reference/formats.md, Calibration. The
-// values mean what sim/calibration.hpp says.
+// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes (docs/reference/formats.md, Calibration).
+// sim/calibration.hpp explains the values.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace ddpsim {
 
-/// What a fitted constant means, where its unit does not stand in its key.
+/// Description of a fitted constant, with its unit if its key does not name one.
 std::string said_of_constant(std::string_view unit, std::string_view meaning);
 
 const ObjectType& calibration_type();
@@ -21,14 +21,14 @@ const ObjectType& spread_type();
 
 Calibration read_calibration(const Cursor& cursor);
 
-/// A log that a calibration rests on.
+/// Reads one log that a calibration is based on.
 CalibratedShape read_calibrated_log(const Cursor& cursor);
 void write_calibrated_log(JsonWriter& json, const CalibratedShape& log);
 
 SizeSpread read_spread(const Cursor& cursor);
 void write_spread(JsonWriter& json, std::string_view key, const SizeSpread& spread);
 
-/// The section's object; numbers come back bit for bit.
+/// Writes the section's object. Numbers are read back bit for bit.
 void write_calibration(JsonWriter& json, const Calibration& calibration);
 
 }  // namespace ddpsim

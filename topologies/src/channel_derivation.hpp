@@ -1,5 +1,5 @@
-// NCCL's channels for the nodes of a cluster: speeds tried, solutions compared, the figures of its
-// tuning model filled in.
+// Derives NCCL's channels for the nodes of a cluster. Tries speeds, compares solutions, and fills
+// in the values of NCCL's tuning model.
 #pragma once
 
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace ddpsim {
 
-/// Fills intra, ring, tree, nvls and nvls_channels of `topology.cluster` and the channels of its node
-/// types, whose other fields are set; `paths` are those types'. Throws InputError where GPUs or NICs are not connected.
+/// Fills intra, ring, tree, nvls and nvls_channels of `topology.cluster` and the channels of its
+/// node types. Their other fields must be set; `paths` has one entry for each type. Throws
+/// InputError if GPUs or NICs are not connected.
 void derive_channels(const ClusterDescription& description, std::span<const NodePaths> paths,
                      Topology& topology);
 

@@ -9,17 +9,19 @@
 namespace ddpsim {
 
 struct ChannelWish {
-  double inside = 0;   ///< GB/s that a channel takes on every hop between GPUs, in NCCL's figures
-  double outside = 0;  ///< GB/s on the way to and from NICs; 0: rings that close inside the node
-  PathClass farthest = PathClass::nvl;  ///< hops between GPUs may be this far
-  double host_factor = 1;               ///< what a hop through a CPU costs more
+  /// GB/s that a channel uses on every hop between GPUs, in NCCL's values.
+  double inside = 0;
+  /// GB/s to and from NICs; 0: rings that close inside the node.
+  double outside = 0;
+  PathClass farthest = PathClass::nvl;  ///< farthest hop allowed between GPUs
+  double host_factor = 1;               ///< extra cost of a hop through a CPU
   int most = 32;                        ///< channels wanted
 };
 
-/// As many channels as fit beside each other, up to `most`.
+/// As many channels as fit at the same time, but at most `most`.
 std::vector<ChannelOrder> search_channels(const NodePaths& paths, const ChannelWish& wish);
 
-/// No search can find more than this.
+/// Upper limit for the number of channels that a search can find.
 int channel_bound(const NodePaths& paths, const ChannelWish& wish);
 
 }  // namespace ddpsim

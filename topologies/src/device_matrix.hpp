@@ -1,8 +1,8 @@
-// How near the devices of a node are to each other, pair by pair, and the node that shows it.
+// How near the devices of a node are to each other, pair by pair, and the node graph that follows.
 //
-// From nearness we draw the tree that shows it: devices that are PIX share a switch, switches whose
-// devices are PXB share one above, and those that are PHB or NODE a CPU. NVk hides how near two GPUs
-// are over PCIe: the NICs beside them and the NUMA affinity tell.
+// The graph is a tree. Devices that are PIX to each other share a switch. Switches whose devices
+// are PXB share a switch above them. Devices that are PHB or NODE share a CPU. NVk hides how near
+// two GPUs are over PCIe; the NICs next to them and the NUMA affinity tell instead.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace ddpsim {
 
-/// How near two devices are over PCIe; the nearer the smaller.
+/// Distance of two devices over PCIe, from near to far.
 enum class Near { switch_, bridge, cpu, system, unknown };
 
 struct MatrixCell {
@@ -33,8 +33,9 @@ struct DeviceMatrix {
   std::vector<std::vector<MatrixCell>> cells;
 };
 
-/// NVLinks get the rates of `gpu`, PCIe slots those of its generation, NIC ports none. `file` is
-/// for messages: throws InputError where the matrix contradicts itself or the GPU.
+/// Draws the node. NVLinks get the rates of `gpu`, PCIe slots those of its generation, and NIC
+/// ports none. `file` is the name in messages. Throws InputError if the matrix contradicts itself
+/// or the GPU.
 NodeGraph draw_node(const DeviceMatrix& matrix, const std::string& file, const GpuModel& gpu);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// The fabric of a topology whose nodes' paths somebody found already.
+// Builds the fabric of a topology whose node paths are already known.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// `paths`: by type of node.
+/// `paths` has one entry for each type of node.
 Fabric build_fabric(const Topology& topology, std::span<const NodePaths> paths);
 
 }  // namespace ddpsim

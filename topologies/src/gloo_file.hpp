@@ -1,4 +1,5 @@
-// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes of gloo: docs/reference/formats.md, Calibration of gloo.
+// The part of ddpsim.cluster/1 that `ddpsim calibrate` writes for gloo (docs/reference/formats.md,
+// Calibration of gloo).
 #pragma once
 
 #include "ddpsim/formats/decoder.hpp"
@@ -12,7 +13,7 @@ const ObjectType& gloo_type();
 
 GlooCalibration read_gloo(const Cursor& cursor);
 
-/// The section's object; numbers come back bit for bit.
+/// Writes the section's object. Numbers are read back bit for bit.
 void write_gloo(JsonWriter& json, const GlooCalibration& calibration);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Which GPUs the direct NVLinks of a named layout join.
+// The GPUs that direct NVLinks join in a named layout.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ddpsim {
 
-/// Links between GPUs `a` and `b` of a node of `total`.
+/// Number of links between GPUs `a` and `b` in a node of `total` GPUs.
 int links_between(const InterconnectDescription& interconnect, int total, std::uint32_t a,
                   std::uint32_t b);
 

@@ -1,5 +1,5 @@
-// Tables of nvidia-smi, rocm-smi and amd-smi, wherever they stand in a text: behind a prompt, a heading, in a
-// fence or a Markdown table, with the name of the host in front of each line.
+// Finds tables of nvidia-smi, rocm-smi and amd-smi anywhere in a text: after a prompt, under a
+// heading, in a fence or a Markdown table, with a host name in front of each line.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@
 
 namespace ddpsim {
 
-/// What stands in front of every line of a table: a text ("node1:"), or so many words that differ (a time stamp).
+/// Text in front of every line of a table: a constant text ("node1:"), or a number of words that
+/// vary (a time stamp).
 struct LinePrefix {
   std::string_view text = {};
   std::size_t words = 0;
   bool operator==(const LinePrefix&) const = default;
 };
 
-/// Lines without escape sequences; Markdown's signs are blanks.
+/// Lines without escape sequences. Markdown's table signs become blanks.
 class MatrixText {
  public:
   /// Throws InputError beyond 100,000 lines.
@@ -30,10 +31,11 @@ class MatrixText {
 
   std::size_t size() const { return lines_.size(); }
   std::string_view operator[](std::size_t line) const { return lines_[line]; }
-  /// Words of the line behind `prefix`; absent where that does not stand in front (another host's line), and for a
-  /// rule below the heading of a table.
+  /// Words of the line after `prefix`. Absent if the line lacks the prefix (it is from another
+  /// host), and for the rule below a table's heading.
   std::optional<Words> words(std::size_t line, LinePrefix prefix) const;
-  /// The next line from `line` on that has the prefix; size() where there is none among the next 1024.
+  /// The next line with the prefix, starting at `line`; size() if none of the next 1024 lines has
+  /// it.
   std::size_t next(std::size_t line, LinePrefix prefix) const;
 
  private:
@@ -44,11 +46,13 @@ class MatrixText {
 /// "GPU0"
 bool names_gpu(std::string_view word);
 
-/// Text in front of the first GPU's name in the line, without blanks at its end; absent where none is named.
+/// Text in front of the first GPU name in the line, without trailing blanks. Absent if the line
+/// names no GPU.
 std::optional<std::string_view> text_before_gpu(std::string_view line);
 
-/// The models that the text around a table names, each once: "GPU 0: NVIDIA H100 80GB HBM3", as `nvidia-smi -L` and
-/// collect_env print it, rows of nvidia-smi's table, or rocm-smi's "Card Series:".
+/// GPU models named around a table, each once. They are in output of `nvidia-smi -L` and
+/// collect_env ("GPU 0: NVIDIA H100 80GB HBM3"), in rows of nvidia-smi's table, or in rocm-smi's
+/// "Card Series:".
 std::set<std::string> gpus_named_beside(std::string_view text);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// NCCL's topology XML: what NCCL_TOPO_DUMP_FILE writes and NCCL_TOPO_FILE reads. The second kind, which
-// clouds ship, has no <gpu> and no <nvlink>: NCCL adds them when it runs.
+// NCCL's topology XML. NCCL_TOPO_DUMP_FILE writes it, and NCCL_TOPO_FILE reads it. Clouds ship
+// files of the second kind without <gpu> and <nvlink>; NCCL adds these when it runs.
 #pragma once
 
 #include <optional>
@@ -15,19 +15,25 @@ bool looks_like_xml(std::string_view text);
 
 struct XmlNode {
   NodeGraph graph;
-  std::optional<GpuModel> gpu;  ///< as named, else by PCI device id or compute capability
-  bool card = false;            ///< the id says: NVLink only where a bridge is plugged on
-  bool dump = true;             ///< false: an NCCL_TOPO_FILE, which cannot say how GPUs are joined
-  bool joined = false;          ///< some GPU has NVLink (xGMI)
+  /// From its name, otherwise from the PCI device id or the compute capability.
+  std::optional<GpuModel> gpu;
+  /// By its id a PCIe card, which has NVLink only through a bridge.
+  bool card = false;
+  /// False: an NCCL_TOPO_FILE, which cannot say how GPUs are joined.
+  bool dump = true;
+  bool joined = false;  ///< some GPU has NVLink or xGMI
   CpuVendor cpu = CpuVendor::unknown;
-  NetworkKind network = NetworkKind::none;  ///< by PCI device id, else by the names of its devices
+  /// By PCI device id, otherwise by the device names.
+  NetworkKind network = NetworkKind::none;
   bool gpudirect = true;
   bool collnet = false;
-  std::vector<std::string> doubts;       ///< what the file leaves open or what was left out of it
-  std::vector<std::string> rate_doubts;  ///< that rates of NICs beside the file settle
+  /// What the file leaves open, or what was left out of it.
+  std::vector<std::string> doubts;
+  /// Doubts that NIC rates in the user's words resolve.
+  std::vector<std::string> rate_doubts;
 };
 
-/// `gpu` where it is named beside the file: it goes before what the file says. Throws InputError.
+/// `gpu` is the user's word; it overrides what the file says. Throws InputError.
 XmlNode parse_nccl_xml(std::string_view text, const std::string& file,
                        const std::optional<GpuModel>& gpu);
 

@@ -1,4 +1,4 @@
-// The part of ddpsim.cluster/1 that says what a node is: docs/reference/formats.md, Cluster file.
+// The part of ddpsim.cluster/1 that describes a node (docs/reference/formats.md, Cluster file).
 #pragma once
 
 #include "ddpsim/formats/decoder.hpp"

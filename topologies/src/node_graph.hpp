@@ -1,4 +1,4 @@
-// A node drawn from the few words of a cluster line or file.
+// Draws a node from the few words of a cluster line or file.
 #pragma once
 
 #include "ddpsim/topologies/topology.hpp"
@@ -6,27 +6,28 @@
 
 namespace ddpsim {
 
-/// Of a graph that somebody describes: no node comes near.
+/// Limit for a graph that a user describes. No real node comes near.
 inline constexpr std::size_t kMostVertices = 1024;
 
-/// The whole node as described, all GPUs of the layout.
+/// The whole node as described, with all GPUs of the layout.
 NodeGraph wire_node(const NodeDescription& node);
 
-/// The node with `kept` GPUs only, the first of each of its hosts; what hung on the others stays, unconnected to them.
+/// The node with only `kept` GPUs, the first of each of its hosts. What was attached to the others
+/// stays, without a connection to them.
 NodeGraph keep_gpus(const NodeGraph& graph, int kept, int hosts = 1);
 
-/// A wired node whose GPUs, the first vertices, are joined by the NVLinks (xGMI) that `node` states.
+/// A wired node whose GPUs are the first vertices, plus the NVLinks (xGMI) that `node` states.
 NodeGraph with_nvlinks(NodeGraph graph, const NodeDescription& node);
 
-/// Gives the slot of every GPU this rate.
+/// Sets the slot rate of every GPU.
 void set_gpu_slots(NodeGraph& graph, Bandwidth rate);
 
-/// Gives this rate to the NIC ports without one, or to all where each has one. A node without any NIC gets `count` of them, spread
-/// over its PCIe switches, or its CPUs where there are none. False when there are NICs, but not
-/// `count` of them (0: any number will do).
+/// Sets the rate of the NIC ports that have none, or of all ports if each has one. A node without
+/// NICs gets `count` of them. They are spread over its PCIe switches, or over its CPUs without
+/// switches. Returns false if there are NICs but not `count` of them (0: any number is accepted).
 bool set_nics(NodeGraph& graph, int count, Bandwidth rate);
 
-/// NCCL's figure for the link between two CPUs, GB/s per direction.
+/// NCCL's value for the link between two CPUs, in GB/s per direction.
 double cpu_link_rate(CpuVendor vendor);
 /// Nominal rate of such a link by NCCL's figure for it, which is what GPUs were once seen to get: at least two QPI links
 /// of 9.6 GT/s. (Eight A100 drew 14.9 GB/s through a link that NCCL counts as 10 or 16, eight RTX 5090 28 of 22.)

@@ -1,4 +1,4 @@
-// How GPUs and NICs of one node reach each other, by NCCL's path types.
+// Paths between GPUs and NICs of one node, in NCCL's path types.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ddpsim {
 
-/// One direction of wire w: 2w from a to b, 2w + 1 from b to a.
+/// One direction of wire w: 2w is from a to b, 2w + 1 from b to a.
 using ArcId = std::uint32_t;
 constexpr ArcId opposite(ArcId arc) {
   return arc ^ 1U;
@@ -23,27 +23,27 @@ struct NodePath {
 
 class NodePaths {
  public:
-  /// `through_host`: GPUs reach each other through host memory, also below one PCIe switch.
+  /// `through_host`: GPUs reach each other only through host memory, even below one PCIe switch.
   explicit NodePaths(const NodeGraph& graph, bool through_host = false);
 
   std::uint32_t gpus() const { return gpus_; }
   std::uint32_t nics() const { return static_cast<std::uint32_t>(ends_.size()) - gpus_; }
   const NodeGraph& graph() const { return *graph_; }
 
-  /// The nearest type of path from one GPU to another; null when nothing joins them.
+  /// The nearest path between two GPUs; null if nothing connects them.
   const NodePath* between(std::uint32_t from_gpu, std::uint32_t to_gpu) const;
-  /// Through PCIe, never over NVLink.
+  /// A path through PCIe, never over NVLink.
   const NodePath* to_nic(std::uint32_t gpu, std::uint32_t nic) const;
   const NodePath* from_nic(std::uint32_t nic, std::uint32_t gpu) const;
-  /// As data for the network travel: where no PCIe switch joins GPU and NIC, over NVLink to a GPU
-  /// beside the NIC if there is one (NCCL's PXN).
+  /// The route of data to the network. If no PCIe switch joins GPU and NIC, it goes over NVLink to
+  /// a GPU next to the NIC, if there is one (NCCL's PXN).
   std::vector<ArcId> arcs_to_nic(std::uint32_t gpu, std::uint32_t nic) const;
   std::vector<ArcId> arcs_from_nic(std::uint32_t nic, std::uint32_t gpu) const;
-  /// Without NVLink; end points are GPUs, then NICs.
+  /// A path without NVLink. End points are numbered: GPUs first, then NICs.
   std::optional<NodePath> over_host(std::uint32_t from_end, std::uint32_t to_end) const;
 
  private:
-  /// End points are GPUs, then NICs.
+  /// End points are numbered: GPUs first, then NICs.
   const NodePath* remembered(std::uint32_t from_end, std::uint32_t to_end) const;
   std::optional<NodePath> find(std::uint32_t from, std::uint32_t to) const;
   std::optional<NodePath> host_path(std::uint32_t from, std::uint32_t to) const;
@@ -59,15 +59,16 @@ class NodePaths {
   std::vector<ArcId> host_arcs_;
   ShortestRoutes nvlink_;
   ShortestRoutes host_;
-  std::vector<std::vector<ArcId>> direct_;  ///< NVLinks from a GPU straight to another, by vertex
+  /// For each vertex, NVLinks from a GPU directly to another.
+  std::vector<std::vector<ArcId>> direct_;
   struct Remembered {
     bool known = false;
     std::optional<NodePath> path;
   };
-  mutable std::vector<Remembered> known_;  ///< by both ends
+  mutable std::vector<Remembered> known_;  ///< by both end points
 };
 
-/// By type of node; of the graphs of this topology, which must outlive them.
+/// One entry for each type of node. The graphs of `topology` must outlive the result.
 std::vector<NodePaths> paths_of(const Topology& topology);
 
 }  // namespace ddpsim

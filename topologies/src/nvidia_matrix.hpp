@@ -11,9 +11,9 @@ namespace ddpsim {
 
 bool looks_like_nvidia_matrix(std::string_view text);
 
-/// The node it shows. The matrix names neither GPU model nor rates: NVLinks get those of `gpu`, PCIe
-/// slots those of its generation, NIC ports none. `doubts` receives what the text leaves open. Throws
-/// InputError.
+/// The node that the matrix shows. It names neither the GPU model nor rates. So NVLinks get the
+/// rates of `gpu`, PCIe slots those of its generation, and NIC ports none. `doubts` receives what
+/// the text leaves open. Throws InputError.
 NodeGraph parse_nvidia_matrix(std::string_view text, const std::string& file, const GpuModel& gpu,
                               std::vector<std::string>* doubts = nullptr);
 

@@ -1,4 +1,4 @@
-// GPUs that lack the NVLinks their peers have.
+// Finds GPUs that lack NVLinks which their peers have.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace ddpsim {
 
-/// One sentence, without a full stop, for each kind of fault that the wiring shows; none where GPUs are alike.
+/// One sentence, without a full stop, for each kind of fault in the wiring; empty if all GPUs are
+/// the same.
 std::vector<std::string> nvlink_faults(const NodeGraph& graph, GpuVendor vendor);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// `rocm-smi --showtopo --json` and `amd-smi topology --json`.
+// Reads the output of `rocm-smi --showtopo --json` and `amd-smi topology --json`.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace ddpsim {
 
-/// Whether it is JSON of one of these programs, of its topology or not.
+/// Whether the text is JSON of one of these programs, with or without a topology.
 bool looks_like_rocm_json(std::string_view text);
 
-/// Throws InputError; where it is without the topology, with the command to run.
+/// Throws InputError. If the topology is missing, the message names the command to run.
 RocmTables read_rocm_json(std::string_view text, const std::string& file);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// The tables of `rocm-smi --showtopo` and `amd-smi topology`, and their JSON.
+// Reads the tables of `rocm-smi --showtopo` and `amd-smi topology`, and their JSON.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ bool looks_like_rocm_matrix(std::string_view text);
 /// Throws InputError.
 RocmTables read_rocm_tables(std::string_view text, const std::string& file);
 
-/// The node they show: xGMI gets the rates of `gpu`, PCIe slots those of its generation. NICs are not in them. `doubts`
-/// receives what they leave open. Throws InputError.
+/// The node that the tables show. xGMI links get the rates of `gpu`, and PCIe slots those of its
+/// generation. The tables hold no NICs. `doubts` receives what they leave open. Throws InputError.
 NodeGraph draw_rocm_node(const RocmTables& tables, const std::string& file, const GpuModel& gpu,
                          std::vector<std::string>* doubts = nullptr);
 

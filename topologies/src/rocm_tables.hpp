@@ -1,4 +1,4 @@
-// What rocm-smi and amd-smi say of a node, from their tables or from their JSON.
+// What rocm-smi and amd-smi report about a node, in tables or JSON.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,9 @@ struct RocmTable {
 
 struct RocmTables {
   std::optional<RocmTable> links, hops, weights, access;
-  std::vector<std::string> numa;  ///< node of each GPU; empty where nothing says
-  std::string model;              ///< as the program names all GPUs; empty where it does not
+  std::vector<std::string> numa;  ///< NUMA node of each GPU; empty if unknown
+  /// The program's name for all GPUs; empty if it gives none.
+  std::string model;
   std::vector<std::string> doubts;
 };
 

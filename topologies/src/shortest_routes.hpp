@@ -1,4 +1,4 @@
-// Shortest routes in a small graph, and among those the widest.
+// The shortest routes in a small graph, and the widest among equally short ones.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct Arc {
 
 class ShortestRoutes {
  public:
-  /// A route may begin and end anywhere but passes only through vertices that are `passable`.
+  /// A route may begin and end anywhere, but it passes only through vertices that are `passable`.
   ShortestRoutes(std::vector<Arc> arcs, std::vector<bool> passable);
   ~ShortestRoutes();
   ShortestRoutes(ShortestRoutes&&) noexcept;
   ShortestRoutes& operator=(ShortestRoutes&&) noexcept;
 
-  /// Arcs of the route, in order; empty when there is none or when both ends are the same. Where
-  /// several are equally good, the arcs given first are taken.
+  /// Arcs of the route, in order. Empty if there is no route, or if both ends are the same. Among
+  /// equally good routes, earlier arcs win.
   std::vector<std::uint32_t> route(std::uint32_t from, std::uint32_t to) const;
 
  private:

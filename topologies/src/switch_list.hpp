@@ -1,4 +1,4 @@
-// Which switch each node hangs on.
+// Reads which switch each node is connected to.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace ddpsim {
 
 inline constexpr std::int64_t kLargestSwitchList = 16 << 20;
 
-/// Either a line per node, `HOST SWITCH`, or Slurm's topology.conf: `SwitchName=leaf1 Nodes=n[01-16]`
-/// and `SwitchName=spine Switches=leaf[1-4]`. '#' begins a comment. Nodes are numbered in the order
-/// written. Throws InputError.
+/// Reads one line per node, `HOST SWITCH`, or Slurm's topology.conf: `SwitchName=leaf1
+/// Nodes=n[01-16]` and `SwitchName=spine Switches=leaf[1-4]`. '#' begins a comment. Nodes are
+/// numbered in the order written. Throws InputError.
 SwitchPlan parse_switch_list(std::string_view text, const std::string& file);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// Which GPUs a topology in XML is of: by the word beside the file, by PCI device id, by compute capability.
+// Finds the GPU model of a topology in XML: from the user's word, the PCI device id, or the compute
+// capability.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,8 @@
 
 namespace ddpsim {
 
-/// `gpus`: their <pci>s, at least one. Fills gpu, card and doubts of `out`, whose `dump` is known.
+/// `gpus` are their <pci> elements, at least one. Fills gpu, card and doubts of `out`; `out.dump`
+/// must be set.
 void decide_gpu_model(const XmlText& xml, const std::vector<pugi::xml_node>& gpus,
                       const std::optional<GpuModel>& stated, XmlNode& out);
 

@@ -1,4 +1,4 @@
-// A PCIe slot as NCCL's topology XML states it, and what its GPU's generation makes of it.
+// A PCIe slot as NCCL's topology XML states it, and its rate for the GPU's generation.
 #pragma once
 
 #include "ddpsim/topologies/topology.hpp"
@@ -11,14 +11,14 @@ struct Slot {
   double nominal = 0;  ///< GB/s
   double nccl = 0;     ///< GB/s
   double lanes = 16;
-  bool stated = true;  ///< false: its speed is unknown, NCCL takes Gen3
+  bool stated = true;  ///< false: speed unknown, NCCL assumes Gen3
 };
 
 Slot read_slot(const XmlText& xml, const pugi::xml_node& pci);
 
-/// What the GPUs' generation of PCIe carries, GB/s.
+/// GB/s that PCIe of the GPU's generation carries.
 double slot_rate_of_generation(const GpuModel& gpu, double lanes);
-/// Where the file does not know a slot's speed it is that of the board.
+/// If the file does not state a slot's speed, uses that of the GPU's generation.
 Slot with_generation(Slot slot, const GpuModel& gpu);
 
 }  // namespace ddpsim

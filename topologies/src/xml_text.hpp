@@ -1,4 +1,4 @@
-// The text of a topology in XML: its root, numbers in it, and where messages point.
+// The text of a topology in XML: its root, its numbers, and places for messages.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ class XmlText {
  public:
   XmlText(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  /// Reads it into `document`; returns <system>.
+  /// Parses the text into `document` and returns <system>.
   pugi::xml_node load(pugi::xml_document& document) const;
-  /// A whole number; absent: `otherwise`.
+  /// A whole number, or `otherwise` if it is absent.
   std::int64_t number(const pugi::xml_node& node, const char* name, std::int64_t otherwise,
                       std::int64_t high) const;
 
