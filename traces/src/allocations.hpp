@@ -1,4 +1,4 @@
-// What the profiler saw allocated and freed on the GPU (profile_memory=True).
+// Memory that the profiler saw allocated and freed on the GPU (profile_memory=True).
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace ddpsim {
 
 class Allocations {
  public:
-  /// Of the GPU that is seen first; others are left out.
+  /// Adds an allocation on the first GPU that is seen. Other GPUs are ignored.
   void add(const TraceEvent& event);
-  /// Puts them into order of time. Once, before the first question.
+  /// Sorts the allocations by time. Call this once, before the first query.
   void finish();
 
-  /// By how much more was allocated at `to_ns` than at the least since `from_ns`: from the start of a step, in which
-  /// gradients may be freed first, to the host's call of backward, what forward keeps for it. Absent where nothing was
-  /// recorded in between.
+  /// Memory at `to_ns` minus the least memory since `from_ns`. From the start of a step to the
+  /// host's call of backward, this is what forward keeps for backward; gradients may be freed
+  /// first. Absent if nothing was recorded in between.
   std::optional<Bytes> grown(std::int64_t from_ns, std::int64_t to_ns) const;
 
  private:

@@ -1,11 +1,15 @@
-// Steps that hold several backward passes, taken apart.
+// Splits steps that hold several backward passes.
 //
-// Backward passes of one model are alike: as many gradients, of the same shapes in the same order, and before each a
-// forward, which another thread than autograd's launches. So the gradients of a step are cut where, between two of
-// them, other threads launched at least half as many GPU activities as before the pass where they launched most;
-// and where the passes so found are alike, each is a step: up to the end of the Optimizer.step behind it or, where
-// there is none, up to the first launch of the next forward. It stops being true where passes differ (two models
-// that train in turn): such a step stays whole.
+// Backward passes of one model resemble each other. Each has the same number of gradients, of the
+// same shapes in the same order. A forward precedes each one, launched by another thread than
+// autograd's.
+//
+// So the gradients of a step are cut wherever other threads launched many GPU activities between
+// two gradients. Many means at least half of the largest number before any pass. If the passes
+// found in this way match, each becomes a step. It ends with the Optimizer.step after it, or
+// without one at the first launch of the next forward.
+//
+// The rule fails if passes differ (two models that train in turn). Such a step stays whole.
 #pragma once
 
 #include <vector>

@@ -11,20 +11,22 @@
 
 namespace ddpsim {
 
-/// Keys as PyTorch 1.13 and 2.x write them; those not needed here (environment, timers' stamps) are
-/// left alone. Times are of the last sampled iteration, 0 and absent both meaning "not measured".
+/// Keys as PyTorch 1.13 and 2.x write them. Others (environment, time stamps of timers) are
+/// ignored. Times are those of the last sampled iteration; both 0 and absent mean "not measured".
 struct DdpLogFields {
   std::int64_t rank = 0;
   int world_size = 1;
   std::int64_t iteration = 0;
   std::size_t parameters = 0;  ///< num_parameter_tensors
   Bytes total;                 ///< total_parameter_size_bytes
-  std::vector<Dtype> dtypes;   ///< those known here; empty where one is not
+  std::vector<Dtype> dtypes;   ///< empty if one of them is unknown
   Bytes bucket_cap;
-  std::vector<Bytes> bucket_sizes;                        ///< as built, in launch order
-  std::vector<Bytes> rebuilt_bucket_sizes;                ///< empty: not rebuilt
-  std::vector<std::vector<std::size_t>> rebuilt_members;  ///< by rebuilt bucket, in ready order
-  std::vector<std::size_t> last_ready_order;  ///< of the last sampled iteration; may be incomplete
+  std::vector<Bytes> bucket_sizes;          ///< as built, in launch order
+  std::vector<Bytes> rebuilt_bucket_sizes;  ///< empty: not rebuilt
+  /// For each rebuilt bucket, its members in ready order.
+  std::vector<std::vector<std::size_t>> rebuilt_members;
+  /// Order in the last sampled iteration; may be incomplete.
+  std::vector<std::size_t> last_ready_order;
   bool find_unused_parameters = false;
   bool static_graph = false;
   bool gradient_as_bucket_view = false;
@@ -37,7 +39,7 @@ struct DdpLogFields {
   std::optional<Duration> backward;
   std::optional<Duration> mean_forward;
   std::optional<Duration> mean_backward;
-  /// Communication and copies out after the end of backward compute.
+  /// Communication, and copies out of the buckets, after the end of backward compute.
   std::optional<Duration> tail;
 };
 

@@ -1,5 +1,5 @@
-// DDP logging data as people print them: print(data) and pprint(data) of Python's dict, JSON with something in front, and what
-// C++ prints of them, a "key: value" a line (torch/csrc/distributed/c10d/logger.hpp).
+// DDP logging data in printed form: print(data) and pprint(data) of Python's dict, JSON with text
+// in front, and C++ output with one "key: value" per line (torch/csrc/distributed/c10d/logger.hpp).
 #pragma once
 
 #include <string>
@@ -7,19 +7,21 @@
 
 namespace ddpsim {
 
-/// Whether the text holds keys that only DDP's logging data have, in a form that is not plain JSON.
+/// Whether the text holds keys that occur only in DDP logging data, in a form other than plain
+/// JSON.
 bool holds_printed_ddp_log(std::string_view text);
 
-/// Of those the beginning is one: nothing but the words of its own line stands in front.
+/// Whether such a printout begins the text. Only words on its own first line may precede it.
 bool begins_with_ddp_log(std::string_view text);
 
 struct PrintedDdpLog {
-  std::string json;        ///< the same as a JSON object
-  std::size_t line = 1;    ///< where it begins
-  std::size_t number = 1;  ///< of printouts in the text; the last one is taken
+  std::string json;      ///< the same as a JSON object
+  std::size_t line = 1;  ///< line where it begins
+  /// Number of printouts in the text. The last one is used.
+  std::size_t number = 1;
 };
 
-/// Throws InputError naming the line: what is printed is cut off, or is of several ranks.
+/// Throws InputError with the line, if the printout is cut off or mixes several ranks.
 PrintedDdpLog read_printed_ddp_log(std::string_view text, const std::string& file);
 
 }  // namespace ddpsim

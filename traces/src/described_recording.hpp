@@ -1,5 +1,6 @@
-// What ddpsim.workload/1 holds of a recorded step: of the representative rank at its root, of each rank under "ranks". The
-// writer writes by it, the reader knows its keys, and the schema is made of it.
+// Members of ddpsim.workload/1 that describe a recorded step. The representative rank's are at the
+// root, each other rank's under "ranks". The writer writes them, the reader knows their keys, and
+// the schema is generated from them.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
@@ -7,16 +8,16 @@
 
 namespace ddpsim {
 
-/// A recorded step as it is written.
+/// A recorded step, ready to be written.
 struct ShownRecording {
   const Recorded& recorded;
-  const StatedCosts* host_costs = nullptr;  ///< null: they stand elsewhere
+  const StatedCosts* host_costs = nullptr;  ///< null: they are written elsewhere
 };
-/// Members of a recording, in two groups: a workload has others in between.
+/// Members of a recording, in two groups, because a workload has other members in between.
 const Described<ShownRecording>& described_recording();
 const Described<Recorded>& described_circumstances();
 
-// Objects among them.
+// Nested objects.
 const Described<Duration>& described_work();
 const Described<Backward>& described_backward();
 const Described<ReadyEvent>& described_ready();

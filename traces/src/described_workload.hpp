@@ -1,4 +1,4 @@
-// What ddpsim.workload/1 holds beside recorded steps (described_recording.hpp).
+// Members of ddpsim.workload/1 outside recorded steps (described_recording.hpp).
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
@@ -10,7 +10,7 @@ inline constexpr const char* kWorkloadSchema = "ddpsim.workload/1";
 
 const Described<Workload>& described_workload();
 
-// Objects of it.
+// Nested objects.
 const Described<SampleWork>& described_sample();
 const Described<Parameter>& described_parameter();
 const Described<BufferGroup>& described_buffer();

@@ -1,4 +1,4 @@
-// Events out of the text of a batch.
+// Parses the events in the text of a batch.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class EventReader {
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
 
-  /// Calls `accept` for each complete event ("ph":"X") of the kinds above, `other` left out.
+  /// Calls `accept` for each complete event ("ph":"X") of a known kind, but not for `other`.
   void read(const EventBatch& batch, const std::function<void(const TraceEvent&)>& accept);
 
  private:

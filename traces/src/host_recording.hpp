@@ -1,13 +1,18 @@
-// What the host did in a recorded step: what it launched, what that took it, and how host and GPU waited for each other.
+// What the host did in a recorded step: its launches, their cost, and how host and GPU waited for
+// each other.
 //
-//   launches   kernels, copies and sets but NCCL's and DDP's own: of forward those launched before backward's first; of
-//              backward, for each gradient, those of the autograd thread since the one before, its hooks left out; of the
-//              optimizer those another thread launches after the last node. A graph is launched once.
-//   cost       of one of them: from the part's first launch to its last (of forward: to backward's first), without hooks,
-//              data loading and calls in which the GPU held the host up, by their number
-//   waits      the GPU had nothing to do (NCCL's kernels of backward run beside it), and the host had yet to launch what
-//              came next; until that began, or the time a launch takes to reach an idle GPU had passed
-//   held       a call that synchronised, or put work on the GPU and took longer than any does by itself
+//   launches   Kernels, copies and sets, without NCCL's and DDP's own. Forward: those launched before
+//              backward's first. Backward: for each gradient, those of the autograd thread since the
+//              previous gradient, without hooks. Optimizer: those that another thread launches after
+//              the last node. A graph counts as one launch.
+//   cost       Time from a part's first launch to its last (forward: to backward's first), divided by
+//              the number of launches. Hooks, data loading and calls in which the GPU held up the host
+//              are subtracted.
+//   waits      Time in which the GPU was idle because the host had not launched the next activity. It
+//              ends when that activity began, or earlier when a launch could have reached an idle GPU.
+//              NCCL's kernels of backward do not count as work.
+//   held       A call that synchronised, or one that put work on the GPU and took longer than such a
+//              call takes by itself.
 #pragma once
 
 #include <string>
@@ -24,11 +29,11 @@ struct HostRecording {
   std::vector<Duration> held;  ///< by gradient, since the step's first launch
 };
 
-/// `optimizer_ns`: when the optimizer's window begins.
+/// `optimizer_ns` is the start of the optimizer's window.
 HostRecording host_recording(const TraceRecords& records, const HostSpan& span,
                              const RecordedStep& step, std::int64_t optimizer_ns);
 
-/// As a line of what was recognised.
+/// Sentence about the host for the list of what was recognised.
 std::string words_for(const HostRecording& host, bool compacted);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// What a recorded step says of how its gradients were all-reduced: by DDP's reducer or something in its place,
-// behind which hook, beside which other collectives.
+// How a recorded step all-reduced its gradients: by DDP's reducer or by something else, with which
+// communication hook, and together with which other collectives.
 #pragma once
 
 #include "ddpsim/traces/import.hpp"

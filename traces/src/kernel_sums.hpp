@@ -1,4 +1,4 @@
-// Adds up a trace's kernels by kind, event by event.
+// Adds up a trace's kernels by kind, one event at a time.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace ddpsim {
 class KernelSums {
  public:
   void add(const TraceEvent& event);
-  /// Absent where no kernel ran.
+  /// Absent if no kernel ran.
   std::optional<KernelTimes> by_step() const;
 
  private:

@@ -1,4 +1,5 @@
-// Gradient accumulation: which steps of a trace are micro-batches, and how many make a step.
+// Gradient accumulation: which steps of a trace are micro-batches, and how many of them make a
+// step.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +8,29 @@
 
 namespace ddpsim {
 
-/// One complete step of a trace, as far as accumulation shows.
+/// What one complete step of a trace shows about accumulation.
 struct PassEvidence {
-  std::size_t step = 0;    ///< among the steps of the trace
-  bool reduced = false;    ///< its gradients were all-reduced: it did not run under no_sync()
+  std::size_t step = 0;  ///< index among the steps of the trace
+  /// Its gradients were all-reduced, so it did not run under no_sync().
+  bool reduced = false;
   bool optimized = false;  ///< the optimizer ran
 };
 
 struct MicroBatches {
-  std::vector<bool>
-      last;  ///< of its step, by evidence: the one that all-reduces; all true without accumulation
-  int count = 1;  ///< of a step
-  int all_reduced =
-      0;  ///< of a step, where each of them all-reduces though the optimizer runs in the last alone; `count` is 1 then
+  /// For each pass, whether it is the last of its step, the one that all-reduces. All are true
+  /// without accumulation.
+  std::vector<bool> last;
+  int count = 1;  ///< micro-batches per step
+  /// Micro-batches per step if each one all-reduces, although the optimizer runs only in the last;
+  /// `count` is 1 then.
+  int all_reduced = 0;
   std::string recognised;  ///< for the user; may be empty
   std::string warning;     ///< may be empty
 };
 
-/// Where some steps all-reduce, those that do not are micro-batches; where none does, those without an optimizer step,
-/// if the optimizer comes regularly (a gradient scaler that skips a step does not).
+/// Finds the micro-batches. If some steps all-reduce, the others are micro-batches. If none does,
+/// micro-batches are the steps without an optimizer step, provided that optimizer steps come
+/// regularly. A gradient scaler that skips a step breaks this regularity.
 MicroBatches micro_batches(const std::vector<PassEvidence>& passes);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// What the texts of an Nsight Systems export say: ranges of torch.autograd.profiler.emit_nvtx, names of
-// NCCL's kernels.
+// Reads the texts of an Nsight Systems export: ranges of torch.autograd.profiler.emit_nvtx and
+// names of NCCL's kernels.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,16 @@
 
 namespace ddpsim {
 
-/// "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3]]": name and sizes.
+/// Name and sizes of "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3]]".
 struct EmittedRange {
   std::string_view name;
-  std::string_view sizes;  ///< empty: without record_shapes
+  std::string_view sizes;  ///< empty without record_shapes
 };
 EmittedRange emitted_range(std::string_view text);
 
-/// C++'s name of the type an all-reduce's kernel has in its own:
-/// ncclDevKernel_AllReduce_Sum_f32_RING_LL (since NCCL 2.19), ncclKernel_AllReduce_RING_LL_Sum_half,
-/// ncclAllReduceRingLLKernel_sum_f16 (2.4).
+/// Element type in the name of an all-reduce kernel, in C++'s words:
+/// ncclDevKernel_AllReduce_Sum_f32_RING_LL (since NCCL 2.19),
+/// ncclKernel_AllReduce_RING_LL_Sum_half, ncclAllReduceRingLLKernel_sum_f16 (2.4).
 std::optional<std::string> type_in_kernel(std::string_view name);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// A file opened for import: what its first bytes say it is, and all its bytes, inflated.
+// A file opened for import: its kind, recognised by its first bytes, and all its bytes,
+// decompressed.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +16,22 @@ namespace ddpsim {
 
 struct OpenedFile {
   bool gzip = false;
-  std::string head;  ///< inflated, the first 64 KiB at most
+  std::string head;  ///< decompressed, at most the first 64 KiB
   Recognition recognised;
   ByteSource source;  ///< from the first byte on
 };
 
-/// Throws InputError where it cannot be read, or its gzip data are damaged at the front. `progress` is told of the MiB read.
+/// Throws InputError if the file cannot be read, or if its gzip data is damaged at the beginning.
+/// `progress` is told how many MiB were read.
 OpenedFile open_file(const std::filesystem::path& path, Progress* progress = nullptr);
 
-/// The same, to see what a file is.
+/// Opens a file only to find out what it is.
 OpenedFile glance_at(const std::filesystem::path& path);
 
-/// The same of bytes in memory, which must outlive it; `file` names them.
+/// Opens bytes in memory, which must outlive the result. `file` is their name in messages.
 OpenedFile open_bytes(std::string_view bytes, const std::string& file);
 
-/// An opened file of any recognised format (import.cpp). Throws InputError.
+/// Imports an opened file of any recognised format (import.cpp). Throws InputError.
 Imported import_opened(const OpenedFile& opened, const std::filesystem::path& path,
                        const ImportOptions& options);
 

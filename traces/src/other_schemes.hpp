@@ -1,4 +1,5 @@
-// What is not DistributedDataParallel, by the names in a trace, by its groups and by the collectives of a step.
+// Recognises other schemes than DistributedDataParallel, by names in a trace, process groups and
+// the collectives of a step.
 #pragma once
 
 #include <string>
@@ -9,14 +10,14 @@
 
 namespace ddpsim {
 
-/// How the step's gradients are reduced where no data-parallel all-reduce over all ranks takes them: a sentence
-/// that names the schemes which do so. Empty where DDP's reducer does, or torch.compile's nodes, hooks or the
-/// script in its place, and where ranks exchange nothing.
+/// A sentence that names the scheme which reduces the step's gradients, if that is no data-parallel
+/// all-reduce over all ranks. Empty if DDP's reducer reduces them, or torch.compile's nodes, hooks
+/// or the script do so instead. Also empty if ranks exchange nothing.
 std::string other_scheme(const TraceRecords& records, const RecordedStep& step,
                          const TraceHeader& header);
 
-/// The collectives of a step that do not belong to DDP: "6 all-to-alls, 1 all-gather of group tp (4 ranks)".
-/// Empty where there are none.
+/// The collectives of a step that do not belong to DDP: "6 all-to-alls, 1 all-gather of group tp (4
+/// ranks)". Empty if there are none.
 std::string collectives_beside(const RecordedStep& step);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What the ranks of a workload file owe each other, once each is good by itself.
+// Checks that the ranks of a workload file fit together, once each one is valid by itself.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace ddpsim {
 
-/// Of one job, each with a recording of its own.
+/// Most ranks of one job with a recording of their own.
 inline constexpr std::size_t kMostRecordedRanks = 65'536;
 
-/// `list` is the place of `workload.ranks`, entry by entry. Throws InputError.
+/// `list` is the document's list of `workload.ranks`, entry by entry. Throws InputError.
 void check_ranks(const Cursor& list, const Workload& workload);
 
 }  // namespace ddpsim

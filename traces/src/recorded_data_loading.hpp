@@ -1,4 +1,4 @@
-// How long the trainer waited for its batches, and whether its DataLoader kept up.
+// How long the trainer waited for its batches, and whether its DataLoader was fast enough.
 #pragma once
 
 #include "ddpsim/traces/import.hpp"
@@ -7,7 +7,8 @@
 
 namespace ddpsim {
 
-/// Over the whole trace: one step's says little. `compacted`: gaps of the GPU are left out of the workload's windows.
+/// Describes the whole trace, because a single step says little. `compacted`: GPU gaps are left out
+/// of the workload's windows.
 void describe_data_loading(const TraceRecords& records, const ChosenStep& chosen, bool compacted,
                            Imported& result);
 

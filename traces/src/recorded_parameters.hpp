@@ -1,5 +1,5 @@
-// Which parameters a recorded step's gradients belong to: a model's where one fits, else as far as the
-// shapes recorded go.
+// Assigns the gradients of a recorded step to parameters. They are those of a model if one fits;
+// otherwise they follow the recorded shapes.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,16 @@ namespace ddpsim {
 struct RecordedParameters {
   std::vector<Parameter> parameters;
   std::vector<BufferGroup> buffers;
-  std::vector<std::size_t> ready_order;  ///< parameter of each gradient of the step
+  /// The parameter of each gradient of the step.
+  std::vector<std::size_t> ready_order;
   ParameterOrder order = ParameterOrder::definition;
-  std::string shapes_from;  ///< for the provenance; empty where shapes are not known
+  /// For the provenance; empty if shapes are unknown.
+  std::string shapes_from;
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };
 
-/// `model` is the name asked for, or empty. Throws InputError when it cannot be the one recorded.
+/// `model` is the requested name, or empty. Throws InputError if it cannot be the recorded model.
 RecordedParameters recorded_parameters(const RecordedStep& step, const std::string& model,
                                        const std::string& file);
 

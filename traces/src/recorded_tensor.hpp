@@ -1,5 +1,5 @@
-// Tensors as the profiler writes them with record_shapes: "Input Dims": [[1000, 2048]] beside
-// "Input type": ["float"].
+// Tensors as the profiler writes them with record_shapes: "Input Dims": [[1000, 2048]] and "Input
+// type": ["float"].
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@ namespace ddpsim {
 
 struct RecordedTensor {
   std::vector<std::int64_t> shape;
-  std::optional<Dtype> dtype;  ///< absent: there was no tensor (a gradient that stayed undefined)
+  /// Absent: there was no tensor, because the gradient stayed undefined.
+  std::optional<Dtype> dtype;
 };
 
-/// c10's name of a type, as NCCL events have it ("Float", "Half"), or C++'s, as shapes have it
-/// ("float", "c10::Half").
+/// Type from its c10 name, which NCCL events use ("Float", "Half"), or from its C++ name, which
+/// shapes use ("float", "c10::Half").
 std::optional<Dtype> dtype_from_recorded(std::string_view name);
 
 bool is_integer(Dtype dtype);
 
-/// Elements times size. Absent where they leave 63 bits.
+/// Elements times size. Absent if the product exceeds 63 bits.
 std::optional<Bytes> bytes_of(const RecordedTensor& tensor);
 
-/// The first input of "Input Dims" and "Input type", as written. Absent where they are not such lists.
+/// The first input in "Input Dims" and "Input type", as written. Absent if they are not such lists.
 std::optional<RecordedTensor> first_input(std::string_view dims, std::string_view types);
 
-/// Sizes of the input at `index` (0 or more) of "Input Dims". Absent where that is no tensor.
+/// Sizes of the input at `index` (0 or more) of "Input Dims". Absent if that is not a tensor.
 std::optional<std::vector<std::int64_t>> input_shape(std::string_view dims, std::size_t index);
 
-/// A few distinct shapes stand for all gradients of a trace: each is kept once.
+/// The gradients of a trace have few distinct shapes. Each shape is stored once.
 class ShapeTable {
  public:
   static constexpr std::uint16_t kNotRecorded = 0;

@@ -1,5 +1,5 @@
-// What one rank recorded of a step, in a workload file: of the representative rank at its root, of others
-// under "ranks".
+// Reads what one rank recorded of a step in a workload file: at the root for the representative
+// rank, under "ranks" for others.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace ddpsim {
 
-/// Gradients are those of so many parameters; 0: their list could not be read. `host_costs`: where the file may state
-/// them.
+/// `parameters` is the number of parameters; 0 if their list could not be read. `host_costs` is set
+/// if the file may state them here.
 void read_recorded(const Object& object, std::size_t parameters, WorkloadFields& fields,
                    Recorded& recorded, StatedCosts* host_costs = nullptr);
 

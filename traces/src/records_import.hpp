@@ -1,4 +1,4 @@
-// Whatever recorded launches, GPU activities and autograd nodes -> workload.
+// Makes a workload from launches, GPU activities and autograd nodes, whatever recorded them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Names by which events of a trace show another scheme than DDP, or SyncBatchNorm under it: ranges, operators, autograd nodes, and with
+// Event names that show another scheme than DDP, or SyncBatchNorm under DDP. They name ranges,
+// operators or autograd nodes, and with with_stack=True modules and files.
 // with_stack=True modules and files.
 #pragma once
 
@@ -19,7 +20,7 @@ enum class NamedScheme {
 };
 inline constexpr std::size_t kNamedSchemes = 7;
 
-/// Of an event's name, or of an autograd node's; absent for all others.
+/// Scheme named by an event or an autograd node; absent for all other names.
 std::optional<NamedScheme> named_scheme(std::string_view name);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// Whether a trace holds several processes, as merged traces do: a workload is made of one.
+// Detects traces that hold several processes, such as merged ones. A workload comes from one
+// process.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,23 @@ namespace ddpsim {
 
 class SeveralProcesses {
  public:
-  /// Rows of GPUs, streams and spans have process numbers of their own; one process is labelled "CPU".
+  /// Rows of GPUs, streams and spans have process numbers of their own. Only one process may be
+  /// labelled "CPU".
   void note_label(const TraceEvent& event);
-  /// A profiler records the operators of its own process.
+  /// A profiler records only the operators of its own process.
   void note_operator(const TraceEvent& event);
-  /// A step is marked once.
+  /// A step may be marked only once.
   void note_repeated_step(const TraceEvent& event);
-  /// A rank of DDP all-reduces on one GPU.
+  /// A rank of DDP all-reduces on only one GPU.
   void note_reduction(const Collective& kernel, const TraceEvent& event);
 
-  /// What shows it first, in words; empty where nothing does.
+  /// The first sign of several processes, in words; empty if there is none.
   const std::string& found() const { return found_; }
 
  private:
   std::string found_;
   std::string host_process_;  ///< "pid" of the first operator
-  std::string cpu_process_;   ///< … and of the first process labelled "CPU"
+  std::string cpu_process_;   ///< "pid" of the first process labelled "CPU"
   std::optional<std::int64_t> reducing_device_;
 };
 

@@ -1,5 +1,6 @@
-// A database of somebody else's: opened to be read, its tables checked by name before they are asked. What it may cost is
-// bounded by its size: pages that point at each other, or rows that match each other, make it no longer.
+// A database from someone else. It is opened read-only, and its tables are checked by name before
+// any query. Its size limits the cost of a query, even if pages point at each other or many rows
+// match each other.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,21 @@ struct sqlite3_stmt;
 
 namespace ddpsim {
 
-/// What reading a database may still cost, over all its SELECTs.
+/// Remaining cost of reading a database, over all its SELECTs.
 struct SqliteBudget {
-  std::int64_t steps = 0;  ///< of SQLite's virtual machine: a joined row takes about 40
+  /// Steps of SQLite's virtual machine. A joined row takes about 40.
+  std::int64_t steps = 0;
   std::int64_t rows = 0;
 };
 
 /// Rows of one SELECT. Views are valid until the next row.
 class SqliteRows {
  public:
-  /// Throws InputError where the database is damaged, or has cost more than its size allows.
+  /// Throws InputError if the database is damaged, or if reading it costs more than its size
+  /// allows.
   bool next();
   bool is_null(int column) const;
-  std::int64_t integer(int column) const;   ///< 0 where it is none
+  std::int64_t integer(int column) const;   ///< 0 if it is not an integer
   std::string_view text(int column) const;  ///< at most 1 MiB
 
  private:
@@ -39,13 +42,13 @@ class SqliteRows {
 
 class SqliteFile {
  public:
-  /// Throws InputError where it is no database, or a damaged one.
+  /// Throws InputError if the file is not a database, or is damaged.
   explicit SqliteFile(const std::string& path);
-  /// The same of bytes, which must outlive it; `file` names them.
+  /// Opens bytes in memory, which must outlive the object. `file` is their name in messages.
   SqliteFile(std::span<const unsigned char> bytes, std::string file);
 
-  /// Columns of a table, in order; empty where there is no such table. A view is none: it could run
-  /// for ever.
+  /// Columns of a table, in order; empty if there is no such table. A view does not count, because
+  /// its query could run forever.
   std::vector<std::string> columns(std::string_view table) const;
   SqliteRows select(const std::string& sql) const;
   const std::string& file() const { return file_; }

@@ -1,5 +1,5 @@
-// Which step of a trace becomes the workload: the one asked for, else the complete one whose
-// backward is the lower median.
+// Chooses the step of a trace that becomes the workload: the requested one, or the complete step
+// with the lower median of the backward times.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,17 @@
 namespace ddpsim {
 
 struct ChosenStep {
-  std::size_t index = 0;  ///< among the steps of the trace
+  std::size_t index = 0;  ///< index among the steps of the trace
   RecordedStep step;
-  std::vector<StepSample> complete;  ///< every complete step, this one among them
-  int accumulate = 1;  ///< micro-batches of a step; the one chosen is the last of them
-  std::optional<EarlierMicroBatches> earlier;  ///< of its step
+  std::vector<StepSample> complete;  ///< all complete steps, including this one
+  /// Micro-batches per step. The chosen one is the last of them.
+  int accumulate = 1;
+  std::optional<EarlierMicroBatches> earlier;  ///< micro-batches before it in its step
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };
 
-/// Throws InputError, naming `file`, where no step is complete or the one asked for is not.
+/// Throws InputError, naming `file`, if no step is complete or the requested step is not.
 ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options,
                        const std::string& file);
 

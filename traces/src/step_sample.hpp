@@ -1,4 +1,4 @@
-// What is kept of every complete step of a trace.
+// Data kept for every complete step of a trace.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace ddpsim {
 
-/// From `from_ns` to `to_ns` on the trace's clock.
+/// Time from `from_ns` to `to_ns` on the trace's clock.
 Duration span(std::int64_t from_ns, std::int64_t to_ns);
 
-/// The reducer's, on the clock of its backward; empty where any lacks its size.
+/// The reducer's collectives, on the clock of its backward. Empty if any of them lacks its size.
 std::vector<RecordedCollective> recorded_collectives(const RecordedStep& step);
 
 StepSample sample_of(const TraceRecords& records, std::size_t index, const RecordedStep& step);

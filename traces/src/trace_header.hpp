@@ -1,4 +1,4 @@
-// What stands beside the events: the GPUs, the job.
+// The part of a trace outside its events: the GPUs and the job.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,23 @@
 namespace ddpsim {
 
 struct TraceHeader {
-  std::string gpu_full_name;  ///< "Tesla V100-SXM2-32GB"; empty when not recorded
+  /// "Tesla V100-SXM2-32GB"; empty if not recorded.
+  std::string gpu_full_name;
   std::optional<int> world_size;
   std::optional<std::int64_t> rank;
   std::string nccl_version;
-  std::string backend;  ///< "nccl", "gloo"; empty when not recorded
+  std::string backend;  ///< "nccl", "gloo"; empty if not recorded
 };
 
-/// `device` is the GPU the events ran on; without it the first one counts.
+/// `device` is the GPU of the events. Without it, the first GPU counts.
 TraceHeader read_trace_header(const JsonSplitter& splitter, std::optional<std::int64_t> device);
 
-/// Rank and world size alone, of the first bytes of a trace: the exporter writes them before the events.
+/// Reads only rank and world size from the first bytes of a trace. The exporter writes them before
+/// the events.
 TraceHeader job_in_head(std::string_view head);
 
-/// The model within a full name: "V100" of "Tesla V100-SXM2-32GB", "2080Ti" of "NVIDIA GeForce RTX
-/// 2080 Ti".
+/// Model within a full name: "V100" in "Tesla V100-SXM2-32GB", "2080Ti" in "NVIDIA GeForce RTX 2080
+/// Ti".
 std::string gpu_model_token(std::string_view full_name);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Thrown where a trace leaves what the compact records can hold; the reader adds file and place.
+// Thrown if a trace exceeds what the compact records can hold. The reader adds file and place.
 #pragma once
 
 #include <stdexcept>

@@ -1,9 +1,9 @@
-// What is kept of a trace: a few bytes per kernel launch, per autograd node and per step marker.
+// Data kept of a trace: a few bytes per kernel launch, autograd node and step marker.
 //
-// Everything else is forgotten while the file streams by. A launch on the host and the activity it
-// causes on the GPU carry the same correlation number; they are joined as soon as both were seen,
-// usually one line apart, so the table of halves stays small. Times are kept in 48 bits of
-// nanoseconds around the first one seen: three days.
+// Everything else is dropped while the file streams by. A launch on the host and its activity on
+// the GPU carry the same correlation number. They are joined as soon as both were seen, usually one
+// line apart, so the table of unmatched halves stays small. Times are kept in 48 bits of
+// nanoseconds relative to the first time seen: three days.
 #pragma once
 
 #include <array>
@@ -25,11 +25,12 @@
 
 namespace ddpsim {
 
-/// A call that puts work on the GPU and takes so long waits for it, its queue being full or the copy being one that waits:
-/// of 38,000 launches of kernels in twelve open traces whose hosts no full queue holds up two take 50 us or longer.
+/// A call that puts work on the GPU and takes this long is waiting for the GPU: its queue is full,
+/// or the copy is synchronous. Twelve open traces whose hosts were not held up by full queues have
+/// 38,000 kernel launches. Two of those took 50 us or longer.
 inline constexpr std::int64_t kHeld_ns = 50'000;
 
-/// A GPU activity with the host call that launched it.
+/// A GPU activity, with the host call that launched it.
 struct Activity {
   std::int64_t launch_ns = 0;
   std::int64_t start_ns = 0;
@@ -43,73 +44,77 @@ struct HostSpan {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint16_t thread = 0;
-  std::uint16_t shape = ShapeTable::kNotRecorded;  ///< of AccumulateGrad's gradient
+  std::uint16_t shape = ShapeTable::kNotRecorded;  ///< gradient's shape, for AccumulateGrad
 };
 
 struct StepMarker {
-  std::string name;  ///< "ProfilerStep#102"; "ProfilerStep#102 (2 of 3)" of three passes in one
+  /// "ProfilerStep#102", or "ProfilerStep#102 (2 of 3)" if the step holds three passes.
+  std::string name;
   HostSpan span;
-  std::size_t parts = 1;  ///< backward passes of the step it was taken out of
+  std::size_t parts = 1;  ///< backward passes of the original step
 };
 
 class TraceRecords {
  public:
   void add(const TraceEvent& event);
 
-  /// Puts everything into order of time and joins what only now can be joined. Once, at the end.
+  /// Sorts everything by time, and joins what can only be joined at the end. Call this once.
   void finish();
 
-  // In order of launch or start.
+  // The following are in order of launch or start.
   Activity activity(std::size_t index) const;
   std::size_t activity_count() const { return activities_.size(); }
-  std::size_t first_launched_at(std::int64_t time_ns) const;  ///< or later
+  std::size_t first_launched_at(std::int64_t time_ns) const;  ///< first one at `time_ns` or later
   std::vector<Activity> launched_within(const HostSpan& span) const;
   const Allocations& allocations() const { return allocations_; }
   const std::deque<StepMarker>& steps() const { return steps_; }
   const std::deque<Collective>& kernels() const { return kernels_; }  ///< NCCL only
   const std::deque<Collective>& calls() const { return calls_; }
 
-  /// Where the steps come from: markers; without them, from the end of one Optimizer.step to the end
-  /// of the next; with at most one of those, the whole trace is one step.
+  /// Source of the steps: markers; without them, from the end of one Optimizer.step to the end of
+  /// the next. With at most one Optimizer.step, the whole trace is one step.
   enum class StepSource { markers, optimizer, whole };
   StepSource step_source() const { return step_source_; }
 
-  /// One of the lists of autograd nodes: AccumulateGrad, the same with the hooks behind it, those
-  /// torch.compile made, and every node but AccumulateGrad; or of the calls in which the GPU held the host up, and of
-  /// those that fetched a batch.
+  /// Selects a list of spans. Autograd nodes: AccumulateGrad, AccumulateGrad with the hooks after
+  /// it, nodes made by torch.compile, or every node but AccumulateGrad. Host calls: those in which
+  /// the GPU held up the host, or those that fetched a batch.
   enum class Node { any, compiled, gradient, gradient_with_hooks, held, loading };
   std::vector<HostSpan> nodes(Node kind, std::int64_t from_ns, std::int64_t to_ns) const;
   std::size_t node_count(Node kind) const;
   /// Threads that run backward's GPU work. The thread that calls backward() runs the nodes of CPU
-  /// tensors; it counts only where no other thread runs any node.
+  /// tensors; it counts only if no other thread runs nodes.
   bool is_autograd_thread(std::uint16_t thread) const { return autograd_threads_.at(thread); }
-  /// Ran a step marker or the optimizer.
+  /// Threads that ran a step marker or the optimizer.
   bool is_calling_thread(std::uint16_t thread) const { return calling_threads_.at(thread); }
-  /// End of the last Optimizer.step that began within; absent where none did.
+  /// End of the last Optimizer.step that began in this interval; absent if none did.
   std::optional<std::int64_t> optimizer_end(std::int64_t from_ns, std::int64_t to_ns) const;
   bool optimizers_seen() const { return !optimizers_.empty(); }
-  /// The event that names a scheme other than DDP; empty where none does.
+  /// The event that names a scheme other than DDP; empty if there is none.
   const std::string& named(NamedScheme scheme) const {
     return named_[static_cast<std::size_t>(scheme)];
   }
-  /// Null where the gradient's shape was not recorded.
+  /// Null if the gradient's shape was not recorded.
   const RecordedTensor* shape(const HostSpan& gradient) const {
     return shapes_.find(gradient.shape);
   }
 
-  /// Operators within that show the model's input, outside the DataLoader's calls.
+  /// Operators in this interval that show the model's input, outside the DataLoader's calls.
   std::vector<InputOperator> input_operators(std::int64_t from_ns, std::int64_t to_ns) const;
 
   std::int64_t host_operations() const { return host_operations_; }
-  std::int64_t unlaunched() const { return unlaunched_; }  ///< activities whose launch is not there
+  std::int64_t unlaunched() const {
+    return unlaunched_;
+  }                                              ///< activities whose launch was not recorded
   std::int64_t early() const { return early_; }  ///< activities that start before their launch
   bool ddp_hooks() const { return ddp_hooks_; }
   bool loads_in_workers() const { return loads_in_workers_; }
   std::int64_t devices() const { return static_cast<std::int64_t>(devices_.size()); }
   std::optional<std::int64_t> first_device() const;
-  /// What shows that the trace holds several processes, in words; empty where nothing does.
+  /// The sign of several processes in the trace, in words; empty if there is none.
   const std::string& several_processes() const { return processes_.found(); }
-  /// Device and profiler that rows or categories name, where they are not PyTorch's on an NVIDIA or AMD GPU; else empty.
+  /// Names of the device and the profiler, if they are not PyTorch's profiler on an NVIDIA or AMD
+  /// GPU; otherwise empty.
   std::string_view device_name() const { return device_name_; }
   std::string_view profiler_name() const { return profiler_name_; }
   std::int64_t events() const { return events_; }
@@ -120,8 +125,8 @@ class TraceRecords {
   std::int64_t gpu_activities() const { return gpu_activities_; }
 
  private:
-  /// 16 bytes, without padding. A duration beyond 4.2 s, or a start more than 2.1 s away from its
-  /// launch, is kept in microseconds.
+  /// 16 bytes, without padding. Durations beyond 4.2 s are kept in microseconds, and so are starts
+  /// more than 2.1 s away from their launch.
   struct PackedActivity {
     std::uint32_t launch_low;
     std::uint32_t duration;
@@ -129,9 +134,9 @@ class TraceRecords {
     std::uint16_t launch_high;
     std::uint16_t thread_and_flags;
   };
-  static constexpr std::uint16_t kThreadBits = 0x1fff;  ///< those above are flags
+  static constexpr std::uint16_t kThreadBits = 0x1fff;  ///< the bits above are flags
   static constexpr std::uint16_t kNodeInMicroseconds = 0x8000;
-  /// 12 bytes. The top bit of `thread` says that the duration is in microseconds.
+  /// 12 bytes. The top bit of `thread` means that the duration is in microseconds.
   struct PackedNode {
     std::uint32_t start_low;
     std::uint16_t start_high;
@@ -191,7 +196,8 @@ class TraceRecords {
   std::deque<Collective> kernels_;
   std::deque<Collective> calls_;
   std::unordered_map<std::int64_t, Launch> launches_;
-  std::unordered_map<std::int64_t, Launch> graph_launches_;  ///< one launch, many activities
+  std::unordered_map<std::int64_t, Launch>
+      graph_launches_;  ///< for one launch with many activities
   std::unordered_multimap<std::int64_t, Orphan> orphans_;
   std::vector<std::string> threads_;
   std::vector<bool> autograd_threads_;

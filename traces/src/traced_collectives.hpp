@@ -1,5 +1,5 @@
-// The collectives of a step, told apart: which all-reduce gradients, who calls them, which serve something else.
-// The rules stand in gradient_ready.hpp.
+// Sorts the collectives of a step: which ones all-reduce gradients, who calls them, and which have
+// another purpose. gradient_ready.hpp explains the rules.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace ddpsim {
 
-/// The last span of that thread that starts at or before an instant; `spans` are in order of start.
+/// The last span of this thread that starts at or before `time_ns`. `spans` are in order of start.
 const HostSpan* last_before(const std::vector<HostSpan>& spans, std::int64_t time_ns,
                             std::uint16_t thread);
 
-/// Fills what `step` holds of collectives; its gradients and its backward are there already.
+/// Fills the fields of `step` about collectives. Its gradients and its backward must be set.
 void add_collectives(const TraceRecords& records, const HostSpan& span, RecordedStep& step);
 
-/// Absent where one of them has no size.
+/// Absent if one of them has no size.
 std::optional<std::int64_t> elements_of(const std::vector<Collective>& collectives);
 
-/// As many elements as there are gradients or, where sizes are not recorded, as many calls: a loss or a norm
-/// that is averaged carries fewer.
+/// Whether the collectives carry as many elements as there are gradients. Without recorded sizes,
+/// the number of calls must match instead. An averaged loss or norm carries fewer.
 bool carry_gradients(const std::vector<Collective>& collectives, const RecordedStep& step);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// Whether a trace has what a workload is made of: one process, GPU activities with their launches, operators, gradients.
+// Checks that a trace has what a workload needs: one process, GPU activities with their launches,
+// operators, gradients.
 #pragma once
 
 #include <string>
@@ -7,9 +8,9 @@
 
 namespace ddpsim {
 
-/// Throws InputError, naming `file`, where something is missing, and says how to record it.
+/// Throws InputError, naming `file`, if something is missing. The message says how to record it.
 void require_usable(const TraceRecords& records, const std::string& file);
-/// `why`: what shows that there are several.
+/// `why` is the sign of several processes.
 [[noreturn]] void refuse_several_processes(const std::string& file, const std::string& why);
 
 }  // namespace ddpsim
