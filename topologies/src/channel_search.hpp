@@ -18,7 +18,7 @@ struct ChannelWish {
   int most = 32;                        ///< channels wanted
 };
 
-/// As many channels as fit at the same time, but at most `most`.
+/// Finds channels that fit at the same time, at most `most` of them.
 std::vector<ChannelOrder> search_channels(const NodePaths& paths, const ChannelWish& wish);
 
 /// Upper limit for the number of channels that a search can find.

@@ -93,7 +93,7 @@ struct ClusterDescription {
   StatedCosts gpu_costs;
   std::optional<Calibration> calibration;
   std::optional<GlooCalibration> gloo;
-  std::vector<int> verified_nodes;  ///< node counts with a log of such a cluster
+  std::vector<int> verified_nodes;  ///< numbers of nodes that a log confirms
 
   int nodes() const;
 };

@@ -2,12 +2,11 @@
 // forwards in one of the two trees is a leaf in the other. Together they use both directions of
 // every NIC.
 //
-//   tree 0   The lowest set bit b of node r is its height. Its parent is (r ^ b) | 2b, or r ^ b if
-//            that is beyond the last node. Its children are r - b/2 and r + b/2; the latter is
-//            lowered until it exists. Node 0 is the root. Its one child is the largest power of two
-//            below the number of nodes.
-//   tree 1   The same with nodes counted from the end (even number) or shifted by one (odd number).
-#pragma once
+// - tree 0: The lowest set bit b of node r is its height. Its parent is (r ^ b) | 2b, or r ^ b if
+//   that is beyond the last node. Its children are r - b/2 and r + b/2; the latter is lowered until
+//   it exists. Node 0 is the root. Its one child is the largest power of two below the number of
+//   nodes.
+// - tree 1: The same with nodes counted from the end (even number) or shifted by one (odd number).
 
 #include <array>
 #include <optional>

@@ -1,6 +1,5 @@
 // Finds tables of nvidia-smi, rocm-smi and amd-smi anywhere in a text: after a prompt, under a
-// heading, in a fence or a Markdown table, with a host name in front of each line.
-#pragma once
+// heading, in a fence or a Markdown table. A host name may precede each line.
 
 #include <cstddef>
 #include <optional>

@@ -36,7 +36,7 @@ class BraceScanner {
 
   std::int64_t depth_ = 0;
   bool in_string_ = false;
-  bool escaped_ = false;  ///< the first byte of the next block is escaped
+  bool escaped_ = false;  ///< first byte of the next block is escaped
   std::size_t last_end_ = kNone;
   std::size_t list_end_ = kNone;
   std::size_t stray_ = kNone;

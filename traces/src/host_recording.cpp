@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-struct Stretch {
+struct HostInterval {
   std::int64_t from_ns = 0;
   std::int64_t to_ns = 0;
   std::int64_t within(std::int64_t from, std::int64_t to) const {
@@ -19,11 +19,11 @@ struct Stretch {
 };
 
 /// Makes `all` the union of both, in order.
-void add(const std::vector<Stretch>& more, std::vector<Stretch>& all) {
+void add(const std::vector<HostInterval>& more, std::vector<HostInterval>& all) {
   all.insert(all.end(), more.begin(), more.end());
-  std::ranges::sort(all, {}, &Stretch::from_ns);
-  std::vector<Stretch> disjoint;
-  for (const Stretch& one : all) {
+  std::ranges::sort(all, {}, &HostInterval::from_ns);
+  std::vector<HostInterval> disjoint;
+  for (const HostInterval& one : all) {
     if (!disjoint.empty() && one.from_ns <= disjoint.back().to_ns)
       disjoint.back().to_ns = std::max(disjoint.back().to_ns, one.to_ns);
     else
@@ -32,16 +32,17 @@ void add(const std::vector<Stretch>& more, std::vector<Stretch>& all) {
   all = std::move(disjoint);
 }
 
-std::int64_t within(const std::vector<Stretch>& stretches, std::int64_t from, std::int64_t to) {
+std::int64_t within(const std::vector<HostInterval>& intervals, std::int64_t from,
+                    std::int64_t to) {
   std::int64_t sum = 0;
-  for (const Stretch& one : stretches) sum += one.within(from, to);
+  for (const HostInterval& one : intervals) sum += one.within(from, to);
   return sum;
 }
 
 /// From the first launch of a part to the last.
 struct Part {
   std::int64_t launches = 0;
-  Stretch span;
+  HostInterval span;
   void add(std::int64_t launch_ns) {
     if (launches++ == 0) span.from_ns = launch_ns;
     span.to_ns = launch_ns;
@@ -94,10 +95,10 @@ class HostReader {
   const RecordedStep& step_;
   const std::int64_t optimizer_ns_;
   std::vector<Activity> activities_;  ///< in order of launch
-  std::vector<Stretch> held_in_backward_;
-  std::vector<Stretch> held_elsewhere_;
-  std::vector<Stretch> other_in_backward_;  ///< with those: whatever is not launching
-  std::vector<Stretch> other_elsewhere_;
+  std::vector<HostInterval> held_in_backward_;
+  std::vector<HostInterval> held_elsewhere_;
+  std::vector<HostInterval> other_in_backward_;  ///< with those: whatever is not launching
+  std::vector<HostInterval> other_elsewhere_;
   Part forward_;
   Part backward_;
   Part optimizer_;
@@ -132,7 +133,7 @@ void HostReader::note_cost() {
   const auto each = [](std::int64_t host_ns, std::int64_t launches) {
     return launches > 0 ? span(0, std::max<std::int64_t>(host_ns, 0) / launches) : Duration();
   };
-  const auto launching = [](const Part& part, const std::vector<Stretch>& other) {
+  const auto launching = [](const Part& part, const std::vector<HostInterval>& other) {
     return part.span.to_ns - part.span.from_ns - within(other, part.span.from_ns, part.span.to_ns);
   };
   if (forward_.launches > 0) forward_.span.to_ns = step_.backward_called_ns;
@@ -149,7 +150,7 @@ void HostReader::note_waits() {
   });
   std::ranges::stable_sort(running, {}, &Activity::start_ns);
   const std::int64_t reaches_ns = DdpCosts().launch_latency.picoseconds() / 1000;
-  std::vector<Stretch> waits;
+  std::vector<HostInterval> waits;
   std::int64_t busy_until_ns = running.empty() ? 0 : running.front().end_ns;
   for (const Activity& one : running) {
     if (one.launch_ns > busy_until_ns)

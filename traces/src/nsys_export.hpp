@@ -3,16 +3,13 @@
 // Tables and columns are those of the Nsight Systems User Guide ("SQLite Schema Reference"). Times
 // are nanoseconds since the session began:
 //
-//   StringIds (id, value)                 texts; other tables refer to them by id
-//   CUPTI_ACTIVITY_KIND_RUNTIME           host calls
-//       (start, globalTid, correlationId, nameId, …)
-//   CUPTI_ACTIVITY_KIND_KERNEL
-//       (start, end, deviceId, correlationId, globalPid, demangledName, gridX, …)
-//   CUPTI_ACTIVITY_KIND_MEMCPY, …_MEMSET
-//       (start, end, deviceId, correlationId, globalPid, …)
-//   NVTX_EVENTS                           type 59: pushed and popped
-//       (start, end, eventType, text or textId, globalTid, …)
-//   TARGET_INFO_GPU (id, name, …), META_DATA_EXPORT (name, value)
+// - StringIds (id, value): texts; other tables refer to them by id.
+// - CUPTI_ACTIVITY_KIND_RUNTIME: host calls (start, globalTid, correlationId, nameId, …).
+// - CUPTI_ACTIVITY_KIND_KERNEL: (start, end, deviceId, correlationId, globalPid, demangledName,
+//   gridX, …).
+// - CUPTI_ACTIVITY_KIND_MEMCPY, …_MEMSET: (start, end, deviceId, correlationId, globalPid, …).
+// - NVTX_EVENTS: (start, end, eventType, text or textId, globalTid, …); type 59 is pushed and popped.
+// - TARGET_INFO_GPU (id, name, …), META_DATA_EXPORT (name, value).
 //
 // A globalTid without its lowest 24 bits is the globalPid of its process. Correlation numbers are
 // unique only within a process. Every process that ran autograd nodes is a rank, numbered by GPU.
