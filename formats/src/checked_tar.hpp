@@ -1,5 +1,5 @@
-// A tar, looked over block by block before libarchive sees it: what its headers promise is counted, and what no archive
-// of ours holds is refused, before anything is allocated for it.
+// Checks a tar file block by block before libarchive sees it. It counts what the headers announce,
+// and refuses what none of our archives contain, before any memory is allocated for it.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,33 @@
 
 namespace ddpsim {
 
-/// Bytes of one extension header: a long name, or attributes of pax.
+/// Most bytes of one extension header: a long name, or pax attributes.
 inline constexpr std::size_t kMostInExtension = std::size_t{64} << 10;
-/// Extension headers before one member. libarchive reads each of them by a call inside the call for the one before.
+/// Most extension headers before one member. libarchive reads each of them in a nested call.
 inline constexpr std::size_t kMostExtensions = 4;
 
 inline constexpr std::size_t kTarBlock = 512;
 
 struct TarHeader {
-  std::string name;  ///< as stored in this block, made safe to print
+  std::string name;  ///< as stored in this block, safe to print
   char type = '0';
-  /// Bytes that follow; absent if the field holds no plain octal number (what is larger than 8 GiB has none).
+  /// Bytes that follow. Absent if the field is not a plain octal number, which is the case above 8
+  /// GiB.
   std::optional<std::uint64_t> size;
 };
-/// Absent unless `block` has kTarBlock bytes and its checksum is that of a header.
+/// Absent unless `block` has kTarBlock bytes and the checksum of a header.
 std::optional<TarHeader> tar_header(std::string_view block);
 
 class CheckedTar {
  public:
-  /// `tar`: the uncompressed bytes; `file` names it in messages.
+  /// `tar` yields the uncompressed bytes; `file` is their name in messages.
   CheckedTar(ByteSource tar, std::string file);
 
-  /// The next bytes of the tar, valid until the next call; empty at its end. A member's header comes alone, so what
-  /// `member_size` says is of the header that was read last. Throws InputError.
+  /// The next bytes of the tar file, valid until the next call; empty at its end. A member's header
+  /// comes alone, and `member_size` then refers to it. Throws InputError.
   std::span<const char> next();
 
-  /// Bytes of the member whose header `next` gave last. libarchive must have understood the same.
+  /// Bytes of the member whose header `next` returned last. libarchive must report the same size.
   std::uint64_t member_size() const { return member_size_; }
 
  private:
@@ -54,9 +55,9 @@ class CheckedTar {
   ByteSource tar_;
   std::string file_;
   std::string piece_;
-  std::uint64_t left_ = 0;  ///< of the member's contents, padded to blocks
+  std::uint64_t left_ = 0;  ///< rest of the member's contents, padded to blocks
   std::uint64_t member_size_ = 0;
-  std::uint64_t total_ = 0;     ///< bytes of all members and extension headers so far
+  std::uint64_t total_ = 0;     ///< all members and extension headers so far
   std::size_t members_ = 0;     ///< files and folders
   std::size_t extensions_ = 0;  ///< since the last member
   bool began_ = false;

@@ -1,4 +1,4 @@
-// Characters of UTF-8 text, and which of them may be shown to a person.
+// Decodes characters of UTF-8 text, and decides which of them may be shown.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,17 @@ namespace ddpsim {
 
 struct CodePoint {
   char32_t value = 0;
-  std::size_t bytes = 0;  ///< 0: the text does not begin with well-formed UTF-8
+  /// 0: the text does not begin with well-formed UTF-8.
+  std::size_t bytes = 0;
 };
 
-/// The first character of `text`, which is not empty. Overlong forms, surrogates and values above U+10FFFF are not UTF-8.
-/// Written by hand, because libraries judge a text as a whole.
+/// The first character of `text`, which must not be empty. Overlong forms, surrogates and values
+/// above U+10FFFF are not UTF-8. Written by hand, because libraries check only whole texts.
 CodePoint first_code_point(std::string_view text);
 
-/// False for what a terminal obeys, what turns the direction of writing, what ends a line elsewhere, and what is no character:
-/// C0, DEL, C1, U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069, U+FFFE, U+FFFF and their like.
+/// Whether a character may be shown. False for characters that a terminal obeys, that change the
+/// direction of writing or end a line, and for invalid characters: C0, DEL, C1, U+061C, U+200E,
+/// U+200F, U+2028 to U+202E, U+2066 to U+2069, U+FFFE, U+FFFF and similar ones.
 bool is_shown(char32_t character);
 
 }  // namespace ddpsim

@@ -1,10 +1,13 @@
-// Strict JSON text -> tree. What nlohmann's parser would let pass (duplicate keys, any depth) is an error here, and every
-// error has a line and a column.
+// Parses strict JSON text into a tree. Duplicate keys and deep nesting, which nlohmann's parser
+// accepts, are errors. Every error has a line and a column.
 //
-// The tree is one list of values in the order of the text, each before what it holds: a file of ten million values is read
-// as fast as memory is filled, and goes at once.
+// The tree is one list of values in text order, each value before its contents. So ten million
+// values are read as fast as memory can be filled, and are freed in one step.
 //
-//   {"a": [1, 2]}    0 object, up to 4    1 "a" of 0: array, up to 4    2 item 0 of 1: 1    3 item 1 of 1: 2
+//   {"a": [1, 2]}    0 object, up to 4
+//                    1 "a" of 0: array, up to 4
+//                    2 item 0 of 1: 1
+//                    3 item 1 of 1: 2
 #pragma once
 
 #include <cstdint>
@@ -16,15 +19,16 @@
 namespace ddpsim {
 
 inline constexpr int kDeepestNesting = 64;
-/// What JsonValue can count.
+/// Largest text that JsonValue can index.
 inline constexpr std::uint64_t kMostJsonBytes = std::uint64_t{1} << 32;
 
 enum class JsonKind : std::uint8_t {
   null,
   boolean,
   integer,
-  natural,  ///< an integer beyond 2^63 - 1
-  real,     ///< written with a point or an exponent, or an integer that 64 bits do not hold
+  natural,  ///< an integer above 2^63 - 1
+  /// Written with a point or an exponent, or an integer that does not fit in 64 bits.
+  real,
   string,
   array,
   object
@@ -36,22 +40,23 @@ struct JsonValue {
     std::uint32_t size;
   };
   JsonKind kind = JsonKind::null;
-  std::uint32_t parent = 0;  ///< whose item or member it is
-  std::uint32_t name = 0;  ///< a member's, in JsonTree::names; of an item: how many stand before it
-  std::uint32_t behind = 0;  ///< the first value behind it and all it holds
+  std::uint32_t parent = 0;  ///< index of the array or object around it
+  /// For a member: its name's index in JsonTree::names. For an item: the number of items before it.
+  std::uint32_t name = 0;
+  std::uint32_t behind = 0;  ///< index of the first value after its contents
   union {
     bool boolean;
     std::int64_t integer = 0;
     std::uint64_t natural;
     double real;
-    Text text;  ///< in JsonTree::texts
+    Text text;  ///< index in JsonTree::texts
   };
 };
 
 struct JsonTree {
   std::string file;
   std::vector<JsonValue> values;   ///< the first is the document itself
-  std::vector<std::string> names;  ///< each once, however many members have it
+  std::vector<std::string> names;  ///< each name once, however many members have it
   std::string texts;
 
   std::string_view text_of(const JsonValue& value) const {
@@ -60,13 +65,14 @@ struct JsonTree {
   const std::string& name_of(const JsonValue& member) const { return names[member.name]; }
 };
 
-/// Throws InputError. A valid document is read at once; what is not one is read once more, by the reader that can say where
-/// and why.
+/// Throws InputError. A valid document is read in one pass. An invalid one is read again by the
+/// slower parser, which can say where and why it is invalid.
 JsonTree parse_json_tree(std::string_view text, std::string file);
 
-/// By simdjson, several times as fast; absent where the other throws, or where it has a number beyond 64 bits.
+/// Reads with simdjson, several times as fast. Absent if the other parser would throw, or if a
+/// number does not fit in 64 bits.
 std::optional<JsonTree> read_at_once(std::string_view text, std::string file);
-/// By nlohmann's parser.
+/// Reads with nlohmann's parser.
 JsonTree read_piece_by_piece(std::string_view text, std::string file);
 
 }  // namespace ddpsim

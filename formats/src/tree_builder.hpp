@@ -1,5 +1,5 @@
-// Puts a JSON tree together value by value, in the order of the text, whoever reads that: what a document of ours must not
-// have (a key twice in one object, too deep a nesting) is found here.
+// Builds a JSON tree value by value in text order, for either parser. It detects what our documents
+// must not contain: a key twice in one object, and too deep nesting.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,11 @@
 
 namespace ddpsim {
 
-/// The names of a document's members, each once, and which of them stand in the objects now open.
+/// Names of a document's members, each stored once, and the open objects that contain them.
 class MemberNames {
  public:
-  /// Nothing where the object has a member of that name already; `object` is its place among the values.
+  /// Adds a name. Absent if the object already has a member of that name. `object` is its index
+  /// among the values.
   std::optional<std::uint32_t> add(std::string_view name, std::uint32_t object) {
     auto found = numbers_.find(name);
     if (found == numbers_.end()) {
@@ -35,7 +36,7 @@ class MemberNames {
   }
 
   std::size_t mark() const { return hidden_.size(); }
-  /// An object opened at `mark` ends: around it the names are seen where they were.
+  /// Ends an object that was opened at `mark`. The names count as seen in the outer objects again.
   void restore(std::size_t mark) {
     for (; hidden_.size() > mark; hidden_.pop_back())
       last_seen_in_[hidden_.back().first] = hidden_.back().second;
@@ -52,16 +53,16 @@ class MemberNames {
     }
   };
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> numbers_;
-  std::vector<std::uint32_t> last_seen_in_;  ///< per name: the innermost open object that has it
+  std::vector<std::uint32_t> last_seen_in_;  ///< per name: innermost open object that has it
   std::vector<std::pair<std::uint32_t, std::uint32_t>> hidden_;
 };
 
-/// Every function that adds a value tells whether the tree may hold it there.
+/// Every function that adds a value returns whether the tree may hold it there.
 class TreeBuilder {
  public:
   TreeBuilder(std::size_t text_size, std::string file) {
     tree_.file = std::move(file);
-    // Memory is only taken where it is written to. No string is longer than what stands in the text.
+    // Memory is used only where it is written to. No string is longer than its text.
     constexpr std::size_t kUsualBytesOfAValue = 8;
     tree_.values.reserve(text_size / kUsualBytesOfAValue + 1);
     tree_.texts.reserve(text_size);
@@ -87,14 +88,14 @@ class TreeBuilder {
                                   static_cast<std::uint32_t>(value.size())};
     tree_.texts += value;
   }
-  /// False: nested too deep.
+  /// Returns false if the nesting is too deep.
   bool open(JsonKind kind) {
     if (levels_.size() >= static_cast<std::size_t>(kDeepestNesting)) return false;
     add(kind);
     levels_.push_back({static_cast<std::uint32_t>(tree_.values.size() - 1), 0, names_.mark()});
     return true;
   }
-  /// Of the value that comes next. False: the object has one of that name.
+  /// Sets the key of the next value. Returns false if the object already has this key.
   bool key(std::string_view name) {
     Level& level = levels_.back();
     const std::optional<std::uint32_t> number = names_.add(name, level.value);
@@ -110,8 +111,8 @@ class TreeBuilder {
  private:
   struct Level {
     std::uint32_t value;     ///< the array or object
-    std::uint32_t name;      ///< of what comes next in it: see JsonValue
-    std::size_t names_mark;  ///< of the names around it
+    std::uint32_t name;      ///< name of the next value: see JsonValue
+    std::size_t names_mark;  ///< position of the outer names
   };
 
   JsonValue& add(JsonKind kind) {

@@ -18,10 +18,10 @@ struct BackendSetting {
   World world;
   HostClock clock;
   std::chrono::milliseconds timeout;
-  bool busy_compute = false;  ///< replayed compute is an amount of work rather than a time
+  bool busy_compute = false;  ///< replayed compute is a fixed amount of work
 };
 
-/// A machine without what the backend needs: no GPU, say.
+/// The machine lacks what the backend needs, for example a GPU.
 class Unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -30,24 +30,24 @@ class Unavailable : public std::runtime_error {
 struct BackendKind {
   std::string name;
   std::string summary;
-  /// Why this build lacks it, and what would bring it; empty when it is here.
+  /// Why this build lacks the backend, and how to get it; empty if it is available.
   std::string missing;
 };
 std::vector<BackendKind> backend_kinds();
 
-/// Throws Unavailable before any rank is met when the machine cannot run it. Here and below `name`
-/// is one of those that are here.
+/// Throws Unavailable before any rank connects if the machine cannot run the backend. Here and
+/// below, `name` is a backend that this build has.
 void require_machine(const std::string& name, const World& world);
 
-/// Why it cannot run this, as can be told before any rank starts; empty when it can.
+/// Why the backend cannot run this, as far as is known before any rank starts; empty if it can.
 std::string backend_refuses(const std::string& name, const Workload& workload,
                             const ReducerOptions& options);
 
-/// The store must outlive the backend. Throws PeerLost, Unavailable.
+/// The store must outlive the backend. Throws PeerLost and Unavailable.
 std::unique_ptr<RealBackend> make_backend(const std::string& name, StoreClient& store,
                                           const BackendSetting& setting);
 
-// One per optional library; each is defined where the library is.
+// One function for each optional library, defined in the file that uses the library.
 std::string cpu_gloo_refuses(const Workload& workload, const ReducerOptions& options);
 std::string c10d_gloo_refuses(const Workload& workload, const ReducerOptions& options);
 std::string cuda_nccl_refuses(const Workload& workload, const ReducerOptions& options);

@@ -1,5 +1,6 @@
-// This host's monotonic clock beside that of rank 0's host: how far apart they are, and how that changes. Quartz differs by
-// some 10 ppm: 10 us in a second, more than what is to be measured.
+// Difference between this host's monotonic clock and that of rank 0's host, and its change over
+// time. Quartz clocks differ by some 10 ppm. That is 10 us in a second, which is more than the
+// times to be measured.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +10,24 @@
 namespace ddpsim {
 
 struct ClockSample {
-  std::int64_t own_ns = 0;     ///< when, on this host's clock
-  std::int64_t offset_ns = 0;  ///< to add to it for that of rank 0's
-  std::int64_t error_ns = 0;   ///< at most: half of the round trip
+  std::int64_t own_ns = 0;     ///< time of the sample on this host's clock
+  std::int64_t offset_ns = 0;  ///< add it to get rank 0's clock
+  std::int64_t error_ns = 0;   ///< largest error: half of the round trip
 };
 
-/// Of several exchanges the one with the shortest round trip. `theirs` asks rank 0 for its time.
+/// Exchanges times several times and returns the exchange with the shortest round trip. `theirs`
+/// asks rank 0 for its time.
 ClockSample sample_clock(const std::function<std::int64_t()>& own,
                          const std::function<std::int64_t()>& theirs, int exchanges = 50);
 
-/// Linear between two samples; the nearer one's offset beyond them. So its error is nowhere larger than the larger of theirs,
-/// where the clocks drift steadily.
+/// Linear between two samples. Beyond them, the offset of the nearer sample applies. If clocks
+/// drift steadily, the error is never larger than the larger error of the two samples.
 class ClockLine {
  public:
   ClockLine(const ClockSample& before, const ClockSample& after) : before_(before), after_(after) {}
   std::int64_t offset_ns(std::int64_t own_ns) const;
   std::int64_t error_ns() const;
-  /// How much faster rank 0's clock runs, in millionths, and how far that may be off.
+  /// How much faster rank 0's clock runs, in parts per million, and the error of that.
   double drift_ppm() const;
   double drift_error_ppm() const;
 

@@ -1,5 +1,5 @@
-// What the reducer needs of a communication library: collectives beside the compute stream, in the
-// order of the calls. NCCL and gloo stand behind it.
+// What the reducer needs from a communication library: collectives that run concurrently with the
+// compute stream, in the order of the calls. NCCL and gloo implement it.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,18 @@
 
 namespace ddpsim {
 
-/// A collective that was launched.
+/// Handle of a launched collective.
 using WorkId = std::size_t;
 
 struct CollectiveTimes {
-  TimePoint start;  ///< runs on this rank; it may still wait for others
+  /// When it starts on this rank. It may still wait for others.
+  TimePoint start;
   TimePoint end;
-  TimePoint done;  ///< sums cast back, where they were 16 bits wide; else the end
+  /// When the sums of 16-bit elements are cast back; for other types equal to `end`.
+  TimePoint done;
 };
 
-/// A peer is gone or never answered. Everyone ends then.
+/// A peer is gone or did not answer. Every rank then ends.
 class PeerLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -33,20 +35,20 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
 
-  /// Sums over all ranks, in place, after what the compute stream holds now.
+  /// Sums over all ranks, in place, after the work that is now on the compute stream.
   virtual WorkId all_reduce(Region region) = 0;
-  /// Sums 16-bit elements so, then casts the sums into `wide`, beside the compute stream: the end
-  /// of a compression hook.
+  /// Sums 16-bit elements in the same way, then casts the sums into `wide`, concurrently with the
+  /// compute stream. This is the end of a compression hook.
   virtual WorkId all_reduce_and_decompress(Region region, Region wide) = 0;
-  /// Rank 0's content for all, after what the compute stream holds now.
+  /// Copies rank 0's content to all ranks, after the work that is now on the compute stream.
   virtual WorkId broadcast(Region region) = 0;
-  /// The compute stream goes on when it is done, casts included. Throws PeerLost.
+  /// The compute stream waits until the collective and its casts are done. Throws PeerLost.
   virtual void wait(WorkId work) = 0;
-  /// After Device::synchronise.
+  /// Valid after Device::synchronise.
   virtual CollectiveTimes times_of(WorkId work) = 0;
-  /// This rank fails: what its peers will never answer is not waited for any more.
+  /// This rank fails. It stops waiting for answers that its peers will never send.
   virtual void abandon() noexcept {}
-  /// Tickets so far are no longer asked for.
+  /// The caller will not ask for earlier handles again.
   virtual void forget_works() = 0;
 };
 

@@ -1,6 +1,7 @@
-// A GPU as the host sees it, without one: compute is a wait until an absolute deadline, so that the
-// cost of hooks between two gradients is absorbed by the next wait and processes do not fight for
-// cores; or, on request, an amount of work, which they do fight about. Copies are real.
+// Acts like a GPU, as the host sees it, on a CPU. By default, compute is a wait until an absolute
+// deadline. So the cost of hooks between two gradients is absorbed by the next wait, and processes
+// do not compete for cores. With `busy`, compute is an amount of work, and processes do compete.
+// Copies are real.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@ namespace ddpsim {
 
 class CpuDevice : public Device {
  public:
-  /// `busy`: compute is an amount of work, that takes its time on a core of its own.
+  /// `busy`: compute is an amount of work that takes the recorded time on a core of its own.
   explicit CpuDevice(HostClock clock, bool busy = false);
   std::vector<std::pair<std::string, std::string>> description() const override;
   static std::string refuses(Dtype dtype);

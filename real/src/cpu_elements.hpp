@@ -1,5 +1,5 @@
-// Elements in the host's memory, in their own type. The 16-bit types are Eigen's: same bits as
-// PyTorch's, rounding to the nearest, ties to even, as they do.
+// Elements in host memory, in their own type. The 16-bit types are Eigen's. They have the same bits
+// as PyTorch's, and also round to the nearest, ties to even.
 #pragma once
 
 #include <Eigen/Core>
@@ -30,7 +30,7 @@ void with_elements(Region region, Use use) {
   }
 }
 
-/// to = from, in to's type; of the two one has 16 bits.
+/// to = from, in to's type. One of the two has 16 bits.
 void cast_elements(Region from, Region to);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// A GPU: replayed compute, copies and events on one stream; events are CUDA events.
+// A GPU that runs replayed compute, copies and events on one stream. Events are CUDA events.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,20 +13,20 @@
 
 namespace ddpsim {
 
-/// Throws std::runtime_error that says what was tried, where CUDA says anything but success.
+/// Throws std::runtime_error with the attempted action `what`, unless CUDA returns success.
 void require_success(cudaError_t status, const char* what);
 
-/// to = from, float32 to 16 bits or back.
+/// to = from, from float32 to 16 bits or back.
 void cast_on(cudaStream_t stream, Region from, Region to);
 
-/// Events that are created once and used again.
+/// Events that are created once and reused.
 class EventPool {
  public:
   EventPool() = default;
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
   ~EventPool();
-  /// Records the next event on the stream; its index.
+  /// Records the next event on the stream and returns its index.
   std::size_t record(cudaStream_t stream);
   cudaEvent_t at(std::size_t index) const { return events_[index]; }
   std::size_t used() const { return used_; }
@@ -39,18 +39,19 @@ class EventPool {
 
 class CudaDevice : public Device {
  public:
-  /// `busy`: replayed compute is an amount of work on all SMs and on memory, that takes its time when nothing else runs.
+  /// `busy`: replayed compute is work on all SMs and on memory. It takes the recorded time if
+  /// nothing else runs.
   CudaDevice(int index, HostClock clock, bool busy);
   ~CudaDevice() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
-  /// Where it is on its host: "0000:3b:00.0".
+  /// PCI address on its host: "0000:3b:00.0".
   std::string bus_id() const;
   static std::string refuses(Dtype dtype);
   Region allocate(Dtype dtype, std::int64_t elements) override;
   Region allocate_on_host(Dtype dtype, std::int64_t elements) override;
   void fill(Region region, double value) override;
   std::vector<double> read(Region region) override;
-  /// What was recorded last is a mark that others are timed from.
+  /// The event recorded last becomes a mark from which later events are timed.
   void begin_compute() override;
   void compute(Duration duration) override;
   void scale_copy(Region from, Region to, double factor) override;
@@ -66,12 +67,13 @@ class CudaDevice : public Device {
   void release_memory() override;
 
   cudaStream_t stream() const { return stream_; }
-  /// Of an event recorded on any stream of this device; it has happened, as have the marks before it.
+  /// Time of an event on any stream of this device. The event and the marks before it have
+  /// happened.
   TimePoint time_of(cudaEvent_t event);
 
  private:
-  /// CUDA tells how far two events lie apart in a float of milliseconds, which keeps its microseconds for some seconds only:
-  /// so an event is timed from the mark in front of it.
+  /// CUDA returns the time between two events as a float of milliseconds. Its precision stays below
+  /// a microsecond only for some seconds. So an event is timed from the mark before it.
   struct Mark {
     cudaEvent_t event = nullptr;
     TimePoint time;
@@ -81,14 +83,14 @@ class CudaDevice : public Device {
   int index_;
   HostClock clock_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t zero_ = nullptr;  ///< the first mark: what time it is then, the host knows
+  cudaEvent_t zero_ = nullptr;  ///< the first mark, whose time the host knows
   EventPool events_;
   std::vector<Mark> marks_;
   std::size_t timed_ = 0;  ///< marks whose time is known
-  std::size_t near_ = 0;   ///< the mark that was asked for last
+  std::size_t near_ = 0;   ///< the mark that was used last
   std::vector<void*> memory_;
   std::vector<void*> host_memory_;
-  float* scratch_ = nullptr;  ///< of busy compute
+  float* scratch_ = nullptr;  ///< memory for busy compute
   std::optional<WorkRate> work_rate_;
   int processors_ = 0;
 };

@@ -1,5 +1,5 @@
-// What each kernel does, for nvcc and for a host compiler: tests run the same bodies where there is no GPU. C++17,
-// toolkits 11.8 to 13. Bodies are given their clock and the elements that are theirs.
+// Body of each kernel, for nvcc and for a host compiler. So tests can run the same bodies without a
+// GPU. C++17, toolkits 11.8 to 13. A body receives its clock and its elements as arguments.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -14,13 +14,13 @@
 
 namespace ddpsim_kernels {
 
-/// The elements of one thread: from `first` on, every `step`-th.
+/// The elements of one thread: every `step`-th, starting at `first`.
 struct Lane {
   int64_t first;
   int64_t step;
 };
 
-// Arithmetic in float for the 16-bit types, as PyTorch does.
+// The 16-bit types are computed in float, as in PyTorch.
 template <typename T>
 struct Arithmetic {
   using Type = float;
@@ -56,7 +56,7 @@ struct Cast<__nv_bfloat16, float> {
   DDPSIM_ON_BOTH static __nv_bfloat16 of(float value) { return __float2bfloat16_rn(value); }
 };
 
-// A GPU's clock is read on the device alone.
+// A GPU's clock can only be read on the device.
 #ifdef __CUDACC__
 #pragma nv_exec_check_disable
 #endif
@@ -65,7 +65,8 @@ DDPSIM_ON_BOTH void spin_body(Clock& clock, int64_t nanoseconds) {
   clock.wait_until(clock.now() + nanoseconds);
 }
 
-/// A fixed amount of work: so many elements read, changed and written by each thread. It takes as long as it takes.
+/// A fixed amount of work: each thread reads, changes and writes the same number of elements. It
+/// may take any time.
 DDPSIM_ON_BOTH inline void work_body(Lane lane, int64_t rounds, float* scratch, int64_t elements) {
   int64_t at = lane.first;
   for (int64_t i = 0; i < rounds; ++i) {

@@ -1,5 +1,5 @@
-// gloo over TCP, used as ProcessGroupGloo uses it: collectives are queued and run by two worker
-// threads in order, so two buckets can be in flight; each is gloo's segmented ring.
+// gloo over TCP, used as ProcessGroupGloo uses it. Two worker threads run the queued collectives in
+// order, so two buckets can be in flight. Each collective is gloo's segmented ring.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace ddpsim {
 
 class GlooCommunicator : public Communicator {
  public:
-  /// `address`: of this process, as its peers reach it. Throws PeerLost.
+  /// `address` is the address of this process at which peers reach it. Throws PeerLost.
   GlooCommunicator(StoreClient& store, const std::string& address, int rank, int ranks,
                    HostClock clock, std::chrono::milliseconds timeout);
   ~GlooCommunicator() override;
@@ -43,7 +43,7 @@ class GlooCommunicator : public Communicator {
   struct Work {
     Operation operation = Operation::all_reduce;
     Region region;
-    Region wide;  ///< where sums are cast to; without data: nowhere
+    Region wide;  ///< destination of the cast; without data: none
     std::uint32_t tag = 0;
     bool done = false;
     std::string error;
@@ -60,8 +60,9 @@ class GlooCommunicator : public Communicator {
   std::shared_ptr<gloo::Context> context_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Work> works_;  ///< by work; a deque keeps them where they are
-  std::size_t next_ = 0;    ///< first work nobody has begun
+  /// One entry per collective. A deque keeps their addresses valid.
+  std::deque<Work> works_;
+  std::size_t next_ = 0;  ///< first collective that no worker has begun
   std::uint32_t tag_ = 0;
   bool ending_ = false;
   std::vector<std::thread> threads_;

@@ -1,4 +1,5 @@
-// No two ranks of a job on one GPU: NCCL refuses that late and in words of its own, or hangs.
+// Checks that no two ranks of a job use the same GPU. NCCL would refuse that late and with a less
+// helpful message, or hang.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace ddpsim {
 
-/// `gpu` is where it is ("0000:3b:00.0") on the host of that boot id. Every rank calls it; throws std::runtime_error on
-/// rank 0, which looks, and JobEnded elsewhere.
+/// `gpu` is the PCI address ("0000:3b:00.0") on the host with this boot id. Every rank calls this.
+/// Rank 0 compares, and throws std::runtime_error; the other ranks throw JobEnded.
 void require_gpus_apart(StoreClient& store, int rank, int ranks, const std::string& gpu,
                         const std::string& boot);
 

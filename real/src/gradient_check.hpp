@@ -1,9 +1,12 @@
-// Values whose average over all ranks is known, to tell a reducer that adds up from one that does not.
+// Gradient values with a known average over all ranks, which show whether a reducer adds up
+// correctly.
 //
-// At most four ranks give a gradient anything but zero, and that is 1 to 7: sums stay below 32, so any that lacks a contribution,
-// has one twice, or has one of another parameter or step is off by 1/28 or more. Rounding (of the factor 1/ranks, of each
-// scaled contribution, of three additions) is off by five half units of the last place, 2 % in bfloat16: the two never meet.
-// Of micro-batches at most two give a gradient anything but zero, and that is 1 to 3.
+// At most four ranks give a gradient a value other than zero, and that value is 1 to 7. So sums
+// stay below 32. A sum is off by 1/28 or more if a contribution is missing, counted twice, or from
+// another parameter or step. Rounding (of the factor 1/ranks, of each scaled contribution, of three
+// additions) changes a sum by at most five half units of the last place, 2 % in bfloat16. So a
+// wrong sum cannot be mistaken for rounding. At most two micro-batches give a gradient a value
+// other than zero, and that value is 1 to 3.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +19,30 @@
 
 namespace ddpsim {
 
-/// Which gradient: steps, parameters, parts of a parameter and micro-batches differ.
+/// Identifies a gradient. Steps, parameters, parts of a parameter and micro-batches have different
+/// values.
 struct CheckedPart {
   std::size_t parameter = 0;
   int part = 0;
   int iteration = 0;
-  int batch = 0;    ///< micro-batch …
-  int batches = 1;  ///< … of so many
+  int batch = 0;    ///< number of the micro-batch
+  int batches = 1;  ///< micro-batches per step
 };
 
-/// First element, last element, and those between: what is shifted by one shows.
+/// First element, last element, and all between. Different values reveal a shift by one element.
 struct ElementRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 std::vector<ElementRange> checked_parts(std::int64_t elements);
 
-/// What the rank's own gradient of this micro-batch holds.
+/// Value of the rank's own gradient in this micro-batch.
 double contribution(int rank, int ranks, const CheckedPart& part);
-/// Over all micro-batches, and the ranks that have such a gradient.
+/// Average over the ranks that have such a gradient, summed over all micro-batches.
 double expected_average(
     int ranks, CheckedPart part,
     const std::function<bool(int rank)>& has_gradient = [](int) { return true; });
-/// `summed` is the type that was added up in. NaN is right nowhere.
+/// `summed` is the type in which values were added up. NaN is always wrong.
 bool is_average(double got, double expected, Dtype summed);
 
 class WrongAverage : public std::runtime_error {

@@ -1,4 +1,4 @@
-// The host's clock. Real measurements are the one place of this program that knows a clock.
+// The host's clock. Real measurements are the only part of this program that reads a clock.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 
 namespace ddpsim {
 
-/// Nanoseconds of CLOCK_MONOTONIC: the same for all processes of a host.
+/// Nanoseconds of CLOCK_MONOTONIC, which is the same for all processes of a host.
 std::int64_t monotonic_ns();
 
-/// The clock all ranks of a job agree on: monotonic time of rank 0's host, counted from an origin that
-/// rank 0 chose (63 bits of picoseconds last 106 days, hence no absolute times).
+/// The clock that all ranks of a job share: the monotonic time of rank 0's host, counted from an
+/// origin that rank 0 chose. Absolute times would not fit, because 63 bits of picoseconds last 106
+/// days.
 class HostClock {
  public:
   HostClock() = default;
@@ -28,10 +29,10 @@ class HostClock {
   std::int64_t origin_ns_ = 0;  ///< on this host's monotonic clock
 };
 
-/// Sleeps until the clock shows `instant`; returns at once when it is over.
+/// Sleeps until the clock shows `instant`. Returns at once if that has passed.
 void sleep_until(const HostClock& clock, TimePoint instant);
 
-/// Timers of this thread ring within a nanosecond's slack rather than 50 us.
+/// Sets the timer slack of this thread to one nanosecond instead of 50 us.
 void ask_for_sharp_timers();
 
 }  // namespace ddpsim

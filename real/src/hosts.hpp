@@ -1,4 +1,4 @@
-// Which ranks share a host, as they tell each other through the store.
+// Which ranks share a host. Ranks exchange this through the store.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace ddpsim {
 
-/// Names this boot of this host: processes that share it share GPUs and the monotonic clock, whatever containers they are
-/// in.
+/// Identifies this boot of this host. Processes with the same id share GPUs and the monotonic
+/// clock, even if they are in different containers.
 std::string boot_id();
 
-/// Every rank says so, once.
+/// Publishes the host of this rank. Every rank calls this once.
 void tell_host(StoreClient& store, int rank, const std::string& boot);
 /// Throws JobEnded.
 bool on_host_of_rank_0(StoreClient& store, const std::string& boot);
-/// How many ranks below this one are on its host. Throws JobEnded.
+/// Number of lower ranks on the same host. Throws JobEnded.
 int local_rank_among(StoreClient& store, int rank, const std::string& boot);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// What the ranks that were started here leave for the process that waits for them, so that a job that fails says one thing
-// once. It lies in memory that the processes share.
+// Messages from the ranks to the process that started them and waits for them. So a job that fails
+// prints one message, once. The messages are in memory that the processes share.
 #pragma once
 
 #include <array>
@@ -10,13 +10,14 @@ namespace ddpsim {
 
 class JobMessage {
  public:
-  /// What a rank found out by itself, what it heard of others, or that rank 0 is not to be reached: the first is wanted.
+  /// The rank found the problem itself, heard of it from others, or lost rank 0. The first cause is
+  /// preferred.
   enum class Cause { own, heard, lost };
-  /// For this process and those it forks. Throws std::system_error.
+  /// The message of this process and of those that it forks. Throws std::system_error.
   static JobMessage& shared();
-  /// The first of each cause counts.
+  /// Leaves a message. Only the first one of each cause is kept.
   void leave(Cause cause, const std::string& text) noexcept;
-  /// Empty: nobody left anything.
+  /// The preferred message; empty if there is none.
   std::string text() const;
 
  private:

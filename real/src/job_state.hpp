@@ -1,4 +1,5 @@
-// What rank 0 knows of a job: who has come, what was set, and why it ended. No sockets.
+// State of a job on rank 0: which ranks have connected, which keys were set, and why the job ended.
+// It uses no sockets.
 #pragma once
 
 #include <cstddef>
@@ -15,36 +16,38 @@ namespace ddpsim {
 class JobState {
  public:
   struct Limits {
-    std::size_t keys = std::size_t{1} << 20;   ///< 1024 ranks set four for each configuration
-    std::size_t bytes = std::size_t{4} << 30;  ///< measurements of all of them
+    std::size_t keys = std::size_t{1} << 20;   ///< 1024 ranks set four per configuration
+    std::size_t bytes = std::size_t{4} << 30;  ///< measurements of all ranks
   };
   JobState(int ranks, std::string token) : JobState(ranks, std::move(token), Limits()) {}
   JobState(int ranks, std::string token, Limits limits)
       : ranks_(ranks), token_(std::move(token)), limits_(limits) {}
 
-  /// The rank that a greeting makes of a stranger, or why it stays one (empty: it speaks something else altogether). Ranks
-  /// of this job that do not fit together end it; strangers never do.
+  /// Result of a greeting: the rank it belongs to, or why it is refused (empty: it uses another
+  /// protocol). A rank of this job that does not match the others ends the job; a stranger never
+  /// does.
   struct Admission {
     int rank = -1;
     std::string refused;
-    bool ended = false;  ///< the job has: that is why
+    bool ended = false;  ///< refused because the job has ended
   };
   Admission admit(const Message& hello);
   bool everyone_is_here() const { return arrived_.size() == static_cast<std::size_t>(ranks_); }
   bool nobody_is_here() const { return arrived_.empty(); }
-  /// "1 of 2 ranks were there; missing: 1", and who was sent away meanwhile.
+  /// "1 of 2 ranks were there; missing: 1", and which connections were refused meanwhile.
   std::string who_came() const;
 
-  /// Ends the job where it is more than is stored.
+  /// Stores a value. Ends the job if the store becomes too large.
   void set(int rank, const std::string& key, std::string value);
-  /// Null until somebody sets it.
+  /// Null until the key is set.
   const std::string* find(const std::string& key) const;
   void enter(const std::string& barrier, int rank);
   bool all_entered(const std::string& barrier) const;
 
-  /// The first reason stays. It may have come over the network: it is bounded and made legible.
+  /// Ends the job. The first reason is kept. It may have come over the network, so it is shortened
+  /// and made printable.
   void end(const std::string& reason);
-  /// By a rank, of itself.
+  /// The same for a reason that a rank gives for its own failure.
   void end_as_told(const std::string& reason);
   bool was_told() const { return told_; }
   bool ended() const { return !reason_.empty(); }
@@ -68,7 +71,8 @@ class JobState {
   bool told_ = false;
 };
 
-/// What another rank gives as a reason, fit to be printed: its first line, without control characters, and not too long.
+/// A reason from another rank, made printable: its first line, without control characters,
+/// shortened.
 std::string printable_reason(std::string_view reason);
 
 }  // namespace ddpsim

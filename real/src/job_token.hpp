@@ -1,5 +1,5 @@
-// What tells a rank of this job from a stranger who found its port. It is compared, nothing more: whoever reads the network
-// reads it too.
+// A token that distinguishes ranks of this job from strangers that find its port. It is sent
+// unencrypted, so anyone who can read the network can read it.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace ddpsim {
 
-/// 128 random bits, in hexadecimal.
+/// 128 random bits in hexadecimal.
 std::string random_token();
 
-/// DDPSIM_JOB_TOKEN, or empty. Throws JobEnded where it is too long to be sent.
+/// DDPSIM_JOB_TOKEN, or empty. Throws JobEnded if it is too long to send.
 std::string token_from_environment();
 
-/// In a time that says nothing of where they differ.
+/// Compares in constant time, so that the duration does not reveal where the tokens differ.
 bool same_token(std::string_view one, std::string_view other);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Where rank 0 listens: at the addresses that MASTER_ADDR means on its host, and at no other.
+// Opens rank 0's listening sockets. They use only the addresses that MASTER_ADDR has on this host.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,17 @@
 
 namespace ddpsim {
 
-/// TCP sockets that listen, one for each address of a name, all on one port. Whoever holds them closes them.
+/// Listening TCP sockets, one for each address of a name, all on one port. The owner closes them.
 struct Listening {
   std::vector<int> sockets;
   std::uint16_t port = 0;
-  std::string caution;  ///< why others may not reach it, though nothing failed; else empty
+  /// Why other hosts may not reach it although nothing failed; otherwise empty.
+  std::string caution;
 };
 
-/// `host` is a name or an address, IPv4 or IPv6; loopback stays loopback, and only 0.0.0.0 or :: mean every interface. Port 0
-/// means any free one. Throws JobEnded where no such address is this host's, or where the port is taken.
+/// `host` is a name or an IPv4 or IPv6 address. Loopback stays loopback, and only 0.0.0.0 or ::
+/// mean every interface. Port 0 means any free port. Throws JobEnded if the address is not one of
+/// this host's, or if the port is in use.
 Listening listen_on(const std::string& host, std::uint16_t port);
 
 void close_all(const Listening& listening);

@@ -1,8 +1,11 @@
-// What ranks and rank 0 say to each other over a TCP socket: a count of bytes, then fields, each a count and its bytes. The
-// first field, the verb, decides what the rest may be and how long: that is known before memory is spent on it.
+// Messages between ranks and rank 0 over a TCP socket. A message is a number of bytes, then fields,
+// each with its own number of bytes. The first field is the verb. It decides which fields may
+// follow and how long they may be, before memory is allocated for them.
 //
 //   a stranger        hello magic token rank ranks version job
 //   a rank            set key value | get key | barrier name | time | why | end reason | leave
+//   rank 0 answers    welcome (the greeting was read, others are awaited) | ok value | ended reason |
+//                     refused reason
 //   rank 0 answers    welcome (greeting read, others are awaited) | ok value | ended reason | refused reason
 #pragma once
 
@@ -17,32 +20,33 @@ namespace ddpsim {
 
 using Message = std::vector<std::string>;
 
-/// The first word of whoever knows what this port is for.
+/// First word of a client that speaks this protocol.
 constexpr std::string_view kStoreMagic = "ddpsim-store/2";
 
 constexpr std::size_t kMostGreetingBytes = 512;
 constexpr std::size_t kMostTokenBytes = 128;
 constexpr std::size_t kMostKeyBytes = 256;
 constexpr std::size_t kMostReasonBytes = 1024;
-/// Measurements of a rank: some 1.5 kB for a step of ResNet-50.
+/// Measurements of a rank. A step of ResNet-50 takes some 1.5 kB.
 constexpr std::size_t kMostValueBytes = 256U << 20;
 
-/// Who speaks decides what may be said.
+/// The sender, which decides which messages are allowed.
 enum class Speaker { stranger, rank, rank_0 };
 
-/// One message, put together from the bytes as they come: what is announced costs nothing, what is said at most what its
-/// verb allows.
+/// Assembles one message from bytes as they arrive. An announced size allocates nothing. Received
+/// bytes use at most what the verb allows.
 class MessageDecoder {
  public:
   enum class State { incomplete, complete, refused };
 
   explicit MessageDecoder(Speaker speaker) : speaker_(speaker) {}
   State state() const { return state_; }
-  /// How many bytes this message still takes, as far as is known; none once it is complete or refused.
+  /// Number of bytes that this message still needs, as far as is known. Zero once it is complete or
+  /// refused.
   std::size_t wants() const;
-  /// At most wants() of them.
+  /// Takes at most wants() bytes.
   State take(std::string_view bytes);
-  /// Of a complete one. The decoder then begins the next.
+  /// Returns the complete message. The decoder then begins the next one.
   Message take_message();
 
  private:
@@ -61,14 +65,15 @@ class MessageDecoder {
 /// The bytes of a message.
 std::string encoded(const Message& message);
 
-/// Whether errno of the last call on a socket asks for patience.
+/// Whether errno of the last call on a socket means "try again".
 bool try_again();
 
-/// Blocks until all is on its way, at most until `deadline`; false when the other side is gone or does not take it.
+/// Blocks until everything is sent, at most until `deadline`. Returns false if the other side is
+/// gone or does not read.
 bool send_message(int socket, const Message& message,
                   std::chrono::steady_clock::time_point deadline);
-/// Absent when the other side is gone, sends what it may not, or nothing until `deadline`; `timed_out` tells the latter
-/// apart.
+/// Absent if the other side is gone, sends something that is not allowed, or sends nothing until
+/// `deadline`. Only the last case sets `timed_out`.
 std::optional<Message> receive_message(int socket, Speaker from,
                                        std::chrono::steady_clock::time_point deadline,
                                        bool* timed_out = nullptr);

@@ -1,6 +1,6 @@
-// NCCL on a stream of its own, as ProcessGroupNCCL: a collective waits for what the compute stream
-// holds when it is launched, and the compute stream waits for it when told to. The host never waits
-// but in synchronise, and there not for ever.
+// NCCL on a stream of its own, like ProcessGroupNCCL. A collective waits for the work that is on
+// the compute stream when it is launched. The compute stream waits for a collective when told to.
+// The host waits only in synchronise, and only for a limited time.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace ddpsim {
 
 class NcclCommunicator : public Communicator {
  public:
-  /// Rank 0 hands NCCL's id to the others through the store. Throws PeerLost.
+  /// Rank 0 sends NCCL's id to the others through the store. Throws PeerLost.
   NcclCommunicator(StoreClient& store, CudaDevice& device, int rank, int ranks,
                    std::chrono::milliseconds timeout);
   ~NcclCommunicator() override;
@@ -29,21 +29,21 @@ class NcclCommunicator : public Communicator {
   CollectiveTimes times_of(WorkId work) override;
   void forget_works() override;
   void abandon() noexcept override { watchdog_.abandon(); }
-  /// Waits until all streams are done; a peer that died or a network that stalls is a PeerLost
-  /// within the time-out.
+  /// Waits until all streams are done. If a peer died or the network stalls, throws PeerLost within
+  /// the time-out.
   void finish();
-  /// The GPU is to compute for so long.
+  /// Announces that the GPU will compute for this time.
   void computes(std::chrono::nanoseconds time) { watchdog_.computes(time); }
-  /// The GPU has come on. Throws PeerLost.
+  /// Reports that the GPU made progress. Throws PeerLost.
   void require_well();
 
  private:
   struct Launched {
     std::size_t start = 0;
     std::size_t end = 0;
-    std::size_t done = 0;  ///< after the end, where sums were cast
+    std::size_t done = 0;  ///< after the end, if sums were cast
   };
-  /// Waits for the compute stream, sums, records.
+  /// Waits for the compute stream, sums, and records events.
   Launched summed(Region region);
   void watch(const std::function<cudaError_t()>& query);
 
@@ -52,7 +52,8 @@ class NcclCommunicator : public Communicator {
   int ranks_;
   NcclWatchdog watchdog_;
   cudaStream_t stream_ = nullptr;
-  cudaStream_t casts_ = nullptr;  ///< what hooks chain to a collective runs on a stream of its own
+  /// Stream for the casts that a hook runs after a collective.
+  cudaStream_t casts_ = nullptr;
   EventPool events_;
   std::vector<Launched> launched_;
 };

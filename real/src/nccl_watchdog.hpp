@@ -1,6 +1,7 @@
-// An NCCL communicator and the thread that watches over it. The host may sit in a launch into a full queue, in a wait for the
-// GPU, or in another rank's silence: the thread looks at a deadline, at NCCL's errors and at what the store says of the job,
-// and aborts the communicator, which ends all that waits on the GPU and so all that waits for the GPU.
+// An NCCL communicator and a thread that watches it. The host may be blocked in a launch into a
+// full queue, in a wait for the GPU, or by a silent rank. So the thread checks a deadline, NCCL's
+// errors, and the store's state of the job. If one of them fails, it aborts the communicator. This
+// ends everything that waits on the GPU, and then everything that waits for the GPU.
 #pragma once
 
 #include <nccl.h>
@@ -19,23 +20,24 @@ namespace ddpsim {
 
 class NcclWatchdog {
  public:
-  /// Joins, which may take `timeout` at most. Throws PeerLost, as all below but the noexcept ones.
+  /// Joins the communicator within `timeout`. Throws PeerLost, as do all functions below that are
+  /// not noexcept.
   NcclWatchdog(StoreClient& store, const ncclUniqueId& id, int rank, int ranks,
                std::chrono::milliseconds timeout);
   ~NcclWatchdog();
   NcclWatchdog(const NcclWatchdog&) = delete;
   NcclWatchdog& operator=(const NcclWatchdog&) = delete;
 
-  /// Makes a call of NCCL's with the communicator; from now on the GPU is to come on.
+  /// Calls an NCCL function with the communicator. From now on the GPU must make progress.
   void call(const std::function<ncclResult_t(ncclComm_t)>& call, const char* what);
-  /// The GPU came on: it has the whole time-out for what it does next.
+  /// Reports that the GPU made progress. The time-out starts again.
   void came_on();
-  /// So long it is to compute beside, which no time-out is of.
+  /// Announces compute of this duration, which does not count towards the time-out.
   void computes(std::chrono::nanoseconds time);
-  /// Nothing is left for the GPU to do.
+  /// Reports that the GPU has nothing left to do.
   void all_done();
   void require_well();
-  /// This rank fails: its peers' collectives are not waited for.
+  /// This rank fails. Collectives of its peers are not waited for.
   void abandon() noexcept;
 
  private:
@@ -53,14 +55,14 @@ class NcclWatchdog {
 
   StoreClient& store_;
   std::chrono::milliseconds timeout_;
-  std::atomic<std::int64_t> deadline_ns_ = kNoDeadline;  ///< of the steady clock
-  std::atomic<std::int64_t> computing_ns_ = 0;           ///< launched since the GPU last came on
+  std::atomic<std::int64_t> deadline_ns_ = kNoDeadline;  ///< on the steady clock
+  std::atomic<std::int64_t> computing_ns_ = 0;           ///< launched since the GPU's last progress
   std::atomic<bool> joined_ = false;
   std::atomic<bool> ended_ = false;
-  std::mutex calls_;                   ///< held by whoever uses the communicator …
-  ncclComm_t communicator_ = nullptr;  ///< made once; aborted where ended_
+  std::mutex calls_;                   ///< held by every user of the communicator
+  ncclComm_t communicator_ = nullptr;  ///< made once; aborted when `ended_` is set
   std::string cause_;
-  std::mutex waking_;  ///< … and for the thread's own naps
+  std::mutex waking_;  ///< for the thread's own waits
   std::condition_variable woken_;
   bool stopping_ = false;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// Records of all ranks -> what is reported of one configuration.
+// Computes the reported values of one configuration from the records of all ranks.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,12 @@
 
 namespace ddpsim {
 
-/// `ranks[r]` holds the steps of rank r, each with its end. Fills what follows from records.
+/// `ranks[r]` holds the steps of rank r, each with its end. Fills the fields of `result` that
+/// follow from records.
 void measure(const std::vector<std::vector<StepRecord>>& ranks, MeasuredConfiguration& result);
 
-/// The step whose duration is the lower median, on all ranks, from the start of its forward on rank 0.
+/// The step with the lower median duration, on all ranks. Times count from the start of its forward
+/// on rank 0.
 Timeline median_timeline(const std::vector<std::vector<StepRecord>>& ranks);
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
-// The clock that ranks agree on, kept over a sweep: rank 0's, compared before the first configuration and after each. Times are
-// taken with the first comparison and corrected with what the next ones say.
+// The clock that ranks share during a sweep: rank 0's. Clocks are compared before the first
+// configuration and after each one. Times are recorded with the first comparison, and corrected
+// with the later ones.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,15 @@ namespace ddpsim {
 class RankClock {
  public:
   using Clock = std::int64_t (*)();
-  /// Tells the others on which host this rank is. Tests make up hosts and clocks.
+  /// Publishes which host this rank is on. Tests pass other hosts and clocks.
   RankClock(StoreClient& store, int rank, const std::string& boot, Clock own_ns = monotonic_ns);
-  /// Rank 0's monotonic clock, counted from where rank 0 says.
+  /// Rank 0's monotonic clock, counted from an origin that rank 0 chooses.
   HostClock start();
-  /// Compares again, and moves what was recorded since the last time.
+  /// Compares the clocks again, and corrects the records since the last comparison.
   void correct(std::vector<StepRecord>& records);
-  /// Rank 0 hears how well this rank knows its clock after `configuration`.
+  /// Tells rank 0 how accurately this rank knows its clock after `configuration`.
   void tell(const std::string& configuration);
-  /// On rank 0: how far the ranks' times may be apart.
+  /// On rank 0: the largest error between the ranks' times.
   std::string agreement(const std::string& configuration, int ranks);
 
  private:

@@ -1,5 +1,5 @@
-// Several ranks in one process, a thread each: one process for all GPUs of a node. Each has a
-// device, a communicator and a connection to the store of its own, as if it were a process.
+// Several ranks in one process, with a thread for each: one process for all GPUs of a node. Each
+// rank has its own device, communicator and connection to the store, as if it were a process.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,15 @@
 
 namespace ddpsim {
 
-/// The first of a process's ranks to fail by itself; the others failed with it.
+/// Error of the first rank of a process that failed by itself. The other ranks failed because of
+/// it.
 class RankFailed : public std::runtime_error {
  public:
   RankFailed(int rank, const std::string& reason, JobMessage::Cause cause, bool all_ended)
       : std::runtime_error(reason), rank_(rank), cause_(cause), all_ended_(all_ended) {}
   int rank() const { return rank_; }
   JobMessage::Cause cause() const { return cause_; }
-  /// False: threads of the others still wait for something. Nothing can be taken down in order any more.
+  /// False: other threads are still waiting, so a clean shutdown is impossible.
   bool all_ended() const { return all_ended_; }
 
  private:
@@ -27,9 +28,8 @@ class RankFailed : public std::runtime_error {
   bool all_ended_;
 };
 
-/// Runs the ranks until all have ended; what the first of them measured. Where one fails the others
-/// have `grace` to end.
-/// Throws RankFailed.
+/// Runs the ranks until all have ended, and returns the measurement of the first. If one fails, the
+/// others have `grace` to end. Throws RankFailed.
 Measurement run_threads(const Sweep& sweep, const std::vector<World>& ranks,
                         std::chrono::milliseconds grace = std::chrono::seconds(5));
 

@@ -1,4 +1,4 @@
-// What a reducer runs under: DDP's options, and what every scheme is asked for.
+// Options of a reducer: those of DDP, and those that every scheme has.
 #pragma once
 
 #include "ddpsim/sim/values/ddp_options.hpp"

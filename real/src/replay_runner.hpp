@@ -1,4 +1,5 @@
-// Steps of our reducer: forward, backward with its hooks, finalize and optimizer replayed on a device.
+// Runs steps of our reducer: forward, backward with its hooks, finalize and optimizer are replayed
+// on a device.
 #pragma once
 
 #include <exception>
@@ -29,7 +30,7 @@ class ReplayRunner : public StepRunner {
     Event backward_end = 0;
   };
   struct StepEvents {
-    std::vector<MicroBatchEvents> batches;  ///< the last is the one that all-reduces
+    std::vector<MicroBatchEvents> batches;  ///< only the last one all-reduces
     std::optional<WorkId> map_all_reduce;
     std::optional<std::pair<Event, Event>> map_awaited;
     Event optimizer_begin = 0;
@@ -39,13 +40,13 @@ class ReplayRunner : public StepRunner {
   StepEvents step(int iteration, bool checked);
   MicroBatchEvents micro_batch(int iteration, int batch, bool checked);
   void write_gradient(const CheckedPart& part, bool checked);
-  /// All parts, from this one on.
+  /// Writes known values to all parts, starting with this one.
   void write_known(Region region, CheckedPart part);
   void allocate_fresh();
   void note_used(const Recorded& recorded);
   bool uses(int rank, std::size_t parameter) const;
   StepRecord record_of(StepEvents& events);
-  /// `untouched`: what it holds where nobody has a gradient.
+  /// `untouched` is the value if no rank has a gradient.
   void require_average(std::size_t parameter, int iteration, std::optional<double> untouched);
   static void require_sound_clock(const StepRecord& record, TimePoint now);
   void require_broadcast(std::size_t buffer, int iteration);
@@ -58,13 +59,17 @@ class ReplayRunner : public StepRunner {
   int exceptions_ = std::uncaught_exceptions();
   Reducer reducer_;
   const Recorded& recorded_;  ///< what this rank replays
-  /// A later micro-batch's gradient, before it is added to the one there is: memory for the largest, of each type.
+  /// Gradient of a later micro-batch, before it is added to the existing one. Holds memory for the
+  /// largest gradient of each type.
   std::map<Dtype, Region> fresh_;
   std::vector<std::vector<bool>> used_;  ///< by recording, by parameter
-  /// What forward would read of the buffers, in a step that is checked.
+  /// Buffers as forward would read them, in a checked step.
   std::vector<Region> broadcast_;
-  Region meeting_;     ///< an all-reduce of nothing in particular, …
-  bool meets_ = true;  ///< … before the next step: what is measured begins on all ranks together
+  /// Region for an extra all-reduce that aligns the ranks.
+  Region meeting_;
+  /// Whether to all-reduce it before the next step, so that measurements begin on all ranks
+  /// together.
+  bool meets_ = true;
   std::vector<StepEvents> steps_;
 };
 

@@ -1,4 +1,4 @@
-// Signals as messages name them.
+// Names of signals in messages.
 #pragma once
 
 #include <string>

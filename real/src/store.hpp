@@ -1,12 +1,14 @@
-// The meeting point of a job: keys and values at rank 0, over plain TCP. Through it ranks find each other, agree
-// that they run the same thing, send their measurements to rank 0, and learn that one of them is gone.
+// The meeting point of a job: keys and values on rank 0, over plain TCP. Ranks use it to find each
+// other, to agree that they run the same job, to send measurements to rank 0, and to learn that a
+// rank is gone.
 //
-//   server (rank 0)   waits for every rank's greeting; a rank that greets differently, comes too late or leaves
-//                     without a word ends the job: everyone who asks then gets that one reason
-//   client (all)      every call ends within the time-out
+// - Server (rank 0): waits for every rank's greeting. A rank ends the job if its greeting does not
+//   match, if it comes too late, or if it leaves without a message. Every later request gets this one
+//   reason.
+// - Client (all ranks): every call ends within the time-out.
 //
-// Whoever connects is a stranger until it has greeted with the job's token. Strangers get a few seconds, a few hundred
-// bytes and a few places; what they do ends no job.
+// A connection is a stranger until it has greeted with the job's token. Strangers get a few
+// seconds, a few hundred bytes and a few places. Nothing they do ends the job.
 #pragma once
 
 #include <chrono>
@@ -22,13 +24,14 @@
 
 namespace ddpsim {
 
-/// The job cannot go on; the text says why.
+/// The job cannot continue. The text says why.
 class JobEnded : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The same, heard from rank 0: of ranks that a launcher started somebody else says it.
+/// The same error, received from rank 0. If a launcher started the ranks, another process reports
+/// it.
 class SaidElsewhere : public JobEnded {
  public:
   using JobEnded::JobEnded;
@@ -36,20 +39,22 @@ class SaidElsewhere : public JobEnded {
 
 class StoreServer {
  public:
-  /// Takes the sockets over. Ranks must greet within `timeout`, with this token.
+  /// Takes ownership of the sockets. Ranks must greet with this token within `timeout`.
   StoreServer(const Listening& listening, int ranks, std::chrono::milliseconds timeout,
               std::string token = "");
   ~StoreServer();
 
-  /// The same in a process of its own, for rank 0 of a job that a launcher started; returns in this one. It goes when
-  /// this process has gone, and says on standard error, once, what no rank can say of itself: that it is gone, did not
-  /// come, does not fit. Before this process has threads.
+  /// Runs the server in a separate process, for rank 0 of a job that a launcher started, and
+  /// returns in the calling process. The server ends after the calling process has ended. It
+  /// prints, once, errors that no rank can report about itself: a rank is gone, did not connect, or
+  /// does not match. Call this before the process has threads.
   static void serve_apart(const Listening& listening, int ranks, std::chrono::milliseconds timeout,
                           const std::string& token);
-  /// This process has nothing to say any more: returns when the other one has gone and its port is free, at the latest a
-  /// moment later. Where there is none, at once.
+  /// Waits until the separate process has ended and its port is free, but not longer than a moment.
+  /// Call this once nothing is left to print. Returns at once if there is no such process.
   static void await_apart();
-  /// How it ended before it was time: "was ended by signal 9 (Killed)". Empty where it has not, or is not this process's.
+  /// How the separate process ended early: "was ended by signal 9 (Killed)". Empty if it did not,
+  /// or if it is not a child of this process.
   static std::string end_of_apart();
 
  private:
@@ -59,18 +64,20 @@ class StoreServer {
   std::thread thread_;
 };
 
-/// What every rank says of itself first. Ranks of one job say the same but for their number.
+/// First message of every rank. Ranks of one job send the same values, except for their number.
 struct Greeting {
   int rank = 0;
   int ranks = 1;
   std::string version;  ///< of this program
-  std::string job;      ///< digest of the workload and of all that must be alike
-  std::string token;    ///< what only this job's ranks know
+  /// Digest of the workload and of all other values that must be equal.
+  std::string job;
+  std::string token;  ///< known only to this job's ranks
 };
 
 class StoreClient {
  public:
-  /// Connects, greets and waits until all ranks have. `apart`: the server is a process of its own. Throws JobEnded.
+  /// Connects, greets, and waits until all ranks have done so. `apart`: the server is a separate
+  /// process. Throws JobEnded.
   StoreClient(const std::string& host, std::uint16_t port, const Greeting& greeting,
               std::chrono::milliseconds timeout, bool apart = false);
   ~StoreClient();
@@ -78,24 +85,25 @@ class StoreClient {
   StoreClient& operator=(const StoreClient&) = delete;
 
   void set(const std::string& key, const std::string& value);
-  /// Waits until somebody sets it. Throws JobEnded.
+  /// Waits until the key is set. Throws JobEnded.
   std::string get(const std::string& key);
-  /// The same, as the whole number it is. Throws JobEnded where it is none.
+  /// The value as a whole number. Throws JobEnded if it is not one.
   std::int64_t get_number(const std::string& key);
-  /// All ranks have called it. `name` is used once.
+  /// Returns when all ranks have called it. Each `name` is used once.
   void barrier(const std::string& name);
-  /// Ends the job for all, with this reason, where it has not ended already; why it did, or nothing where rank 0 is
-  /// gone. Never throws.
+  /// Ends the job for all ranks with this reason, unless it has already ended. Returns the reason
+  /// for the end, or an empty text if rank 0 is gone. Never throws.
   std::string end_job(const std::string& reason) noexcept;
-  /// Why the job was ended, as far as rank 0 knows within half a second; empty when it does not, or is gone.
+  /// The reason why the job ended, if rank 0 answers within half a second; otherwise empty.
   std::string why_ended() noexcept;
-  /// The same at once, from any thread; empty, too, while another call waits for rank 0: that one will hear it.
+  /// The same without waiting, from any thread. Also empty while another call waits for rank 0,
+  /// because that call will get the reason.
   std::string why_ended_if_free() noexcept;
-  /// Says that this rank leaves because all is done. Never throws.
+  /// Tells rank 0 that this rank is done and leaves. Never throws.
   void leave() noexcept;
-  /// Rank 0's monotonic clock, now.
+  /// The current time of rank 0's monotonic clock.
   std::int64_t time_of_rank_0();
-  /// This process's address on the way to rank 0.
+  /// This process's address on its connection to rank 0.
   const std::string& own_address() const { return own_address_; }
 
  private:

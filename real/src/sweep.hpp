@@ -1,5 +1,5 @@
-// One rank's part of a sweep: meet the others, run every configuration, send what was measured to
-// rank 0, which writes it.
+// One rank's part of a sweep. It connects to the others, runs every configuration, and sends the
+// measurements to rank 0, which writes them.
 #pragma once
 
 #include <chrono>
@@ -23,27 +23,29 @@ struct Sweep {
   Workload workload;
   std::string backend;
   std::vector<Configuration> configurations;
-  std::vector<Bytes> all_reduce_sizes;  ///< measured first
+  std::vector<Bytes> all_reduce_sizes;  ///< measured before the configurations
   int warmup = 3;
   int iterations = 9;
   int all_reduce_repetitions = 15;
-  bool check = true;  ///< a further step of each configuration, whose averages are looked at
+  /// Run one more step of each configuration and check its averages.
+  bool check = true;
   bool busy_compute = false;
-  int ranks_per_process = 1;  ///< how, not what: ranks that differ in it meet all the same
+  /// Ranks may differ in this, because it does not change the job.
+  int ranks_per_process = 1;
   std::chrono::milliseconds timeout{60'000};
   std::filesystem::path output;  ///< folder; empty: nothing is written
-  std::string command;           ///< to repeat it
-  std::string digest;            ///< of all above that ranks must share
+  std::string command;           ///< command line that repeats the sweep
+  std::string digest;            ///< digest of everything that ranks must share
 };
 
-/// The file of a configuration's timeline, in the folder of the sweep.
+/// File name of a configuration's timeline in the sweep's folder.
 std::string timeline_name(const std::string& configuration);
 
-/// What all ranks must agree on, as a number in text.
+/// Digest, as text, of everything that ranks must agree on.
 std::string digest_of(const Sweep& sweep);
 
-/// Throws JobEnded, PeerLost, Unavailable, std::runtime_error (the disk). What is returned is
-/// complete on rank 0.
+/// Throws JobEnded, PeerLost, Unavailable, or std::runtime_error (disk). The result is complete
+/// only on rank 0.
 Measurement run_sweep(const Sweep& sweep, const World& world);
 
 }  // namespace ddpsim

@@ -1,4 +1,5 @@
-// What ddpsim-real was asked for: its options, the sweep that they make, and what can be refused before any rank starts.
+// Options of ddpsim-real, the sweep that they describe, and the checks that are possible before any
+// rank starts.
 #pragma once
 
 #include <optional>
@@ -36,9 +37,9 @@ void add_options(CLI::App& app, SweepArguments& arguments);
 
 /// Throws Unavailable where this build lacks the backend, and UsageError where there is none of that name.
 void require_backend(const std::string& name);
-/// Throws UsageError and InputError. `command`: what was typed.
+/// Throws UsageError and InputError. `command` is the command line as typed.
 Sweep sweep_of(const SweepArguments& arguments, std::string command);
-/// What can be told before any rank starts. Throws UsageError.
+/// Checks everything that is possible before any rank starts. Throws UsageError.
 void require_possible(const Sweep& sweep);
 
 }  // namespace ddpsim

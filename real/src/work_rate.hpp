@@ -1,4 +1,5 @@
-// How much work makes so much time, on a device that nothing else uses meanwhile: what --busy replays compute by.
+// Amount of work that takes a given time on an otherwise idle device. With --busy, replayed compute
+// is such work.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,15 @@ namespace ddpsim {
 
 class WorkRate {
  public:
-  /// `time_of` works so many rounds, and says how long they took.
+  /// `time_of` runs a number of rounds and returns how long they took.
   static WorkRate calibrated(const std::function<Duration(std::int64_t rounds)>& time_of);
 
-  /// What takes so long; beside something else it takes longer.
+  /// Rounds that take this long on an idle device. On a shared device they take longer.
   std::int64_t rounds(Duration duration) const;
 
  private:
   explicit WorkRate(double picoseconds) : picoseconds_(picoseconds) {}
-  double picoseconds_;  ///< of a round
+  double picoseconds_;  ///< time of one round
 };
 
 }  // namespace ddpsim
