@@ -17,8 +17,9 @@ struct CodePoint {
 CodePoint first_code_point(std::string_view text);
 
 /// Whether a character may be shown. False for characters that a terminal obeys, that change the
-/// direction of writing or end a line, and for invalid characters: C0, DEL, C1, U+061C, U+200E,
-/// U+200F, U+2028 to U+202E, U+2066 to U+2069, U+FFFE, U+FFFF and similar ones.
+/// direction of writing or end a line, and for invalid ones.
+/// They are C0, DEL, C1, U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069, U+FFFE, U+FFFF
+/// and similar ones.
 bool is_shown(char32_t character);
 
 }  // namespace ddpsim

@@ -6,7 +6,6 @@
 // transformer_vaswani_wmt_en_de_big with --share-all-embeddings. One joined dictionary of 32768
 // entries is used by encoder, decoder and output layer. Query, key and value are separate Linears,
 // defined as k, v, q.
-// Linears, defined k, v, q.
 #pragma once
 
 #include <cstdint>

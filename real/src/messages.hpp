@@ -2,12 +2,10 @@
 // each with its own number of bytes. The first field is the verb. It decides which fields may
 // follow and how long they may be, before memory is allocated for them.
 //
-//   a stranger        hello magic token rank ranks version job
-//   a rank            set key value | get key | barrier name | time | why | end reason | leave
-//   rank 0 answers    welcome (the greeting was read, others are awaited) | ok value | ended reason |
-//                     refused reason
-//   rank 0 answers    welcome (greeting read, others are awaited) | ok value | ended reason | refused reason
-#pragma once
+// - a stranger sends: hello magic token rank ranks version job
+// - a rank sends: set key value | get key | barrier name | time | why | end reason | leave
+// - rank 0 answers: welcome (the greeting was read, others are awaited) | ok value | ended reason |
+//   refused reason
 
 #include <chrono>
 #include <cstddef>

@@ -8,7 +8,8 @@ namespace ddpsim {
 
 struct ReducerOptions : DdpOptions {
   TorchVersion torch;
-  int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
+  /// Micro-batches per step. All but the last run under no_sync().
+  int accumulate = 1;
 };
 
 }  // namespace ddpsim

@@ -16,7 +16,7 @@ namespace ddpsim {
 
 /// Times of an all-reduce, and of a compression hook's work before and after it.
 struct AllReduceTimes {
-  Duration compress;  ///< cast to 16 bits and division; zero without a hook
+  Duration compress;  ///< cast and division; zero without a hook
   Duration all_reduce;
   Duration decompress;
 };

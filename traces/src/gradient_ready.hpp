@@ -26,7 +26,6 @@
 //
 // The rules fail if another thread launches backward work (reentrant checkpointing on the calling
 // thread).
-// the calling thread).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // Event names that show another scheme than DDP, or SyncBatchNorm under DDP. They name ranges,
 // operators or autograd nodes, and with with_stack=True modules and files.
-// with_stack=True modules and files.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,6 @@
 // folder must hold exactly one job. If a process wrote several cycles, the last one is used. The
 // rank comes from the trace (distributedInfo), otherwise from the name. Until all of this is
 // decided, only the head of each file is read.
-// name says. No more than the head of a file is read before all of this is decided.
 #pragma once
 
 #include <filesystem>

@@ -10,7 +10,6 @@
 //
 // A wrong type or value should be reported before a missing field. So read the optional fields
 // first, or call Object::required last.
-// there first, or call Object::required last.
 #pragma once
 
 #include <cstdint>
