@@ -58,7 +58,7 @@ void add_positions(ModuleRecorder& model, const std::string& prefix, const BartS
   if (shape.dropout) model.dropout(prefix + "dropout");
 }
 
-/// Two convolutions over the spectrogram; the second halves the frames.
+/// Two convolutions over the spectrogram. The second one halves the number of frames.
 void hear(ModuleRecorder& model, const std::string& prefix, const BartShape& shape) {
   model.continue_from({.channels = shape.mel_bins, .height = 2 * shape.encoder.positions});
   for (const char* convolution : {"conv1", "conv2"}) {

@@ -8,25 +8,25 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kImageNet = 224;  // pixels a side
+constexpr std::int64_t kImageNet = 224;  // pixels per side
 
 struct Entry {
   std::string_view name;
   ModelShape shape;
-  std::int64_t batch = 32;        ///< where nobody says
-  std::int64_t size = kImageNet;  ///< of a sample, where nobody says
+  std::int64_t batch = 32;        ///< unless the user gives one
+  std::int64_t size = kImageNet;  ///< sample size, unless the user gives one
   std::int64_t most_tokens = 0;   ///< 0: takes images
   AttentionKernel attention = AttentionKernel::eager;
   std::string_view source;
 };
 
-/// A decoder of positions without parameters, trained on `tokens`.
+/// A decoder with positions that have no parameters, trained on `tokens`.
 Entry decoder(std::string_view name, ModelShape shape, std::int64_t tokens, std::int64_t batch,
               std::string_view source) {
   return {name, std::move(shape), batch, tokens, kMostTokens, AttentionKernel::sdpa, source};
 }
 
-/// MPT's sizes by width; heads of 128 but where the source says otherwise.
+/// MPT's sizes for each width. Heads have 128 features unless the source says otherwise.
 Entry mpt(std::string_view name, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
           std::int64_t batch) {
   return decoder(name,
@@ -59,11 +59,11 @@ Entry bloom(std::string_view name, std::int64_t layers, std::int64_t hidden, std
   Entry entry = decoder(
       name, BloomShape{.layers = layers, .hidden = hidden, .heads = heads, .vocabulary = 250880},
       2048, batch, "BLOOM (2022), table 3; config.json of bigscience/bloom-*");
-  entry.attention = AttentionKernel::eager;  // transformers has no other for it
+  entry.attention = AttentionKernel::eager;  // transformers has no other kernel for it
   return entry;
 }
 
-/// The scores' bias has a gradient, which needs the scores.
+/// The scores' bias has a gradient, which needs the scores, so no fused kernel is used.
 Entry t5(std::string_view name, const T5Shape& shape, std::int64_t batch) {
   T5Shape whole = shape;
   whole.decoder_layers = shape.layers;
@@ -77,7 +77,8 @@ Entry t5(std::string_view name, const T5Shape& shape, std::int64_t batch) {
           "Raffel et al. (2020), section 3.7; config.json of google-t5/t5-*"};
 }
 
-/// In the order `list` shows them. A new model is one line here and, at most, one file beside.
+/// The entries in the order in which `list` shows them. A new model needs one line here and at most
+/// one new file.
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> models = {
       {"resnet18", ResNetShape{ResidualBlock::basic, {2, 2, 2, 2}}},
@@ -103,7 +104,7 @@ const std::vector<Entry>& entries() {
       {"gpt2-xl", Gpt2Shape{48, 1600, 25, 6400}, 1, kGpt2Positions, kGpt2Positions},
       {"transformer-base", TransformerShape{512, 2048, 8}, 128, 32, kTransformerPositions},
       {"transformer-big", TransformerShape{1024, 4096, 16}, 128, 32, kTransformerPositions},
-      // Layers, features, heads, key heads, features of a head, feed-forward, vocabulary.
+      // Layers, features, heads, key heads, features per head, feed-forward, vocabulary.
       decoder("llama2-7b", LlamaShape{32, 4096, 32, 32, 128, 11008, 32000}, 4096, 1,
               "config.json of meta-llama/Llama-2-7b-hf"),
       decoder("llama2-13b", LlamaShape{40, 5120, 40, 40, 128, 13824, 32000}, 4096, 1,
@@ -155,12 +156,12 @@ const std::vector<Entry>& entries() {
               "Black et al. (2022), table 1; config.json of EleutherAI/gpt-neox-20b"),
       {"gpt-j-6b", GptjShape{28, 4096, 16, 16384, 50400, 2048, 64}, 1, 2048, 2048,
        AttentionKernel::sdpa, "config.json of EleutherAI/gpt-j-6b"},
-      // One key head for many: none of PyTorch's fused kernels takes that.
+      // One key head serves all heads. None of PyTorch's fused kernels supports this.
       {"falcon-7b", FalconShape{32, 4544, 71, 1, 18176, 65024}, 1, 2048, kMostTokens,
        AttentionKernel::eager, "config.json of tiiuae/falcon-7b"},
       decoder("falcon-40b", FalconShape{60, 8192, 128, 8, 32768, 65024, true, true}, 2048, 1,
               "config.json of tiiuae/falcon-40b"),
-      // Layers, of the decoder, features, heads, features of a head, feed-forward.
+      // Layers, decoder layers (0: as many), features, heads, features per head, feed-forward.
       t5("t5-small", T5Shape{6, 0, 512, 8, 64, 2048}, 16),
       t5("t5-base", T5Shape{12, 0, 768, 12, 64, 3072}, 8),
       t5("t5-large", T5Shape{24, 0, 1024, 16, 64, 4096}, 4),
@@ -170,7 +171,7 @@ const std::vector<Entry>& entries() {
   return models;
 }
 
-/// The same layers under a name that others give them.
+/// Other names of the same models.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"llama-7b", "llama2-7b"},
     {"llama-13b", "llama2-13b"},

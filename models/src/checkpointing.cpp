@@ -13,7 +13,8 @@ bool keeps_something(const Layer& layer) {
   return layer.kept > 0 || layer.kept_bytes > 0;
 }
 
-/// One past the last layer that is run again: what a block gives is the next one's input, and is there.
+/// One past the last layer that runs again. The block's output is the next block's input, so it
+/// already exists.
 std::size_t end_of_second_run(const Model& model, const Block& block) {
   std::size_t end = block.last;
   if (model.layers[end - 1].kept_bytes > 0) return end;

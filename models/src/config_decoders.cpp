@@ -1,4 +1,5 @@
-// The decoders that are built as Llama is, by the model_type of their config.json. Messages list them in this order.
+// Decoders that are built like Llama, by the model_type of their config.json. Messages list them in
+// this order.
 #include "config_decoders.hpp"
 
 namespace ddpsim {

@@ -1,4 +1,5 @@
-// Decoders without experts by their config.json. Each function says how a family differs from Llama.
+// Reads the config.json of decoders without experts. Each function states how a family differs from
+// Llama.
 #include <fmt/format.h>
 
 #include <utility>
@@ -68,7 +69,7 @@ DescribedModel qwen2(Config& config) {
   return spans_as_transformer(std::move(read));
 }
 
-/// What reads text in Qwen2-VL and Qwen2.5-VL: Qwen2 with other sizes where the file says nothing.
+/// The text model of Qwen2-VL and Qwen2.5-VL: Qwen2 with other default sizes.
 DescribedModel qwen2_vl_text(Config& config) {
   ReadDecoder read = read_decoder(config, {.hidden = 8192,
                                            .layers = 80,
@@ -268,7 +269,7 @@ DescribedModel smollm3(Config& config) {
 DescribedModel nemotron(Config& config) {
   if (!config.optional("num_key_value_heads"))
     config.refuse("num_key_value_heads", "num_key_value_heads is missing",
-                  "Write it: its class takes no usual value");
+                  "Add it: its class has no default for it");
   ReadDecoder read = read_decoder(config, {.hidden = 6144,
                                            .heads = 48,
                                            .feed_forward = 24576,
@@ -280,7 +281,7 @@ DescribedModel nemotron(Config& config) {
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   read.block().feed_forward.gate = {};
   read.block().feed_forward.activation = ActivationFunction::relu;
-  // LayerNorm1P adds one to its weight, which backward comes to last.
+  // LayerNorm1P adds one to its weight. Backward reaches this addition last.
   read.block().around_attention.before.kind = NormKind::layer_plus_one;
   read.block().around_feed_forward.before.kind = NormKind::layer_plus_one;
   read.shape.last_norm.kind = NormKind::layer_plus_one;

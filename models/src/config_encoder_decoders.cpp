@@ -1,4 +1,5 @@
-// Models of an encoder and a decoder by their config.json: T5 and mT5; BART, mBART, Pegasus, Marian and Whisper.
+// Reads the config.json of models with an encoder and a decoder: T5, mT5, BART, mBART, Pegasus,
+// Marian and Whisper.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ DescribedModel read_t5(Config& config, const T5Shape& usual, std::string_view us
   shape.head_features = config.number("d_kv", usual.head_features, kMostFeatures);
   shape.heads = config.number("num_heads", usual.heads, kMostHeads);
   shape.layers = config.number("num_layers", usual.layers, kMostLayers);
-  // Missing, it repeats num_layers as that is before its alias counts.
+  // If it is missing, it copies num_layers before the alias of num_layers is applied.
   shape.decoder_layers =
       config.optional_number("num_decoder_layers", kMostLayers)
           .value_or(config.root().has("num_layers") ? shape.layers : usual.layers);
@@ -35,7 +36,7 @@ DescribedModel read_t5(Config& config, const T5Shape& usual, std::string_view us
   if (const auto gated = config.optional("is_gated_act"); gated && gated->boolean() != shape.gated)
     gated->fail(fmt::format("is_gated_act contradicts feed_forward_proj, {}", activation),
                 "Take is_gated_act out: feed_forward_proj decides");
-  config.require_flag("is_decoder", false, "a stack that is a decoder alone is not built here");
+  config.require_flag("is_decoder", false, "a decoder without an encoder is not supported");
   shape.dropout = config.share("dropout_rate", 0.1) > 0;
   if (const auto tied = config.optional("tie_word_embeddings"); tied && !tied->boolean())
     config.note(
@@ -56,7 +57,7 @@ DescribedModel read_t5(Config& config, const T5Shape& usual, std::string_view us
   }
   if (shape.head == T5Head::sequence || shape.head == T5Head::tokens)
     shape.labels = config.labels();
-  // The scores' bias has a gradient, which needs the scores.
+  // The scores' bias has a gradient, which needs the scores, so no fused kernel is used.
   return described_as(shape, 512, kMostTokens, AttentionKernel::eager);
 }
 
@@ -92,7 +93,7 @@ BartStack read_stack(Config& config, const std::string& stack, const BartStack& 
   return read;
 }
 
-/// Fields of BART's kind that its classes do not read, or only where they compute.
+/// Fields of BART-like models that their classes do not read, or use only in computations.
 void skip_unread(Config& config) {
   for (const char* key :
        {"classif_dropout", "normalize_embedding", "normalize_before", "add_bias_logits",
@@ -122,7 +123,7 @@ DescribedModel describe_bart(const BartShape& shape, std::int64_t offset) {
   return described_as(shape, std::min<std::int64_t>(tokens, 512), tokens);
 }
 
-constexpr std::int64_t kBartOffset = 2;  // rows before the first position's
+constexpr std::int64_t kBartOffset = 2;  // rows before the first position's row
 
 DescribedModel read_bart(Config& config, bool norm_first) {
   BartShape shape = read_bart_shape(config, 50265, kBartOffset);
@@ -166,13 +167,13 @@ DescribedModel marian(Config& config) {
   const std::string head = config.architecture("MTModel", {"MTModel", "Model"});
   config.require_tied_words();
   config.require_flag("share_encoder_decoder_embeddings", true,
-                      "a decoder with words of its own is not built for this type");
+                      "a decoder with its own vocabulary is not supported for this type");
   if (const auto words = config.optional_number("decoder_vocab_size", kMostEmbeddings);
       words && *words != shape.vocabulary)
     config.refuse(
         "decoder_vocab_size",
         fmt::format("decoder_vocab_size {} differs from vocab_size {}", *words, shape.vocabulary),
-        "Words of both are one embedding; keep one of them");
+        "Encoder and decoder share one embedding; keep one of the two");
   if (head == "Model") shape.head = BartHead::none;
   return describe_bart(shape, 0);
 }

@@ -1,4 +1,4 @@
-// Encoders by their config.json: BERT and its relatives.
+// Reads the config.json of encoders: BERT and its relatives.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// A dense layer over the first token, then the classes: RoBERTa's and ELECTRA's.
+/// A dense layer over the first token, then the classifier, as in RoBERTa and ELECTRA.
 void dense_classes(Config& config, EncoderShape& shape, ActivationFunction function) {
   add_steps(shape, {{.kind = Step::first_token},
                     dropout_step(),
@@ -57,9 +57,10 @@ DescribedModel read_roberta(Config& config, std::int64_t vocabulary, bool head_f
   const std::string head = config.architecture(
       "ForMaskedLM", {"ForMaskedLM", "ForCausalLM", "Model", "ForSequenceClassification",
                       "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"});
-  const std::int64_t usable = bert.positions > 2 ? bert.positions - 2 : 1;  // behind the padding's
+  const std::int64_t usable =
+      bert.positions > 2 ? bert.positions - 2 : 1;  // without the padding rows
   EncoderShape shape = roberta_encoder(bert, head == "Model" ? "" : "roberta.");
-  // The head is defined first in one of them.
+  // One of the two families defines its head first.
   if (head_first && head != "Model") shape.defined = "classifier qa_outputs roberta";
   if (token_head(config, shape, head)) return as_described(shape, usable);
   if (head == "Model") {
@@ -77,7 +78,8 @@ DescribedModel read_roberta(Config& config, std::int64_t vocabulary, bool head_f
                       {.kind = Step::words, .name = "lm_head.bias"},
                       {.kind = Step::loss}});
     shape.defined = "roberta lm_head.bias lm_head";
-    if (head_first) {  // the embedding goes by the name of the output layer, which is defined first
+    // The embedding has the name of the output layer, which is defined first.
+    if (head_first) {
       shape.words_name = "lm_head.decoder.weight";
       shape.defined = "lm_head.bias lm_head.dense lm_head.layer_norm lm_head.decoder roberta";
     }

@@ -1,4 +1,5 @@
-// Decoders with experts by their config.json. Each function says how a family differs from Llama.
+// Reads the config.json of decoders with experts. Each function states how a family differs from
+// Llama.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Every so many layers have experts, but for those listed as dense.
+/// Adds experts to every n-th layer, except to layers listed as dense.
 void alternate_experts(Config& config, ReadDecoder& read, const ExpertModules& experts,
                        std::string_view order) {
   const std::int64_t step = config.number("decoder_sparse_step", 1, kMostLayers);
@@ -27,7 +28,7 @@ void alternate_experts(Config& config, ReadDecoder& read, const ExpertModules& e
   }
 }
 
-/// Fields that choose among the experts, and change no parameter.
+/// Fields that control the choice of experts and change no parameter.
 void skip_routing(Config& config) {
   for (const char* key : {"n_group", "topk_group", "topk_method", "norm_topk_prob", "scoring_func",
                           "routed_scaling_factor", "moe_layer_freq", "ep_size", "seq_aux",
@@ -47,7 +48,7 @@ struct DeepseekDefaults {
   std::int64_t dense;
 };
 
-/// First dense layers, then experts, of which some are shared.
+/// Dense layers first, then layers with experts, some of which are shared.
 void experts_behind_dense(Config& config, ReadDecoder& read, const DeepseekDefaults& usual,
                           bool correction_bias) {
   const std::int64_t count = config.number("n_routed_experts", usual.experts, kMostExperts);
@@ -74,7 +75,7 @@ void experts_behind_dense(Config& config, ReadDecoder& read, const DeepseekDefau
 }
 
 DescribedModel read_deepseek(Config& config, const DeepseekDefaults& usual, bool version3) {
-  // Heads are sized by their own fields: head_dim, where it is there, repeats one of them.
+  // Heads are sized by fields of their own. If head_dim is present, it repeats one of them.
   ReadDecoder read = read_decoder(config, usual.decoder);
   BlockModules& block = read.block();
   const bool bias = config.flag("attention_bias", false);

@@ -8,9 +8,8 @@ namespace {
 constexpr std::int64_t kMostExpertFeatures = 67'108'864;  ///< of all experts of a layer
 
 constexpr std::string_view kSaysExperts =
-    "experts: every expert's parameters are there and DDP all-reduces them all, a token computes "
-    "with "
-    "the active ones; expert parallelism and its all-to-all are not simulated";
+    "experts: DDP all-reduces the parameters of all experts, but a token uses only the active "
+    "ones. Expert parallelism and its all-to-all are not simulated";
 
 std::int64_t read_active(Config& config, std::string_view key, std::int64_t usual,
                          std::int64_t count) {
@@ -37,7 +36,7 @@ ExpertModules experts_of_mlp(const Config& config, std::int64_t count, std::int6
 
 ExpertModules read_experts(Config& config, std::int64_t count, std::string_view active_key,
                            std::int64_t usual_active, std::int64_t usual_features) {
-  // One after the other, so that what is assumed of them is said in the same order whatever the compiler.
+  // Two statements, so that assumptions are listed in the same order with every compiler.
   const std::int64_t active = read_active(config, active_key, usual_active, count);
   const std::int64_t features =
       config.number("moe_intermediate_size", usual_features, kMostFeedForward);

@@ -11,8 +11,8 @@
 namespace ddpsim {
 namespace {
 
-/// Fields about files, tokens, text generation and training: no module of any class reads them. An output layer that may be tied
-/// is asked about where there is one.
+/// Fields about files, tokens, text generation and training. No module of any class reads them.
+/// Readers ask for tie_word_embeddings where the output layer may be tied.
 constexpr std::array<std::string_view, 65> kBookkeeping = {"_name_or_path",
                                                            "transformers_version",
                                                            "torch_dtype",
@@ -79,7 +79,7 @@ constexpr std::array<std::string_view, 65> kBookkeeping = {"_name_or_path",
                                                            "_experts_implementation",
                                                            "gradient_checkpointing_kwargs"};
 
-/// Parts of names that only bookkeeping has.
+/// Parts that occur only in the names of such fields.
 bool is_bookkeeping(std::string_view key) {
   for (const std::string_view end :
        {"_token_id", "_token_ids", "_token_index", "_eps", "_epsilon", "_token"})
@@ -89,7 +89,7 @@ bool is_bookkeeping(std::string_view key) {
   return std::ranges::find(kBookkeeping, key) != kBookkeeping.end();
 }
 
-/// Words of which dimensions are named.
+/// Words that occur in the names of dimensions.
 constexpr std::array<std::string_view, 38> kDimensionWords = {
     "layers",  "layer",  "heads",    "head",    "hidden",     "size",      "sizes",  "dim",
     "dims",    "rank",   "experts",  "expert",  "vocab",      "channels",  "bias",   "kernel",
@@ -97,7 +97,7 @@ constexpr std::array<std::string_view, 38> kDimensionWords = {
     "modules", "blocks", "mlp",      "adapter", "embeddings", "embedding", "norm",   "positions",
     "pooler",  "proj",   "register", "conv",    "stride",     "prune"};
 
-/// Named as a dimension is, and says something.
+/// Whether a field has the name of a dimension and a value.
 bool could_change_parameters(std::string_view key, const Cursor& value) {
   bool named = key.starts_with("num_") || key.starts_with("n_");
   for (std::size_t begin = 0; begin <= key.size() && !named;) {
@@ -113,7 +113,7 @@ bool could_change_parameters(std::string_view key, const Cursor& value) {
   return value.boolean();
 }
 
-/// A share, a rate or a factor: read by functions, not by modules.
+/// Whether the field is a share, a rate or a factor, which functions read but modules do not.
 bool only_scales(std::string_view key) {
   for (const std::string_view part :
        {"dropout", "drop", "eps", "rate", "act", "activation", "coef", "prob", "theta", "scaling",
@@ -127,7 +127,7 @@ bool only_scales(std::string_view key) {
   return key.ends_with("pdrop") || key.ends_with("layerdrop");
 }
 
-/// What changes no parameter and is no small matter to DDP, where the field says something.
+/// Remark on a field that changes no parameter but matters to DDP, if it has a value.
 std::optional<std::string> what_to_know(std::string_view key, const Cursor& value) {
   if (key == "quantization_config")
     return "quantization_config is not read: parameters are counted as if none were quantized";
@@ -140,7 +140,7 @@ std::optional<std::string> what_to_know(std::string_view key, const Cursor& valu
       key, share);
 }
 
-/// Of numbers and lists of them.
+/// Compares numbers and lists of numbers.
 bool same_value(const Cursor& a, const Cursor& b) {
   const auto number = [](const Cursor& one) { return one.number(-1e300, 1e300); };
   if (a.is_number() && b.is_number()) return number(a) == number(b);
@@ -231,7 +231,8 @@ std::vector<std::string_view> Config::names(std::string_view key) const {
   return names;
 }
 
-/// A class takes the alias where a file holds both; what the file means where they differ is a guess.
+/// If a file holds a field and its alias, classes read the alias. If the two differ, the file's
+/// meaning is unclear.
 std::optional<Cursor> Config::find(std::string_view key) const {
   std::optional<Cursor> found;
   for (const std::string_view name : names(key)) {
@@ -352,7 +353,7 @@ std::string Config::architecture(std::string_view usual,
     names->fail("architectures names several classes", "Keep the one that is trained");
   const Cursor first = names->array().front();
   const std::string name = first.string();
-  // Models that brought code of their own wrote MPTForCausalLM and LLaMAForCausalLM.
+  // Models with code of their own used names such as MPTForCausalLM and LLaMAForCausalLM.
   const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
   if (name.size() >= classes_.size() &&
       std::equal(classes_.begin(), classes_.end(), name.begin(), same)) {
@@ -362,7 +363,7 @@ std::string Config::architecture(std::string_view usual,
   std::vector<std::string> classes;
   for (const std::string_view head : known) classes.push_back(fmt::format("{}{}", classes_, head));
   first.fail(
-      fmt::format("the class {} is not known here: its head would be a guess", in_quotes(name)),
+      fmt::format("the class {} is unknown, so its head would be a guess", in_quotes(name)),
       fmt::format("Write the class whose parameters your model has, one of {}; or record the job",
                   fmt::join(classes, ", ")));
 }

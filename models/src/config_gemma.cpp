@@ -1,4 +1,4 @@
-// Gemma 1 to 4 by their config.json. Each function says how one of them differs from Llama.
+// Reads the config.json of Gemma 1 to 4. Each function states how a family differs from Llama.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// Gemma scales what it looked up, and its heads are wider than their share.
+/// Gemma scales the embeddings, and its heads are wider than the features divided by the heads.
 ReadDecoder read_gemma(Config& config, const DecoderDefaults& usual) {
   ReadDecoder read = read_decoder(config, usual);
   read_attention_bias(config, read.block().attention);
@@ -22,7 +22,7 @@ NormModule gemma_norm(const char* name) {
   return {.name = name, .kind = NormKind::rms};
 }
 
-/// From Gemma 2 on a norm stands behind each branch, too.
+/// From Gemma 2 on, a norm also follows each branch.
 void norm_both_sides(BlockModules& block) {
   block.around_attention.inside = gemma_norm("post_attention_layernorm");
   block.around_feed_forward.before = gemma_norm("pre_feedforward_layernorm");
@@ -30,7 +30,7 @@ void norm_both_sides(BlockModules& block) {
   block.defined = order_of_dense();
 }
 
-/// What Gemma 2, 3 and 4 take where the file says nothing, apart from what all three take.
+/// Defaults that differ between Gemma 2, 3 and 4.
 struct NewerGemmaDefaults {
   std::int64_t layers;
   std::int64_t vocabulary;
@@ -51,7 +51,7 @@ ReadDecoder read_newer_gemma(Config& config, const NewerGemmaDefaults& usual) {
   return read;
 }
 
-/// Of each layer its kind of attention; where the file says nothing every sixth is full.
+/// Whether each layer has full attention. If the file does not say, every sixth layer has.
 std::vector<bool> full_layers(Config& config, std::size_t layers, std::int64_t usual_pattern) {
   const auto types = config.layer_types(static_cast<std::int64_t>(layers));
   std::int64_t pattern = usual_pattern;
@@ -74,7 +74,7 @@ struct FullLayers {
   std::optional<std::int64_t> key_heads;
 };
 
-/// What per_layer_config says of the layers of full attention; all of them must be alike.
+/// Values of per_layer_config for the layers with full attention. They must all be equal.
 FullLayers read_full_layers(Config& config) {
   FullLayers full;
   const auto layers = config.optional("per_layer_config");
@@ -96,7 +96,7 @@ FullLayers read_full_layers(Config& config) {
   return full;
 }
 
-/// What other sizes of Gemma 4 have, and fields that say nothing without it.
+/// Refuses features of other sizes of Gemma 4. Accepts fields that have no effect without these.
 void refuse_what_gemma4_may_have(Config& config) {
   if (config.count("hidden_size_per_layer_input", 256, kMostFeatures) > 0)
     config.refuse("hidden_size_per_layer_input", "embeddings for each layer are not built here",
@@ -109,7 +109,7 @@ void refuse_what_gemma4_may_have(Config& config) {
     config.optional(key);
 }
 
-/// They stand beside the feed-forward, not in its place.
+/// The experts run in addition to the feed-forward, not instead of it.
 ExpertModules read_gemma4_experts(Config& config) {
   const std::int64_t count = config.number("num_experts", 128, kMostExperts);
   ExpertModules experts = read_experts(config, count, "top_k_experts", 8, 704);
@@ -124,7 +124,7 @@ ExpertModules read_gemma4_experts(Config& config) {
   return experts;
 }
 
-/// The block of a layer whose attention is full, from that of one whose attention slides.
+/// The block of a layer with full attention, derived from that of a layer with sliding attention.
 BlockModules with_full_attention(Config& config, const BlockModules& sliding) {
   const bool keys_are_values = config.flag("attention_k_eq_v", false);
   BlockModules full = sliding;
@@ -144,12 +144,13 @@ BlockModules with_full_attention(Config& config, const BlockModules& sliding) {
   return full;
 }
 
-/// The second kind of block goes where attention is full; each kind has a rotation of its own.
+/// Uses the second kind of block for layers with full attention. Each kind has its own rotation.
 void place_full_layers(Config& config, DecoderShape& shape) {
   const std::vector<bool> is_full = full_layers(config, shape.layers.size(), kGemmaPattern);
   const bool named = config.optional("layer_types").has_value();
   for (std::size_t layer = 0; layer < is_full.size(); ++layer) {
-    const bool last = layer + 1 == is_full.size() && !named;  // full where the file names no kinds
+    // If the file names no kinds, the last layer has full attention.
+    const bool last = layer + 1 == is_full.size() && !named;
     shape.layers[layer] = is_full[layer] || last ? 1 : 0;
     shape.single_buffers.push_back(1);  // layer_scalar
   }
@@ -191,7 +192,7 @@ DescribedModel gemma3(Config& config) {
   return read.described();
 }
 
-/// Each layer has heads of its own: full attention has wider ones, and may use keys for values.
+/// The heads differ between layers. Full attention has wider heads, and may use keys as values.
 DescribedModel gemma4(Config& config) {
   ReadDecoder read =
       read_newer_gemma(config, {.layers = 30, .vocabulary = 262144, .positions = 131072});

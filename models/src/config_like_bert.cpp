@@ -50,7 +50,7 @@ BertShape read_bert_shape(Config& config, std::int64_t hidden, std::int64_t laye
                   "Record the job instead");
   if (const auto pruned = config.optional("pruned_heads");
       pruned && pruned->is_object() && !pruned->free_object().items().empty())
-    pruned->fail("heads that were pruned are not left out here", "Record the job instead");
+    pruned->fail("pruned heads are not supported", "Record the job instead");
   // Fields of multilingual BERT that its class does not read.
   for (const char* key : {"pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
                           "pooler_size_per_head", "pooler_type"})

@@ -1,4 +1,5 @@
-// Encoders whose attention sees how far apart tokens are, by their config.json: DeBERTa and ModernBERT.
+// Reads the config.json of encoders whose attention uses the distance of tokens: DeBERTa and
+// ModernBERT.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// Words, and places and segments where they are added to them.
+/// The word embedding, and those of positions and segments if they are added to it.
 void give_deberta_tables(Config& config, const BertShape& bert, std::int64_t segments,
                          EncoderShape& shape) {
   if (const auto embedded = config.optional_number("embedding_size", kMostFeatures))
@@ -25,12 +26,13 @@ void give_deberta_tables(Config& config, const BertShape& bert, std::int64_t seg
   shape.positions = {bert.positions};
 }
 
-/// How DeBERTa's attention reads distances, where it does.
+/// How DeBERTa's attention uses distances, if it does.
 struct DistanceFields {
   std::int64_t buckets = -1;
   std::int64_t most = 0;
   bool shared = false;
-  std::vector<std::string> kinds;  ///< "c2p": queries meet distances; "p2c": keys do
+  /// "c2p": queries are multiplied with distances; "p2c": keys are.
+  std::vector<std::string> kinds;
 
   bool has(const char* kind) const { return std::ranges::find(kinds, kind) != kinds.end(); }
 };
@@ -58,8 +60,8 @@ DistanceFields read_distance_fields(Config& config, std::int64_t positions) {
   return read;
 }
 
-/// Attention also by distance: the embedding of each is projected by the block, by the queries' and keys' weights where those
-/// are shared.
+/// Adds attention by distance. Each block projects the embeddings of the distances, with the
+/// weights of queries and keys if these are shared.
 void attend_by_distance(Config& config, const DistanceFields& read, EncoderShape& shape) {
   shape.distances = 2 * (read.buckets > 0 ? read.buckets : read.most);
   const std::string norm = config.word("norm_rel_ebd").value_or("none");
@@ -106,7 +108,7 @@ DescribedModel deberta_v2(Config& config) {
   if (config.flag("relative_attention", false))
     attend_by_distance(config, distances, shape);
   else if (const auto norm = config.word("norm_rel_ebd"); norm && *norm != "none")
-    config.refuse("norm_rel_ebd", "a norm of distances without relative_attention is never run",
+    config.refuse("norm_rel_ebd", "a norm of distances never runs without relative_attention",
                   "Set it to none, or relative_attention to true");
   block.defined =
       "attention.self.query_proj attention.self.key_proj attention.self.value_proj "
@@ -142,7 +144,8 @@ struct ModernBertBiases {
   bool norms = false;
 };
 
-/// A gated feed-forward, norms before each branch; the first block has none before its attention.
+/// A gated feed-forward, and a norm before each branch. The first block has none before its
+/// attention.
 void give_modernbert_blocks(EncoderShape& shape, const ModernBertBiases& biases) {
   shape.blocks_module = "layers";
   BlockModules block = shape.kinds.front();
@@ -182,7 +185,7 @@ void add_modernbert_head(Config& config, EncoderShape& shape, const std::string&
   add_steps(shape, {{.kind = Step::loss}});
 }
 
-/// Rotary positions.
+/// ModernBERT uses rotary positions.
 DescribedModel modernbert(Config& config) {
   BertShape bert;
   bert.hidden = config.number("hidden_size", 768, kMostFeatures);

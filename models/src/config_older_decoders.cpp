@@ -1,4 +1,5 @@
-// Decoders of a structure of their own by their config.json: GPT-2, GPT-NeoX, OPT, BLOOM, MPT, GPT-J, Falcon.
+// Reads the config.json of decoders with a structure of their own: GPT-2, GPT-NeoX, OPT, BLOOM,
+// MPT, GPT-J, Falcon.
 #include <fmt/format.h>
 
 #include "config_fields.hpp"
@@ -145,8 +146,7 @@ DescribedModel falcon(Config& config) {
   const bool two_norms =
       config.optional_number("num_ln_in_parallel_attn", 2).value_or(newer ? 2 : 1) == 2;
   if (two_norms && shape.parallel && !newer)
-    config.refuse("num_ln_in_parallel_attn",
-                  "two norms beside each other run in a model of new_decoder_architecture alone",
+    config.refuse("num_ln_in_parallel_attn", "two parallel norms need new_decoder_architecture",
                   "Set num_ln_in_parallel_attn to 1, or new_decoder_architecture to true");
   shape.two_norms = newer && two_norms;
   shape.rotary = !config.flag_or_null("alibi", false);
@@ -157,7 +157,7 @@ DescribedModel falcon(Config& config) {
   shape.tied = config.flag("tie_word_embeddings", true);
   const std::int64_t tokens = config.number("max_position_embeddings", 2048, kMostEmbeddings);
   shape.head = config.decoder_head("classifier");
-  // One key head for many: none of PyTorch's fused kernels takes that.
+  // One key head serves all heads. None of PyTorch's fused kernels supports this.
   return described_as(shape, at_most_usual(tokens), kMostTokens,
                       one_key_head ? AttentionKernel::eager : AttentionKernel::sdpa);
 }

@@ -1,4 +1,4 @@
-// Encoders of speech by their config.json: wav2vec 2.0 and HuBERT.
+// Reads the config.json of speech encoders: wav2vec 2.0 and HuBERT.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<std::int64_t> read_convolutions(Config& config, const char* key,
   return given.value_or(usual);
 }
 
-/// The convolutions that make frames of sound. Returns how many samples lie between two frames.
+/// The convolutions that turn sound into frames. Returns the number of samples between two frames.
 std::int64_t read_sound_convolutions(Config& config, SpeechShape& shape) {
   shape.features =
       read_convolutions(config, "conv_dim", std::vector<std::int64_t>(7, 512), kMostFeatures);
@@ -37,27 +37,26 @@ std::int64_t read_sound_convolutions(Config& config, SpeechShape& shape) {
   std::int64_t apart = 1;
   for (const std::int64_t stride : shape.strides) {
     apart *= stride;
-    if (apart > kMostTokens) config.refuse("conv_stride", "frames lie too many samples apart");
+    if (apart > kMostTokens) config.refuse("conv_stride", "frames are too many samples apart");
   }
   std::int64_t reach = 1;
   for (std::size_t k = shape.kernels.size(); k-- > 0;) {
     reach = (reach - 1) * shape.strides[k] + shape.kernels[k];
-    if (reach > kMostEmbeddings)
-      config.refuse("conv_stride", "a frame reaches over too many samples");
+    if (reach > kMostEmbeddings) config.refuse("conv_stride", "a frame covers too many samples");
   }
   return apart;
 }
 
-/// What would add modules that are not built here.
+/// Refuses settings that add unsupported modules.
 void refuse_unbuilt_speech(Config& config) {
   config.require_flag("use_weighted_layer_sum", false, "weighted sums of layers are not built");
-  config.require_flag("add_adapter", false, "an adapter behind the encoder is not built");
+  config.require_flag("add_adapter", false, "an adapter after the encoder is not supported");
   config.require_flag("conv_pos_batch_norm", false, "positions with a batch norm are not built");
   if (const auto adapter = config.optional("adapter_attn_dim"))
     adapter->fail("adapters in the blocks are not built", "Record the job instead");
 }
 
-/// Fields of masks, of losses and of heads that are not built: none of them changes a parameter.
+/// Fields of masks, losses and unsupported heads. They change no parameter.
 void skip_unread_of_speech(Config& config) {
   for (const char* key : {"mask_time_length",
                           "mask_time_min_masks",
@@ -108,8 +107,8 @@ SpeechShape read_speech(Config& config) {
   shape.classifier_features = config.number("classifier_proj_size", 256, kMostFeatures);
   refuse_unbuilt_speech(config);
   skip_unread_of_speech(config);
-  config.note(fmt::format("sSEQ counts frames behind the convolutions, each of {} samples of sound",
-                          apart));
+  config.note(
+      fmt::format("sSEQ counts frames after the convolutions, each of {} samples of sound", apart));
   return shape;
 }
 

@@ -1,4 +1,4 @@
-// CLIP and SigLIP, whose config.json holds a tower of words and one of images.
+// CLIP and SigLIP. Their config.json describes a text tower and an image tower.
 #include "config_images.hpp"
 
 namespace ddpsim {
@@ -42,7 +42,7 @@ void take_image_part(Config& config, TextImageShape& shape, Config& image, const
   shape.image = read.shape;
   shape.image_size = read.image;
   finish_part(config, image, "vision_config");
-  config.note("one image stands beside each text; sSEQ is the text's");
+  config.note("each sample has one image and one text; sSEQ is the length of the text");
 }
 
 DescribedModel clip(Config& config) {

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kMostPatchPixels = 1024;  ///< a side
+constexpr std::int64_t kMostPatchPixels = 1024;  ///< per side
 constexpr std::int64_t kMostChannels = 1024;
 constexpr std::int64_t kMostFrames = 64;
 
@@ -17,19 +17,19 @@ NormModule rms_of(const char* name) {
   return {.name = name, .kind = NormKind::rms};
 }
 
-/// Fields that savers write and no tower reads.
+/// Fields that are saved but that no tower reads.
 void skip_unread_of_towers(Config& config) {
   for (const char* key : {"vocab_size", "num_image_tokens", "num_positions", "projection_dim",
                           "max_position_embeddings", "default_output_length", "tokens_per_second"})
     config.optional(key);
 }
 
-/// Frequencies of the rotation, once as they are and once as they were.
+/// Frequencies of the rotation and a copy of the original frequencies.
 void give_frequencies(VisionShape& shape, std::int64_t count) {
   for (int copy = 0; copy < 2; ++copy) shape.single_buffers.push_back(count);
 }
 
-/// One product for queries, keys and values.
+/// Attention with one product for queries, keys and values.
 AttentionModules joined_attention(std::int64_t hidden, std::int64_t heads) {
   return {.hidden = hidden,
           .heads = heads,
@@ -46,7 +46,7 @@ ReadVision read_pixtral_tower(Config& config, const std::string& base) {
   const VitDefaults usual = {
       .hidden = 1024, .layers = 24, .heads = 16, .feed_forward = 4096, .image = 1024, .patch = 16};
   ReadVision read = read_vision(config, base, usual);
-  config.optional("head_dim");  // the class takes hidden_size over num_attention_heads
+  config.optional("head_dim");  // the class computes hidden_size / num_attention_heads
   VisionShape& shape = read.shape;
   BlockModules& block = shape.block;
   block.hidden = shape.hidden;
@@ -70,14 +70,14 @@ ReadVision read_pixtral_tower(Config& config, const std::string& base) {
   return read;
 }
 
-/// Sizes of a tower that is given patches as rows.
+/// Sizes of a tower that receives patches as rows.
 struct RowSizes {
   std::int64_t hidden;
   std::int64_t heads;
   std::int64_t layers;
 };
 
-/// Of an image of any size: config.json does not say how many patches it has.
+/// A tower for images of any size. config.json does not say how many patches an image has.
 ReadVision read_qwen_rows(Config& config, const std::string& base, const RowSizes& sizes) {
   constexpr std::int64_t kPatches = 1024;
   ReadVision read;
@@ -113,14 +113,14 @@ RowSizes read_qwen_sizes(Config& config, const char* width, std::int64_t usual) 
 }
 
 std::int64_t read_merged(Config& config, std::int64_t hidden) {
-  constexpr std::int64_t kMostMerged = 64;  // a side
+  constexpr std::int64_t kMostMerged = 64;  // per side
   const std::int64_t side = config.number("spatial_merge_size", 2, kMostMerged);
   if (side * side > kMostFeatures / hidden)
     config.refuse("spatial_merge_size", "the patches that become one token are too many");
   return side * side;
 }
 
-/// Blocks that look at a window alone, but for those listed.
+/// The blocks attend only within a window, except those that the file lists.
 std::vector<std::int64_t> read_windows(Config& config, const VisionShape& shape) {
   constexpr std::int64_t kMostWindow = 65'536;
   const std::int64_t side = config.number("window_size", 112, kMostWindow) / shape.patch;
@@ -140,7 +140,7 @@ struct GemmaTowerSizes {
   std::int64_t head_features;
 };
 
-/// Norms on both sides of each branch and of each head, and a gated feed-forward.
+/// Norms before and after each branch and in each head, and a gated feed-forward.
 BlockModules read_gemma4_block(Config& config, const GemmaTowerSizes& sizes) {
   BlockModules block;
   block.hidden = sizes.hidden;
@@ -183,10 +183,10 @@ ReadVision read_tower_of_type(Config& config, const std::string& base,
   else if (type == "siglip_vision_model")
     read = read_siglip_tower(config, base, {});
   else
-    config.refuse("model_type",
-                  fmt::format("a tower of type {} is not built here", in_quotes(type)),
-                  "Known: clip_vision_model, siglip_vision_model, pixtral. For another one record "
-                  "the job");
+    config.refuse(
+        "model_type", fmt::format("a tower of type {} is not built here", in_quotes(type)),
+        "Known: clip_vision_model, siglip_vision_model, pixtral. For another tower, record "
+        "the job");
   read.shape.places = {read.shape.position_rows};
   return read;
 }
@@ -211,7 +211,7 @@ ReadVision read_gemma4_tower(Config& config, const std::string& base, std::int64
     config.refuse("num_attention_heads",
                   fmt::format("heads hold more than {} features together", kMostFeatures));
   shape.patch = config.number("patch_size", 16, kMostPatchPixels);
-  constexpr std::int64_t kMostPooled = 64;  // a side
+  constexpr std::int64_t kMostPooled = 64;  // per side
   const std::int64_t side = config.number("pooling_kernel_size", 3, kMostPooled);
   if (tokens > kMostTokens / (side * side))
     config.refuse("pooling_kernel_size",
@@ -232,8 +232,8 @@ ReadVision read_gemma4_tower(Config& config, const std::string& base, std::int64
   give_frequencies(shape, head / 4);
   if (config.flag("standardize", false))  // std_bias, std_scale
     shape.single_buffers.insert(shape.single_buffers.end(), 2, shape.hidden);
-  constexpr std::int64_t kLinears =
-      7;  // of a block, with the least and the most of what each takes and gives
+  // Linears of a block. Each has buffers for the smallest and largest input and output.
+  constexpr std::int64_t kLinears = 7;
   if (config.flag("use_clipped_linears", false))
     shape.single_buffers.insert(shape.single_buffers.end(),
                                 static_cast<std::size_t>(4 * kLinears * shape.layers), 1);

@@ -1,4 +1,4 @@
-// Transformers over images by their config.json.
+// Reads the config.json of transformers over images.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ LearnedToken class_token(std::int64_t hidden, const char* name = "embeddings.cls
   return {.name = name, .shape = {1, 1, hidden}};
 }
 
-/// Class or classes behind a model; without any, the model itself at the root.
+/// One or two classifiers after a model. Without any, the model's modules have no prefix.
 void classify(Config& config, ReadVision& read, const std::string& head, std::int64_t features) {
   if (head == "Model") {
     read.shape.base.clear();
@@ -131,12 +131,12 @@ DescribedModel beit(Config& config) {
     shape.positions = "embeddings.position_embeddings";
     shape.position_rows = read.patches + 1;
   }
-  // With mean pooling the norm lies in the pooler, over the mean of the patches.
+  // With mean pooling, the norm is in the pooler and runs over the mean of the patches.
   shape.pooled_norm = config.flag("use_mean_pooling", true);
   shape.last_norm = {.name = shape.pooled_norm ? "pooler.layernorm" : "layernorm", .bias = true};
   shape.defined = kVitOrder;
   skip_masking(config);
-  // The head that segments has fields of its own, which others do not read.
+  // Fields of the segmentation head, which other heads do not read.
   for (const char* key :
        {"vocab_size", "use_auxiliary_head", "auxiliary_loss_weight", "auxiliary_channels",
         "auxiliary_num_convs", "auxiliary_concat_input", "add_fpn", "pool_scales",
@@ -176,7 +176,7 @@ DescribedModel read_dinov2(Config& config, const std::string& base, bool registe
   shape.extra_tokens = 1;
   if (registers || config.flag("use_mask_token", true)) {
     config.note(
-        "embeddings.mask_token trains with masked patches alone; it is counted as if it did");
+        "embeddings.mask_token trains only with masked patches; it is counted as trainable");
     shape.tokens.insert(shape.tokens.begin(),
                         {.name = "embeddings.mask_token", .shape = {1, shape.hidden}});
   }

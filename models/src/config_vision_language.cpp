@@ -1,4 +1,5 @@
-// Decoders that also read images, by their config.json: a tower (vision_config), a projector and a text model (text_config).
+// Reads the config.json of decoders that also read images: a tower (vision_config), a projector and
+// a text model (text_config).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +16,12 @@ using Does = ProjectorStep::Kind;
 constexpr const char* kProjector = "model.multi_modal_projector.";
 constexpr std::int64_t kMostMergeSide = 64;
 
-/// How types differ in what their parts are.
+/// Differences between the parts of model types.
 struct PartTypes {
-  std::string_view text;   ///< where text_config names none
-  bool tied = false;       ///< where the file does not say
-  bool text_ties = false;  ///< the output layer is tied also where text_config alone says so
+  std::string_view text;  ///< if text_config names none
+  bool tied = false;      ///< if the file does not say
+  /// The output layer is also tied if only text_config says so.
+  bool text_ties = false;
   const char* text_base = "model.language_model.";
 };
 
@@ -29,7 +31,8 @@ struct ReadParts {
   std::string head;
 };
 
-/// What the whole says of the output layer, and what its text says; where they differ, the answer says which counts.
+/// Whether the whole model and its text model tie the output layer. If they disagree, a note says
+/// which one counts.
 bool read_tied(Config& config, const Object& text, bool text_tied, const PartTypes& types) {
   constexpr const char* kKey = "tie_word_embeddings";
   config.refuse_null(kKey, types.tied ? "true" : "false");
@@ -59,7 +62,7 @@ ConfigFamily text_family(const Config& config, const Object& text, std::string_v
   config.refuse("text_config", fmt::format("{} is not built here", in_quotes(type)));
 }
 
-/// Files of Qwen2-VL may have the text's fields beside vision_config, and no text_config.
+/// Files of Qwen2-VL may have no text_config, with the text's fields next to vision_config.
 bool is_flat(const Config& config) {
   return config.root().has("vision_config") && !config.root().has("text_config") &&
          config.root().has("num_hidden_layers");
@@ -75,20 +78,20 @@ DescribedModel read_text(Config& config, const PartTypes& types) {
   const ConfigFamily family = text_family(config, text.root(), types.text);
   text.becomes_part();
   text.know(family.aliases);
-  text.optional("num_image_tokens");  // for the processor
+  text.optional("num_image_tokens");  // read only by the processor
   DescribedModel described = family.read(text);
   finish_part(config, text, "text_config");
-  // Some savers repeat fields of the text beside it, where no class reads them.
+  // Some files repeat fields of the text outside text_config, where no class reads them.
   for (const auto& [key, value] : text.root().items()) config.optional(key);
   if (!described.decoder)
     text.refuse("model_type",
-                fmt::format("a text model of type {} is not built beside a tower",
+                fmt::format("a text model of type {} is not supported together with a tower",
                             in_quotes(family.model_type)),
                 "Record the job instead");
   return described;
 }
 
-/// Class and text; the tower and the projector follow.
+/// Reads the class and the text. The tower and the projector follow.
 ReadParts read_parts(Config& config, const PartTypes& types) {
   ReadParts read;
   read.head =
@@ -104,14 +107,15 @@ ReadParts read_parts(Config& config, const PartTypes& types) {
   return read;
 }
 
-/// Takes the tower, of which everything is read.
+/// Adds the tower, all of whose blocks are read.
 void take_tower(VisionLanguageShape& shape, const ReadVision& read) {
   shape.tower = read.shape;
   shape.image = read.image;
   shape.read_behind = {read.shape.layers};
 }
 
-/// Which blocks' features the projector reads: one or several, counted from the end where negative.
+/// The blocks whose features the projector reads: one or several. Negative numbers count from the
+/// end.
 void read_feature_layers(Config& config, VisionLanguageShape& shape, std::int64_t usual) {
   constexpr std::size_t kMostRead = 64;
   const std::int64_t layers = shape.tower.layers;
@@ -137,14 +141,14 @@ void read_feature_layers(Config& config, VisionLanguageShape& shape, std::int64_
     config.refuse("vision_feature_layer", fmt::format("1 to {} layers are expected", kMostRead));
 }
 
-/// The path by which frozen= names the tower.
+/// The path of the tower for frozen=.
 std::string tower_path(const ReadParts& read) {
   std::string path = read.shape.tower.base;
   path.pop_back();
   return read.head == "Model" ? path.substr(std::string_view("model.").size()) : path;
 }
 
-/// Twice as many, until an image has a place and as many words beside it.
+/// Doubles the length until the image fits together with the same number of words.
 std::int64_t usual_tokens(const DescribedModel& text, std::int64_t image_tokens) {
   std::int64_t tokens = text.usual_size;
   while (tokens < 2 * image_tokens && tokens < text.most_tokens) tokens *= 2;
@@ -159,11 +163,11 @@ DescribedModel finish(Config& config, ReadParts& read) {
   config.note(fmt::format("each sample has one image{}: {} of the tokens that sSEQ counts",
                           tiles > 1 ? fmt::format(" of {} tiles", tiles) : "", tokens));
   config.note(fmt::format(
-      "all parameters train but those that frozen= names, as frozen={} names the tower's", path));
+      "all parameters train unless frozen= names them; frozen={} freezes the tower", path));
   if (leaves_unread(shape))
     config.note(fmt::format(
-        "some parameters of {} get no gradient, since nothing reads what they give: DDP needs "
-        "find_unused_parameters=True where they are not frozen",
+        "some parameters of {} get no gradient because nothing reads their output; unless they "
+        "are frozen, DDP needs find_unused_parameters=True",
         path));
   DescribedModel described =
       described_as(shape, usual_tokens(read.text, tokens), read.text.most_tokens);
@@ -174,11 +178,11 @@ DescribedModel finish(Config& config, ReadParts& read) {
 void require_same_width(const Config& config, const char* key, std::int64_t projected,
                         std::int64_t text) {
   if (projected != text)
-    config.refuse(
-        key, fmt::format("images become tokens of {} features, and words of {}", projected, text));
+    config.refuse(key,
+                  fmt::format("image tokens have {} features, but words have {}", projected, text));
 }
 
-/// Fields of the whole that no module reads.
+/// Fields of the whole model that no module reads.
 void skip_tokens(Config& config) {
   for (const char* key :
        {"image_seq_length", "ignore_index", "vocab_size", "hidden_size", "mm_tokens_per_image",
@@ -187,7 +191,7 @@ void skip_tokens(Config& config) {
     config.optional(key);
 }
 
-/// Two products with a GELU between them.
+/// Two Linears with a GELU between them.
 void project_twice(Config& config, ReadParts& read, bool usual_bias) {
   const bool bias = config.flag("multimodal_projector_bias", usual_bias);
   const std::string name = kProjector;
@@ -219,7 +223,7 @@ DescribedModel llava(Config& config) {
   return finish(config, read);
 }
 
-/// Tiles of an image of the size that is listed first, and the whole image beside them.
+/// Tiles of an image of the first listed size, plus the whole image.
 std::int64_t read_tiles(Config& config, std::int64_t image) {
   constexpr std::int64_t kMostTiles = 1'000;
   std::int64_t tiles = 2;

@@ -8,8 +8,8 @@
 namespace ddpsim {
 namespace {
 
-/// Its input, the concatenation of all features of the block so far, is copied; backward sums what
-/// this layer and all later ones say about each of them.
+/// Copies its input, which concatenates all features of the block so far. Backward sums the
+/// gradients that this layer and all later layers have for each feature.
 void dense_layer(ModuleRecorder& model, const std::string& prefix, std::int64_t growth) {
   const Activation features = model.activation();
   model.elementwise(prefix + "concat", {.forward = 2, .backward = 3});

@@ -35,7 +35,7 @@ BlockModules bert_block(const BertShape& shape) {
   return block;
 }
 
-/// Looks up words, then adds what the other tables give.
+/// Looks up words, then adds the rows of the other tables.
 std::size_t embed(ModuleRecorder& model, const EncoderShape& shape) {
   const std::string prefix = shape.base + shape.embeddings;
   const std::int64_t features = shape.embedded > 0 ? shape.embedded : shape.hidden;
@@ -54,7 +54,8 @@ std::size_t embed(ModuleRecorder& model, const EncoderShape& shape) {
   return tables.front();
 }
 
-/// DeBERTa: the embeddings of distances, which every block projects. Without a norm the blocks read the parameter itself.
+/// DeBERTa: the embeddings of distances, which every block projects. Without a norm, the blocks
+/// read the parameter directly.
 void run_distances(ModuleRecorder& model, const EncoderShape& shape) {
   const std::string table = shape.base + kDistanceTable;
   if (!shape.distance_norm) {
@@ -65,7 +66,8 @@ void run_distances(ModuleRecorder& model, const EncoderShape& shape) {
   model.continue_from({.channels = shape.hidden, .height = shape.distances});
   model.layer_norm(shape.base + "encoder.LayerNorm");
   model.with_parameter(table, {shape.distances, shape.hidden});
-  for (int others = 0; others < 2; ++others) model.finish_weight_last();  // its input's comes first
+  for (int others = 0; others < 2; ++others)
+    model.finish_weight_last();  // its input's gradient comes first
   model.continue_from(tokens);
 }
 

@@ -25,7 +25,7 @@ bool computes_otherwise(const EstimateSpec& spec) {
   return spec.attention && spec.attention != spec.description.attention;
 }
 
-/// `bert-large@A100:b8:s512:amp`, nothing left to defaults.
+/// `bert-large@A100:b8:s512:amp`, with all defaults written out.
 std::string full_name(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
   const std::string tokens =
       model.sample == SampleKind::sequence ? fmt::format(":s{}", model.sample_size) : "";
@@ -38,11 +38,12 @@ std::string full_name(const EstimateSpec& spec, const Model& model, const Comput
   return name;
 }
 
-/// Counts of bytes and picoseconds stay within 63 bits: a GPU's day is more than anybody waits for one step.
+/// Makes sure that bytes and picoseconds fit in 63 bits. The limit for a step is about half a day
+/// on one GPU.
 void require_possible(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
   constexpr double kMostBytes = 1e17;
   constexpr double kMostSeconds = 5e4;
-  constexpr double kElement = 8;  // at most, with masks and places
+  constexpr double kElement = 8;  // upper limit, with masks and indices
   double elements = 0;
   double flops = 0;
   for (const Layer& layer : model.layers) {
@@ -69,7 +70,7 @@ struct SecondRun {
   int kernels = 0;
 };
 
-/// What backward computes again of a block's forward.
+/// The part of a block's forward that backward runs again.
 SecondRun second_run(const Model& model, const Block& block, const std::vector<LayerFate>& fates,
                      const ComputeSetting& setting) {
   SecondRun run;
@@ -87,8 +88,9 @@ struct LayerTimes {
   Duration backward_end;
 };
 
-/// Of each parameter its layer's, or from the first one's to the last one's that backward reaches. `whole`: the layers with all
-/// of their parameters.
+/// Sets the module times of each parameter: those of its layer. If several layers use it, they last
+/// from the first to the last one that backward reaches. `whole` holds the layers with all of their
+/// parameters.
 void note_module_times(const std::vector<Layer>& whole, const std::vector<LayerTimes>& times,
                        const Workload& workload, Model& model) {
   const auto share = [](Duration of, Duration all) {
@@ -114,17 +116,20 @@ void note_module_times(const std::vector<Layer>& whole, const std::vector<LayerT
   }
 }
 
-/// What a step of the model's layers takes, and when each gradient is written. By layer or parameter of the model.
+/// Times of the model's layers in a step, and when each gradient is written. Entries are by layer
+/// or by parameter.
 struct LayerRun {
   std::vector<LayerTimes> times;
-  std::vector<Duration> written;              ///< since backward began
-  std::vector<std::int64_t> launched_before;  ///< kernels of backward, up to the gradient
+  std::vector<Duration> written;  ///< since backward began
+  /// Kernels of backward that are launched before the gradient is written.
+  std::vector<std::int64_t> launched_before;
   Duration forward;
   Duration backward;
   std::int64_t forward_kernels = 0;
 };
 
-/// Runs the layers backward, each block that is checkpointed once more in front of its own.
+/// Runs backward through the layers. In front of the backward of a checkpointed block, its forward
+/// runs again.
 LayerRun run_layers(const Model& model, const ComputeSetting& setting,
                     const Checkpointing& checkpointing) {
   LayerRun run{.times = std::vector<LayerTimes>(model.layers.size()),
@@ -162,7 +167,7 @@ LayerRun run_layers(const Model& model, const ComputeSetting& setting,
   return run;
 }
 
-/// Fills forward, backward and the kernels they launch.
+/// Sets forward, backward and the numbers of kernels that they launch.
 void set_times(const Model& model, const LayerRun& run, Workload& workload) {
   workload.forward = run.forward;
   Backward& backward = workload.backward.emplace();
@@ -179,7 +184,7 @@ void set_times(const Model& model, const LayerRun& run, Workload& workload) {
   launches.optimizer = optimizer_kernels(model);
 }
 
-/// Where the estimate comes from, and what was assumed and left out.
+/// Origin of the estimate, its assumptions and what it leaves out.
 std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpec& spec,
                                                                const Model& model,
                                                                const ComputeSetting& setting,
@@ -231,7 +236,7 @@ Model model_of(const EstimateSpec& spec) {
   };
   const std::vector<std::string> unmatched = freeze(model, spec.frozen);
   if (!unmatched.empty())
-    refuse(fmt::format("frozen={}: no module or parameter is called so", unmatched.front()),
+    refuse(fmt::format("frozen={}: no module or parameter has this name", unmatched.front()),
            fmt::format("'*' stands for anything within one name; {} has {} and others", model.name,
                        model.parameters.front().name));
   if (std::ranges::all_of(model.parameters, &Parameter::frozen))

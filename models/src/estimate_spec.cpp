@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// Far above any batch that fits a GPU, far below what would overflow.
+/// Far above any batch that fits on a GPU, and far below an overflow.
 constexpr std::int64_t kMostSamples = 1'000'000;
 
 constexpr std::string_view kAttention = "attn=";
@@ -63,7 +63,7 @@ std::vector<std::string> patterns_after(std::string_view spec, std::string_view 
     const std::size_t end = std::min(list.find('+', begin), list.size());
     if (end == begin)
       refuse(spec, fmt::format("{} names nothing to freeze", in_quotes(part)),
-             "Write modules or parameters, more of them behind a '+': "
+             "Write modules or parameters, separated by '+': "
              "frozen=transformer.wte+transformer.h.*");
     patterns.emplace_back(list.substr(begin, end - begin));
     begin = end + 1;
@@ -71,17 +71,17 @@ std::vector<std::string> patterns_after(std::string_view spec, std::string_view 
   return patterns;
 }
 
-/// The tokens of its image are part of a sequence.
+/// Requires that a sequence is longer than the tokens of its image.
 void require_place_for_image(std::string_view text, std::int64_t tokens,
                              const ModelDescription& description) {
   if (tokens > description.image_tokens) return;
   refuse(text,
-         fmt::format("a sequence of {} tokens has no place for its image, which is {} tokens",
+         fmt::format("a sequence of {} tokens is too short for its image, which is {} tokens",
                      tokens, description.image_tokens),
          fmt::format("Write s{} or more", description.image_tokens + 1));
 }
 
-/// The text up to the next colon; `rest` goes on behind it.
+/// The text up to the next colon. `rest` becomes the text after it.
 std::string_view take_part(std::string_view& rest) {
   const std::size_t colon = rest.find(':');
   const std::string_view part = rest.substr(0, colon);
@@ -89,7 +89,7 @@ std::string_view take_part(std::string_view& rest) {
   return part;
 }
 
-/// A model as it stands before the '@': of the catalogue, a config.json, or dimensions.
+/// The model in front of the '@': of the catalogue, a config.json, or dimensions.
 ModelDescription describe_named(std::string_view text, const std::string& model) {
   std::optional<ModelDescription> described = describe_model(model);
   if (!described) described = model_of_dimensions(model, text);
@@ -99,7 +99,7 @@ ModelDescription describe_named(std::string_view text, const std::string& model)
   return std::move(*described);
 }
 
-/// Reads what stands behind the GPU.
+/// Reads the options after the GPU.
 class OptionParts {
  public:
   OptionParts(std::string_view text, EstimateSpec& spec) : text_(text), spec_(spec) {}
@@ -163,7 +163,7 @@ std::string_view model_part(std::string_view text) {
 EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescription> described) {
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos)
-    refuse(text, "is no estimate", "Write MODEL@GPU, such as resnet50@V100:b32");
+    refuse(text, "is not an estimate", "Write MODEL@GPU, such as resnet50@V100:b32");
   EstimateSpec spec;
   spec.model = text.substr(0, at);
   spec.description = described ? std::move(*described) : describe_named(text, spec.model);

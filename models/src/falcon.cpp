@@ -20,7 +20,7 @@ void attend(ModuleRecorder& model, const std::string& prefix, const FalconShape&
   model.linear(prefix + "dense", shape.hidden, shape.bias);
 }
 
-/// Norms are defined behind what they stand before.
+/// Norms are defined after the modules that they precede in forward.
 void define_norms(ModuleRecorder& model, const std::string& prefix, const FalconShape& shape) {
   for (const char* linear : {"self_attention.query_key_value", "self_attention.dense",
                              "mlp.dense_h_to_4h", "mlp.dense_4h_to_h"})

@@ -12,7 +12,7 @@ bool freezes(const std::string& pattern, const Parameter& parameter) {
                              [&](std::string_view path) { return matches_path(path, pattern); });
 }
 
-/// Of a product, the one with rows and columns; else any.
+/// Whether a parameter has rows and columns. That is the weight of a product.
 bool is_weight(const Parameter& parameter) {
   return parameter.shape && parameter.shape->size() > 1;
 }
@@ -28,15 +28,15 @@ void leave_out_gradients(Layer& layer, const std::vector<Parameter>& parameters)
   if (layer.parameters.empty()) return;
   layer.trains = weight_trains;
   if (layer.product && !weight_trains) --layer.backward_kernels;
-  if (bias_is_frozen) {  // nobody sums its gradient up
+  if (bias_is_frozen) {  // its gradient is not summed
     layer.backward_elements -= layer.outputs;
     --layer.backward_kernels;
   }
   std::erase_if(layer.parameters, [&](std::size_t p) { return parameters[p].frozen; });
 }
 
-/// Of each layer, whether anything trains in front of it. What begins with an input of its own has nothing in front of it
-/// but itself.
+/// For each layer, whether anything in front of it trains. For layers that start from an input of
+/// their own, only those of the same input count.
 std::vector<bool> trains_in_front(const Model& model) {
   std::vector<bool> in_front;
   bool trains = false;
@@ -77,7 +77,7 @@ void leave_out_frozen(Model& model) {
   const auto is_frozen = [&](std::size_t p) { return model.parameters[p].frozen; };
   if (std::ranges::none_of(model.parameters, &Parameter::frozen)) return;
   const std::vector<bool> in_front = trains_in_front(model);
-  bool reads_what_it_gave = false;  // the layer behind
+  bool reads_what_it_gave = false;  // whether the next layer reads this one's output
   for (std::size_t k = model.layers.size(); k-- > 0;) {
     Layer& layer = model.layers[k];
     const bool read = layer.reached;

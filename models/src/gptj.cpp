@@ -8,12 +8,12 @@ namespace ddpsim {
 namespace {
 
 void attend(ModuleRecorder& model, const std::string& prefix, const GptjShape& shape) {
-  // Defined key, value, query; run query, key, value.
+  // Defined in the order key, value, query; run in the order query, key, value.
   for (const char* projection : {"k_proj", "v_proj", "q_proj"})
     model.define_module(prefix + projection, false);
   for (const char* projection : {"q_proj", "k_proj", "v_proj"}) {
     model.linear(prefix + projection, shape.hidden, false);
-    if (projection[0] != 'v') model.free_output();  // what is kept is rotated
+    if (projection[0] != 'v') model.free_output();  // the rotated copy is kept
   }
   model.rotate_positions(prefix + "rotary", 2 * shape.heads * shape.rotated, 2 * shape.hidden);
   model.attention(prefix + "attention",

@@ -17,7 +17,7 @@ constexpr Kernel k3x1 = {3, 1};
 constexpr Kernel k1x7 = {1, 7};
 constexpr Kernel k7x1 = {7, 1};
 
-/// Convolution, BatchNorm and ReLU. Returns what leaves it.
+/// Convolution, BatchNorm and ReLU. Returns the output.
 Activation unit(ModuleRecorder& model, const std::string& name, const Convolution& convolution) {
   model.conv2d(name + ".conv", convolution);
   model.batch_norm(name + ".bn");
@@ -25,28 +25,29 @@ Activation unit(ModuleRecorder& model, const std::string& name, const Convolutio
   return model.activation();
 }
 
-/// The map keeps its size.
+/// A convolution that keeps the size of the map.
 Convolution same(std::int64_t out, Kernel kernel) {
   return {.out = out, .kernel = kernel, .padding = {kernel.height / 2, kernel.width / 2}};
 }
 
-/// No padding: the map loses a border, or shrinks with a stride of 2.
+/// A convolution without padding. The map loses a border, or shrinks with a stride of 2.
 Convolution valid(std::int64_t out, Kernel kernel, std::int64_t stride = 1) {
   return {.out = out, .kernel = kernel, .stride = stride};
 }
 
-/// The branches of one mixed block, run one after the other from the same input and joined.
+/// The branches of one mixed block. They run one after the other from the same input and are
+/// joined.
 class MixedBlock {
  public:
   MixedBlock(ModuleRecorder& model, std::string name)
       : model_(model), name_(std::move(name)), input_(model.activation()) {}
 
-  /// A chain of units from the block's input.
+  /// Runs a chain of units from the block's input.
   MixedBlock& branch(std::initializer_list<std::pair<const char*, Convolution>> units) {
     model_.continue_from(input_);
     return then(units);
   }
-  /// Two units from the end of the last chain.
+  /// Runs two units from the end of the last chain.
   MixedBlock& fork(std::pair<const char*, Convolution> a, std::pair<const char*, Convolution> b) {
     const Activation from = model_.activation();
     channels_ -= from.channels;
@@ -90,7 +91,7 @@ void stem(ModuleRecorder& model) {
   model.max_pool("maxpool2", {.size = 3, .stride = 2});
 }
 
-/// 35x35 map.
+/// A block on the 35x35 map.
 void block_a(ModuleRecorder& model, const std::string& name, std::int64_t pooled) {
   MixedBlock(model, name)
       .branch({{"branch1x1", same(64, k1x1)}})
@@ -102,7 +103,7 @@ void block_a(ModuleRecorder& model, const std::string& name, std::int64_t pooled
       .join();
 }
 
-/// From 35x35 to 17x17.
+/// A block that shrinks the map from 35x35 to 17x17.
 void block_b(ModuleRecorder& model, const std::string& name) {
   MixedBlock(model, name)
       .branch({{"branch3x3", valid(384, k3x3, 2)}})
@@ -113,7 +114,7 @@ void block_b(ModuleRecorder& model, const std::string& name) {
       .join();
 }
 
-/// 17x17 map, its 7x7 convolutions factored.
+/// A block on the 17x17 map, with factored 7x7 convolutions.
 void block_c(ModuleRecorder& model, const std::string& name, std::int64_t width) {
   MixedBlock(model, name)
       .branch({{"branch1x1", same(192, k1x1)}})
@@ -129,7 +130,7 @@ void block_c(ModuleRecorder& model, const std::string& name, std::int64_t width)
       .join();
 }
 
-/// A head of its own on the 17x17 map; what follows it starts from the same map.
+/// The auxiliary classifier on the 17x17 map. The layers after it continue from the same map.
 void auxiliary_classifier(ModuleRecorder& model) {
   const Activation input = model.activation();
   model.average_pool("AuxLogits.pool", {.size = 5, .stride = 3});
@@ -140,7 +141,7 @@ void auxiliary_classifier(ModuleRecorder& model) {
   model.continue_from(input);
 }
 
-/// From 17x17 to 8x8.
+/// A block that shrinks the map from 17x17 to 8x8.
 void block_d(ModuleRecorder& model, const std::string& name) {
   MixedBlock(model, name)
       .branch({{"branch3x3_1", same(192, k1x1)}, {"branch3x3_2", valid(320, k3x3, 2)}})
@@ -152,7 +153,7 @@ void block_d(ModuleRecorder& model, const std::string& name) {
       .join();
 }
 
-/// 8x8 map, two of its branches forked.
+/// A block on the 8x8 map, with two forked branches.
 void block_e(ModuleRecorder& model, const std::string& name) {
   MixedBlock(model, name)
       .branch({{"branch1x1", same(320, k1x1)}})

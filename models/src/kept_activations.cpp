@@ -11,14 +11,16 @@ std::int64_t bytes_of(const Parameter& parameter) {
   return gradient_bytes(parameter).value_or(Bytes()).count();
 }
 
-/// In bytes of the whole batch.
+/// Bytes of one layer for the whole batch.
 struct LayerBytes {
-  std::int64_t stored =
-      0;  ///< stays from forward until backward reaches the layer's block, or the layer
-  std::int64_t output = 0;  ///< kept of what it gave
-  std::int64_t own = 0;     ///< kept beside it: masks, places, its weights' cast
-  std::int64_t given = 0;   ///< gradient of its output
-  std::int64_t gives = 0;   ///< gradients of what it was given, without its parameters'
+  /// Stored from forward until backward reaches the layer's block, or the layer itself.
+  std::int64_t stored = 0;
+  std::int64_t output = 0;  ///< part of its output that is kept
+  /// Kept in addition: masks, indices, the cast of its weights.
+  std::int64_t own = 0;
+  std::int64_t given = 0;  ///< gradient of its output
+  /// Gradients of its inputs, without those of its parameters.
+  std::int64_t gives = 0;
 };
 
 LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
@@ -30,7 +32,7 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
   constexpr std::int64_t kHalf = 2;
   const std::int64_t element = half && !layer.single_precision ? kHalf : kSingle;
   std::int64_t inputs = layer.product ? layer.product->inputs() : layer.inputs;
-  if (layer.kind == LayerKind::attention && layer.product)  // the other operand's, too
+  if (layer.kind == LayerKind::attention && layer.product)  // an attention product has two operands
     inputs += layer.product->groups * layer.product->in * layer.product->out;
   if (!layer.data_gradient || !layer.passes_on || layer.kind == LayerKind::embedding) inputs = 0;
   LayerBytes bytes = {.output = layer.kept * element * setting.batch,
@@ -43,7 +45,7 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
   return bytes;
 }
 
-/// The last product's: the script has it in hand while backward runs.
+/// The layer with the last product. The script holds its output while backward runs.
 const Layer* gives_the_output(const Model& model) {
   const Layer* last = nullptr;
   for (const Layer& layer : model.layers)
@@ -61,7 +63,7 @@ std::int64_t input_bytes(const Model& model, const ComputeSetting& setting) {
   return bytes;
 }
 
-/// Goes through backward, from the last layer to the first.
+/// Runs through backward, from the last layer to the first.
 class Backwards {
  public:
   Backwards(const Model& model, const ComputeSetting& setting, const std::vector<LayerFate>& fates,
@@ -77,7 +79,7 @@ class Backwards {
     uses_left_ = uses_;
   }
 
-  /// `left`: of what was kept, in the hands of the script.
+  /// `left` is the part of the kept activations that the script still holds.
   std::vector<Bytes> held(std::int64_t left) && {
     auto block = model_.blocks.rbegin();
     for (std::size_t k = model_.layers.size(); k-- > 0;) {
@@ -90,7 +92,7 @@ class Backwards {
   }
 
  private:
-  /// What forward kept of a block gives way to all that backward reads of it.
+  /// Replaces what forward kept of a block by everything that its backward reads.
   void compute_again(const Block& block) {
     for (std::size_t k = block.first; k < block.last; ++k) {
       const LayerBytes bytes = layer_bytes(model_.layers[k], setting_, fates_[k]);
@@ -106,7 +108,7 @@ class Backwards {
     }
     const bool reads_what_it_gave = layer.kind == LayerKind::elementwise;
     if (!reads_what_it_gave && &layer != output_)
-      there_ -= bytes.output;  // what came after it has read that
+      there_ -= bytes.output;  // the later layers have read it
     std::int64_t written = 0;
     for (const std::size_t parameter : layer.parameters)
       written += bytes_of(model_.parameters[parameter]);
@@ -119,7 +121,8 @@ class Backwards {
     for (const std::size_t parameter : layer.parameters) {
       const std::int64_t gradient = bytes_of(model_.parameters[parameter]);
       const int before = uses_[parameter] - uses_left_[parameter];
-      if (before > 0) {  // that of a Linear is a view, which nothing is summed into
+      // The first gradient of a Linear's weight is a view, so nothing is summed into it.
+      if (before > 0) {
         const std::int64_t sum = before == 1 ? gradient : 0;
         most_ = std::max(most_, there_ + waiting_ + bytes.gives + written + sum);
         waiting_ -= gradient;
@@ -139,8 +142,9 @@ class Backwards {
   const std::vector<LayerFate>& fates_;
   const Layer* output_;
   std::int64_t there_;
-  std::int64_t waiting_ = 0;     ///< gradients, beside those of the layer that runs
-  std::int64_t for_branch_ = 0;  ///< of them the one that waits where the last branch forks off
+  std::int64_t waiting_ = 0;  ///< gradients other than those of the running layer
+  /// Part of `waiting_`: the gradient that waits at the last fork of branches.
+  std::int64_t for_branch_ = 0;
   std::int64_t most_ = 0;
   std::vector<int> uses_;
   std::vector<int> uses_left_;

@@ -14,23 +14,25 @@ namespace {
 constexpr std::array kPrecisions = {Precision::fp32, Precision::tf32, Precision::amp,
                                     Precision::bf16, Precision::bf16_true};
 
-/// Output tile of one thread block, and the depth a block keeps when a product is split for more
-/// blocks: usual sizes of cuBLAS and cuDNN kernels.
+/// Output tile of one thread block, and the least depth of a block when a product is split across
+/// more blocks. The sizes are usual for cuBLAS and cuDNN kernels.
 constexpr double kTileRows = 128;
 constexpr double kTileColumns = 64;
 constexpr double kLeastDepth = 256;
 
-/// Convolutions of the tensor cores work on NHWC, and PyTorch's default is NCHW: kernels of their
-/// own convert, reading and writing, four of the six operands of the three products (traces of a
-/// ResNet-50 on an A100 and a VGG-13 on an H100: three to and one from NHWC per convolution).
+/// Passes for layout conversions. Convolutions on tensor cores use NHWC, and PyTorch's default is
+/// NCHW. Separate kernels read and write four of the six operands of the three products. Source:
+/// traces of a ResNet-50 on an A100 and a VGG-13 on an H100, with three conversions to NHWC and one
+/// from NHWC per convolution.
 constexpr double kLayoutPasses = 4.0 / 3;
 
-/// SGD reads gradient, weight and momentum and writes two of them; Adam has one state more.
+/// SGD reads gradient, weight and momentum, and writes two of them. Adam has one more state.
 int optimizer_passes(const Model& model) {
   return usual_optimizer(model.sample) == Optimizer::momentum ? 5 : 7;
 }
 
-/// Products of fused attention beside forward's two: backward computes the scores again, and three gradients.
+/// Work of fused attention relative to the two products of forward. Backward computes the scores
+/// again and three gradients.
 constexpr double kFusedForward = 1;
 constexpr double kFusedBackward = 2.5;
 
@@ -73,7 +75,8 @@ class CostModel {
   }
   double kernels(int count) const { return count * constants_.kernel_us * 1e-6; }
 
-  /// Of fused attention, `times` the work of forward; what it moves is counted as elements.
+  /// Time of fused attention for `times` the work of forward. Its memory traffic is counted in the
+  /// layer's elements.
   double fused(double times) const {
     if (!layer_.fused) return 0;
     const double efficiency = tensor_tflops_ > 0
@@ -90,7 +93,7 @@ class CostModel {
     return memory_seconds(weight_element_ * static_cast<double>(layer_.weights));
   }
 
-  /// Of a product's tile the part that multiplies: the rest is its start and its end.
+  /// Share of a product's time that multiplies. The rest is the start and the end of each tile.
   double deep(double depth) const {
     if (tensor_tflops_ <= 0 || layer_.kind == LayerKind::convolution) return 1;
     return depth / (depth + constants_.tensor_depth);
@@ -106,7 +109,7 @@ class CostModel {
     return constants_.fp32_backward * (strided ? constants_.strided_gradient : 1);
   }
 
-  /// `count` products of rows x depth by depth x columns.
+  /// Time of `count` products of rows x depth by depth x columns.
   double multiplying(double count, double rows, double columns, double depth,
                      double efficiency) const {
     const double wide = std::ceil(columns / kTileColumns);
@@ -125,7 +128,8 @@ class CostModel {
     const auto size = static_cast<double>(p.kernel_size());
     const double out_rows = static_cast<double>(p.positions_out()) * batch_;
     const auto groups = static_cast<double>(p.groups);
-    // In an attention product both operands belong to a sample, so each has a product of its own.
+    // In an attention product, both operands depend on the sample. So each sample has a product of
+    // its own.
     const bool per_sample = layer_.kind == LayerKind::attention;
     const double count = per_sample ? groups * batch_ : groups;
     const double share = per_sample ? batch_ : 1;
@@ -136,7 +140,7 @@ class CostModel {
         arithmetic = multiplying(count, out_rows / share, out, in * size, e);
         break;
       case Pass::data_gradient:
-        // One product over the output's pixels: what a stride skips is not multiplied.
+        // One product over the output's pixels. Pixels that a stride skips are not multiplied.
         arithmetic = multiplying(count, out_rows / share * size, in, out, e);
         break;
       case Pass::weight_gradient:
@@ -152,11 +156,11 @@ class CostModel {
     return std::min(direct, winograd(pass));
   }
 
-  /// Autocast makes a half-precision copy of each weight, and a fp32 one of its gradient.
+  /// Autocast makes a half-precision copy of each weight, and an fp32 copy of its gradient.
   double casts(double weights) const { return casts_ && element_ == 2 ? weights * 6 : 0; }
 
-  /// Tiles of 4x4 outputs from (4 + k - 1)^2 inputs: inputs and outputs are transformed in memory,
-  /// then one product per place of the tile runs over the channels.
+  /// Winograd's algorithm with tiles of 4x4 outputs from (4 + k - 1)^2 inputs. Inputs and outputs
+  /// are transformed in memory. Then one product per place of the tile runs over the channels.
   double winograd(Pass pass) const {
     const Product& p = *layer_.product;
     const bool square = p.kernel.height == p.kernel.width;
@@ -190,7 +194,7 @@ class CostModel {
   int element_;  ///< bytes
   bool casts_;
   double weight_element_;  ///< bytes
-  double tensor_tflops_;   ///< 0: outside the tensor cores
+  double tensor_tflops_;   ///< 0: not on the tensor cores
 };
 
 }  // namespace
@@ -251,7 +255,7 @@ LayerKernels layer_kernels(const Layer& layer, Precision precision) {
 }
 
 int optimizer_kernels(const Model& model) {
-  constexpr std::size_t kTensorsPerKernel = 30;  // of PyTorch's foreach kernels, about
+  constexpr std::size_t kTensorsPerKernel = 30;  // about what PyTorch's foreach kernels take
   const auto trained = static_cast<std::size_t>(
       std::ranges::count_if(model.parameters, [](const Parameter& p) { return !p.frozen; }));
   const std::size_t groups = (trained + kTensorsPerKernel - 1) / kTensorsPerKernel;

@@ -26,7 +26,7 @@ constexpr const char* kExample = "llama:layers=32,hidden=4096,heads=32,kv_heads=
                     .hint = std::move(hint)});
 }
 
-/// "key=value,key=value", each key once and one of those known.
+/// Reads "key=value,key=value". Each key occurs once and must be known.
 class Dimensions {
  public:
   Dimensions(std::string_view text, std::string_view complete) : complete_(complete) {
@@ -94,8 +94,8 @@ std::optional<ModelDescription> model_of_dimensions(std::string_view text,
   const std::size_t colon = text.find(':');
   if (text.substr(0, colon) != kFamily) return std::nullopt;
   if (colon == std::string_view::npos)
-    refuse_dimensions(complete, "a llama of which size",
-                      fmt::format("Say its dimensions, as in {}", kExample));
+    refuse_dimensions(complete, "the size of the llama is missing",
+                      fmt::format("Give its dimensions, as in {}", kExample));
   const Dimensions given(text.substr(colon + 1), complete);
   std::vector<std::string> assumed;
   const auto otherwise = [&](std::string_view key, std::optional<std::int64_t> value,

@@ -23,7 +23,8 @@ std::vector<ConfigFamily> all_families() {
   return families;
 }
 
-/// A type of this name is another model, not a slip of the finger: "mixtral" is no "mistral". `text`: how_to_train_text.
+/// What to do about an unknown type. A similar name is another model, not a typing error: "mixtral"
+/// is not "mistral". `text` is the result of how_to_train_text.
 std::string what_to_do(std::string_view type, const std::string& text) {
   const std::vector<std::string> known = config_model_types();
   for (const std::string& one : known) {
@@ -37,28 +38,30 @@ std::string what_to_do(std::string_view type, const std::string& text) {
   return fmt::format("Record the job instead{}. Known types: {}", text, fmt::join(known, ", "));
 }
 
-/// Files of a like name that describe no model.
+/// Refuses other files that are often named config.json.
 void refuse_other_files(const Object& root) {
   const auto refuse = [&](std::string_view key, std::string message, Hint hint) {
     if (const auto found = root.optional(key)) found->fail(std::move(message), std::move(hint));
   };
   if (root.has("model_type")) return;
-  refuse("peft_type", "this is the config of an adapter (PEFT), which trains beside a frozen model",
-         "Record the job; the config.json of the base model describes a training of all of it");
+  refuse("peft_type",
+         "this is the config of an adapter (PEFT), which trains next to a frozen model",
+         "Record the job; the config.json of the base model would train all of its parameters");
   refuse("_class_name",
          "this is the config of a model of diffusers (_class_name), which is not built here",
          "Record the job instead");
   refuse("tokenizer_class", "this is the config of a tokenizer: it has no model_type",
-         "Give the config.json beside it");
+         "Give the config.json in the same folder");
 }
 
 struct Part {
   ConfigFamily family;
   Object object;
-  bool alone = false;  ///< the text of a model that also reads images or sound
+  /// Only the text part of a model that also reads images or sound.
+  bool alone = false;
 };
 
-/// The text inside of a model that also reads images or sound.
+/// The text part of a model that also reads images or sound.
 std::optional<Part> text_part(const Object& root) {
   const std::vector<ConfigFamily> families = decoder_families();
   const auto text = root.optional("text_config");
@@ -75,7 +78,8 @@ std::string text_class(const Part& text) {
   return fmt::format("{}ForCausalLM", text.family.classes);
 }
 
-/// `architectures` names the class of the text: transformers builds that of text_config alone.
+/// Whether `architectures` names the class of the text part. Then transformers builds only
+/// text_config.
 bool is_text_alone(const Object& root, const Part& text) {
   const auto names = root.optional("architectures");
   if (!names || !names->is_array() || names->array().size() != 1) return false;
@@ -83,15 +87,16 @@ bool is_text_alone(const Object& root, const Part& text) {
   return name.is_string() && name.string() == text_class(text);
 }
 
-/// Without what reads images or sound the model would be another one, of fewer parameters.
+/// Hint how to train only the text. Without the parts for images or sound, the model would have
+/// fewer parameters, so the user must ask for it.
 std::string how_to_train_text(const std::optional<Part>& text) {
   if (!text) return "";
   return fmt::format(
-      ". If you train its text alone, write the class of that: \"architectures\": [\"{}\"]",
+      ". If you train only its text model, write that class: \"architectures\": [\"{}\"]",
       text_class(*text));
 }
 
-/// What of `root` is built: all of it, or its text alone.
+/// The part of `root` that is built: the whole model, or only its text.
 Part part_to_build(const Object& root) {
   const std::vector<ConfigFamily> families = all_families();
   const Cursor type = root.required("model_type");

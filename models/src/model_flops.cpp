@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kPerMultiplyAdd = 2;
 
-/// Of a product: forward, and the gradients that backward computes.
+/// Passes of a product: forward, and the gradients that backward computes.
 int passes(const Layer& layer) {
   if (!layer.reached) return 1;
   return 1 + (layer.data_gradient && layer.passes_on ? 1 : 0) + (layer.trains ? 1 : 0);
@@ -33,7 +33,7 @@ SampleWork sample_work(const Model& model) {
 
 double tensor_tflops(const GpuModel& gpu, Precision precision, bool convolution) {
   if (is_half(precision)) return gpu.half_tflops;
-  // cuDNN takes TensorFloat-32 unasked, MIOpen does not.
+  // cuDNN uses TensorFloat-32 by default, MIOpen does not.
   const bool unasked = convolution && gpu.vendor == GpuVendor::nvidia;
   return unasked || precision == Precision::tf32 ? gpu.tf32_tflops : 0;
 }

@@ -119,7 +119,7 @@ void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolut
   layer.data_gradient = !reads_input();
   layer.product = product;
   layer.backward_kernels = layer.data_gradient ? 2 : 1;
-  if (bias) {  // added, and summed up in backward, by kernels of their own
+  if (bias) {  // separate kernels for forward and backward
     layer.forward_elements = 2 * activation_.elements();
     layer.backward_elements = activation_.elements();
     ++layer.forward_kernels;
@@ -150,7 +150,7 @@ void ModuleRecorder::normalized_convolution(const std::string& name,
   Layer& layer = ran(name + "conv", LayerKind::convolution, {bias, direction, length});
   layer.product = product;
   layer.backward_kernels = 3;
-  layer.forward_elements = 2 * activation_.elements();  // the bias is added by a kernel of its own
+  layer.forward_elements = 2 * activation_.elements();  // the bias has a kernel of its own
   layer.backward_elements = activation_.elements();
   ++layer.forward_kernels;
 }
@@ -177,8 +177,9 @@ void ModuleRecorder::layer_norm(const std::string& name, bool bias,
   if (!shape.empty()) order.push_back(define(name + ".weight", shape));
   if (bias) order.push_back(define(name + ".bias", shape));
   Layer& layer = ran(name, LayerKind::normalization, std::move(order));
-  layer.forward_elements = 2 * activation_.elements();   // a row stays on chip
-  layer.backward_elements = 5 * activation_.elements();  // x and dy for dx, again for the weights
+  layer.forward_elements = 2 * activation_.elements();  // a row stays on chip
+  // Reads x and dy for dx, and again for the weights.
+  layer.backward_elements = 5 * activation_.elements();
   layer.single_precision = true;
 }
 
@@ -190,13 +191,15 @@ void ModuleRecorder::rms_norm(const std::string& name, const std::vector<std::in
   std::vector<std::size_t> order;
   if (!shape.empty()) order.push_back(define(name + ".weight", shape));
   Layer& layer = ran(name, LayerKind::normalization, std::move(order));
-  // In passes of four bytes. Forward: cast 1.5, square 2, mean 1, product 2, cast 1.5, weight 1. Backward: weight's two
-  // gradients 3, cast 1.5, product's two gradients and a sum 6, square's 3, sum of both 3, cast 0.5.
+  // The elements are passes of four bytes. Forward: cast 1.5, square 2, mean 1, product 2, cast
+  // 1.5, weight 1. Backward: two gradients of the weight 3, cast 1.5, two gradients of the product
+  // and a sum 6, gradient of the square 3, sum of both 3, cast 0.5.
   layer.forward_elements = 9 * activation_.elements();
   layer.backward_elements = 17 * activation_.elements();
   layer.forward_kernels = 8;
   layer.backward_kernels = 13;
-  layer.kept_bytes = 4 * activation_.elements();  // the cast input; its output counts as kept, too
+  // The cast input is kept; so is the output.
+  layer.kept_bytes = 4 * activation_.elements();
   layer.single_precision = true;
 }
 
@@ -360,7 +363,8 @@ void ModuleRecorder::attention(const std::string& name, const AttentionHeads& sh
   layer.fused = fused;
   layer.inputs = queries + 2 * keys;
   layer.forward_elements = 2 * queries + 2 * keys;  // keys and values are read, the result written
-  // The three, the result and its gradient read; three gradients written, the queries' summed up in fp32 and cast.
+  // Reads the three operands, the result and its gradient. Writes three gradients; that of the
+  // queries is summed up in fp32 and cast.
   layer.backward_elements = 9 * queries + 4 * keys;
   layer.backward_kernels = 3;
   layer.kept_bytes = 4 * fused.heads * fused.queries;  // logarithm of each row's sum
@@ -371,11 +375,11 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
   const Activation query = activation_;
   const std::int64_t head = query.channels / heads;
   const std::int64_t queries = query.positions();
-  if (key_heads > 0 &&
-      key_heads < heads) {  // keys and values, repeated for each head that shares them
+  // Keys and values are repeated for each head that shares them.
+  if (key_heads > 0 && key_heads < heads) {
     activation_ = {.channels = 2 * heads * head, .height = keys};
     elementwise(name + ".repeat", {.forward = 2, .backward = 2, .kernels = 2});
-    model_.layers.back().kept -= 2 * key_heads * head * keys;  // nobody reads the originals again
+    model_.layers.back().kept -= 2 * key_heads * head * keys;  // the originals are not read again
     continue_from(query);
   }
   score(name + ".scores", heads, head, keys);
@@ -406,11 +410,12 @@ void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t feat
                                       std::int64_t whole) {
   const Activation before = activation_;
   activation_.channels = features;
-  // Of each: a product with the cosine, the half turned and joined, a product with the sine, a sum.
+  // Four kernels for queries and for keys each: a product with the cosine, a join of the rotated
+  // half, a product with the sine, and a sum.
   elementwise(name, {.forward = 10, .backward = 10, .kernels = 10});
   Layer& layer = model_.layers.back();
   layer.kept = whole * before.positions();
-  if (whole > features) {  // joined: read and written, both ways
+  if (whole > features) {  // joined: read and written, forward and backward
     layer.forward_elements += 2 * whole * before.positions();
     layer.backward_elements += 2 * whole * before.positions();
     layer.forward_kernels += 2;
@@ -436,7 +441,8 @@ void ModuleRecorder::elementwise(const std::string& name, Passes passes) {
 }
 
 void ModuleRecorder::dropout(const std::string& name) {
-  // Its backward reads its mask alone; activation functions and softmax read what they gave.
+  // Backward of dropout reads only its mask. Activation functions and softmax read their own
+  // output.
   if (model_.layers.back().kind != LayerKind::elementwise) free_output();
   elementwise(name, {.forward = 2, .backward = 2});
   model_.layers.back().kept_bytes = activation_.elements();
@@ -449,7 +455,7 @@ void ModuleRecorder::add(const std::string& name) {
 }
 
 void ModuleRecorder::max_pool(const std::string& name, const Window& window) {
-  pool(name, window, 2);  // the place of each maximum, eight bytes
+  pool(name, window, 2);  // index of each maximum, eight bytes
 }
 
 void ModuleRecorder::average_pool(const std::string& name, const Window& window) {
@@ -463,7 +469,8 @@ void ModuleRecorder::adaptive_average_pool(const std::string& name, std::int64_t
   activation_.width = side;
 }
 
-/// Each output reads its window; backward spreads it again, reading and writing.
+/// Each output reads its window. Backward spreads its gradient over the window, which reads and
+/// writes.
 void ModuleRecorder::pool(const std::string& name, const Window& window,
                           std::int64_t index_elements) {
   activation_.height =

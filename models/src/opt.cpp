@@ -22,7 +22,7 @@ void attend(ModuleRecorder& model, const std::string& prefix, const OptShape& sh
 
 void layer(ModuleRecorder& model, const std::string& prefix, const OptShape& shape) {
   model.begin_block();
-  // Defined key, value, query; run query, key, value.
+  // Defined in the order key, value, query; run in the order query, key, value.
   for (const char* projection : {"k_proj", "v_proj", "q_proj", "out_proj"})
     model.define_module(prefix + "self_attn." + projection, shape.bias);
   model.define_module(prefix + "self_attn_layer_norm", true);
@@ -48,7 +48,7 @@ void layer(ModuleRecorder& model, const std::string& prefix, const OptShape& sha
 
 Model build_model(const std::string& name, const OptShape& shape, std::int64_t tokens,
                   AttentionKernel attention) {
-  constexpr std::int64_t kOffset = 2;  // rows before the first position's
+  constexpr std::int64_t kOffset = 2;  // rows before the first position's row
   const std::string decoder = "model.decoder.";
   const bool narrow = shape.embedded != shape.hidden;
   const bool final_norm = shape.norm_first && shape.final_norm;

@@ -18,7 +18,7 @@ struct BlockChannels {
   std::int64_t width = 0;
   std::int64_t out = 0;
   std::int64_t groups = 1;
-  std::int64_t stride = 1;  ///< of the 3x3 convolution that shrinks the map
+  std::int64_t stride = 1;  ///< stride of the 3x3 convolution
   bool downsample = false;
 };
 

@@ -8,8 +8,8 @@
 namespace ddpsim {
 namespace {
 
-/// Blocks of one stage over a map of `side` patches a side. Attention stays within a window: it is recorded as one window's heads,
-/// once for each window.
+/// The blocks of one stage over a map of `side` patches per side. Attention stays within a window.
+/// The heads of one window are recorded, once for each window.
 BlockModules swin_block(const SwinShape& shape, std::int64_t features, std::int64_t heads) {
   const std::int64_t window = shape.window;
   const std::string attention = "attention.";

@@ -15,7 +15,7 @@ void branch_out(ModuleRecorder& model, const std::string& prefix, const T5Shape&
 
 struct Attention {
   std::string module;  ///< "SelfAttention", "EncDecAttention"
-  Activation memory;   ///< what keys and values are made of
+  Activation memory;   ///< source of keys and values
   bool makes_bias = false;
   bool causal = false;
 };
@@ -39,7 +39,7 @@ void attend(ModuleRecorder& model, const std::string& layer, const T5Shape& shap
     model.linear(prefix + projection, features, false);
   }
   if (attention.makes_bias) {
-    // One score's bias for each head and pair of positions, the same for every sample.
+    // One bias for each head and pair of positions, the same for all samples.
     const std::size_t bias =
         model.embedding(prefix + "relative_attention_bias", shape.distances, shape.heads);
     model.look_up_for_scores(bias, query.positions() * attention.memory.positions());
@@ -81,7 +81,7 @@ void feed_forward(ModuleRecorder& model, const std::string& layer, const T5Shape
   branch_out(model, layer, shape);
 }
 
-/// `memory`: the encoder's output, for the decoder.
+/// `memory` is the encoder's output, for the decoder only.
 void stack(ModuleRecorder& model, const std::string& name, const T5Shape& shape,
            const std::optional<Activation>& memory) {
   const std::int64_t layers = memory ? shape.decoder_layers : shape.layers;

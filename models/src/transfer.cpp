@@ -9,12 +9,13 @@
 namespace ddpsim {
 namespace {
 
-/// Ratios of times, new over old.
+/// Ratios of new times to old times.
 struct Ratios {
   double forward = 1;
   double optimizer = 1;
-  double copies = 1;              ///< bound by memory, whatever the batch
-  std::vector<double> gradients;  ///< per parameter: of the part of backward that ends with it
+  double copies = 1;  ///< memory-bound, whatever the batch
+  /// For each parameter, the ratio of the part of backward that ends with its gradient.
+  std::vector<double> gradients;
 };
 
 Duration compute_time(const Model& model, const ComputeSetting& setting) {
@@ -26,9 +27,9 @@ Duration compute_time(const Model& model, const ComputeSetting& setting) {
   return total;
 }
 
-/// Backward is cut where gradients are written: a part is a layer that completes gradients and
-/// what backward runs before it since the last such layer. A weight used twice is complete at its
-/// first use in forward, which comes last.
+/// Backward is cut where gradients are written. A part is a layer that completes gradients,
+/// together with everything that backward ran since the last such layer. A weight that is used
+/// twice is complete at its first use in forward, which backward reaches last.
 std::vector<double> gradient_ratios(const Model& model, const Transfer& transfer) {
   std::vector<const Layer*> first_use(model.parameters.size());
   for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer)
@@ -68,8 +69,8 @@ Ratios ratios_of(const Model& model, const Transfer& transfer) {
   return ratios;
 }
 
-/// New times of the recording's clock, from those of its gradients; between two of them in
-/// proportion.
+/// Maps times on the recording's clock to new times, given those of its gradients. Times between
+/// two gradients are interpolated.
 class Clock {
  public:
   void add(Duration before, Duration now) { marks_.push_back({before, now}); }
@@ -91,13 +92,14 @@ class Clock {
   std::vector<Mark> marks_ = {{}};
 };
 
-/// Work that took `work` takes `ratio` times as long, the waits for its launches as long as before: but a GPU that takes
-/// longer gives the host that much time to catch up. Returns what of `waited` is left.
+/// Remaining wait after `work` takes `ratio` times as long. Waits for launches stay as long as
+/// before. But if the GPU takes longer, the host gains that time. Returns the part of `waited` that
+/// is left.
 Duration still_waited(Duration work, double ratio, Duration waited) {
   return std::max(waited - std::max(work.scaled(ratio) - work, Duration()), Duration());
 }
 
-/// A part of the step, its waits for launches within; returns the new time of both.
+/// Rescales a part of the step, including its waits for launches. Returns the new total time.
 Duration rescale_part(Duration whole, double ratio, Duration& waited) {
   const Duration work = whole - std::min(waited, whole);
   waited = still_waited(work, ratio, std::min(waited, whole));
@@ -126,7 +128,8 @@ void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward
     now += rescaled(event.at - before, ratio);
     before = event.at;
     if (!recorded.host_ready.empty()) {
-      // The host is no faster, but where the GPU held it up; forward ends sooner, so on backward's clock it comes later.
+      // The host keeps its speed, except while the GPU held it up. Forward ends sooner, so on
+      // backward's clock the host is later.
       Duration later = forward_saved;
       if (!recorded.host_held.empty()) {
         const Duration sooner = std::max(forward_saved + before - now, Duration());
@@ -134,7 +137,7 @@ void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward
         recorded.host_held[k] -= freed;
         later -= freed;
       }
-      // Where the host was behind it is the launch that counts, which was no later than the gradient.
+      // If the host was behind, the launch decides. The launch was no later than the gradient.
       now = std::max(now, std::min(before, recorded.host_ready[k]) + later);
       recorded.host_ready[k] += later;
     }
@@ -143,8 +146,8 @@ void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward
     event.at = now;
     clock.add(before, now);
   }
-  // The copies into buckets, if recorded, end with the last of them; other work after the last
-  // gradient scales as the layer before it did.
+  // If the copies into buckets are recorded, backward ends with the last copy. Other work after the
+  // last gradient scales like the last layer.
   backward.duration = now + rescaled(backward.duration - before, ratio);
   clock.add(before + (backward.duration - now).scaled(1 / ratio), backward.duration);
   for (RecordedCollective& collective : recorded.recorded_with.collectives) {
@@ -153,7 +156,8 @@ void rescale_backward(Recorded& recorded, const Ratios& ratios, Duration forward
   }
 }
 
-/// How steps vary is taken to stay the same share of them. Their all-reduces were of another GPU.
+/// The relative variation between steps is assumed to stay the same. The recorded all-reduces
+/// belong to the other GPU and are dropped.
 void rescale_variation(Recorded& recorded, const Recorded& before) {
   const auto ratio = [](std::optional<Duration> now, std::optional<Duration> then) {
     return now && then && *then > Duration() ? *now / *then : 1.0;
@@ -179,7 +183,8 @@ void rescale_variation(Recorded& recorded, const Recorded& before) {
 
 void rescale(Recorded& recorded, const Ratios& ratios) {
   const Recorded before = recorded;
-  // What a forward runs ahead of the step before is a part of it; a pause is nobody's compute.
+  // If a forward starts before the last step has ended, the overlap is part of forward and scales
+  // with it. A pause is not compute and does not scale.
   std::optional<Duration> between = stall(recorded);
   if (between && *between < Duration()) between = between->scaled(ratios.forward);
   const auto scale = [](std::optional<Duration>& time, double ratio, Duration& waited) {
@@ -201,7 +206,7 @@ void rescale(Recorded& recorded, const Ratios& ratios) {
   rescale_variation(recorded, before);
 }
 
-/// With the batch, but for the gradients of parameters among what is held.
+/// Held memory scales with the batch, except for the gradients of parameters.
 void rescale_activations(Workload& workload, const Transfer& transfer) {
   const auto rescaled = [&](Bytes bytes) {
     return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) /
@@ -228,7 +233,8 @@ Shapes shapes_of(const std::vector<Parameter>& parameters) {
   return shapes;
 }
 
-/// The parameters' shapes of each model of the catalogue, in the order of model_names. Made once; the models are not kept.
+/// Shapes of the parameters of each model of the catalogue, in the order of model_names. Computed
+/// once; the models are not kept.
 const std::vector<Shapes>& catalogue_shapes() {
   static const std::vector<Shapes> all = [] {
     std::vector<Shapes> shapes;
@@ -239,13 +245,14 @@ const std::vector<Shapes>& catalogue_shapes() {
   return all;
 }
 
-/// The last word before '@' of the workload's name: bert-large in "estimate bert-large@A100:b32".
+/// The last word in front of '@' in the workload's name: bert-large in "estimate
+/// bert-large@A100:b32".
 std::string_view model_named_by(const Workload& workload) {
   const std::string_view name = std::string_view(workload.name).substr(0, workload.name.find('@'));
   return name.substr(name.rfind(' ') + 1);
 }
 
-/// The same model, frozen where the workload is.
+/// The same model, with the workload's frozen parameters.
 Model trained_as(Model model, const Workload& workload) {
   for (std::size_t i = 0; i < model.parameters.size(); ++i)
     model.parameters[i].frozen = workload.parameters[i].frozen;
@@ -257,7 +264,7 @@ Model trained_as(Model model, const Workload& workload) {
 
 std::optional<Model> recognised_model(const Workload& workload) {
   const Shapes shapes = shapes_of(workload.parameters);
-  // A name proves nothing, but where it is right, the rest of the catalogue need not be built.
+  // A name alone is no proof. But if the named model matches, the other models need not be built.
   std::optional<Model> model = find_model(model_named_by(workload));
   if (!model || shapes_of(model->parameters) != shapes) {
     const auto found = std::ranges::find(catalogue_shapes(), shapes);
@@ -269,7 +276,7 @@ std::optional<Model> recognised_model(const Workload& workload) {
 
 std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size) {
   constexpr std::int64_t kFewestPixelsASide = 32;
-  constexpr std::int64_t kMostPixelsASide = 4096;  // keeps counts of elements within 63 bits
+  constexpr std::int64_t kMostPixelsASide = 4096;  // counts of elements fit in 63 bits
   const std::optional<Model> usual = recognised_model(workload);
   if (!usual) return std::nullopt;
   const ModelDescription description = describe_model(usual->name).value();

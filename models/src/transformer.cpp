@@ -42,7 +42,7 @@ Model build_model(const std::string& name, const TransformerShape& shape, std::i
     model.buffer(Dtype::float32);  // embed_positions._float_tensor
     model.continue_from(sentence);
     model.look_up(dictionary);
-    // Scaled, positions added, dropped out.
+    // Scales the embedding, adds positions, applies dropout.
     model.elementwise("embed", {.forward = 7, .backward = 4, .kernels = 3});
   };
   embed();

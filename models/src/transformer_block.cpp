@@ -10,7 +10,7 @@ void run_linear(ModuleRecorder& model, const std::string& prefix, const LinearMo
   model.linear(prefix + linear.name, out, linear.bias);
 }
 
-/// Leaves the activation as it is; a norm of each head's features runs over all of them.
+/// Norm of the features of each head, or of all heads. The activation keeps its shape.
 void norm_of_heads(ModuleRecorder& model, const std::string& prefix, const NormModule& norm,
                    std::int64_t heads, const AttentionModules& attention) {
   if (!norm.exists()) return;
@@ -36,14 +36,14 @@ void norm_of_heads(ModuleRecorder& model, const std::string& prefix, const NormM
     model.layer_norm(name, norm.bias, shape);
 }
 
-/// Queries, keys and values by a product each; leaves the queries.
+/// Queries, keys and values by one product each. The activation becomes the queries.
 void project_heads(ModuleRecorder& model, const std::string& prefix,
                    const AttentionModules& attention, const Activation& memory) {
   const std::int64_t queries = attention.heads * attention.head_features;
   const std::int64_t keys = attention.key_heads * attention.head_features;
   const bool norms_first = !attention.norms_last;
   run_linear(model, prefix, attention.query, queries);
-  if (attention.rotated > 0) model.free_output();  // what is kept is rotated
+  if (attention.rotated > 0) model.free_output();  // the rotated copy is kept
   if (norms_first) norm_of_heads(model, prefix, attention.query_norm, attention.heads, attention);
   const Activation query = model.activation();
   if (attention.key.exists()) {
@@ -74,7 +74,7 @@ void project_heads(ModuleRecorder& model, const std::string& prefix,
   model.continue_from(query);
 }
 
-/// One product for all three; leaves the queries.
+/// One product for queries, keys and values. The activation becomes the queries.
 void project_together(ModuleRecorder& model, const std::string& prefix,
                       const AttentionModules& attention) {
   const std::int64_t turned = (attention.heads + attention.key_heads) * attention.head_features;
@@ -88,7 +88,8 @@ void project_together(ModuleRecorder& model, const std::string& prefix,
   model.continue_from(query);
 }
 
-/// By way of few features; leaves the queries. Rotated keys are one head for all.
+/// Projects through latent features. The activation becomes the queries. All heads share the
+/// rotated keys.
 void project_by_latent(ModuleRecorder& model, const std::string& prefix,
                        const AttentionModules& attention) {
   const LatentAttention& latent = *attention.latent;
@@ -113,7 +114,7 @@ void project_by_latent(ModuleRecorder& model, const std::string& prefix,
   model.continue_from(query);
 }
 
-/// Gate and value lie behind each other in what the last product gave.
+/// Gate and value are the two halves of the last product's output.
 void gate_halves(ModuleRecorder& model, const std::string& prefix, std::int64_t features,
                  ActivationFunction function) {
   Activation half = model.activation();
@@ -135,8 +136,8 @@ void run_shared_expert(ModuleRecorder& model, const std::string& prefix, std::in
   run_linear(model, prefix, experts.shared_down, hidden);
 }
 
-/// Each token passes `active` of the experts: products are over that many positions for each. Tokens are sorted by their
-/// expert before and summed up behind them.
+/// Each token uses `active` of the experts, so the products run over `active` positions for each
+/// token. Tokens are sorted by expert before, and summed up after.
 void run_experts(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden,
                  const FeedForwardModules& feed_forward) {
   const ExpertModules& experts = *feed_forward.experts;
@@ -183,7 +184,7 @@ void run_experts(ModuleRecorder& model, const std::string& prefix, std::int64_t 
   model.continue_from(normed);
 }
 
-/// Projects distances, and adds to the scores what each query says of each distance, and each key.
+/// Projects the distances, then adds to the scores the products of queries and of keys with them.
 void run_distance_scores(ModuleRecorder& model, const std::string& prefix,
                          const AttentionModules& attention, const Activation& memory) {
   const DistanceModules& distance = *attention.distance;
@@ -207,7 +208,7 @@ void run_distance_scores(ModuleRecorder& model, const std::string& prefix,
   model.continue_from(queries);
 }
 
-/// A bias of each score by the distance of its tokens.
+/// Adds a bias to each score, which depends on the distance of its tokens.
 void look_up_scores(ModuleRecorder& model, const std::string& prefix,
                     const AttentionModules& attention, const Activation& memory) {
   if (attention.score_table.empty()) return;
@@ -216,7 +217,7 @@ void look_up_scores(ModuleRecorder& model, const std::string& prefix,
       model.activation().positions() * memory.positions());
 }
 
-/// How many modules read what stands before them: what backward sums.
+/// Number of modules that read the attention's input. Backward sums their gradients.
 int readers_of_attention(const AttentionModules& attention) {
   if (attention.latent) return 2;
   return attention.key.exists() ? (attention.value.exists() ? 3 : 2) : 1;
@@ -247,7 +248,7 @@ void begin_branch(ModuleRecorder& model, const std::string& prefix, const NormMo
   if (readers > 1) model.used_by(readers);
 }
 
-/// Attention and feed-forward read the same input, by one norm or one each.
+/// Attention and feed-forward read the same input, with one shared norm or a norm each.
 void run_parallel(ModuleRecorder& model, const std::string& prefix, const BlockModules& block) {
   const Activation given = model.activation();
   const bool one_norm = !block.around_feed_forward.before.exists();

@@ -11,7 +11,8 @@ Model build_model(const std::string& name, const VggShape& shape, std::int64_t s
   constexpr std::array<std::int64_t, 5> kStageChannels = {64, 128, 256, 512, 512};
   constexpr std::int64_t kHidden = 4096;
   ModuleRecorder model(name, {.channels = 3, .height = size, .width = size});
-  int position = 0;  // in `features`, where ReLU and max-pool have places of their own
+  // Index in `features`. ReLU and max-pool have indices too.
+  int position = 0;
   const auto next = [&] { return "features." + std::to_string(position++); };
   for (std::size_t stage = 0; stage < kStageChannels.size(); ++stage) {
     for (int layer = 0; layer < shape.convolutions_per_stage[stage]; ++layer) {

@@ -1,9 +1,9 @@
 // VGG without batch normalization, as torchvision builds it: five stages of 3x3 convolutions with
 // bias, a max-pool after each stage, three Linears.
 //
-// Source of the structure: Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale
-// Image Recognition" (2015). These are configurations A (VGG-11), D (16) and E (19), with 1000
-// classes and a 7x7 pooled map.
+// Source of the structure: Simonyan and Zisserman, "Very Deep Convolutional Networks for
+// Large-Scale Image Recognition" (2015). These are configurations A (VGG-11), D (16) and E (19),
+// with 1000 classes and a 7x7 pooled map.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@ namespace {
 /// Puts the tokens in front of the patches.
 void join_tokens(ModuleRecorder& model, const VisionShape& shape, bool behind_positions) {
   bool any = false;
-  // The last one joins last.
+  // Tokens are joined in reverse order, so the last one comes first.
   for (auto token = shape.tokens.rbegin(); token != shape.tokens.rend(); ++token) {
     if (token->behind_positions != behind_positions) continue;
     if (!any) model.elementwise(shape.base + token->name, {.forward = 2, .backward = 2, .kept = 0});
@@ -19,7 +19,7 @@ void join_tokens(ModuleRecorder& model, const VisionShape& shape, bool behind_po
   }
 }
 
-/// Leaves as many tokens as there are patches.
+/// Projects the patches. Each patch becomes one token.
 void project_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
   const std::string name = shape.base + shape.patches.name;
   if (shape.rows > 0) {

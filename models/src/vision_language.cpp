@@ -6,7 +6,8 @@
 namespace ddpsim {
 namespace {
 
-/// Runs the tower to its end, of which backward comes to what is read alone; leaves the features.
+/// Runs the whole tower. Backward reaches only the parts whose output is read. The activation
+/// becomes the features.
 void look(ModuleRecorder& model, const VisionLanguageShape& shape) {
   const VisionShape& tower = shape.tower;
   const std::int64_t last_read = std::ranges::max(shape.read_behind);
@@ -49,7 +50,7 @@ void run_step(ModuleRecorder& model, const ProjectorStep& step) {
   }
 }
 
-/// Where a model lists its parts; those that a type does not have are skipped.
+/// Definition order of a model's parts. Parts that a type lacks are skipped.
 std::string order_of_parts(const VisionLanguageShape& shape) {
   return shape.newline + " " + definition_order(shape.tower) +
          "model.visual.merger model.multi_modal_projector.mm_input_projection_weight "

@@ -37,7 +37,7 @@ BlockModules speech_block(const SpeechShape& shape) {
   return block;
 }
 
-/// Sound of as many samples as give that many frames.
+/// Processes as many sound samples as make `frames` frames.
 void hear_sound(ModuleRecorder& model, const SpeechShape& shape, std::int64_t frames) {
   std::int64_t samples = frames;
   for (std::size_t k = shape.kernels.size(); k-- > 0;)

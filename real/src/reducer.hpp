@@ -1,9 +1,10 @@
 // The bucketed reducer on a real device. It follows PyTorch's order of hooks, copies, launches and
 // finalize (torch/csrc/distributed/c10d/reducer.cpp), over the buckets that `sim` assigns.
 //
-// - Hook of a gradient: copies the gradient, scaled by 1/ranks, into its place in the bucket, on the
-//   compute stream.
-// - Bucket complete: launches it if it is next in line, together with the complete buckets after it.
+// - Hook of a gradient: copies the gradient, scaled by 1/ranks, into its place in the bucket, on
+//   the compute stream.
+// - Bucket complete: launches it if it is next in line, together with the complete buckets after
+//   it.
 // - Finalize: for each bucket in order, waits and then copies out (no copy with
 //   gradient_as_bucket_view).
 //

@@ -3,8 +3,8 @@
 // rank is gone.
 //
 // - Server (rank 0): waits for every rank's greeting. A rank ends the job if its greeting does not
-//   match, if it comes too late, or if it leaves without a message. Every later request gets this one
-//   reason.
+//   match, if it comes too late, or if it leaves without a message. Every later request gets this
+//   one reason.
 // - Client (all ranks): every call ends within the time-out.
 //
 // A connection is a stranger until it has greeted with the job's token. Strangers get a few

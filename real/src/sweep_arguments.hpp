@@ -35,8 +35,8 @@ struct SweepArguments {
 
 void add_options(CLI::App& app, SweepArguments& arguments);
 
-/// Throws Unavailable if this build lacks the backend, and UsageError if there is no backend of that
-/// name.
+/// Throws Unavailable if this build lacks the backend, and UsageError if there is no backend of
+/// that name.
 void require_backend(const std::string& name);
 /// Throws UsageError and InputError. `command` is the command line as typed.
 Sweep sweep_of(const SweepArguments& arguments, std::string command);

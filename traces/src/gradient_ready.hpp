@@ -4,23 +4,23 @@
 // These rules match the published ground truth of the open traces to the nanosecond:
 //
 // - A GPU activity belongs to the step whose ProfilerStep span holds its launch.
-// - Without markers, a step lasts from the end of one Optimizer.step to the end of the next. With at
-//   most one Optimizer.step, the whole trace is a step.
+// - Without markers, a step lasts from the end of one Optimizer.step to the end of the next. With
+//   at most one Optimizer.step, the whole trace is a step.
 // - Backward compute is every activity except NCCL's that an autograd thread launched. An autograd
 //   thread runs `autograd::engine::evaluate_function` (before PyTorch 1.10: AccumulateGrad and
-//   operations named …Backward). The thread that called backward() runs the nodes of CPU tensors. It
-//   counts only if no other thread ran nodes.
-// - Backward starts with the first of these activities. It ends with the last one launched before the
-//   end of the last autograd node. Later launches of that thread are copies out of the buckets.
-// - A gradient is ready on the host when the inner AccumulateGrad ends. It is ready on the device when
-//   the last activity launched by then has ended. With DDP hooks, the outer event also holds the copy
-//   into the bucket. The same rule with the outer end says when that copy is done.
-// - The reducer's all-reduces are those that an autograd thread calls in the hooks of AccumulateGrad
-//   or after the last node. An all-reduce inside another node belongs to that node (SyncBatchNorm,
-//   tensor parallelism). Integers are never gradients.
-// - Without such calls, the gradients' all-reduces are those that torch.compile's nodes call. They may
-//   also be those that another thread calls after backward, if they carry as many elements as there
-//   are gradients.
+//   operations named …Backward). The thread that called backward() runs the nodes of CPU tensors.
+//   It counts only if no other thread ran nodes.
+// - Backward starts with the first of these activities. It ends with the last one launched before
+//   the end of the last autograd node. Later launches of that thread are copies out of the buckets.
+// - A gradient is ready on the host when the inner AccumulateGrad ends. It is ready on the device
+//   when the last activity launched by then has ended. With DDP hooks, the outer event also holds
+//   the copy into the bucket. The same rule with the outer end says when that copy is done.
+// - The reducer's all-reduces are those that an autograd thread calls in the hooks of
+//   AccumulateGrad or after the last node. An all-reduce inside another node belongs to that node
+//   (SyncBatchNorm, tensor parallelism). Integers are never gradients.
+// - Without such calls, the gradients' all-reduces are those that torch.compile's nodes call. They
+//   may also be those that another thread calls after backward, if they carry as many elements as
+//   there are gradients.
 // - A gradient comes from a compiled node if no other node ran between that node and its
 //   AccumulateGrad. The backward of torch.compile delivers all its gradients when it has ended.
 //

@@ -3,16 +3,16 @@
 //
 // - launches: Kernels, copies and sets, without NCCL's and DDP's own. A graph counts as one launch.
 //   Forward: those launched before backward's first. Backward: for each gradient, those of the
-//   autograd thread since the previous gradient, without hooks. Optimizer: those that another thread
-//   launches after the last node.
-// - cost: Time from a part's first launch to its last (forward: to backward's first), divided by the
-//   number of launches. Hooks, data loading and calls in which the GPU held up the host are
+//   autograd thread since the previous gradient, without hooks. Optimizer: those that another
+//   thread launches after the last node.
+// - cost: Time from a part's first launch to its last (forward: to backward's first), divided by
+//   the number of launches. Hooks, data loading and calls in which the GPU held up the host are
 //   subtracted.
 // - waits: Time in which the GPU was idle because the host had not launched the next activity. It
 //   ends when that activity began, or earlier when a launch could have reached an idle GPU. NCCL's
 //   kernels of backward do not count as work.
-// - held: A call that synchronised, or one that put work on the GPU and took longer than such a call
-//   takes by itself.
+// - held: A call that synchronised, or one that put work on the GPU and took longer than such a
+//   call takes by itself.
 
 #include <string>
 #include <vector>

@@ -8,7 +8,8 @@
 // - CUPTI_ACTIVITY_KIND_KERNEL: (start, end, deviceId, correlationId, globalPid, demangledName,
 //   gridX, …).
 // - CUPTI_ACTIVITY_KIND_MEMCPY, …_MEMSET: (start, end, deviceId, correlationId, globalPid, …).
-// - NVTX_EVENTS: (start, end, eventType, text or textId, globalTid, …); type 59 is pushed and popped.
+// - NVTX_EVENTS: (start, end, eventType, text or textId, globalTid, …); type 59 is pushed and
+//   popped.
 // - TARGET_INFO_GPU (id, name, …), META_DATA_EXPORT (name, value).
 //
 // A globalTid without its lowest 24 bits is the globalPid of its process. Correlation numbers are

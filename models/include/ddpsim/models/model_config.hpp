@@ -4,8 +4,8 @@
 //   llama:layers=32,hidden=4096[,heads=32][,kv_heads=8][,ffn=11008][,vocab=32000][,tied=true|false]
 //
 // Defaults of the text: each head has 128 features, and there are as many key heads as heads. The
-// feed-forward is as wide as Llama's: two thirds of four times `hidden`, rounded up to a multiple of
-// 256. The vocabulary has 32000 words and the output layer is not tied. A config.json has the
+// feed-forward is as wide as Llama's: two thirds of four times `hidden`, rounded up to a multiple
+// of 256. The vocabulary has 32000 words and the output layer is not tied. A config.json has the
 // defaults of its class in transformers 5. The description lists what was assumed.
 #pragma once
 

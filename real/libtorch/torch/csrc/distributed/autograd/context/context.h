@@ -1,6 +1,5 @@
-// Debian's libtorch-dev leaves this header of PyTorch out, and c10d/reducer.hpp includes it for two names. The
-// reducer never looks inside unless RPC's distributed autograd runs, which it does not here.
-#pragma once
+// Debian's libtorch-dev lacks this header of PyTorch, but c10d/reducer.hpp includes it for two names.
+// The reducer uses them only if RPC's distributed autograd runs, which it does not here.
 
 #include <ATen/core/Tensor.h>
 
