@@ -309,7 +309,7 @@ void Config::require_flag(std::string_view key, bool value, std::string_view why
 
 void Config::require_tied_words() {
   require_flag("tie_word_embeddings", true,
-               "an output layer with a weight of its own is not built for this type");
+               "an output layer with a weight of its own is not supported for this type");
 }
 
 std::int64_t Config::labels(std::int64_t usual) {
@@ -385,9 +385,8 @@ std::vector<std::string> Config::ignored() {
   for (const auto& [key, value] : root_.items()) {
     if (asked_.contains(key) || is_bookkeeping(key) || value.is_null()) continue;
     if (!only_scales(key) && could_change_parameters(key, value))
-      value.fail(
-          fmt::format("{} may change the parameters, and what it means is not known here", key),
-          "If your model's class ignores it, take it out; otherwise record the job");
+      value.fail(fmt::format("{} may change the parameters, and its meaning is unknown", key),
+                 "If your model's class ignores it, take it out; otherwise record the job");
     if (std::optional<std::string> text = what_to_know(key, value))
       note(std::move(*text));
     else

@@ -88,7 +88,7 @@ FullLayers read_full_layers(Config& config) {
     if (const auto keys = object.optional("num_key_value_heads"))
       one.key_heads = keys->integer(1, kMostHeads);
     if (!first && (one.head_features != full.head_features || one.key_heads != full.key_heads))
-      fields.fail("layers of full attention that differ are not built here",
+      fields.fail("layers of full attention that differ are not supported",
                   "Record the job instead");
     full = one;
     first = false;
@@ -99,10 +99,10 @@ FullLayers read_full_layers(Config& config) {
 /// Refuses features of other sizes of Gemma 4. Accepts fields that have no effect without these.
 void refuse_what_gemma4_may_have(Config& config) {
   if (config.count("hidden_size_per_layer_input", 256, kMostFeatures) > 0)
-    config.refuse("hidden_size_per_layer_input", "embeddings for each layer are not built here",
+    config.refuse("hidden_size_per_layer_input", "embeddings for each layer are not supported",
                   "Record the job instead");
   if (config.count("num_kv_shared_layers", 0, kMostLayers) > 0)
-    config.refuse("num_kv_shared_layers", "layers that share keys and values are not built here",
+    config.refuse("num_kv_shared_layers", "layers that share keys and values are not supported",
                   "Record the job instead");
   for (const char* key : {"use_double_wide_mlp", "vocab_size_per_layer_input", "num_experts",
                           "top_k_experts", "moe_intermediate_size"})

@@ -30,7 +30,7 @@ std::int64_t read_side(Config& config, std::string_view key, std::int64_t usual)
   if (!given || !given->is_array()) return config.number(key, usual, kMostPixels);
   const auto sides = *config.numbers(key, kMostPixels);
   if (sides.size() != 2 || sides[0] != sides[1] || sides[0] < 1)
-    given->fail("an image or a patch that is not square is not built here",
+    given->fail("an image or a patch that is not square is not supported",
                 "Record the job instead");
   return sides[0];
 }

@@ -46,7 +46,7 @@ BertShape read_bert_shape(Config& config, std::int64_t hidden, std::int64_t laye
   shape.positions = config.number("max_position_embeddings", kBertPositions, kMostTokens);
   shape.dropout = config.share("hidden_dropout_prob", 0.1) > 0;
   if (const auto kind = config.word("position_embedding_type"); kind && *kind != "absolute")
-    config.refuse("position_embedding_type", "positions other than absolute ones are not built",
+    config.refuse("position_embedding_type", "positions other than absolute ones are not supported",
                   "Record the job instead");
   if (const auto pruned = config.optional("pruned_heads");
       pruned && pruned->is_object() && !pruned->free_object().items().empty())

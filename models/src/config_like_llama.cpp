@@ -45,7 +45,7 @@ void require_attention(Config& config, std::int64_t layers) {
   for (const std::string& type : *types)
     if (type != "full_attention" && type != "sliding_attention" && type != "chunked_attention")
       config.refuse("layer_types",
-                    fmt::format("a layer of type {} is not built here", in_quotes(type)),
+                    fmt::format("a layer of type {} is not supported", in_quotes(type)),
                     "Record the job instead");
 }
 

@@ -16,7 +16,7 @@ void give_deberta_tables(Config& config, const BertShape& bert, std::int64_t seg
     shape.embedded = *embedded == shape.hidden ? 0 : *embedded;
   if (shape.embedded > 0)
     config.refuse("embedding_size",
-                  "an embedding narrower than the layers is not built for this type",
+                  "an embedding narrower than the layers is not supported for this type",
                   "Record the job instead");
   const bool places = config.flag("position_biased_input", true);
   shape.tables = {{"word_embeddings", bert.vocabulary}};
@@ -124,7 +124,7 @@ DescribedModel deberta_v2(Config& config) {
     return as_described(shape, bert.positions);
   if (head == "ForMaskedLM") {
     config.require_tied_words();
-    config.require_flag("legacy", true, "the newer head of masked words is not built");
+    config.require_flag("legacy", true, "the newer head of masked words is not supported");
     add_steps(shape, bert_words("cls.predictions", bert.hidden));
   } else {
     add_steps(shape, {{.kind = Step::first_token},

@@ -59,7 +59,7 @@ DescribedModel opt(Config& config) {
   shape.final_norm = !(no_final && no_final->boolean());
   shape.bias = config.flag("enable_bias", true);
   config.require_flag("layer_norm_elementwise_affine", true,
-                      "norms without a weight are not built");
+                      "norms without a weight are not supported");
   shape.tied = config.flag("tie_word_embeddings", true);
   shape.dropout = config.share("dropout", 0.1) > 0;
   shape.head = config.decoder_head();

@@ -49,11 +49,12 @@ std::int64_t read_sound_convolutions(Config& config, SpeechShape& shape) {
 
 /// Refuses settings that add unsupported modules.
 void refuse_unbuilt_speech(Config& config) {
-  config.require_flag("use_weighted_layer_sum", false, "weighted sums of layers are not built");
+  config.require_flag("use_weighted_layer_sum", false, "weighted sums of layers are not supported");
   config.require_flag("add_adapter", false, "an adapter after the encoder is not supported");
-  config.require_flag("conv_pos_batch_norm", false, "positions with a batch norm are not built");
+  config.require_flag("conv_pos_batch_norm", false,
+                      "positions with a batch norm are not supported");
   if (const auto adapter = config.optional("adapter_attn_dim"))
-    adapter->fail("adapters in the blocks are not built", "Record the job instead");
+    adapter->fail("adapters in the blocks are not supported", "Record the job instead");
 }
 
 /// Fields of masks, losses and unsupported heads. They change no parameter.

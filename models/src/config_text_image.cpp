@@ -60,7 +60,7 @@ DescribedModel siglip(Config& config) {
   TextImageShape shape;
   read_text_part(config, shape, {768, 3072, 12, 32000, 64}, kSiglipBlock);
   Config image = part_of(config, "vision_config");
-  image.require_flag("vision_use_head", true, "a tower without its pooling head is not built");
+  image.require_flag("vision_use_head", true, "a tower without its pooling head is not supported");
   take_image_part(config, shape, image, read_siglip_tower(image, "vision_model.", {}));
   config.architecture("Model", {"Model"});
   return described_as(shape, shape.text.positions, shape.text.positions);

@@ -184,7 +184,7 @@ ReadVision read_tower_of_type(Config& config, const std::string& base,
     read = read_siglip_tower(config, base, {});
   else
     config.refuse(
-        "model_type", fmt::format("a tower of type {} is not built here", in_quotes(type)),
+        "model_type", fmt::format("a tower of type {} is not supported", in_quotes(type)),
         "Known: clip_vision_model, siglip_vision_model, pixtral. For another tower, record "
         "the job");
   read.shape.places = {read.shape.position_rows};

@@ -57,9 +57,9 @@ ConfigFamily text_family(const Config& config, const Object& text, std::string_v
     for (const ConfigFamily& family : families)
       if (family.model_type == type) return family;
   if (named)
-    named->fail(fmt::format("a text model of type {} is not built here", in_quotes(type)),
+    named->fail(fmt::format("a text model of type {} is not supported", in_quotes(type)),
                 "Record the job instead");
-  config.refuse("text_config", fmt::format("{} is not built here", in_quotes(type)));
+  config.refuse("text_config", fmt::format("{} is not supported", in_quotes(type)));
 }
 
 /// Files of Qwen2-VL may have no text_config, with the text's fields next to vision_config.
@@ -280,7 +280,7 @@ DescribedModel gemma3_whole(Config& config) {
 DescribedModel gemma4_whole(Config& config) {
   if (const auto audio = config.optional("audio_config"))
     audio->fail(
-        "a tower for sound is not built here",
+        "a tower for sound is not supported",
         "Write null for audio_config if your model is trained without it; or record the job");
   ReadParts read = read_parts(config, {.text = "gemma4_text", .tied = true});
   const std::int64_t tokens = config.number("vision_soft_tokens_per_image", 280, kMostTokens);
@@ -330,7 +330,7 @@ DescribedModel mistral3(Config& config) {
   finish_part(config, vision, "vision_config");
   read_feature_layers(config, read.shape, -1);
   if (read.shape.read_behind.size() > 1)
-    config.refuse("vision_feature_layer", "features of several layers are not built here");
+    config.refuse("vision_feature_layer", "features of several layers are not supported");
   const std::int64_t hidden = read.shape.tower.hidden;
   const std::string name = kProjector;
   read.shape.projector = {

@@ -48,7 +48,7 @@ void refuse_other_files(const Object& root) {
          "this is the config of an adapter (PEFT), which trains next to a frozen model",
          "Record the job; the config.json of the base model would train all of its parameters");
   refuse("_class_name",
-         "this is the config of a model of diffusers (_class_name), which is not built here",
+         "this is the config of a model of diffusers (_class_name), which is not supported",
          "Record the job instead");
   refuse("tokenizer_class", "this is the config of a tokenizer: it has no model_type",
          "Give the config.json in the same folder");
@@ -104,7 +104,7 @@ Part part_to_build(const Object& root) {
   const auto text = text_part(root);
   if (text && is_text_alone(root, *text)) return *text;
   if (family == families.end())
-    type.fail(fmt::format("no model of type {} is known here", in_quotes(type.string())),
+    type.fail(fmt::format("the model type {} is unknown", in_quotes(type.string())),
               what_to_do(type.string(), how_to_train_text(text)));
   return {*family, root, false};
 }
@@ -132,7 +132,7 @@ ModelDescription model_of_config(std::string_view content, const std::string& fi
                     family.classes));
   }
   config.require_flag("add_cross_attention", false,
-                      "attention to another model's output is not built here");
+                      "attention to another model's output is not supported");
   const DescribedModel read = family.read(config);
   ModelDescription description;
   description.name = file;

@@ -410,8 +410,8 @@ void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t feat
                                       std::int64_t whole) {
   const Activation before = activation_;
   activation_.channels = features;
-  // Four kernels for queries and for keys each: a product with the cosine, a join of the rotated
-  // half, a product with the sine, and a sum.
+  // Five kernels each for queries and for keys: a product with the cosine, a negated half, a join of
+  // the halves, a product with the sine, and a sum.
   elementwise(name, {.forward = 10, .backward = 10, .kernels = 10});
   Layer& layer = model_.layers.back();
   layer.kept = whole * before.positions();

@@ -10,7 +10,7 @@ namespace {
 /// Puts the tokens in front of the patches.
 void join_tokens(ModuleRecorder& model, const VisionShape& shape, bool behind_positions) {
   bool any = false;
-  // Tokens are joined in reverse order, so the last one comes first.
+  // The last token joins last, so its gradient is written first.
   for (auto token = shape.tokens.rbegin(); token != shape.tokens.rend(); ++token) {
     if (token->behind_positions != behind_positions) continue;
     if (!any) model.elementwise(shape.base + token->name, {.forward = 2, .backward = 2, .kept = 0});

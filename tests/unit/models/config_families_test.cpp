@@ -531,7 +531,7 @@ constexpr const char* kText =
 TEST_CASE(
     "config.json: text beside a tower that is not built is refused, and built alone on demand") {
   const std::string unknown = R"({"model_type":"zebra",)" + std::string(kText);
-  CHECK(complaint_has(unknown + "}", "no model of type"));
+  CHECK(complaint_has(unknown + "}", "the model type"));
   const std::string remedy = R"("architectures": ["LlamaForCausalLM"])";
   CHECK(complaint_has(unknown + "}", remedy));
   const ModelDescription description = model_of_config(unknown + "," + remedy + "}", "c.json");
@@ -618,7 +618,7 @@ TEST_CASE("config.json: Qwen2-VL's text may stand beside vision_config") {
   CHECK(complaint_has(R"({"model_type":"qwen2_vl","vision_config":{"embed_dim":8,"num_heads":2,)"
                       R"("hidden_size":16},)" +
                           sizes + "}",
-                      "features, and words"));
+                      "features, but words"));
 }
 
 TEST_CASE("config.json: T5's output layer is tied whatever the file says, and that is said") {
@@ -657,8 +657,8 @@ TEST_CASE("config.json: what contradicts itself or describes no model is refused
 
 TEST_CASE("config.json: a class that is not known is refused with those that are") {
   CHECK(complaint_about(R"({"model_type":"llama","architectures":["LlamaForNothing"]})") ==
-        "c.json:/architectures/0: the class \"LlamaForNothing\" is not known here: its head would "
-        "be a guess. Write the class whose parameters your model has, one of LlamaForCausalLM, "
+        "c.json:/architectures/0: the class \"LlamaForNothing\" is unknown, so its head would be a "
+        "guess. Write the class whose parameters your model has, one of LlamaForCausalLM, "
         "LlamaLMHeadModel, LlamaForSequenceClassification, LlamaForTokenClassification, "
         "LlamaForQuestionAnswering, LlamaModel; or record the job");
 }

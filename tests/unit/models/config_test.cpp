@@ -79,7 +79,7 @@ TEST_CASE("dimensions: all of them said, nothing is assumed") {
 TEST_CASE("dimensions: other texts are none, bad ones say what would be right") {
   CHECK_FALSE(model_of_dimensions("gpt2", "gpt2@A100"));
   CHECK_FALSE(model_of_dimensions("llama2-7b", "llama2-7b@A100"));
-  CHECK(dimensions_refused("llama", "of which size"));
+  CHECK(dimensions_refused("llama", "size of the llama is missing"));
   CHECK(dimensions_refused("llama:", "is no dimension"));
   CHECK(dimensions_refused("llama:layers=2", "hidden is missing"));
   CHECK(dimensions_refused("llama:hidden=256", "layers is missing"));

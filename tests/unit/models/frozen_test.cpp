@@ -66,7 +66,7 @@ TEST_CASE(
 TEST_CASE("frozen estimates: names that nothing has, and nothing left to train, are refused") {
   CHECK(complaint_of([] {
           with_frozen("transformer.q");
-        }).find("no module or parameter is called so") != std::string::npos);
+        }).find("no module or parameter has this name") != std::string::npos);
   CHECK(complaint_of([] { with_frozen("transformer"); }).find("nothing to train") !=
         std::string::npos);
   CHECK(complaint_of([] { with_frozen("a++b"); }).find("names nothing to freeze") !=
