@@ -27,7 +27,8 @@ constexpr std::string_view kAnySchema = "ddpsim.collect/";
 constexpr std::int64_t kLargestManifest = 4 << 20;
 constexpr int kMostRanks = 1'000'000;
 constexpr std::size_t kLongestPath = 255;
-/// What describes a node or a process has a few KiB, and its readers take many times its bytes.
+/// A file that describes a node or a process has a few KiB. Its readers need many times its size in
+/// memory.
 constexpr std::size_t kMostInDescription = std::size_t{2} << 20;
 
 constexpr std::array<std::pair<ArchiveKind, std::string_view>, 15> kKinds = {{
@@ -93,7 +94,7 @@ const ObjectType& not_collected_type() {
   return type;
 }
 
-/// Bytes of a member by its path below the archive's folder; nullopt where it is not there.
+/// Returns the bytes of a member by its path below the archive's folder; absent if there is none.
 using FetchMember = std::function<std::optional<std::string>(const std::string& path)>;
 
 std::optional<int> number_at(const Object& object, std::string_view key) {
@@ -193,7 +194,7 @@ Archive read_manifest(std::string_view text, std::string file, const FetchMember
        is_empty ? "Pack it again with scripts/collect.sh" : "Unpack it and give the trace inside"});
 }
 
-/// "ddpsim-collect/": where the manifest lies, at the top or in one folder.
+/// Reads the members. The manifest may be at the top or in one folder: "ddpsim-collect/".
 Archive archive_of(std::vector<TarMember> members, std::string file) {
   std::string top;
   const auto manifest = std::ranges::find_if(members, [&](const TarMember& member) {

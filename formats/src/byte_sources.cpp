@@ -67,7 +67,7 @@ class Inflater {
 
  private:
   static constexpr std::size_t kPiece = std::size_t{128} << 10;
-  /// The open traces inflate to 10 to 35 times their size; deflate itself ends at 1032.
+  /// The open traces inflate to 10 to 35 times their size. The limit of deflate itself is 1032.
   static constexpr std::uint64_t kMostRatio = 250;
   static constexpr std::uint64_t kSmallEnough = std::uint64_t{32} << 20;
 
@@ -79,13 +79,13 @@ class Inflater {
     return got > 0;
   }
 
-  /// Another member may follow; padding with zeros is allowed, as gzip does.
+  /// Begins another member, if one follows. Padding with zeros is allowed, as in gzip.
   bool begin_member() {
     while (stream_.avail_in > 0 && *stream_.next_in == 0) {
       ++stream_.next_in;
       --stream_.avail_in;
     }
-    if (stream_.avail_in == 0) return true;  // look again at what the source still gives
+    if (stream_.avail_in == 0) return true;  // checks again what the source still gives
     between_members_ = false;
     inflateReset(&stream_);
     return true;

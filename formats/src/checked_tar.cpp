@@ -21,7 +21,7 @@ std::string_view field(std::string_view block, std::size_t at, std::size_t lengt
   return text.substr(0, text.find('\0'));
 }
 
-/// Octal digits, after blanks and before blanks or NULs.
+/// Octal digits after blanks, ended by blanks or NULs.
 std::optional<std::uint64_t> octal(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   std::uint64_t value = 0;
@@ -48,7 +48,7 @@ std::optional<TarHeader> tar_header(std::string_view block) {
   constexpr std::size_t kName = 100, kSize = 124, kChecksum = 148, kType = 156, kPrefix = 345;
   if (block.size() != kTarBlock || block.front() == '\0') return std::nullopt;
   std::int64_t sum = 0;
-  std::int64_t signed_sum = 0;  // old tars added up signed characters
+  std::int64_t signed_sum = 0;  // old tars summed signed characters
   for (std::size_t k = 0; k < kTarBlock; ++k) {
     const bool blank = k >= kChecksum && k < kChecksum + 8;
     const char c = blank ? ' ' : block[k];
@@ -76,7 +76,8 @@ void CheckedTar::refuse(const std::string& where, std::string message, Hint hint
   throw InputError({file_, where, std::move(message), std::move(hint)});
 }
 
-/// Puts up to `count` more bytes behind what `piece_` holds and returns these; fewer where the tar ends.
+/// Appends up to `count` bytes to `piece_` and returns them. Returns fewer at the end of the tar
+/// file.
 std::string_view CheckedTar::read(std::size_t count) {
   const std::size_t before = piece_.size();
   piece_.resize(before + count);
@@ -95,7 +96,7 @@ std::span<const char> CheckedTar::next() {
   if (ended_) return {};
   if (left_ > 0) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kTarPiece));
-    ended_ = read(count).size() < count;  // libarchive says that it was cut
+    ended_ = read(count).size() < count;  // libarchive reports that it was cut
     left_ -= count;
     return piece_;
   }
@@ -108,7 +109,8 @@ std::span<const char> CheckedTar::next() {
     return piece_;
   }
   if (block.find_first_not_of('\0') == std::string_view::npos) {
-    ended_ = true;  // a tar ends with two blocks of zeros, whatever stands behind them
+    // Two blocks of zeros end a tar file, whatever follows them.
+    ended_ = true;
     piece_.resize(2 * kTarBlock, '\0');
     return piece_;
   }
@@ -152,8 +154,9 @@ void CheckedTar::take_extension(const TarHeader& header) {
   if (header.type == 'x' || header.type == 'g') check_pax(content.substr(0, size), header);
 }
 
-/// Records of pax, "30 mtime=1350244992.023960108\n". Those that change what follows the header are refused: a map of a
-/// sparse file, and a size other than the header's.
+/// Checks the records of a pax header, such as "30 mtime=1350244992.023960108\n". Refuses those
+/// that change the meaning of what follows: the map of a sparse file, and a size that differs from
+/// the header's.
 void CheckedTar::check_pax(std::string_view records, const TarHeader& header) const {
   while (!records.empty()) {
     const std::size_t blank = records.find(' ');
@@ -181,7 +184,7 @@ void CheckedTar::take_member(const TarHeader& header) {
     refuse("", fmt::format("holds more than {} files", kMostMembers), kUnpackBySelf);
   const bool file = type == '0' || type == '\0' || type == '7';
   const bool empty = header.size == std::uint64_t{0};
-  // Links, devices and folders have no contents; libarchive's own reader names them.
+  // Links, devices and folders have no contents. libarchive's reader reports them.
   if (!file && !(type >= '1' && type <= '6' && empty))
     refuse(header.name, "is no ordinary file, and scripts/collect.sh packs no other",
            kUnpackBySelf);
@@ -198,7 +201,7 @@ void CheckedTar::take_member(const TarHeader& header) {
 bool is_tar(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
-  // One that was cut may have no header left to read.
+  // A file that was cut may have no complete header, so its name decides.
   const std::string name = path.filename().string();
   if (name.ends_with(".tar.gz") || name.ends_with(".tgz")) return true;
   try {

@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// "--bucket-cap-mb"
+/// Whether a text is the name of an option: "--bucket-cap-mb".
 bool is_name_of_an_option(std::string_view text) {
   constexpr std::string_view kDashes = "--";
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";

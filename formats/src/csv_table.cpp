@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kLength = "length";
 
-/// Takes the first name from the front of a path.
+/// Removes the first name from a path and returns it.
 std::string_view take_name(std::string_view& path) {
   const std::string_view name = path.substr(0, path.find('/'));
   path.remove_prefix(std::min(name.size() + 1, path.size()));
@@ -42,10 +42,12 @@ bool fits_a_cell(const ValueType& type, std::string_view path) {
          path.empty();
 }
 
-/// What a JSON text holds, by paths as columns have them: "gain_us/low", "cap_range_mb/0", "cap_range_mb/length". Null is empty.
+/// Values of a JSON text by path: "gain_us/low", "cap_range_mb/0", "cap_range_mb/length". Null is
+/// an empty text.
 using Values = std::map<std::string, std::string>;
 
-/// Takes them from nlohmann's parser, which gives a number as it is written; see its SAX interface for the names.
+/// Collects the values from nlohmann's parser, which passes numbers as written. The function names
+/// are those of its SAX interface.
 class ValueReader {
  public:
   Values take() { return std::move(values_); }
@@ -56,7 +58,7 @@ class ValueReader {
   bool number_unsigned(std::uint64_t value) { return add(std::to_string(value)); }
   bool number_float(double, const std::string& written) { return add(written); }
   bool string(const std::string& value) { return add(value); }
-  bool binary(std::vector<std::uint8_t>&) { return false; }  // never in text
+  bool binary(std::vector<std::uint8_t>&) { return false; }  // does not occur in text
   bool start_object(std::size_t) { return open(false); }
   bool start_array(std::size_t) { return open(true); }
   bool end_object() { return levels_.pop_back(), true; }
@@ -72,7 +74,8 @@ class ValueReader {
 
  private:
   struct Level {
-    std::string path;  ///< of what it holds, up to the last '/'
+    /// Path of the current container, up to the last '/'.
+    std::string path;
     bool list;
     std::size_t items = 0;
   };
@@ -118,7 +121,7 @@ std::string cell(const Values& values, const CsvColumn& column) {
   return joined;
 }
 
-/// Null is there, too.
+/// Whether the object has the member; null counts as present.
 bool has_member(std::string_view object, const std::string& key) {
   const Values values = values_of(object);
   return values.contains(key) || values.contains(list_path(key, kLength));

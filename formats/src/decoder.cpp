@@ -31,7 +31,7 @@ std::string escaped(std::string_view key) {  // RFC 6901
   return legible(out);
 }
 
-/// A double above 2^53 no longer says which integer was meant.
+/// Above 2^53, a double no longer identifies one integer.
 constexpr double kExactIntegers = 9007199254740992.0;
 
 }  // namespace
@@ -143,7 +143,7 @@ double Cursor::number(double low, double high) const {
 }
 
 Duration Cursor::microseconds(bool may_be_negative) const {
-  constexpr double kLongest = 9.2e12;  // 106 days: what 63 bits of picoseconds hold
+  constexpr double kLongest = 9.2e12;  // 106 days, which fit in 63 bits of picoseconds
   if (!is_number()) {
     fail(shown() + " is not a number; expected microseconds, such as 12.5");
   }

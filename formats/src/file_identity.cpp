@@ -21,7 +21,7 @@ std::optional<FileIdentity> identity_of_status(const struct stat& status) {
                       .name = {}};
 }
 
-/// The kernel does not follow such a link either when it opens a file (protected_symlinks).
+/// A link that the kernel would refuse to follow (protected_symlinks).
 bool is_planted(const fs::path& link, const struct stat& status) {
   struct stat folder {};
   if (::stat(folder_of(link).c_str(), &folder) != 0) return false;
@@ -29,7 +29,7 @@ bool is_planted(const fs::path& link, const struct stat& status) {
   return anyone_writes && status.st_uid != ::geteuid() && status.st_uid != folder.st_uid;
 }
 
-/// Files are read by several threads, and by functions that know nothing of outputs.
+/// Several threads read files, also in functions that do not know about outputs.
 struct Inputs {
   std::mutex lock;
   std::map<FileIdentity, std::string> names;
@@ -48,7 +48,7 @@ fs::path folder_of(const fs::path& path) {
 }
 
 fs::path behind_links(fs::path path) {
-  constexpr int kMostLinks = 40;  // as the kernel
+  constexpr int kMostLinks = 40;  // same as the kernel's limit
   const std::string given = path.string();
   for (int followed = 0;; ++followed) {
     struct stat status {};
@@ -62,7 +62,7 @@ fs::path behind_links(fs::path path) {
     std::error_code error;
     const fs::path next = fs::read_symlink(path, error);
     if (error) return path;
-    path = folder_of(path) / next;  // an absolute one replaces the folder
+    path = folder_of(path) / next;  // an absolute path replaces the folder
   }
 }
 

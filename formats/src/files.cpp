@@ -26,8 +26,8 @@ std::string reason_of_errno() {
   throw InputError({path.string(), "", std::move(message), std::move(hint)});
 }
 
-/// /dev/zero, /dev/urandom, if they say anything at all: no reason to fill the memory first. What a person types at a
-/// terminal ends.
+/// Devices such as /dev/zero and /dev/urandom never end, so they are not read into memory. A
+/// terminal is not endless.
 bool is_endless(const std::filesystem::path& path, std::filesystem::file_status status) {
   if (!std::filesystem::is_character_file(status)) return false;
   const int opened = ::open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -50,13 +50,13 @@ std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
   if (!in) unreadable(path, "cannot be read: " + reason_of_errno());
   note_input(path);
   const bool endless = is_endless(path, status);
-  // Read in pieces rather than trust the size: pipes have none, and files grow.
+  // Reads in pieces, because the size cannot be trusted: pipes have none, and files grow.
   constexpr std::size_t kPiece = 1 << 16;
   std::string content;
   const std::uintmax_t size =
       std::filesystem::is_regular_file(status) ? std::filesystem::file_size(path, error) : 0;
   if (!error && size <= static_cast<std::uintmax_t>(limit))
-    content.reserve(static_cast<std::size_t>(size) + kPiece);  // or it would double, and double
+    content.reserve(static_cast<std::size_t>(size) + kPiece);  // avoids repeated doubling
   while (in) {
     const std::size_t before = content.size();
     content.resize(before + kPiece);

@@ -11,7 +11,7 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Objects inside a document by their names.
+/// Objects inside a document, by name.
 using PartsByName = std::map<std::string, const ObjectType*>;
 
 void collect(const ValueType& type, PartsByName& into) {

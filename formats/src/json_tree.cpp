@@ -20,8 +20,8 @@
 namespace ddpsim {
 namespace {
 
-/// Walks the text and tells how far the lexer has come: the parser's callbacks for keys and values
-/// do not say where they stand.
+/// Counts how far the lexer has read, because the parser's callbacks for keys and values do not
+/// tell the position.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -56,8 +56,8 @@ std::string line_and_column(std::string_view before) {
   return fmt::format("line {}, column {}", lines + 1, std::max<std::size_t>(column, 1));
 }
 
-/// What nlohmann's parser reads goes into the tree; see its SAX interface for the names. Slow, but what is wrong has a line
-/// and a column.
+/// Builds the tree from nlohmann's parser. It is slow, but errors have a line and a column. The
+/// function names are those of its SAX interface.
 class Reader {
  public:
   Reader(std::string_view text, std::string file)
@@ -73,7 +73,7 @@ class Reader {
   bool number_unsigned(std::uint64_t value) { return builder_.natural(value), true; }
   bool number_float(double value, const std::string&) { return builder_.real(value), true; }
   bool string(const std::string& value) { return builder_.string(value), true; }
-  bool binary(std::vector<std::uint8_t>&) { return false; }  // never in text
+  bool binary(std::vector<std::uint8_t>&) { return false; }  // does not occur in text
   bool start_object(std::size_t) { return open(JsonKind::object); }
   bool start_array(std::size_t) { return open(JsonKind::array); }
   bool end_object() { return builder_.close(), true; }
@@ -114,7 +114,7 @@ class Reader {
                          : "not valid JSON: the text ends too early",
            "", read);
     }
-    // Expected-token lists are for people who write parsers; the first clause says enough.
+    // The list of expected tokens is meant for authors of parsers. The first clause is enough.
     fail("not valid JSON: " + (kind == "invalid literal" ? "unexpected text" : legible(kind, 120)),
          "", read);
   }
@@ -139,7 +139,7 @@ class Reader {
   TreeBuilder builder_;
 };
 
-/// False: not a document of ours, for whatever reason.
+/// Adds an element. Returns false if the document is invalid for us, for whatever reason.
 bool put(simdjson::dom::element element, TreeBuilder& builder) {
   using Type = simdjson::dom::element_type;
   switch (element.type()) {
@@ -184,7 +184,7 @@ bool put(simdjson::dom::element element, TreeBuilder& builder) {
 }  // namespace
 
 std::optional<JsonTree> read_at_once(std::string_view text, std::string file) {
-  if (text.empty()) return std::nullopt;  // simdjson copies from where nothing may stand
+  if (text.empty()) return std::nullopt;  // simdjson would copy from a null pointer
   simdjson::dom::parser parser;
   simdjson::dom::element document;
   if (parser.parse(text.data(), text.size()).get(document) != simdjson::SUCCESS)

@@ -45,7 +45,7 @@ std::string with_escapes(std::string json) {
     const CodePoint first = first_code_point(rest);
     const std::string_view own = rest.substr(0, std::max<std::size_t>(first.bytes, 1));
     rest.remove_prefix(own.size());
-    constexpr char32_t kFirstSurrogate = 0x10000;  // which needs a pair of escapes
+    constexpr char32_t kFirstSurrogate = 0x10000;  // from here on, a pair of escapes
     if (first.value < 0x7F || is_shown(first.value) || first.value >= kFirstSurrogate)
       escaped += own;
     else

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kPermissions = 07777;
 
-/// Short, whatever the name of the target, and known to nobody before the file is there.
+/// A short name, whatever the target's name is. Nobody can know it before the file exists.
 std::string random_name() {
   std::random_device source;
   const std::uint64_t high = source();
@@ -86,10 +86,11 @@ OutputFile::OutputFile(fs::path path, Named named) : shown_(std::move(path)) {
   }
   if (there && ::access(target_.c_str(), W_OK) != 0) fail(errno);
   constexpr mode_t kAsUmaskAllows = 0666;
-  constexpr mode_t kNobodyElse = 0600;  // until it has the permissions of what it replaces
+  // Permissions until the file gets those of the file it replaces.
+  constexpr mode_t kNobodyElse = 0600;
   open_beside(there ? kNobodyElse : kAsUmaskAllows);
   if (!there) return;
-  // An owner that cannot be kept is no reason to fail: the folder is the user's.
+  // If the owner cannot be kept, this is not an error: the folder belongs to the user.
   if (::fchown(file_, status.st_uid, status.st_gid) != 0) errno = 0;
   if (::fchmod(file_, status.st_mode & kPermissions) != 0) {
     const int reason = errno;
@@ -129,7 +130,7 @@ void OutputFile::write(std::string_view content) {
 }
 
 void OutputFile::finish() {
-  // A full disk may only show here.
+  // A full disk may be reported only here.
   if (::close(std::exchange(file_, -1)) != 0 && errno != EINTR) fail(errno);
   if (beside_.empty()) return;
   if (::rename(beside_.c_str(), target_.c_str()) != 0) fail(errno);

@@ -20,7 +20,7 @@ enum class Kind { time, size, rate };
 struct Unit {
   std::string_view name;
   Kind kind;
-  std::int64_t per_base;  ///< picoseconds, bytes, or bits per second in one unit
+  std::int64_t per_base;  ///< smallest units (ps, bytes, bit/s) per unit
 };
 
 const char* article_and_name(Kind kind) {
@@ -90,8 +90,9 @@ constexpr auto kUnits = std::to_array<Unit>({
     {"TB/s", Kind::rate, 8'000'000'000'000},
 });
 
-/// The unit whose letters are those of `name` in another case, the fewest letters off; else the
-/// unit of the wanted kind that `name` begins ("GB" of "GBps", "Gb" of "Gbps").
+/// The unit that was probably meant. It has the letters of `name`, with the fewest in another case.
+/// Otherwise it is a unit of the wanted kind that begins with `name` ("GB" for "GBps", "Gb" for
+/// "Gbps").
 std::optional<std::string_view> meant(std::string_view name, Kind wanted) {
   const auto differs = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) !=
@@ -125,7 +126,7 @@ std::optional<std::string_view> meant(std::string_view name, Kind wanted) {
 
 struct Quantity {
   double number = 0;
-  std::optional<std::int64_t> whole;  ///< exact, when written without fraction or exponent
+  std::optional<std::int64_t> whole;  ///< exact, if written without fraction or exponent
   std::int64_t per_base = 1;
 };
 
@@ -152,7 +153,7 @@ Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
   if (name.empty()) return problem("has no unit");
   std::optional<Kind> other;
   for (const Unit& unit : kUnits) {
-    // "kB" and "kbps" are how half the world writes it; "K" is what the other half does.
+    // Many people write "kB" and "kbps" instead of "K".
     const bool kilo = name.size() > 1 && name[0] == 'k' && unit.name[0] == 'K' &&
                       name.substr(1) == unit.name.substr(1);
     if (unit.name != name && !kilo) continue;
@@ -173,7 +174,7 @@ Parsed<Quantity> parse(std::string_view whole_text, Kind wanted) {
                       trouble, article_and_name(wanted), fixed, fixed)};
 }
 
-/// number * per_base as an integer, exactly where the number was written as one.
+/// number * per_base as an integer, exact if the number was written as an integer.
 std::optional<std::int64_t> in_base(const Quantity& quantity) {
   if (quantity.whole) {
     std::int64_t product = 0;
@@ -212,7 +213,7 @@ Parsed<Bandwidth> parse_bandwidth(std::string_view text) {
   if (!parsed.value) return {std::nullopt, parsed.problem};
   const double bytes_per_second =
       parsed.value->number * (static_cast<double>(parsed.value->per_base) / 8);
-  // Bounds far outside any wire, so that later arithmetic never meets infinities.
+  // These limits are far beyond any network, so that later arithmetic never produces infinities.
   if (!(bytes_per_second >= 1)) {
     return {std::nullopt,
             in_quotes(text) + " is too slow; a rate must be at least 1 byte per second"};

@@ -12,7 +12,7 @@ bool is_plain(char c) {
   return c >= ' ' && c <= '~';
 }
 
-/// Takes the first character off `text`; returns what is shown for it.
+/// Removes the first character from `text` and returns the text to show for it.
 std::string_view take_shown(std::string_view& text, std::string_view instead) {
   const CodePoint first = first_code_point(text);
   const std::string_view own = text.substr(0, first.bytes);
@@ -21,7 +21,7 @@ std::string_view take_shown(std::string_view& text, std::string_view instead) {
   return first.bytes > 0 && is_shown(first.value) ? own : instead;
 }
 
-/// The style at the front of `text`; empty where there is none.
+/// The style at the front of `text`; empty if there is none.
 std::string_view style_at(std::string_view text) {
   for (const std::string_view style : {kBoldStyle, kDimStyle, kPlainStyle})
     if (text.starts_with(style)) return style;

@@ -15,14 +15,14 @@
 namespace ddpsim {
 namespace {
 
-/// Nobody mistypes a word longer than this; it bounds the work on hostile input.
+/// Longer words are not typing errors. The limit also bounds the work on hostile input.
 constexpr std::size_t kLongestWord = 128;
 
 char lower(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
-/// Levenshtein distance, letters compared without case: one row of the usual table at a time.
+/// Levenshtein distance without regard to case, computed one row of the table at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -38,8 +38,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Those that begin with `word`, where they are few: "alps" for "alps-gh200". Of "bucket-cap-mb" and
-/// "bucket-cap-mb-list" the shorter: nothing yet typed speaks for more.
+/// Known words that begin with `word`, if there are few: "alps-gh200" for "alps". If
+/// "bucket-cap-mb" and "bucket-cap-mb-list" both fit, returns only the shorter one, because nothing
+/// typed so far asks for more.
 std::vector<std::string> begun_by(std::string_view word, std::span<const std::string> known) {
   constexpr std::size_t kFewestLetters = 3;
   constexpr std::size_t kFew = 4;
@@ -68,7 +69,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   std::size_t best_distance = 0;
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestWord) continue;
-    // A third of the letters may be wrong, at least one: enough for a slip, too little for a guess.
+    // A third of the letters may be wrong, and at least one. This covers typing errors but not wild
+    // guesses.
     const std::size_t allowed =
         std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
     const std::size_t distance = edit_distance(word, candidate);
@@ -83,7 +85,7 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 
 Hint did_you_mean(std::string_view word, std::span<const std::string> known,
                   std::string otherwise) {
-  // A word left unfinished is more likely than one with a letter too many.
+  // An unfinished word is more likely than a word with an additional letter.
   std::vector<std::string> meant = begun_by(word, known);
   if (meant.empty())
     if (auto near = nearest(word, known)) meant.push_back(std::move(*near));
@@ -103,7 +105,7 @@ std::vector<std::string> spelt_alike(std::string_view word, std::span<const std:
                                      std::size_t most) {
   struct Near {
     std::size_t distance;
-    std::size_t longer;  ///< or shorter, by so many letters
+    std::size_t longer;  ///< difference of their lengths
     const std::string* word;
   };
   std::vector<Near> near;

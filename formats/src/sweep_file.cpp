@@ -42,7 +42,7 @@ SweepHeader read_header(std::string_view line, const std::string& file) {
   return header;
 }
 
-/// Takes the next whole line.
+/// Removes the next complete line and returns it.
 std::optional<std::string_view> take_whole_line(std::string_view& rest) {
   const std::size_t end = rest.find('\n');
   if (end == rest.npos) return std::nullopt;

@@ -20,7 +20,7 @@
 namespace ddpsim {
 namespace {
 
-/// What libarchive says of it, in one line.
+/// libarchive's error message, on one line.
 std::string problem_of(::archive* reader) {
   const char* text = archive_error_string(reader);
   return text == nullptr ? "damaged" : text;
@@ -33,7 +33,8 @@ using TarReader = std::unique_ptr<::archive, decltype(&archive_read_free)>;
   throw InputError({file, where, std::move(message), std::move(hint)});
 }
 
-/// What libarchive reads from. Exceptions do not pass through its C code: they wait in `problem`.
+/// Source of libarchive's bytes. Exceptions cannot pass through its C code, so they are stored in
+/// `problem`.
 struct TarFeed {
   CheckedTar tar;
   std::exception_ptr problem;
@@ -56,7 +57,8 @@ la_ssize_t feed(::archive* reader, void* data, const void** buffer) {
   }
 }
 
-/// No other format, and no compression: each would be another way in, and libarchive inflates without a limit.
+/// Accepts only tar, without compression. Every other format would be an additional risk, and
+/// libarchive inflates without a limit.
 TarReader tar_reader(TarFeed& from, const std::string& file) {
   TarReader reader(archive_read_new(), archive_read_free);
   if (!reader) throw std::bad_alloc();
@@ -69,7 +71,8 @@ TarReader tar_reader(TarFeed& from, const std::string& file) {
   return reader;
 }
 
-/// The `size` bytes of a member. They are kept in pieces until all have come: a header's word allocates nothing.
+/// The `size` bytes of a member. They are kept in pieces until all have arrived, so a header's size
+/// alone allocates nothing.
 std::string contents_of(::archive* reader, const TarFeed& from, const std::string& file,
                         const std::string& path, std::uint64_t size) {
   constexpr std::size_t kMostInPiece = std::size_t{1} << 20;
@@ -109,7 +112,7 @@ std::vector<TarMember> members_of(::archive* reader, const TarFeed& from, const 
       refuse(file, "", "the archive is damaged: two sizes are stated for one file", kPackAgain);
     const char* name = archive_entry_pathname(entry);
     std::string path = name == nullptr ? "" : name;
-    if (path.starts_with("./")) path.erase(0, 2);  // tar czf FILE ./FOLDER
+    if (path.starts_with("./")) path.erase(0, 2);  // from tar czf FILE ./FOLDER
     require_inside(path, file);
     if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr)
       refuse(file, path, "is a link, which scripts/collect.sh never packs", kUnpackBySelf);

@@ -1,4 +1,5 @@
-// For builds without libarchive, in place of tar_members.cpp: whoever gives an archive is told to unpack it.
+// Replaces tar_members.cpp in builds without libarchive. It asks users who give an archive to
+// unpack it.
 #include "ddpsim/formats/input_error.hpp"
 #include "tar_members.hpp"
 

@@ -26,14 +26,14 @@ namespace {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 
-/// Of "InfiniBand", "a/b/rate: 100 Gb/sec (4X EDR)": what stands before the first ": " and behind it.
+/// Splits "a/b/rate: 100 Gb/sec (4X EDR)" at the first ": ".
 std::pair<std::string_view, std::string_view> split_line(std::string_view line) {
   const std::size_t colon = line.find(": ");
   if (colon == line.npos) return {line, ""};
   return {line.substr(0, colon), line.substr(colon + 2)};
 }
 
-/// Names of the GPUs, by the heading "name" of nvidia-smi's CSV.
+/// Names of the GPUs, from the column "name" of nvidia-smi's CSV.
 std::vector<std::string> gpu_names(std::string_view csv) {
   std::vector<std::string> names;
   std::optional<std::size_t> column;
@@ -49,14 +49,15 @@ std::vector<std::string> gpu_names(std::string_view csv) {
   return names;
 }
 
-/// One port of a NIC: "200Gbps", and what it speaks.
+/// One port of a NIC: its rate, such as "200Gbps", and its kind of network.
 struct Port {
   std::string rate;
   std::string kind;
   bool operator==(const Port&) const = default;
 };
 
-/// "…/class/infiniband/mlx5_0/ports/1/rate: 200 Gb/sec (4X HDR)" and its like, of ports that are up.
+/// InfiniBand ports that are up, from lines such as "…/class/infiniband/mlx5_0/ports/1/rate: 200
+/// Gb/sec (4X HDR)".
 std::map<std::string, Port> infiniband_ports(std::string_view devices) {
   constexpr std::string_view kFolder = "/class/infiniband/";
   std::map<std::string, Port> ports;
@@ -86,7 +87,7 @@ std::map<std::string, Port> infiniband_ports(std::string_view devices) {
   return ports;
 }
 
-/// Member of that node, else the first of any.
+/// The member of this node, otherwise the first member of any node.
 const ArchiveMember* of_node(const Archive& archive, ArchiveKind kind, std::optional<int> node) {
   const auto members = archive.of(kind);
   for (const ArchiveMember* member : members)
@@ -94,7 +95,7 @@ const ArchiveMember* of_node(const Archive& archive, ArchiveKind kind, std::opti
   return members.empty() ? nullptr : members.front();
 }
 
-/// " gpu:A100"; empty where nothing says, or a model nobody knows.
+/// " gpu:A100"; empty if the model is not stated or unknown.
 std::string gpu_word(const Archive& archive, std::optional<int> node) {
   const ArchiveMember* gpus = of_node(archive, ArchiveKind::gpus, node);
   if (gpus == nullptr) return "";
@@ -108,7 +109,7 @@ std::string gpu_word(const Archive& archive, std::optional<int> node) {
   return gpu ? " gpu:" + gpu->stated() : "";
 }
 
-/// " nic:200Gbps:ib"; a matrix shows NICs and no rates.
+/// " nic:200Gbps:ib". A matrix shows NICs but no rates.
 std::string nic_word(const Archive& archive, std::optional<int> node) {
   const ArchiveMember* devices = of_node(archive, ArchiveKind::devices, node);
   if (devices == nullptr) return "";
@@ -126,7 +127,8 @@ std::string nic_word(const Archive& archive, std::optional<int> node) {
   return fmt::format(" nic:{}:{}", first.rate, first.kind);
 }
 
-/// Nodes of another number of GPUs than the one described are no copies of it.
+/// Requires that all nodes have the same number of GPUs. Otherwise they are not copies of the
+/// described node.
 void require_alike(const Archive& archive) {
   std::optional<std::size_t> count;
   for (const ArchiveMember* member : archive.of(ArchiveKind::gpus)) {
@@ -172,7 +174,7 @@ ClusterDescription describe_archive(const Archive& archive, std::string_view wor
   ClusterDescription description = describe_source(node.bytes, archive.name_of(node), all);
   std::error_code error;
   std::filesystem::path path = std::filesystem::weakly_canonical(archive.file, error);
-  if (path.filename().empty()) path = path.parent_path();  // "folder/"
+  if (path.filename().empty()) path = path.parent_path();  // for "folder/"
   const std::string name = path.filename().string();
   description.name = name.substr(0, name.find('.'));
   description.summary +=

@@ -23,11 +23,11 @@ using Kind = ValueType::Kind;
 
 constexpr std::string_view kBackgroundSchema = "ddpsim.background/1";
 constexpr std::int64_t kLargestBackground = 4 << 20;
-constexpr std::size_t kMostLinks = 64;  ///< of one transfer
+constexpr std::size_t kMostLinks = 64;  ///< links of one transfer
 constexpr std::int64_t kMostNodesAside = 4096;
 constexpr Bytes kLargest = Bytes(std::int64_t{1} << 44);
 constexpr Duration kLongestPeriod = Duration::seconds(1e5);
-/// Shorter repetitions would be simulated for ever.
+/// Shorter periods would make the simulation run forever.
 constexpr Duration kShortestPeriod = Duration::microseconds(10);
 
 constexpr const char* kFirst =
@@ -128,7 +128,7 @@ TransferEntry read_transfer(const Cursor& cursor) {
           .when = when};
 }
 
-/// Throws InputError where the flow network would take minutes.
+/// Throws InputError if the flow network would take minutes.
 void require_few(const Object& fields, const std::vector<JobEntry>& jobs,
                  const std::vector<TransferEntry>& transfers) {
   const auto refuse = [&](const char* key, std::size_t given, const char* of, std::size_t most) {
@@ -174,7 +174,7 @@ std::vector<LinkId> read_links(const TransferEntry& entry, const LinkNames& name
   return links;
 }
 
-/// The same cluster with more nodes; a number of nodes in its name gives way.
+/// The same cluster with more nodes. This number replaces any number in its name.
 ClusterRequest grown(ClusterRequest request, int nodes) {
   if (const std::size_t at = request.text.rfind('@');
       at != std::string::npos &&
@@ -184,7 +184,7 @@ ClusterRequest grown(ClusterRequest request, int nodes) {
   return request;
 }
 
-/// Rings of another job with routes among those of `fabric`, which has the same links.
+/// Adds routes for the rings of another job to `fabric`, which has the same links.
 std::vector<RingChannel> add_rings(const Topology& topology, const JobEntry& job, Fabric& fabric) {
   Fabric other = build_fabric(topology, job.nodes);
   const auto shift = static_cast<std::uint32_t>(fabric.route_links.size());

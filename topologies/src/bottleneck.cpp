@@ -1,6 +1,7 @@
 // A ring all-reduce of S bytes over C channels sends 2(n-1)/n * S/C along every hop of a channel. A
-// link of bandwidth B that k channels pass then takes k/C * 2(n-1)/n * S / B; nccl-tests' bus
-// bandwidth is 2(n-1)/n * S over the time, so this link allows B * C/k. The least of all binds.
+// link of bandwidth B that carries k channels then takes k/C * 2(n-1)/n * S / B. nccl-tests' bus
+// bandwidth is 2(n-1)/n * S divided by the time, so this link allows B * C/k. The link with the
+// smallest value is the bottleneck.
 
 #include "ddpsim/topologies/topology.hpp"
 

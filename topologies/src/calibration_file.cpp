@@ -23,13 +23,13 @@ using Kind = ValueType::Kind;
 constexpr std::string_view kJoinedRanks = "joined ranks of a training";
 constexpr std::string_view kOneRank = "one rank of a training";
 constexpr const char* kNodes = "number of nodes as NCCL counts them: an NVLink domain is one";
-constexpr double kHeaviest = 1e6;  // of a logarithm over its covariance
+constexpr double kHeaviest = 1e6;  // a logarithm divided by its covariance
 constexpr std::size_t kMostLogs = 10'000;
 constexpr std::size_t kMostPoints = 100'000;
 constexpr double kMostErrorPercent = 1e6;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-/// The rows of `rest` that begin it and are elements of one constant.
+/// The first rows of `rest` that are elements of one constant.
 std::span<const CostConstant> elements(std::span<const CostConstant> rest) {
   const auto end = std::ranges::find_if_not(
       rest, [&](const CostConstant& row) { return row.name == rest.front().name; });
@@ -333,7 +333,7 @@ bool same_shape(const CorrectionPoint& a, const CorrectionPoint& b) {
          a.at.nccl == b.at.nccl;
 }
 
-/// All points of one shape, which stand side by side.
+/// Writes all points of one shape, which are adjacent.
 void write_shape(JsonWriter& json, std::span<const CorrectionPoint> points) {
   const OperatingPoint& shape = points.front().at;
   json.begin_object();
@@ -393,7 +393,7 @@ void write_calibration(JsonWriter& json, const Calibration& calibration) {
   write_spread(json, "repeatability", calibration.repeatability);
   json.key("logs").begin_array();
   for (CalibratedShape log : calibration.shapes) {
-    log.published = log.published && !published;  // said of all above
+    log.published = log.published && !published;  // holds for all logs
     write_calibrated_log(json, log);
   }
   json.end_array();

@@ -1,19 +1,19 @@
-// NCCL searches a node for as many channels as fit, from the highest speed in its list downwards,
-// and keeps the solution with the largest channels x speed (NVIDIA/nccl src/graph/search.cc, 2.21
-// to 2.30):
+// NCCL searches a node for as many channels as fit, starting with the highest speed in its list. It
+// keeps the solution with the largest channels x speed (NVIDIA/nccl src/graph/search.cc, 2.21 to
+// 2.30).
 //
-//   path        at each speed NVLink alone is tried first, then farther paths, as far as the best
-//               solution so far
-//   order       of equal solutions the first stands; once a solution at speed b is known, speeds
-//               below 0.49 b are not tried any more
-//   duplicate   a channel of 25 GB/s or more is split in two of half the speed, except on sm_90 and
-//               later when it is below 50 GB/s and there are more than 4 (ncclTopoDupChannels)
-//   tree        as many channels as the ring; between nodes its speed inside a node may rise to
-//               twice the speed between nodes, as far as the links carry it
-//   nodes       count and speed are those of the node that has least
+// - path: At each speed, NVLink alone is tried first. Farther paths follow, up to the farthest path
+//   of the best solution so far.
+// - order: Of equally good solutions, the first one is kept. Once a solution at speed b is known,
+//   speeds below 0.49 b are not tried any more.
+// - duplicate: A channel of 25 GB/s or more is split into two of half the speed. The exception is
+//   sm_90 and later, if it is below 50 GB/s and there are more than 4 (ncclTopoDupChannels).
+// - tree: It has as many channels as the ring. Between nodes, its speed inside a node may rise to
+//   twice the speed between nodes, if the links can carry it.
+// - nodes: The smallest number of channels and the lowest speed of all nodes count.
 //
-// NCCL would also split the tree's channels alone in some multi-node shapes; here ring and tree keep
-// one count, their products (what the tuning table uses) are the same.
+// In some multi-node shapes, NCCL would split only the tree's channels. Here ring and tree keep the
+// same number. Their products, which the tuning table uses, are the same.
 #include "channel_derivation.hpp"
 
 #include <fmt/format.h>
@@ -44,8 +44,8 @@ class NodeSearch {
  public:
   NodeSearch(const NodeType& type, const NodePaths& paths, bool several_nodes)
       : type_(type), several_(several_nodes), paths_(paths) {
-    // Only types of path that occur can change a solution. Where GPUs are many, switches join them
-    // and neighbours are like any two.
+    // Only types of path that occur can change a solution. With many GPUs, they are joined by
+    // switches, and neighbours represent all pairs.
     constexpr std::uint32_t kMostCompared = 16;
     const std::uint32_t gpus = paths_.gpus();
     for (std::uint32_t a = 0; a < gpus; ++a) {
@@ -58,7 +58,7 @@ class NodeSearch {
   }
 
   ChannelWish wish(double inside, double outside, PathClass farthest) const {
-    // Traffic between GPUs through an Intel root complex takes 6/5 of the bandwidth.
+    // Traffic between GPUs through an Intel root complex uses 6/5 of the bandwidth.
     constexpr double kIntelRootComplex = 1.2;
     return {.inside = inside,
             .outside = several_ ? outside : 0,
@@ -87,7 +87,7 @@ class NodeSearch {
     return best.channels.empty() ? in_order() : best;
   }
 
-  /// How much the speed inside a node may exceed the speed between nodes for a tree.
+  /// Highest speed inside a node that a tree may use, given the speed between nodes.
   double tree_speed(int channels, double ring_speed, PathClass farthest) const {
     const auto speeds = speeds_between_nodes(type_.gpu.compute_capability);
     double speed = ring_speed;
@@ -102,8 +102,9 @@ class NodeSearch {
     return speed;
   }
 
-  /// Whether NCCL's search, which first spreads a tree's edges between nodes over two GPUs equally near a NIC, finds no
-  /// two. Since sm_90 it then takes one; before it goes on to farther paths.
+  /// Whether a tree's edges between nodes must use a single GPU. NCCL first spreads them over two
+  /// GPUs that are equally near a NIC. If there are none, it uses one GPU since sm_90; before, it
+  /// tries farther paths.
   bool tree_at_one_gpu() const;
 
   /// What a ring inside the node can use of one GPU's links, nominal.
@@ -120,7 +121,8 @@ class NodeSearch {
   std::set<PathClass> levels_;
 };
 
-/// Slower than NCCL's slowest speed: it would give up and assume 0.1 GB/s; the wire is the truth.
+/// For nodes slower than NCCL's slowest speed. NCCL would give up and assume 0.1 GB/s. Here the
+/// actual wires count.
 Solution NodeSearch::in_order() const {
   const NodeGraph& graph = type_.graph;
   ChannelOrder order;
@@ -156,7 +158,8 @@ bool NodeSearch::tree_at_one_gpu() const {
   if (type_.gpu.vendor != GpuVendor::nvidia) return false;
   if (paths_.gpus() == 1) return true;
   if (type_.gpu.compute_capability < 90) return false;
-  // HGX boards since Hopper have a NIC beside every GPU, whatever switches `wire_node` draws. Grace has two GPUs.
+  // HGX boards since Hopper have a NIC next to every GPU, whatever switches `wire_node` draws. A
+  // Grace CPU has two GPUs.
   const bool board = type_.pcie_assumed && !type_.gpu.name.starts_with("GB");
   if (board && paths_.nics() >= paths_.gpus()) return true;
   for (std::uint32_t nic = 0; nic < paths_.nics(); ++nic) {
@@ -179,8 +182,8 @@ Interconnect NodeSearch::direct_links() const {
   std::vector<Bandwidth> of_vertex(graph.vertices.size());
   std::vector<int> lanes(graph.vertices.size(), 0);
   bool switched = false;
-  double link =
-      std::numeric_limits<double>::infinity();  // the slowest single NVLink, NCCL's figure
+  // The slowest single NVLink, in NCCL's values.
+  double link = std::numeric_limits<double>::infinity();
   double nominal = 1;
   for (const Wire& wire : graph.wires) {
     if (wire.kind != LinkKind::nvlink) continue;
@@ -232,7 +235,7 @@ Interconnect NodeSearch::host_links() const {
         least = std::min(least.value_or(wire.nominal), wire.nominal);
     }
   }
-  // Below one bridge NCCL goes from peer to peer wherever the driver lets it.
+  // Below one bridge, NCCL uses peer-to-peer access if the driver allows it.
   const bool one_root = type_.peers_assumed && !type_.pcie_assumed &&
                         type_.peers == PeerAccess::sockets && farthest <= PathClass::pxb;
   return {.kind = IntraKind::pcie,
@@ -258,7 +261,8 @@ void require_connected(const ClusterDescription& description, const NodeType& ty
   };
   for (std::uint32_t gpu = 1; gpu < paths.gpus(); ++gpu) {
     if (paths.between(0, gpu) == nullptr) apart(VertexKind::gpu, gpu);
-    // Every pair, not only those with the first: NVLink joins some, PCIe others.
+    // Checks every pair, not only pairs with the first GPU, because NVLink may join some GPUs and
+    // PCIe others.
     if (paths.between(gpu, (gpu + 1) % paths.gpus()) == nullptr) apart(VertexKind::gpu, gpu);
   }
   for (std::uint32_t nic = 0; nic < paths.nics() && several_nodes; ++nic) {
@@ -278,7 +282,7 @@ SearchGraph graph(std::size_t channels, double intra, double inter, PathKind pat
           Bandwidth::gigabytes_per_second(inter), path};
 }
 
-/// `count` channels out of those found: the first again where there are fewer.
+/// Makes `count` channels from those found. If there are fewer, they repeat from the first.
 void repeat_channels(std::vector<ChannelOrder>& channels, std::size_t count) {
   const std::size_t found = channels.size();
   channels.resize(std::min(found, count));
@@ -313,11 +317,12 @@ void derive_channels(const ClusterDescription& description, std::span<const Node
   }
   derive_nvls(cluster, common_heads(paths, several));
   cluster.tree_at_one_gpu = several && std::ranges::any_of(searches, &NodeSearch::tree_at_one_gpu);
-  // One GPU per node counts as PCIe in NCCL's tuning: its path class is not "NVLink".
+  // One GPU per node counts as PCIe in NCCL's tuning, because its path class is not "NVLink".
   const bool nvlink = cluster.gpus_per_node > 1 && farthest == PathClass::nvl;
   const PathKind path = nvlink ? PathKind::nvlink : PathKind::pcie;
   if (cluster.ranks() == 1) {
-    constexpr double kLocal = 5000;  // NCCL's figure for a path that leaves no GPU
+    // NCCL's value for a path within one GPU.
+    constexpr double kLocal = 5000;
     cluster.ring = cluster.tree = graph(1, kLocal, kLocal, path);
     topology.node_types.front().channels = {{.gpus = {0}, .nic_in = {}, .nic_out = {}}};
     return;

@@ -1,18 +1,20 @@
-// A channel visits every GPU once: a ring that closes, or a chain that comes from a NIC and leaves
-// by one. It takes its speed from every link it passes, in the direction it passes it; the search
-// places channel after channel and goes back where it is stuck.
+// A channel visits every GPU once. It is a closed ring, or a chain that enters and leaves by a NIC.
+// It uses its speed on every link it passes, in the direction it passes it. The search places one
+// channel after the other, and backtracks when it is stuck.
 //
-//   order    the next GPU is the nearest by type of path, then the one with most bandwidth left,
-//            then the next in number; GPUs that share a PCIe switch with the NIC are kept for last,
-//            so that the channel can leave by it
-//   direct   where NVLinks join GPUs directly, a ring is followed by its reverse, which takes the
-//            other direction of the same links
-//   hosts    in an NVLink domain of several hosts, where a NIC serves its own host's GPUs alone: the NIC's host comes first
-//            and the last of its GPUs at the end, so that the channel can leave by that host
-//   give up  after so many attempted hops, as NCCL does; the best so far stands
+// - order: The next GPU is the nearest by type of path, then the one with most bandwidth left, then
+//   the one with the lowest number. GPUs that share a PCIe switch with the NIC come last, so that
+//   the channel can leave by it.
+// - direct: If NVLinks join GPUs directly, a ring is followed by its reverse, which uses the other
+//   direction of the same links.
+// - hosts: In an NVLink domain of several hosts, a NIC may serve only its own host's GPUs. Then the
+//   NIC's host comes first, but one of its GPUs comes last, so that the channel can leave by that
+//   host.
+// - give up: The search ends after a number of attempted hops, as in NCCL. The best result so far
+//   counts.
 //
-// NCCL restricts itself first to channels that are all alike; the number found is the same, as these
-// are among the ones tried here.
+// NCCL first restricts itself to channels that are all the same. It finds the same number, because
+// those channels are among the ones tried here.
 #include "channel_search.hpp"
 
 #include <algorithm>
@@ -25,8 +27,9 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kTolerance = 1e-9;              // 3 * 41.2 must fit into three times 41.2
-constexpr std::uint32_t kMostGpusCompared = 16;  // beyond, switches join them and any order will do
+constexpr double kTolerance = 1e-9;  // 3 * 41.2 must fit into three times 41.2
+// Beyond this number, switches join the GPUs and any order is good.
+constexpr std::uint32_t kMostGpusCompared = 16;
 
 int times(double capacity, double speed) {
   return static_cast<int>(std::min(std::floor(capacity / speed + kTolerance), 1e6));
@@ -51,7 +54,7 @@ class Search {
       const double port = graph.vertices[nic].port.gigabytes_per_second();
       port_left_.push_back({port, port});
     }
-    // Behind switches the first channels tried are as good as any.
+    // Behind switches, the first channels tried are as good as any.
     constexpr std::int64_t kNoPuzzle = 1 << 11;
     steps_left_ = std::max(direct_ ? kSteps : kNoPuzzle, 64 * std::int64_t{paths.gpus()});
     several_hosts_ = paths.nics() > 0 && paths.to_nic(paths.gpus() - 1, 0) == nullptr;
@@ -67,7 +70,7 @@ class Search {
 
   bool between_nodes() const { return wish_.outside > 0; }
 
-  /// True when the search is over.
+  /// Returns true when the search is over.
   bool next_channel() {
     if (done_.size() > best_.size()) best_ = done_;
     if (static_cast<int>(best_.size()) >= bound_) return true;
@@ -118,7 +121,7 @@ class Search {
     return false;
   }
 
-  /// GPUs by distance from the NIC; of equals the one that was entered least.
+  /// GPUs by distance from the NIC; equally near ones by how rarely channels entered there.
   std::vector<std::uint32_t> entrances(std::uint32_t nic) const {
     std::vector<std::uint32_t> gpus;
     for (std::uint32_t gpu = 0; gpu < paths_.gpus(); ++gpu) {
@@ -164,7 +167,7 @@ class Search {
     return false;
   }
 
-  /// GPUs of the host that the channel came in by go first, but for the last of them.
+  /// The GPUs of the host where the channel entered come first, except for the last of them.
   void keep_entry_for_last() {
     const auto on_host = [&](std::uint32_t gpu) {
       return paths_.to_nic(gpu, *open_.nic_in) != nullptr;
@@ -239,7 +242,8 @@ class Search {
     return false;
   }
 
-  /// NICs the last GPU may leave by: near ones before far ones, the channel's own first.
+  /// NICs by which the channel may leave the last GPU: near ones first, among them the channel's
+  /// own.
   std::vector<std::uint32_t> exits(std::uint32_t gpu) const {
     std::vector<std::uint32_t> nics;
     for (std::uint32_t i = 0; i < paths_.nics(); ++i) {
@@ -308,7 +312,7 @@ class Search {
   std::vector<double> left_;                      ///< by arc, GB/s
   std::vector<std::array<double, 2>> port_left_;  ///< by NIC, in and out
   std::vector<bool> visited_;
-  std::vector<int> entered_;  ///< by GPU, channels that begin there
+  std::vector<int> entered_;  ///< by GPU: channels that begin there
   ChannelOrder open_;
   std::vector<ChannelOrder> done_;
   std::vector<ChannelOrder> best_;

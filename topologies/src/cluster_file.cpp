@@ -1,6 +1,6 @@
-// ddpsim.cluster/1, the cluster file (docs/reference/formats.md). `node` is read by
-// node_file, `wiring`, `switches` and `degraded` by wiring_file, `calibration` by calibration_file,
-// `gloo` by gloo_file.
+// Reads ddpsim.cluster/1, the cluster file (docs/reference/formats.md). node_file reads `node`. wiring_file
+// reads `wiring`, `switches` and `degraded`. calibration_file reads `calibration`, and gloo_file
+// reads `gloo`.
 #include <fmt/format.h>
 
 #include <algorithm>

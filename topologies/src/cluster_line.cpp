@@ -1,6 +1,6 @@
-// The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [root:GPUS] [domain:NODES] [nic:…]
-// [oversubscription:R[,R]] [leaf:NODES [pod:NODES]] [rail:NODES] [placement:ORDER] [latency:T]
-// [connection:BW] [switches:FILE], in any order.
+// The one-line form, with words in any order: node:COUNT gpu:PER_NODExMODEL INTERCONNECT
+// [root:GPUS] [domain:NODES] [nic:…] [oversubscription:R[,R]] [leaf:NODES [pod:NODES]] [rail:NODES]
+// [placement:ORDER] [latency:T] [connection:BW] [switches:FILE].
 #include "ddpsim/topologies/cluster_line.hpp"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ std::string rate_value(Bandwidth rate) {
   return fmt::format("{:.6g}GBps", rate.gigabytes_per_second());
 }
 
-/// "nvlink:6x25GBps:mesh". Of nodes that are wired link by link what their rings use.
+/// "nvlink:6x25GBps:mesh". For nodes that are wired link by link, what their rings use.
 std::string joined_by(const NodeDescription& node, const Interconnect& used) {
   const InterconnectDescription& links = node.interconnect;
   const std::string_view word = kind_word(used.kind, node.gpu.vendor);
@@ -164,7 +164,7 @@ ClusterDescription describe_line(std::string_view line) {
                 ? "Add one of \"xgmi:7x64GBps\", \"pcie:25GBps\""
                 : "Add one of \"nvswitch:300GBps\", \"nvlink:6x25GBps\", \"pcie:12GBps\"");
   }
-  // Name it by its own words in the reader's order of interest, whatever the order written.
+  // The name consists of the user's words, in the order that readers expect.
   for (const std::string& key : keys_of_a_line()) {
     if (const ClusterWord* word = find_word(words, key)) {
       out.name += (out.name.empty() ? "" : " ") + word->text;

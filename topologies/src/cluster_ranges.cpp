@@ -33,7 +33,7 @@ bool is_file(const std::string& text) {
   return std::filesystem::is_regular_file(text, error);
 }
 
-/// "NAME@1..16*2" with its sizes in braces, as every other range has them.
+/// Writes "NAME@1..16*2" with its sizes in braces, like every other range.
 std::string with_braces(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == text.npos) return text;
@@ -42,7 +42,7 @@ std::string with_braces(const std::string& text) {
   return fmt::format("{}{{{}}}", text.substr(0, at + 1), sizes);
 }
 
-/// "LOW..HIGH*FACTOR" or "LOW..HIGH", counted out.
+/// Expands "LOW..HIGH*FACTOR" or "LOW..HIGH".
 std::vector<std::string> counted_out(const std::string& text, std::string_view range) {
   const std::size_t dots = range.find("..");
   const std::string_view upper = range.substr(dots + 2);
@@ -80,7 +80,7 @@ std::vector<std::string> items_of(const std::string& text, std::string_view brac
   }
 }
 
-/// One word of a text, with each of its ranges written out.
+/// One word of a text, with its ranges expanded.
 std::vector<std::string> written_out(const std::string& text, std::string_view word) {
   std::vector<std::string> all(1);
   while (true) {
@@ -100,7 +100,7 @@ std::vector<std::string> written_out(const std::string& text, std::string_view w
   }
 }
 
-/// What is said of a word that has a range: all of it, or the size behind a name.
+/// The label of a word with a range: the whole word, or only the size after a name.
 std::string varied(const std::string& word) {
   const std::size_t at = word.rfind('@');
   return at == word.npos ? ' ' + word : word.substr(at);

@@ -28,7 +28,7 @@ std::span<const EmbeddedFile> bundled_cluster_files();  // generated: the files 
 
 namespace {
 
-/// "p4d:spec": as specified, whatever a calibration in the file says.
+/// "p4d:spec": data sheet values, without the calibration in the file.
 constexpr std::string_view kSpecification = ":spec";
 constexpr std::int64_t kLargestFile = 64 << 20;  // room for measured curves and graphs
 
@@ -36,8 +36,8 @@ constexpr std::int64_t kLargestFile = 64 << 20;  // room for measured curves and
   throw InputError({"command line", "", std::move(message), std::move(hint)});
 }
 
-/// Whether some word of `text` is a "key:value" of the one-line form: enough to tell a misspelt
-/// line from a misspelt name.
+/// Whether a word of `text` is a "key:value" of the one-line form. This is enough to distinguish a
+/// misspelt line from a misspelt name.
 bool is_line(std::string_view text) {
   for (const std::string_view word : words_of(text)) {
     for (const char* key : {"node", "gpu", "nvswitch", "nvlink", "xgmi", "pcie", "nic"}) {
@@ -47,8 +47,8 @@ bool is_line(std::string_view text) {
   return false;
 }
 
-/// "topo.xml node:8 nic:200Gbps" -> "topo.xml" and the words beside it. A text that has none, or is
-/// all words, comes back whole.
+/// Splits "topo.xml node:8 nic:200Gbps" into "topo.xml" and the words after it. A text without such
+/// words, or with nothing but words, is returned whole.
 std::pair<std::string, std::string> split_first(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   const std::size_t space = text.find_first_of(" \t\r\n", begin);
@@ -59,7 +59,8 @@ std::pair<std::string, std::string> split_first(const std::string& text) {
   return {first, text.substr(space)};
 }
 
-/// "dgx1v@16" -> "dgx1v" and 16, "dgx1v:spec@16" -> "dgx1v:spec" and 16. A text without '@' comes back as it is.
+/// Splits "dgx1v@16" into "dgx1v" and 16, "dgx1v:spec@16" into "dgx1v:spec" and 16. A text without
+/// '@' is returned unchanged.
 std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == text.npos) return {text, std::nullopt};
@@ -72,7 +73,8 @@ std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) 
   return {text.substr(0, at), nodes};
 }
 
-/// Place of "@2" in "FILE gpu:A6000@2"; absent if the words do not end so. The name of a switch list may.
+/// Position of "@2" in "FILE gpu:A6000@2"; absent if the words do not end like this. The name of a
+/// switch list may.
 std::optional<std::size_t> nodes_behind_words(std::string_view words) {
   const Words all = words_of(words);
   if (all.empty() || all.back().starts_with("switches:")) return std::nullopt;
@@ -88,7 +90,7 @@ const EmbeddedFile* find_bundled(const std::string& name) {
   return nullptr;
 }
 
-/// `json` receives the text of a cluster file that stands alone.
+/// `json` receives the text of a cluster file without further words.
 ClusterDescription describe_text(std::string_view text, const std::string& file,
                                  std::string_view words, std::string* json) {
   ClusterDescription description = describe_source(text, file, words);
@@ -129,10 +131,10 @@ ClusterDescription describe_named(const std::string& name, std::string_view word
                                 fmt::join(names, ", "))));
 }
 
-/// With the process groups wanted.
+/// Resolves the cluster, with the requested process groups.
 Cluster resolved(const ClusterDescription& description, const std::vector<GroupSize>& groups) {
   Cluster cluster = resolve(description).cluster;
-  // Where nodes differ their number does not say which.
+  // If nodes differ, a number of nodes does not say which ones.
   if (description.types.size() > 1 || !description.degraded.empty()) return cluster;
   for (const GroupSize& size : groups) {
     const int nodes = std::min(size.nodes, cluster.nodes);
@@ -147,7 +149,7 @@ Cluster resolved(const ClusterDescription& description, const std::vector<GroupS
   return cluster;
 }
 
-/// NICs at a rate that a data sheet, a cable or a switch may well turn out to have.
+/// Uncertainty of a NIC's rate from data sheets, cables or switches.
 constexpr double kNicDifference = 0.05;
 
 void scale_nics(ClusterDescription& description, double factor) {
@@ -158,8 +160,8 @@ void scale_nics(ClusterDescription& description, double factor) {
   }
 }
 
-/// One node more, one less, NICs a little faster and slower. One node alone has no NICs at work, and two nodes are no
-/// neighbours of it: what makes such a step is another network altogether.
+/// Neighbours of the cluster: one node more or less, and slightly faster or slower NICs. A single
+/// node has no neighbours: its NICs are idle, and two nodes would be a very different case.
 std::vector<NearCluster> near_clusters(const ClusterDescription& description,
                                        const std::vector<GroupSize>& groups) {
   std::vector<NearCluster> near;
@@ -171,7 +173,7 @@ std::vector<NearCluster> near_clusters(const ClusterDescription& description,
       near.push_back(
           {std::move(difference), std::make_shared<const Cluster>(resolved(changed, groups))});
     } catch (const InputError&) {
-      // It cannot be built so: a list of switches names each node, or no node is left to add.
+      // This size is impossible: a list of switches names each node, or no node is left.
     }
   };
   for (const int more : {-1, 1}) {
@@ -194,7 +196,8 @@ ClusterDescription describe_request(const ClusterRequest& request, std::string* 
   std::error_code error;
   if (std::filesystem::is_regular_file(request.text, error) || is_archive(request.text)) {
     description =
-        describe_named(request.text, "", json);  // a file may have '@' and spaces in its name
+        // A file may have '@' and spaces in its name.
+        describe_named(request.text, "", json);
   } else if (const auto [first, words] = split_first(request.text); is_line(first)) {
     description = describe_line(request.text);
   } else {
@@ -277,7 +280,8 @@ std::shared_ptr<const Calibration> published_calibration(const std::string& text
   if (!description.calibration) return nullptr;
   if (is_published(*description.calibration))
     return std::make_shared<const Calibration>(*description.calibration);
-  // A file made of a bundled cluster: what others measured of it no fit beside own logs keeps apart.
+  // The file was made from a bundled cluster. Its published calibration must not depend on the
+  // user's own logs.
   const EmbeddedFile* bundled = find_bundled(description.name);
   if (bundled == nullptr) return nullptr;
   return published_calibration(std::string(bundled->name));

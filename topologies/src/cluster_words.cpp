@@ -21,7 +21,7 @@
 namespace ddpsim {
 namespace {
 
-/// nvlink and xgmi. `gpus`: absent where none are written.
+/// Reads nvlink and xgmi. `gpus` is absent if the words do not state it.
 void read_nvlink(const ClusterWord& word, std::optional<int> gpus, InterconnectDescription& out) {
   const bool xgmi = word.key == "xgmi";
   std::string_view value = word.value;
@@ -51,7 +51,7 @@ void read_nvlink(const ClusterWord& word, std::optional<int> gpus, InterconnectD
   }
 }
 
-/// BANDWIDTH[:p2p, :p2p-sockets or :no-p2p]
+/// Reads BANDWIDTH[:p2p, :p2p-sockets or :no-p2p].
 void read_pcie(const ClusterWord& word, InterconnectDescription& out) {
   out.kind = IntraKind::pcie;
   const std::string_view value = word.value;
@@ -70,7 +70,7 @@ void read_pcie(const ClusterWord& word, InterconnectDescription& out) {
               did_you_mean(said, known));
 }
 
-/// Takes ":gdr" or ":no-gdr" off the end.
+/// Removes ":gdr" or ":no-gdr" from the end.
 std::optional<bool> take_gpudirect(std::string_view& value) {
   for (const bool direct : {true, false}) {
     const std::string_view word = direct ? ":gdr" : ":no-gdr";
@@ -88,7 +88,7 @@ double read_ratio(const ClusterWord& word, std::string_view written) {
   return *ratio;
 }
 
-/// The plan of switches, of this kind.
+/// The description of switches, which must be of this kind.
 SwitchPlan& plan_of(const ClusterWord& word, SwitchPlan::Kind kind, ClusterDescription& out) {
   if (out.switches && out.switches->kind != kind)
     word.fail("is given as well as switches of another kind", "They say who hangs where: keep one");
@@ -108,7 +108,7 @@ void read_pod(const ClusterWord& word, ClusterDescription& out) {
   if (const std::string problem = pod_problem(*out.switches); !problem.empty()) word.fail(problem);
 }
 
-/// "R", or "R,R" of leaves and of pods.
+/// Reads "R", or "R,R" for leaves and pods.
 void read_oversubscription(const ClusterWord& word, ClusterDescription& out) {
   const std::string_view value = word.value;
   const std::size_t comma = value.find(',');
@@ -132,7 +132,7 @@ void read_placement(const ClusterWord& word, ClusterDescription& out) {
   out.switches->placement = placement;
 }
 
-/// Who hangs where, and what each tier lets through.
+/// Reads which nodes share switches, and the oversubscription of each tier.
 void read_tiers(const ClusterWords& words, ClusterDescription& out) {
   if (const ClusterWord* word = find_word(words, "switches"))
     out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);

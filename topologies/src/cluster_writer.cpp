@@ -1,7 +1,7 @@
-// Cluster files out: what a CLUSTER argument says, as ddpsim.cluster/1.
+// Writes what a CLUSTER argument describes as a ddpsim.cluster/1 file.
 //
-// A cluster file keeps its own fields, key by key, and its library writes them back. What was no file
-// (a line, NCCL's XML, a matrix, words beside a file) is written from its description.
+// A cluster file keeps its own fields, which the JSON library writes back key by key. Other
+// arguments (a line, NCCL's XML, a matrix, words after a file) are written from their description.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -126,7 +126,7 @@ Json network_of(const ClusterDescription& cluster) {
   return out;
 }
 
-/// Leaves, or rails: what a line can state without a file beside it.
+/// Leaves or rails, as a line can state them without a file.
 Json switches_of(const SwitchPlan& plan) {
   Json out = {{"kind", plan.kind == SwitchPlan::Kind::rail ? "rail" : "leaf-spine"},
               {"nodes_per_leaf", plan.nodes_per_leaf},
@@ -140,7 +140,7 @@ Json switches_of(const SwitchPlan& plan) {
   return out;
 }
 
-/// Lines and single nodes: neither has types of nodes, degraded links or prices.
+/// For lines and single nodes, which have no types of nodes, degraded links or prices.
 Json json_of(const ClusterDescription& cluster) {
   Json out = {{"schema", "ddpsim.cluster/1"}, {"name", cluster.name}};
   if (!cluster.summary.empty()) out["summary"] = cluster.summary;
@@ -156,7 +156,7 @@ Json json_of(const ClusterDescription& cluster) {
   return out;
 }
 
-/// What CLUSTER says without the section of that name.
+/// The description of CLUSTER without this section.
 Json described(const std::string& text, const char* without) {
   std::string source;
   const ClusterDescription cluster =
@@ -169,7 +169,7 @@ Json described(const std::string& text, const char* without) {
       if (json.value("nodes", 1) != cluster.nodes()) json["nodes"] = cluster.nodes();
     }
     json.erase(without);
-    if (!cluster.calibration) json.erase("calibration");  // "p4d:spec"
+    if (!cluster.calibration) json.erase("calibration");  // for "p4d:spec"
     if (!cluster.gloo) json.erase("gloo");
     return json;
   }
@@ -182,7 +182,7 @@ Json described(const std::string& text, const char* without) {
   return json_of(cluster);
 }
 
-/// The cluster is not empty: the section, in a document of its own, goes on behind its last field.
+/// Appends the section, which is a document of its own, as the last field of the cluster.
 std::string with_section(const Json& cluster, JsonWriter section) {
   section.end_object();
   const std::string own = with_escapes(cluster.dump(2));

@@ -7,7 +7,7 @@
 namespace ddpsim {
 namespace {
 
-/// NVLinks that the path uses side by side.
+/// NVLinks that the path uses in parallel.
 int lanes_of(const NodeGraph& graph, const NodePath& path) {
   int lanes = graph.wires[path.arcs.front() / 2].lanes;
   for (const ArcId arc : path.arcs) lanes = std::min(lanes, graph.wires[arc / 2].lanes);

@@ -26,7 +26,7 @@
 namespace ddpsim {
 namespace {
 
-/// GPUs with fewer NVLinks have them for bridges between two cards.
+/// GPUs with fewer NVLinks use them for bridges between two cards.
 constexpr int kFewestOnASwitch = 6;
 
 const std::vector<std::string>& keys_beside_a_file() {
@@ -35,7 +35,7 @@ const std::vector<std::string>& keys_beside_a_file() {
   return keys;
 }
 
-/// "A100" or "8xA100": a count must be that of the file.
+/// Reads "A100" or "8xA100". A count must match the file's.
 std::optional<GpuModel> stated_gpu(const ClusterWords& words, std::optional<int>& count) {
   const ClusterWord* word = find_word(words, "gpu");
   if (word == nullptr) return std::nullopt;
@@ -66,8 +66,9 @@ ClusterDescription described_node(const std::string& file, NodeGraph graph, cons
   return out;
 }
 
-/// How machines with so many of these GPUs join them where they are no cards: eight V100 and P100 in a cube, eight of
-/// later ones behind an NVSwitch, four by direct links, AMD's by xGMI. Absent where no machine is usual.
+/// The usual connection of this many GPUs that are not cards. Eight V100 or P100 form a cube; eight
+/// later ones use an NVSwitch. Four GPUs use direct links, and AMD's GPUs use xGMI. Absent if none
+/// is usual.
 std::optional<InterconnectDescription> usual_links(const NodeDescription& node) {
   const int links = node.gpu.links.value_or(0);
   const Bandwidth rate = Bandwidth::gigabytes_per_second(nvlink_rate(node.gpu).nominal);
@@ -90,7 +91,8 @@ std::string link_word(const InterconnectDescription& links, GpuVendor vendor) {
                      links.per_link.gigabytes_per_second());
 }
 
-/// Adds the NVLinks of the words, which the file does not show; without words those that are usual, and says so.
+/// Adds NVLinks that the file does not show: those of the user's words, otherwise the usual ones
+/// with a note.
 void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription& out) {
   NodeDescription& node = out.types.front();
   if (const ClusterWord* word = interconnect_word(words)) {
@@ -157,7 +159,8 @@ ClusterDescription describe_xml(std::string_view text, const std::string& file,
   return out;
 }
 
-/// The matrix shows all links there are; pcie says what the slots carry, and how peers reach each other.
+/// The matrix shows all links. The word pcie: adds the rate of slots, and how peers reach each
+/// other.
 void read_pcie_word(const ClusterWords& words, ClusterDescription& out) {
   const ClusterWord* word = interconnect_word(words);
   if (word == nullptr) return;
@@ -168,19 +171,20 @@ void read_pcie_word(const ClusterWords& words, ClusterDescription& out) {
   set_gpu_slots(*node.wiring, node.interconnect.per_gpu);
 }
 
-/// What the names of all NICs of a matrix say; none where they say nothing, or not the same.
+/// Kind of network that the names of all NICs in a matrix indicate. None if they indicate nothing,
+/// or disagree.
 NetworkKind network_of_nics(const NodeGraph& graph) {
   NetworkKind kind = NetworkKind::none;
   for (const std::uint32_t nic : graph.all(VertexKind::nic)) {
     const NetworkKind one = network_of_name(graph.vertices[nic].name, "");
     if (one == NetworkKind::infiniband || (kind != NetworkKind::none && kind != one))
-      return NetworkKind::none;  // mlx5_0 may be of either
+      return NetworkKind::none;  // mlx5_0 may be either
     kind = one;
   }
   return kind;
 }
 
-/// The model that the word or the text around the matrix names.
+/// The GPU model that the word names, or the text around the matrix.
 GpuModel gpu_of_matrix(std::string_view text, const std::string& file,
                        const std::optional<GpuModel>& gpu, const char* program,
                        const char* example) {
@@ -260,8 +264,8 @@ ClusterDescription recognised(std::string_view text, const std::string& file,
 
 void apply_nics(const ClusterWord& word, ClusterDescription& out) {
   const NicWord written = read_nics(word, false);
-  if (written.kind_stated ||
-      out.network.kind == NetworkKind::none) {  // else the file's NICs say it
+  // Otherwise the kind of the file's NICs counts.
+  if (written.kind_stated || out.network.kind == NetworkKind::none) {
     out.network.kind = written.kind;
     out.network.sockets = written.sockets;
   }
@@ -305,7 +309,7 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
     if (node.gpu.is_another(*gpu)) {
       word->fail(fmt::format("{} has {}", file, node.gpu.stated()), "Leave the word out");
     }
-    if (!gpu->variant_open)  // the word says which
+    if (!gpu->variant_open)  // the word names the variant
       for (NodeDescription& type : out.types)
         if (type.gpu.name == gpu->name) type.gpu = *gpu;
     if (gpus && *gpus != node.gpus_per_node) {
@@ -326,9 +330,10 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
   }
   if (find_word(words, "switches") != nullptr && find_word(words, "node") == nullptr &&
       out.types.size() == 1) {
-    resize(out, static_cast<int>(out.switches->hosts.size()), std::nullopt);  // all it names
+    resize(out, static_cast<int>(out.switches->hosts.size()),
+           std::nullopt);  // all nodes that it names
   }
-  // Other words make another cluster than the one a log was taken on.
+  // Other words make it a different cluster from the one where the log was taken.
   const auto is_given = [&](const char* key) { return find_word(words, key) != nullptr; };
   if (std::ranges::any_of(std::initializer_list<const char*>{"domain", "nic", "oversubscription",
                                                              "latency", "connection"},

@@ -15,7 +15,7 @@
 namespace ddpsim {
 namespace {
 
-/// Sets of devices that only grow together.
+/// Sets of devices that can only be merged.
 class Groups {
  public:
   explicit Groups(std::size_t count) : of_(count) {
@@ -72,7 +72,7 @@ class NodeDrawing {
     }
   }
 
-  /// Whether some device is near one of them and on another CPU than the other.
+  /// Whether another device is near one of them and on another CPU than the other.
   bool told_apart(std::size_t a, std::size_t b) const {
     for (std::size_t c = 0; c < size(); ++c) {
       const Near one = matrix_.cells[a][c].near;
@@ -85,7 +85,7 @@ class NodeDrawing {
     return false;
   }
 
-  /// Nothing is known of two NICs without rows.
+  /// NICs without rows have no known NUMA node.
   bool same_numa(std::size_t a, std::size_t b) const {
     return matrix_.devices[a].gpu && matrix_.devices[b].gpu &&
            matrix_.devices[a].numa == matrix_.devices[b].numa;
@@ -217,7 +217,8 @@ class NodeDrawing {
     }
   }
 
-  /// Whether each pair has as many links as the end with fewer: all of them lead to the switch.
+  /// Whether each pair has as many links as its end with fewer links. Then all links lead to a
+  /// switch.
   bool behind_a_switch(const std::vector<int>& widest) const {
     for (std::size_t a = 0; a < size(); ++a)
       for (std::size_t b = a + 1; b < size(); ++b) {

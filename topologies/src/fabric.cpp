@@ -1,14 +1,14 @@
-// Every wire of every node becomes two links, every NIC has two towards its switch, every trunk two
-// between switches. Channels then run over nodes in order, as NCCL connects them:
+// Every wire of a node becomes two links. Every NIC has two links to its switch, and every trunk is
+// two links between switches. Channels run over nodes in order, as NCCL connects them:
 //
-//   ring   node after node; in each the channel's own order of GPUs; the last GPU of the last node
-//          leads back to the first
-//   tree   the channel's order is a chain inside each node whose first GPU sends up; chains are
-//          joined by the double binary tree over nodes: the parent's first GPU takes one child, its
-//          second GPU the other (NCCL's balanced tree), or the first takes both
-//   NVLS   a head in every node for each channel, joined by one of the two trees over nodes
+// - ring: It goes from node to node. Inside a node it follows the channel's order of GPUs. The last
+//   GPU of the last node leads back to the first.
+// - tree: Inside a node, the channel's order is a chain whose first GPU sends up. The double binary
+//   tree over nodes joins the chains. In NCCL's balanced tree, the parent's first GPU receives from
+//   one child and its second GPU from the other. Otherwise the first GPU receives from both.
+// - NVLS: Each channel has a head in every node. One of the two trees over nodes joins the heads.
 //
-// Where several switches are equally good for a route, the channel's number chooses among them.
+// If several switches are equally good for a route, the channel's number chooses among them.
 #include "fabric.hpp"
 
 #include <fmt/format.h>
@@ -53,9 +53,9 @@ class FabricBuilder {
   struct Node {
     const NodeType* type = nullptr;
     const NodePaths* paths = nullptr;
-    LinkId first_link = 0;                  ///< of its wires, in the order of arcs
-    LinkId first_port = 0;                  ///< of its NICs: out, in
-    std::vector<std::uint32_t> ports = {};  ///< by NIC: the switch it is on
+    LinkId first_link = 0;                  ///< first of its wires, in the order of arcs
+    LinkId first_port = 0;                  ///< first of its NICs: out, in
+    std::vector<std::uint32_t> ports = {};  ///< by NIC: the switch it is connected to
   };
 
   void add_cable(LinkKind kind, Bandwidth bandwidth, const std::string& a, const std::string& b) {
@@ -83,7 +83,7 @@ class FabricBuilder {
     return fmt::format("{}{}/", type.hosts > 1 ? "domain" : "node", node);
   }
 
-  /// By host, the rates of its NICs: what hangs on switches are machines.
+  /// Rates of the NICs of each host, because switches connect hosts.
   std::vector<std::vector<Bandwidth>> rates_by_host() const {
     std::vector<std::vector<Bandwidth>> rates;
     for (const Node& node : nodes_) {
@@ -145,7 +145,7 @@ class FabricBuilder {
 
   [[noreturn]] void unknown_link(const std::string& name) const;
 
-  /// `place`: of the node among the job's.
+  /// `place` is the position of the node in the job.
   std::uint32_t rank_of(std::size_t place, std::uint32_t gpu) const {
     return static_cast<std::uint32_t>(place) *
                static_cast<std::uint32_t>(topology_.cluster.gpus_per_node) +
@@ -212,7 +212,8 @@ class FabricBuilder {
     return ring;
   }
 
-  /// Where a tree's edge to child 0 or 1 (or, as child 0, to the parent) touches the node.
+  /// The port at which a tree's edge to child 0 or 1 reaches the node. The edge to the parent uses
+  /// the port of child 0.
   Port tree_port(std::size_t node, std::size_t c, std::size_t child) const {
     const ChannelOrder& order = nodes_[node].type->channels[c];
     const bool second = child == 1 && order.gpus.size() > 1 && !topology_.cluster.tree_at_one_gpu &&
@@ -271,7 +272,8 @@ class FabricBuilder {
 
   std::uint32_t gpus_of(std::size_t place) const { return nodes_[job_[place]].paths->gpus(); }
 
-  /// The first, or the last, link between two GPUs of a node: what joins one of them to the switch.
+  /// The first or the last link between two GPUs of a node, which connects one of them to the
+  /// switch.
   Route one_link(std::size_t node, std::uint32_t from, std::uint32_t to, bool first) {
     Route route = begin_route();
     const std::vector<ArcId>& arcs = nodes_[node].paths->between(from, to)->arcs;
@@ -279,7 +281,7 @@ class FabricBuilder {
     return route;
   }
 
-  /// The GPU and NIC of the node's head, by number.
+  /// GPU and NIC of a head of the node, by number.
   Port head_port(std::size_t node, std::size_t head) const {
     const auto type = static_cast<std::size_t>(nodes_[node].type - topology_.node_types.data());
     const SwitchHead& found = heads_[type][head];

@@ -1,5 +1,6 @@
-// GPUs by product, with the few figures the simulator needs. Rows of one model stand together, the one first that a bare
-// name of the model means. Names state memory and form where products differ in them; without a form it is the SXM module.
+// GPUs by product, with the values that the simulator needs. Rows of one model are adjacent; the
+// first row is what the bare model name means. Names contain memory and form if products differ in
+// them. Without a form, the product is the SXM module.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,27 +29,31 @@ struct Row {
   const char* variant;
   Family family;
   Form form;
-  int compute_capability;  ///< AMD: of the generation whose tables stand in, by year
+  /// For AMD: the NVIDIA generation of the same year, whose tables are used.
+  int compute_capability;
   int sms;
   double memory_gbps;  ///< GB/s, peak
-  double fp32_tflops;  ///< outside the tensor cores, at boost clock; AMD's matrix cores take fp32
-  double tf32_tflops;  ///< dense; data sheets that print it with sparsity are halved
-  double half_tflops;  ///< dense, fp16 summed in fp32 (half of the fp16 figure on GeForce cards)
+  /// At boost clock, outside the tensor cores. For AMD: on the matrix cores.
+  double fp32_tflops;
+  /// Dense. Values that a data sheet states with sparsity are halved.
+  double tf32_tflops;
+  /// Dense fp16 with fp32 sums, which is half of the fp16 value on GeForce cards.
+  double half_tflops;
   int memory_gib;
   int links;                     ///< NVLinks, or xGMI, to other GPUs
-  std::array<int, 2> sold_as{};  ///< other sizes, in GB, that its name states
-  const char* memory_kind = "";  ///< "HBM3" where it tells variants apart
+  std::array<int, 2> sold_as{};  ///< other memory sizes in GB that names state
+  const char* memory_kind = "";  ///< "HBM3" if it distinguishes variants
 };
 
-// Models of a family by half-precision speed.
-// A product a line.
+// Models of a family are sorted by half-precision speed. Each line is one product.
 // clang-format off
 constexpr std::array kCatalogue = {
     // GB300 NVL72 data sheet, a 72nd (20 TB of memory); SMs as its device properties print them
     Row{"GB300", "GB300", Family::server, Form::sxm, 103, 152, 8000, 80, 1250, 2500, 279, 18, {288}},
     // GB200 NVL72 data sheet, a 72nd; SMs as its device properties print them
     Row{"GB200", "GB200", Family::server, Form::sxm, 100, 152, 8000, 80, 1250, 2500, 186, 18, {192}},
-    // HGX B300 data sheet, an eighth; memory as nvidia-smi prints it (275040 MiB), SMs as its device properties do
+    // HGX B300 data sheet, an eighth; memory as nvidia-smi prints it (275040 MiB), SMs as its
+    // device properties do
     Row{"B300", "B300", Family::server, Form::sxm, 103, 148, 8000, 75, 1125, 2250, 268, 18, {288}},
     // HGX B200 data sheet
     Row{"B200", "B200", Family::server, Form::sxm, 100, 148, 8000, 80, 1125, 2250, 180, 18, {192}},
@@ -82,7 +87,8 @@ constexpr std::array kCatalogue = {
     Row{"A800", "A800-40GB-PCIE", Family::server, Form::pcie, 80, 108, 1555, 19.5, 156, 312, 40, 8},
     // H20 data sheet, SXM; SMs as its device properties print them
     Row{"H20", "H20", Family::server, Form::sxm, 90, 78, 4000, 44, 74, 148, 96, 18},
-    // Tesla V100 data sheet, SXM2; the 32 GB of DGX-2 is an SXM3, that of DGX Station a card with NVLink
+    // Tesla V100 data sheet, SXM2; the 32 GB of DGX-2 is an SXM3, that of DGX Station a card with
+    // NVLink
     Row{"V100", "V100-32GB", Family::server, Form::sxm, 70, 80, 900, 15.7, 0, 125, 32, 6},
     Row{"V100", "V100-16GB", Family::server, Form::sxm, 70, 80, 900, 15.7, 0, 125, 16, 6},
     // Tesla V100 data sheet, PCIe
@@ -119,7 +125,8 @@ constexpr std::array kCatalogue = {
 
     // RTX PRO 6000 Blackwell data sheet, RTX Blackwell PRO architecture white paper (2617 MHz)
     Row{"RTXPRO6000", "RTXPRO6000-WORKSTATION", Family::workstation, Form::workstation, 120, 188, 1792, 126, 251.9, 503.8, 96, 0},
-    // its data sheet has 120 TFLOPS in fp32 and none of the tensor cores: four times that, as of the chip at any clock
+    // its data sheet has 120 TFLOPS in fp32 and none of the tensor cores: four times that, as of
+    // the chip at any clock
     Row{"RTXPRO6000", "RTXPRO6000-SERVER", Family::workstation, Form::server, 120, 188, 1597, 120, 240, 480, 96, 0},
     // the same, 110 TFLOPS in fp32
     Row{"RTXPRO6000", "RTXPRO6000-MAXQ", Family::workstation, Form::max_q, 120, 188, 1792, 110, 220, 440, 96, 0},
@@ -131,7 +138,8 @@ constexpr std::array kCatalogue = {
     Row{"RTX4090", "RTX4090", Family::workstation, Form::pcie, 89, 128, 1008, 82.6, 82.6, 165.2, 24, 0},
     // RTX A6000 data sheet, GA102 architecture white paper
     Row{"A6000", "A6000", Family::workstation, Form::pcie, 86, 84, 768, 38.7, 77.4, 154.8, 48, 4},
-    // Turing white paper; a card of the GeForce driver that sums in fp32 at full rate; NVLink bridge, 100 GB/s both ways
+    // Turing white paper; a card of the GeForce driver that sums in fp32 at full rate; NVLink
+    // bridge, 100 GB/s both ways
     Row{"TITANRTX", "TITANRTX", Family::workstation, Form::pcie, 75, 72, 672, 16.3, 0, 130.5, 24, 2},
     // RTX A5000 data sheet; its tensor figure, 222.2, is with sparsity
     Row{"A5000", "A5000", Family::workstation, Form::pcie, 86, 64, 768, 27.8, 55.6, 111.1, 24, 4},
@@ -140,7 +148,8 @@ constexpr std::array kCatalogue = {
     // Turing white paper, reference card
     Row{"RTX2080Ti", "RTX2080Ti", Family::workstation, Form::pcie, 75, 68, 616, 13.4, 0, 53.8, 11, 2},
 
-    // MI355X data sheet; its matrix cores have no TF32; seven links to the others of an OAM platform
+    // MI355X data sheet; its matrix cores have no TF32; seven links to the others of an OAM
+    // platform
     Row{"MI355X", "MI355X", Family::amd, Form::oam, 90, 256, 8000, 157.3, 0, 2516.6, 288, 7},
     // MI325X data sheet; links as MI300X
     Row{"MI325X", "MI325X", Family::amd, Form::oam, 90, 304, 6000, 163.4, 653.7, 1307.4, 256, 7},
@@ -148,8 +157,9 @@ constexpr std::array kCatalogue = {
     Row{"MI300X", "MI300X", Family::amd, Form::oam, 90, 304, 5300, 163.4, 653.7, 1307.4, 192, 7},
     // MI300A data sheet; two links to each of the three others of a node
     Row{"MI300A", "MI300A", Family::amd, Form::oam, 90, 228, 5300, 122.6, 490.3, 980.6, 128, 6},
-    // MI250X data sheet, halved: a GPU is one of its two dies (GCD), as PyTorch and rccl-tests count;
-    // fp32 and half of the matrix cores; four links to the other die, up to four outwards
+    // MI250X data sheet, halved. A GPU is one of its two dies (GCD), as PyTorch and rccl-tests
+    // count. fp32 and half run on the matrix cores. Four links lead to the other die, and up to
+    // four leave the card.
     Row{"MI250X", "MI250X", Family::amd, Form::oam, 80, 110, 1638, 47.9, 0, 191.5, 64, 8, {128}},
     // MI210 data sheet; fp32 and half of the matrix cores; a bridge joins up to four cards
     Row{"MI210", "MI210", Family::amd, Form::pcie, 80, 104, 1638, 45.3, 0, 181, 64, 3},
@@ -162,7 +172,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-/// Runs of letters and digits: "Tesla V100-SXM2" -> Tesla, V100, SXM2.
+/// Runs of letters and digits: "Tesla V100-SXM2" becomes Tesla, V100, SXM2.
 std::vector<std::string> words_as_written(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
@@ -176,35 +186,36 @@ std::vector<std::string> words_as_written(std::string_view text) {
   return words;
 }
 
-/// The same in capitals.
+/// The same words in capitals.
 std::vector<std::string> name_words(std::string_view text) {
   return words_as_written(upper(text));
 }
 
-/// A word that makes another chip of the model before it.
+/// Whether the word, after a model, names another chip.
 bool makes_another_model(const std::string& word) {
   return word == "TI" || word == "SUPER" || word == "LAPTOP" || word == "MAX" || word == "D";
 }
 
-/// A part of a GPU: "MIG 1g.5gb" of a MIG instance, "24Q" of a vGPU's profile.
+/// Whether the word names a part of a GPU: "MIG 1g.5gb" is a MIG instance, "24Q" the profile of a
+/// vGPU.
 bool names_a_slice(const std::string& word) {
   const std::size_t digits = word.find_first_not_of("0123456789");
   return word == "MIG" ||
          (digits != 0 && digits + 1 == word.size() && word.find_first_of("ABCQ") == digits);
 }
 
-/// RTX may stand or not: "4090", "RTXA6000".
+/// Removes RTX, which names may omit: "4090", "RTXA6000".
 std::string_view without_rtx(std::string_view name) {
   return name.starts_with("RTX") ? name.substr(3) : name;
 }
 
-/// A product called by a word of its own: "V100S".
+/// Whether the product has a word of its own as its name: "V100S".
 bool has_own_word(const Row& row) {
   const std::string_view variant = row.variant;
   return variant != row.model && !variant.starts_with(std::string(row.model) + "-");
 }
 
-/// A row of the model, or the one product that the words call by itself, and which words do.
+/// The model, or the one product whose own name is among the words, and the words that name it.
 struct FoundModel {
   const Row* row = nullptr;
   std::size_t first = 0;
@@ -228,7 +239,8 @@ std::optional<Form> form_of(const std::string& word) {
   return std::nullopt;
 }
 
-/// Whether the word makes another model of this one, not a form that it is sold in: "Max-Q".
+/// Whether the word turns this model into another one. "Max-Q" is only a form in which some models
+/// are sold.
 bool makes_another_of(const Row& model, const std::string& word) {
   return makes_another_model(word) && std::ranges::none_of(kCatalogue, [&](const Row& row) {
            return std::string_view(row.model) == model.model && form_of(word) == row.form;
@@ -238,7 +250,7 @@ bool makes_another_of(const Row& model, const std::string& word) {
 FoundModel find_model(const std::vector<std::string>& words) {
   if (std::ranges::any_of(words, names_a_slice)) return {};
   for (std::size_t first = 0; first < words.size(); ++first) {
-    std::string joined;  // "RTX 2080 Ti" is three words of one model
+    std::string joined;  // "RTX 2080 Ti" is three words
     FoundModel found;
     for (std::size_t last = first; last < words.size() && last < first + 3; ++last) {
       joined += words[last];
@@ -254,7 +266,7 @@ FoundModel find_model(const std::vector<std::string>& words) {
   return {};
 }
 
-/// A word that may stand beside any model: maker, family, board; and forms that no variant is sold by.
+/// Words without information: maker, family, board, and forms in which no variant is sold.
 bool says_nothing(const std::string& word) {
   constexpr std::array kWords = {
       "NVIDIA", "TESLA", "QUADRO", "GEFORCE", "RTX", "AMD",     "INSTINCT",   "GRACE",     "HGX",
@@ -262,7 +274,7 @@ bool says_nothing(const std::string& word) {
   return std::ranges::find(kWords, word) != kWords.end();
 }
 
-/// 80 of "80GB", "80GIB", "80G".
+/// Size in "80GB", "80GIB" or "80G": 80.
 std::optional<int> size_of(const std::string& word) {
   const std::size_t digits = word.find_first_not_of("0123456789");
   if (digits == 0 || digits == word.npos) return std::nullopt;
@@ -281,7 +293,7 @@ bool has_size(const Row& row, int size) {
   return row.memory_gib == size || std::ranges::find(row.sold_as, size) != row.sold_as.end();
 }
 
-/// Whether a product of the row is what the word says; a card of no stated kind has any memory.
+/// Whether a product of the row fits the word. A card without a stated kind of memory fits any.
 bool agrees(const Row& row, const std::string& word) {
   if (const auto form = form_of(word)) {
     const bool workstation_max_q = row.form == Form::max_q && *form == Form::workstation;
@@ -291,14 +303,15 @@ bool agrees(const Row& row, const std::string& word) {
   return *row.memory_kind == '\0' || word == row.memory_kind;
 }
 
-/// What a name means.
+/// The meaning of a name.
 struct Found {
   const Row* row = nullptr;
-  bool open = false;   ///< several products are called so
-  std::string beyond;  ///< the first word that no product of the model has
+  bool open = false;   ///< the name fits several products
+  std::string beyond;  ///< first word that no product has
 };
 
-/// "A100-40GB" of a model and the words about a variant, in the order of the catalogue's names.
+/// Name such as "A100-40GB", made of a model and the words about its variant, in the catalogue's
+/// order.
 std::string spelt(const Row& model, const std::vector<std::string>& about) {
   std::string name = model.model;
   for (const std::string& word : about)
@@ -322,7 +335,7 @@ Found find_row(std::string_view full_name) {
   const bool several = fitting.size() > 1;
   std::vector<std::string> about;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    // "A100-PG509-200": the number of the board
+    // Number of the board, as in "A100-PG509-200".
     const bool board = words[i].starts_with("PG") || (i > 0 && words[i - 1].starts_with("PG"));
     const bool behind_dash = i > 0 && ((words[i - 1] == "PCI" && words[i] == "E") ||
                                        (words[i - 1] == "MAX" && words[i] == "Q"));
@@ -368,7 +381,7 @@ GpuModel model_of(const Row& row) {
           .links = row.links};
 }
 
-/// Of each model what its bare name means.
+/// The first row of each model, which the bare name means.
 std::vector<const Row*> first_of_each_model() {
   std::vector<const Row*> rows;
   for (const Row& row : kCatalogue)
@@ -411,9 +424,10 @@ bool is_geforce(const GpuModel& gpu) {
 
 PeerAccess peers_of(const NodeDescription& node) {
   if (node.interconnect.peers) return *node.interconnect.peers;
-  // The driver offers peer to peer over PCIe on GeForce cards from Turing on no more, the catalogue's RTX; A6000
-  // and the others have it. Logs of RTX 2080 Ti and 4090 say so (one page names peer to peer as off, another a modified
-  // driver that turns it on). TITAN RTX is the 2080 Ti's chip under the same driver.
+  // From Turing on, the driver no longer offers peer-to-peer access over PCIe on GeForce cards.
+  // A6000 and other workstation cards have it. Logs of RTX 2080 Ti and 4090 show this; one page
+  // names peer to peer as off, and another a modified driver that turns it on. TITAN RTX has the
+  // 2080 Ti's chip and the same driver.
   return is_geforce(node.gpu) ? PeerAccess::host : PeerAccess::sockets;
 }
 
@@ -453,7 +467,7 @@ std::string gpus_instead_of(std::string_view name) {
     known.emplace_back(row->model);
     last = row;
   }
-  // "NVIDIA RTX A4500": the word that names the model; "4070" is one of the RTX.
+  // In "NVIDIA RTX A4500", A4500 names the model; "4070" is one of the RTX models.
   const std::vector<std::string> words = name_words(name);
   const auto model = std::find_if(words.begin(), words.end(), [](const std::string& word) {
     return word.find_first_of("0123456789") != word.npos;

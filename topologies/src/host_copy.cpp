@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// Wires from there to the nearest CPU; empty where there is none. GPUs pass nothing on.
+/// Wires on the path to the nearest CPU; empty if there is none. GPUs do not forward data.
 std::vector<std::size_t> way_to_cpu(const NodeGraph& node, std::uint32_t gpu) {
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::vector<std::size_t> came_by(node.vertices.size(), kNone);

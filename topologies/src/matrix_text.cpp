@@ -36,7 +36,8 @@ bool is_word_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Where nvidia-smi's table names a GPU: "|   0  NVIDIA GeForce RTX 4090        Off |   00000000:01:00.0 Off |".
+/// Position of a GPU's name in nvidia-smi's table: "|   0  NVIDIA GeForce RTX 4090        Off |
+/// 00000000:01:00.0 Off |".
 std::size_t name_in_table(std::string_view line) {
   if (!line.starts_with('|')) return line.npos;
   std::size_t at = line.find_first_not_of(' ', 1);
@@ -74,7 +75,7 @@ std::optional<Words> MatrixText::words(std::size_t line, LinePrefix prefix) cons
 }
 
 std::size_t MatrixText::next(std::size_t line, LinePrefix prefix) const {
-  constexpr std::size_t kMostHosts = 1024;  // whose lines may lie between
+  constexpr std::size_t kMostHosts = 1024;  // their lines may be interleaved
   for (std::size_t last = line + kMostHosts; line < lines_.size() && line < last; ++line)
     if (words(line, prefix)) return line;
   return lines_.size();
@@ -119,7 +120,7 @@ std::set<std::string> gpus_named_beside(std::string_view text) {
     const std::string_view written = line.substr(name, line.find('(', name) - name);
     if (const auto gpu = find_gpu(written)) models.insert(gpu->stated());
   }
-  // "A100" of one line may be the "A100-40GB" of another.
+  // "A100" on one line may be the "A100-40GB" of another.
   std::erase_if(models, [&](const std::string& name) {
     return std::ranges::any_of(models, [&](const std::string& other) {
       return other != name && gpu_model_name(other) == name;

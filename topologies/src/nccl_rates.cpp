@@ -25,7 +25,8 @@ constexpr std::array kBetweenSm100 = {96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 
 NvlinkRate nvlink_rate(const GpuModel& gpu) {
   const int compute_capability = gpu.compute_capability;
   if (gpu.name == "MI300A") return {24, 64};
-  // RCCL's figure of gfx950 is not known here: gfx942's in proportion to the data sheets' rates.
+  // RCCL's value for gfx950 is unknown. This one is gfx942's, scaled by the rates in the data
+  // sheets.
   if (gpu.name == "MI355X") return {57.6, 76.8};
   if (gpu.vendor == GpuVendor::amd)  // gfx942, gfx90a
     return compute_capability >= 90 ? NvlinkRate{48, 64} : NvlinkRate{36, 50};
@@ -41,8 +42,8 @@ int links_per_counted(const GpuModel& gpu) {
 }
 
 double pcie_rate(double nominal) {
-  // NCCL counts 3/4 of the raw lane rate: 12 of 16 for a Gen3 x16 slot, twice that per generation.
-  // A figure below that is taken as it stands: somebody has measured, or the slot is narrow.
+  // NCCL counts 3/4 of the raw lane rate: 12 of 16 for a Gen3 x16 slot, and twice that per
+  // generation. A lower value is used unchanged, because it was measured or the slot is narrow.
   constexpr std::array kRawSlots = {4.0, 8.0, 16.0, 32.0, 64.0, 128.0};
   for (const double raw : kRawSlots) {
     if (nominal <= raw) return std::min(nominal, raw * 0.75);
@@ -51,7 +52,8 @@ double pcie_rate(double nominal) {
 }
 
 double pcie_rate_of_generation(int compute_capability) {
-  // B300 alone has PCIe 6: slots of HGX B200 are PCIe 5 like Hopper's, and GeForce's of sm_120.
+  // Only B300 has PCIe 6. Slots of HGX B200 are PCIe 5 like Hopper's, and so are those of GeForce
+  // with sm_120.
   if (compute_capability >= 103 && compute_capability < 120) return 96;
   if (compute_capability >= 90) return 48;
   if (compute_capability >= 80) return 24;

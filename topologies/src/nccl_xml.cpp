@@ -1,14 +1,14 @@
-// <system> holds <cpu>s, these hold nested <pci>s: bridges, GPUs (with <gpu>, and in it <nvlink> and
-// <c2c>), NICs (with <nic> and in it a <net> per port). Attributes unknown here are passed over, as
-// NCCL does. What NCCL derives from it (src/graph/topo.cc):
+// <system> holds <cpu> elements, which hold nested <pci> elements: bridges, GPUs (with <gpu>, which
+// holds <nvlink> and <c2c>), NICs (with <nic>, which holds a <net> per port). Unknown attributes
+// are ignored, as in NCCL. NCCL derives the following (src/graph/topo.cc):
 //
-//   pci       link_width * rate of link_speed, less NCCL's quarter; an unknown speed is Gen3, width
-//             0 is 16
-//   nvlink    count links to the GPU at `target`; to an NVSwitch where the target cannot be read
-//             or has class 0x0680xx
-//   c2c       bw * count, in MB/s
-//   net       speed in Mb/s; the ports of a device share its slot
-//   cpu       CPUs are joined pairwise at a rate by vendor and model
+// - pci: link_width * rate of link_speed, minus NCCL's quarter. An unknown speed counts as Gen3,
+//   and width 0 as 16.
+// - nvlink: `count` links to the GPU at `target`. They lead to an NVSwitch if the target cannot be
+//   read or has class 0x0680xx.
+// - c2c: bw * count, in MB/s.
+// - net: speed in Mb/s. The ports of a device share its slot.
+// - cpu: CPUs are joined pairwise, at a rate that depends on vendor and model.
 #include "nccl_xml.hpp"
 
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ class XmlReader {
   }
 
  private:
-  /// Whether NCCL wrote the file, and no element is nested too deep.
+  /// Checks that NCCL wrote the file, and that no element is nested too deep.
   void look_ahead(const pugi::xml_node& node, int depth) {
     if (depth > kDeepest) xml_.fail_at(node, "elements are nested more than 32 deep");
     if (depth == 0) out_.dump = false;
@@ -82,7 +82,7 @@ class XmlReader {
                     Bandwidth port = {}) {
     if (out_.graph.vertices.size() == kMostVertices) xml_.fail_at(node, "more than 1024 devices");
     if (!names_.insert({name, 0}).second) {
-      // Switches have no name in the file; devices named twice get a number.
+      // Switches have no name in the file. Devices that are named twice get a number.
       name += fmt::format("-{}", ++names_[name]);
     }
     out_.graph.vertices.push_back({kind, std::move(name), port});
@@ -121,7 +121,7 @@ class XmlReader {
     for (const pugi::xml_node& nic : node.children("nic")) nics_.list(nic, node, cpu, {});
   }
 
-  /// NCCL leaves a GPU without <gpu> alone, and adds <gpu> itself where it reads a file without any.
+  /// NCCL ignores a GPU without <gpu>. If a file has no <gpu> at all, NCCL adds it.
   bool is_gpu(const pugi::xml_node& pci) {
     if (pci.child("gpu")) return true;
     const std::string_view device = pci.attribute("class").value();
@@ -171,7 +171,7 @@ class XmlReader {
     }
   }
 
-  /// A GPU's slot is as fast as the GPU, whatever the switch in front of it can do.
+  /// A GPU's slot has at most the GPU's speed, whatever the switch in front of it supports.
   void settle_slots() {
     bool faster = false;
     double stated = 0;
@@ -235,7 +235,8 @@ class XmlReader {
           }
           if (!hub) hub = add(link, VertexKind::nvswitch, "nvswitch0");
           links[{gpu.vertex, *hub}] += count;
-        }  // else a GPU the file does not show: NCCL was not given it
+          // Any other target is a GPU that the file does not show, because NCCL did not use it.
+        }
       }
     }
     for (const auto& [ends, count] : links) {
@@ -298,7 +299,7 @@ class XmlReader {
     std::int64_t dev = 0;
     Slot slot;
     std::size_t slot_wire = 0;
-    int own_links = 0;  ///< that lead back to it
+    int own_links = 0;  ///< links to the GPU itself
   };
 
   XmlText xml_;

@@ -1,8 +1,10 @@
-// Trunks are as wide as their plan says: what all ports below a full leaf can send, over the
-// oversubscription, shared evenly by the spines; of a leaf that is not full, nodes like its last one
-// are missing. Spines of a pod hang on a core, by what its leaves send them over the pod's own
-// oversubscription. Where ranks do not follow the leaves, each node's neighbours are under other ones. A switch of a stated list hangs on at most one other, and its trunk carries all ports
-// anywhere below it over the oversubscription.
+// The width of trunks follows from the plan. All ports below a full leaf can send at some rate.
+// That rate is divided by the oversubscription, and the spines share it evenly. If a leaf is not
+// full, its missing nodes are assumed to be like its last one. Spines of a pod connect to a core.
+// Their width follows from what the pod's leaves send them, and from the pod's own
+// oversubscription. If ranks are scattered, each node's neighbours are under other leaves. In a
+// stated list, a switch connects to at most one other switch. Its trunk carries all ports below it,
+// divided by the oversubscription.
 #include "network_graph.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +23,7 @@ std::uint32_t last_switch(const NetworkGraph& network) {
   return static_cast<std::uint32_t>(network.switches.size() - 1);
 }
 
-/// Joins every leaf to every spine; `below` is what the ports of each leaf can send.
+/// Joins every leaf to every spine. `below` holds the rate that the ports of each leaf can send.
 void add_spines(NetworkGraph& network, const SwitchPlan& plan,
                 const std::vector<Bandwidth>& below) {
   if (below.size() < 2) return;
@@ -35,7 +37,7 @@ void add_spines(NetworkGraph& network, const SwitchPlan& plan,
   }
 }
 
-/// The same pod by pod, whose spines hang on a core.
+/// Does the same for each pod, and connects the pods' spines to a core.
 void add_pods(NetworkGraph& network, const SwitchPlan& plan, const std::vector<Bandwidth>& below) {
   if (below.size() < 2) return;
   const std::size_t of_pod =
@@ -53,7 +55,7 @@ void add_pods(NetworkGraph& network, const SwitchPlan& plan, const std::vector<B
       const std::size_t spine =
           leaf / of_pod * static_cast<std::size_t>(plan.spines) + static_cast<std::size_t>(i);
       network.trunks.push_back({leaf, spines[spine], trunk});
-      // The last leaf stands for those of its pod that are missing.
+      // The last leaf represents the missing leaves of its pod.
       const bool last = leaf + 1 == below.size();
       below_spine[spine] =
           below_spine[spine] + trunk * static_cast<double>(last ? of_pod - leaf % of_pod : 1);
@@ -66,7 +68,7 @@ void add_pods(NetworkGraph& network, const SwitchPlan& plan, const std::vector<B
         {spines[i], last_switch(network), below_spine[i] / plan.pod_oversubscription});
 }
 
-/// Which leaf (of rails: which pod) every node is under.
+/// The leaf of every node; with rails, its pod.
 class Leaves {
  public:
   Leaves(const SwitchPlan& plan, std::size_t nodes)
@@ -90,11 +92,12 @@ class Leaves {
 
   std::size_t count() const { return count_; }
   std::size_t of(std::size_t node) const { return leaf_of_[node]; }
-  /// For how many nodes of its leaf this one stands: the last for those that are missing, too.
+  /// Number of nodes that this node represents on its leaf. The last node also represents the
+  /// missing ones.
   double places(std::size_t node) const { return places_[node]; }
 
  private:
-  /// Leaves so that one and the next are in different pods.
+  /// Leaves in an order in which neighbours are in different pods.
   std::vector<std::size_t> in_turn(const SwitchPlan& plan) const {
     const std::size_t pod =
         plan.nodes_per_pod > 0 ? static_cast<std::size_t>(plan.nodes_per_pod) / full_ : count_;
@@ -151,7 +154,8 @@ NetworkGraph rail(const SwitchPlan& plan, const Rates& rates) {
   return network;
 }
 
-/// The leaf of each of the first `nodes` hosts of the list; scattered: one of every leaf in turn.
+/// The leaf of each of the first `nodes` hosts of the list. With scattered placement: one host of
+/// every leaf in turn.
 std::vector<std::uint32_t> listed_leaves(const SwitchPlan& plan, std::size_t nodes) {
   std::vector<std::uint32_t> leaves(plan.leaf_of_host.begin(),
                                     plan.leaf_of_host.begin() + static_cast<std::ptrdiff_t>(nodes));

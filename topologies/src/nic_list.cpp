@@ -1,12 +1,14 @@
-// NCCL lists every interface that its plugin offers: those of containers and virtual machines, a bond
-// beside the ports it is made of, a port a second time under another name. Rules, in this order:
+// NCCL lists every interface that its plugin offers. Some belong to containers and virtual
+// machines, some are bonds of listed ports, and some are second names of a port. Rules, applied in
+// this order:
 //
-//   virtual   what software makes carries nothing of its own
-//   twice     the same port again: a VLAN ("eth0.100"), Data Direct ("mlx5_0_dma")
-//   bond      of a bond and its ports the bond counts, where one PCI device holds both, or where the
-//             ports' rates add up to the bond's, or each is the bond's
-//   slow      a port that gets less than a quarter of the best one's bandwidth (a sixteenth, where rates are
-//             not stated and slots tell): a job that used all of them evenly would wait for it
+// - virtual: Interfaces made by software carry no data of their own.
+// - twice: The same port again: a VLAN ("eth0.100") or Data Direct ("mlx5_0_dma").
+// - bond: Instead of its ports, the bond counts. This requires that one PCI device holds both, that
+//   the rates of the ports add up to the bond's, or that each equals the bond's.
+// - slow: A port with less than a quarter of the best port's bandwidth does not count. A job that
+//   uses all ports evenly would wait for it. If only slots are known but no rates, the limit is a
+//   sixteenth.
 #include "nic_list.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +28,7 @@ namespace {
 
 using Places = std::vector<std::size_t>;
 
-/// "a, b and 5 more"
+/// Text such as "a, b and 5 more".
 std::string few_names(const std::vector<ListedNic>& listed, const Places& places) {
   constexpr std::size_t kFew = 4;
   std::vector<std::string> names;
@@ -37,7 +39,7 @@ std::string few_names(const std::vector<ListedNic>& listed, const Places& places
   return text;
 }
 
-/// Takes those of `counted` for which `leave` holds.
+/// Removes the ports for which `leave` is true from `counted` and returns them.
 template <typename Leave>
 Places take_out(Places& counted, Leave leave) {
   Places out;
@@ -51,7 +53,7 @@ bool is_bond(std::string_view name) {
   return name.find("bond") != name.npos || name.starts_with("team");
 }
 
-/// "eth0.100" and "mlx5_0_dma" are ways to eth0 and mlx5_0.
+/// Name of the underlying port: "eth0.100" and "mlx5_0_dma" lead to eth0 and mlx5_0.
 std::string_view name_of_port(std::string_view name) {
   constexpr std::string_view kDataDirect = "_dma";
   if (name.ends_with(kDataDirect)) name.remove_suffix(kDataDirect.size());
@@ -115,7 +117,7 @@ class NicChoice {
   Places ports_of_bond(std::size_t bond) const {
     const ListedNic& whole = listed_[bond];
     Places beside;     // on the same PCI device
-    Places elsewhere;  // that may be its ports
+    Places elsewhere;  // may be its ports
     Bandwidth sum;
     bool alike = true;
     for (const std::size_t i : counted_) {
@@ -134,7 +136,7 @@ class NicChoice {
     return elsewhere.size() > 1 && (adds_up || alike) ? elsewhere : Places();
   }
 
-  /// What a port gets when all ports of its device are busy; infinite where nothing is stated.
+  /// Rate of a port when all ports of its device are busy; infinite if nothing is stated.
   double usable(std::size_t i, bool by_rate) const {
     const ListedNic& nic = listed_[i];
     double rate = std::numeric_limits<double>::infinity();
@@ -148,7 +150,7 @@ class NicChoice {
   void leave_slow() {
     const bool by_rate =
         std::ranges::all_of(counted_, [&](std::size_t i) { return listed_[i].rate > Bandwidth(); });
-    // Slots alone say less: a NIC of half the rate may stand in a slot of two generations before.
+    // Slots alone tell less. A NIC of half the rate may be in a slot that is two generations older.
     const double least = by_rate ? 0.25 : 0.0625;
     double best = 0;
     std::map<std::size_t, double> rates;
@@ -194,9 +196,10 @@ std::size_t ports_of(std::size_t device, const std::vector<ListedNic>& listed,
 }
 
 bool is_virtual_interface(std::string_view name) {
-  // Linux's own drivers, container runtimes and network plugins, hypervisors, VPNs; wireless ones.
+  // Names from Linux drivers, container runtimes, network plugins, hypervisors, VPNs, and wireless
+  // interfaces.
   constexpr std::array kWholeNames = {"lo", "localhost", "nodelocaldns", "weave", "podman"};
-  // Each with a number, an id or a dash behind it.
+  // A number, an id or a dash follows each of these.
   constexpr std::array kBeginnings = {
       "veth",    "docker", "virbr",   "vnet",    "lxc",    "lxd",       "podman",
       "cni",     "cbr",    "flannel", "cali",    "cilium", "weave",     "kube-",

@@ -102,7 +102,7 @@ InterconnectDescription read_interconnect(const Cursor& cursor, int gpus,
     const auto layout = fields.optional("layout");
     out.layout = layout ? read_layout(*layout, xgmi)
                         : default_layout(gpus, xgmi ? GpuVendor::amd : GpuVendor::nvidia);
-    // What is there before what is missing.
+    // Checks fields that are present before fields that are missing.
     if (const auto rate = fields.optional("per_link")) out.per_link = rate->bandwidth();
     out.links_per_gpu =
         static_cast<int>(fields.required("links_per_gpu").integer(1, kMostLinksPerGpu));

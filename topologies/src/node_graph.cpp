@@ -1,17 +1,19 @@
-// What is written is how GPUs reach each other and how many NICs there are. The rest of a node is
-// drawn as most servers are built, because channels to and from the network pass it:
+// A cluster states how GPUs reach each other and how many NICs there are. The rest of a node is
+// drawn like most servers, because channels to and from the network pass through it:
 //
-//   nvswitch, nvlink   a PCIe switch for every two GPUs, NICs spread evenly over these switches,
-//                      half of the switches on each of two CPUs; GH200: a CPU for every GPU;
-//                      GB200: GPUs have NVLink-C2C for a slot
-//   pcie               all GPUs and NICs on one switch: the rate written holds between any two;
-//                      where peers do not reach each other, or roots are stated, each root port on
-//                      one CPU, a switch below it where GPUs share it
+// - nvswitch, nvlink: Every two GPUs share a PCIe switch. NICs are spread evenly over these
+//   switches. Each of two CPUs has half of the switches.
+// - GH200: Every GPU has its own CPU.
+// - GB200: NVLink-C2C replaces the GPUs' slots.
+// - pcie: All GPUs and NICs are on one switch, and the stated rate holds between any two. If peers
+//   do not reach each other, or root ports are stated, each root port is on one CPU. GPUs that
+//   share a port have a switch below it.
 //
-// Hosts of an NVLink domain are drawn so each, all GPUs on one NVSwitch; nothing else joins two hosts.
+// Each host of an NVLink domain is drawn like this, with all GPUs on one NVSwitch. Nothing else
+// joins two hosts.
 //
-// PCIe slots have the generation of the GPU unless a rate is written. NVSwitches are drawn as one:
-// their planes are used evenly.
+// PCIe slots have the generation of the GPU unless a rate is stated. All NVSwitches are drawn as
+// one, because their planes are used evenly.
 #include "node_graph.hpp"
 
 #include <fmt/format.h>
@@ -120,7 +122,7 @@ class Wiring {
     }
   }
 
-  /// GPUs and NICs of `host_`.
+  /// Connects the GPUs and NICs of `host_` to PCIe.
   void hang_on_pcie() {
     const int gpus = node_.gpus_in_layout / node_.hosts;
     const int nics = node_.nics / node_.hosts;
@@ -130,7 +132,7 @@ class Wiring {
     const double nominal = one_switch ? node_.interconnect.per_gpu.gigabytes_per_second()
                                       : pcie_nominal_of_generation(generation);
     const double nccl = one_switch ? pcie_rate(nominal) : pcie_rate_of_generation(generation);
-    // Two Blackwells on one Grace, which NVLink-C2C joins; the NICs have slots of PCIe.
+    // Two Blackwell GPUs share one Grace CPU over NVLink-C2C. NICs have PCIe slots.
     const bool c2c = !one_switch && node_.gpu.name.starts_with("GB");
     constexpr double kNvlinkC2c = 450;
     const bool stated = node_.interconnect.gpus_per_root > 0;
@@ -170,7 +172,7 @@ class Wiring {
   static constexpr int kMostCpusJoined = 64;
   const NodeDescription& node_;
   NodeGraph graph_;
-  int host_ = 0;  ///< whose vertices are added
+  int host_ = 0;  ///< the host whose vertices are added
 };
 
 }  // namespace
@@ -211,7 +213,7 @@ bool set_nics(NodeGraph& graph, int count, Bandwidth rate) {
   for (int i = 0; i < count && !places.empty(); ++i) {
     const std::size_t at =
         static_cast<std::size_t>(i) * places.size() / static_cast<std::size_t>(count);
-    // The slot is like the others there.
+    // The slot gets the rate of the other slots there.
     const auto beside = std::find_if(graph.wires.begin(), graph.wires.end(), [&](const Wire& wire) {
       return wire.kind == LinkKind::pcie && (wire.a == places[at] || wire.b == places[at]);
     });

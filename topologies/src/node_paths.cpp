@@ -28,7 +28,7 @@ std::uint32_t head(const NodeGraph& graph, ArcId arc) {
   return tail(graph, opposite(arc));
 }
 
-/// Data pass through switches and CPUs, never through an end point.
+/// Data passes through switches and CPUs, never through an end point.
 ShortestRoutes routes_over(const NodeGraph& graph, const std::vector<ArcId>& arcs) {
   std::vector<Arc> out;
   for (const ArcId arc : arcs) {
@@ -135,7 +135,7 @@ std::optional<NodePath> NodePaths::host_path(std::uint32_t from, std::uint32_t t
   return NodePath{path, std::move(host)};
 }
 
-/// Up to the nearest CPU and down again (NCCL's graph/paths.cc where peer to peer is not to be had).
+/// A path up to the nearest CPU and down again (NCCL's graph/paths.cc without peer-to-peer access).
 std::optional<NodePath> NodePaths::by_cpu(std::uint32_t from, std::uint32_t to) const {
   std::optional<NodePath> nearest;
   for (const std::uint32_t cpu : graph_->all(VertexKind::cpu)) {
@@ -149,7 +149,7 @@ std::optional<NodePath> NodePaths::by_cpu(std::uint32_t from, std::uint32_t to) 
   return nearest;
 }
 
-/// The widest way over one other GPU.
+/// The widest path through one other GPU.
 std::optional<NodePath> NodePaths::through_gpu(std::uint32_t from, std::uint32_t to) const {
   std::optional<NodePath> best;
   Bandwidth widest;

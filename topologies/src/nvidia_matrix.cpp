@@ -1,15 +1,17 @@
-// nvidia-smi topo -m: a header with the devices, a row for each of them, then CPU and NUMA affinity:
+// Reads nvidia-smi topo -m: a header with the devices, a row for each device, then CPU and NUMA
+// affinity:
 //
 //           GPU0   GPU1   NIC0   CPU Affinity   NUMA Affinity
 //   GPU0     X     NV2    PIX    0-15           0
 //   GPU1    NV2     X     SYS    16-31          1
 //   NIC0    PIX    SYS     X
 //
-//   NVk    k NVLinks together; where a GPU shows more of them than it has, an NVSwitch shares its k
-//   PIX    one PCIe switch        PXB   several, no CPU        PHB, NODE   one CPU
-//   SYS    from one CPU to another (SOC in old drivers)
+// - NVk: k NVLinks. If a GPU shows more of them than it has, it shares k with an NVSwitch.
+// - PIX: one PCIe switch. PXB: several switches, no CPU. PHB and NODE: one CPU.
+// - SYS: across CPUs (SOC in old drivers).
 //
-// It may stand anywhere in a text, and each line may begin with the name of a host (pdsh, clush, srun -l).
+// The matrix may be anywhere in a text. Each line may begin with a host name (pdsh, clush, srun
+// -l).
 #include "nvidia_matrix.hpp"
 
 #include <fmt/format.h>
@@ -32,13 +34,13 @@
 namespace ddpsim {
 namespace {
 
-/// "X", "NV12", "SYS": what stands between two devices.
+/// A cell of the matrix: "X", "NV12", "SYS".
 bool is_cell(std::string_view word) {
   return word == "X" || word == "PIX" || word == "PXB" || word == "PHB" || word == "NODE" ||
          word == "SYS" || word == "SOC" || (word.starts_with("NV") && word.size() > 2);
 }
 
-/// What a header names, in the order of its columns.
+/// Devices of a header, in the order of its columns.
 Words devices_of(const Words& header) {
   Words devices;
   for (const std::string_view word : header) {
@@ -48,14 +50,14 @@ Words devices_of(const Words& header) {
   return devices;
 }
 
-/// A line with the names of GPUs, and below it the row of the first.
+/// A line with the names of GPUs, above the row of the first GPU.
 struct Header {
   std::size_t line = 0;
-  LinePrefix prefix;  ///< of each line
+  LinePrefix prefix;  ///< prefix of each line
   Words words;
 };
 
-/// The next header from `line` on. `row_below`: only one with the first GPU's row below it.
+/// The next header, starting at `line`. `row_below`: the first GPU's row must follow it.
 std::optional<Header> find_header(const MatrixText& text, std::size_t line, bool row_below) {
   for (; line < text.size(); ++line) {
     const auto before = text_before_gpu(text[line]);
@@ -115,8 +117,8 @@ class MatrixReader {
     }
   }
 
-  /// Returns the line behind the last row. The rows of GPUs hold everything but how near NICs are to
-  /// each other, so rows of NICs may be missing.
+  /// Reads the rows and returns the line after the last one. The rows of GPUs hold everything
+  /// except how near NICs are to each other, so rows of NICs may be missing.
   std::size_t read_rows(const Header& header) {
     std::size_t at = header.line;
     for (std::size_t row = 0; row < matrix_.devices.size(); ++row) {
@@ -144,7 +146,7 @@ class MatrixReader {
                                [&](const MatrixDevice& device) { return device.name == word; });
   }
 
-  /// The last line of the text, with too few cells.
+  /// Whether this is the last line of the text and has too few cells.
   bool is_cut(const Words& words, std::size_t line) const {
     return !words.empty() && line + 1 >= text_.size() && words.size() < matrix_.devices.size() + 1;
   }
@@ -177,7 +179,7 @@ class MatrixReader {
       cells.push_back(read_cell(words[i + 1], row, i, where));
       cells.back().word = words[i + 1];
     }
-    // CPU affinity, NUMA affinity, NUMA node of the GPU's own memory
+    // CPU affinity, NUMA affinity, and the NUMA node of the GPU's own memory.
     constexpr std::size_t kMostAffinities = 3;
     for (std::size_t i = count + 1; i < words.size(); ++i) {
       const bool affinity = words[i].find_first_not_of("0123456789-,") == words[i].npos;
@@ -190,7 +192,7 @@ class MatrixReader {
     if (words.size() > count + 2 && words[count + 2] != "N/A") device.numa = words[count + 2];
   }
 
-  /// Further matrices, of other hosts or taken again: one that differs is named.
+  /// Compares further matrices, from other hosts or taken again. Reports the first that differs.
   void compare_further(std::size_t at, LinePrefix prefix, std::vector<std::string>& doubts) {
     std::size_t same = 0;
     for (auto next = find_header(text_, 0, true); next;
@@ -258,7 +260,8 @@ class MatrixReader {
          did_you_mean(word, words, "Expected X, NV1 to NV64, PIX, PXB, PHB, NODE or SYS"));
   }
 
-  /// The row of a GPU behind the last: the columns were cut off on the right.
+  /// Refuses another row of a GPU after the last one, because then the matrix lacks columns on the
+  /// right.
   void refuse_cut_columns(std::size_t at, LinePrefix prefix) const {
     const std::size_t line = text_.next(at, prefix);
     const auto words = line < text_.size() ? text_.words(line, prefix) : std::nullopt;
@@ -274,7 +277,8 @@ class MatrixReader {
     });
   }
 
-  /// "  NIC0: mlx5_0", "  PIX  = Connection traversing at most a single PCIe bridge"
+  /// Reads lines such as "  NIC0: mlx5_0" and "  PIX  = Connection traversing at most a single PCIe
+  /// bridge".
   void read_legend(const Words& words) {
     if (words.size() > 2 && words[1] == "=" && (words[0] == "PIX" || words[0] == "NV#"))
       legend_without_nvlink_ = words[0] == "PIX";  // NV# is the last line
@@ -312,7 +316,7 @@ bool looks_like_nvidia_matrix(std::string_view text) {
   try {
     return find_header(MatrixText(text, ""), 0, true).has_value();
   } catch (const InputError&) {
-    return false;  // too long a text
+    return false;  // the text is too long
   }
 }
 

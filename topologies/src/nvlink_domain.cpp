@@ -1,6 +1,7 @@
-// Nodes whose GPUs one NVLink domain joins (GB200 NVL72: 18 nodes of 4 GPUs). NCCL fuses what the ranks of such a clique
-// found on their hosts into one topology and searches it as one node (NVIDIA/nccl src/mnnvl.cc, graph/topo.cc); CPUs of
-// different hosts stay apart, so that a NIC serves the GPUs of its own host alone.
+// NVLink domains that join the GPUs of several nodes (GB200 NVL72: 18 nodes of 4 GPUs). NCCL merges
+// the topologies that the ranks of such a clique found on their hosts. It searches the result as
+// one node (NVIDIA/nccl src/mnnvl.cc, graph/topo.cc). CPUs of different hosts stay separate, so a
+// NIC serves only the GPUs of its own host.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,12 +29,12 @@ void require_switched_nodes(const ClusterDescription& cluster) {
         "a file");
 }
 
-/// Nodes of each domain: fewer where the job is smaller than one.
+/// Nodes of each domain. Fewer if the job is smaller than a domain.
 int nodes_of_each(const ClusterDescription& cluster) {
   const int nodes = cluster.nodes();
   const int each = std::min(cluster.nodes_per_domain, nodes);
   if (nodes % each == 0) return each;
-  int alike = each - 1;  // nodes that every domain can give
+  int alike = each - 1;  // nodes that every domain can provide
   while (nodes % alike != 0) --alike;
   no_domain(
       cluster,
@@ -46,7 +47,7 @@ int nodes_of_each(const ClusterDescription& cluster) {
                                            alike)));
 }
 
-/// Nodes over which `gpus` GPUs of a domain lie evenly: as many as can be.
+/// The largest number of nodes that can share `gpus` GPUs of a domain evenly.
 int nodes_that_hold(const ClusterDescription& cluster, int gpus) {
   const int of_node = cluster.types.front().gpus_per_node;
   for (int nodes = std::min(cluster.nodes_per_domain, gpus); nodes >= 1; --nodes)

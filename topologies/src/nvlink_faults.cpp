@@ -1,6 +1,6 @@
-// A GPU without any NVLink beside others that have some has lost them, or nobody plugged its bridge. GPUs
-// behind an NVSwitch all have the same number: fewer means links that are down. Direct links may be
-// spread unevenly (half of a cube), so there only their absence is told.
+// Detects broken NVLinks. If a GPU has none but others do, they are down, or its bridge is missing.
+// GPUs behind an NVSwitch all have the same number, so fewer links mean that some are down. Direct
+// links may be spread unevenly (half of a cube), so only their absence is reported.
 #include "nvlink_faults.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace ddpsim {
 namespace {
 
 struct GpuLinks {
-  int all = 0;  ///< to GPUs and switches
+  int all = 0;  ///< links to GPUs and switches
   bool switched = false;
 };
 

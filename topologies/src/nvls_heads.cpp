@@ -1,12 +1,14 @@
-// A head has the switch reduce its share of the data and sends the result to all GPUs of its node. With h heads a GPU's
-// link carries every head's stream once, and that of a head its own twice:
+// For a head, the switch reduces its share of the data and sends the result to all GPUs of its
+// node. With h heads, a GPU's link carries every head's stream once, and its own stream twice:
 //
-//   heads    in one node every GPU, between nodes the GPU beside each NIC; at most 32 (NCCL_MAX_NVLS_ARITY)
-//   inside   the largest searched speed s with (h + 1) * s <= B, B = NCCL's bandwidth of one GPU
-//   between  the largest searched speed that a NIC and its slot can carry
+// - heads: In one node, every GPU is a head. With several nodes, the GPU nearest each NIC is. There
+//   are at most 32 (NCCL_MAX_NVLS_ARITY).
+// - inside: The speed is the largest searched speed s with (h + 1) * s <= B, where B is NCCL's
+//   bandwidth of one GPU.
+// - between: The speed is the largest searched speed that a NIC and its slot can carry.
 //
-// Two GPUs gain nothing, so NCCL asks for three. Source: graph/search.cc (ncclTopoSearchTryNvls, ncclTopoSearchRecNet)
-// and transport/nvls.cc, 2.21 to 2.30.
+// Two GPUs gain nothing, so NCCL requires three. Source: graph/search.cc (ncclTopoSearchTryNvls,
+// ncclTopoSearchRecNet) and transport/nvls.cc, 2.21 to 2.30.
 #include "nvls_heads.hpp"
 
 #include <algorithm>
@@ -20,7 +22,7 @@ namespace {
 
 constexpr double kGb = 1e9;
 
-/// The largest speed of NCCL's list not above `limit` (GB/s); 0 when even its slowest is.
+/// The largest speed in NCCL's list that is at most `limit` (GB/s); 0 if there is none.
 double searched(std::span<const double> speeds, double limit) {
   for (const double speed : speeds) {
     if (speed <= limit * (1 + 1e-9)) return speed;
@@ -28,7 +30,7 @@ double searched(std::span<const double> speeds, double limit) {
   return 0;
 }
 
-/// The nearest GPU to the NIC that is no head yet; none where only farther ones are left.
+/// The GPU nearest to the NIC that is not a head yet. Absent if only farther ones are left.
 std::optional<std::uint32_t> head_of(std::uint32_t nic, const NodePaths& paths,
                                      const std::vector<SwitchHead>& heads) {
   std::optional<std::uint32_t> nearest;

@@ -1,5 +1,6 @@
 // Sources: the PCI ID Repository (pci.ids, pci-ids.ucw.cz), NVIDIA's table of device ids
-// (NVIDIA/gpu-admin-tools gpu/devid_names.py) and AMD's amdgpu_ids; NIC rates from their data sheets.
+// (NVIDIA/gpu-admin-tools gpu/devid_names.py) and AMD's amdgpu_ids; NIC rates from their data
+// sheets.
 #include "pci_ids.hpp"
 
 #include <algorithm>
@@ -149,7 +150,7 @@ constexpr NicRow kNics[] = {
     {0x1d0f, 0xefa3, {"EFA", 400, NetworkKind::efa}},
 };
 
-/// "0x10de" -> 0x10de; absent where it is no such number.
+/// Converts "0x10de" to a number; absent if it is not one.
 std::optional<std::uint32_t> id_of(std::string_view written) {
   if (!written.starts_with("0x") && !written.starts_with("0X")) return std::nullopt;
   written.remove_prefix(2);

@@ -1,6 +1,6 @@
-// What machines have is known within small factors: PCIe and NVLink by their generations, NICs by what
-// fits a slot. The bounds lie beyond anything sold, and within a factor of 8 of what a slip turns
-// one into.
+// The rates of machines are known within small factors: PCIe and NVLink by generation, NICs by
+// their slot. The limits are beyond any product, but within the factor of 8 that a wrong unit
+// causes.
 #include "ddpsim/topologies/plausible.hpp"
 
 #include <fmt/format.h>
@@ -12,14 +12,14 @@
 namespace ddpsim {
 namespace {
 
-/// Both ways people write a rate.
+/// A rate in both common units.
 std::string in_both_units(Bandwidth rate) {
   const double gigabytes = rate.gigabytes_per_second();
   return fmt::format("{:.4g} GB/s ({:.4g} Gb/s)", gigabytes, 8 * gigabytes);
 }
 
-/// Data sheets add both ways of a link: twice what it carries one way, as all words here state it. A faster slot may be a
-/// what-if; links come with the GPU.
+/// Data sheets add both directions of a link, so their values are twice the rate in one direction,
+/// which all words here state. A faster slot may be a what-if, but links come with the GPU.
 void judge_both_ways(const Cluster& cluster, bool direct, std::vector<std::string>& found) {
   constexpr double kBothWays = 1.8;
   constexpr double kFasterSlot = 2.2;
@@ -59,7 +59,7 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
     found.push_back(
         fmt::format("{} is a PCIe card, and NVSwitches join SXM modules", cluster.gpu.product()));
   judge_both_ways(cluster, direct, found);
-  constexpr double kFastest = 4000;  // twice NVLink of a GPU announced for 2026
+  constexpr double kFastest = 4000;  // twice the NVLink of a GPU announced for 2026
   switch (intra.kind) {
     case IntraKind::nvswitch:
       slow("an NVSwitch", 100, "the first one's 150 GB/s");
@@ -82,7 +82,8 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
                     in_both_units(intra.per_gpu)));
 }
 
-/// Since A100, bundled machines with a NIC for each GPU have 100 Gb/s a NIC and more (topologies/data).
+/// Since A100, bundled machines with a NIC for each GPU have at least 100 Gb/s per NIC
+/// (topologies/data).
 void judge_nic_of_each_gpu(const Cluster& cluster, std::vector<std::string>& found) {
   constexpr double kSlowest = 12.5;
   constexpr int kFewestGpus = 4;
@@ -104,7 +105,8 @@ void judge_nic_of_each_gpu(const Cluster& cluster, std::vector<std::string>& fou
 void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
   if (cluster.nodes == 1) return;
   const Network& network = cluster.network;
-  constexpr double kMostOverSlot = 4;  // a what-if may be ahead of its host by a generation or two
+  // A what-if may be one or two generations ahead of its host.
+  constexpr double kMostOverSlot = 4;
   const double slot = pcie_nominal_of_generation(cluster.gpu.compute_capability);
   const double rate = network.per_nic.gigabytes_per_second();
   if (rate > kMostOverSlot * slot)

@@ -1,4 +1,4 @@
-// --nodes and --gpus-per-node, applied to what a cluster is described as.
+// Applies --nodes and --gpus-per-node to the description of a cluster.
 #include <fmt/format.h>
 
 #include <utility>
@@ -33,7 +33,7 @@ void resize(ClusterDescription& description, std::optional<int> nodes,
              fmt::format("{} has {} types of nodes", description.name, description.types.size()),
              "Change their counts in the file");
     }
-    // Channels stated for one node say nothing about several, and the other way round.
+    // Channels that were stated for one node say nothing about several nodes, and vice versa.
     if ((*nodes == 1) != (description.nodes() == 1)) description.stated.reset();
     description.types.front().count = *nodes;
   }

@@ -1,4 +1,4 @@
-// A description at its final size: checked, wired, its channels searched.
+// Resolves a description at its final size: checks it, wires the nodes and searches channels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,14 +57,15 @@ void check_size(const ClusterDescription& description) {
   }
 }
 
-/// What the type sends into the network, all NICs together.
+/// Rate at which all NICs of this type of node send into the network.
 Bandwidth network_rate(const NodeType& type) {
   Bandwidth sum;
   for (const Vertex& vertex : type.graph.vertices) sum = sum + vertex.port;
   return sum;
 }
 
-/// The least of each: NCCL counts on what all ranks have, and a step waits for the slowest.
+/// Takes the smallest value of each field. NCCL counts on what all ranks have, and a step waits for
+/// the slowest.
 void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
   cluster.gpu = types.front().gpu;
   cluster.cpu = types.front().cpu;
@@ -74,7 +75,7 @@ void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
       return std::tuple(gpu.compute_capability, gpu.fp32_tflops, gpu.memory_bandwidth, gpu.memory);
     };
     if (speed(type.gpu) < speed(cluster.gpu)) cluster.gpu = type.gpu;
-    if (type.cpu == CpuVendor::amd) cluster.cpu = type.cpu;  // NCCL: one AMD host decides
+    if (type.cpu == CpuVendor::amd) cluster.cpu = type.cpu;  // in NCCL, one AMD host decides
     if (network_rate(type) < network_rate(*slowest)) slowest = &type;
   }
   const auto nics = static_cast<int>(slowest->graph.all(VertexKind::nic).size());
@@ -82,8 +83,8 @@ void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
   if (nics > 0) cluster.network.per_nic = network_rate(*slowest) / nics;
 }
 
-/// aws-ofi-nccl shows NCCL the EFA adapters beside a GPU as one device, striping messages over them (its rdma protocol,
-/// from p5's 32 adapters on).
+/// aws-ofi-nccl shows NCCL the EFA adapters next to a GPU as one device and stripes messages over
+/// them. This holds for its rdma protocol, from p5's 32 adapters on.
 NodeDescription with_joined_adapters(NodeDescription node, ClusterDescription& description) {
   const int each = node.nics / std::max(1, node.gpus_in_layout);
   if (description.network.kind != NetworkKind::efa || node.wiring || each < 2 ||
@@ -111,7 +112,7 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   type.roots_assumed = !node.wiring && node.interconnect.gpus_per_root == 0;
   type.graph = keep_gpus(wire_node(node), node.gpus_per_node, node.hosts);
   type.to_host = way_to_host(type.graph).value_or(Bandwidth());
-  // What nobody states is drawn on one switch.
+  // If nothing is stated, all GPUs are drawn on one switch.
   if (type.roots_assumed && type.peers != PeerAccess::host)
     type.to_host = node.interconnect.per_gpu / gpus_per_root(node);
   if (description.nodes() == 1) return type;
@@ -128,7 +129,7 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   return type;
 }
 
-/// What nobody says of GPUDirect RDMA: NICs reach the memory of all GPUs but GeForce's.
+/// Default for GPUDirect RDMA: NICs reach the memory of all GPUs except GeForce cards.
 void assume_gpudirect(Cluster& cluster) {
   Network& network = cluster.network;
   if (network.kind != NetworkKind::infiniband && network.kind != NetworkKind::roce) return;
@@ -136,9 +137,9 @@ void assume_gpudirect(Cluster& cluster) {
   if (is_geforce(cluster.gpu)) network.gpudirect = false;
 }
 
-/// Leaves as many nodes as are to be laid out, of each type in proportion. Of nodes on one switch
-/// that never blocks a few load their links like all: further ones pass nothing that the first do
-/// not. Where all are alike four do: a tree's root, a fork with two branches, a fork's leaves.
+/// Removes nodes that need not be simulated, of each type in proportion. On one non-blocking
+/// switch, a few nodes load their links like all nodes: further nodes use no links in a new way. If
+/// all are the same, four are enough: a tree's root, a fork with two branches, a fork's leaves.
 void thin_out(Topology& topology) {
   Cluster& cluster = topology.cluster;
   const auto types = static_cast<std::int64_t>(topology.node_types.size());
@@ -168,13 +169,13 @@ std::shared_ptr<const LinkLoads> loads_of(Topology topology, std::span<const Nod
       link_loads(build_fabric(topology, paths), topology.cluster.gpus_per_node));
 }
 
-/// Whether less leaves some switch upwards than may enter it from below.
+/// Whether a switch has less bandwidth upwards than may enter it from below.
 bool narrows(const SwitchPlan& plan) {
   return plan.oversubscription > 1 || (plan.nodes_per_pod > 0 && plan.pod_oversubscription > 1);
 }
 
-/// Whether ranks can lie on the leaves in several orders: some nodes that follow one another are nearer to each other than
-/// others. NVLink domains move as a whole, from leaf to leaf.
+/// Whether the order of ranks on leaves matters, because some consecutive nodes are nearer to each
+/// other than others. NVLink domains move as a whole from leaf to leaf.
 bool order_matters(const SwitchPlan& plan, int hosts) {
   const int together = plan.nodes_together;
   if (plan.kind == SwitchPlan::Kind::stated) {
@@ -200,8 +201,8 @@ void require_domains_on_leaves(const ClusterDescription& description, const Swit
                       "Leave the word out, or give leaves a multiple of that"});
 }
 
-/// Published logs of several nodes say nothing of one, nor the reverse: the specification is the
-/// better guess there. Whoever calibrates a cluster of their own is told so instead.
+/// Published logs of several nodes say nothing about one node, and vice versa. Data sheet values
+/// are then the better guess. Users who calibrate their own cluster get a message instead.
 bool speaks_of(const Calibration& calibration, int nodes) {
   return !is_published(calibration) ||
          std::ranges::any_of(calibration.shapes, [&](const CalibratedShape& shape) {
@@ -246,7 +247,7 @@ Topology resolve(ClusterDescription description) {
   topology.switches.oversubscription = cluster.network.oversubscription;
   topology.switches.nodes_together = cluster.hosts_per_node;
   require_domains_on_leaves(description, topology.switches);
-  // Without a word on leaves all that leaves a node crosses the narrow part.
+  // If leaves are not stated, all traffic that leaves a node crosses the oversubscribed links.
   if (!description.switches && cluster.network.oversubscription > 1) {
     topology.switches.kind = SwitchPlan::Kind::leaf_spine;
   }
@@ -254,7 +255,7 @@ Topology resolve(ClusterDescription description) {
   const std::vector<NodePaths> paths = paths_of(topology);
   derive_channels(description, paths, topology);
   cluster.loads = loads_of(topology, paths);
-  // A calibration at this very shape knows how its nodes lay.
+  // A calibration at this exact shape includes the placement of its nodes.
   const bool measured = cluster.calibration && is_calibrated_at(*cluster.calibration, cluster.nodes,
                                                                 cluster.gpus_per_node);
   if (cluster.nodes == 1 || measured || !narrows(topology.switches)) return topology;

@@ -1,8 +1,11 @@
-// Three forms (ROCm's rocm_smi.py; amd-smi up to ROCm 6.1; amd-smi since, from 7 on below "gpu_data"):
+// Reads three forms: ROCm's rocm_smi.py; amd-smi up to ROCm 6.1; later amd-smi, from version 7 on
+// below "gpu_data".
 //
-//   {"card0": {"(Topology) Numa Node": "0"}, …, "system": {"(Topology) Link type between DRM devices 0 and 1": "XGMI", …}}
-//   [{"gpu": 0, "link_type": {"gpu_0": "SELF", "gpu_1": "XGMI"}, "hops": {…}, …}, …]
-//   [{"gpu": 0, "bdf": "…", "links": [{"gpu": 1, "bdf": "…", "link_type": "XGMI", "num_hops": 1, …}, …]}, …]
+// - {"card0": {"(Topology) Numa Node": "0"}, …, "system": {"(Topology) Link type between DRM
+//   devices 0 and 1": "XGMI", …}}
+// - [{"gpu": 0, "link_type": {"gpu_0": "SELF", "gpu_1": "XGMI"}, "hops": {…}, …}, …]
+// - [{"gpu": 0, "bdf": "…", "links": [{"gpu": 1, "bdf": "…", "link_type": "XGMI", "num_hops": 1,
+//   …}, …]}, …]
 //
 // rocm-smi writes each pair once, amd-smi from both ends.
 #include "rocm_json.hpp"
@@ -35,7 +38,7 @@ constexpr std::array<std::string_view, kRocmKinds> kOfLinks = {"link_type", "num
                                                                "link_status"};
 constexpr std::array<std::string_view, kRocmKinds> kOfGpus = {"link_type", "hops", "weight",
                                                               "link_accessibility"};
-/// Fields that say nothing of who is joined to whom.
+/// Fields that do not describe connections.
 constexpr std::array<std::string_view, 16> kOfNoUse = {"(Topology) Numa Affinity",
                                                        "Card Model",
                                                        "Card model",
@@ -61,14 +64,14 @@ std::optional<RocmKind> kind_of(const std::array<std::string_view, N>& names,
   return static_cast<RocmKind>(found - names.begin());
 }
 
-/// "card0", "gpu_0"
+/// Number in "card0" or "gpu_0".
 std::optional<int> number_behind(std::string_view key, std::string_view name) {
   if (!key.starts_with(name)) return std::nullopt;
   const auto number = parse_number<int>(key.substr(name.size()));
   return number && *number >= 0 ? number : std::nullopt;
 }
 
-/// A prompt and warnings of the program may stand around the document.
+/// The JSON document in a text. A prompt and the program's warnings may surround it.
 std::string_view document_in(std::string_view text) {
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -160,7 +163,7 @@ class RocmJson {
     }
   }
 
-  /// "(Topology) Hops between DRM devices 0 and 1"
+  /// Reads a key such as "(Topology) Hops between DRM devices 0 and 1".
   void read_pair(std::string_view name, const Cursor& at) {
     for (std::size_t kind = 0; kind < kRocmKinds; ++kind) {
       if (!name.starts_with(kOfPairs[kind])) continue;
@@ -266,7 +269,7 @@ RocmTables read_rocm_json(std::string_view text, const std::string& file) {
   const std::string_view document = document_in(text);
   const std::string_view before =
       text.substr(0, static_cast<std::size_t>(document.data() - text.data()));
-  // Lines are counted from the beginning of the file.
+  // Newlines are added so that lines are counted from the beginning of the file.
   std::string padded(static_cast<std::size_t>(std::ranges::count(before, '\n')), '\n');
   padded += document;
   const Document parsed = Document::parse(padded, file);

@@ -1,12 +1,13 @@
-// Several tables of the same form, each below its title; GPUs are "GPU0" or PCI addresses:
+// Reads several tables of the same form, each below its title. GPUs are "GPU0" or PCI addresses:
 //
-//   ====== Link Type between two GPUs ======        LINK TYPE TABLE:
-//          GPU0   GPU1                                           0000:0c:00.0 0000:22:00.0
-//   GPU0   0      XGMI                              0000:0c:00.0 SELF         XGMI
-//   GPU1   XGMI   0                                 0000:22:00.0 XGMI         SELF
+//   ====== Link Type between two GPUs ======   LINK TYPE TABLE:
+//          GPU0   GPU1                                      0000:0c:00.0 0000:22:00.0
+//   GPU0   0      XGMI                         0000:0c:00.0 SELF         XGMI
+//   GPU1   XGMI   0                            0000:22:00.0 XGMI         SELF
 //
-// A pair is joined directly where the table of hops says 1 and no pair weighs less (15 for one hop, more for
-// several). The tables do not say how many links join a pair: the model does.
+// A pair is joined directly if the table of hops says 1 and no pair has a smaller weight (15 for
+// one hop, more for several). The tables do not say how many links join a pair; that follows from
+// the GPU model.
 #include "rocm_matrix.hpp"
 
 #include <fmt/format.h>
@@ -63,7 +64,7 @@ class RocmText {
                                [&](const char* title) { return line.find(title) != line.npos; }))
         continue;
       const Words title = words_of(line);
-      // "node1: ====": the host's name stands in front of each line.
+      // In "node1: ====", the host's name precedes each line.
       const bool host = title.front().size() > 1 && title.front().ends_with(':');
       return read_table(at, {host ? title.front() : std::string_view()});
     }
@@ -98,7 +99,7 @@ class RocmText {
     return table;
   }
 
-  /// "GPU[0]   : (Topology) Numa Node: 0"; empty where nothing says.
+  /// Reads "GPU[0]   : (Topology) Numa Node: 0"; empty if there is no such line.
   std::string numa_of(std::size_t gpu) const {
     const std::string name = fmt::format("GPU[{}]", gpu);
     constexpr std::string_view kKey = "Numa Node:";
@@ -142,7 +143,7 @@ class RocmNode {
     return matrix;
   }
 
-  /// What drivers and firmware keep GPUs from is no link's.
+  /// Reports access that drivers and firmware block, because this is not a property of the links.
   void name_disabled(std::vector<std::string>& doubts) const {
     if (!tables_.access) return;
     const RocmTable& access = *tables_.access;
@@ -201,7 +202,8 @@ class RocmNode {
     return {.near = Near::unknown, .nvlinks = direct ? links_between_gpus(a, b) : 0};
   }
 
-  /// CDNA 2 white paper: the two dies of an MI250X are joined by four links, dies of different cards by one or two.
+  /// CDNA 2 white paper: four links join the two dies of an MI250X, and one or two links join dies
+  /// of different cards.
   int links_between_gpus(std::size_t a, std::size_t b) const {
     constexpr int kWithinCard = 4;
     if (gpu_.name == "MI250X" && a / 2 == b / 2) return kWithinCard;

@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Fewer hops first, then the wider bottleneck.
+/// Order of routes: fewer hops first, then the wider bottleneck.
 struct Length {
   std::uint32_t hops = 0;
   double width = std::numeric_limits<double>::infinity();
@@ -34,7 +34,7 @@ struct Extended {
   }
 };
 
-/// Every edge carries the number of its arc.
+/// Every edge holds the number of its arc.
 using Csr = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, std::uint32_t>;
 using Edge = boost::graph_traits<Csr>::edge_descriptor;
 
@@ -46,7 +46,8 @@ struct ShortestRoutes::Graph {
   std::vector<Arc> arcs;
   std::vector<bool> passable;
   Csr csr;
-  /// By source, computed when first asked for; by vertex: the arc by which the best route arrives.
+  /// For each source, filled when it is first used. For each vertex, the arc by which the best
+  /// route arrives.
   std::vector<std::vector<std::uint32_t>> arrivals;
 
   bool blocked(const Arc& arc, std::uint32_t source) const {

@@ -74,7 +74,8 @@ class SwitchListReader {
                 "Expected a line per node, such as \"node001 leaf1\"");
   }
 
-  /// "host switch" above the rows: the names below it have numbers.
+  /// Whether the first row is a heading such as "host switch". Then the names below it have
+  /// numbers.
   bool has_heading() const {
     const auto numbered = [](const std::string& name) {
       return name.find_first_of("0123456789") != std::string::npos;
@@ -84,7 +85,7 @@ class SwitchListReader {
                        [&](const Row& row) { return numbered(row.name); });
   }
 
-  /// A row whose first name is a switch of other rows hangs that switch on another.
+  /// If a row's first name is a switch of other rows, the row connects that switch to another one.
   void place_rows() {
     if (has_heading()) rows_.erase(rows_.begin());
     std::set<std::string_view> switches;
@@ -157,7 +158,7 @@ class SwitchListReader {
     return entry->second;
   }
 
-  /// "a,n[01-03,7]" -> a n01 n02 n03 n7
+  /// Expands "a,n[01-03,7]" to a n01 n02 n03 n7.
   std::vector<std::string> expanded(const std::string& list) const {
     std::vector<std::string> names;
     for (std::size_t at = 0; at < list.size();) {
@@ -212,7 +213,7 @@ class SwitchListReader {
     return parse_number<std::uint64_t>(digits);
   }
 
-  /// Going up ends, and everything ends at one switch.
+  /// Requires that switches form no cycle, and that all of them lead to one top switch.
   void check_above() const {
     std::optional<std::uint32_t> top;
     for (const std::uint32_t leaf : plan_.leaf_of_host) {
@@ -249,7 +250,7 @@ class SwitchListReader {
 
   std::string_view text_;
   const std::string& file_;
-  std::vector<Row> rows_;  ///< of a plain list
+  std::vector<Row> rows_;  ///< rows of a plain list
   std::size_t line_ = 0;
   SwitchPlan plan_;
   std::map<std::string, std::uint32_t> switches_;
@@ -260,7 +261,7 @@ class SwitchListReader {
 
 SwitchPlan parse_switch_list(std::string_view text, const std::string& file) {
   SwitchPlan plan = SwitchListReader(text, file).read();
-  // A plain list names leaves only: a spine joins them.
+  // A plain list names only leaves. A spine joins them.
   const bool plain = std::none_of(plan.switches.begin(), plan.switches.end(),
                                   [](const auto& entry) { return entry.above.has_value(); });
   if (plain && plan.switches.size() > 1) {

@@ -20,7 +20,7 @@ class GpuModelOfXml {
                 const std::optional<GpuModel>& stated, XmlNode& out)
       : xml_(xml), gpus_(gpus), stated_(stated), out_(out) {}
 
-  /// By the word beside the file, then by PCI device id, then by compute capability.
+  /// Uses the user's word, otherwise the PCI device id, otherwise the compute capability.
   void decide() {
     std::optional<PciGpu> known;
     for (const pugi::xml_node& pci : gpus_) {
@@ -64,7 +64,8 @@ class GpuModelOfXml {
   }
 
  private:
-  /// The PCI device id says which variant the word beside the file left open, or that it names another.
+  /// The PCI device id tells which variant the user's word left open, or that the word names
+  /// another GPU.
   void take_variant(std::string_view by_id) {
     const std::optional<GpuModel> there = find_gpu(by_id);
     if (!there || there->variant_open || there->product() == out_.gpu->product()) {
@@ -80,7 +81,7 @@ class GpuModelOfXml {
           there->product(), out_.gpu->product()));
   }
 
-  /// 0 where none is stated.
+  /// 0 if none is stated.
   int least_capability() const {
     constexpr std::int64_t kNewest = 1000;
     int capability = 0;
@@ -135,7 +136,7 @@ class GpuModelOfXml {
           model, by, others));
   }
 
-  /// RCCL's number of the instruction set: gfx90a is 910.
+  /// RCCL's number of the instruction set. For example, 910 is gfx90a.
   static const char* model_of_gcn(std::string_view gcn) {
     if (gcn.starts_with("gfx")) gcn.remove_prefix(3);
     if (gcn == "910" || gcn == "90a") return "MI250X";

@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-/// What NCCL's socket transport says of each interface, whatever its name.
+/// Recognises interfaces of NCCL's socket transport, whatever their names are.
 bool is_socket(const pugi::xml_node& net) {
   const auto is = [&](const char* name, std::string_view value) {
     return net.attribute(name).value() == value;
@@ -87,11 +87,12 @@ std::vector<PlacedNic> XmlNics::place(const std::optional<GpuModel>& stated, Xml
     const ListedNic& listed = listed_[counted[i]];
     const Nic& nic = nics_[counted[i]];
     const auto ports = static_cast<double>(ports_of(listed.device, listed_, counted));
-    // NCCL knows of one slot only where one <nic> holds the ports.
+    // NCCL recognises a shared slot only if one <nic> holds the ports.
     const auto together = static_cast<double>(std::ranges::count_if(counted, [&](std::size_t j) {
       return listed_[j].device == listed.device && nics_[j].node.parent() == nic.node.parent();
     }));
-    constexpr double kLocal = 5000;  // a NIC that hangs on a CPU without a PCIe slot
+    // For a NIC that is attached to a CPU without a PCIe slot.
+    constexpr double kLocal = 5000;
     const Slot slot = nic.slot ? with_generation(*nic.slot, *out.gpu) : Slot{kLocal, kLocal};
     placed.push_back({nic.node,
                       listed.name.empty() ? fmt::format("nic{}", i) : legible(listed.name),

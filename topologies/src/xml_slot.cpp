@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// Per lane, GB/s in one direction, and NCCL's figure; by generation from 1 on.
+/// Rate of one lane in GB/s, one direction, and NCCL's value. Listed by generation, from 1 on.
 struct LaneRate {
   const char* speed;
   double nominal;
@@ -25,7 +25,7 @@ constexpr std::array kLaneRates = {
     LaneRate{"64 GT/s", 64 * 242 / 256.0 / 8, 480.0 / 80},
 };
 
-/// "8.0 GT/s PCIe" and "8 GT/s" are the same; absent: anything else.
+/// Treats "8.0 GT/s PCIe" and "8 GT/s" as the same. Absent for anything else.
 const LaneRate* lane_rate(std::string_view speed) {
   const std::size_t space = speed.find(' ');
   std::string_view number = speed.substr(0, space);
