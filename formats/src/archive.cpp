@@ -108,11 +108,11 @@ void require_version(const Object& root, const std::string& file) {
   if (schema == kSchema) return;
   const bool other = schema.starts_with(kAnySchema);
   throw InputError({file, std::string(kManifest) + ":/schema",
-                    other ? fmt::format("is of another version, \"{}\"", schema)
+                    other ? fmt::format("has another version, \"{}\"", schema)
                           : fmt::format("\"{}\" is not what scripts/collect.sh writes", schema),
-                    fmt::format("Read here: {}. {}", kSchema,
+                    fmt::format("Supported: {}. {}", kSchema,
                                 other ? "Unpack it and give the traces and the topology inside "
-                                        "themselves, or take a ddpsim of its age"
+                                        "themselves, or use a ddpsim version of its age"
                                       : "Give the files inside themselves")});
 }
 
@@ -127,9 +127,9 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
   member.node = number_at(object, "node");
   if (const auto key = object.optional("key")) member.key = key->string();
   if (member.rank && *member.rank >= archive.ranks)
-    at.fail(fmt::format("is of rank {}, and the job has {}", *member.rank, archive.ranks));
+    at.fail(fmt::format("is from rank {}, but the job has {} ranks", *member.rank, archive.ranks));
   if (member.node && *member.node >= archive.nodes)
-    at.fail(fmt::format("is of node {}, and the job has {}", *member.node, archive.nodes));
+    at.fail(fmt::format("is from node {}, but the job has {} nodes", *member.node, archive.nodes));
   const std::string name = object.required("kind").string();
   const std::optional<ArchiveKind> kind = kind_named(name);
   if (!kind) {
@@ -148,10 +148,11 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
     return;
   }
   if (is_description(*kind) && bytes->size() > kMostInDescription)
-    throw InputError({archive.file, member.path,
-                      fmt::format("is larger than {} MiB, which no description of a node is",
-                                  kMostInDescription >> 20),
-                      kPackAgain});
+    throw InputError(
+        {archive.file, member.path,
+         fmt::format("is larger than {} MiB, which is too much for a description of a node",
+                     kMostInDescription >> 20),
+         kPackAgain});
   member.bytes = std::move(*bytes);
   archive.members.push_back(std::move(member));
 }
@@ -230,11 +231,11 @@ Archive archive_in(const fs::path& folder) {
     std::string bytes = read_file(place, static_cast<std::int64_t>(kMostInMember));
     total += bytes.size();
     if (total > kMostInArchive)
-      throw InputError({folder.string(), path,
-                        fmt::format("the folder holds more than {} MiB, which nothing collected "
-                                    "does",
-                                    kMostInArchive >> 20),
-                        "Give the traces themselves"});
+      throw InputError(
+          {folder.string(), path,
+           fmt::format("the folder holds more than {} MiB, which is more than a job leaves behind",
+                       kMostInArchive >> 20),
+           "Give the traces themselves"});
     return bytes;
   };
   return read_manifest(read_file(folder / kManifest, kLargestManifest), folder.string(), fetch);
@@ -269,15 +270,15 @@ std::string_view name_of(ArchiveKind kind) {
 void require_inside(const std::string& path, const std::string& file) {
   const auto refuse = [&](const char* what) {
     throw InputError({file, "", fmt::format("holds a file {}", what),
-                      "Nothing of it was kept; scripts/collect.sh packs no such file"});
+                      "Nothing of it was kept; scripts/collect.sh never packs such a file"});
   };
   if (path.empty()) refuse("without a name");
-  if (path.size() > kLongestPath) refuse("whose name is longer than any of its own");
+  if (path.size() > kLongestPath) refuse("whose name is too long");
   if (std::ranges::any_of(path, [](unsigned char c) { return c < ' ' || c == '\\' || c == 0x7F; }))
     refuse("whose name has characters that no path needs");
   if (path.front() == '/') refuse("with an absolute path");
   for (const fs::path& part : fs::path(path))
-    if (part == "..") refuse("that would lie outside its folder");
+    if (part == "..") refuse("that would be outside its folder");
 }
 
 std::vector<const ArchiveMember*> Archive::of(ArchiveKind kind) const {

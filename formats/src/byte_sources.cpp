@@ -58,7 +58,7 @@ class Inflater {
     }
     inflated_ += room - stream_.avail_out;
     if (inflated_ > kSmallEnough && inflated_ / kMostRatio > consumed_) {
-      fail(fmt::format("inflates to more than {} times its size, which nothing recorded does",
+      fail(fmt::format("inflates to more than {} times its size, which no recording does",
                        kMostRatio),
            "Nothing of it was kept; give the file that was recorded");
     }

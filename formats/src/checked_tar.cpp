@@ -118,8 +118,8 @@ std::span<const char> CheckedTar::next() {
   if (!header)
     refuse("",
            first
-               ? "is no tar archive, or a damaged one: it does not begin with the header of a file"
-               : "the archive is cut or damaged: no header stands where a file should begin",
+               ? "is not a tar archive, or is damaged: it does not begin with the header of a file"
+               : "the archive is cut or damaged: a file does not begin with a header",
            kPackAgain);
   if (is_extension(header->type))
     take_extension(*header);
@@ -132,8 +132,9 @@ void CheckedTar::count(std::uint64_t bytes, const TarHeader& header) {
   total_ += bytes;
   if (total_ > kMostInArchive)
     refuse(header.name,
-           fmt::format("the archive unpacks to more than {} MiB, which nothing collected does",
-                       kMostInArchive >> 20),
+           fmt::format(
+               "the archive unpacks to more than {} MiB, which is more than a job leaves behind",
+               kMostInArchive >> 20),
            kUnpackBySelf);
 }
 
@@ -169,7 +170,7 @@ void CheckedTar::check_pax(std::string_view records, const TarHeader& header) co
     if (key.starts_with("GNU.sparse") || key == "SCHILY.realsize" || key == "SUN.holesdata")
       refuse(header.name, "is a sparse file, which scripts/collect.sh never packs", kUnpackBySelf);
     if (key == "size")
-      refuse(header.name, "states its size twice, as only files of more than 8 GiB need to",
+      refuse(header.name, "states its size twice, which only files of more than 8 GiB need",
              kUnpackBySelf);
     records.remove_prefix(*length);
   }
@@ -186,11 +187,11 @@ void CheckedTar::take_member(const TarHeader& header) {
   const bool empty = header.size == std::uint64_t{0};
   // Links, devices and folders have no contents. libarchive's reader reports them.
   if (!file && !(type >= '1' && type <= '6' && empty))
-    refuse(header.name, "is no ordinary file, and scripts/collect.sh packs no other",
+    refuse(header.name, "is not an ordinary file, and scripts/collect.sh packs only those",
            kUnpackBySelf);
   if (!header.size || *header.size > kMostInMember)
     refuse(header.name,
-           fmt::format("unpacks to more than {} MiB, which nothing collected does",
+           fmt::format("unpacks to more than {} MiB, which is more than a job leaves behind",
                        kMostInMember >> 20),
            kUnpackBySelf);
   count(*header.size, header);

@@ -143,7 +143,7 @@ double Cursor::number(double low, double high) const {
 }
 
 Duration Cursor::microseconds(bool may_be_negative) const {
-  constexpr double kLongest = 9.2e12;  // 106 days, which fit in 63 bits of picoseconds
+  constexpr double kLongest = 9.2e12;  // 106 days
   if (!is_number()) {
     fail(shown() + " is not a number; expected microseconds, such as 12.5");
   }

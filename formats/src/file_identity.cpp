@@ -54,10 +54,10 @@ fs::path behind_links(fs::path path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
     if (followed == kMostLinks)
-      throw OutputError(given, "cannot be written: its symbolic links go round in circles");
+      throw OutputError(given, "cannot be written: its symbolic links form a circle");
     if (is_planted(path, status))
       throw OutputError(given,
-                        "cannot be written: somebody else has put this symbolic link into a folder "
+                        "cannot be written: another user has put this symbolic link into a folder "
                         "that everyone may write to");
     std::error_code error;
     const fs::path next = fs::read_symlink(path, error);

@@ -62,8 +62,7 @@ std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
     content.resize(before + kPiece);
     in.read(content.data() + before, static_cast<std::streamsize>(kPiece));
     content.resize(before + static_cast<std::size_t>(in.gcount()));
-    if (endless && !content.empty())
-      unreadable(path, "is a device that has no end; expected a file");
+    if (endless && !content.empty()) unreadable(path, "is an endless device; expected a file");
     if (static_cast<std::int64_t>(content.size()) > limit) {
       unreadable(
           path, fmt::format("is larger than {} bytes, the most this kind of file may have", limit));

@@ -106,8 +106,8 @@ class Reader {
     }
     const std::string_view word = text_.substr(read.empty() ? 0 : read.size() - 1);
     if (word.substr(0, 3) == "NaN" || word.substr(0, 3) == "Inf") {
-      fail("not valid JSON: NaN and Infinity are not numbers here",
-           "Leave the field out where the value is unknown", read);
+      fail("not valid JSON: NaN and Infinity are not numbers in JSON",
+           "Leave the field out if the value is unknown", read);
     }
     if (kind == "unexpected end of input" || kind.find("missing closing quote") != kind.npos) {
       fail(text_.empty() ? "the file is empty; expected a JSON document"

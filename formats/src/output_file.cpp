@@ -52,7 +52,7 @@ void require_regular_place(const fs::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
   throw OutputError(path.string(),
-                    fmt::format("cannot be written: {} stands in its place",
+                    fmt::format("cannot be written: {} is in its place",
                                 S_ISLNK(status.st_mode)   ? "a symbolic link"
                                 : S_ISDIR(status.st_mode) ? "a folder"
                                                           : "a device or a pipe"),

@@ -65,8 +65,8 @@ SweepLine read_line(std::string_view text, const std::string& file, std::size_t 
   if (line.point != expected || expected >= header.points)
     fail(file, number,
          expected >= header.points
-             ? fmt::format("is point {}, and there are no more", line.point)
-             : fmt::format("is point {}, where {} comes next", line.point, expected));
+             ? fmt::format("is point {}, but the sweep has no more points", line.point)
+             : fmt::format("is point {}, but {} comes next", line.point, expected));
   return line;
 }
 

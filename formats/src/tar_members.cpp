@@ -119,7 +119,7 @@ std::vector<TarMember> members_of(::archive* reader, const TarFeed& from, const 
     const auto type = archive_entry_filetype(entry);
     if (type == AE_IFDIR) continue;
     if (type != AE_IFREG)
-      refuse(file, path, "is no ordinary file, and scripts/collect.sh packs no other",
+      refuse(file, path, "is not an ordinary file, and scripts/collect.sh packs only those",
              kUnpackBySelf);
     if (std::ranges::find(members, path, &TarMember::path) != members.end())
       refuse(file, path, "is in the archive twice", kPackAgain);

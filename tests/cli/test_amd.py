@@ -10,7 +10,7 @@ from command import answer, ddpsim
 MI300X = "node:1 gpu:8xMI300X xgmi:7x64GBps"
 MI250X = "node:1 gpu:2xMI250X xgmi:4x50GBps"
 H100 = "node:1 gpu:8xH100 nvswitch:450GBps"
-WORDS = "NCCL's tables (those of sm_90) stand in for RCCL's"
+WORDS = "NCCL's tables for sm_90 are used instead of RCCL's"
 DIES = "each of the two dies (GCDs) of a card is a GPU"
 
 

@@ -120,7 +120,7 @@ class Misplaced(unittest.TestCase):
             (["simulate", "job.json", "dgx1w"], 'Did you mean "dgx1v"?'),
             (["simulate", "nosuch", "dgx1v"], "no such file"),
             (["simulate", "job.json", "node:1 gpu:4xV100"], "are joined"),
-            (["topo", "nosuch"], "no cluster is called"),
+            (["topo", "nosuch"], "there is no cluster or file"),
         ]:
             outcome = ddpsim(*arguments, cwd=self.folder)
             self.assertEqual(outcome.code, BAD_INPUT)

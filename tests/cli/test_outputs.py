@@ -293,7 +293,7 @@ class AFileThatIsWritten(WithFolder):
         (self.folder / "b").symlink_to("a")
         outcome = self.run_here("import", "w.json", "-o", "a")
         self.assertEqual(outcome.code, 1)
-        self.assertIn("a: cannot be written: its symbolic links go round in circles", outcome.err)
+        self.assertIn("a: cannot be written: its symbolic links form a circle", outcome.err)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give a link to somebody else")
     def test_is_not_where_a_stranger_linked_to_in_a_folder_for_everyone(self):
@@ -304,7 +304,7 @@ class AFileThatIsWritten(WithFolder):
         os.lchown(self.folder / "tmp/out", 12345, 12345)
         outcome = self.run_here("import", "w.json", "-o", "tmp/out")
         self.assertEqual(outcome.code, 1)
-        self.assertIn("somebody else has put this symbolic link", outcome.err)
+        self.assertIn("another user has put this symbolic link", outcome.err)
         self.assertEqual((self.folder / "victim").read_text(), "precious\n")
 
     def test_may_have_the_longest_name(self):

@@ -128,7 +128,7 @@ class Lines(Sweep):
     def test_a_point_that_fails_is_a_line_with_its_reason(self):
         for row in self.rows():
             failed = row["label"] == "nosuch"
-            self.assertEqual(row["error"], 'no cluster is called "nosuch", and no file either' if failed else None)
+            self.assertEqual(row["error"], 'there is no cluster or file "nosuch"' if failed else None)
             self.assertEqual(row["iteration_us"] is None, failed)
         outcome = ddpsim("sweep", "study.json", cwd=self.folder)
         self.assertEqual(outcome.err, f'ddpsim: 16 of {POINTS} points could not be answered; "error" says why\n')
@@ -258,7 +258,7 @@ class GoingOn(Sweep):
             ("my\nnotes\n", "sweep.jsonl:line 1: is not the first line of a sweep", "study.json"),
             (lines[0] + lines[2], "sweep.jsonl:line 2: is point 1, where 0 comes next", "study.json"),
             (lines[0] + "{}\n", "sweep.jsonl:line 2: is not a point of a sweep", "study.json"),
-            (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, and there are no more", "study.json"),
+            (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, but the sweep has no more points", "study.json"),
             (self.sweep("--shard", "1/2"), "holds another shard of this sweep", "study.json"),
         ):
             path = self.file(content)
@@ -358,7 +358,7 @@ class Studies(Sweep):
             ("bad.json:/options: --price", {"options": {"price": "3"}, "grid": None}),
             ('bad.json: missing "workload"', {"workloads": None}),
             ("nowhere.json: no such file", {"workloads": ["nowhere.json"]}),
-            ('no cluster is called "nosuch"', {"candidates": ["nosuch"], "options": {}}),
+            ('there is no cluster or file "nosuch"', {"candidates": ["nosuch"], "options": {}}),
             ("has more than", {"grid": {"batch": list(range(1, 5000)), "accumulate": list(range(1, 5000))}}),
         ):
             with self.subTest(message=message):

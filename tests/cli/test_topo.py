@@ -51,9 +51,9 @@ class Topo(unittest.TestCase):
 
     def test_assumptions_about_connections_are_named(self):
         line = "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:1x100Gbps:tcp-vm"
-        words = "tcp-vm: each TCP connection is taken for 5 Gb/s"
+        words = "tcp-vm: each TCP connection is assumed to reach 5 Gb/s"
         self.assertIn(
-            f"{words}, one cloud's documented limit; the one open log says 3.3 to 3.9; "
+            f"{words}, the documented limit of one cloud; the only open log shows 3.3 to 3.9; "
             "the bound above is the NICs' alone",
             " ".join(ddpsim("topo", line).out.split()),
         )
@@ -107,10 +107,10 @@ class Topo(unittest.TestCase):
         for cluster, part in [
             ("dgxa1000", 'Did you mean "dgxa100"?'),
             (FIXTURES / "eight-h100.txt", "does not name the GPU model"),
-            (FIXTURES / "racks.txt", "is no cluster"),
-            (ROOT / "README.md", "is no cluster"),
+            (FIXTURES / "racks.txt", "is not a cluster"),
+            (ROOT / "README.md", "is not a cluster"),
             ("node:1000000 gpu:8xA100 nvswitch:300GBps nic:1x1Gbps oversubscription:0", "ratio"),
-            (f"{FIXTURES / 'racks.txt'} gpu:A100", "is no cluster"),
+            (f"{FIXTURES / 'racks.txt'} gpu:A100", "is not a cluster"),
         ]:
             outcome = ddpsim("topo", cluster)
             self.assertEqual(outcome.code, 3)

@@ -336,7 +336,7 @@ class Answers(unittest.TestCase):
             settled(page)
             page.get_by_label("As one line").fill("nowhere")
             page.get_by_label("As one line").press("Enter")
-            page.locator(".cluster .wrong:visible").filter(has_text='no cluster is called "nowhere"').wait_for()
+            page.locator(".cluster .wrong:visible").filter(has_text='there is no cluster or file "nowhere"').wait_for()
             page.get_by_label("As one line").fill("dgxa100@2")
             page.get_by_label("As one line").press("Enter")
             page.locator(".settings .wrong:visible").filter(

@@ -104,7 +104,7 @@ std::string gpu_word(const Archive& archive, std::optional<int> node) {
   if (std::ranges::any_of(names, [&](const std::string& name) { return name != names.front(); }))
     fail(archive.name_of(*gpus),
          fmt::format("a node with different GPUs, {}", fmt::join(names, ", ")),
-         "All GPUs of a node are alike here: give one part of it as a cluster of its own");
+         "A node must have identical GPUs: give one part of it as a cluster of its own");
   const std::optional<GpuModel> gpu = find_gpu(names.front());
   return gpu ? " gpu:" + gpu->stated() : "";
 }

@@ -156,7 +156,7 @@ class LinkNames {
     if (found != by_name_.end()) return found->second;
     std::vector<std::string> names;
     for (const auto& [known, link] : by_name_) names.push_back(known);
-    cursor.fail("no link is called " + in_quotes(name),
+    cursor.fail("there is no link " + in_quotes(name),
                 did_you_mean(name, names, "`ddpsim topo` names the links of a cluster"));
   }
 

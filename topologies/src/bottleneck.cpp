@@ -1,7 +1,8 @@
-// A ring all-reduce of S bytes over C channels sends 2(n-1)/n * S/C along every hop of a channel. A
-// link of bandwidth B that carries k channels then takes k/C * 2(n-1)/n * S / B. nccl-tests' bus
-// bandwidth is 2(n-1)/n * S divided by the time, so this link allows B * C/k. The link with the
-// smallest value is the bottleneck.
+// A ring all-reduce of S bytes over C channels sends 2(n-1)/n * S/C along every hop of a channel.
+// A link of bandwidth B that carries k channels then takes k/C * 2(n-1)/n * S / B.
+//
+// The bus bandwidth of nccl-tests is 2(n-1)/n * S divided by the time, so this link allows B * C/k.
+// The link with the smallest value is the bottleneck.
 
 #include "ddpsim/topologies/topology.hpp"
 

@@ -198,7 +198,7 @@ void read_node_types(const Object& root, const Cursor& cursor, ClusterDescriptio
   constexpr std::size_t kMostTypes = 64;
   for (const char* key : {"node", "nodes"}) {
     if (const auto other = root.optional(key)) {
-      other->fail("is given as well as \"node_types\"", "Keep one of them");
+      other->fail("conflicts with \"node_types\"", "Keep one of them");
     }
   }
   out.types.clear();
@@ -218,7 +218,7 @@ void read_node_types(const Object& root, const Cursor& cursor, ClusterDescriptio
     node.name = fields.required("name").string();
     for (const NodeDescription& other : out.types) {
       if (other.name == node.name) {
-        item.fail(fmt::format("two types are called {}", in_quotes(node.name)));
+        item.fail(fmt::format("two types have the name {}", in_quotes(node.name)));
       }
     }
     out.types.push_back(std::move(node));

@@ -125,7 +125,7 @@ ClusterDescription describe_named(const std::string& name, std::string_view word
   }
   std::vector<std::string> names;
   for (const BundledCluster& cluster : bundled_clusters()) names.push_back(cluster.name);
-  fail(fmt::format("no cluster is called {}, and no file either", in_quotes(name)),
+  fail(fmt::format("there is no cluster or file {}", in_quotes(name)),
        did_you_mean(name, names,
                     fmt::format("Bundled: {}. Or write \"node:1 gpu:8xV100 nvlink:6x25GBps:cube\"",
                                 fmt::join(names, ", "))));

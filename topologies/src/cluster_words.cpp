@@ -91,7 +91,7 @@ double read_ratio(const ClusterWord& word, std::string_view written) {
 /// The description of switches, which must be of this kind.
 SwitchPlan& plan_of(const ClusterWord& word, SwitchPlan::Kind kind, ClusterDescription& out) {
   if (out.switches && out.switches->kind != kind)
-    word.fail("is given as well as switches of another kind", "They say who hangs where: keep one");
+    word.fail("conflicts with another word that places nodes on switches", "Keep one of them");
   if (!out.switches) out.switches = SwitchPlan{.kind = kind};
   return *out.switches;
 }
@@ -102,7 +102,7 @@ int nodes_below(const ClusterWord& word, const char* what) {
 
 void read_pod(const ClusterWord& word, ClusterDescription& out) {
   if (!out.switches || out.switches->kind != SwitchPlan::Kind::leaf_spine)
-    word.fail("says how many nodes share spines, and nothing says how many share a leaf",
+    word.fail("states how many nodes share spines, but not how many share a leaf",
               "Add \"leaf:NODES\"");
   out.switches->nodes_per_pod = nodes_below(word, "nodes per pod");
   if (const std::string problem = pod_problem(*out.switches); !problem.empty()) word.fail(problem);
@@ -115,14 +115,14 @@ void read_oversubscription(const ClusterWord& word, ClusterDescription& out) {
   out.network.oversubscription = read_ratio(word, value.substr(0, comma));
   if (comma == value.npos) return;
   if (!out.switches || out.switches->nodes_per_pod == 0)
-    word.fail("states a second tier, and nothing says how many nodes share a pod",
-              "Add \"leaf:NODES pod:NODES\", or state one ratio");
+    word.fail("states a second ratio, but not how many nodes share a pod",
+              "Add \"leaf:NODES pod:NODES\", or give one ratio");
   out.switches->pod_oversubscription = read_ratio(word, value.substr(comma + 1));
 }
 
 void read_placement(const ClusterWord& word, ClusterDescription& out) {
   if (!out.switches || out.switches->kind == SwitchPlan::Kind::one_switch)
-    word.fail("says how ranks lie on leaves, and nothing says which nodes share one",
+    word.fail("states the placement of ranks on leaves, but not which nodes share a leaf",
               "Add \"leaf:NODES\", \"rail:NODES\" or \"switches:FILE\"");
   const auto placement = placement_of(word.value);
   if (!placement)
@@ -152,11 +152,11 @@ void read_tiers(const ClusterWords& words, ClusterDescription& out) {
 
 void read_root(const ClusterWord& word, int gpus, InterconnectDescription& out) {
   if (out.kind != IntraKind::pcie)
-    word.fail("says how many GPUs share a root port of PCIe, which does not join them",
-              "Leave it out, or join the GPUs by pcie:RATE");
+    word.fail("states how many GPUs share a PCIe root port, but PCIe does not join them",
+              "Leave it out, or write pcie:RATE to join the GPUs by PCIe");
   out.gpus_per_root = static_cast<int>(word.integer(word.value, "GPUs per root port", gpus));
   if (out.peers == PeerAccess::one_root && out.gpus_per_root < gpus)
-    word.fail("contradicts pcie:RATE:p2p, by which all GPUs are under one root",
+    word.fail("contradicts pcie:RATE:p2p, which puts all GPUs under one root port",
               "Leave one of the two out");
 }
 
@@ -238,8 +238,8 @@ const ClusterWord* interconnect_word(const ClusterWords& words) {
     const ClusterWord* word = find_word(words, key);
     if (word == nullptr) continue;
     if (chosen != nullptr) {
-      word->fail(fmt::format("\"{}\" is given as well as \"{}\"", key, chosen->key),
-                 "GPUs are joined in one way: keep one of nvswitch, nvlink, xgmi, pcie");
+      word->fail(fmt::format("\"{}\" conflicts with \"{}\"", key, chosen->key),
+                 "Keep one of nvswitch, nvlink, xgmi, pcie");
     }
     chosen = word;
   }
@@ -307,8 +307,8 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
   out.kind = named.kind;
   out.sockets = named.sockets;
   if (out.gpudirect && out.kind == NetworkKind::tcp)
-    word.fail("says of sockets whether NICs reach GPU memory",
-              "Leave out gdr or no-gdr: it is of ib, roce, efa and slingshot");
+    word.fail("states whether NICs reach GPU memory, which does not apply to sockets",
+              "Leave out gdr or no-gdr, which apply to ib, roce, efa and slingshot");
   return out;
 }
 
@@ -342,7 +342,7 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
        keys_of_words([](const LineWord& one) { return one.role == WordRole::network; })) {
     const ClusterWord* word = find_word(words, key);
     if (word != nullptr && !has_network) {
-      word->fail("describes the network, and there is none",
+      word->fail("describes a network, but the cluster has none",
                  "Add one, such as \"nic:1x100Gbps:ib\"");
     }
   }

@@ -177,7 +177,7 @@ Json described(const std::string& text, const char* without) {
   const bool plain = cluster.types.size() == 1 && cluster.degraded.empty() && !listed;
   if (!plain)
     throw InputError({"command line", "--cluster",
-                      "a cluster with a list of switches beside it cannot be written",
+                      "a cluster with a separate list of switches cannot be written",
                       "Write them into a cluster file and name that"});
   return json_of(cluster);
 }

@@ -114,9 +114,9 @@ void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription
   if (xml.dump) {
     if (!bridged)
       out.doubts.push_back(fmt::format(
-          "{} has {}, and the file shows none: its GPUs are taken to be joined by PCIe alone{}",
+          "{} has {}, but the file shows none: its GPUs are assumed to be joined only by PCIe{}",
           node.gpu.name, name,
-          usual ? fmt::format(" ({} beside the file says otherwise)",
+          usual ? fmt::format("; otherwise add {} after the file name",
                               link_word(*usual, node.gpu.vendor))
                 : ""));
     return;
@@ -125,21 +125,20 @@ void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription
     node.interconnect = *usual;
     node.wiring = with_nvlinks(std::move(*node.wiring), node);
     out.doubts.push_back(fmt::format(
-        "a file for NCCL_TOPO_FILE does not say how GPUs are joined, as NCCL adds {} when it runs: "
-        "{} is taken, as is usual for {} {} ({} beside the file where there is none)",
+        "a file for NCCL_TOPO_FILE does not say how GPUs are joined, because NCCL adds {} at run "
+        "time: assuming {}, as is usual for {} {}. If there is none, add {} after the file name",
         name, link_word(*usual, node.gpu.vendor), node.gpus_per_node, node.gpu.name, pcie));
     return;
   }
   throw InputError(
       {out.file, "",
+       fmt::format("this is a file for NCCL_TOPO_FILE, which does not say how its {} {} are "
+                   "joined, because NCCL adds {} at run time",
+                   node.gpus_per_node, node.gpu.name, name),
        fmt::format(
-           "this is a file for NCCL_TOPO_FILE: it does not say how its {} {} are joined, as "
-           "{} is added by NCCL when it runs",
-           node.gpus_per_node, node.gpu.name, name),
-       fmt::format("Say it beside the file: \"{} gpu:{} {}\"{}", out.file, node.gpu.name, pcie,
-                   usual ? fmt::format("; or {}, where bridges join them",
-                                       link_word(*usual, node.gpu.vendor))
-                         : "")});
+           "Add it after the file name: \"{} gpu:{} {}\"{}", out.file, node.gpu.name, pcie,
+           usual ? fmt::format("; or {} if bridges join them", link_word(*usual, node.gpu.vendor))
+                 : "")});
 }
 
 ClusterDescription describe_xml(std::string_view text, const std::string& file,
@@ -192,16 +191,15 @@ GpuModel gpu_of_matrix(std::string_view text, const std::string& file,
   if (named.size() > 1)
     throw InputError({file, "",
                       fmt::format("names GPUs of several models: {}", fmt::join(named, ", ")),
-                      "Take the matrix of a node whose GPUs are alike"});
+                      "Use the matrix of a node with identical GPUs"});
   if (gpu && !named.empty() && find_gpu(*named.begin())->is_another(*gpu))
-    throw InputError(
-        {file, "",
-         fmt::format("names {}, and gpu:{} stands beside it", *named.begin(), gpu->stated()),
-         "Leave the word gpu: out, or take the other lines out of the file"});
+    throw InputError({file, "",
+                      fmt::format("names {}, but you wrote gpu:{}", *named.begin(), gpu->stated()),
+                      "Leave out gpu:, or remove the other lines from the file"});
   if (gpu && (named.empty() || !gpu->variant_open)) return *gpu;
   if (!named.empty()) return *find_gpu(*named.begin());
   throw InputError({file, "", fmt::format("{} does not name the GPU model", program),
-                    fmt::format("Name it beside the file: \"{} gpu:{}\"", file, example)});
+                    fmt::format("Add it after the file name: \"{} gpu:{}\"", file, example)});
 }
 
 ClusterDescription describe_matrix(std::string_view text, const std::string& file,
@@ -210,7 +208,7 @@ ClusterDescription describe_matrix(std::string_view text, const std::string& fil
   const GpuModel gpu = gpu_of_matrix(text, file, stated, "nvidia-smi's matrix", "A100");
   if (gpu.vendor == GpuVendor::amd)
     throw InputError(
-        {file, "", fmt::format("nvidia-smi's matrix is not of {}", gpu.name),
+        {file, "", fmt::format("nvidia-smi's matrix cannot be from {}", gpu.name),
          "Give NCCL_TOPO_DUMP_FILE, which RCCL writes as well, the output of `rocm-smi "
          "--showtopo`, or one line"});
   std::vector<std::string> doubts;
@@ -230,8 +228,8 @@ ClusterDescription describe_rocm(std::string_view text, const std::string& file,
                            ? gpu_of_matrix(text, file, stated, "this table", "MI300X")
                            : *find_gpu(tables.model);
   if (gpu.vendor != GpuVendor::amd)
-    throw InputError({file, "", fmt::format("tables of rocm-smi are not of {}", gpu.name),
-                      "Name AMD's GPU that the node has, such as gpu:MI300X"});
+    throw InputError({file, "", fmt::format("tables of rocm-smi cannot be from {}", gpu.name),
+                      "Name the AMD GPU of the node, such as gpu:MI300X"});
   std::vector<std::string> doubts;
   ClusterDescription out = described_node(file, draw_rocm_node(tables, file, gpu, &doubts), gpu);
   out.doubts = std::move(doubts);
@@ -255,11 +253,10 @@ ClusterDescription recognised(std::string_view text, const std::string& file,
                  "Leave the word out, or change \"interconnect\" in the file");
     return out;
   }
-  throw InputError({file, "", "is no cluster",
-                    "Read here: a cluster file (ddpsim.cluster/1), NCCL's topology XML, the matrix "
-                    "of `nvidia-smi topo -m`, the tables of `rocm-smi --showtopo`; a list of nodes "
-                    "and switches goes beside a cluster: "
-                    "\"dgxa100 switches:FILE\""});
+  throw InputError({file, "", "is not a cluster",
+                    "You can give a cluster file (ddpsim.cluster/1), NCCL's topology XML, or the "
+                    "output of `nvidia-smi topo -m` or `rocm-smi --showtopo`. A list of nodes and "
+                    "switches follows a cluster: \"dgxa100 switches:FILE\""});
 }
 
 void apply_nics(const ClusterWord& word, ClusterDescription& out) {

@@ -53,7 +53,7 @@ class FabricBuilder {
   struct Node {
     const NodeType* type = nullptr;
     const NodePaths* paths = nullptr;
-    LinkId first_link = 0;                  ///< first of its wires, in the order of arcs
+    LinkId first_link = 0;                  ///< first of its wires, in arc order
     LinkId first_port = 0;                  ///< first of its NICs: out, in
     std::vector<std::uint32_t> ports = {};  ///< by NIC: the switch it is connected to
   };
@@ -318,7 +318,7 @@ class FabricBuilder {
 void FabricBuilder::unknown_link(const std::string& name) const {
   const std::string example = fabric_.links.empty() ? "" : fabric_.links.front().name;
   throw InputError({topology_.cluster.name, "/degraded",
-                    fmt::format("no link is called \"{}\"", name),
+                    fmt::format("there is no link \"{}\"", name),
                     fmt::format("`ddpsim topo` names them; the first is \"{}\"", example)});
 }
 

@@ -32,8 +32,8 @@ const ObjectType& gloo_type() {
           .needs("deviation", object_of(spread_type()),
                  "how far times of a size differ from what the other sizes predict; 0.05 at least")
           .may_have("other_ranks_deviation", object_of(spread_type()),
-                    "how far times of a job shape differ from what the other job shapes predict; "
-                    "without it another number of ranks is as uncertain as uncalibrated")
+                    "how far times of a job shape differ from what the other job shapes predict. "
+                    "Without it, another number of ranks has the uncalibrated uncertainty")
           .needs("logs", list_of(object_of(calibrated_log_type())), "the logs it rests on");
   return type;
 }

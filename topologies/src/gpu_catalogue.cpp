@@ -477,8 +477,8 @@ std::string gpus_instead_of(std::string_view name) {
     spelt = "RTX" + spelt;
   constexpr std::size_t kFew = 3;
   const std::vector<std::string> alike = spelt_alike(spelt, known, kFew);
-  return fmt::format("{}{}{}ake the known one nearest in half-precision speed (dense TFLOPS): {}",
-                     alike.empty() ? "" : "Spelt alike: ", fmt::join(alike, ", "),
+  return fmt::format("{}{}{}ake the known GPU nearest in half-precision speed (dense TFLOPS): {}",
+                     alike.empty() ? "" : "Similar names: ", fmt::join(alike, ", "),
                      alike.empty() ? "T" : "; for a GPU that is missing t", by_speed);
 }
 

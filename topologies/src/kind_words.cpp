@@ -48,19 +48,19 @@ std::string_view assumed_of_connections(const Cluster& cluster) {
   if (cluster.calibration || cluster.nodes == 1 || !through_sockets(network) ||
       network.sockets != Sockets::virtual_nic || network.connection)
     return "";
-  return "tcp-vm: each TCP connection is taken for 5 Gb/s, one cloud's documented limit; the one "
-         "open log says 3.3 to 3.9";
+  return "tcp-vm: each TCP connection is assumed to reach 5 Gb/s, the documented limit of one "
+         "cloud; the only open log shows 3.3 to 3.9";
 }
 
 std::string_view assumed_of_leaves(const Cluster& cluster) {
   if (cluster.loads_scattered != nullptr)
-    return "nobody says how ranks lie on the leaves: it is assumed that neighbours share a leaf "
-           "(placement:ordered says so; the interval reaches to placement:scattered, where they do "
-           "not), and that no other job sends there (--background)";
+    return "placement: is not stated: neighbouring ranks are assumed to share a leaf. The interval "
+           "also covers placement:scattered, where they do not; write placement:ordered to narrow "
+           "it. No other job is assumed to use these links (--background)";
   if (cluster.loads_under_one_leaf == nullptr) return "";
-  return "which nodes share a leaf is not said: each is taken to have its own, so that all it "
-         "sends is oversubscribed (leaf:NODES says how many share one; the interval reaches to all "
-         "under one, where nothing is). No other job is taken to send there (--background)";
+  return "leaf: is not stated: each node is assumed to have a leaf of its own, so all its traffic "
+         "is oversubscribed. The interval reaches to all nodes under one leaf; write leaf:NODES to "
+         "narrow it. No other job is assumed to use these links (--background)";
 }
 
 std::string assumed_of_peers(const Cluster& cluster) {
@@ -68,19 +68,18 @@ std::string assumed_of_peers(const Cluster& cluster) {
   if (cluster.calibration || intra.kind != IntraKind::pcie || !intra.peers_assumed) return "";
   if (intra.peers == PeerAccess::host)
     return fmt::format(
-        "{}: NVIDIA's driver keeps GeForce cards from reaching each other over PCIe, so all is "
-        "taken to go through host memory; the interval also holds what peer to peer would do "
-        "(pcie:BW:p2p where a driver allows it, pcie:BW:no-p2p where it does not)",
+        "{}: NVIDIA's driver keeps GeForce cards from reaching each other over PCIe, so all "
+        "traffic is assumed to go through host memory. The interval also covers peer to peer; "
+        "write pcie:BW:p2p or pcie:BW:no-p2p to narrow it",
         cluster.gpu.name);
-  const std::string_view usual = intra.peers == PeerAccess::one_root
-                                     ? "they do, all being under one root port"
-                                     : "they do under one root port, and go through host memory "
-                                       "between root ports";
+  const std::string_view usual =
+      intra.peers == PeerAccess::one_root
+          ? "all GPUs are under one root port and are assumed to have it"
+          : "GPUs under one root port are assumed to have it, and others to use host memory";
   return fmt::format(
-      "nobody says whether GPUs reach each other directly over PCIe (peer to peer): it is assumed "
-      "that {}; the interval goes from peer to peer everywhere to host memory everywhere, which is "
-      "far slower (pcie:BW:p2p, pcie:BW:p2p-sockets or pcie:BW:no-p2p says which; see `nvidia-smi "
-      "topo -p2p r`)",
+      "peer-to-peer access over PCIe is not stated: {}. The interval covers peer to peer "
+      "everywhere and host memory everywhere, which is far slower. Write pcie:BW:p2p, "
+      "pcie:BW:p2p-sockets or pcie:BW:no-p2p to narrow it (see `nvidia-smi topo -p2p r`)",
       usual);
 }
 
@@ -91,10 +90,10 @@ std::string assumed_of_roots(const Cluster& cluster) {
     return "";
   const double sharing = intra.per_gpu / intra.to_host;
   return fmt::format(
-      "{}; GPUs that share one share its rate (root:GPUS says how many do; the interval goes from "
-      "one to {})",
-      sharing > 1 ? fmt::format("{:.0f} GPUs are taken to share each root port", sharing)
-                  : "each GPU is taken to have a root port of its own",
+      "{}. The interval covers one to {} GPUs per port; write root:GPUS to narrow it",
+      sharing > 1
+          ? fmt::format("{:.0f} GPUs are assumed to share each root port and its rate", sharing)
+          : "each GPU is assumed to have a root port of its own",
       std::min(kMostPerRoot, cluster.gpus_per_node));
 }
 
@@ -104,13 +103,11 @@ std::string assumed_of_gpudirect(const Cluster& cluster) {
   if (cluster.calibration || cluster.nodes == 1 || !network.gpudirect_assumed || !decides)
     return "";
   return network.gpudirect
-             ? "nobody says whether NICs reach GPU memory directly (GPUDirect RDMA): it is assumed "
-               "that they do, and the interval also holds what host memory would do (nic:…:gdr "
-               "says "
-               "that they do, nic:…:no-gdr that they do not)"
+             ? "GPUDirect RDMA is not stated: NICs are assumed to reach GPU memory directly. The "
+               "interval also covers host memory; write nic:…:gdr or nic:…:no-gdr to narrow it"
              : fmt::format(
-                   "{}: GeForce cards have no GPUDirect RDMA, so all is taken to go to the NICs "
-                   "through host memory (nic:…:gdr where a driver allows it)",
+                   "{}: GeForce cards have no GPUDirect RDMA, so traffic to the NICs is assumed to "
+                   "go through host memory. Write nic:…:gdr if the driver allows it",
                    cluster.gpu.name);
 }
 
@@ -128,19 +125,18 @@ std::string_view kind_word(PeerAccess peers) {
 
 std::string assumed_of_variant(const GpuModel& gpu) {
   if (!gpu.variant_open || gpu.variant.empty()) return "";
-  return fmt::format("{} does not say which variant: {} is taken. {}", gpu.name, gpu.variant,
+  return fmt::format("{} does not say which variant: {} is assumed. {}", gpu.name, gpu.variant,
                      gpus_instead_of(gpu.name));
 }
 
 std::string assumed_of_amd(const Cluster& cluster) {
   if (cluster.gpu.vendor != GpuVendor::amd) return "";
-  return fmt::format(
-      "{}: NCCL's tables (those of sm_{}) stand in for RCCL's{}{}", cluster.gpu.name,
-      cluster.gpu.compute_capability,
-      cluster.calibration ? "" : ", and the cost model was learned on NVIDIA's GPUs",
-      cluster.gpu.name == "MI250X"
-          ? "; each of the two dies (GCDs) of a card is a GPU, as PyTorch counts them"
-          : "");
+  return fmt::format("{}: NCCL's tables for sm_{} are used instead of RCCL's{}{}", cluster.gpu.name,
+                     cluster.gpu.compute_capability,
+                     cluster.calibration ? "" : ", and the cost model was fitted to NVIDIA GPUs",
+                     cluster.gpu.name == "MI250X"
+                         ? "; each of the two dies (GCDs) of a card counts as a GPU, as in PyTorch"
+                         : "");
 }
 
 std::string_view direct_links(GpuVendor vendor) {

@@ -170,10 +170,11 @@ class NicChoice {
           nic.slot > Bandwidth()
               ? fmt::format(" in a PCIe slot of {:.2g} GB/s", nic.slot.gigabytes_per_second())
               : "";
-      doubts_.push_back(fmt::format(
-          "{}{}{}{} too slow beside the other NICs to count (NCCL_IB_HCA=^{} keeps NCCL off too)",
-          few_names(listed_, ports), ports.size() > 1 ? " share one device" : "", where,
-          ports.size() > 1 ? " and are" : " is", legible(nic.name)));
+      doubts_.push_back(
+          fmt::format("{}{}{}{} too slow compared with the other NICs and not used "
+                      "(NCCL_IB_HCA=^{} keeps NCCL from using it too)",
+                      few_names(listed_, ports), ports.size() > 1 ? " share one device" : "", where,
+                      ports.size() > 1 ? " and are" : " is", legible(nic.name)));
     }
   }
 

@@ -26,8 +26,8 @@ const ObjectType& nvlink_type() {
           .needs("links_per_gpu", {Kind::integer}, "how many links each GPU has")
           .needs("per_link", {Kind::text}, "rate of one link, one way: \"25GBps\"")
           .may_have("layout", word_of({"pair", "mesh", "cube"}),
-                    "which GPUs are joined: cube is the hybrid cube mesh of a DGX-1, xgmi has "
-                    "none; by default pair for 2 GPUs, cube for 8 with NVLink, else mesh");
+                    "which GPUs are joined: by default pair for 2 GPUs, cube for 8 with NVLink, "
+                    "else mesh. A cube is the hybrid cube mesh of a DGX-1; xgmi has none");
   return type;
 }
 
@@ -129,7 +129,7 @@ InterconnectDescription read_interconnect(const Cursor& cursor, int gpus,
 void read_wired_node(const Object& node, const Cursor& wiring, NodeDescription& out) {
   for (const char* key : {"gpus", "interconnect"}) {
     if (const auto other = node.optional(key)) {
-      other->fail("is given as well as \"wiring\"", "The wiring says it already: keep one of them");
+      other->fail("conflicts with \"wiring\"", "The wiring states this already: keep one of them");
     }
   }
   if (const auto cpu = node.optional("cpu")) out.cpu = read_cpu(*cpu);

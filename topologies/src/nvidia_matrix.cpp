@@ -203,15 +203,16 @@ class MatrixReader {
         continue;
       }
       doubts.push_back(fmt::format(
-          "the matrix of line {} differs from the first, which alone is read{}", next->line + 1,
+          "the matrix on line {} differs from the first, and only the first is read{}",
+          next->line + 1,
           next->prefix.text.empty() ? "" : fmt::format(" ({})", legible(next->prefix.text))));
       return;
     }
     if (same > 0)
-      doubts.push_back(fmt::format(
-          "{} matrices that are the same: one node is described; \"node:{}\" beside the file makes "
-          "them nodes of one cluster",
-          same + 1, same + 1));
+      doubts.push_back(
+          fmt::format("{} matrices are the same, so they describe one node. Add \"node:{}\" after "
+                      "the file name to make them nodes of one cluster",
+                      same + 1, same + 1));
   }
 
   bool differs(const Header& other) const {

@@ -21,7 +21,7 @@ void require_switched_nodes(const ClusterDescription& cluster) {
   const NodeDescription& node = cluster.types.front();
   if (cluster.types.size() > 1)
     no_domain(cluster, "nodes of several types cannot share an NVLink domain",
-              "Describe a cluster whose nodes are alike");
+              "Describe a cluster of identical nodes");
   if (node.wiring || node.interconnect.kind != IntraKind::nvswitch)
     no_domain(
         cluster, "only NVSwitches join the GPUs of several nodes",

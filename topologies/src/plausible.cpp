@@ -59,7 +59,7 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
     found.push_back(
         fmt::format("{} is a PCIe card, and NVSwitches join SXM modules", cluster.gpu.product()));
   judge_both_ways(cluster, direct, found);
-  constexpr double kFastest = 4000;  // twice the NVLink of a GPU announced for 2026
+  constexpr double kFastest = 4000;  // twice the fastest NVLink announced for 2026
   switch (intra.kind) {
     case IntraKind::nvswitch:
       slow("an NVSwitch", 100, "the first one's 150 GB/s");

@@ -91,7 +91,7 @@ NodeDescription with_joined_adapters(NodeDescription node, ClusterDescription& d
       node.nics % node.gpus_in_layout != 0)
     return node;
   std::string joined =
-      fmt::format("aws-ofi-nccl presents the {} adapters beside each GPU as one device", each);
+      fmt::format("aws-ofi-nccl presents the {} adapters next to each GPU as one device", each);
   if (std::ranges::find(description.sources, joined) == description.sources.end())
     description.sources.push_back(std::move(joined));
   node.nics = node.gpus_in_layout;
@@ -123,9 +123,9 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
          "Nodes reach each other through NICs"});
   for (const Vertex& vertex : type.graph.vertices)
     if (vertex.kind == VertexKind::nic && vertex.port <= Bandwidth())
-      throw InputError({description.file, "",
-                        fmt::format("the rate of {} is not stated", vertex.name),
-                        "Add it: \"nic:200Gbps:ib\" beside the file, or \"per_nic\" within"});
+      throw InputError(
+          {description.file, "", fmt::format("the rate of {} is not stated", vertex.name),
+           "Add it: \"nic:200Gbps:ib\" after the file name, or \"per_nic\" in the file"});
   return type;
 }
 

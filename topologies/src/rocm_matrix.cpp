@@ -157,10 +157,10 @@ class RocmNode {
         if (pairs++ == 0) first = fmt::format("GPU{} and GPU{}", a, b);
       }
     if (pairs == 0) return;
-    doubts.push_back(
-        fmt::format("{} of GPUs cannot reach each other's memory, such as {}: they are taken to{}",
-                    pairs == 1 ? "a pair" : fmt::format("{} pairs", pairs), first,
-                    any_xgmi ? "" : " (pcie:RATE:no-p2p beside the file says otherwise)"));
+    doubts.push_back(fmt::format(
+        "{} of GPUs cannot reach each other's memory, such as {}; they are assumed to{}",
+        pairs == 1 ? "a pair" : fmt::format("{} pairs", pairs), first,
+        any_xgmi ? "" : ", unless you add pcie:RATE:no-p2p after the file name"));
   }
 
  private:
@@ -175,7 +175,7 @@ class RocmNode {
       fail("",
            fmt::format("{} hops, or such a weight, between {} and {} cannot be",
                        in_quotes(table.cells[a][b]), table.devices[a], table.devices[b]),
-           "Take the link types alone: `rocm-smi --showtopotype` or `amd-smi topology -t`");
+           "Use only the link types: `rocm-smi --showtopotype` or `amd-smi topology -t`");
     return *value;
   }
 

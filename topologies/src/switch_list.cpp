@@ -101,7 +101,7 @@ class SwitchListReader {
       } else if (above_switches.count(row.on) > 0) {
         fail_here(fmt::format("{} hangs on {}, as switches do, and no node hangs on it",
                               in_quotes(row.name), in_quotes(row.on)),
-                  "Nodes hang on leaves; leave out the row of a switch that has no nodes");
+                  "Nodes connect to leaves; leave out the row of a switch without nodes");
       } else {
         for (const std::string& host : expanded(row.name)) add_host(host, here);
       }
@@ -128,7 +128,7 @@ class SwitchListReader {
            key != "Level")) {
         fail_here(
             fmt::format("{} is not a field of topology.conf", in_quotes(word)),
-            "Fields read here: SwitchName, Nodes, Switches (LinkSpeed and Level are passed over)");
+            "Fields read here: SwitchName, Nodes, Switches (LinkSpeed and Level are ignored)");
       }
       fields[key] = word.substr(equals + 1);
     }

@@ -133,7 +133,7 @@ std::uint32_t place_of(const Cursor& cursor, const PlacesByName& places) {
   if (found != places.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& entry : places) names.push_back(entry.first);
-  cursor.fail("no vertex is called " + in_quotes(name), did_you_mean(name, names));
+  cursor.fail("there is no vertex " + in_quotes(name), did_you_mean(name, names));
 }
 
 Wire read_link(const Cursor& cursor, const PlacesByName& places, const GpuModel& gpu) {
@@ -221,7 +221,7 @@ NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
       if (const auto foreign = foreign_link("nvswitch", gpu))
         item.fail(foreign->message, foreign->hint);
     if (!places.emplace(vertex.name, static_cast<std::uint32_t>(out.vertices.size())).second) {
-      item.fail(fmt::format("two vertices are called {}", in_quotes(vertex.name)));
+      item.fail(fmt::format("two vertices have the name {}", in_quotes(vertex.name)));
     }
     out.vertices.push_back(vertex);
   }

@@ -28,7 +28,7 @@ class GpuModelOfXml {
       if (known && found && known->name != found->name)
         xml_.fail_at(pci,
                      fmt::format("GPUs of one node differ: {} and {}", known->name, found->name),
-                     "Take the file of a node whose GPUs are alike");
+                     "Use the file of a node with identical GPUs");
       if (!known) known = found;
     }
     if (stated_) {
@@ -37,15 +37,14 @@ class GpuModelOfXml {
       out_.card = same && known->card;
       if (known && !same)
         out_.doubts.push_back(fmt::format(
-            "the file's GPUs are {} by their PCI device id; they are taken for {}, as the word "
-            "beside it says",
+            "the file's GPUs are {} by their PCI device id, but {} is used because you wrote gpu:",
             known->name, out_.gpu->stated()));
       if (same) take_variant(known->name);
       const int sm = known ? 0 : least_capability();
       if (sm > 0 && out_.gpu->vendor == GpuVendor::nvidia && sm != out_.gpu->compute_capability)
-        out_.doubts.push_back(fmt::format(
-            "the file's GPUs have sm=\"{}\", and {} has {}: is the word beside it right?", sm,
-            out_.gpu->name, out_.gpu->compute_capability));
+        out_.doubts.push_back(
+            fmt::format("the file's GPUs have sm=\"{}\", but {} has {}. Is your gpu: right?", sm,
+                        out_.gpu->name, out_.gpu->compute_capability));
       return;
     }
     if (known) {
@@ -56,10 +55,10 @@ class GpuModelOfXml {
     const std::string_view device = gpus_.front().attribute("device").value();
     if (known)
       xml_.fail("",
-                fmt::format("the GPUs are {} (PCI device {}), whose figures are not known here",
+                fmt::format("the GPUs are {} (PCI device {}), which ddpsim does not know",
                             known->name, device),
-                fmt::format("Name one that is beside the file, \"{} gpu:MODEL\". {}", xml_.file(),
-                            gpus_instead_of(known->name)));
+                fmt::format("Add a known one after the file name: \"{} gpu:MODEL\". {}",
+                            xml_.file(), gpus_instead_of(known->name)));
     guess(device);
   }
 
@@ -76,8 +75,7 @@ class GpuModelOfXml {
       out_.gpu = there;
     else
       out_.doubts.push_back(fmt::format(
-          "the file's GPUs are {} by their PCI device id; they are taken for {}, as the word "
-          "beside it says",
+          "the file's GPUs are {} by their PCI device id, but {} is used because you wrote gpu:",
           there->product(), out_.gpu->product()));
   }
 
@@ -103,15 +101,15 @@ class GpuModelOfXml {
       if (!out_.dump)
         xml_.fail(
             "",
-            "this is a file for NCCL_TOPO_FILE: it names no GPU model, and NVLinks are added by "
-            "NCCL when it runs",
-            fmt::format("Say both beside it, such as \"{0} gpu:A100 nvswitch:300GBps\", or \"{0} "
-                        "gpu:T4 pcie:15.75GBps\" where GPUs have no NVLink",
+            "this is a file for NCCL_TOPO_FILE: it names no GPU model, and NCCL adds NVLinks at "
+            "run time",
+            fmt::format("Add both after the file name, such as \"{0} gpu:A100 nvswitch:300GBps\", "
+                        "or \"{0} gpu:T4 pcie:15.75GBps\" for GPUs without NVLink",
                         xml_.file()));
       xml_.fail("",
                 capability == 0 && gcn.empty() ? "the GPU model is not stated"
                                                : fmt::format("several GPU models have {}", by),
-                fmt::format("Name it beside the file: \"{} gpu:{}\"", xml_.file(),
+                fmt::format("Add it after the file name: \"{} gpu:{}\"", xml_.file(),
                             first.child("xgmi") ? "MI300X" : "A100"));
     }
     out_.gpu = find_gpu(model);
@@ -125,15 +123,15 @@ class GpuModelOfXml {
           last = gpu.name;
         }
     if (!device.empty())
-      out_.doubts.push_back(fmt::format(
-          "PCI device {} is not known here: the GPUs are taken for {} by {} (gpu:MODEL beside the "
-          "file says otherwise)",
-          legible(device), model, by));
+      out_.doubts.push_back(
+          fmt::format("PCI device {} is unknown: {} is assumed because of {}. If this is wrong, "
+                      "add gpu:MODEL after the file name",
+                      legible(device), model, by));
     else if (!others.empty())
-      out_.doubts.push_back(fmt::format(
-          "the GPUs are taken for {} by {}, which {} have as well (gpu:MODEL beside the file says "
-          "which)",
-          model, by, others));
+      out_.doubts.push_back(
+          fmt::format("{} is assumed because of {}, which {} have as well. Add gpu:MODEL after the "
+                      "file name to choose",
+                      model, by, others));
   }
 
   /// RCCL's number of the instruction set. For example, 910 is gfx90a.

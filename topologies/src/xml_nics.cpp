@@ -123,17 +123,17 @@ void XmlNics::doubt_rates(const std::vector<std::size_t>& counted,
     if (!(listed_[i].rate > Bandwidth()) && std::ranges::count(implausible_, i) == 0)
       unstated.push_back(i);
   if (!unstated.empty())
-    out.rate_doubts.push_back(fmt::format(
-        "the file states no rate of {} NIC{}, which several nodes need: say it beside the file, "
-        "such as \"{} {}\"",
-        unstated.size(), unstated.size() > 1 ? "s" : "", file_with_gpu(stated),
-        word_for(unstated.front())));
+    out.rate_doubts.push_back(
+        fmt::format("the file states no rate for {} NIC{}, which a job on several nodes needs. Add "
+                    "it after the file name: \"{} {}\"",
+                    unstated.size(), unstated.size() > 1 ? "s" : "", file_with_gpu(stated),
+                    word_for(unstated.front())));
   std::erase_if(implausible_, [&](std::size_t i) { return std::ranges::count(counted, i) == 0; });
   if (implausible_.empty()) return;
   const std::size_t first = implausible_.front();
   out.rate_doubts.push_back(fmt::format(
-      "{}{} states a speed of {} Mb/s, which no NIC reaches: the rate is not used. Say it beside "
-      "the file, such as \"{} {}\"",
+      "{}{} states a speed of {} Mb/s, which no NIC reaches, so it is not used. Add it after the "
+      "file name: \"{} {}\"",
       legible(listed_[first].name),
       implausible_.size() > 1 ? fmt::format(" (and {} more)", implausible_.size() - 1) : "",
       legible(nics_[first].node.attribute("speed").value()), file_with_gpu(stated),

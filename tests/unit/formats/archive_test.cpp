@@ -173,8 +173,8 @@ TEST_CASE(
            std::pair{test::tar_entry("././@LongLink", "/etc/passwd", 'K'), "holds a link"},
            std::pair{long_name + long_name + long_name + long_name + long_name,
                      "more than 4 extension headers"},
-           std::pair{test::tar_entry("top/d", "content", '5'), "is no ordinary file"},
-           std::pair{test::tar_entry("top/d", "", 'M'), "is no ordinary file"},
+           std::pair{test::tar_entry("top/d", "content", '5'), "is not an ordinary file"},
+           std::pair{test::tar_entry("top/d", "", 'M'), "is not an ordinary file"},
            std::pair{std::string(test::kTarBlock, 'x'), "cut or damaged"},
        }) {
     const std::string said =
@@ -253,9 +253,9 @@ TEST_CASE("archive: a manifest that contradicts itself") {
   for (const auto& [members, message] : {
            std::pair{R"({"path": "../a", "kind": "note"})", "outside its folder"},
            std::pair{R"({"path": "a", "kind": "note", "rank": 1})",
-                     "is of rank 1, and the job has 1"},
+                     "is from rank 1, but the job has 1"},
            std::pair{R"({"path": "a", "kind": "note", "node": 7})",
-                     "is of node 7, and the job has 1"},
+                     "is from node 7, but the job has 1"},
            std::pair{R"({"path": "a", "kind": "note"}, {"path": "a", "kind": "note"})",
                      "listed twice"},
            std::pair{R"({"path": "a", "kind": "note", "color": "red"})", "color"},

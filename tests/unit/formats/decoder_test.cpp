@@ -33,7 +33,7 @@ TEST_CASE("decoder: text that is not strict JSON is refused with its line and co
     std::string message;
   };
   const std::string nan_hint =
-      "not valid JSON: NaN and Infinity are not numbers here. Leave the field out where the value "
+      "not valid JSON: NaN and Infinity are not numbers in JSON. Leave the field out if the value "
       "is unknown";
   const std::vector<Case> cases = {
       {"", "f.json:line 1, column 1: the file is empty; expected a JSON document"},

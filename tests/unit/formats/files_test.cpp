@@ -154,8 +154,7 @@ TEST_CASE("number: one at the front is taken, also where it is out of range") {
 TEST_CASE("files: a device without an end is not read until the memory is full") {
   for (const char* device : {"/dev/zero", "/dev/urandom"})
     CHECK_THROWS_WITH_AS(read_file(device, 1 << 30),
-                         doctest::Contains("is a device that has no end; expected a file"),
-                         InputError);
+                         doctest::Contains("is an endless device; expected a file"), InputError);
   CHECK(read_file("/dev/null", 1 << 30).empty());
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("sweep file: a whole line that is not the next point is refused, with 
   refused(first + line_of(1), "a.jsonl:line 2: is point 1, where 0 comes next");
   refused(first + line_of(0) + line_of(0), "a.jsonl:line 3: is point 0, where 1 comes next");
   refused(first + line_of(0) + line_of(1) + line_of(2),
-          "a.jsonl:line 4: is point 2, and there are no more");
+          "a.jsonl:line 4: is point 2, but the sweep has no more points");
   refused(first + "{\"point\": \n", "a.jsonl:line 2: is not a point of a sweep");
   refused(sweep_header_line(header_of(9, Shard{2, 3})) + line_of(1) + line_of(2),
           "a.jsonl:line 3: is point 2, where 4 comes next");

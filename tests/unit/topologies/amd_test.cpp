@@ -157,16 +157,14 @@ TEST_CASE("amd: no node of NVIDIA's beside it") {
 TEST_CASE("amd: whose tables stand in, and what a GPU of an MI250X is") {
   CHECK(assumed_of_amd(parse_cluster_line("node:1 gpu:8xH100 nvswitch:450GBps")).empty());
   Cluster cluster = parse_cluster_line(kMi300x);
-  CHECK(
-      assumed_of_amd(cluster) ==
-      "MI300X: NCCL's tables (those of sm_90) stand in for RCCL's, and the cost model was learned "
-      "on NVIDIA's GPUs");
+  CHECK(assumed_of_amd(cluster) ==
+        "MI300X: NCCL's tables for sm_90 are used instead of RCCL's, and the cost model was fitted "
+        "to NVIDIA GPUs");
   cluster.calibration = std::make_shared<const Calibration>();
-  CHECK(assumed_of_amd(cluster) == "MI300X: NCCL's tables (those of sm_90) stand in for RCCL's");
-  CHECK(
-      assumed_of_amd(parse_cluster_line("node:1 gpu:2xMI250X xgmi:4x50GBps")) ==
-      "MI250X: NCCL's tables (those of sm_80) stand in for RCCL's, and the cost model was learned "
-      "on NVIDIA's GPUs; each of the two dies (GCDs) of a card is a GPU, as PyTorch counts them");
+  CHECK(assumed_of_amd(cluster) == "MI300X: NCCL's tables for sm_90 are used instead of RCCL's");
+  CHECK(assumed_of_amd(parse_cluster_line("node:1 gpu:2xMI250X xgmi:4x50GBps")) ==
+        "MI250X: NCCL's tables for sm_80 are used instead of RCCL's, and the cost model was fitted "
+        "to NVIDIA GPUs; each of the two dies (GCDs) of a card counts as a GPU, as in PyTorch");
 }
 
 TEST_CASE("plausible: links that a GPU does not have are asked about") {

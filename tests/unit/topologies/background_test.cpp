@@ -98,7 +98,7 @@ TEST_CASE("background: bad files say what is wrong and what would be right") {
       {job(R"("nodes":[4,5],"all_reduce":"1MiB","every":"1us")"), "10 us"},
       {job(R"("nodes":[4,5],"all_reduce":"1MiB","first":"-1ms")"), "first"},
       {transfer(R"("links":[],"size":"1MiB")"), "0 links"},
-      {transfer(R"("links":["nowhere"],"size":"1MiB")"), "no link is called \"nowhere\""},
+      {transfer(R"("links":["nowhere"],"size":"1MiB")"), "there is no link \"nowhere\""},
       {transfer("\"links\":[\"" + name + "\",\"" + name + R"("],"size":"1MiB")"), "named twice"},
       {transfer("\"links\":[\"" + name.substr(0, name.size() - 1) + R"("],"size":"1MiB")"),
        "Did you mean \"" + name},

@@ -134,20 +134,18 @@ TEST_CASE("NCCL topology XML: each mistake gets one message") {
        "on a node with GPUs: "
        "NCCL_TOPO_DUMP_FILE=topo.xml"},
       {kXmlHead + R"(<pci class="0x030200"><gpu dev="0"/></pci></cpu></system>)",
-       "t.xml: the GPU model is not stated. Name it beside the file: \"t.xml gpu:A100\""},
+       "t.xml: the GPU model is not stated. Add it after the file name: \"t.xml gpu:A100\""},
       {kXmlHead + R"(<pci class="0x030200"/><pci class="0x030200"/></cpu></system>)",
-       "t.xml: this is a file for NCCL_TOPO_FILE: it names no GPU model, and NVLinks are added by "
-       "NCCL when it runs. Say both beside it, such as \"t.xml gpu:A100 nvswitch:300GBps\", or "
-       "\"t.xml gpu:T4 pcie:15.75GBps\" where GPUs have no NVLink"},
+       "t.xml: this is a file for NCCL_TOPO_FILE: it names no GPU model, and NCCL adds NVLinks at "
+       "run time. Add both after the file name, such as \"t.xml gpu:A100 nvswitch:300GBps\", or "
+       "\"t.xml gpu:T4 pcie:15.75GBps\" for GPUs without NVLink"},
       {kXmlHead + R"(<pci class="0x030200" vendor="0x10de" device="0x20b0"><gpu dev="0"/></pci>)"
                   R"(<pci class="0x030200" vendor="0x10de" device="0x2330"><gpu dev="1"/></pci>)"
                   "</cpu></system>",
-       "t.xml:line 1: GPUs of one node differ: A100-40GB and H100-SXM. Take the file of a node "
-       "whose GPUs "
-       "are "
-       "alike"},
+       "t.xml:line 1: GPUs of one node differ: A100-40GB and H100-SXM. Use the file of a node with "
+       "identical GPUs"},
       {kXmlHead + R"(<pci class="0x030200"><gpu dev="0" sm="86"/></pci></cpu></system>)",
-       "t.xml: several GPU models have sm=\"86\". Name it beside the file: \"t.xml gpu:A100\""},
+       "t.xml: several GPU models have sm=\"86\". Add it after the file name: \"t.xml gpu:A100\""},
       {kXmlHead + R"(<pci class="0x030200"><gpu dev="0" sm="seventy"/></pci></cpu></system>)",
        "t.xml:line 1: sm=\"seventy\" is not a number from 0 to 1000"},
       {kXmlHead +
@@ -206,7 +204,7 @@ TEST_CASE("switch list: each mistake gets one message") {
       {"n1 leaf1\nn1 leaf2", "l.txt:line 2: node \"n1\" is named twice. First on line 1"},
       {"Switch=leaf1 Nodes=n1",
        "l.txt:line 1: \"Switch=leaf1\" is not a field of topology.conf. Fields read here: "
-       "SwitchName, Nodes, Switches (LinkSpeed and Level are passed over)"},
+       "SwitchName, Nodes, Switches (LinkSpeed and Level are ignored)"},
       {"Nodes=n1", "l.txt:line 1: no SwitchName"},
       {"SwitchName=a Nodes=n[1-3", "l.txt:line 1: \"n[1-3\" has a '[' that nothing closes"},
       {"SwitchName=a Nodes=n[3-1]", "l.txt:line 1: \"3-1\" is not a range. Such as \"01-16\""},
@@ -219,8 +217,7 @@ TEST_CASE("switch list: each mistake gets one message") {
        "l.txt:line 3: \"a\" hangs on two switches. The tree has one above each"},
       {"n1 leaf1\nleaf1 spine\nleaf2 spine",
        "l.txt:line 3: \"leaf2\" hangs on \"spine\", as switches do, and no node hangs on it. Nodes "
-       "hang on "
-       "leaves; leave out the row of a switch that has no nodes"},
+       "connect to leaves; leave out the row of a switch without nodes"},
       {"n1 leaf1\nleaf1 spine\nleaf1 core\nn2 core\n",
        "l.txt:line 3: \"leaf1\" hangs on two switches. The tree has one above each"},
       {"SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Switches=a",
@@ -242,7 +239,7 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
        "lab.json: gpu0 and gpu1 are not connected. Join them over NVLink, or through "
        "PCIe switches and CPUs"},
       {wired(two + R"(, {"name": "gpu0", "kind": "nic"})", link),
-       "lab.json:/node/wiring/vertices/2: two vertices are called \"gpu0\""},
+       "lab.json:/node/wiring/vertices/2: two vertices have the name \"gpu0\""},
       {wired(R"({"name": "gpu0", "kind": "gpus"})", ""),
        "lab.json:/node/wiring/vertices/0/kind: \"gpus\" is not known; expected one of: gpu, "
        "nvswitch, "
@@ -259,7 +256,7 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
       {wired(two, R"({"between": ["gpu0", "gpu0"], "kind": "nvlink", "per_link": "25GBps"})"),
        "lab.json:/node/wiring/links/0/between: a link from a vertex to itself"},
       {wired(two, R"({"between": ["gpu0", "gpu2"], "kind": "nvlink", "per_link": "25GBps"})"),
-       "lab.json:/node/wiring/links/0/between/1: no vertex is called \"gpu2\". Did you mean "
+       "lab.json:/node/wiring/links/0/between/1: there is no vertex \"gpu2\". Did you mean "
        "\"gpu0\"?"},
       {wired(two, R"({"between": ["gpu0"], "kind": "nvlink", "per_link": "25GBps"})"),
        "lab.json:/node/wiring/links/0/between: 1 end; expected two names"},
@@ -279,8 +276,7 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
              R"("per_nic": "100Gbps"})"),
        "lab.json: a node has no NIC. Nodes reach each other through NICs"},
       {wired(two, link, R"(, "degraded": [{"link": "node0/gpu0 > node1/gpu0", "rate": "1GBps"}])"),
-       "lab:/degraded: no link is called \"node0/gpu0 > node1/gpu0\". `ddpsim topo` names them; "
-       "the "
+       "lab:/degraded: there is no link \"node0/gpu0 > node1/gpu0\". `ddpsim topo` names them; the "
        "first is \"node0/gpu0 > node0/gpu1\""},
       {wired(two, link, R"(, "degraded": [{"link": "node0/gpu0 > node0/gpu1", "rate": "0GBps"}])"),
        "lab.json:/degraded/0/rate: \"0GBps\" is too slow; a rate must be at least 1 byte per "
@@ -291,13 +287,13 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
       {wired(two, link, R"(, "switches": {"kind": "rail"})"),
        "lab.json:/switches: missing \"nodes_per_leaf\""},
       {wired(two, link, R"(, "node_types": [])"),
-       "lab.json:/node: is given as well as \"node_types\". Keep one of them"},
+       "lab.json:/node: conflicts with \"node_types\". Keep one of them"},
       {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node_types": []})",
        "lab.json:/node_types: is empty; expected at least one type of node"},
       {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node_types": [
           {"name": "a", "count": 1, "node": {"gpus": 1, "gpu": "T4"}},
           {"name": "a", "count": 1, "node": {"gpus": 1, "gpu": "T4"}}]})",
-       "lab.json:/node_types/1: two types are called \"a\""},
+       "lab.json:/node_types/1: two types have the name \"a\""},
       {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node_types": [
           {"name": "a", "count": 1, "node": {"gpus": 1, "gpu": "T4"}},
           {"name": "b", "count": 1, "node": {"gpus": 2, "gpu": "T4", "interconnect":
@@ -325,7 +321,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
   };
   const std::vector<BadGraph> cases = {
       {"",
-       "FILE: nvidia-smi's matrix does not name the GPU model. Name it beside the file: \"FILE "
+       "FILE: nvidia-smi's matrix does not name the GPU model. Add it after the file name: \"FILE "
        "gpu:A100\""},
       {" gpu:4xV100",
        "cluster:gpu:4xV100: FILE has 2 GPUs per node. To take part of them: "
@@ -335,7 +331,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
       {" gpu:V100 nic:4x100Gbps",
        "cluster:nic:4x100Gbps: 4 NICs where the file has 1. Leave the number out: \"nic:100Gbps\""},
       {" gpu:V100 latency:2us",
-       "cluster:latency:2us: describes the network, and there is none. Add one, such as "
+       "cluster:latency:2us: describes a network, but the cluster has none. Add one, such as "
        "\"nic:1x100Gbps:ib\""},
       {" gpu:V100 nvlink:6x25GBps",
        "cluster:nvlink:6x25GBps: FILE shows how its GPUs are joined. Leave the word out"},

@@ -62,18 +62,16 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
       {"node:1 gpu:8xA100 nvswitch:-3GBps",
        "cluster:nvswitch:-3GBps: \"-3GBps\" is negative; " + rate},
       {"node:1 gpu:8xA100 nvswitch:300GBps pcie:12GBps",
-       "cluster:pcie:12GBps: \"pcie\" is given as well as \"nvswitch\". GPUs are joined in one "
-       "way: "
-       "keep one of nvswitch, nvlink, xgmi, pcie"},
+       "cluster:pcie:12GBps: \"pcie\" conflicts with \"nvswitch\". Keep one of nvswitch, nvlink, "
+       "xgmi, pcie"},
       {"node:1 gpu:8xA100 pcie:12GBps root:9",
        "cluster:root:9: \"9\" is out of range; expected 1 to 8 GPUs per root port"},
       {"node:1 gpu:8xA100 nvswitch:300GBps root:4",
-       "cluster:root:4: says how many GPUs share a root port of PCIe, which does not join them. "
-       "Leave it out, or join "
-       "the GPUs by pcie:RATE"},
+       "cluster:root:4: states how many GPUs share a PCIe root port, but PCIe does not join them. "
+       "Leave it out, or write pcie:RATE to join the GPUs by PCIe"},
       {"node:1 gpu:8xA100 pcie:12GBps:p2p root:4",
-       "cluster:root:4: contradicts pcie:RATE:p2p, by which all GPUs are under one root. Leave one "
-       "of the two out"},
+       "cluster:root:4: contradicts pcie:RATE:p2p, which puts all GPUs under one root port. Leave "
+       "one of the two out"},
       {"node:1 gpu:8xA100 pcie:12GBps:p2",
        "cluster:pcie:12GBps:p2: \"p2\" does not say how peers reach each other; expected p2p, "
        "p2p-sockets or no-p2p. Did you mean \"p2p\"?"},
@@ -113,10 +111,10 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:connection:10: \"10\" has no unit; expected a rate such as \"100Gbps\" "
        "(bits) or \"25GBps\" (bytes)"},
       {"node:1 gpu:8xA100 nvswitch:300GBps connection:5Gbps",
-       "cluster:connection:5Gbps: describes the network, and there is none. Add one, such as "
+       "cluster:connection:5Gbps: describes a network, but the cluster has none. Add one, such as "
        "\"nic:1x100Gbps:ib\""},
       {"node:1 gpu:8xA100 nvswitch:300GBps latency:5us",
-       "cluster:latency:5us: describes the network, and there is none. Add one, such as "
+       "cluster:latency:5us: describes a network, but the cluster has none. Add one, such as "
        "\"nic:1x100Gbps:ib\""},
       {"gpu:8xA100 nvswitch:300GBps", "cluster: missing the number of nodes. Add \"node:COUNT\""},
       {"node:1 nvlink:6x25GBps",
@@ -133,8 +131,7 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
 
 TEST_CASE("cluster names and sizes: each mistake gets one message") {
   CHECK(request_complaint({"dgx1w", {}, {}}) ==
-        "command line: no cluster is called \"dgx1w\", and no file either. Did you mean "
-        "\"dgx1v\"?");
+        "command line: there is no cluster or file \"dgx1w\". Did you mean \"dgx1v\"?");
   CHECK(request_complaint({"absent.json", {}, {}}) == "absent.json: no such file");
   CHECK(request_complaint({"dgx1v@many", {}, {}}) ==
         "command line: \"dgx1v@many\" ends in \"@many\", which is not a number of nodes. Expected "
@@ -150,7 +147,8 @@ TEST_CASE("cluster names and sizes: each mistake gets one message") {
         "command line:--gpus-per-node: 2 is out of range. " + one_a_node + " has 1 GPU per node");
   CHECK(request_complaint({"2xv100-nvlink@2", {}, {}}).find("2 nodes need a network") !=
         std::string::npos);
-  CHECK(request_complaint({"", {}, {}}).find("no cluster is called \"\"") != std::string::npos);
+  CHECK(request_complaint({"", {}, {}}).find("there is no cluster or file \"\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("cluster file: each mistake gets one message that names the field") {

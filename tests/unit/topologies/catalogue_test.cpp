@@ -297,15 +297,15 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
 TEST_CASE("gpu: a name that is not known is answered with its neighbours by spelling and speed") {
   const std::string hint = gpus_instead_of("A4500");
   CHECK(hint.starts_with(
-      "Spelt alike: A6000, A5000, A100; for a GPU that is missing take the known "
-      "one nearest in half-precision speed (dense TFLOPS): servers GB300 2500, GB200 2500, "));
+      "Similar names: A6000, A5000, A100; for a GPU that is missing take the known GPU nearest in "
+      "half-precision speed (dense TFLOPS): servers GB300 2500, GB200 2500, "));
   CHECK(hint.find("; PCIe cards L40S 362, L40 181, ") != std::string::npos);
   CHECK(hint.ends_with(
       "; AMD MI355X 2517, MI325X 1307, MI300X 1307, MI300A 981, MI250X 192, MI210 181"));
   CHECK(gpus_instead_of("NVIDIA RTX A4500") == hint);
-  CHECK(gpus_instead_of("GeForce RTX 4070").starts_with("Spelt alike: RTX4090, "));
-  CHECK(gpus_instead_of("Foo").starts_with("Take the known one nearest"));
-  CHECK(gpus_instead_of("").starts_with("Take the known one nearest"));
+  CHECK(gpus_instead_of("GeForce RTX 4070").starts_with("Similar names: RTX4090, "));
+  CHECK(gpus_instead_of("Foo").starts_with("Take the known GPU nearest"));
+  CHECK(gpus_instead_of("").starts_with("Take the known GPU nearest"));
 }
 
 TEST_CASE("gpu: names with suffixes, without the RTX, and of chips that are others") {

@@ -157,7 +157,7 @@ TEST_CASE("cluster: that a plugin joins EFA adapters is said once, where it join
   const auto said = [](const std::string& text) {
     std::size_t count = 0;
     for (const std::string& source : load_cluster({text, {}, {}}).sources)
-      if (source == "aws-ofi-nccl presents the 4 adapters beside each GPU as one device") ++count;
+      if (source == "aws-ofi-nccl presents the 4 adapters next to each GPU as one device") ++count;
     return count;
   };
   const std::string h100 = "node:2 gpu:8xH100 nvswitch:450GBps ";
@@ -252,7 +252,7 @@ TEST_CASE("cluster: GPUs of one root port share its way to host memory") {
   const auto warned = [](const std::string& words) {
     return assumed_of_roots(parse_cluster_line("node:1 gpu:8xRTX4090 pcie:32GBps" + words));
   };
-  CHECK(mentions(warned(":no-p2p"), "2 GPUs are taken to share each root port"));
+  CHECK(mentions(warned(":no-p2p"), "2 GPUs are assumed to share each root port"));
   CHECK(mentions(assumed_of_roots(parse_cluster_line("node:1 gpu:4xRTX4090 pcie:32GBps")),
                  "a root port of its own"));
   CHECK(warned(":no-p2p root:2") == "");

@@ -50,11 +50,11 @@ TEST_CASE("topology files: complaints about background traffic") {
       {R"({"schema":"ddpsim.background/1","transfers":[{"links":["node0/nic0 > switch","node0/nic0 > switch"],"size":"1MiB"}]})",
        "others.json:/transfers/0/links/1: the link is named twice"},
       {R"({"schema":"ddpsim.background/1","transfers":[{"links":["node0/nic0 > switsh"],"size":"1MiB"}]})",
-       "others.json:/transfers/0/links/0: no link is called \"node0/nic0 > switsh\". Did you mean "
+       "others.json:/transfers/0/links/0: there is no link \"node0/nic0 > switsh\". Did you mean "
        "\"node0/nic0 > switch\"?"},
       {R"({"schema":"ddpsim.background/1","transfers":[{"links":["moon"],"size":"1MiB"}]})",
-       "others.json:/transfers/0/links/0: no link is called \"moon\". `ddpsim topo` names the "
-       "links of a cluster"},
+       "others.json:/transfers/0/links/0: there is no link \"moon\". `ddpsim topo` names the links "
+       "of a cluster"},
       {R"({"schema":"ddpsim.background/1","transfers":[{"links":["node0/nic0 > switch"]}]})",
        "others.json:/transfers/0: missing \"size\""},
       {R"({"schema":"ddpsim.background/1","transfers":[{"links":["node0/nic0 > switch"],"size":"0B"}]})",
@@ -81,11 +81,11 @@ TEST_CASE("topology files: complaints about clusters") {
   const std::vector<WrongFile> cases =
       {
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpus": 1, "gpu": "T4"}, "nodes": 2, "node_types": []})",
-           "lab.json:/node: is given as well as \"node_types\". Keep one of them"},
+           "lab.json:/node: conflicts with \"node_types\". Keep one of them"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node_types": []})",
            "lab.json:/node_types: is empty; expected at least one type of node"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node_types": [{"name": "a", "count": 1, "node": {"gpus": 1, "gpu": "T4"}}, {"name": "a", "count": 1, "node": {"gpus": 1, "gpu": "T4"}}], "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"}})",
-           "lab.json:/node_types/1: two types are called \"a\""},
+           "lab.json:/node_types/1: two types have the name \"a\""},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node_types": [{"name": "a", "count": 1, "node": {"gpus": 1, "gpu": "T4"}}, {"name": "b", "count": 1, "node": {"gpus": 2, "gpu": "V100", "interconnect": {"kind": "pcie", "per_gpu": "12GBps"}}}], "network": {"kind": "ib", "nics_per_node": 1, "per_nic": "100Gbps"}})",
            "lab.json: nodes of 1 and of 2 GPUs in one cluster. Ranks are counted node by node: "
            "give every type as many GPUs"},
@@ -116,7 +116,7 @@ TEST_CASE("topology files: complaints about clusters") {
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": [{"between": ["gpu0", "gpu0"], "kind": "pcie", "rate": "12GBps"}]}}})",
            "lab.json:/node/wiring/links/0/between: a link from a vertex to itself"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": [{"between": ["gpu0", "gpu9"], "kind": "pcie", "rate": "12GBps"}]}}})",
-           "lab.json:/node/wiring/links/0/between/1: no vertex is called \"gpu9\". Did you mean "
+           "lab.json:/node/wiring/links/0/between/1: there is no vertex \"gpu9\". Did you mean "
            "\"gpu0\"?"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": [{"between": ["gpu0", "cpu0"], "kind": "pcie", "rate": "12GBps"}, {"between": ["cpu0", "gpu0"], "kind": "pcie", "rate": "12GBps"}]}}})",
            "lab.json:/node/wiring/links/1: \"cpu0\" and \"gpu0\" are joined twice. Bundle them: "
@@ -128,15 +128,15 @@ TEST_CASE("topology files: complaints about clusters") {
            "lab.json:/node/wiring/links/0/links: 99 is out of range; expected an integer from 1 to "
            "64"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}, {"name": "gpu0", "kind": "gpu"}], "links": []}}})",
-           "lab.json:/node/wiring/vertices/3: two vertices are called \"gpu0\""},
+           "lab.json:/node/wiring/vertices/3: two vertices have the name \"gpu0\""},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "MI300X", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}, {"name": "s", "kind": "nvswitch"}], "links": []}}})",
            "lab.json:/node/wiring/vertices/3: MI300X has no NVSwitch. AMD's GPUs are joined by "
            "xgmi: \"xgmi:7x64GBps\" in a line, \"kind\": \"xgmi\" in a file"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": []}, "gpus": 2}})",
-           "lab.json:/node/gpus: is given as well as \"wiring\". The wiring says it already: keep "
+           "lab.json:/node/gpus: conflicts with \"wiring\". The wiring states this already: keep "
            "one of them"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": []}, "interconnect": {"kind": "pcie", "per_gpu": "12GBps"}}})",
-           "lab.json:/node/interconnect: is given as well as \"wiring\". The wiring says it "
+           "lab.json:/node/interconnect: conflicts with \"wiring\". The wiring states this "
            "already: keep one of them"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "moon"}], "links": []}}})",
            "lab.json:/node/wiring/vertices/0/kind: \"moon\" is not known; expected one of: gpu, "
@@ -208,10 +208,10 @@ TEST_CASE("topology files: complaints about lists of switches") {
       {"leaf1 leaf1\n", "switches.txt:line 1: \"leaf1\" hangs on itself"},
       {"n1 leaf1\nleaf1 s1\nn2 s1\n",
        "switches.txt:line 3: \"n2\" hangs on \"s1\", as switches do, and no node hangs on it. "
-       "Nodes hang on leaves; leave out the row of a switch that has no nodes"},
+       "Nodes connect to leaves; leave out the row of a switch without nodes"},
       {"SwitchName=s1 Node=n[1-2]\n",
        "switches.txt:line 1: \"Node=n[1-2]\" is not a field of topology.conf. Fields read here: "
-       "SwitchName, Nodes, Switches (LinkSpeed and Level are passed over)"},
+       "SwitchName, Nodes, Switches (LinkSpeed and Level are ignored)"},
       {"Nodes=n[1-2]\n", "switches.txt:line 1: no SwitchName"},
       {"SwitchName=s1 Nodes=n[1-2\n",
        "switches.txt:line 1: \"n[1-2\" has a '[' that nothing closes"},

@@ -210,5 +210,6 @@ TEST_CASE("tiers: words that need one another say so") {
   CHECK(complaint_about(line + "placement:ordered").find("rail:NODES") != std::string::npos);
   CHECK(complaint_about(line + "leaf:2 placement:order").find("Did you mean \"ordered\"?") !=
         std::string::npos);
-  CHECK(complaint_about(line + "leaf:2 rail:2").starts_with("is given as well as switches"));
+  CHECK(complaint_about(line + "leaf:2 rail:2")
+            .starts_with("conflicts with another word that places nodes"));
 }

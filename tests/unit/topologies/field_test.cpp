@@ -118,7 +118,7 @@ TEST_CASE(
   CHECK(left_open.doubts.empty());
   const XmlNode other = parse_nccl_xml(smaller, "t.xml", find_gpu("A100-80GB"));
   CHECK(other.gpu->stated() == "A100-80GB");
-  CHECK(mentions(joined_lines(other.doubts), "A100-40GB by their PCI device id; they are taken"));
+  CHECK(mentions(joined_lines(other.doubts), "A100-40GB by their PCI device id, but"));
   const std::string unknown = system_xml(2, R"(vendor="0x10de" device="0x2abc")", kDumpedGpu);
   CHECK(mentions(joined_lines(parse_nccl_xml(unknown, "t.xml", {}).doubts),
                  "taken for A100 by sm=\"80\""));
@@ -126,7 +126,7 @@ TEST_CASE(
   CHECK(mentions(joined_lines(parse_nccl_xml(none, "t.xml", {}).doubts), "A800, A30"));
   const std::string missing = system_xml(2, R"(vendor="0x10de" device="0x29bc")", kDumpedGpu);
   CHECK(mentions(complaint_of([&] { parse_nccl_xml(missing, "t.xml", {}); }),
-                 "the GPUs are B100 (PCI device 0x29bc), whose figures are not known here"));
+                 "the GPUs are B100 (PCI device 0x29bc), which ddpsim does not know"));
 }
 
 TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {
@@ -247,7 +247,8 @@ TEST_CASE("NICs: what software makes never counts") {
 
 TEST_CASE("NICs: each device that is too slow to count is named, its ports together") {
   const std::string rest =
-      " too slow beside the other NICs to count (NCCL_IB_HCA=^mlx5_1 keeps NCCL off too)\n";
+      " too slow compared with the other NICs and not used (NCCL_IB_HCA=^mlx5_1 keeps NCCL from "
+      "using it too)\n";
   CHECK(doubts_of({listed_nic("mlx5_0", 25, 31, 1), listed_nic("mlx5_1", 3.1, 16, 2)}) ==
         "mlx5_1 in a PCIe slot of 16 GB/s is" + rest);
   CHECK(doubts_of({listed_nic("mlx5_0", 25, 63, 1), listed_nic("mlx5_1", 25, 4, 2),
@@ -256,8 +257,8 @@ TEST_CASE("NICs: each device that is too slow to count is named, its ports toget
   CHECK(doubts_of({listed_nic("mlx5_0", 25, 31, 1), listed_nic("mlx5_1", 3.1, 16, 2),
                    listed_nic("mlx5_2", 3.1, 0, 3)}) ==
         "mlx5_1 in a PCIe slot of 16 GB/s is" + rest +
-            "mlx5_2 is too slow beside the other NICs to count (NCCL_IB_HCA=^mlx5_2 keeps NCCL "
-            "off too)\n");
+            "mlx5_2 is too slow compared with the other NICs and not used (NCCL_IB_HCA=^mlx5_2 "
+            "keeps NCCL from using it too)\n");
 }
 
 TEST_CASE("NICs: a device counts once, and one that is too slow not at all") {
@@ -327,7 +328,7 @@ TEST_CASE("nvidia-smi matrix: of several that differ the first is read, and that
     other.replace(at, 3, "SYS");
   std::vector<std::string> doubts;
   parse_nvidia_matrix(kTwoGpuMatrix + kTwoGpuMatrix, "m.txt", *find_gpu("A100"), &doubts);
-  CHECK(mentions(joined_lines(doubts), "2 matrices that are the same: one node is described"));
+  CHECK(mentions(joined_lines(doubts), "2 matrices are the same, so they describe one node"));
   parse_nvidia_matrix(kTwoGpuMatrix + other, "m.txt", *find_gpu("A100"), &doubts);
   CHECK(mentions(joined_lines(doubts), "line 4 differs"));
 }
@@ -352,9 +353,9 @@ TEST_CASE("matrix: a text that names the GPU need not be told, and is not overru
   CHECK(mentions(complaint_of([&] { described_machine(two + kTwoGpuMatrix, "gpu:A100"); }),
                  "names GPUs of several models: A100-80GB, T4"));
   CHECK(mentions(complaint_of([&] { described_machine(one, "gpu:H100"); }),
-                 "names A100-80GB, and gpu:H100 stands beside it"));
+                 "names A100-80GB, but you wrote gpu:H100"));
   CHECK(mentions(complaint_of([&] { described_machine(one, "gpu:A100-40GB"); }),
-                 "names A100-80GB, and gpu:A100-40GB stands beside it"));
+                 "names A100-80GB, but you wrote gpu:A100-40GB"));
   const GpuModel gpu = described_machine(one, "gpu:A100").cluster.gpu;
   CHECK(gpu.name == "A100");
   CHECK(gpu.stated() == "A100-80GB");

@@ -11,12 +11,30 @@
 
 namespace ddpsim {
 
+/// A file could not be written (exit code 1).
+class OutputError : public std::runtime_error {
+ public:
+  /// `file`: as the user named it. `problem`: "cannot be written: No such file or directory".
+  OutputError(const std::string& file, std::string problem, Hint hint = {})
+      : OutputError(Diagnostic{
+            .file = file, .where = "", .message = std::move(problem), .hint = std::move(hint)}) {}
+  explicit OutputError(Diagnostic diagnostic)
+      : std::runtime_error(to_string(diagnostic)), diagnostic_(std::move(diagnostic)) {}
+  const Diagnostic& diagnostic() const { return diagnostic_; }
+
+ private:
+  Diagnostic diagnostic_;
+};
+
+/// Throws OutputError: "FILE: cannot be written: " and the system's words for `error_number`.
+[[noreturn]] void fail_to_write(const std::string& file, int error_number);
+
 /// What the user named: the file itself, or a folder in which the program chooses the name. In such
 /// a folder only a regular file is replaced. The user did not ask to write to a symbolic link, a
 /// device or a pipe there.
 enum class Named { file, folder };
 
-/// Throws std::runtime_error if a file for a folder would replace anything other than a regular
+/// Throws OutputError if a file for a folder would replace anything other than a regular
 /// file.
 void require_regular_place(const std::filesystem::path& path);
 
@@ -26,7 +44,7 @@ void require_regular_place(const std::filesystem::path& path);
 /// named the file, symbolic links are followed, even to a file that does not exist yet. A device, a
 /// pipe and an open descriptor (/dev/stdout) are written directly.
 ///
-/// Every failure is a std::runtime_error (exit code 1) and leaves nothing behind. Commands check
+/// Every failure is an OutputError and leaves nothing behind. Commands check
 /// which files may be named before they open the first one (cli/arguments/own_outputs.hpp).
 class OutputFile {
  public:
