@@ -5,7 +5,7 @@
 namespace ddpsim {
 
 void Allocations::add(const TraceEvent& event) {
-  constexpr std::int64_t kCuda = 1;  // c10::DeviceType; ROCm's too
+  constexpr std::int64_t kCuda = 1;  // c10::DeviceType, also with ROCm
   constexpr std::int64_t kMost = std::int64_t{1} << 44;
   if (event.device_type != kCuda || !event.bytes || *event.bytes > kMost || *event.bytes < -kMost)
     return;

@@ -1,5 +1,5 @@
-// What was collected of a job (ddpsim.collect/1) -> workload: the traces of its ranks, joined, or where there are none
-// its DDP logging data.
+// Makes a workload from what was collected of a job (ddpsim.collect/1): the joined traces of its
+// ranks, or without traces its DDP logging data.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +23,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostNamedRanks = 8;  // ranks told one by one
+constexpr std::size_t kMostNamedRanks = 8;  // ranks named one by one
 
 using Members = std::vector<const ArchiveMember*>;
 
@@ -81,7 +81,7 @@ std::string ranks_without_trace(const Archive& archive, const Members& traces) {
   return fmt::format("{}{}", fmt::join(missing, ", "), more ? ", …" : "");
 }
 
-/// "runs/march.tar.gz" and "runs/march/" -> "march".
+/// The name of the job: "march" for "runs/march.tar.gz" and for "runs/march/".
 std::string name_of_job(const Archive& archive) {
   std::error_code error;
   std::filesystem::path path = std::filesystem::weakly_canonical(archive.file, error);
@@ -90,8 +90,8 @@ std::string name_of_job(const Archive& archive) {
   return name.substr(0, name.find('.'));
 }
 
-/// What the job itself noted of its versions, where the recording does not say. Those of the Python that collected are
-/// of another matter.
+/// Uses the versions that the job itself wrote down, unless the recording states them. The Python
+/// that ran the collection may have other versions.
 void take_versions(const Archive& archive, Workload& workload) {
   std::string torch;
   std::string nccl;
@@ -133,7 +133,8 @@ Imported imported_from(const Archive& archive, const ImportOptions& options) {
   return imported;
 }
 
-/// The archive states samples of a step, the recorded shapes those of one micro-batch.
+/// Takes the batch. The archive states the samples of a step, but recorded shapes show those of one
+/// micro-batch.
 void take_batch(const Archive& archive, Imported& imported) {
   if (!archive.batch_size) return;
   std::optional<std::int64_t>& batch = imported.workload.batch_per_gpu;
@@ -153,7 +154,7 @@ void take_batch(const Archive& archive, Imported& imported) {
 Imported import_archive(const Archive& archive, const ImportOptions& options) {
   Imported imported = imported_from(archive, options);
   const std::filesystem::path stem = std::filesystem::path(imported.workload.name).stem();
-  for (const ArchiveMember& member : archive.members)  // "rank0" says nothing of the job
+  for (const ArchiveMember& member : archive.members)  // "rank0" is not a name for the job
     if (std::filesystem::path(member.path).stem().stem() == stem || stem == "<hidden>")
       imported.workload.name = name_of_job(archive);
   take_versions(archive, imported.workload);

@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// What other threads than autograd's launch between two gradients.
+/// What threads other than autograd's launch between two gradients.
 struct Gap {
   std::size_t launches = 0;
   std::int64_t first_ns = 0;
@@ -25,7 +25,7 @@ Gap gap_between(const TraceRecords& records, std::int64_t from_ns, std::int64_t 
   return gap;
 }
 
-/// Where each pass begins, as indices of its first gradient; one where the passes are not alike.
+/// Index of the first gradient of each pass. Only one pass if the passes do not match.
 std::vector<std::size_t> first_gradients(const std::vector<HostSpan>& gradients,
                                          const std::vector<Gap>& gaps) {
   const std::size_t most = std::ranges::max_element(gaps, {}, &Gap::launches)->launches;

@@ -12,7 +12,7 @@ namespace {
 struct Masks {
   std::uint64_t quotes = 0;
   std::uint64_t backslashes = 0;
-  std::uint64_t braces = 0;  ///< both kinds
+  std::uint64_t braces = 0;  ///< opening and closing
 };
 
 #if defined(__SSE2__)
@@ -73,7 +73,7 @@ void BraceScanner::block(const char* text, std::size_t at, std::size_t length) {
   const std::uint64_t inside_block = low_bits(size);
   Masks masks = masks_of(text + at);
 
-  // Which bytes are escaped. Backslashes are rare in traces, so one at a time will do.
+  // Finds the escaped bytes. Backslashes are rare in traces, so they are processed one by one.
   std::uint64_t escaped = escaped_ ? 1 : 0;
   escaped_ = false;
   for (std::uint64_t rest = masks.backslashes & inside_block; rest != 0; rest &= rest - 1) {
@@ -91,7 +91,8 @@ void BraceScanner::block(const char* text, std::size_t at, std::size_t length) {
   if (in_string_) strings = ~strings;
   in_string_ = (strings >> (size - 1) & 1) != 0;
 
-  std::size_t gap = 0;  // where the bytes between events begin, while depth is 0
+  // Start of the bytes between events, while the depth is 0.
+  std::size_t gap = 0;
   for (std::uint64_t rest = masks.braces & ~strings & inside_block; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(rest));
     if (depth_ == 0 && between(text, at + gap, at + i)) return;

@@ -1,4 +1,4 @@
-// Workloads compiled into the library; the files are in traces/data.
+// Workloads compiled into the library. The files are in traces/data.
 
 #include <algorithm>
 #include <span>

@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// Reads what little of the wire format is needed: varints and length-delimited fields.
+/// Reads the part of the wire format that is needed: varints and length-delimited fields.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
@@ -23,7 +23,7 @@ class WireReader {
     }
     return std::nullopt;
   }
-  /// The next field must carry `tag` and be a text or message; its bytes.
+  /// The bytes of the next field, which must have `tag` and be a text or message.
   std::optional<std::string_view> delimited(unsigned char tag) {
     if (rest_.empty() || static_cast<unsigned char>(rest_.front()) != tag) return std::nullopt;
     rest_.remove_prefix(1);
@@ -47,11 +47,11 @@ class WireReader {
 };
 
 constexpr unsigned char kVersion = 0x0a;  // GlobalMetadata: field 1, text
-constexpr unsigned char kId = 0x08;       // Node: field 1, number; left out where 0
+constexpr unsigned char kId = 0x08;       // Node: field 1, number; left out if 0
 constexpr unsigned char kName = 0x12;     // Node: field 2, text
 
 bool is_version(std::string_view text) {
-  // "0.0.4", and as the observer has it: "1.1.1-chakra.0.0.4"
+  // "0.0.4", or as the observer writes it: "1.1.1-chakra.0.0.4".
   return !text.empty() && text.front() >= '0' && text.front() <= '9' &&
          text.find_first_not_of("0123456789.-chakr") == std::string_view::npos;
 }
@@ -71,7 +71,7 @@ bool is_node(std::string_view bytes) {
   return name && is_name(*name);
 }
 
-/// GlobalMetadata without a version: field 2, attributes, each with its name in field 1.
+/// GlobalMetadata without a version: field 2 holds attributes, each with its name in field 1.
 bool is_attributes(std::string_view bytes) {
   WireReader metadata(bytes);
   const auto attribute = metadata.delimited(kName);
@@ -94,9 +94,9 @@ bool is_chakra_protobuf(std::string_view head) {
   const auto version = WireReader(*first).delimited(kVersion);
   const auto second = stream.message();
   if (version && is_version(*version))
-    return !second || is_node(*second);  // cut off by the end of the head, or of the file
+    return !second || is_node(*second);  // the head or the file ends here
   if (is_node(*first)) return true;      // older: no metadata in front
-  // Older: metadata that say other things, or nothing.
+  // Older metadata hold something else, or nothing.
   return (first->empty() || is_attributes(*first)) && second && is_node(*second);
 }
 

@@ -22,7 +22,7 @@ double milliseconds(const std::optional<Duration>& time) {
   return time.value_or(Duration()).milliseconds();
 }
 
-/// By its name in Python, or as the logger prints PyTorch's built-in one.
+/// Recognises a hook by its name in Python, or by the logger's name for a built-in hook.
 CommHook known_hook(const std::string& logged) {
   if (logged == "BuiltinCommHookType.FP16_COMPRESS") return CommHook::fp16_compress;
   for (const CommHook hook : comm_hooks())
@@ -56,7 +56,7 @@ class LogImport {
   const DdpLogFields fields_;
   const std::string file_;
   const ImportOptions& options_;
-  std::vector<std::size_t> model_order_;  ///< ready order of the model; empty where none is known
+  std::vector<std::size_t> model_order_;  ///< the model's ready order; empty if unknown
   Imported result_;
 };
 
@@ -83,7 +83,7 @@ void LogImport::describe() {
   if (fields_.backend == "nccl") recorded.nccl_kernels = static_cast<std::int64_t>(buckets.size());
 }
 
-/// The model's parameters in the log's dtype, where it has one only.
+/// The model's parameters, in the log's dtype if the log has only one.
 std::vector<Parameter> LogImport::parameters_of(const Model& model) const {
   std::vector<Parameter> parameters = model.parameters;
   if (fields_.dtypes.size() == 1) {
@@ -166,8 +166,9 @@ void LogImport::choose_model() {
                 fmt::join(fitting, ", ")));
 }
 
-/// The order the buckets were rebuilt by, since it decides what travels together; else that of the
-/// last sampled iteration; else the model's.
+/// The order of the gradients. The rebuilt buckets' order is preferred, because it decides which
+/// gradients are sent together. Then the order of the last sampled iteration, then that of the
+/// model.
 void LogImport::fill_order() {
   std::vector<std::size_t> rebuilt;
   for (const auto& members : fields_.rebuilt_members) {

@@ -17,7 +17,7 @@ constexpr std::int64_t kMostBucketBytes = std::numeric_limits<std::int64_t>::max
 constexpr std::int64_t kMostLoggedParameters = 1'000'000;
 constexpr std::int64_t kLongest_ns = 1'000'000'000'000'000;  ///< eleven days, as in a workload file
 
-/// Items between separators; none in an empty text or "N/A".
+/// Items between separators. An empty text and "N/A" have none.
 std::vector<std::string_view> items_of(std::string_view text, char separator) {
   std::vector<std::string_view> items;
   text = trimmed(text);
@@ -35,7 +35,7 @@ class LogReader {
   explicit LogReader(const Cursor& root) : object_(root.free_object()) {}
 
   DdpLogFields read() {
-    // Present fields first: what is wrong is told before what is missing.
+    // Reads present fields first, so that a wrong value is reported before a missing field.
     read_job();
     read_options();
     read_times();
@@ -131,8 +131,8 @@ void LogReader::read_times() {
   fields_.mean_backward = nanoseconds("avg_backward_compute_time");
   const auto communication = nanoseconds("backward_comm_time");
   const auto overlapped = nanoseconds("backward_compute_comm_overlap_time");
-  // Communication counts from the first launch to the end of finalize, the overlap from there to the
-  // end of backward compute.
+  // Communication counts from the first launch to the end of finalize, the overlap from there to
+  // the end of backward compute.
   if (communication && overlapped) {
     fields_.tail = std::max(*communication - *overlapped, Duration());
   }
@@ -191,7 +191,7 @@ std::vector<std::size_t> LogReader::indices(std::string_view key, std::string_vi
   return result;
 }
 
-/// Each list of buckets holds all parameters, so its bytes are theirs.
+/// Each list of buckets holds all parameters, so its bytes must add up to theirs.
 void LogReader::check_totals() const {
   for (const std::string_view key : {"bucket_sizes", "rebuilt_bucket_sizes"}) {
     const std::vector<Bytes>& list =

@@ -18,7 +18,7 @@
 namespace ddpsim {
 namespace {
 
-/// Any of these tells it from the dicts that trainers print.
+/// Any of these keys distinguishes the data from dicts that trainers print.
 constexpr std::array<std::string_view, 4> kOwnKeys = {"bucket_cap_bytes", "rebuilt_bucket_sizes",
                                                       "num_parameter_tensors",
                                                       "total_parameter_size_bytes"};
@@ -36,12 +36,14 @@ std::size_t line_of(std::string_view text, std::size_t at) {
   return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, at), '\n'));
 }
 
-/// A dict of Python or a JSON object, flat: strings, numbers, True, False, None, lists, which are taken as they stand.
+/// Reads a flat dict of Python or a JSON object: strings, numbers, True, False, None, and lists,
+/// which are kept as written.
 class DictReader {
  public:
   explicit DictReader(std::string_view text) : rest_(text) {}
 
-  /// `text` begins behind "{". Absent: it is no such dict, or its end is missing (see cut()).
+  /// `text` begins after "{". Absent if it is not such a dict, or if its end is missing (see
+  /// cut()).
   std::optional<Values> read() {
     Values values;
     while (true) {
@@ -80,13 +82,14 @@ class DictReader {
         rest_.remove_prefix(i + 1);
         return text;
       }
-      if (rest_[i] == '\\' && i + 1 < rest_.size()) ++i;  // of these texts only quotes need one
+      if (rest_[i] == '\\' && i + 1 < rest_.size())
+        ++i;  // only quotes need the backslash in these texts
       text += rest_[i];
     }
     rest_ = {};
     return std::nullopt;
   }
-  /// pprint cuts a long text into several behind each other, in parentheses.
+  /// pprint splits a long text into several adjacent ones, in parentheses.
   std::optional<std::string> strings() {
     std::string all;
     while (!rest_.empty() && (rest_.front() == '\'' || rest_.front() == '"')) {
@@ -171,7 +174,8 @@ std::vector<Printout> dicts_in(std::string_view text, const std::string& file) {
   return found;
 }
 
-/// "[rank0]:bucket_cap_bytes: 26214400": the last word in front of the first ": ", where it is a key of this kind.
+/// Splits "[rank0]:bucket_cap_bytes: 26214400". The key is the last word in front of the first ":
+/// ", if it is one of DDP's keys.
 std::optional<std::pair<std::string_view, std::string_view>> key_and_value(std::string_view line) {
   line = trimmed(line);
   const std::size_t colon = line.find(": ");
@@ -187,7 +191,8 @@ std::optional<std::pair<std::string_view, std::string_view>> key_and_value(std::
       key, colon == std::string_view::npos ? std::string_view() : trimmed(line.substr(colon + 2)));
 }
 
-/// C++ prints numbers and texts alike: these are texts, also where they look like a number.
+/// C++ prints numbers and texts in the same way. These keys have texts, even if they look like
+/// numbers.
 std::string token_of(std::string_view key, std::string_view value) {
   constexpr std::array<std::string_view, 8> kTexts = {"bucket_sizes",
                                                       "rebuilt_bucket_sizes",
@@ -201,7 +206,7 @@ std::string token_of(std::string_view key, std::string_view value) {
   return DictReader::scalar(value).value_or(string_token(value));
 }
 
-/// Blocks of "key: value" lines. A key that stands there again begins another block.
+/// Blocks of "key: value" lines. A key that occurs again begins another block.
 std::vector<Printout> blocks_in(std::string_view text) {
   std::vector<Printout> found;
   Printout block;
@@ -249,7 +254,7 @@ bool begins_with_ddp_log(std::string_view text) {
     const bool own =
         std::ranges::any_of(kOwnKeys, [&](std::string_view key) { return values->contains(key); });
     const std::string_view rest = text.substr(text.size() - reader.left());
-    // A log of a training that goes on behind it is more than this.
+    // A training log that continues after the printout is not only DDP logging data.
     return own &&
            (rest.find_first_not_of(" \t\r\n") == std::string_view::npos || holds_own_key(rest));
   }

@@ -26,7 +26,7 @@ const StatedCosts* host_costs_of(const ShownRecording& of) {
   return of.host_costs != nullptr && !of.host_costs->empty() ? of.host_costs : nullptr;
 }
 
-/// Null where there is nothing to tell of the host.
+/// Null if nothing is known about the host.
 const ShownRecording* host_of(const ShownRecording& of) {
   const bool told = !of.recorded.host_ready.empty() || of.recorded.launches ||
                     launch_waits(of) != nullptr || host_costs_of(of) != nullptr;

@@ -1,4 +1,4 @@
-// One line per parameter and per ready gradient, so that two files can be compared with diff.
+// One line per parameter and per ready gradient, so that diff can compare two files.
 #include "described_workload.hpp"
 
 #include <array>

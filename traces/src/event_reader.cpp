@@ -30,11 +30,12 @@ std::optional<std::int64_t> nanoseconds_from_microseconds(std::string_view numbe
     rest.remove_prefix(1);
     std::int64_t digit_value = 100;
     for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '9'; digit_value /= 10) {
-      thousandths += digit_value * (rest.front() - '0');  // below a nanosecond: cut off
+      thousandths += digit_value * (rest.front() - '0');  // cuts off below a nanosecond
       rest.remove_prefix(1);
     }
   }
-  if (!rest.empty()) {  // an exponent; rare enough to be allowed a double's precision
+  // An exponent is rare, so a double's precision is enough.
+  if (!rest.empty()) {
     const auto value = parse_number<double>(number);
     if (!value || !(std::fabs(*value) < static_cast<double>(kMostMicroseconds))) return {};
     return std::llround(*value * 1000);
@@ -61,7 +62,7 @@ std::string_view written(ondemand::value value) {
   return token;
 }
 
-/// First element of an array of numbers; nothing for anything else.
+/// First element of an array of numbers; absent for anything else.
 std::optional<std::int64_t> first_number(ondemand::value value) {
   if (value.type() != ondemand::json_type::array) return std::nullopt;
   for (auto element : value.get_array())
@@ -69,8 +70,8 @@ std::optional<std::int64_t> first_number(ondemand::value value) {
   return std::nullopt;
 }
 
-/// Names of 2021 (Kineto's first year, with capitals) and since (libkineto's ActivityType.cpp); GPUs other
-/// than NVIDIA's bring runtimes of their own.
+/// Category names of 2021 (Kineto's first year, with capitals) and later (libkineto's
+/// ActivityType.cpp). GPUs of other vendors have runtimes of their own.
 EventKind kind_of(std::string_view category) {
   if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
@@ -88,15 +89,14 @@ EventKind kind_of(std::string_view category) {
   return EventKind::other;
 }
 
-/// A list as written; nothing for anything else.
+/// A list as written; empty for anything else.
 std::string_view written_list(ondemand::value value) {
   if (value.type() != ondemand::json_type::array) return {};
   ondemand::array list = value.get_array();
   return list.raw_json();
 }
 
-/// A key of the batch is found by what lies at `key`, which the parser has checked to end in a
-/// quote.
+/// Whether `key` is the wanted key. The parser has checked that a key ends in a quote.
 bool is(const ondemand::raw_json_string& key, std::string_view wanted) {
   return key.unsafe_is_equal(wanted);
 }
@@ -157,7 +157,7 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
   }
 }
 
-/// Arguments of everything else are skipped unread; most of a trace's bytes are there.
+/// Arguments of other events are skipped unread. They are most of a trace's bytes.
 bool has_wanted_arguments(const TraceEvent& event) {
   switch (event.kind) {
     case EventKind::runtime:
@@ -174,7 +174,7 @@ bool has_wanted_arguments(const TraceEvent& event) {
   }
 }
 
-/// What one event needs; `where` is the start of the event for messages.
+/// Fields of one event. `where` is its start, for messages.
 struct Fields {
   TraceEvent event;
   std::string_view phase;
@@ -224,7 +224,7 @@ Fields read_fields(ondemand::object object) {
     }
   }
   if (fields.event.name == kAllocation)
-    fields.event.kind = EventKind::allocation;  // 2021: without a category
+    fields.event.kind = EventKind::allocation;  // written in 2021 without a category
   else if (fields.event.kind == EventKind::allocation)
     fields.event.kind = EventKind::other;
   const std::string_view process = fields.event.process;

@@ -21,7 +21,7 @@ struct SeenAllReduce {
   std::int64_t duration_ns = 0;
 };
 
-/// By its beginning; what cannot be read is none.
+/// Opens a trace of gloo, recognised by its beginning. A file that cannot be read is not one.
 std::optional<OpenedFile> open_gloo_trace(const std::filesystem::path& path) {
   try {
     OpenedFile opened = open_file(path);

@@ -9,8 +9,8 @@ namespace {
 
 using RecordedNode = TraceRecords::Node;
 
-/// Backward compute in launch order, with the latest end so far: the end of "the last activity"
-/// stays right where activities of several streams overlap.
+/// Backward compute in launch order, with the latest end so far. So the end of "the last activity"
+/// is right even if activities of several streams overlap.
 class LatestEnd {
  public:
   explicit LatestEnd(const std::vector<Activity>& in_launch_order) {
@@ -19,7 +19,7 @@ class LatestEnd {
       ends_.push_back(ends_.empty() ? activity.end_ns : std::max(ends_.back(), activity.end_ns));
     }
   }
-  /// Absent when nothing was launched before.
+  /// Absent if nothing was launched before.
   std::optional<std::int64_t> launched_before(std::int64_t host_ns) const {
     const auto behind = std::lower_bound(launches_.begin(), launches_.end(), host_ns);
     if (behind == launches_.begin()) return std::nullopt;
@@ -43,7 +43,7 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
   const auto outer = records.nodes(RecordedNode::gradient_with_hooks, span.start_ns, span.end_ns);
   const auto nodes = records.nodes(RecordedNode::any, span.start_ns, span.end_ns);
   const auto compiled = records.nodes(RecordedNode::compiled, span.start_ns, span.end_ns);
-  // The calling thread may run nodes of gradients on the CPU after the last one of the GPU.
+  // After the last GPU node, the calling thread may run nodes of gradients on the CPU.
   const auto gpu_done = [&](std::int64_t host_ns) {
     return latest.launched_before(std::min(host_ns, last_node_ns)).value_or(start_ns);
   };
@@ -55,7 +55,7 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
     const HostSpan* node = last_before(nodes, inner.start_ns, inner.thread);
     const HostSpan* whole = last_before(compiled, inner.start_ns, inner.thread);
     gradient.compiled = whole != nullptr && node->start_ns == whole->start_ns;
-    // Nodes of several threads may overlap; a gradient is never ready before the one before it.
+    // Nodes of several threads may overlap. A gradient is never ready before the previous one.
     gradient.ready_ns =
         std::max(gpu_done(inner.end_ns), gradients.empty() ? start_ns : gradients.back().ready_ns);
     if (const HostSpan* hooks = enclosing(outer, inner)) {
@@ -67,20 +67,20 @@ std::vector<RecordedGradient> gradients_of(const TraceRecords& records, const Ho
   return gradients;
 }
 
-/// The type of all gradients, where it was recorded and is one.
+/// The type of all gradients, if it was recorded and is the same for all.
 std::optional<Dtype> type_of_gradients(const std::vector<RecordedGradient>& gradients) {
   std::optional<Dtype> type;
   for (const RecordedGradient& gradient : gradients) {
     if (gradient.tensor == nullptr) return std::nullopt;
-    if (!gradient.tensor->dtype) continue;  // it stayed undefined
+    if (!gradient.tensor->dtype) continue;  // the gradient stayed undefined
     if (type && type != gradient.tensor->dtype) return std::nullopt;
     type = gradient.tensor->dtype;
   }
   return type;
 }
 
-/// PyTorch's compression hooks cast a full bucket to 16 bits. Buckets are counted in gradients, as the
-/// cap counts them.
+/// PyTorch's compression hooks cast a full bucket to 16 bits. Buckets are counted in the gradients'
+/// type, as the cap counts them.
 void note_casts(RecordedStep& step) {
   const std::optional<Dtype> own = type_of_gradients(step.gradients);
   const bool half = step.reduced == Dtype::float16 || step.reduced == Dtype::bfloat16;

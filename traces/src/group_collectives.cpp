@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-/// Three times what ranks of one host were seen apart; hosts kept together by NTP differ by more.
+/// Three times the largest difference seen on one host. Hosts synchronised by NTP differ by more.
 constexpr std::int64_t kSameClock_ns = 20'000;
 
 bool ends_together(const GroupCollective& collective) {
@@ -47,7 +47,7 @@ std::string count_mismatch(const ByOperation& own, const ByOperation& first) {
   return "";
 }
 
-/// Kineto writes each collective's number in its process group since PyTorch 2.6.
+/// Since PyTorch 2.6, Kineto writes the number of each collective in its process group.
 struct Numbered {
   std::string operation, group;
   std::int64_t sequence = 0;
@@ -57,7 +57,7 @@ struct Numbered {
   }
 };
 
-/// Each rank's collectives by number; empty where one of them has none, or two have the same.
+/// Each rank's collectives by number. Empty if one of them has no number, or if two have the same.
 std::vector<std::map<Numbered, const RankCollective*>> by_number(
     const std::vector<RankTrace>& ranks) {
   std::vector<std::map<Numbered, const RankCollective*>> result;
@@ -70,7 +70,8 @@ std::vector<std::map<Numbered, const RankCollective*>> by_number(
   return result;
 }
 
-/// What every rank has. Numbers that not all have are left out: a recording may begin or end within a step.
+/// Matches the collectives that every rank has. Others are left out, because a recording may begin
+/// or end within a step.
 std::optional<CollectiveMatch> match_by_number(const std::vector<RankTrace>& ranks) {
   const auto numbered = by_number(ranks);
   if (numbered.empty() || numbered.front().empty()) return std::nullopt;

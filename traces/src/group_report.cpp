@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostLines = 12;  ///< collectives and missing ranks told one by one
+constexpr std::size_t kMostLines = 12;  ///< collectives and missing ranks named one by one
 
 std::string in_us(std::int64_t ns) {
   return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
@@ -38,7 +38,7 @@ class GroupReport {
   const Workload& workload(std::size_t position) const {
     return group_.ranks[position].imported.workload;
   }
-  /// Where a rank is missing it may be the last to arrive.
+  /// Whether all ranks are there. A missing rank may be the last to arrive.
   bool complete() const {
     return group_.ranks.size() >=
            static_cast<std::size_t>(result_.workload.recorded_with.world_size);
@@ -175,7 +175,7 @@ void GroupReport::tell_collectives() {
   tell_who_was_late(list);
 }
 
-/// How much of what each rank spent in the collectives was waiting.
+/// Reports which part of each rank's time in the collectives was waiting.
 void GroupReport::tell_wait(const std::vector<const GroupCollective*>& collectives) {
   std::int64_t transfer_ns = 0;
   std::vector<std::int64_t> spent(group_.ranks.size(), 0);
@@ -193,7 +193,7 @@ void GroupReport::tell_wait(const std::vector<const GroupCollective*>& collectiv
       in_fitting_unit(*least - transfer_ns), in_fitting_unit(*most - transfer_ns)));
 }
 
-/// The verdict: the rank whose lateness cost a typical other rank most.
+/// Names the rank whose lateness cost a typical other rank most.
 void GroupReport::tell_who_was_late(const std::vector<const GroupCollective*>& collectives) {
   std::vector<std::size_t> times(group_.ranks.size(), 0);
   std::vector<std::int64_t> held_up(group_.ranks.size(), 0);

@@ -39,7 +39,7 @@ std::int64_t within(const std::vector<HostInterval>& intervals, std::int64_t fro
   return sum;
 }
 
-/// From the first launch of a part to the last.
+/// From the first launch of a part to its last.
 struct Part {
   std::int64_t launches = 0;
   HostInterval span;
@@ -86,7 +86,7 @@ class HostReader {
   void note_cost();
   void note_waits();
   void note_held();
-  /// Of the gradient in front of this one.
+  /// Whether the host was in the hooks of the previous gradient.
   bool in_hooks(std::int64_t host_ns, std::size_t next) const {
     return next > 0 && step_.gradients[next - 1].hooks_end_ns > host_ns;
   }
@@ -94,10 +94,10 @@ class HostReader {
   const TraceRecords& records_;
   const RecordedStep& step_;
   const std::int64_t optimizer_ns_;
-  std::vector<Activity> activities_;  ///< in order of launch
+  std::vector<Activity> activities_;  ///< in launch order
   std::vector<HostInterval> held_in_backward_;
   std::vector<HostInterval> held_elsewhere_;
-  std::vector<HostInterval> other_in_backward_;  ///< with those: whatever is not launching
+  std::vector<HostInterval> other_in_backward_;  ///< those, and everything else but launching
   std::vector<HostInterval> other_elsewhere_;
   Part forward_;
   Part backward_;
@@ -108,10 +108,10 @@ class HostReader {
 void HostReader::count_launches() {
   Launches& launches = host_.launches;
   launches.backward.assign(step_.gradients.size(), 0);
-  std::size_t next = 0;  // gradient
+  std::size_t next = 0;  // index of the next gradient
   std::optional<std::int64_t> before;
   for (const Activity& one : activities_) {
-    // All that a graph runs has its launch.
+    // All activities of a graph have the same launch.
     if (std::exchange(before, one.launch_ns) == one.launch_ns || one.nccl) continue;
     if (one.launch_ns < step_.backward_called_ns) {
       forward_.add(one.launch_ns);

@@ -46,7 +46,7 @@ void note_other_reduction(const RecordedStep& step, Imported& imported) {
     imported.recognised.push_back(fmt::format(
         "beside the gradients' all-reduces: {}; they stay in the recorded step as they ran",
         beside));
-  // Of a loss, say, or of a reducer whose calls nobody here knows.
+  // These may be the all-reduces of a loss, or of a reducer whose calls are unknown.
   if (step.reducer.empty() && step.unclaimed > 0)
     imported.warnings.push_back(
         fmt::format("{} NCCL all-reduce{} of backward {} not taken for the gradients' (the trace "
@@ -56,7 +56,7 @@ void note_other_reduction(const RecordedStep& step, Imported& imported) {
                     step.unclaimed == 1 ? "is" : "are", in_quotes(step.unclaimed_operation)));
 }
 
-/// A trace does not name communication hooks; what the all-reduces carried does.
+/// A trace does not name communication hooks. The size of the all-reduces reveals them.
 void note_hook(const RecordedStep& step, Imported& imported) {
   if (!step.reduced) return;
   imported.workload.recorded_with.wire = step.wire;

@@ -25,7 +25,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{256} << 20;  // workload files and tables
+constexpr std::size_t kMostText = std::size_t{256} << 20;  // for workload files and tables
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string message, Hint hint = {}) {
   throw InputError({path.string(), "", std::move(message), std::move(hint)});
@@ -57,8 +57,8 @@ std::optional<std::string> said(const Workload& workload, std::string_view key) 
   return std::nullopt;
 }
 
-/// Of a rank that ddpsim_recorder.py recorded with its all-reduces: what joins it to others. Its clock begins with its
-/// forward.
+/// Joins a rank that ddpsim_recorder.py recorded with its all-reduces to other ranks. Its clock
+/// begins with its forward.
 std::optional<RankTrace> recorder_rank(const Workload& workload) {
   const RecordedWith& with = workload.recorded_with;
   const auto rank = said(workload, "rank");
@@ -98,7 +98,7 @@ Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& sou
   return parse_ddp_log(whole_text(path, source), path.string(), options);
 }
 
-/// "FILE" of a remedy is the file itself: what stands there can be run as it is.
+/// Replaces "FILE" in a hint by the file's name, so that the command can be run as it is.
 std::string for_file(std::string hint, const std::filesystem::path& path) {
   if (const std::size_t at = hint.find("FILE"); at != std::string::npos)
     hint.replace(at, 4, path.string());
@@ -110,13 +110,13 @@ std::string for_file(std::string hint, const std::filesystem::path& path) {
 bool is_recording(const std::filesystem::path& path) {
   try {
     std::error_code error;
-    if (is_archive(path)) return true;  // what is missing of it is another question
+    if (is_archive(path)) return true;  // errors in it are reported later
     if (std::filesystem::is_directory(path, error)) return holds_traces(path);
     const OpenedFile file = glance_at(path);
-    // A log that names DDP's logging data somewhere is a log first.
+    // A log that names DDP's logging data somewhere is still a log.
     if (file.recognised.kind == Recognition::Kind::layer_table && holds_printed_ddp_log(file.head))
       return false;
-    // Any text with commas may be a layer table, until it is read.
+    // Any text with commas may be a layer table, so it must be read.
     if (file.recognised.kind == Recognition::Kind::layer_table) import_opened(file, path, {});
     return file.recognised.kind != Recognition::Kind::other;
   } catch (const InputError&) {

@@ -12,11 +12,12 @@
 namespace ddpsim {
 namespace {
 
-/// Large enough that the work per batch vanishes, small enough to stay in a second-level cache.
+/// Large enough that the work per batch is negligible, and small enough for a second-level cache.
 constexpr std::size_t kWindow = std::size_t{512} << 10;
-/// Until more than this was read: small files need no large window.
+/// The window's size until more than this was read, because small files need no large window.
 constexpr std::size_t kFirstWindow = std::size_t{8} << 10;
-/// No event of a real trace comes near; a file that is one endless string must not fill the memory.
+/// No event of a real trace is nearly this long. A file with one endless string must not fill the
+/// memory.
 constexpr std::size_t kLongestEvent = std::size_t{64} << 20;
 constexpr std::size_t kLongestMember = std::size_t{4} << 20;
 /// A small archive that inflates without end is refused.
@@ -168,7 +169,7 @@ void JsonSplitter::begin_events() {
 }
 
 void JsonSplitter::read_members() {
-  // Also entered behind the list of events, where a comma or the closing brace comes first.
+  // Also used after the list of events, where a comma or the closing brace comes first.
   for (bool first = !events_seen_;; first = false) {
     if (!first) {
       const int next = peek();
@@ -203,7 +204,8 @@ std::string JsonSplitter::read_string() {
     int c = next_byte();
     if (c == '"') return text;
     if (c == '\\')
-      c = next_byte();  // no name we look for has an escape: its kind is of no interest
+      // No name that we look for has an escape, so its kind does not matter.
+      c = next_byte();
     if (c < 0) fail_truncated();
     if (text.size() == kLongestMember) fail(offset_of(at_), "this name does not end");
     text += static_cast<char>(c);
@@ -271,7 +273,7 @@ EventBatch JsonSplitter::next_events() {
     scanner_.scan(window_.data(), scanned_, filled_);
     scanned_ = filled_;
   }
-  while (window_[at_] != '{') ++at_;  // the comma and white space were checked by the scan
+  while (window_[at_] != '{') ++at_;  // the scan has checked comma and white space
   const std::size_t first = at_;
   const std::size_t end = scanner_.last_end();
   behind_batch_ = window_[end];

@@ -11,11 +11,11 @@ namespace ddpsim {
 namespace {
 
 struct Word {
-  std::string_view part;  ///< in small letters
+  std::string_view part;  ///< in lower case
   KernelKind kind;
 };
 
-/// The first that is in a name decides: what is more particular stands in front.
+/// The first word that occurs in a name decides, so more specific words come first.
 constexpr std::array kWords = {
     Word{"flash", KernelKind::attention},
     Word{"fmha", KernelKind::attention},
@@ -85,7 +85,7 @@ KernelKind kernel_kind(std::string_view name) {
 }
 
 void KernelSums::add(const TraceEvent& event) {
-  // Markers of the host: a GPU's copy of them is no annotation here.
+  // Counts only markers of the host. The GPU's copies have other kinds.
   if (event.kind == EventKind::annotation || event.kind == EventKind::cpu_op)
     steps_ += event.name.starts_with(kStepMarker) ? 1 : 0;
   if (event.kind != EventKind::kernel && event.kind != EventKind::memory) return;

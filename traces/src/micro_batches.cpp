@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// From each step marked to the next.
+/// The distances between marked steps.
 std::vector<std::size_t> distances(const std::vector<PassEvidence>& passes,
                                    const std::vector<bool>& marked) {
   std::vector<std::size_t> found;
@@ -34,14 +34,14 @@ std::vector<bool> marks(const std::vector<PassEvidence>& passes, bool PassEviden
   return marked;
 }
 
-/// The micro-batches around the only one that is known to be the last of its step.
+/// The least number of micro-batches per step if only one step is marked as the last.
 std::size_t at_least(const std::vector<PassEvidence>& passes, const std::vector<bool>& marked) {
   const auto at = std::ranges::find(marked, true) - marked.begin();
   const std::size_t step = passes[static_cast<std::size_t>(at)].step;
   return std::max(step - passes.front().step + 1, passes.back().step - step + 1);
 }
 
-/// To what --accumulate takes.
+/// Limits a count to what --accumulate accepts.
 int limited(std::size_t count) {
   return static_cast<int>(std::min<std::size_t>(count, 100'000));
 }

@@ -27,12 +27,13 @@ constexpr NamedOperator kOperators[] = {
     {"aten::mse_loss", InputOperatorKind::loss},
 };
 
-/// An operator's tensor that carries the batch: of a lookup the indices, behind the table.
+/// Index of the operator's tensor with the batch. For a lookup it is the indices, which follow the
+/// table.
 std::size_t carrier(InputOperatorKind kind) {
   return kind == InputOperatorKind::embedding ? 1 : 0;
 }
 
-/// [batch, channels, pixels, pixels]
+/// Pixels per side of [batch, channels, pixels, pixels].
 std::int32_t side_of(const std::vector<std::int64_t>& shape) {
   return shape.size() == 4 && shape[2] == shape[3] ? static_cast<std::int32_t>(shape[3]) : 0;
 }

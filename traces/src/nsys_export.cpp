@@ -73,8 +73,9 @@ class NsysImport {
   const ImportOptions& options_;
   std::map<std::int64_t, Process> processes_;
   std::vector<Process> ranks_;
-  std::optional<std::string> type_;  ///< of the all-reduces, as C++ spells it; empty: several
-  bool sized_ = false;               ///< record_shapes was on
+  /// Type of the all-reduces in C++'s spelling; empty if there are several.
+  std::optional<std::string> type_;
+  bool sized_ = false;  ///< record_shapes was on
   std::size_t kernels_ = 0;
   std::int64_t open_ranges_ = 0;
   std::size_t without_gradients_ = 0;
@@ -153,8 +154,8 @@ void NsysImport::check_tables() const {
     if (has(table)) require(table, {"start", "end", "deviceId", "correlationId", "globalPid"});
 }
 
-/// Each row is joined with the text of its id: a text too many would multiply the rows. Ids of any type that compare as
-/// equal to one number are equal as integers.
+/// Each row is joined with the text of its id, so a duplicate id would multiply the rows. Ids of
+/// any type that compare equal to one number are equal as integers.
 void NsysImport::check_text_ids() const {
   SqliteRows rows = database_.select(
       "SELECT CAST(id AS INTEGER) AS number, count(*) FROM StringIds GROUP BY number "
@@ -165,7 +166,7 @@ void NsysImport::check_text_ids() const {
            "The export is damaged: export it again (nsys export --type sqlite)");
 }
 
-/// `global_id`: a globalTid or globalPid.
+/// `global_id` is a globalTid or globalPid.
 Process& NsysImport::process(std::int64_t global_id) {
   const std::int64_t global_pid = global_id & ~std::int64_t{0xFFFFFF};
   Process& one = processes_[global_pid];
@@ -322,7 +323,7 @@ Imported NsysImport::imported(std::size_t rank, const ImportOptions& options) {
   Imported result =
       import_records(std::move(ranks_[rank].records), header, database_.file(), options);
   Workload& workload = result.workload;
-  workload.torch_at_least.reset();  // Kineto's, of the other kind of trace
+  workload.torch_at_least.reset();  // those come from the other kind of trace
   if (since_1_10) workload.torch_at_least = TorchVersion{1, 10};
   for (auto& [key, value] : workload.provenance)
     if (key == "kind") value = "Nsight Systems export";

@@ -15,7 +15,7 @@ constexpr std::string_view kAscend = "an Ascend NPU";
 constexpr std::string_view kCambricon = "a Cambricon MLU";
 constexpr std::string_view kMoore = "a Moore Threads GPU (MUSA)";
 
-/// Categories of libkineto's ActivityType.cpp and of what its forks add.
+/// Categories of libkineto's ActivityType.cpp, and those that its forks add.
 constexpr Named kCategories[] = {
     {"xpu_", kIntel},         {"mtia_", kMtia},
     {"hpu_", kGaudi},         {"habana", kGaudi},
@@ -24,7 +24,7 @@ constexpr Named kCategories[] = {
     {"npu_", kAscend},        {"async_npu", kAscend},
     {"acl_", kAscend},        {"privateuse1_", "a device of PyTorch's PrivateUse1"}};
 
-/// First words of rows' labels.
+/// First words of row labels.
 constexpr Named kLabels[] = {{"XPU", kIntel},  {"MTIA", kMtia},     {"HPU", kGaudi},
                              {"NPU", kAscend}, {"MLU", kCambricon}, {"MUSA", kMoore}};
 

@@ -17,7 +17,8 @@ namespace ddpsim {
 namespace {
 
 struct Operation {
-  std::string_view beginning;  ///< calls end in what they take: "allgatherintotensor"
+  /// Calls may continue with the type of their argument: "allgatherintotensor".
+  std::string_view beginning;
   std::string_view words;
 };
 
@@ -28,7 +29,7 @@ constexpr Operation kAllToAll{"alltoall", "all-to-all"};
 constexpr Operation kReduce{"reduce", "reduce"};
 constexpr Operation kSend{"send", "send or receive"};
 constexpr Operation kRecv{"recv", "send or receive"};
-/// In the order in which one that begins like another stands before it.
+/// If one name begins like another, the longer one comes first.
 constexpr Operation kKnownOperations[] = {kReduceScatter, kAllReduce, kAllGather, kAllToAll,
                                           kReduce,        kSend,      kRecv};
 
@@ -45,14 +46,14 @@ std::string_view words_of(const Collective& one) {
   return known == std::end(kKnownOperations) ? std::string_view(one.operation) : known->words;
 }
 
-/// When the host called them.
+/// When the host called a collective.
 enum class Phase { forward, backward, behind };
 
 class TracedScheme {
  public:
   TracedScheme(const TraceRecords& records, const RecordedStep& step, std::optional<int> world_size)
       : records_(records), step_(step), world_size_(world_size) {
-    // A job of one rank launches no kernels: there only the calls tell.
+    // A job of one rank launches no kernels, so only its calls count.
     traffic_ = step.collectives.empty() ? step.calls : step.collectives;
   }
 
@@ -81,7 +82,7 @@ class TracedScheme {
     return found;
   }
   std::int64_t count(const Operation& operation) const { return std::ssize(all(operation)); }
-  /// All-reduces of backward, those in the hooks behind the last node included.
+  /// All-reduces of backward, including those in hooks after the last node.
   std::int64_t all_reduces_of_backward() const {
     return std::ssize(step_.reducer) + step_.other_all_reduces;
   }
@@ -108,7 +109,7 @@ class TracedScheme {
   std::vector<Collective> traffic_;
 };
 
-/// Schemes whose name alone settles it.
+/// Schemes that a name alone identifies.
 std::string TracedScheme::by_name() const {
   const auto seen = [&](NamedScheme scheme) {
     return fmt::format("(\"{}\" is in the trace)", records_.named(scheme));
@@ -146,7 +147,8 @@ std::string TracedScheme::who_shards() const {
   return "as by FSDP, ZeRO or a distributed optimizer";
 }
 
-/// Sharded gradients, unless DDP itself ran and they belong to something beside it (TorchRec's embeddings).
+/// Reports sharded gradients. If DDP itself ran, they belong to something else, such as TorchRec's
+/// embeddings.
 std::string TracedScheme::sharded() const {
   if (records_.ddp_hooks() && !step_.reducer.empty()) return "";
   constexpr std::string_view kNone = "and no all-reduce of gradients";
@@ -162,7 +164,7 @@ std::string TracedScheme::sharded() const {
   std::vector<Collective> gathered = all(kAllGather);
   std::erase_if(gathered, [&](const Collective& one) { return phase(one) != Phase::behind; });
   if (!carry_gradients(gathered, step_)) return "";
-  // All ranks' parts together are the parameters: what is gathered for a metric is less.
+  // The parts of all ranks together make up the parameters. A gather for a metric is smaller.
   const auto part =
       static_cast<double>(elements_of(gathered).value_or(0)) * world_size_.value_or(1);
   const auto whole = static_cast<double>(elements_of(step_.reducer).value_or(0));
@@ -171,7 +173,8 @@ std::string TracedScheme::sharded() const {
                      counted(std::ssize(gathered), kAllGather.words), who_shards());
 }
 
-/// Gradients all-reduced among some of the ranks: the others hold another part of the model.
+/// Reports gradients that only some of the ranks all-reduce. Then the other ranks hold another part
+/// of the model.
 std::string TracedScheme::in_part() const {
   const auto part = std::ranges::find_if(step_.reducer, [&](const Collective& one) {
     return world_size_ && one.group_size > 0 && one.group_size < *world_size_;
@@ -203,7 +206,8 @@ std::string TracedScheme::without_all_reduce() const {
   return "";
 }
 
-/// Threads that neither call backward nor run it, and no call of torch.distributed.
+/// Whether threads that neither call backward nor run it launch the all-reduces, without calls of
+/// torch.distributed.
 bool TracedScheme::like_horovod() const {
   return records_.calls().empty() &&
          std::ranges::any_of(step_.collectives, [&](const Collective& one) {

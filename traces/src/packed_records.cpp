@@ -1,4 +1,4 @@
-// Activities and nodes in few bytes each: how they are packed, found by time and unpacked.
+// Packs activities and nodes into few bytes, finds them by time and unpacks them.
 #include <algorithm>
 
 #include "trace_limits.hpp"
@@ -7,7 +7,7 @@
 namespace ddpsim {
 namespace {
 
-// Above the thread of a packed activity.
+// Flags in the bits above the thread of a packed activity.
 constexpr std::uint16_t kNccl = 0x8000;
 constexpr std::uint16_t kLongDuration = 0x4000;
 constexpr std::uint16_t kLongDelay = 0x2000;
@@ -39,7 +39,7 @@ std::int64_t TraceRecords::unpacked(std::uint32_t low, std::uint16_t high) const
 TraceRecords::PackedActivity TraceRecords::pack_activity(const Launch& launch, const Orphan& gpu) {
   const std::uint64_t launched = packed(launch.start_ns);
   bool long_duration = false;
-  const std::int64_t delay_ns = gpu.start_ns - launch.start_ns;  // both lie within 39 hours
+  const std::int64_t delay_ns = gpu.start_ns - launch.start_ns;  // both are within 39 hours
   const bool long_delay = delay_ns > INT32_MAX || delay_ns < INT32_MIN;
   const std::int64_t delay = long_delay ? delay_ns / 1000 : delay_ns;
   if (delay > INT32_MAX || delay < INT32_MIN) {

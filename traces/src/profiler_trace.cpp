@@ -46,7 +46,7 @@ class TraceImport {
 
  private:
   bool compacted() const { return options_.timing == Timing::compacted; }
-  /// Duration of a window of the step, on the clock asked for.
+  /// Duration of a window of the step, with the requested timing.
   Duration window(const RecordedStep& step, std::int64_t from_ns, std::int64_t to_ns) const {
     return compacted() ? span(0, step.busy.between(from_ns, to_ns)) : span(from_ns, to_ns);
   }
@@ -70,7 +70,7 @@ class TraceImport {
   std::string file_;
   const ImportOptions& options_;
   TraceRecords records_;
-  bool world_of_group_ = false;  ///< the trace does not state the world size itself
+  bool world_of_group_ = false;  ///< the trace states no world size
   Imported result_;
 };
 
@@ -159,7 +159,7 @@ void TraceImport::note_rank_trace(const RecordedStep& step, const TraceHeader& h
   result_.rank_trace = std::move(trace);
 }
 
-/// NCCL's kernels would be there, whoever called them.
+/// NCCL's kernels would be in the trace, whoever called them.
 bool TraceImport::only_micro_batches(const TraceHeader& header) const {
   const auto reduces = [](const Collective& one) { return one.operation == "allreduce"; };
   return records_.ddp_hooks() && header.world_size > 1 && header.backend == "nccl" &&
@@ -290,8 +290,9 @@ void TraceImport::fill_after_backward(const RecordedStep& step) {
   std::int64_t finalize_ns = step.copies_end_ns - step.backward_end_ns - tail_ns;
   std::int64_t optimizer_ns = step.last_ns - step.copies_end_ns;
   if (finalize_ns < 0) {
-    // Without copies out (gradients that are views into the buckets) nothing separates the tail
-    // from the optimizer: what follows backward holds both, and the tail must not be counted twice.
+    // Without copies out (gradients that are views into the buckets), nothing separates the tail
+    // from the optimizer. The time after backward holds both, and the tail must not be counted
+    // twice.
     optimizer_ns = std::max<std::int64_t>(0, optimizer_ns + finalize_ns);
     finalize_ns = 0;
     result_.warnings.push_back(
@@ -361,7 +362,8 @@ void TraceImport::fill_host(const RecordedStep& step, std::size_t index) {
   HostRecording host = host_recording(records_, records_.steps()[index].span, step, optimizer_ns);
   result_.recognised.push_back(words_for(host, compacted()));
   workload.launches = std::move(host.launches);
-  // Without its waits a step is one of a host without a profiler, and what that takes for a launch is not recorded.
+  // Without its waits, the step resembles one on a host without a profiler. The launch cost of such
+  // a host was not recorded.
   if (compacted()) {
     workload.launches->cost.reset();
     return;

@@ -15,8 +15,8 @@
 namespace ddpsim {
 namespace {
 
-/// A transfer cannot end on one rank before the last of the others is there. Ends of one collective
-/// differ by tens of microseconds over a network, and clocks are known no better than that.
+/// A transfer cannot end on one rank before the last rank has arrived. But ends of one collective
+/// differ by tens of microseconds over a network, and clocks are not more precise than that.
 constexpr std::int64_t kClockDoubt_ns = 100'000;
 
 bool same(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
@@ -27,8 +27,8 @@ bool same(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
                     });
 }
 
-/// What the names of all have in front, without the "-rank" before the number; the first name where
-/// that leaves nothing.
+/// The common beginning of all names, without "-rank" before the number. If nothing remains, the
+/// first name.
 std::string common_name(const std::vector<RankImport>& ranks) {
   const std::string& first = ranks.front().imported.workload.name;
   std::string_view common = first;
@@ -74,7 +74,8 @@ class RankJoin {
   }
   int rank(std::size_t position) const { return static_cast<int>(*trace(position).rank); }
 
-  /// As stated; else so many that each rank, and each group that a collective names, has its place.
+  /// The stated world size. Otherwise the smallest number with a place for each rank and for each
+  /// group that a collective names.
   int world_size() const {
     const bool is_stated = trace(0).world_size && !trace(0).world_at_least;
     if (is_stated) return *trace(0).world_size;
@@ -197,11 +198,12 @@ void RankJoin::match() {
   }
 }
 
-/// Nothing ends before all have begun: else these are steps of different runs.
+/// Checks that no collective ends before all ranks have begun it. Otherwise the steps are from
+/// different runs.
 void RankJoin::check_causes() const {
   if (trace(0).on_host_clock) return;
   for (const GroupCollective& one : collectives_) {
-    if (one.operation.find("reduce") == std::string::npos) continue;  // others may leave early
+    if (one.operation.find("reduce") == std::string::npos) continue;  // others may end early
     for (std::size_t k = 0; k < ranks_.size(); ++k) {
       const std::int64_t early_ns = one.last_arrival_ns() - one.end_ns[k];
       if (early_ns <= kClockDoubt_ns) continue;

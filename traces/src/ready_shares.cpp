@@ -16,7 +16,7 @@ bool same_shapes(const std::vector<Parameter>& a, const std::vector<Parameter>& 
                     });
 }
 
-/// By parameter; absent where a gradient is missing or nothing is timed.
+/// One share per parameter. Absent if a gradient is missing or times are missing.
 std::optional<std::vector<double>> shares_of(const Workload& workload) {
   if (!workload.backward || workload.backward->duration <= Duration()) return std::nullopt;
   if (workload.backward->ready.size() != workload.parameters.size()) return std::nullopt;

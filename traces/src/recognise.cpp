@@ -22,10 +22,11 @@ std::string_view without_leading_space(std::string_view text) {
 
 struct Member {
   std::string_view key;
-  std::string_view value;  ///< from its first byte on, end unknown
+  std::string_view value;  ///< from its first byte on, without a known end
 };
 
-/// Members of the outermost object as far as the text goes. Lenient: the readers check properly.
+/// Members of the outermost object, as far as the text goes. This is lenient, because the readers
+/// check properly.
 std::vector<Member> outer_members(std::string_view text) {
   std::vector<Member> members;
   std::size_t depth = 0;
@@ -170,7 +171,7 @@ std::optional<Recognition> recognise_magic(std::string_view head) {
   return std::nullopt;
 }
 
-/// Tables and logs of other tools, by what stands in their first lines.
+/// Tables and logs of other tools, recognised by words in their first lines.
 std::optional<Recognition> recognise_text(std::string_view text) {
   static constexpr Mark kMarks[] = {
       {"[before iteration ", "what DDP logs of its times while it trains, which names no bucket",
@@ -209,7 +210,7 @@ Recognition recognise(std::string_view head, bool whole) {
   }
   const std::string_view text = without_leading_space(head);
   if (text.empty()) return other(whole ? "an empty file" : "white space", kHowToRecord);
-  // A log may begin with either: "[rank0]: …", "{'loss': 2.3}".
+  // A log may also begin with a bracket or brace: "[rank0]: …", "{'loss': 2.3}".
   const std::string_view inside = without_leading_space(text.substr(1));
   const char next = inside.empty() ? '\0' : inside.front();
   if (text.front() == '{' && (next == '"' || next == '}' || next == '\0'))

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kCallPrefix = "nccl:";
 constexpr std::int64_t kMostRanks = 1'000'000'000;
-constexpr std::int64_t kMostBlocks = 1024;  // NCCL has had at most 64
+constexpr std::int64_t kMostBlocks = 1024;  // NCCL has used at most 64
 
-/// What the kernel or the outer call does not say of itself.
+/// Fills in what the kernel or the outer call does not state.
 void complete(Collective& one, const Collective& call) {
   if (!one.bytes) one.bytes = call.bytes;
   if (!one.dtype) one.dtype = call.dtype;
@@ -25,8 +25,9 @@ void complete(Collective& one, const Collective& call) {
   one.integers = one.integers || call.integers;
 }
 
-/// One spelling of "all_reduce", "allreduce", "_all_gather_base". PyTorch's allreduce_coalesced and allreduce_sparse reduce
-/// tensors as allreduce does; all_reduce_barrier reduces nothing of the script's, and keeps its name.
+/// A common spelling for "all_reduce", "allreduce" and "_all_gather_base". PyTorch's
+/// allreduce_coalesced and allreduce_sparse reduce tensors like allreduce. all_reduce_barrier keeps
+/// its name, because it reduces nothing of the script's.
 std::string operation_of(std::string_view name) {
   std::string operation;
   for (const char c : name) {
@@ -86,8 +87,7 @@ Collective collective_of_call(const TraceEvent& event) {
   Collective result = collective_of(event);
   if (!is_nccl_call(event.name)) return result;
   result.operation = operation_of(event.name.substr(kCallPrefix.size()));
-  if (result.operation.starts_with("alltoall"))
-    return result;  // its parts differ from rank to rank
+  if (result.operation.starts_with("alltoall")) return result;  // its parts differ between ranks
   if (const auto tensor = first_input(event.dims, event.types); tensor && tensor->dtype) {
     result.bytes = bytes_of(*tensor);
     result.dtype = tensor->dtype;
@@ -131,7 +131,7 @@ void describe_kernels(std::deque<Collective>& kernels, const std::deque<Collecti
       continue;
     }
     const auto index = static_cast<std::size_t>(call - calls.begin());
-    if (!used[index]) {  // a call of several kernels has its bytes once
+    if (!used[index]) {  // several kernels share the bytes of one call
       kernel.operation = call->operation;
       complete(kernel, *call);
     }

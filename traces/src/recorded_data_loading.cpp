@@ -15,7 +15,7 @@
 namespace ddpsim {
 namespace {
 
-/// Of one, that; else without the first.
+/// Mean without the first wait, if there is more than one.
 Duration mean_of(const std::vector<Duration>& waits) {
   if (waits.size() == 1) return waits.front();
   Duration sum;
@@ -23,10 +23,11 @@ Duration mean_of(const std::vector<Duration>& waits) {
   return Duration::picoseconds(sum.picoseconds() / static_cast<std::int64_t>(waits.size() - 1));
 }
 
-/// Of compacted windows: no profiler makes workers slower, so batches come as they were recorded.
+/// Keeps the waits for data in compacted windows. A profiler does not slow down workers, so batches
+/// come as they were recorded.
 void keep_waits_for_data(const TraceRecords& records, const ChosenStep& chosen,
                          Workload& workload) {
-  constexpr double kNoticed = 0.01;  // of a step
+  constexpr double kNoticed = 0.01;  // share of a step
   Recorded recorded;
   recorded.iteration = sample_of(records, chosen.index, chosen.step).iteration;
   if (!recorded.iteration) return;

@@ -44,8 +44,8 @@ class Assignment {
  private:
   std::size_t count() const { return step_.gradients.size(); }
 
-  /// Outside DDP are gradients that stayed undefined, and those that came after the reducer had called
-  /// its last all-reduce; taken as true only where the rest then fills the recorded buckets exactly.
+  /// Marks gradients outside DDP: those that stayed undefined, and those after the reducer's last
+  /// all-reduce. This is only accepted if the other gradients fill the recorded buckets exactly.
   void note_ignored() {
     ignored_.assign(count(), false);
     if (!shapes_recorded_) return;
@@ -124,7 +124,7 @@ class Assignment {
     return step_.reduced == Dtype::float16 || step_.reduced == Dtype::bfloat16;
   }
 
-  /// What the recorded buckets would hold if gradients were of the catalogue's type.
+  /// Sizes of the recorded buckets if gradients had the catalogue's type.
   std::vector<Bytes> buckets_in_float32() const {
     std::vector<Bytes> buckets = step_.bucket_bytes;
     if (reduced_in_16_bits())
@@ -132,8 +132,8 @@ class Assignment {
     return buckets;
   }
 
-  /// A catalogue knows shapes, the recording also what this job's gradients are made of: each where its
-  /// tensor is recorded, else what all-reduces carried.
+  /// The catalogue knows only shapes; the recording shows the types of this job's gradients. Each
+  /// gradient gets the type of its recorded tensor, otherwise that of the all-reduces.
   void take_recorded_types() {
     for (std::size_t k = 0; k < count(); ++k) {
       Dtype& dtype = result_.parameters[result_.ready_order[k]].dtype;
@@ -143,7 +143,8 @@ class Assignment {
     }
   }
 
-  /// Which gradient is which parameter is unknown: definition order is taken to be the reverse.
+  /// Without a model, gradients cannot be assigned to parameters. The definition order is assumed
+  /// to be the reverse of the gradients' order.
   void take_recorded() {
     result_.order = ParameterOrder::assumed;
     result_.parameters.resize(count());
@@ -181,7 +182,7 @@ class Assignment {
   const std::string& file_;
   bool shapes_recorded_ = false;
   std::vector<bool> ignored_;         ///< by gradient
-  std::vector<std::string> fitting_;  ///< models with as many gradients
+  std::vector<std::string> fitting_;  ///< models with this number of gradients
   RecordedParameters result_;
 };
 

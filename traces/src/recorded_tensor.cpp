@@ -29,7 +29,7 @@ constexpr TypeName kTypes[] = {
     {"ComplexDouble", "c10::complex<double>", Dtype::complex128},
 };
 
-/// A list of shapes longer than this belongs to no gradient and no bucket.
+/// A longer list of shapes belongs to no gradient and no bucket.
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kMostDimensions = 64;
 
@@ -45,7 +45,7 @@ bool take(std::string_view& text, char wanted) {
   return true;
 }
 
-/// "[1000, 2048]" in front of `text`.
+/// Removes "[1000, 2048]" from the front of `text`.
 std::optional<std::vector<std::int64_t>> take_shape(std::string_view& text) {
   if (!take(text, '[')) return std::nullopt;
   std::vector<std::int64_t> shape;

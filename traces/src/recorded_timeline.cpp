@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// Of the gradients in the order in which this rank wrote them.
+/// Parameters in the order in which this rank wrote their gradients.
 std::vector<std::size_t> written(const Backward& backward) {
   std::vector<std::size_t> parameters;
   for (const ReadyEvent& event : backward.ready) parameters.push_back(event.parameter);
@@ -65,7 +65,7 @@ Timeline recorded_timeline(const Workload& workload) {
   const RecordedWith& with = workload.recorded_with;
   timeline.provenance.emplace_back(
       "ranks", with.world_size > 0 ? std::to_string(with.world_size) : "not known");
-  if (with.wire || with.collectives.empty()) return timeline;  // of others bytes are gradients'
+  if (with.wire || with.collectives.empty()) return timeline;  // otherwise bytes are the gradients'
   std::string bytes;
   for (const RecordedCollective& one : with.collectives)
     bytes += (bytes.empty() ? "" : " ") + std::to_string(one.bytes.count());

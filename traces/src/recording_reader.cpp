@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t kMostCollectives = 100'000;
 constexpr std::int64_t kMostCollectiveBytes = std::int64_t{1} << 50;
-constexpr std::int64_t kMostLaunches = 10'000'000;  // of one stretch; at 1 ms each, three hours
+constexpr std::int64_t kMostLaunches = 10'000'000;  // per interval; three hours at 1 ms each
 constexpr std::size_t kMostSteps = 100'000;
 constexpr std::int64_t kMostStepsAhead = 1000;
-constexpr std::int64_t kMostMicroBatches = 100'000;  // as many as --accumulate takes
+constexpr std::int64_t kMostMicroBatches = 100'000;  // the limit of --accumulate
 
 class RecordingReader {
  public:
@@ -33,9 +33,9 @@ class RecordingReader {
 
  private:
   Backward read_backward(const Cursor& cursor);
-  /// True when no entry lacks a field.
+  /// Returns true if no entry lacks a field.
   bool read_ready(const Cursor& list, Backward& backward);
-  /// A check that involves two fields, made once both are known to be good by themselves.
+  /// A check of two fields, made once each is known to be valid by itself.
   void check_ready(const Cursor& list, const Backward& backward) const;
   void read_host(const Cursor& cursor, Recorded& recorded);
   Launches read_launches(const Cursor& cursor) const;
@@ -44,7 +44,7 @@ class RecordingReader {
   std::optional<DataLoading> read_data_loading(const Cursor& cursor);
   HostThreads read_threads(const Cursor& cursor);
   EarlierMicroBatches read_earlier(const Cursor& cursor, const RecordedWith& with);
-  /// `what` each part of the step does so long: none does it for longer than it lasts.
+  /// Reads a time for each part of the step. No part may have a time longer than its duration.
   PartTimes read_parts_of(const Cursor& cursor, const Recorded& recorded, std::string_view what);
   void read_steps(const Cursor& list, Recorded& recorded);
   static void check_iteration(const Cursor& steps, const Recorded& recorded);
@@ -53,7 +53,7 @@ class RecordingReader {
 
   const std::size_t parameters_;
   WorkloadFields& fields_;
-  StatedCosts* const costs_;  ///< null: of one rank among others
+  StatedCosts* const costs_;  ///< null: costs of one rank among others
 };
 
 void RecordingReader::read(const Object& object, Recorded& recorded) {
@@ -154,7 +154,7 @@ Backward RecordingReader::read_backward(const Cursor& cursor) {
   if (duration) backward.duration = fields_.time(*duration);
   if (const auto ready = object.optional("ready")) {
     const bool whole = read_ready(*ready, backward);
-    // Indices can only be checked against a list that was there, times against a duration.
+    // Indices can only be checked if the list was present, and times only if the duration was.
     if (duration && whole && parameters_ > 0) check_ready(*ready, backward);
   }
   return backward;
@@ -381,7 +381,8 @@ std::vector<RecordedCollective> RecordingReader::read_collectives(const Cursor& 
       if (total > Bytes(kMostCollectiveBytes))
         bytes->fail("the collectives up to here carry more than 2^50 bytes");
     }
-    // The host may enqueue, and the device begin, before the first backward kernel has started.
+    // The host may enqueue a collective, and the device may begin it, before the first kernel of
+    // backward starts.
     if (const auto launch = fields_.need(object, "launch_us"))
       collective.launch = fields_.time(*launch, true);
     if (const auto start = fields_.need(object, "start_us"))

@@ -13,9 +13,10 @@ struct SchemeMark {
   NamedScheme scheme;
 };
 
-/// PyTorch: torch/distributed/fsdp (record_function; RegisterPostBackwardFunction is FSDP 2's), torch/nn/parallel
-/// (BroadcastBackward is of DataParallel's replicas; Gather's node would read like that of aten::gather).
-/// DeepSpeed: runtime/zero/parameter_offload.py and linear.py. Megatron-LM: core/tensor_parallel.
+/// Names in PyTorch come from torch/distributed/fsdp (record_function; RegisterPostBackwardFunction
+/// belongs to FSDP 2) and torch/nn/parallel. BroadcastBackward belongs to DataParallel's replicas;
+/// its Gather node would look like that of aten::gather. Names of DeepSpeed come from
+/// runtime/zero/parameter_offload.py and linear.py, those of Megatron-LM from core/tensor_parallel.
 constexpr SchemeMark kBeginnings[] = {
     {"FullyShardedDataParallel", NamedScheme::fsdp},
     {"FSDP::", NamedScheme::fsdp2},
@@ -39,7 +40,8 @@ constexpr SchemeMark kBeginnings[] = {
     {"BroadcastBackward", NamedScheme::data_parallel},
     {"SyncBatchNorm", NamedScheme::sync_batch_norm}};
 
-/// Files whose functions run in a step of that scheme only: being installed is not enough.
+/// Files whose functions run only in a step of that scheme. An installed package alone is not
+/// enough.
 constexpr SchemeMark kMarkedFiles[] = {{"deepspeed/runtime/engine.py(", NamedScheme::deepspeed},
                                        {"megatron/core/distributed/", NamedScheme::megatron},
                                        {"horovod/torch/", NamedScheme::horovod}};
@@ -52,7 +54,7 @@ std::optional<NamedScheme> named_scheme(std::string_view name) {
     const auto found = std::ranges::find_if(marks, matches, &SchemeMark::text);
     return found == std::end(marks) ? std::nullopt : std::optional(found->scheme);
   };
-  if (name.starts_with("aten::")) return std::nullopt;  // nearly all of a trace
+  if (name.starts_with("aten::")) return std::nullopt;  // most of the events
   if (contains(name, ".py("))
     return scheme_of(kMarkedFiles, [&](std::string_view file) { return contains(name, file); });
   if (name.starts_with(kModule)) name.remove_prefix(kModule.size());

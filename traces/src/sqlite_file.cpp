@@ -16,10 +16,11 @@
 namespace ddpsim {
 namespace {
 
-constexpr int kLongestValue = 1 << 20;  // bytes: names of kernels have a few thousand
+constexpr int kLongestValue = 1 << 20;  // bytes; names of kernels have a few thousand
 constexpr int kStepsBetweenLooks = 1000;
 
-/// A row of an export has 40 bytes and more, and one of five columns at least 10. A joined row takes SQLite about 40 steps.
+/// A row of an export has at least 40 bytes, and one of five columns at least 10. A joined row
+/// costs SQLite about 40 steps.
 SqliteBudget budget_of(std::uint64_t bytes) {
   constexpr std::int64_t kSteps = 10'000'000, kStepsPerByte = 64;
   constexpr std::int64_t kRows = 10'000, kBytesPerRow = 8;
@@ -28,7 +29,8 @@ SqliteBudget budget_of(std::uint64_t bytes) {
   return {.steps = kSteps + kStepsPerByte * size, .rows = kRows + size / kBytesPerRow};
 }
 
-/// SQLite asks every so many steps. Not 0: the statement ends with SQLITE_INTERRUPT.
+/// SQLite calls this after a number of steps. A result other than 0 ends the statement with
+/// SQLITE_INTERRUPT.
 int spend_steps(void* spent) {
   auto& budget = *static_cast<SqliteBudget*>(spent);
   budget.steps -= kStepsBetweenLooks;
@@ -49,13 +51,14 @@ int spend_steps(void* spent) {
                     "The file was cut or damaged: export it again (nsys export --type sqlite)"});
 }
 
-/// SQLite keeps changes that are not in the database yet in a file beside it. To read those it would lock, and create, files there.
+/// SQLite keeps changes that are not yet in the database in a separate file. To read them, it would
+/// lock the file and create others in that folder.
 void require_closed(const std::string& path) {
   for (const char* ending : {"-wal", "-journal"}) {
     std::error_code none;
     if (!std::filesystem::is_regular_file(path + ending, none)) continue;
     const std::string first = read_up_to(file_source(path + ending), 1);
-    if (first.empty() || first.front() == '\0') continue;  // how SQLite marks one it is done with
+    if (first.empty() || first.front() == '\0') continue;  // SQLite marks a finished file like this
     throw InputError({path, "",
                       fmt::format("is not complete: {} holds changes that are not in it yet",
                                   in_quotes(path + ending)),
@@ -64,7 +67,8 @@ void require_closed(const std::string& path) {
   }
 }
 
-/// A name for a database that nobody changes: SQLite neither locks it nor creates files beside it.
+/// A name with which SQLite treats the database as unchanging. It then neither locks it nor creates
+/// files.
 std::string unchanging(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
@@ -105,7 +109,7 @@ std::string_view SqliteRows::text(int column) const {
   const unsigned char* text = sqlite3_column_text(statement_.get(), column);
   if (text == nullptr) return {};
   const int bytes = sqlite3_column_bytes(statement_.get(), column);
-  // Rows may share the pages of one long text: each copy of it counts.
+  // Rows may share the pages of one long text, so each copy of it counts.
   constexpr int kBytesPerStep = 64;
   budget_->steps -= bytes / kBytesPerStep;
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes)};
@@ -123,7 +127,7 @@ SqliteFile::SqliteFile(const std::string& path) : file_(path) {
 SqliteFile::SqliteFile(std::span<const unsigned char> bytes, std::string file)
     : file_(std::move(file)), handle_(opened(file_, ":memory:")) {
   const auto size = static_cast<sqlite3_int64>(bytes.size());
-  // SQLite takes bytes it may write to, and with READONLY writes none.
+  // SQLite expects writable bytes, but does not write with READONLY.
   const int status =
       sqlite3_deserialize(handle_.get(), "main", const_cast<unsigned char*>(bytes.data()), size,
                           size, SQLITE_DESERIALIZE_READONLY);
@@ -138,7 +142,7 @@ void SqliteFile::check(std::uint64_t bytes) {
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   select("PRAGMA cell_size_check = ON").next();
-  select("SELECT 1 FROM sqlite_master LIMIT 1").next();  // reads all of the schema
+  select("SELECT 1 FROM sqlite_master LIMIT 1").next();  // reads the whole schema
 }
 
 SqliteRows SqliteFile::select(const std::string& sql) const {

@@ -15,15 +15,16 @@
 namespace ddpsim {
 namespace {
 
-/// A complete step: all gradients, and its backward on the GPU.
+/// A complete step, with all gradients and its backward on the GPU.
 struct Candidate {
   std::size_t step = 0;
   std::string name;
   std::int64_t backward_ns = 0;
   std::size_t gradients = 0;
-  bool has_successor = false;  ///< without one, when the next step would begin is not known
+  /// Whether a step follows. Otherwise the start of the next step is unknown.
+  bool has_successor = false;
   PassEvidence evidence = {};
-  bool last = true;  ///< of the micro-batches of its step
+  bool last = true;  ///< last micro-batch of its step
   StepSample sample = {};
 };
 
@@ -58,8 +59,9 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   return candidates;
 }
 
-/// The lower median by backward of those worth taking, and the sentence that says so. Of micro-batches
-/// only the last ends a step; of a step that none follows, nobody knows the period.
+/// The candidate with the lower median of backward times, and the sentence that reports it. Only
+/// the last micro-batch ends a step. Without a following step, the period is unknown, so such a
+/// candidate is avoided.
 std::pair<Candidate, std::string> median_step(const std::vector<Candidate>& candidates,
                                               const std::string& names) {
   const std::size_t count = candidates.size();
@@ -84,7 +86,7 @@ std::pair<Candidate, std::string> median_step(const std::vector<Candidate>& cand
                               static_cast<double>(chosen.backward_ns) / 1e6)};
 }
 
-/// And the sentence that says so.
+/// Chooses a step, with the sentence that reports it.
 std::pair<Candidate, std::string> choose(const std::vector<Candidate>& candidates,
                                          const ImportOptions& options, const std::string& file) {
   const std::size_t count = candidates.size();
@@ -109,7 +111,7 @@ std::pair<Candidate, std::string> choose(const std::vector<Candidate>& candidate
   return median_step(candidates, names);
 }
 
-/// Steps that were taken apart, and what nobody can tell of them.
+/// Reports steps that were split, and what remains unknown about them.
 void note_parts(const TraceRecords& records, ChosenStep& result) {
   const auto divided =
       std::ranges::find_if(records.steps(), [](const StepMarker& step) { return step.parts > 1; });
@@ -124,7 +126,7 @@ void note_parts(const TraceRecords& records, ChosenStep& result) {
                   divided->parts));
 }
 
-/// Those of a step beside its last: as many as it has, each as the mean of those recorded.
+/// The earlier micro-batches of a step: their number, each with the mean of the recorded times.
 std::optional<EarlierMicroBatches> earlier_micro_batches(const std::vector<Candidate>& candidates,
                                                          const MicroBatches& accumulation) {
   EarlierMicroBatches earlier{.count = std::max(accumulation.count, accumulation.all_reduced) - 1,

@@ -15,7 +15,7 @@ constexpr std::string_view kTimelineSchema = "ddpsim.timeline/1";
 constexpr std::int64_t kMostDrawnRanks = 1'000'000;
 constexpr std::int64_t kMostBuckets = 1'000'000;
 constexpr std::int64_t kMostParametersHeld = 1'000'000;
-/// As in a workload file: sums of such times stay inside 63 bits of picoseconds.
+/// The same limit as in a workload file. Sums of such times fit in 63 bits of picoseconds.
 constexpr Duration kLatest = Duration::microseconds(1e12);
 
 TimePoint instant(const Cursor& cursor) {

@@ -28,13 +28,13 @@ namespace fs = std::filesystem;
 
 constexpr int kDeepest = 3;
 constexpr std::size_t kMostFiles = 2 * kMostRecordedRanks;
-constexpr std::size_t kMostNamed = 8;  ///< files and jobs told one by one
+constexpr std::size_t kMostNamed = 8;  ///< files and jobs named one by one
 
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kPacked = ".gz";
-constexpr std::string_view kTraceName = ".pt.trace.json";  ///< of tensorboard_trace_handler
+constexpr std::string_view kTraceName = ".pt.trace.json";  ///< from tensorboard_trace_handler
 
-/// Where the number of the rank stands in a name: "rank3", "rank_3", "Rank-3".
+/// Position of the rank's number in a name: "rank3", "rank_3", "Rank-3".
 struct RankInName {
   std::size_t at = 0;
   std::size_t length = 0;
@@ -59,15 +59,16 @@ std::optional<RankInName> rank_in(std::string_view name) {
 
 struct Found {
   fs::path path;
-  std::string process;  ///< the name below the folder, without the time
-  std::string time;     ///< of tensorboard_trace_handler's names; empty: none
-  std::string job;      ///< `process` without the rank; hosts and process ids differ within a job
+  std::string process;  ///< name below the folder, without the time
+  std::string time;     ///< time in tensorboard_trace_handler's names; else empty
+  /// `process` without the rank. Hosts and process ids differ within a job.
+  std::string job;
   std::optional<std::int64_t> rank;
   std::optional<int> world_size;
 };
 
-/// "below/host_12.1712195495505.pt.trace.json.gz" -> process "below/host_12", its time, job "below/".
-/// `found.rank` as the trace has it, or none.
+/// Splits "below/host_12.1712195495505.pt.trace.json.gz" into the process "below/host_12", its time
+/// and the job "below/". `found.rank` is the trace's own rank, or absent.
 void read_name(std::string name, Found& found) {
   if (name.ends_with(kPacked)) name.resize(name.size() - kPacked.size());
   const std::size_t folder = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
@@ -98,14 +99,15 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kMostNamed ? text + ", …" : text;
 }
 
-/// A bare list is a trace's only where events stand in it: other tools write lists too.
+/// A bare list is a trace only if it holds events, because other tools write lists too.
 bool is_trace(const OpenedFile& opened) {
   if (!is_profile(opened.recognised)) return false;
   const std::size_t first = opened.head.find_first_not_of(" \t\r\n");
   return opened.head[first] != '[' || opened.head.find("\"ph\"") != std::string::npos;
 }
 
-/// Any of what every profile of PyTorch's holds. Chrome's format has many writers.
+/// Whether the file holds any name that every profile of PyTorch has. Chrome's format has many
+/// writers.
 bool is_of_pytorch(const ByteSource& source) {
   constexpr std::array<std::string_view, 11> kMarks = {
       "\"schemaVersion\"", "\"deviceProperties\"", "\"cpu_op\"",   "\"Operator\"",
@@ -130,7 +132,7 @@ class FolderImport {
       : folder_(std::move(folder)), options_(options) {}
 
   Imported run();
-  /// Whether any file is one, or was one before it was damaged.
+  /// Whether any file is a trace, or was one before it was damaged.
   bool holds_trace() const;
 
  private:
@@ -175,7 +177,7 @@ Imported FolderImport::run() {
       if (auto& trace = ranks[k].imported.rank_trace; trace && !trace->rank)
         trace->rank = traces_[k].rank;
     imported = join_ranks(std::move(ranks));
-    // Hosts and process ids say nothing of the job.
+    // Hosts and process ids do not name the job.
     std::error_code none;
     if (traces_.front().job.find('*') == std::string::npos)
       imported.workload.name = fs::weakly_canonical(folder_, none).filename().string();
@@ -221,7 +223,7 @@ bool FolderImport::holds_trace() const {
 void FolderImport::find_traces() {
   const std::vector<fs::path> all = files();
   for (const fs::path& path : all) {
-    // A trace that lies there unpacked as well says it twice.
+    // If an unpacked copy of the trace is there, the packed one is skipped.
     if (path.extension() == kPacked &&
         std::ranges::binary_search(all, fs::path(path).replace_extension())) {
       others_.push_back(below(path));
@@ -233,7 +235,7 @@ void FolderImport::find_traces() {
     const bool foreign = trace && opened.recognised.kind == Recognition::Kind::profiler_trace &&
                          !is_of_pytorch(opened.source);
     if (!trace || foreign) {
-      // A rank whose file was cut to nothing must not go missing in silence.
+      // A rank whose file was cut to nothing must be reported.
       if (name.find(kTraceName) != std::string::npos)
         throw InputError({path.string(), "",
                           foreign ? "there is no event of a PyTorch profiler in it"

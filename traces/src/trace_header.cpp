@@ -11,7 +11,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// A damaged header is no reason to refuse a trace: what it would have said stays unknown.
+/// A damaged header does not make a trace unusable. Its values stay unknown.
 std::optional<dom::element> parsed(dom::parser& parser, std::string_view text) {
   dom::element element;
   if (text.empty() || parser.parse(text.data(), text.size()).get(element) != simdjson::SUCCESS) {
@@ -80,7 +80,7 @@ TraceHeader job_in_head(std::string_view head) {
   if (begin == std::string_view::npos) return header;
   std::string_view job = head.substr(begin, head.find_first_of("[}", begin) - begin);
   const std::size_t end = begin + job.size();
-  // What follows may be long, "pg_config": [...], and the head ends somewhere in it.
+  // What follows may be long ("pg_config": [...]), and the head may end in the middle of it.
   if (end >= head.size() || head[end] == '[') job = job.substr(0, job.rfind(','));
   read_job(std::string(job) + "}", header);
   return header;
@@ -89,7 +89,7 @@ TraceHeader job_in_head(std::string_view head) {
 std::string gpu_model_token(std::string_view full_name) {
   constexpr std::array<std::string_view, 9> kFamilies = {
       "NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics"};
-  // Another chip than the model alone.
+  // These words name another chip than the model alone.
   constexpr std::array<std::string_view, 4> kVariants = {"Ti", "SUPER", "Laptop", "D"};
   const std::vector<std::string> words = name_words(full_name);
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -27,7 +27,7 @@ void describe_gpu(const TraceOrigin& origin, Imported& result) {
 }
 
 void describe_versions(const TraceHeader& header, Workload& workload) {
-  // torch.profiler writes Kineto's traces since 1.8; NCCL's version is in them since 2.0.
+  // torch.profiler has written Kineto's traces since 1.8. They have held NCCL's version since 2.0.
   workload.torch_at_least = header.nccl_version.empty() ? TorchVersion{1, 8} : TorchVersion{2, 0};
   if (!header.nccl_version.empty()) {
     workload.provenance.emplace_back("nccl", header.nccl_version);

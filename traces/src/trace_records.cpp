@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// "AddmmBackward", "AddmmBackward0": how nodes show where evaluate_function does not.
+/// "AddmmBackward", "AddmmBackward0": how nodes appear without evaluate_function.
 bool is_backward_operation(std::string_view name) {
   constexpr std::string_view kBackward = "Backward";
   const std::size_t behind = name.find_last_not_of("0123456789");
@@ -40,7 +40,7 @@ void TraceRecords::add(const TraceEvent& event) {
     return;
   }
   ++events_;
-  packed(event.start_ns);  // refuses what the records cannot hold
+  packed(event.start_ns);  // throws if the records cannot hold it
   packed(event.end_ns());
   first_ns_ = std::min(first_ns_, event.start_ns);
   last_ns_ = std::max(last_ns_, event.end_ns());
@@ -111,7 +111,7 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
     loads_in_workers_ = loads_in_workers_ || contains(name, kWorkersLoad);
   } else if (name == kCommsOperation || is_nccl_call(name)) {
     Collective call = collective_of_call(event);
-    // An older record_param_comms says nothing, and waiting is no collective.
+    // An older record_param_comms names no operation, and waiting is not a collective.
     if (call.operation.empty() || call.operation == "wait") return;
     call.thread = thread_index(event.thread);
     if (!calls_.empty() && absorb(calls_.back(), call)) return;
@@ -127,7 +127,7 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
 }
 
 void TraceRecords::note_node(const TraceEvent& event, std::string_view node) {
-  // Since there is evaluate_function, nodes need not be known by their operations.
+  // With evaluate_function, nodes need not be recognised by their operations.
   if (!evaluate_seen_) any_.clear();
   evaluate_seen_ = true;
   const PackedNode record = pack_node(event);
@@ -150,7 +150,7 @@ void TraceRecords::note_held(const TraceEvent& event) {
 
 void TraceRecords::add_launch(const TraceEvent& event) {
   note_held(event);
-  // Only calls that put work on the GPU: launches, copies and sets, of CUDA, its driver and HIP.
+  // Only calls that put work on the GPU: launches, copies and sets of CUDA, its driver API and HIP.
   if (!event.correlation) return;
   if (!contains(event.name, "Launch") && !contains(event.name, "Memcpy") &&
       !contains(event.name, "Memset")) {
@@ -229,7 +229,7 @@ void TraceRecords::finish() {
   const auto launch_key = [](const PackedActivity& a) {
     return static_cast<std::uint64_t>(a.launch_high) << 32 | a.launch_low;
   };
-  // In place: a stable sort would take half as much memory again.
+  // Sorts in place, because a stable sort would need half as much memory again.
   std::sort(activities_.begin(), activities_.end(),
             [&](const PackedActivity& a, const PackedActivity& b) {
               if (launch_key(a) != launch_key(b)) return launch_key(a) < launch_key(b);
@@ -262,7 +262,7 @@ std::optional<std::int64_t> TraceRecords::first_device() const {
 }
 
 std::uint16_t TraceRecords::thread_index(std::string_view written) {
-  // Events of one thread come in long runs.
+  // Events of one thread often come one after the other.
   if (last_thread_ < threads_.size() && threads_[last_thread_] == written) return last_thread_;
   const auto found = std::find(threads_.begin(), threads_.end(), written);
   const auto index = static_cast<std::size_t>(found - threads_.begin());

@@ -1,4 +1,4 @@
-// Where steps begin and end, and which threads run them.
+// Finds the begin and end of steps, and the threads that run them.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -30,7 +30,7 @@ void TraceRecords::find_steps() {
   std::ranges::stable_sort(steps_, {}, [](const StepMarker& step) { return step.span.start_ns; });
   std::ranges::stable_sort(optimizers_, {}, &HostSpan::end_ns);
   if (!steps_.empty() || events_ == 0) return;
-  // A step may run several optimizers: its end is that of the last one before gradients come again.
+  // A step may run several optimizers. It ends with the last one before the next gradients.
   std::vector<std::int64_t> ends;
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
     const std::int64_t end = optimizers_[i].end_ns;

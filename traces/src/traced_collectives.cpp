@@ -85,7 +85,8 @@ class Sorter {
     if (!sized.empty() && alike) step_.reduced = sized.front().dtype;
   }
 
-  /// All-reduces in forward are of tensor parallel ranks: then those of its backward are, too.
+  /// Assigns other all-reduces to the gradients. All-reduces in forward belong to tensor-parallel
+  /// ranks, and then those of backward do too.
   void take_other_all_reduces() {
     if (forward_ == 0 && carry_gradients(compiled_, step_)) {
       step_.other_all_reduces -= static_cast<std::int64_t>(compiled_.size());
@@ -97,7 +98,7 @@ class Sorter {
     }
   }
 
-  /// No sign of DDP: one all-reduce for each gradient, or a program that has a reducer of its own.
+  /// No sign of DDP: one all-reduce for each gradient, or a program with a reducer of its own.
   bool not_the_reducers() const {
     const std::size_t gradients = step_.gradients.size();
     return (gradients > 1 && step_.reducer.size() == gradients) ||
@@ -112,7 +113,7 @@ class Sorter {
   std::vector<HostSpan> compiled_nodes_;
   std::vector<Collective> compiled_;  ///< all-reduces that compiled nodes call
   std::vector<Collective> behind_;    ///< all-reduces that other threads call after backward
-  std::int64_t forward_ = 0;          ///< all-reduces before it
+  std::int64_t forward_ = 0;          ///< all-reduces before backward
 };
 
 }  // namespace

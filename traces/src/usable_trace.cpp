@@ -13,7 +13,7 @@ namespace {
   throw InputError({file, "", std::move(message), std::move(hint)});
 }
 
-/// That PyTorch's profiler wrote it, of one process.
+/// Requires that PyTorch's profiler wrote the trace, in one process.
 void require_profiler_of_pytorch(const TraceRecords& records, const std::string& file) {
   if (records.launches() == 0 && !records.device_name().empty()) {
     refuse_trace(file,

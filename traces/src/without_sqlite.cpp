@@ -1,4 +1,4 @@
-// For builds without SQLite, in place of sqlite_file.cpp: whoever opens an export is told.
+// Replaces sqlite_file.cpp in builds without SQLite, and tells users who open an export.
 #include "ddpsim/formats/input_error.hpp"
 #include "sqlite_file.hpp"
 

@@ -1,5 +1,5 @@
-// Reading ddpsim.workload/1. Everything a simulation relies on is checked here, once: types,
-// ranges, indices, order, and that every sum of bytes and times stays inside 63 bits.
+// Reads ddpsim.workload/1. Everything that a simulation relies on is checked here, once: types,
+// ranges, indices and order. Every sum of bytes and times must fit in 63 bits.
 
 #include <fmt/format.h>
 
@@ -66,7 +66,7 @@ SampleWork WorkloadReader::read_sample(const Cursor& cursor) {
   return sample;
 }
 
-/// What ran, where, on how many samples, by the fields that say it themselves.
+/// Reads what ran, where, and with how many samples, from the fields that state it.
 void WorkloadReader::read_what_ran(const Object& object) {
   if (const auto name = object.optional("name")) workload_.name = name->string();
   if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
@@ -144,7 +144,7 @@ void WorkloadReader::read_parameters(const Cursor& list) {
   refuse_a_name_twice(entries);
 }
 
-/// Hashes that all differ say that the names do.
+/// Names are unique if their hashes are. Only otherwise are the names compared.
 void WorkloadReader::refuse_a_name_twice(std::span<const Cursor> entries) const {
   const std::vector<Parameter>& parameters = workload_.parameters;
   std::vector<std::size_t> hashes;
@@ -167,7 +167,7 @@ void WorkloadReader::refuse_frozen_gradients(const Cursor& backward,
                                              const Recorded& recorded) const {
   if (!recorded.backward) return;
   for (const ReadyEvent& event : recorded.backward->ready) {
-    if (event.parameter >= workload_.parameters.size()) return;  // refused elsewhere
+    if (event.parameter >= workload_.parameters.size()) return;  // reported elsewhere
     const Parameter& parameter = workload_.parameters[event.parameter];
     if (parameter.frozen)
       backward.fail(
@@ -215,7 +215,7 @@ void WorkloadReader::read_module_time(const Object& object, Parameter& parameter
   }
 }
 
-/// Of a time: begin and end.
+/// Reads begin and end, as shares of a time.
 std::pair<double, double> WorkloadReader::read_shares(const Cursor& shares) {
   const std::vector<Cursor> both = shares.array();
   if (both.size() != 2)
