@@ -59,7 +59,7 @@ class DdpLog(unittest.TestCase):
             self.assertIn("resnet50", outcome.err)
             outcome = ddpsim("import", LOG, "--iteration", "1")
             self.assertEqual(outcome.code, 3)
-            self.assertIn("hold one iteration", outcome.err)
+            self.assertIn("holds one iteration", outcome.err)
 
 
 if __name__ == "__main__":

@@ -69,13 +69,13 @@ class Nsys(unittest.TestCase):
         self.assertEqual(mine["gpu"], "V100")
         self.assertEqual(mine["provenance"]["kind"], "Nsight Systems export")
         self.assertEqual(mine["recorded_with"]["nccl_kernels"], theirs["recorded_with"]["nccl_kernels"])
-        self.assertIn("gradients are taken to be", said.err)
+        self.assertIn("gradients are assumed to be", said.err)
 
     def test_sizes_become_shapes_and_optimizer_ranges_become_steps(self):
         shapes = [[10], [5, 4], [], [10], [5, 4], []]
         said = ddpsim("import", self.export(sizes=shapes))
         self.assertEqual([one["shape"] for one in said.json()["parameters"]], [[], [5, 4], [10]])
-        self.assertIn("of the type of the all-reduces, float32", said.err)
+        self.assertIn("have the type of the all-reduces, float32", said.err)
         self.trace = json.loads(FIXTURE.read_text().replace("_Sum_float", "_Sum_half"))
         half = ddpsim("import", self.export("half.sqlite", sizes=shapes))
         self.assertEqual({one["dtype"] for one in half.json()["parameters"]}, {"float16"})
@@ -102,7 +102,7 @@ class Nsys(unittest.TestCase):
         job = said.json()
         self.assertEqual([one["rank"] for one in job["ranks"]], [0, 1])
         self.assertEqual(job["recorded_with"]["world_size"], 2)
-        self.assertIn("2 processes, taken as ranks in order of GPU", said.err)
+        self.assertIn("2 processes, used as ranks in order of GPU", said.err)
         self.assertIn("rank 1 arrived last", said.err)
         self.assertIn("holds 2 ranks already", ddpsim("import", path, path).err)
         self.assertIn("holds 2 ranks, which", ddpsim("import", path, "--timing", "compacted").err)

@@ -79,10 +79,10 @@ class Ranks(unittest.TestCase):
         workload = {"parameters": [{"name": "w", "shape": [1], "dtype": "float32"}]}
         # The other inputs, and a fragment of the message.
         for others, fragment in [
-            ([trace(0)], "is of rank 0, and so is"),
-            ([trace(1, world=4)], "is of a job of 4 ranks"),
+            ([trace(0)], "is from rank 0, but so is"),
+            ([trace(1, world=4)], "is from a job of 4 ranks"),
             ([workload], "is not a profiler trace"),
-            ([trace(1), trace(3)], "is of rank 3 in a world of 3"),
+            ([trace(1), trace(3)], "is from rank 3 in a world of 3"),
             ([{"traceEvents": []}], "no event of a PyTorch profiler"),
         ]:
             with self.subTest(fragment=fragment):

@@ -37,15 +37,15 @@ void require_one_of_each_rank(const Archive& archive, const Members& traces) {
   for (std::size_t k = 0; k < traces.size(); ++k) {
     const ArchiveMember& trace = *traces[k];
     if (traces.size() > 1 && !trace.rank)
-      throw InputError({archive.name_of(trace), "",
-                        "is a trace beside others, and of which rank it is the manifest does not "
-                        "say",
-                        "Pack it again: scripts/collect.sh on each rank"});
-    if (k > 0 && trace.rank == traces[k - 1]->rank)
       throw InputError(
           {archive.name_of(trace), "",
-           fmt::format("is of rank {}, as {} is: of two runs", *trace.rank, traces[k - 1]->path),
-           "Pack the traces of one run"});
+           "is one of several traces, but the manifest does not say which rank it is from",
+           "Pack it again: run scripts/collect.sh on each rank"});
+    if (k > 0 && trace.rank == traces[k - 1]->rank)
+      throw InputError({archive.name_of(trace), "",
+                        fmt::format("is from rank {}, but so is {}: the traces are from two runs",
+                                    *trace.rank, traces[k - 1]->path),
+                        "Pack the traces of one run"});
   }
 }
 
@@ -142,10 +142,10 @@ void take_batch(const Archive& archive, Imported& imported) {
   if (!batch) {
     batch = std::max(1, *archive.batch_size / passes);
   } else if (*batch * passes != *archive.batch_size) {
-    imported.warnings.push_back(fmt::format(
-        "the archive states a batch of {} per GPU and step, and the recorded shapes say {}: the "
-        "shapes are taken",
-        *archive.batch_size, *batch * passes));
+    imported.warnings.push_back(
+        fmt::format("the archive states a batch of {} per GPU and step, but the recorded shapes "
+                    "show {}. The shapes are used",
+                    *archive.batch_size, *batch * passes));
   }
 }
 

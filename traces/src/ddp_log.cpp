@@ -95,12 +95,13 @@ std::vector<Parameter> LogImport::parameters_of(const Model& model) const {
 std::optional<std::string> LogImport::does_not_fit(const Model& model) const {
   const std::vector<Parameter> parameters = parameters_of(model);
   if (parameters.size() != fields_.parameters) {
-    return fmt::format("it has {} parameters, the log {}", parameters.size(), fields_.parameters);
+    return fmt::format("it has {} parameters, but the log has {}", parameters.size(),
+                       fields_.parameters);
   }
   Bytes total;
   for (const Parameter& parameter : parameters) total += *gradient_bytes(parameter);
   if (total != fields_.total) {
-    return fmt::format("its parameters have {} bytes, those of the log {}", total.count(),
+    return fmt::format("its parameters have {} bytes, but those of the log have {}", total.count(),
                        fields_.total.count());
   }
   for (std::size_t b = 0; b < fields_.rebuilt_members.size(); ++b) {
@@ -109,7 +110,7 @@ std::optional<std::string> LogImport::does_not_fit(const Model& model) const {
       held += *gradient_bytes(parameters[index]);
     }
     if (held != fields_.rebuilt_bucket_sizes[b]) {
-      return fmt::format("its parameters {} have {} bytes, bucket {} of the log {}",
+      return fmt::format("its parameters {} have {} bytes, but bucket {} of the log has {}",
                          fmt::join(fields_.rebuilt_members[b], " "), held.count(), b,
                          fields_.rebuilt_bucket_sizes[b].count());
     }
@@ -124,7 +125,7 @@ void LogImport::choose_model() {
   if (!options_.model.empty()) {
     model = named_model(options_.model, fields_.parameters, file_);
     if (const auto problem = does_not_fit(*model)) {
-      throw InputError({file_, "", fmt::format("is not of {}: {}", model->name, *problem),
+      throw InputError({file_, "", fmt::format("does not fit {}: {}", model->name, *problem),
                         "Name the model that was trained with --model, or leave it out"});
     }
     result_.recognised.push_back(
@@ -137,9 +138,10 @@ void LogImport::choose_model() {
     }
     if (fitting.size() > 1) model.reset();
     if (model) {
-      result_.recognised.push_back(fmt::format(
-          "shapes are not in the log; took those of {}, the one model here that fills its buckets",
-          model->name));
+      result_.recognised.push_back(
+          fmt::format("shapes are not in the log; used those of {}, the only bundled model that "
+                      "fills its buckets",
+                      model->name));
     }
   }
   if (model) {
@@ -157,13 +159,11 @@ void LogImport::choose_model() {
          .device = {}});
   }
   result_.warnings.push_back(
-      fitting.empty()
-          ? "shapes are not in the log, and no model here fills its buckets; they stay unknown: "
-            "name the model with --model"
-          : fmt::format(
-                "shapes are not in the log and stay unknown, since {} all fit: name the one "
-                "trained with --model",
-                fmt::join(fitting, ", ")));
+      fitting.empty() ? "shapes are not in the log, and no bundled model fills its buckets. They "
+                        "stay unknown unless you name the model with --model"
+                      : fmt::format("shapes are not in the log and stay unknown, because {} all "
+                                    "fit. Name the trained model with --model",
+                                    fmt::join(fitting, ", ")));
 }
 
 /// The order of the gradients. The rebuilt buckets' order is preferred, because it decides which
@@ -178,7 +178,7 @@ void LogImport::fill_order() {
   std::vector<std::size_t> order;
   if (rebuilt.size() == fields_.parameters) {
     order = rebuilt;
-    result_.recognised.push_back("ready order as the buckets were rebuilt by");
+    result_.recognised.push_back("ready order of the rebuilt buckets");
     if (last_is_whole && fields_.last_ready_order != rebuilt) {
       result_.warnings.push_back(
           "gradients came in another order in the last sampled iteration than when the buckets "
@@ -189,9 +189,9 @@ void LogImport::fill_order() {
     result_.recognised.push_back("ready order of the last sampled iteration");
   } else if (!model_order_.empty()) {
     order = model_order_;
-    result_.warnings.push_back(
-        fmt::format("the log's ready order names {} of {} parameters; the model's own stands in",
-                    fields_.last_ready_order.size(), fields_.parameters));
+    result_.warnings.push_back(fmt::format(
+        "the log's ready order names only {} of {} parameters; the model's own order is used",
+        fields_.last_ready_order.size(), fields_.parameters));
   } else {
     result_.warnings.push_back("no complete ready order is in the log, and no model is known");
     return;
@@ -214,9 +214,9 @@ void LogImport::fill_times() {
   workload.backward->duration = *fields_.backward;
   workload.recorded_with.exposed = fields_.tail;
   result_.recognised.push_back(fmt::format(
-      "last sampled iteration: forward {:.3f} ms, backward compute {:.3f} ms, then {:.3f} "
-      "ms of communication and copies out (means of all sampled, the slow first one "
-      "included: {:.3f} and {:.3f} ms)",
+      "last sampled iteration: forward {:.3f} ms, backward compute {:.3f} ms, then {:.3f} ms of "
+      "communication and copies out. The means of all sampled iterations, including the slow first "
+      "one, are {:.3f} and {:.3f} ms",
       milliseconds(fields_.forward), milliseconds(fields_.backward), milliseconds(fields_.tail),
       milliseconds(fields_.mean_forward), milliseconds(fields_.mean_backward)));
   std::vector<ReadyEvent>& ready = workload.backward->ready;
@@ -232,8 +232,8 @@ void LogImport::fill_times() {
           : fmt::format("spread over backward as in the bundled {}", shares.source);
   workload.provenance.emplace_back("ready_times", "assumed: " + assumed);
   result_.warnings.push_back(fmt::format(
-      "when each gradient was ready is not in the log: they are {}, an assumption off by {} of "
-      "backward; what stays exposed depends on it. A profiler trace has the true times",
+      "the log does not say when each gradient was ready: they are {}. This assumption is off by "
+      "{} of backward and affects the exposed communication. A profiler trace has the true times",
       assumed, shares.source.empty() ? "6 to 34 %" : "a few percent"));
   result_.warnings.push_back("no optimizer and no time between steps is in the log");
 }
@@ -287,8 +287,8 @@ Imported parse_ddp_log(std::string_view text, const std::string& file,
   const PrintedDdpLog printed = read_printed_ddp_log(text, file);
   Imported result = LogImport(read_ddp_log(printed.json, file), file, options).run();
   if (printed.number > 1)
-    result.recognised.push_back(fmt::format("of {} printouts of it the last is taken, of line {}",
-                                            printed.number, printed.line));
+    result.recognised.push_back(fmt::format(
+        "it holds {} printouts; the last one is used, on line {}", printed.number, printed.line));
   return result;
 }
 

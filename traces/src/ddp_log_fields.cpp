@@ -162,7 +162,7 @@ std::int64_t LogReader::whole_number(std::string_view key, std::string_view item
                                      std::int64_t most) const {
   const auto value = parse_number<std::int64_t>(item);
   if (!value || *value < 0 || *value > most) {
-    fail(key, in_quotes(item) + " is not what belongs into this list",
+    fail(key, in_quotes(item) + " does not belong in this list",
          fmt::format("Expected whole numbers from 0 to {}", most));
   }
   return *value;
@@ -184,7 +184,7 @@ std::vector<std::size_t> LogReader::indices(std::string_view key, std::string_vi
     if (item.empty() && separator == ' ') continue;  // two blanks in a row
     const auto index = static_cast<std::size_t>(
         whole_number(key, item, static_cast<std::int64_t>(seen.size()) - 1));
-    if (seen[index]) fail(key, fmt::format("parameter {} stands in it twice", index));
+    if (seen[index]) fail(key, fmt::format("parameter {} is in it twice", index));
     seen[index] = true;
     result.push_back(index);
   }

@@ -162,7 +162,7 @@ std::vector<Printout> dicts_in(std::string_view text, const std::string& file) {
     std::optional<Values> values = reader.read();
     if (!values) {
       if (reader.cut() && holds_own_key(text.substr(at)))
-        fail(file, line_of(text, at), "the DDP logging data that begin here have no end",
+        fail(file, line_of(text, at), "the DDP logging data that begins here has no end",
              "Print them whole: print(ddp_model._get_ddp_logging_data())");
       continue;
     }
@@ -267,9 +267,9 @@ PrintedDdpLog read_printed_ddp_log(std::string_view text, const std::string& fil
   std::vector<Printout> all = dicts_in(text, file);
   if (all.empty()) all = blocks_in(text);
   if (all.empty())
-    throw InputError({file, "", "names keys of DDP's logging data, but holds no whole printout",
-                      "Give what print(ddp_model._get_ddp_logging_data()) prints, or the same as "
-                      "JSON"});
+    throw InputError(
+        {file, "", "names keys of DDP's logging data, but holds no complete printout",
+         "Give the output of print(ddp_model._get_ddp_logging_data()), or the same data as JSON"});
   const Printout& last = all.back();
   const auto rank_of = [](const Printout& one) {
     const auto rank = one.values.find("rank");
@@ -280,7 +280,7 @@ PrintedDdpLog read_printed_ddp_log(std::string_view text, const std::string& fil
       fail(file, one.line,
            fmt::format("holds DDP logging data of ranks {} and {}", legible(rank_of(one), 20),
                        legible(rank_of(last), 20)),
-           "Keep those of one rank, rank 0's for instance");
+           "Keep the data of one rank, for example rank 0");
   return {json_of(last.values), last.line, all.size()};
 }
 

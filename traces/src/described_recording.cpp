@@ -110,13 +110,13 @@ const Described<ShownRecording>& described_host() {
       Described<ShownRecording>("Host", "what the host did in a step")
           .times("ready_us", unless_empty(recorded(&Recorded::host_ready)),
                  "when the host came to each entry of `ready`, on the clock of `ready`; negative "
-                 "where the host ran ahead; default: a forward ahead of the GPU",
+                 "if the host was ahead. Default: a forward ahead of the GPU",
                  Absent::left_out)
-          .times("held_us", unless_empty(recorded(&Recorded::host_held)),
-                 "for each entry of `ready`: how long the GPU had held the host up by then, since "
-                 "the step's first launch: it synchronised, or the queue of launches was full; "
-                 "default: never",
-                 Absent::left_out)
+          .times(
+              "held_us", unless_empty(recorded(&Recorded::host_held)),
+              "for each entry of `ready`: how long the GPU had held up the host since the step's "
+              "first launch. It did so by a synchronisation or a full queue. Default: never",
+              Absent::left_out)
           .object("launch_waits", &launch_waits, described_host_times(),
                   "for each part of the step: how long the GPU had nothing to do until the host "
                   "launched its next kernel; default: 0",
@@ -279,9 +279,9 @@ const Described<RecordedWith>& described_recorded_with() {
                                                            : std::nullopt;
               },
               {"reducer", "compiled", "hooks", "script"},
-              "who called all-reduces of gradients: DDP's reducer (default), nodes of "
-              "torch.compile, hooks that are not DDP's, or the script after backward; `tune` "
-              "recommends a cap for the reducer alone",
+              "who called the gradients' all-reduces: DDP's reducer (default), nodes of "
+              "torch.compile, other hooks, or the script after backward. `tune` recommends a cap "
+              "only for the reducer",
               Absent::left_out)
           .boolean("sync_batchnorm", if_true(&RecordedWith::sync_batchnorm),
                    "whether SyncBatchNorm ran; what it exchanged is part of forward and backward; "

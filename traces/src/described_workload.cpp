@@ -38,8 +38,8 @@ const Described<SampleWork>& described_sample() {
                   "MFU counts them",
                   Absent::left_out)
           .number("convolution_flops", if_positive(&SampleWork::convolution_flops),
-                  "the part of `model_flops` in convolutions, which PyTorch runs in TF32 where the "
-                  "GPU has it; default: 0",
+                  "the part of `model_flops` in convolutions, which run in TF32 if the GPU has it; "
+                  "default: 0",
                   Absent::left_out);
   return described;
 }
@@ -63,9 +63,9 @@ const Described<Parameter>& described_parameter() {
                    "default: false",
                    Absent::left_out)
           .boolean("batch_norm", if_true(&Parameter::batch_norm),
-                   "whether the parameter is the weight of a BatchNorm layer, an element for each "
-                   "channel; --sync-batchnorm needs it where no bundled model has the shapes; "
-                   "default: false",
+                   "whether the parameter is the weight of a BatchNorm layer, with one element per "
+                   "channel; default: false. --sync-batchnorm needs it if no bundled model has the "
+                   "shapes",
                    Absent::left_out)
           .boolean("frozen", if_true(&Parameter::frozen),
                    "whether requires_grad is False: forward reads the parameter, but it has no "
@@ -107,9 +107,9 @@ const Described<Activations>& described_activations() {
               "whether `bytes` were recorded (a trace with profile_memory=True, or the recorder), "
               "or computed from the layers of a model")
           .integers("held_bytes", unless_empty(&Activations::held),
-                    "most held of activations and gradients on their way up to each entry of "
-                    "`ready`, its own gradient included, then after the last entry, then when "
-                    "backward has returned; default: an equal share leaves with each gradient",
+                    "largest memory of activations and gradients up to each entry of `ready`, "
+                    "including its own gradient. Then after the last entry, and after backward has "
+                    "returned. Default: an equal share leaves with each gradient",
                     Absent::left_out);
   return described;
 }

@@ -302,7 +302,7 @@ void EventReader::read(const EventBatch& batch,
     }
   } catch (const simdjson::simdjson_error& error) {
     splitter_.fail(offset(), fmt::format("broken JSON near here: {}", error.what()),
-                   "The file was damaged or written by something else than the PyTorch profiler");
+                   "The file is damaged, or the PyTorch profiler did not write it");
   }
 }
 

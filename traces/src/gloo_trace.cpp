@@ -60,8 +60,8 @@ std::optional<GlooTrace> read_gloo_trace(const std::filesystem::path& path) {
   if (seen.empty())
     throw InputError(
         {file, "",
-         unsized > 0 ? "is of a job over gloo, and its all-reduces have no sizes"
-                     : "is of a job over gloo, and no all-reduce is in it",
+         unsized > 0 ? "is from a job over gloo, but its all-reduces have no sizes"
+                     : "is from a job over gloo, but holds no all-reduce",
          unsized > 0 ? "Record with record_shapes=True" : "Record steps of a DDP job"});
   std::ranges::stable_sort(seen, {}, &SeenAllReduce::start_ns);
   const TraceHeader header = read_trace_header(splitter, std::nullopt);

@@ -80,7 +80,7 @@ void GroupReport::tell_warnings() {
     }
     if (workload(k).gpu != workload(0).gpu) {
       result_.warnings.push_back(fmt::format(
-          "rank {} ran on {}, rank {} on {}: compute is scaled as if all ran on the latter",
+          "rank {} ran on {}, but rank {} on {}: compute is scaled as if all ran on the latter",
           rank(k), workload(k).gpu, rank(0), workload(0).gpu));
     }
   }
@@ -113,18 +113,18 @@ void GroupReport::tell_missing_ranks() {
   const bool cut = missing.size() > kMostLines;
   if (cut) missing.pop_back();
   result_.warnings.push_back(fmt::format(
-      "rank{} {}{} of {} missing: the last to arrive may be among them, so transfers are upper "
-      "bounds and waits lower ones",
+      "rank{} {}{} of {} missing and may be the last to arrive, so transfers are upper bounds and "
+      "waits lower bounds",
       missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), cut ? ", …" : "", world));
 }
 
 void GroupReport::tell_clocks() {
   std::string text;
   if (group_.clocks.compared == 0) {
-    text = "taken as recorded; no collective is there to compare them by";
+    text = "used as recorded, because there is no collective to compare them";
     result_.warnings.push_back(
-        "no collective shows how the ranks' clocks stand to each other: who began first is only "
-        "right if they ran on one host");
+        "no collective shows the offsets of the ranks' clocks, so the order of their starts is "
+        "only right if they ran on one host");
   } else if (group_.clocks.shifted) {
     const auto [low, high] =
         std::minmax_element(group_.clocks.shift_ns.begin(), group_.clocks.shift_ns.end());
@@ -133,7 +133,7 @@ void GroupReport::tell_clocks() {
         "agree within {}",
         group_.clocks.compared, in_fitting_unit(*high - *low), in_us(group_.clocks.end_spread_ns));
   } else {
-    text = fmt::format("taken as recorded: all ranks end each of {} collectives within {}",
+    text = fmt::format("used as recorded: all ranks end each of {} collectives within {}",
                        group_.clocks.compared, in_us(group_.clocks.end_spread_ns));
   }
   result_.recognised.push_back("clocks " + text);

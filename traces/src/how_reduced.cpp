@@ -43,9 +43,10 @@ void note_other_reduction(const RecordedStep& step, Imported& imported) {
         fmt::format("{} all-reduces inside autograd nodes are not the reducer's and were left out",
                     step.other_all_reduces));
   if (const std::string beside = collectives_beside(step); !beside.empty() && !step.reducer.empty())
-    imported.recognised.push_back(fmt::format(
-        "beside the gradients' all-reduces: {}; they stay in the recorded step as they ran",
-        beside));
+    imported.recognised.push_back(
+        fmt::format("other collectives than the gradients' all-reduces: {}; they stay in the "
+                    "recorded step as they ran",
+                    beside));
   // These may be the all-reduces of a loss, or of a reducer whose calls are unknown.
   if (step.reducer.empty() && step.unclaimed > 0)
     imported.warnings.push_back(
@@ -70,8 +71,8 @@ void note_hook(const RecordedStep& step, Imported& imported) {
         name_of(hook), name_of(*step.wire), word_of(hook)));
   } else if (step.gradients.front().tensor == nullptr) {
     imported.warnings.push_back(fmt::format(
-        "the all-reduces carry {}, and the type of the gradients is not recorded: if "
-        "it is float32, {} was on, and buckets are twice as large; record with record_shapes=True",
+        "the all-reduces carry {}, but the type of the gradients is not recorded. If it is "
+        "float32, {} was on and buckets are twice as large. Record with record_shapes=True",
         name_of(*step.reduced), name_of(hook)));
   }
 }

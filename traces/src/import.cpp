@@ -93,7 +93,8 @@ Imported import_workload(const std::filesystem::path& path, const ByteSource& so
 Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& source,
                         const ImportOptions& options) {
   if (options.iteration) {
-    refuse(path, "DDP logging data hold one iteration, the last sampled", "Leave out --iteration");
+    refuse(path, "DDP logging data holds one iteration, the last sampled one",
+           "Leave out --iteration");
   }
   return parse_ddp_log(whole_text(path, source), path.string(), options);
 }

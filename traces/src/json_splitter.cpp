@@ -185,7 +185,7 @@ void JsonSplitter::read_members() {
     const std::string key = read_string();
     expect(':', "a colon");
     if (key == "traceEvents") {
-      if (events_seen_) fail(key_at, "\"traceEvents\" stands here a second time");
+      if (events_seen_) fail(key_at, "\"traceEvents\" appears a second time");
       expect('[', "the list of events");
       begin_events();
       return;

@@ -75,7 +75,7 @@ std::vector<TimedLayer> TableReader::read() {
     layers.push_back(read_layer(line));
     const auto [first, is_new] = line_of_name.emplace(layers.back().name, line_);
     if (!is_new) {
-      fail(fmt::format("the layer {} already stands in line {}", in_quotes(layers.back().name),
+      fail(fmt::format("the layer {} is already on line {}", in_quotes(layers.back().name),
                        first->second),
            "Layer names are unique");
     }
@@ -170,8 +170,8 @@ Imported parse_layer_table(std::string_view text, const std::string& file) {
       "ready when its layer's backward ends",
       layers.size(), workload.parameters.size()));
   result.warnings.push_back(
-      "a layer table holds no optimizer and no time between steps; the step is forward and "
-      "backward alone");
+      "a layer table holds no optimizer and no time between steps, so the step is only forward and "
+      "backward");
   return result;
 }
 

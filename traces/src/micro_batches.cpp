@@ -48,8 +48,8 @@ int limited(std::size_t count) {
 
 std::string may_be_more(int count, std::string_view what) {
   return fmt::format(
-      "only one step {}, so there may be more than {} micro-batches in a step; --accumulate says "
-      "how many",
+      "only one step {}, so a step may have more than {} micro-batches; give the number with "
+      "--accumulate",
       what, count);
 }
 
@@ -68,9 +68,8 @@ MicroBatches micro_batches(const std::vector<PassEvidence>& passes) {
     if (!regular(between) && !only_one) return result;
     if (all && synchronised > 0) {
       result.warning = fmt::format(
-          "the optimizer runs in every {}th step only, but each all-reduces: gradients were "
-          "accumulated without no_sync(); what is simulated is one micro-batch with its "
-          "all-reduces",
+          "the optimizer runs only in every {}th step, but each step all-reduces, so gradients "
+          "were accumulated without no_sync(). Each micro-batch is simulated with its all-reduces",
           between.front());
       result.last = optimized;
       result.all_reduced = limited(between.front());
@@ -90,15 +89,15 @@ MicroBatches micro_batches(const std::vector<PassEvidence>& passes) {
   const std::size_t count = between.empty() ? at_least(passes, reduced) : quantile(between, 0.5);
   result.count = limited(count);
   result.recognised = fmt::format(
-      "gradient accumulation: {} of {} steps launch no all-reduce, they ran under no_sync(), as "
-      "micro-batches; a step has {}, and --accumulate is {} by default",
+      "gradient accumulation: {} of {} steps launch no all-reduce, so they ran under no_sync() as "
+      "micro-batches. A step has {}, and --accumulate is {} by default",
       std::ssize(reduced) - synchronised, passes.size(), result.count, result.count);
   if (between.empty())
     result.warning = may_be_more(result.count, "all-reduces");
   else if (std::ranges::any_of(between, [&](std::size_t one) { return one != count; }))
     result.warning = fmt::format(
-        "the steps that all-reduce do not come regularly: {} micro-batches is the lower median; "
-        "--accumulate says how many",
+        "the steps that all-reduce do not come regularly: {} micro-batches is the lower median. "
+        "Give the number with --accumulate",
         result.count);
   return result;
 }

@@ -129,7 +129,7 @@ void NsysImport::require(const char* table, std::initializer_list<std::string_vi
 
 void NsysImport::check_tables() const {
   if (has("StringTable") && !has("StringIds"))
-    refuse("is a database of nvprof, which knows no gradients",
+    refuse("is a database of nvprof, which does not record gradients",
            "Record with torch.profiler instead, and give its trace");
   if (has("rocpd_string") || has("rocpd_api"))
     refuse("is a database of rocprof or rocm's tracers (rocpd)",
@@ -141,7 +141,7 @@ void NsysImport::check_tables() const {
     refuse(fmt::format("no GPU kernel was recorded (no table {})", kKernels), kRecordCuda);
   if (!has(kCalls))
     refuse(
-        fmt::format("kernels are in it, but not the host's calls that launched them (no table {})",
+        fmt::format("it holds kernels, but not the host's calls that launched them (no table {})",
                     kCalls),
         kRecordCuda);
   require("StringIds", {"id", "value"});
@@ -336,16 +336,17 @@ void NsysImport::describe(Imported& result) const {
       result.recognised.begin(),
       fmt::format("an Nsight Systems export ({}){}", version(),
                   ranks_.size() > 1
-                      ? fmt::format(", {} processes, taken as ranks in order of GPU", ranks_.size())
+                      ? fmt::format(", {} processes, used as ranks in order of GPU", ranks_.size())
                       : ""));
   const std::string type = type_ ? std::string(name_of(dtype_from_recorded(*type_).value())) : "";
   if (sized_ && type_)
-    result.warnings.push_back(fmt::format(
-        "gradients are taken to be of the type of the all-reduces, {}: Nsight Systems records none",
-        type));
+    result.warnings.push_back(
+        fmt::format("gradients are assumed to have the type of the all-reduces, {}, because Nsight "
+                    "Systems records no types",
+                    type));
   else
     result.warnings.push_back(fmt::format(
-        "gradients are taken to be float32: Nsight Systems records no types{}",
+        "gradients are assumed to be float32, because Nsight Systems records no types{}",
         type.empty() || type == "float32"
             ? ""
             : fmt::format("; the all-reduces are of {}: record with emit_nvtx(record_shapes=True)",

@@ -156,7 +156,7 @@ std::string TracedScheme::sharded() const {
     const std::int64_t reduced = all_reduces_of_backward();
     if (reduced > 0)
       return fmt::format(
-          "{} beside {} in backward: gradients are sharded within a group and all-reduced between "
+          "{} and {} in backward: gradients are sharded within a group and all-reduced between "
           "groups, as by hybrid FSDP (HSDP) or ZeRO",
           times(kReduceScatter), counted(reduced, kAllReduce.words));
     return fmt::format("{} {}: they are sharded, {}", times(kReduceScatter), kNone, who_shards());

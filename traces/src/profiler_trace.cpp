@@ -93,7 +93,7 @@ Imported TraceImport::run(const ByteSource& source) {
   records_.finish();
   require_usable(records_, file_);
   if (splitter.members("distributedInfo") > 1)
-    refuse_several_processes(file_, "\"distributedInfo\" stands in it twice");
+    refuse_several_processes(file_, "\"distributedInfo\" appears in it twice");
   return interpret(read_trace_header(splitter, records_.first_device()), splitter.mended());
 }
 
@@ -111,7 +111,7 @@ Imported TraceImport::interpret(TraceHeader header, bool mended) {
   const RecordedStep& step = chosen.step;
   if (const std::string scheme = other_scheme(records_, step, header); !scheme.empty())
     refuse(fmt::format("{}: {}; ddpsim simulates DistributedDataParallel", step.name, scheme),
-           "Record this model under DDP, or on one GPU alone, and simulate DDP from that");
+           "Record this model under DDP or on one GPU, and simulate DDP from that");
   if (only_micro_batches(header))
     refuse(fmt::format("{}: DDP ran on {} ranks, but no step launches an all-reduce: all are "
                        "micro-batches under no_sync()",
@@ -221,8 +221,8 @@ void TraceImport::fill_input(const RecordedStep& step, std::size_t index) {
   if (!input) return;
   Workload& workload = result_.workload;
   workload.batch_per_gpu = input->batch;
-  std::string sentence =
-      fmt::format("the batch per GPU is {}, by the shape of the model's input", input->batch);
+  std::string sentence = fmt::format(
+      "the batch per GPU is {}, judged by the shape of the model's input", input->batch);
   if (input->tokens > 0) sentence += fmt::format(": sequences of {} tokens", input->tokens);
   if (input->pixels > 0) sentence += fmt::format(": images of {} pixels a side", input->pixels);
   result_.recognised.push_back(std::move(sentence));
@@ -259,7 +259,7 @@ void TraceImport::fill_times(const RecordedStep& step, std::size_t index) {
   workload.iteration = sample_of(records_, index, step).iteration;
   if (!workload.iteration) {
     result_.warnings.push_back(
-        fmt::format("no step begins after {}, so the time between steps is not known", step.name));
+        fmt::format("no step begins after {}, so the time between steps is unknown", step.name));
   }
 }
 
@@ -334,8 +334,8 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
                                                      : "all-reduces of gradients"));
   if (recorded.several_ranks() && !recorded.collectives.empty()) {
     result_.alone =
-        "one rank's recording: the duration of a collective holds the wait for the slowest rank, "
-        "so it is an upper bound of the transfer; the traces of all ranks tell the two apart";
+        "this is one rank's recording: the duration of a collective includes the wait for the "
+        "slowest rank and is an upper bound of the transfer. Traces of all ranks separate the two";
   }
 }
 

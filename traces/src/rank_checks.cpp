@@ -39,7 +39,7 @@ class RankChecks {
       fail(k, "rank", fmt::format("rank {} is already at {}", before, place(k - 1)),
            "Each rank is recorded once");
     }
-    fail(k, "rank", fmt::format("rank {} stands after rank {}", ranks_[k].rank, before),
+    fail(k, "rank", fmt::format("rank {} comes after rank {}", ranks_[k].rank, before),
          "The list is in ascending order of rank");
   }
 
@@ -48,8 +48,8 @@ class RankChecks {
     const int first = ranks_.front().recorded_with.world_size;
     if (world != first) {
       fail(k, "recorded_with",
-           fmt::format("recorded with world size {}, {} with {}", world, place(0), first),
-           "All ranks are of one job");
+           fmt::format("recorded with world size {}, but {} with {}", world, place(0), first),
+           "All ranks must be from one job");
     }
     if (world > 0 && ranks_[k].rank >= world) {
       fail(k, "rank", fmt::format("there is no rank {} in a world of {}", ranks_[k].rank, world),
@@ -69,7 +69,7 @@ class RankChecks {
       fail(k, "recorded_with",
            fmt::format("its {} collectives are not the {} of {}", own.size(), first.size(),
                        place(0)),
-           "Every rank takes part in every collective: same number, same bytes, same order");
+           "Every rank must have the same collectives, with the same bytes in the same order");
     }
   }
 
@@ -78,9 +78,9 @@ class RankChecks {
       fail(0, "offset_us", "offsets count from the first rank listed", "Expected 0");
     }
     if (static_cast<const Recorded&>(ranks_.front()) != workload_) {
-      fail(0, "", "is not what the top level of the file holds",
-           "forward, backward, optimizer, iteration, host and recorded_with at the top level "
-           "repeat the first rank listed");
+      fail(0, "", "differs from the top level of the file",
+           "forward, backward, optimizer, iteration, host and recorded_with must be the same for "
+           "the first rank listed and at the top level");
     }
   }
 

@@ -112,7 +112,7 @@ void RankJoin::number_ranks() {
     }
     if (!workload(k).ranks.empty())
       refuse(k, fmt::format("holds {} ranks already", workload(k).ranks.size()),
-             "Give it alone: several inputs are one rank each");
+             "Give it as the only input: several inputs are one rank each");
     if (trace(k).rank) ++numbered;
   }
   numbered_by_place_ = numbered == 0;
@@ -121,7 +121,7 @@ void RankJoin::number_ranks() {
     if (numbered_by_place_) rank = static_cast<std::int64_t>(k);
     if (!rank) {
       refuse(k, "does not say which rank it is (distributedInfo), but other inputs do",
-             "Give traces of one job, recorded alike");
+             "Give traces of one job, recorded in the same way");
     }
     if (*rank < 0 || *rank >= 1'000'000'000) refuse(k, fmt::format("rank {}", *rank), "");
   }
@@ -134,7 +134,7 @@ void RankJoin::check_one_job() const {
   const auto& first_world = trace(0).world_size;
   for (std::size_t k = 0; k < ranks_.size(); ++k) {
     if (k > 0 && rank(k) == rank(k - 1)) {
-      refuse(k, fmt::format("is of rank {}, and so is {}", rank(k), ranks_[k - 1].file),
+      refuse(k, fmt::format("is from rank {}, but so is {}", rank(k), ranks_[k - 1].file),
              "Give each rank of one job once");
     }
     if (trace(k).world_size != first_world && !trace(k).world_at_least &&
@@ -143,12 +143,12 @@ void RankJoin::check_one_job() const {
         return world ? std::to_string(*world) : std::string("an unknown number of");
       };
       refuse(k,
-             fmt::format("is of a job of {} ranks, but {} is of one of {}",
+             fmt::format("is from a job of {} ranks, but {} is from a job of {}",
                          text(trace(k).world_size), ranks_[0].file, text(first_world)),
              "Give ranks of one job");
     }
     if (first_world && rank(k) >= *first_world && !trace(0).world_at_least) {
-      refuse(k, fmt::format("is of rank {} in a world of {}", rank(k), *first_world),
+      refuse(k, fmt::format("is from rank {} in a world of {}", rank(k), *first_world),
              *first_world == 1 ? "Each of these is a job of its own; import them one at a time"
                                : "Give ranks of one job");
     }
@@ -208,10 +208,10 @@ void RankJoin::check_causes() const {
       const std::int64_t early_ns = one.last_arrival_ns() - one.end_ns[k];
       if (early_ns <= kClockDoubt_ns) continue;
       refuse(k,
-             fmt::format(
-                 "its {} ended {:.3f} ms before rank {} had begun it, whatever its clock: it "
-                 "is not of the step of the other inputs",
-                 one.operation, static_cast<double>(early_ns) / 1e6, rank(one.last_to_arrive())),
+             fmt::format("its {} ended {:.3f} ms before rank {} had begun it, whatever its clock, "
+                         "so it is from another step than the other inputs",
+                         one.operation, static_cast<double>(early_ns) / 1e6,
+                         rank(one.last_to_arrive())),
              "Give traces of one run, recorded at the same step");
     }
   }
@@ -225,7 +225,7 @@ void RankJoin::build_workload() {
   joined.recorded_with.world_size = world;
   if (!trace(0).world_size)
     result_.warnings.push_back(fmt::format(
-        "how many ranks the job has is not known: it is taken to end with rank {}", world - 1));
+        "the number of ranks is unknown; rank {} is assumed to be the last", world - 1));
   for (std::size_t k = 0; k < ranks_.size(); ++k) {
     RankRecording recording;
     static_cast<Recorded&>(recording) = workload(k);
@@ -272,7 +272,7 @@ std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths
     std::error_code none;
     if (std::filesystem::is_directory(path, none))
       throw InputError({path.string(), "", "is a folder among several inputs",
-                        "Give one folder alone, or the files of one job"});
+                        "Give only one folder, or the files of one job"});
     ranks.push_back({path.string(), import_file(path, same_step)});
     if (ranks.size() == 1) same_step = at_step_of(ranks.front().imported, options);
   }

@@ -22,7 +22,7 @@ std::string_view without_leading_space(std::string_view text) {
 
 struct Member {
   std::string_view key;
-  std::string_view value;  ///< from its first byte on, without a known end
+  std::string_view value;  ///< from its first byte, end unknown
 };
 
 /// Members of the outermost object, as far as the text goes. This is lenient, because the readers
@@ -91,24 +91,22 @@ Recognition recognise_object(std::string_view text) {
     return other("a CUDA memory snapshot", kHowToRecord);
   }
   if (value_of("entries") && value_of("pg_config")) {
-    return other(
-        "an NCCL flight recorder dump",
-        "It holds collectives alone, no gradients; held against a prediction: ddpsim validate "
-        "PREDICTED DUMP");
+    return other("an NCCL flight recorder dump",
+                 "It holds only collectives, no gradients. Compare it with a prediction: ddpsim "
+                 "validate PREDICTED DUMP");
   }
   if (value_of("rocprofiler-sdk-tool")) return other("the JSON of rocprofv3", kUseProfiler);
   if (const auto form = value_of("$schema"); form && contains(form->substr(0, 80), "speedscope"))
-    return other("a profile for speedscope (py-spy and others), which knows the host alone",
+    return other("a profile for speedscope (py-spy and others), which shows only the host",
                  kUseProfiler);
   if (contains(text.substr(0, 4096), "\"StringStorage\"") ||
       contains(text.substr(0, 4096), "\"TargetInfoSystemEnv\""))
     return other("the JSON of nsys export",
                  "Export it again as a database: nsys export --type sqlite REPORT.nsys-rep");
   if (value_of("coll_perf"))
-    return other(
-        "a file of NCCL's inspector",
-        "It holds collectives alone, no gradients. Give it to: ddpsim calibrate FILE --cluster "
-        "CLUSTER");
+    return other("a file of NCCL's inspector",
+                 "It holds only collectives, no gradients. Give it to: ddpsim calibrate FILE "
+                 "--cluster CLUSTER");
   if (has_any(kBesideEvents)) return {Recognition::Kind::profiler_trace, "", ""};
   if (value_of("schema")) return {Recognition::Kind::workload, "", ""};
   return other("a JSON object without \"traceEvents\" or \"parameters\"", kHowToRecord);
@@ -146,10 +144,10 @@ std::optional<Recognition> recognise_magic(std::string_view head) {
       {"\xFE\xFF"sv, "UTF-16 text", "Save it as UTF-8"},
       {"NVIDIA Tegra Profiler Report"sv, "a report of Nsight Systems", kExportNsys},
       {"NVIDIA Nsight Systems"sv, "a report of Nsight Systems", kExportNsys},
-      {"NVR\0"sv, "a report of Nsight Compute, which has kernels one by one and no step",
+      {"NVR\0"sv, "a report of Nsight Compute, which shows single kernels and no step",
        kUseProfiler},
       {"\x89HDF"sv, "an HDF5 file", kHowToRecord},
-      {"PERFILE2"sv, "a recording of perf, which knows the host alone", kUseProfiler},
+      {"PERFILE2"sv, "a recording of perf, which shows only the host", kUseProfiler},
   };
   for (const Mark& mark : kMagics) {
     if (head.substr(0, mark.text.size()) == mark.text) return other(mark.looks_like, mark.hint);
@@ -166,7 +164,7 @@ std::optional<Recognition> recognise_magic(std::string_view head) {
   }
   if (contains(head.substr(0, 64), "brain.Event:")) {
     return other("TensorBoard's event file",
-                 "Give the .pt.trace.json beside it, which its profiler plugin reads");
+                 "Give the .pt.trace.json in the same folder, which its profiler plugin reads");
   }
   return std::nullopt;
 }
@@ -174,8 +172,8 @@ std::optional<Recognition> recognise_magic(std::string_view head) {
 /// Tables and logs of other tools, recognised by words in their first lines.
 std::optional<Recognition> recognise_text(std::string_view text) {
   static constexpr Mark kMarks[] = {
-      {"[before iteration ", "what DDP logs of its times while it trains, which names no bucket",
-       "Give what print(ddp_model._get_ddp_logging_data()) prints"},
+      {"[before iteration ", "DDP's log of its times during training, which names no bucket",
+       "Give the output of print(ddp_model._get_ddp_logging_data())"},
       {"NVPROF is profiling", "an nvprof log", kUseProfiler},
       {"==PROF==", "an Nsight Compute log", kUseProfiler},
       {"Total Time (ns)", "a table of nsys stats",
@@ -186,7 +184,7 @@ std::optional<Recognition> recognise_text(std::string_view text) {
       {"KernelName,", "a rocprof table", kUseProfiler},
       {"\"Kernel_Name\"", "a table of rocprofv3", kUseProfiler},
       {"Kernel_Name,", "a table of rocprofv3", kUseProfiler},
-      {"Self CPU %", "the table of key_averages(), which has no times of single gradients",
+      {"Self CPU %", "the table of key_averages(), which has no time for each gradient",
        "Give the trace: prof.export_chrome_trace(…)"},
       {"Traceback (most recent call last)", "a Python traceback", kHowToRecord},
       {"NVIDIA-SMI", "the output of nvidia-smi", kHowToRecord},

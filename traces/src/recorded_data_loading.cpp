@@ -46,7 +46,7 @@ void keep_waits_for_data(const TraceRecords& records, const ChosenStep& chosen,
 std::string words_for_loading(const DataLoading& loading, bool step_known) {
   const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
   std::string sentence = fmt::format(
-      "the trainer waited {} a batch for its DataLoader (mean of {}; median {}, 90th percentile "
+      "the trainer waited {} per batch for its DataLoader (mean of {}; median {}, 90th percentile "
       "{})",
       ms(loading.mean), loading.count, ms(loading.median), ms(loading.p90));
   if (!loading.processes)
@@ -55,9 +55,9 @@ std::string words_for_loading(const DataLoading& loading, bool step_known) {
     sentence += fmt::format(": workers gave one every {}, and the step waited for them",
                             ms(*loading.interval));
   else if (!step_known)
-    sentence += ": whether workers kept up is not known without the time between steps";
+    sentence += ": without the time between steps, it is unknown whether workers kept up";
   else
-    sentence += ": workers kept up; how much more they give is not known";
+    sentence += ": workers kept up; their limit is unknown";
   return sentence;
 }
 

@@ -62,10 +62,10 @@ class Assignment {
     if (in_ddp == buckets) {
       for (std::size_t k = 0; k < count(); ++k) ignored_[k] = ignored_[k] || late[k];
     } else {
-      result_.warnings.push_back(fmt::format(
-          "the recorded buckets hold {} bytes, the gradients before the last of them {}: "
-          "which parameters are under DDP is not certain",
-          buckets.count(), in_ddp.count()));
+      result_.warnings.push_back(
+          fmt::format("the recorded buckets hold {} bytes, but the gradients before the last of "
+                      "them hold {}, so it is uncertain which parameters are under DDP",
+                      buckets.count(), in_ddp.count()));
     }
     const auto outside = std::count(ignored_.begin(), ignored_.end(), true);
     if (outside > 0) {
@@ -113,7 +113,7 @@ class Assignment {
     fitting_ = fitting_models(count(), buckets_in_float32());
     if (fitting_.size() != 1) return std::nullopt;
     result_.recognised.push_back(
-        fmt::format("shapes are not recorded; took those of {}: it has {} gradients{}",
+        fmt::format("shapes are not recorded; used those of {}: it has {} gradients{}",
                     fitting_.front(), count(),
                     step_.bucket_bytes.empty() ? " (no bucket bytes are recorded to check it by)"
                                                : ", and the recorded buckets end exactly at them"));
@@ -162,18 +162,18 @@ class Assignment {
     if (shapes_recorded_) {
       result_.shapes_from = "recorded";
       result_.warnings.push_back(
-          fmt::format("no bundled model has these {} shapes: parameters are numbered, and their "
-                      "definition order is taken to be the reverse of the gradients'",
+          fmt::format("no bundled model has these {} shapes, so parameters are numbered, and their "
+                      "definition order is assumed to be the reverse of the gradients' order",
                       count()));
     } else if (fitting_.empty()) {
-      result_.warnings.push_back(fmt::format(
-          "shapes are not recorded, and no bundled model fits {} gradients{}; they stay "
-          "unknown: name the model with --model",
-          count(), step_.bucket_bytes.empty() ? "" : " and these buckets"));
+      result_.warnings.push_back(
+          fmt::format("shapes are not recorded, and no bundled model fits {} gradients{}. They "
+                      "stay unknown unless you name the model with --model",
+                      count(), step_.bucket_bytes.empty() ? "" : " and these buckets"));
     } else {
       result_.warnings.push_back(
-          fmt::format("shapes are not recorded and stay unknown, since {} all have {} gradients: "
-                      "name the one recorded with --model",
+          fmt::format("shapes are not recorded and stay unknown, because {} all have {} gradients. "
+                      "Name the recorded model with --model",
                       fmt::join(fitting_, ", "), count()));
     }
   }

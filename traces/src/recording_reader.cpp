@@ -87,7 +87,7 @@ std::optional<DataLoading> RecordingReader::read_data_loading(const Cursor& curs
   if (!median || !p90) return std::nullopt;
   DataLoading loading{.median = fields_.time(*median), .p90 = fields_.time(*p90), .count = 1};
   if (loading.p90 < loading.median)
-    p90->fail("the 90th percentile is below the median", "Expected it no shorter");
+    p90->fail("the 90th percentile is below the median", "Expected at least the median");
   const auto mean = object.optional("mean_us");
   loading.mean = mean ? fields_.time(*mean) : loading.median;
   if (const auto count = object.optional("count")) loading.count = count->integer(1, 1'000'000'000);
@@ -96,8 +96,8 @@ std::optional<DataLoading> RecordingReader::read_data_loading(const Cursor& curs
   if (const auto interval = object.optional("interval_us")) {
     loading.interval = fields_.time(*interval);
     if (!loading.processes)
-      interval->fail("stands beside a trainer that loads by itself",
-                     "It is of workers, which load beside the step");
+      interval->fail("conflicts with a trainer that loads batches itself",
+                     "It applies to workers, which load batches in parallel to the step");
   }
   return loading;
 }
@@ -142,9 +142,9 @@ void RecordingReader::check_iteration(const Cursor& steps, const Recorded& recor
   if (periods.empty() || !recorded.iteration) return;
   const auto [least, most] = std::ranges::minmax(periods);
   if (*recorded.iteration < least || *recorded.iteration > most)
-    steps.fail(fmt::format("take {} to {} us, and the iteration {} us", least.microseconds(),
+    steps.fail(fmt::format("take {} to {} us, but the iteration takes {} us", least.microseconds(),
                            most.microseconds(), recorded.iteration->microseconds()),
-               "The iteration is one of these steps");
+               "The iteration must be one of these steps");
 }
 
 Backward RecordingReader::read_backward(const Cursor& cursor) {
@@ -240,7 +240,8 @@ void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) {
     recorded.launch_waits = read_parts_of(*waits, recorded, "waiting for launches");
   if (const auto costs = object.optional("costs")) {
     if (costs_ == nullptr)
-      costs->fail("stands with one of several ranks", "Those of all ranks stand at the top");
+      costs->fail("belongs to one of several ranks",
+                  "Write costs of all ranks at the top of the document");
     *costs_ = read_costs(*costs, host_costs());
   }
   const auto launches = object.optional("launches");
@@ -248,13 +249,14 @@ void RecordingReader::read_host(const Cursor& cursor, Recorded& recorded) {
   const auto ahead = object.optional("steps_ahead");
   for (const auto& of_launches : {cost, ahead})
     if (of_launches && !launches)
-      of_launches->fail("stands without launches", "Say how many kernels there are");
+      of_launches->fail("is given without launches", "State how many kernels there are");
   if (ahead && !recorded.host_ready.empty())
-    ahead->fail("stands beside ready_us", "The host is where it was recorded; leave one out");
+    ahead->fail("conflicts with ready_us",
+                "The recorded times already place the host; keep one of the two");
   if (!launches) return;
   if (!recorded.host_ready.empty() && !cost)
-    launches->fail("stand beside ready_us without launch_cost",
-                   "Of recorded times say what a launch took, or leave one of the two out");
+    launches->fail("are given with ready_us but without launch_cost",
+                   "State launch_cost, or leave out ready_us or launches");
   recorded.launches = read_launches(*launches);
   require_one_each(launches->free_object().required("backward"), "counts",
                    recorded.launches->backward.size());
@@ -268,7 +270,7 @@ PartTimes RecordingReader::read_launch_cost(const Cursor& cursor) {
   const Duration longest = std::max({cost.forward, cost.backward, cost.optimizer});
   if (longest > kMost)
     cursor.fail(fmt::format("a launch of {} us", longest.microseconds()),
-                "Expected what the host takes for one kernel, at most a second");
+                "Expected the host's time for one kernel, at most a second");
   return cost;
 }
 
@@ -304,7 +306,7 @@ PartTimes RecordingReader::read_parts_of(const Cursor& cursor, const Recorded& r
       object.required(key).fail(
           fmt::format("{} for {} us of a window of {} us", what, time.microseconds(),
                       window.value_or(Duration()).microseconds()),
-          "Expected no more than the window of that name lasts");
+          "Expected at most the duration of the window with that name");
   };
   check("forward_us", recorded.forward, times.forward);
   check("backward_us", recorded.backward ? recorded.backward->duration : Duration(),
@@ -326,7 +328,7 @@ void RecordingReader::read_steps(const Cursor& list, Recorded& recorded) {
     step.backward = fields_.optional_time(object, "backward_us");
     step.iteration = fields_.optional_time(object, "iteration_us");
     if (step.iteration == Duration())
-      object.required("iteration_us").fail("a step takes longer than no time");
+      object.required("iteration_us").fail("a step must take more than 0 us");
     if (const auto all = object.optional("collectives")) step.collectives = read_collectives(*all);
     recorded.steps.push_back(std::move(step));
   }

@@ -38,10 +38,9 @@ int spend_steps(void* spent) {
 }
 
 [[noreturn]] void refuse_cost(const std::string& file) {
-  throw InputError({file, "",
-                    "is a database that takes far more work to read than one of its size may",
-                    "The file is damaged or made to stop its reader: export it again (nsys export "
-                    "--type sqlite)"});
+  throw InputError({file, "", "is a database that takes far more work to read than its size allows",
+                    "The file is damaged, or made to block its reader: export it again (nsys "
+                    "export --type sqlite)"});
 }
 
 [[noreturn]] void refuse_database(const std::string& file, int status) {

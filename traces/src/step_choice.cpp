@@ -96,7 +96,7 @@ std::pair<Candidate, std::string> choose(const std::vector<Candidate>& candidate
   if (!options.step.empty()) {
     const auto named = std::ranges::find(candidates, options.step, &Candidate::name);
     if (named == candidates.end())
-      refuse(file, fmt::format("there is no complete {} in it; there are {}", options.step, names),
+      refuse(file, fmt::format("it holds no complete {}, only {}", options.step, names),
              "Give traces of the same steps");
     return {*named, fmt::format("took {}", named->name)};
   }
@@ -116,13 +116,12 @@ void note_parts(const TraceRecords& records, ChosenStep& result) {
   const auto divided =
       std::ranges::find_if(records.steps(), [](const StepMarker& step) { return step.parts > 1; });
   if (divided == records.steps().end()) return;
-  result.recognised.push_back(
-      fmt::format("one step of the trace holds {} backward passes: taken apart", divided->parts));
+  result.recognised.push_back(fmt::format(
+      "one step of the trace holds {} backward passes, so it was split", divided->parts));
   if (records.optimizers_seen() || result.accumulate > 1) return;
   result.warnings.push_back(
-      fmt::format("no Optimizer.step is recorded, so whether these {0} passes are steps or "
-                  "micro-batches of one is not known: they are taken for steps; for micro-batches "
-                  "pass --accumulate {0}",
+      fmt::format("no Optimizer.step is recorded, so these {0} passes are assumed to be steps. If "
+                  "they are micro-batches of one step, pass --accumulate {0}",
                   divided->parts));
 }
 

@@ -71,7 +71,7 @@ void check_schema(const Cursor& root) {
   const std::string text = schema ? schema->string() : "";
   if (text == kTimelineSchema) return;
   const std::string hint = fmt::format("Expected a timeline: \"schema\": \"{}\"", kTimelineSchema);
-  if (!schema) root.fail("this is no timeline", hint);
+  if (!schema) root.fail("this is not a timeline", hint);
   schema->fail(fmt::format("{} is no timeline", in_quotes(text)), hint);
 }
 
@@ -91,7 +91,7 @@ Timeline parse_timeline(std::string_view text, const std::string& file) {
   for (const Cursor& entry : root.required("ranks").array()) {
     timeline.ranks.push_back(read_rank(entry));
     if (!seen.insert(timeline.ranks.back().rank).second)
-      entry.fail(fmt::format("rank {} is here twice", timeline.ranks.back().rank));
+      entry.fail(fmt::format("rank {} appears twice", timeline.ranks.back().rank));
   }
   return timeline;
 }

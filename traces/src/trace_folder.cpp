@@ -237,10 +237,11 @@ void FolderImport::find_traces() {
     if (!trace || foreign) {
       // A rank whose file was cut to nothing must be reported.
       if (name.find(kTraceName) != std::string::npos)
-        throw InputError({path.string(), "",
-                          foreign ? "there is no event of a PyTorch profiler in it"
-                                  : "looks like " + opened.recognised.looks_like,
-                          "Its name is a trace's: record it again, or take it out of the folder"});
+        throw InputError(
+            {path.string(), "",
+             foreign ? "it holds no event of a PyTorch profiler"
+                     : "looks like " + opened.recognised.looks_like,
+             "It has the name of a trace: record it again, or remove it from the folder"});
       (foreign ? foreign_ : others_).push_back(name);
       continue;
     }
@@ -309,10 +310,11 @@ void FolderImport::require_one_each() {
   if (traces_.size() == 1) return;
   for (const Found& one : traces_) {
     if (one.rank) continue;
-    refuse(fmt::format("holds {} traces, but which rank {} is stands neither in it "
-                       "(distributedInfo) nor in its name",
-                       traces_.size(), below(one.path)),
-           "Name the files in order of rank (ddpsim import RANK0 RANK1 …), or one of them alone");
+    refuse(
+        fmt::format("holds {} traces, but the rank of {} is neither in it (distributedInfo) nor in "
+                    "its name",
+                    traces_.size(), below(one.path)),
+        "Name the files in order of rank (ddpsim import RANK0 RANK1 …), or give only one of them");
   }
   std::ranges::stable_sort(traces_, {}, [](const Found& one) { return *one.rank; });
   const auto twin = std::ranges::adjacent_find(
@@ -326,8 +328,7 @@ void FolderImport::require_one_each() {
 void FolderImport::describe(Imported& imported) const {
   std::string line = fmt::format("a folder: {} trace{}", traces_.size() * cycles_,
                                  traces_.size() * cycles_ == 1 ? "" : "s");
-  if (cycles_ > 1)
-    line += fmt::format(", {} of each process, of which the last was taken", cycles_);
+  if (cycles_ > 1) line += fmt::format(", {} of each process; the last one is used", cycles_);
   if (!others_.empty())
     line += fmt::format("; left out: {} other file{} ({})", others_.size(),
                         others_.size() == 1 ? "" : "s", listed(others_));

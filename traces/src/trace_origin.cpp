@@ -50,14 +50,14 @@ void describe_ranks(const TraceOrigin& origin, Imported& result) {
                           : "no DDP hooks are in the recording");
   if (origin.world_of_group)
     result.recognised.push_back(
-        fmt::format("distributedInfo does not state the world size: {} ranks are in the largest "
-                    "group that a collective names, so the job has at least as many",
+        fmt::format("distributedInfo does not state the world size. The largest group that a "
+                    "collective names has {} ranks, so the job has at least as many",
                     world));
   else if (workload.recorded_with.several_ranks() && !header.world_size)
-    result.warnings.push_back(fmt::format(
-        "how many ranks the job has is not known: the recording does not state it, and none of "
-        "{} NCCL kernels names the size of its group",
-        records.kernels().size()));
+    result.warnings.push_back(
+        fmt::format("the number of ranks is unknown: the recording does not state it, and none of "
+                    "{} NCCL kernels names the size of its group",
+                    records.kernels().size()));
 }
 
 void describe_steps_and_clocks(const TraceRecords& records, Imported& result) {
@@ -67,11 +67,11 @@ void describe_steps_and_clocks(const TraceRecords& records, Imported& result) {
   }
   if (records.step_source() == TraceRecords::StepSource::optimizer) {
     result.recognised.push_back(
-        "no ProfilerStep markers: a step goes from the end of Optimizer.step to the end of the "
-        "next");
+        "no ProfilerStep markers: a step lasts from the end of one Optimizer.step to the end of "
+        "the next");
   } else if (records.step_source() == TraceRecords::StepSource::whole) {
     result.warnings.push_back(
-        "neither ProfilerStep markers nor two optimizer steps: the whole trace is taken as one "
+        "neither ProfilerStep markers nor two optimizer steps: the whole trace is used as one "
         "step");
   }
   if (10 * records.early() > static_cast<std::int64_t>(records.activity_count())) {

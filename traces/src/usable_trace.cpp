@@ -29,15 +29,14 @@ void require_profiler_of_pytorch(const TraceRecords& records, const std::string&
   if (!records.several_processes().empty())
     refuse_several_processes(file, records.several_processes());
   if (records.events() == 0) {
-    refuse_trace(file, "there is no event of a PyTorch profiler in it",
+    refuse_trace(file, "it holds no event of a PyTorch profiler",
                  "Expected events with \"ph\": \"X\" and categories such as cpu_op and kernel");
   }
   if (records.events() == records.legacy_events()) {
-    refuse_trace(
-        file,
-        "recorded by a PyTorch build without Kineto: it holds names and host times of operations, "
-        "but no GPU activities, no launches, no categories and no shapes",
-        "Record with torch.profiler of a CUDA or ROCm build");
+    refuse_trace(file,
+                 "recorded by a PyTorch build without Kineto: it holds only names and host times "
+                 "of operations, no GPU activities, launches, categories or shapes",
+                 "Record with torch.profiler of a CUDA or ROCm build");
   }
 }
 
@@ -45,7 +44,7 @@ void require_gpu_activities(const TraceRecords& records, const std::string& file
   if (records.gpu_activities() == 0 && records.launches() > 0) {
     refuse_trace(
         file,
-        fmt::format("the host launched {} times, but no kernel is in it: the profiler of the GPU "
+        fmt::format("the host launched {} times, but it holds no kernel: the profiler of the GPU "
                     "(CUPTI, roctracer) recorded nothing",
                     records.launches()),
         "Look for CUPTI_ERROR in the run's output: another profiler held the GPU, or permission is "
@@ -68,8 +67,8 @@ void require_gradients(const TraceRecords& records, const std::string& file) {
     refuse_trace(
         file,
         fmt::format(
-            "cannot tell how gradients are reduced, nor when they are ready: no operator of "
-            "the host was recorded, only launches and {} GPU activities ({} NCCL kernels)",
+            "cannot tell how gradients are reduced, nor when they are ready. No operator of the "
+            "host was recorded, only launches and {} GPU activities ({} NCCL kernels)",
             records.gpu_activities(), records.kernels().size()),
         "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   }
@@ -92,10 +91,9 @@ void require_usable(const TraceRecords& records, const std::string& file) {
 }
 
 void refuse_several_processes(const std::string& file, const std::string& why) {
-  refuse_trace(
-      file, fmt::format("traces of several processes in one file: {}", why),
-      "Give each rank's own trace by itself, as it was before they were merged; several are "
-      "joined as FILE,FILE,… or as a folder");
+  refuse_trace(file, fmt::format("traces of several processes in one file: {}", why),
+               "Give each rank's own trace, from before they were merged. Several are joined as "
+               "FILE,FILE,… or as a folder");
 }
 
 }  // namespace ddpsim

@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void refuse_export(const std::string& file) {
   throw InputError({file, "", "is an SQLite database, which this build of ddpsim does not read",
-                    "Import it with an installed ddpsim, and give the workload which that writes"});
+                    "Import it with an installed ddpsim, and give the workload that it writes"});
 }
 
 }  // namespace

@@ -210,8 +210,8 @@ void WorkloadReader::read_module_time(const Object& object, Parameter& parameter
     parameter.module_time = ModuleTime{.forward_begin = begin, .forward_end = end, .backward = {}};
     if (backward) parameter.module_time->backward = read_shares(*backward);
   } else if (backward) {
-    backward->fail("is there without \"forward\"",
-                   "Say when forward runs the parameter's module, too");
+    backward->fail("is given without \"forward\"",
+                   "State when forward runs the parameter's module, too");
   }
 }
 

@@ -109,10 +109,11 @@ TEST_CASE("workload of an archive: the traces of several ranks are joined") {
   // Two traces of one rank are of two runs.
   CollectedJob twice(2, {0, 1});
   twice.add(ArchiveKind::trace, "traces/again.json", trace_of_rank(1, 2), 1);
-  CHECK(mentions(twice.complaint(), "traces/again.json: is of rank 1, as traces/rank1.json is"));
+  CHECK(mentions(twice.complaint(),
+                 "traces/again.json: is from rank 1, but so is traces/rank1.json"));
   CollectedJob unnamed(2, {0});
   unnamed.add(ArchiveKind::trace, "traces/other.json", trace_of_rank(1, 2));
-  CHECK(mentions(unnamed.complaint(), "of which rank it is the manifest does not say"));
+  CHECK(mentions(unnamed.complaint(), "the manifest does not say which rank it is from"));
 }
 
 TEST_CASE(
@@ -147,8 +148,8 @@ TEST_CASE("workload of an archive: a batch that contradicts the recorded shapes 
   job.archive.batch_size = 32;
   CHECK(job.import().workload.batch_per_gpu == 24);
   CHECK(mentions(job.import().warnings,
-                 "the archive states a batch of 32 per GPU and step, and the recorded shapes say "
-                 "24: the shapes are taken"));
+                 "the archive states a batch of 32 per GPU and step, but the recorded shapes show "
+                 "24. The shapes are used"));
 }
 
 TEST_CASE("workload of an archive: without a trace DDP logging data stand in, else it is refused") {

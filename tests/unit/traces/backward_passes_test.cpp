@@ -44,7 +44,7 @@ TraceBuilder passes(const std::vector<Pass>& all, bool marker = true) {
 
 TEST_CASE("backward passes: with the optimizer between them they are steps") {
   const Imported imported = passes({{true, true}, {true, true}, {true, true}}).import();
-  CHECK(mentions(imported.recognised, "3 backward passes: taken apart"));
+  CHECK(mentions(imported.recognised, "3 backward passes, so it was split"));
   CHECK(mentions(imported.recognised,
                  "3 complete iterations (ProfilerStep#7 (1 of 3) to ProfilerStep#7 (3 of 3))"));
   CHECK(imported.workload.backward->ready.size() == 2);

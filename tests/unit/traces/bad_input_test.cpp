@@ -204,7 +204,7 @@ TEST_CASE("bad input: hostile JSON ends in a message") {
        "no launch belongs to any GPU activity"},
       {replaced(replaced(tiny, "\"cat\": \"kernel\"", "\"cat\": \"xpu_kernel\""), "gpu_memcpy",
                 "xpu_memcpy"),
-       "but no kernel is in it: the profiler of the GPU (CUPTI, roctracer) recorded nothing"},
+       "but it holds no kernel: the profiler of the GPU (CUPTI, roctracer) recorded nothing"},
       {replaced(tiny, "\"ph\": \"X\"", "\"ph\": \"B\""), "no event of a PyTorch profiler"},
       {replaced(tiny, "ProfilerStep#", "ProfilerStop#"), ""},
       {R"([{"name": "aten::add", "ph": "X", "ts": 1, "dur": 1, "tid": 1, "pid": "CPU functions", "args": {}}])",

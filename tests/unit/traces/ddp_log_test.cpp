@@ -57,7 +57,7 @@ std::string log_complaint(const std::string& text, const ImportOptions& options 
 TEST_CASE("DDP log: shapes come from the one model that fills the logged buckets") {
   const Imported result = imported_log(logged_resnet18(), {.gpu = "V100"});
   const Workload& workload = result.workload;
-  CHECK(mentions(result.recognised, "took those of resnet18"));
+  CHECK(mentions(result.recognised, "used those of resnet18"));
   CHECK(workload.parameters.size() == 62);
   CHECK(workload.gpu == "V100");
   CHECK(workload.recorded_with.ddp_hooks);
@@ -100,8 +100,7 @@ TEST_CASE("DDP log: another model, half precision, no model") {
   REQUIRE(members.starts_with("61 60, 58"));
   swapped["rebuilt_per_bucket_param_indices"] = "61 58, 60" + members.substr(9);
   CHECK(log_complaint(swapped.dump(), {.model = "resnet18"})
-            .find("is not of resnet18: its parameters "
-                  "61 58 have") != std::string::npos);
+            .find("does not fit resnet18: its parameters 61 58 have") != std::string::npos);
   CHECK_FALSE(imported_log(swapped).workload.parameters[0].shape.has_value());
 
   OrderedJson half = logged_resnet18();
@@ -137,8 +136,9 @@ TEST_CASE("DDP log: where it holds no whole order the model's own stands in") {
   log["prev_iteration_grad_ready_order_indices"] = "61, 60";
   const Imported imported = imported_log(log, {.model = "resnet18"});
   const Workload& workload = imported.workload;
-  CHECK(mentions(imported.warnings,
-                 "the log's ready order names 2 of 62 parameters; the model's own stands in"));
+  CHECK(mentions(
+      imported.warnings,
+      "the log's ready order names only 2 of 62 parameters; the model's own order is used"));
   REQUIRE(workload.backward);
   REQUIRE(workload.backward->ready.size() == 62);
   CHECK(workload.parameters[workload.backward->ready.front().parameter].name == "fc.bias");
@@ -201,18 +201,18 @@ TEST_CASE("DDP log: each bad log gets its message") {
        "add up to 96 bytes, but total_parameter_size_bytes is 97"},
       {"bucket_cap_bytes", 2.5, "/bucket_cap_bytes"},
       {"bucket_sizes", 96, "/bucket_sizes"},
-      {"bucket_sizes", "96,", "/bucket_sizes: \"\" is not what belongs"},
-      {"bucket_sizes", "9x", "\"9x\" is not what belongs into this list"},
-      {"bucket_sizes", "-96", "\"-96\" is not what belongs"},
+      {"bucket_sizes", "96,", "/bucket_sizes: \"\" does not belong"},
+      {"bucket_sizes", "9x", "\"9x\" does not belong in this list"},
+      {"bucket_sizes", "-96", "\"-96\" does not belong"},
       {"bucket_sizes", "9223372036854775807, 1", "more than 2^63 - 1 bytes"},
       {"rebuilt_bucket_sizes", "64, 31", "add up to 95 bytes"},
       {"rebuilt_bucket_sizes", "96", "2 buckets, but rebuilt_bucket_sizes lists 1"},
       {"rebuilt_bucket_sizes", "18446744073709551616", "is not what belongs"},
       {"rebuilt_per_bucket_param_indices", "2 0, 3", "Expected whole numbers from 0 to 2"},
-      {"rebuilt_per_bucket_param_indices", "2 0, 0", "parameter 0 stands in it twice"},
-      {"rebuilt_per_bucket_param_indices", "2 a, 1", "\"a\" is not what belongs"},
-      {"prev_iteration_grad_ready_order_indices", "2, 0, 2", "parameter 2 stands in it twice"},
-      {"prev_iteration_grad_ready_order_indices", "2; 0", "\"2; 0\" is not what belongs"},
+      {"rebuilt_per_bucket_param_indices", "2 0, 0", "parameter 0 is in it twice"},
+      {"rebuilt_per_bucket_param_indices", "2 a, 1", "\"a\" does not belong"},
+      {"prev_iteration_grad_ready_order_indices", "2, 0, 2", "parameter 2 is in it twice"},
+      {"prev_iteration_grad_ready_order_indices", "2; 0", "\"2; 0\" does not belong"},
       {"backward_compute_time", -5, "/backward_compute_time"},
       {"backward_compute_time", 1e300, "/backward_compute_time"},
       {"backward_compute_time", std::int64_t{1} << 62, "/backward_compute_time"},

@@ -48,5 +48,5 @@ TEST_CASE("trace without kernels: launches tell that the GPU's profiler failed")
   TraceBuilder trace = host_side();
   trace.span("cuda_runtime", "cudaLaunchKernel", TraceBuilder::kAutograd, 105, 106,
              "\"correlation\":1");
-  CHECK(mentions(refusal_of(trace), "the host launched 1 times, but no kernel is in it"));
+  CHECK(mentions(refusal_of(trace), "the host launched 1 times, but it holds no kernel"));
 }

@@ -116,9 +116,10 @@ TEST_CASE(
     "eras: without markers the optimizer's end divides steps; without that, backward passes do") {
   std::string text = tiny_with({{"ProfilerStep#", "note "}});
   const Imported whole = imported_era(text);
-  CHECK(mentions(whole.warnings, "the whole trace is taken as one step"));
-  CHECK(mentions(whole.recognised, "one step of the trace holds 2 backward passes: taken apart"));
-  CHECK(mentions(whole.warnings, "for micro-batches pass --accumulate 2"));
+  CHECK(mentions(whole.warnings, "the whole trace is used as one step"));
+  CHECK(
+      mentions(whole.recognised, "one step of the trace holds 2 backward passes, so it was split"));
+  CHECK(mentions(whole.warnings, "pass --accumulate 2"));
   CHECK(whole.rank_trace->step == "the whole trace (1 of 2)");
   CHECK(ready_times(whole.workload) == kReady);
 

@@ -73,7 +73,7 @@ TEST_CASE("folder: a trace of another program is left out and named, unless noth
                  "without a profiler trace or nsys export; it holds chrome.json"));
   foreign.file("hosta_1.17.pt.trace.json", R"([{"ph":"X"}])");
   CHECK(mentions(complaint_of([&] { import_file(foreign.path(), {}); }),
-                 "hosta_1.17.pt.trace.json: there is no event of a PyTorch profiler in it"));
+                 "hosta_1.17.pt.trace.json: it holds no event of a PyTorch profiler"));
 }
 
 TEST_CASE(
@@ -99,7 +99,7 @@ TEST_CASE("folder: of several cycles the last of each process is taken") {
               replaced(ranked_trace(1), "ProfilerStep#", "ProfilerStep#9"));
   const Imported imported = import_file(folder.path(), {});
   CHECK(imported.rank_trace->step == "ProfilerStep#91");
-  CHECK(mentions(imported.recognised, "4 traces, 2 of each process, of which the last was taken"));
+  CHECK(mentions(imported.recognised, "4 traces, 2 of each process; the last one is used"));
 
   folder.file("h_2.1002.pt.trace.json", ranked_trace(1));
   CHECK(mentions(folder_complaint(folder), "h_1 wrote 2 traces, h_2 wrote 3"));
@@ -151,7 +151,7 @@ TEST_CASE("folder: what is not the traces of one job is refused, with what was s
       {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", two}},
        "h_1.1.pt.trace.json and h_2.1.pt.trace.json are both of rank 0"},
       {{{"h_1.1.pt.trace.json", unnumbered_trace()}, {"h_2.1.pt.trace.json", unnumbered_trace()}},
-       "which rank h_1.1.pt.trace.json is stands neither in it"},
+       "the rank of h_1.1.pt.trace.json is neither in it"},
       {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json", ""}},
        "h_2.1.pt.trace.json: looks like an empty file"},
       {{{"h_1.1.pt.trace.json", two}, {"h_2.1.pt.trace.json.gz", "\x1f\x8b"}},

@@ -198,10 +198,10 @@ TEST_CASE("rank group: without a world size it ends with the highest rank") {
   for (RankImport& one : ranks) one.imported.rank_trace->world_size.reset();
   const Imported joined = join_ranks(std::move(ranks));
   CHECK(joined.workload.recorded_with.world_size == 5);
-  CHECK(mentions(joined.warnings, "is taken to end with rank 4"));
+  CHECK(mentions(joined.warnings, "rank 4 is assumed to be the last"));
   CHECK(mentions(joined.warnings, "ranks 1, 2, 3 of 5 missing"));
-  CHECK(mentions(joined.warnings, "no collective shows how the ranks' clocks stand"));
-  CHECK(mentions(joined.recognised, "clocks taken as recorded; no collective is there"));
+  CHECK(mentions(joined.warnings, "no collective shows the offsets of the ranks' clocks"));
+  CHECK(mentions(joined.recognised, "clocks used as recorded, because there is no collective"));
 }
 
 TEST_CASE("rank group: of many missing ranks twelve are named") {

@@ -140,7 +140,7 @@ TEST_CASE("layer table: each bad line gets its message") {
   CHECK(mentions(table_complaint(header + "a,1,2,1e13\n"), "backward_us is \"1e13\""));
   CHECK(mentions(table_complaint(header + "a,1,2,3ms\n"), "backward_us is \"3ms\""));
   CHECK(mentions(table_complaint(header + "a,1,2,3\nb,0,1,1\na,1,2,3\n"),
-                 "line 4: the layer \"a\" already stands in line 2. Layer names are unique"));
+                 "line 4: the layer \"a\" is already on line 2. Layer names are unique"));
   CHECK(mentions(table_complaint(header + "a,9223372036854775807,2,3\n"),
                  "more than 2^63 - 1 bytes"));
   CHECK(mentions(table_complaint(header + "a,1,1e12,3\nb,1,1e12,3\n"), "longer than 1e12"));

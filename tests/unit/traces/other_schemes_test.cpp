@@ -76,7 +76,8 @@ TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that e
   CHECK_NOTHROW(step_of_operations({"allreduce", "allreduce", "_allgather_base"}).import());
   const Imported beside =
       step_of_operations({"all_to_allv", "all_to_allv", "allreduce"}).ddp().import();
-  CHECK(mentions(beside.recognised, "beside the gradients' all-reduces: 2 all-to-alls; they stay"));
+  CHECK(mentions(beside.recognised,
+                 "other collectives than the gradients' all-reduces: 2 all-to-alls; they stay"));
   CHECK(beside.workload.recorded_with.collectives.size() == 1);
 }
 

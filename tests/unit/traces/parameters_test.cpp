@@ -140,7 +140,7 @@ TEST_CASE("parameters: a bundled model lends its names and shapes, types are the
 
 TEST_CASE("parameters: without shapes the number of gradients decides, and the buckets") {
   CHECK(mentions(alexnet_trace(false).recognised,
-                 "took those of alexnet: it has 16 gradients (no bucket bytes are recorded"));
+                 "used those of alexnet: it has 16 gradients (no bucket bytes are recorded"));
   const Imported fitting = alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000});
   CHECK(mentions(fitting.recognised, "and the recorded buckets end exactly at them"));
   CHECK(fitting.workload.parameters[0].name == "features.0.weight");
@@ -258,7 +258,7 @@ TEST_CASE("trace: without distributedInfo the largest group that a collective na
                                job("", R"("Collective name":"allreduce")" + sixteen).import()}) {
     CHECK(told.workload.recorded_with.world_size == 16);
     CHECK(told.rank_trace->world_size == 16);
-    CHECK(mentions(told.recognised, "16 ranks are in the largest group"));
+    CHECK(mentions(told.recognised, "The largest group that a collective names has 16 ranks"));
     CHECK(told.alone.find("one rank's recording") == 0);
   }
   const Imported stated = job(sixteen, "").with(R"("distributedInfo":{"world_size":16})").import();
@@ -269,7 +269,7 @@ TEST_CASE("trace: without distributedInfo the largest group that a collective na
   CHECK(unknown.workload.recorded_with.several_ranks());
   CHECK_FALSE(unknown.rank_trace->world_size.has_value());
   CHECK(mentions(unknown.recognised, "world size not known"));
-  CHECK(mentions(unknown.warnings, "how many ranks the job has is not known"));
+  CHECK(mentions(unknown.warnings, "the number of ranks is unknown"));
   CHECK(unknown.alone.find("one rank's recording") == 0);
 }
 

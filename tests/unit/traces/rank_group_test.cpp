@@ -208,10 +208,10 @@ TEST_CASE("rank group: wrong mixtures are refused with the file and the reason")
   };
   const auto trace = [](RankImport& rank) -> RankTrace& { return *rank.imported.rank_trace; };
   const std::vector<Case> cases = {
-      {[](auto& r) { r[1] = rank_import(2); }, "rank2.json: is of rank 2, and so is rank2.json"},
-      {[&](auto& r) { trace(r[1]).world_size = 8; }, "rank1.json: is of a job of 8 ranks"},
+      {[](auto& r) { r[1] = rank_import(2); }, "rank2.json: is from rank 2, but so is rank2.json"},
+      {[&](auto& r) { trace(r[1]).world_size = 8; }, "rank1.json: is from a job of 8 ranks"},
       {[&](auto& r) { trace(r[1]).world_size.reset(); }, "a job of an unknown number of ranks"},
-      {[&](auto& r) { trace(r[2]).rank = 3; }, "is of rank 3 in a world of 3"},
+      {[&](auto& r) { trace(r[2]).rank = 3; }, "is from rank 3 in a world of 3"},
       {[&](auto& r) { trace(r[2]).rank = -1; }, "rank -1"},
       {[&](auto& r) { trace(r[2]).rank = std::int64_t{1} << 40; }, "rank 1099511627776"},
       {[&](auto& r) { trace(r[1]).rank.reset(); }, "does not say which rank it is"},
@@ -253,14 +253,14 @@ TEST_CASE("rank group: wrong mixtures are refused with the file and the reason")
   add(0, end_ns + 1'000'000, end_ns + 1'010'000);
   add(1, end_ns + 1'000'000, end_ns + 1'010'000);
   add(2, end_ns + 9'000'000, end_ns + 9'010'000);
-  CHECK(complaint(std::move(ranks)).find("it is not of the step of the other inputs") !=
+  CHECK(complaint(std::move(ranks)).find("it is from another step than the other inputs") !=
         std::string::npos);
 }
 
 TEST_CASE("rank group: an input must hold the step chosen in the first") {
   CHECK(imported(trace_of(1), {.step = "ProfilerStep#2"}).rank_trace->step == "ProfilerStep#2");
   CHECK_THROWS_WITH_AS(imported(trace_of(1), {.step = "ProfilerStep#7"}),
-                       doctest::Contains("there is no complete ProfilerStep#7 in it"), InputError);
+                       doctest::Contains("it holds no complete ProfilerStep#7"), InputError);
 }
 
 // The published ground truth of eight V100s: arrival times and one transfer make up every rank's

@@ -160,7 +160,7 @@ TEST_CASE("ranks in a workload file: each bad list gets its message") {
       {ranks_with("\"duration_us\": 7.5", "\"duration_us\": -7.5"),
        "/ranks/1/recorded_with/collectives/0/duration_us"},
       {ranks_with("\"forward\": {\"duration_us\": 10}", "\"forward\": {\"duration_us\": 12}"),
-       "/ranks/0: is not what the top level of the file holds"},
+       "/ranks/0: differs from the top level of the file"},
       {ranks_with("\"ranks\": [", "\"ranks\": {}, \"name\": ["), "w.json"},
       {R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],"ranks":{}})", "/ranks"},
       {R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],"ranks":[3]})", "/ranks/0"},
@@ -190,7 +190,7 @@ TEST_CASE("ranks in a workload file: ranks ascend") {
   };
   CHECK(ranks_complaint(document(entry("0") + "," + entry("1"))) == "");
   CHECK(
-      ranks_complaint(document(entry("1") + "," + entry("0"))).find("rank 0 stands after rank 1") !=
+      ranks_complaint(document(entry("1") + "," + entry("0"))).find("rank 0 comes after rank 1") !=
       std::string::npos);
   CHECK(ranks_complaint(document(entry("1"))) == "");  // rank 0 is missing: the lowest represents
 }

@@ -64,7 +64,7 @@ TEST_CASE(
     "recorder's ranks: other steps, ranks given twice or unnamed, files without all-reduces") {
   CHECK(mentions(refusal(recorded("0", 5), recorded("1", 5, "recorded 3")),
                  "holds recorded 3, but "));
-  CHECK(mentions(refusal(recorded("1", 5), recorded("1", 5)), "is of rank 1, and so is"));
+  CHECK(mentions(refusal(recorded("1", 5), recorded("1", 5)), "is from rank 1, but so is"));
   CHECK(mentions(refusal(recorded("0", 5), recorded("one", 5)), "does not say which rank it is"));
   std::string without = recorded("1", 5);
   without.replace(without.find("recorded_step"), 13, "anything_else");

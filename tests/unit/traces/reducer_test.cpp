@@ -179,8 +179,9 @@ TEST_CASE(
   const Imported differs = ignored(9);
   CHECK_FALSE(differs.workload.parameters[1].ignored);
   CHECK(differs.workload.parameters[0].ignored);
-  CHECK(mentions(differs.warnings,
-                 "the recorded buckets hold 36 bytes, the gradients before the last of them 32"));
+  CHECK(mentions(
+      differs.warnings,
+      "the recorded buckets hold 36 bytes, but the gradients before the last of them hold 32"));
   CHECK(mentions(differs.recognised, "1 of 3 gradients are outside DDP"));
 }
 

@@ -78,8 +78,8 @@ TEST_CASE("DDP log: each time and each count by its own field") {
                "over nccl"));
   CHECK(mentions(
       result.recognised,
-      "forward 4.000 ms, backward compute 9.000 ms, then 2.000 ms of communication and "
-      "copies out (means of all sampled, the slow first one included: 6.000 and 7.000 ms)"));
+      "forward 4.000 ms, backward compute 9.000 ms, then 2.000 ms of communication and copies out. "
+      "The means of all sampled iterations, including the slow first one, are 6.000 and 7.000 ms"));
   const auto& ready = workload.backward->ready;
   REQUIRE(ready.size() == 3);
   CHECK(ready[0].parameter == 2);

@@ -108,9 +108,8 @@ TEST_CASE("step choice: micro-batches under no_sync are no whole steps") {
   const Imported imported = trace.import();
   CHECK(imported.rank_trace->step == "ProfilerStep#2");
   CHECK(mentions(imported.recognised,
-                 "4 of 6 steps launch no all-reduce, they ran under no_sync(), as micro-batches; a "
-                 "step has 3, "
-                 "and --accumulate is 3 by default"));
+                 "4 of 6 steps launch no all-reduce, so they ran under no_sync() as micro-batches. "
+                 "A step has 3, and --accumulate is 3 by default"));
   CHECK(imported.workload.recorded_with.accumulate == 3);
   CHECK(mentions(imported.recognised, "of the 1 that end a step"));
   const Imported asked = trace.import({.iteration = 1});  // who asks gets it

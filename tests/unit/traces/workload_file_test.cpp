@@ -247,7 +247,7 @@ TEST_CASE("workload file: each bad document gets its message") {
                      R"(]},"host":{"ready_us":[1],"launches":{"backward":[1]},)"
                      R"("launch_cost":{"forward_us":1,"backward_us":1,"optimizer_us":1},)"
                      R"("steps_ahead":1})"),
-       "stands beside ready_us"},
+       "conflicts with ready_us"},
       {workload_with(
            R"("host":{"launch_waits":{"forward_us":0,"backward_us":0,"optimizer_us":1}})"),
        "waiting for launches for 1 us of a window of 0 us"},
@@ -324,19 +324,18 @@ TEST_CASE("workload file: no GPU is busy for longer than the window, no step tak
   const std::string busy =
       R"("forward":{"duration_us":10},"gpu_busy":{"forward_us":11,"backward_us":0,"optimizer_us":0})";
   CHECK(workload_complaint(workload_with(busy)) ==
-        "w.json:/gpu_busy/forward_us: busy for 11 us of a window of 10 us. Expected no more than "
-        "the "
-        "window of that name lasts");
+        "w.json:/gpu_busy/forward_us: busy for 11 us of a window of 10 us. Expected at most the "
+        "duration of the window with that name");
   CHECK(
       mentions(workload_complaint(workload_with(R"("gpu_busy":{"forward_us":0})")), "backward_us"));
   CHECK(mentions(workload_complaint(workload_with(R"("steps":[{"iteration_us":0}])")),
-                 "/steps/0/iteration_us: a step takes longer than no time"));
+                 "/steps/0/iteration_us: a step must take more than 0 us"));
   CHECK(mentions(workload_complaint(workload_with(R"("steps":[{"period_us":1}])")), "period_us"));
   const std::string other =
       R"("steps":[{"iteration_us":90},{"iteration_us":110}],"iteration":{"duration_us":)";
   CHECK(workload_complaint(workload_with(other + "89}")) ==
-        "w.json:/steps: take 90 to 110 us, and the iteration 89 us. The iteration is one of these "
-        "steps");
+        "w.json:/steps: take 90 to 110 us, but the iteration takes 89 us. The iteration must be "
+        "one of these steps");
   CHECK(mentions(workload_complaint(workload_with(other + "111}")), "the iteration 111 us"));
   CHECK(parse_workload(workload_with(other + "110}"), "w.json").steps.size() == 2);
 }
