@@ -334,7 +334,7 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
                                                      : "all-reduces of gradients"));
   if (recorded.several_ranks() && !recorded.collectives.empty()) {
     result_.alone =
-        "this is one rank's recording: the duration of a collective includes the wait for the "
+        "one rank's recording: the duration of a collective includes the wait for the "
         "slowest rank and is an upper bound of the transfer. Traces of all ranks separate the two";
   }
 }
