@@ -10,10 +10,11 @@ namespace {
 struct BackendEntry {
   const char* name;
   const char* summary;
-  const char* missing = "";  ///< why this build lacks it; the rest is set where it is here
+  /// Why this build lacks it. The other fields are set only if it is available.
+  const char* missing = "";
   std::string (*refuses)(const Workload& workload, const ReducerOptions& options) = nullptr;
   std::unique_ptr<RealBackend> (*make)(StoreClient& store, const BackendSetting& setting) = nullptr;
-  void (*require_machine)(const World& world) = nullptr;  ///< absent: any machine will do
+  void (*require_machine)(const World& world) = nullptr;  ///< absent: any machine is suitable
 };
 
 constexpr BackendEntry kBackends[] = {

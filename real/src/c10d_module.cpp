@@ -1,4 +1,4 @@
-// The backend c10d-gloo lies in a module of its own, loaded when somebody asks for it.
+// The backend c10d-gloo is a module of its own, which is loaded only when it is requested.
 #include <dlfcn.h>
 #include <fmt/format.h>
 

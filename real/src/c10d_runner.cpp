@@ -1,11 +1,11 @@
-// PyTorch's own reducer in the place of ours: c10d::Reducer over ProcessGroupGloo, driven as
-// DistributedDataParallel drives it. The reference that ours is compared with.
+// PyTorch's own reducer instead of ours: c10d::Reducer over ProcessGroupGloo, driven as
+// DistributedDataParallel drives it. Our reducer is compared with it.
 //
-// Backward is a chain of autograd nodes, one per parameter in the workload's ready order; each
-// waits for its deadline and hands out a gradient. Launches are seen at the process group, ends by
-// the work's future; when a collective starts inside a worker thread is not seen and stands equal
-// to its launch. Copies out are not seen apart: what passes between the last end and the return of
-// backward is attributed to one.
+// Backward is a chain of autograd nodes, one per parameter in the workload's ready order. Each
+// waits for its deadline and returns a gradient. Launches are observed at the process group, and
+// ends through the work's future. The start of a collective inside a worker thread cannot be
+// observed and is set to its launch. Copies out cannot be observed separately. The time between the
+// last end and the return of backward is attributed to one copy.
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -28,7 +28,7 @@
 namespace ddpsim {
 namespace {
 
-/// c10d's key-value store over ours.
+/// c10d's key-value store, implemented by our store.
 class C10dStoreAdapter : public c10d::Store {
  public:
   explicit C10dStoreAdapter(StoreClient& store) : store_(store) {}
@@ -58,12 +58,12 @@ class C10dStoreAdapter : public c10d::Store {
   StoreClient& store_;
 };
 
-/// Notes when the reducer launches and when collectives end.
+/// Records when the reducer launches collectives and when they end.
 class WatchedGloo : public c10d::ProcessGroupGloo {
  public:
   struct Launch {
     std::int64_t elements;
-    bool is_map;  ///< of used parameters
+    bool is_map;  ///< all-reduces the map of used parameters
     TimePoint begin;
     TimePoint launched;
     TimePoint end;
@@ -94,8 +94,8 @@ class WatchedGloo : public c10d::ProcessGroupGloo {
     return work;
   }
 
-  /// Those since the last call, once all of them are over: a future wakes who waits before it calls
-  /// back.
+  /// The launches since the last call, once all of them have ended. This wait is needed because a
+  /// future wakes its waiters before it calls back.
   std::vector<Launch> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ended_ == launches_.size(); });
@@ -116,10 +116,11 @@ struct Backward {
   HostClock clock;
   TimePoint begin;
   std::vector<Duration> at;
-  std::vector<std::vector<float>>
-      gradients;  ///< one memory for all steps, as a GPU's allocator gives it
+  /// The same memory in all steps, as a GPU's allocator provides it.
+  std::vector<std::vector<float>> gradients;
   std::vector<std::vector<std::int64_t>> shapes;
-  bool accumulates = false;  ///< adds to gradients, so each is memory of its own
+  /// Gradients are added up, so each needs memory of its own.
+  bool accumulates = false;
 };
 
 class GradientNode : public torch::autograd::Function<GradientNode> {
@@ -183,7 +184,7 @@ class C10dRunner : public StepRunner {
       record.forward_begin = last.forward_begin;
       record.backward_begin = last.backward_begin;
       record.backward_end = last.backward_end;
-      // DDP's sink makes autograd call it.
+      // DDP's sink makes autograd call this.
       if (options_.static_graph && !std::exchange(delayed_, true)) reducer_->delay_all_reduce();
     } catch (const std::exception& error) {
       throw PeerLost(std::string("a peer was lost during backward: ") + error.what());
@@ -195,7 +196,8 @@ class C10dRunner : public StepRunner {
     records_.push_back(std::move(record));
   }
 
-  /// It is taken at its word; but a static graph's first step is one of the training.
+  /// PyTorch's reducer is not checked. But a static graph's first step must run as one of the
+  /// training.
   void check_step(int iteration) override {
     if (iteration == 1) run_step(iteration);
   }
@@ -203,14 +205,15 @@ class C10dRunner : public StepRunner {
   std::vector<StepRecord> records() override { return std::exchange(records_, {}); }
 
  private:
-  /// Under no_sync the reducer is not told of the forward, and its hooks do nothing.
+  /// Under no_sync, the reducer is not told about forward, and its hooks do nothing.
   MicroBatchRecord micro_batch(bool synchronised) {
     MicroBatchRecord record;
     record.forward_begin = clock_.now();
     if (synchronised) {
       reducer_->prepare_for_forward();
       reducer_->rebuild_buckets();
-      group_->take();  // broadcasts of the rebuild are none of the reducer's buckets
+      // Drops the broadcasts of the rebuild, which are not buckets of the reducer.
+      group_->take();
     }
     at::Tensor chain = at::zeros({}).requires_grad_(true);
     const auto& ready = recorded_.backward->ready;
@@ -247,7 +250,7 @@ class C10dRunner : public StepRunner {
     if (options_.static_graph) reducer_->set_static_graph();
     if (options_.comm_hook == CommHook::fp16_compress)
       reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
-    // What the reducer will make of the ready order, by its own function.
+    // The buckets that the reducer will build for this ready order, by its own function.
     std::vector<at::Tensor> in_order;
     std::vector<std::int64_t> order;
     for (const std::size_t index : ready_order(workload_)) {
@@ -279,7 +282,8 @@ class C10dRunner : public StepRunner {
                           .copy_out_begin = launch.end,
                           .copy_out_end = launch.end};
       if (launches.size() == rebuilt_.size()) bucket.parameters = rebuilt_[i];
-      record.backward_end = launch.launched;  // the last gradient's hook launches the last bucket
+      // The last gradient's hook launches the last bucket.
+      record.backward_end = launch.launched;
       last_end = std::max(last_end, launch.end);
       record.buckets.push_back(std::move(bucket));
     }

@@ -25,7 +25,7 @@ ClockSample sample_clock(const std::function<std::int64_t()>& own,
   return best;
 }
 
-/// Never 0, so that two samples of one moment drift not at all.
+/// Never 0, so that two samples at the same time have no drift.
 double ClockLine::over_ns() const {
   return static_cast<double>(std::max<std::int64_t>(1, after_.own_ns - before_.own_ns));
 }

@@ -14,7 +14,7 @@ namespace {
 
 template <typename T>
 void scale(std::span<T> from, Region to, double factor) {
-  // Arithmetic in float for the 16-bit types, as PyTorch does.
+  // The 16-bit types are computed in float, as in PyTorch.
   using Value = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const Value by = static_cast<Value>(factor);
   T* out = reinterpret_cast<T*>(to.data);
@@ -28,7 +28,7 @@ void add_to(std::span<T> from, Region to) {
   for (std::size_t i = 0; i < from.size(); ++i) out[i] += from[i];
 }
 
-/// Each round waits for the one before.
+/// Each round depends on the previous one.
 void work(std::int64_t rounds) {
   volatile double kept = 1;
   double value = kept;
@@ -36,7 +36,7 @@ void work(std::int64_t rounds) {
   kept = value;
 }
 
-/// What this thread alone has had of a core.
+/// Time that this thread has run on a core.
 Duration thread_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -74,7 +74,7 @@ std::string CpuDevice::refuses(Dtype dtype) {
 Region CpuDevice::allocate(Dtype dtype, std::int64_t elements) {
   const auto bytes = static_cast<std::size_t>(elements * element_size(dtype));
   memory_.push_back(std::make_unique<std::byte[]>(bytes));
-  std::memset(memory_.back().get(), 0, bytes);  // pages are there before anything is timed
+  std::memset(memory_.back().get(), 0, bytes);  // touches the pages before anything is timed
   return {memory_.back().get(), elements, dtype};
 }
 

@@ -7,12 +7,12 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kAtOnce = 8;  // floats of a vector
+constexpr std::size_t kAtOnce = 8;  // floats in a vector
 
 #if defined(__x86_64__)
-// As fast as PyTorch's, whose casts to and from float16 use the same instructions: a scalar loop
-// takes four times as long, and a bucket of 25 MiB would be launched 5 ms later. What is left over
-// is the caller's.
+// As fast as PyTorch's casts to and from float16, which use the same instructions. A scalar loop
+// takes four times as long. It would delay the launch of a 25 MiB bucket by 5 ms. The caller
+// processes the remaining elements.
 __attribute__((target("avx,f16c"))) std::size_t compress_vectors(const float* from, Eigen::half* to,
                                                                  std::size_t count) {
   std::size_t i = 0;
@@ -31,7 +31,7 @@ __attribute__((target("avx,f16c"))) std::size_t decompress_vectors(const Eigen::
   return i;
 }
 
-/// Whatever has AVX2 has F16C too, whose name clang 14 does not take here.
+/// Every CPU with AVX2 has F16C too. clang 14 does not accept the name of F16C here.
 bool has_vectors() {
   return __builtin_cpu_supports("avx2") != 0;
 }
@@ -47,7 +47,7 @@ bool has_vectors() {
 }
 #endif
 
-/// So many elements at the beginning are done.
+/// Casts elements at the beginning, and returns how many.
 std::size_t cast_vectors(Region from, Region to) {
   const auto count = static_cast<std::size_t>(from.elements);
   if (!has_vectors()) return 0;

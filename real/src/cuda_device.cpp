@@ -103,7 +103,7 @@ void CudaDevice::calibrate_work() {
   CudaDevice::forget_marks();
 }
 
-/// Freeing waits for the GPU by itself.
+/// Freeing memory waits for the GPU.
 CudaDevice::~CudaDevice() {
   CudaDevice::release_memory();
   cudaFree(scratch_);
@@ -152,7 +152,7 @@ Region CudaDevice::allocate(Dtype dtype, std::int64_t elements) {
   return {static_cast<std::byte*>(memory), elements, dtype};
 }
 
-/// Pinned: copies from and to it are made by the GPU, in the order of the stream.
+/// Pinned memory. The GPU copies from and to it in stream order.
 Region CudaDevice::allocate_on_host(Dtype dtype, std::int64_t elements) {
   void* memory = nullptr;
   const auto bytes = static_cast<std::size_t>(elements * element_size(dtype));
@@ -254,7 +254,8 @@ TimePoint CudaDevice::time_of(cudaEvent_t event) {
 
 void CudaDevice::forget_marks() {
   events_.reuse();
-  // This event is known on the host's clock, to some microseconds: once more where the host lost its processor meanwhile.
+  // The host's clock shows the time of this event within some microseconds. If the host lost its
+  // processor meanwhile, the measurement is repeated.
   constexpr int kTries = 10;
   constexpr Duration kNear = Duration::microseconds(100);
   Duration apart = kNear;

@@ -6,8 +6,8 @@
 
 namespace ddpsim_kernels {
 
-/// Nanoseconds since the GPU's epoch. The counter moves in steps (1 us on V100, 32 ns later), which a wait of
-/// tens of microseconds does not notice.
+/// Nanoseconds since the GPU's epoch. The counter advances in steps (1 us on V100, 32 ns later),
+/// which do not matter for a wait of tens of microseconds.
 struct GpuClock {
   __device__ int64_t now() const {
     unsigned long long time;
@@ -61,7 +61,7 @@ namespace {
 using namespace ddpsim_kernels;
 
 constexpr int kThreads = 256;
-constexpr int64_t kMostBlocks = 2048;  // the rest is done by striding
+constexpr int64_t kMostBlocks = 2048;  // larger arrays are processed by striding
 
 int blocks_for(int64_t elements) {
   const int64_t blocks = (elements + kThreads - 1) / kThreads;
@@ -100,7 +100,8 @@ int launch_cast(void* stream, const void* from, void* to, int64_t elements) {
   return cudaGetLastError();
 }
 
-/// The first failure of asking for each kernel's attributes, for which CUDA must load it.
+/// Loads kernels by reading their attributes, for which CUDA must load them. Returns the first
+/// error.
 template <typename... Kernels>
 cudaError_t load(Kernels... kernels) {
   cudaFuncAttributes attributes;

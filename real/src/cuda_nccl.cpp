@@ -11,13 +11,13 @@
 namespace ddpsim {
 namespace {
 
-/// The device's synchronise, made to end when a peer is lost.
+/// A device whose synchronise ends if a peer is lost.
 class WatchedDevice : public CudaDevice {
  public:
   using CudaDevice::CudaDevice;
   void watch(NcclCommunicator& communicator) { communicator_ = &communicator; }
   void compute(Duration duration) override {
-    constexpr int kSlowed = 2;  // what all-reduces beside it may make of work
+    constexpr int kSlowed = 2;  // largest slowdown of work by concurrent all-reduces
     constexpr std::int64_t kPicoseconds = 1000;
     CudaDevice::compute(duration);
     if (communicator_ != nullptr)
@@ -26,9 +26,9 @@ class WatchedDevice : public CudaDevice {
   }
   void synchronise() override {
     if (communicator_ == nullptr) return CudaDevice::synchronise();
-    communicator_->finish();  // the compute stream too
+    communicator_->finish();  // includes the compute stream
   }
-  // What these wait for ends where a peer is lost, too: the watchdog aborts collectives.
+  // These waits also end if a peer is lost, because the watchdog aborts collectives.
   void wait_for(Event event) override {
     CudaDevice::wait_for(event);
     if (communicator_ != nullptr) communicator_->require_well();

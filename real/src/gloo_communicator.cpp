@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kThreads = 2;  // ProcessGroupGloo::Options::threads
 
-/// gloo's rendezvous over our store.
+/// gloo's rendezvous, implemented by our store.
 class Rendezvous : public gloo::rendezvous::Store {
  public:
   explicit Rendezvous(StoreClient& store) : store_(store) {}
@@ -39,7 +39,7 @@ class Rendezvous : public gloo::rendezvous::Store {
 
 using Sum = void (*)(void*, const void*, const void*, std::size_t);
 
-/// gloo has no bfloat16.
+/// Needed because gloo has no bfloat16.
 void sum_bfloat16(void* sums, const void* a, const void* b, std::size_t count) {
   const auto* one = static_cast<const Eigen::bfloat16*>(a);
   const auto* other = static_cast<const Eigen::bfloat16*>(b);
@@ -170,7 +170,8 @@ void GlooCommunicator::run(Work& work) {
     work.error = error.what();
   }
   work.times.end = work.times.done = clock_.now();
-  // As ProcessGroupGloo, whose worker runs what was chained to the collective before it takes the next.
+  // Like ProcessGroupGloo, the worker first runs what was chained to the collective, and then takes
+  // the next one.
   if (work.wide.data != nullptr && work.error.empty()) {
     cast_elements(work.region, work.wide);
     work.times.done = clock_.now();

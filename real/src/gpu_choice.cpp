@@ -8,7 +8,7 @@ namespace ddpsim {
 
 bool ranks_may_share_gpus() {
   const char* text = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  return text != nullptr && std::strtoll(text, nullptr, 0) != 0;  // as NCCL reads a number
+  return text != nullptr && std::strtoll(text, nullptr, 0) != 0;  // same number format as NCCL
 }
 
 GpuChoice choose_gpu(const World& world, int visible, bool shared) {

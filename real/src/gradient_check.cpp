@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kContributors = 4;
 constexpr std::uint64_t kValues = 7;
-constexpr int kBatches = 2;  // of several that contribute …
+constexpr int kBatches = 2;  // micro-batches that contribute
 constexpr std::uint64_t kValuesOfBatch = 3;
 
 int significant_bits(Dtype dtype) {
@@ -59,7 +59,7 @@ double expected_average(int ranks, CheckedPart part,
 }
 
 bool is_average(double got, double expected, Dtype summed) {
-  constexpr double kRoundings = 6;  // five, and what their product adds
+  constexpr double kRoundings = 6;  // five, and their second-order terms
   const double half_unit = std::ldexp(1.0, -significant_bits(summed));
   return std::abs(got - expected) <= kRoundings * half_unit * expected;
 }

@@ -13,7 +13,7 @@ std::string printable_reason(std::string_view reason) {
   return legible(reason.substr(0, reason.find('\n')), kMost);
 }
 
-/// A reason to refuse this rank, or nothing.
+/// Why this rank is refused; empty if it is not.
 std::string JobState::problem_with(int rank, int says_ranks, const std::string& version,
                                    const std::string& job) const {
   if (says_ranks != ranks_)
@@ -46,7 +46,7 @@ JobState::Admission JobState::admit(const Message& hello) {
   const std::string problem =
       problem_with(rank, parse_number<int>(hello[4]).value_or(-1), version, hello[6]);
   if (!problem.empty()) {
-    // Once all are there, whoever comes late disturbs nobody.
+    // Once all ranks are there, a late connection does not disturb the job.
     if (!everyone_is_here()) end(problem);
     return {.rank = -1, .refused = problem, .ended = ended()};
   }

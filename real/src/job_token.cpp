@@ -16,7 +16,7 @@ namespace ddpsim {
 std::string random_token() {
   constexpr std::size_t kBytes = 16;
   std::array<unsigned char, kBytes> bytes{};
-  // So few bytes come whole or not at all.
+  // Reads of so few bytes are complete or fail.
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     throw JobEnded(std::string("no random bytes for the job's token: ") + std::strerror(errno));
   std::string text;

@@ -51,14 +51,14 @@ bool is_loopback(const addrinfo& one) {
          IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(one.ai_addr)->sin6_addr);
 }
 
-/// "node0", told as 127.0.1.1 by the hosts file of node0 itself: Debian's way. Whoever writes an address, or localhost,
-/// means it.
+/// Whether `host` is the name of a host. Debian's hosts file gives "node0" the address 127.0.1.1 on
+/// node0 itself. A user who writes an address or localhost means it.
 bool is_name_of_a_host(const std::string& host, const std::string& address) {
   return host != address && !host.starts_with("localhost") && !host.starts_with("ip6-");
 }
 
 void set_port(sockaddr* address, std::uint16_t port) {
-  reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(port);  // lies alike in both families
+  reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(port);  // same offset in both families
 }
 
 std::uint16_t port_of(int socket) {
@@ -68,7 +68,7 @@ std::uint16_t port_of(int socket) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-/// A socket that listens there, or -1 with errno.
+/// Opens a socket that listens at this address. Returns -1 with errno on failure.
 int listen_at(const addrinfo& one) {
   const int listening =
       ::socket(one.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, one.ai_protocol);
@@ -76,7 +76,8 @@ int listen_at(const addrinfo& one) {
   const int on = 1;
   setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (one.ai_family == AF_INET6)
-    setsockopt(listening, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);  // :: is not 0.0.0.0
+    setsockopt(listening, IPPROTO_IPV6, IPV6_V6ONLY, &on,
+               sizeof on);  // :: must not include 0.0.0.0
   if (bind(listening, one.ai_addr, one.ai_addrlen) == 0 && listen(listening, SOMAXCONN) == 0)
     return listening;
   const int reason = errno;
@@ -101,7 +102,8 @@ Listening listen_on(const std::string& host, std::uint16_t port) {
     const int socket = listen_at(*one);
     if (socket >= 0) {
       listening.sockets.push_back(socket);
-      listening.port = port_of(socket);  // of port 0: the same for the other addresses
+      // If port 0 was requested, the other addresses use the same port.
+      listening.port = port_of(socket);
       only_loopback = only_loopback && is_loopback(*one);
       if (is_name_of_a_host(host, address))
         listening.caution = fmt::format(
@@ -111,7 +113,8 @@ Listening listen_on(const std::string& host, std::uint16_t port) {
       continue;
     }
     tried += (tried.empty() ? "" : ", ") + address;
-    // One family may be switched off, or be another host's: the port being taken is no such thing.
+    // One address family may be disabled, or belong to another host. A port in use is a different
+    // problem and is reported first.
     const bool elsewhere = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
     if (reason == 0 || !elsewhere) reason = errno;
     if (!elsewhere) break;

@@ -1,4 +1,4 @@
-// ddpsim-real: the real bucketed reducer over a sweep of bucket caps.
+// ddpsim-real: runs the real bucketed reducer over a sweep of bucket caps.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -36,7 +36,8 @@
 namespace ddpsim {
 namespace {
 
-/// The folder of results. Whether files can be made in it is known before a sweep of hours ends.
+/// Creates the folder of results. Checks that files can be created in it, so that a sweep of hours
+/// does not fail at its end.
 void make_folder(const std::string& folder) {
   if (folder.empty()) return;
   std::error_code error;
@@ -48,14 +49,14 @@ void make_folder(const std::string& folder) {
                                          folder, error.message()));
 }
 
-/// What somebody else threw, on one line.
+/// The message of an exception from another library, on one line.
 std::string one_line(const char* what) {
   const std::string_view text = what;
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// The ranks of this process; where processes are to be started here it returns in each of them.
-/// The folder is made once nothing is known to stand in the way.
+/// The ranks of this process. If processes are started here, returns in each of them. The folder is
+/// created once no other problem is known.
 std::vector<World> join(const SweepArguments& arguments) {
   const std::optional<World> started = arguments.ranks ? std::nullopt : world_from_environment();
   const int each = arguments.ranks_per_process;
@@ -80,7 +81,8 @@ std::vector<World> join(const SweepArguments& arguments) {
   return ranks_of_process(fork_processes(ranks / each, each), each);
 }
 
-/// Of ranks that were started here the process that started them says one thing for all; of others, what has not been said.
+/// Reports a failure. If the ranks were started here, the parent process prints one message for
+/// all. Otherwise, prints what no other rank has printed.
 void say_failed(const World& world, int rank, JobMessage::Cause cause, const char* reason) {
   if (world.launched && cause == JobMessage::Cause::heard) return;
   const std::string text = fmt::format("ddpsim-real: rank {}: {}", rank, one_line(reason));
@@ -96,7 +98,7 @@ std::string with_files(std::string text, const Sweep& sweep, const Measurement& 
   return text;
 }
 
-/// Data goes to standard output. Returns the exit code; a failure is told.
+/// Writes data to standard output. Returns the exit code and reports a failure.
 int deliver(const std::string& text) {
   try {
     print(text);
@@ -113,7 +115,7 @@ int run(const SweepArguments& arguments, std::string command) {
   require_possible(sweep);
   static std::vector<World> ranks;
   ranks = join(arguments);
-  // gloo throws in a thread of its own, where nobody can catch it.
+  // gloo throws in a thread of its own, where nobody can catch the exception.
   std::set_terminate([] {
     std::string reason = "internal error";
     try {
@@ -161,7 +163,7 @@ int run(const SweepArguments& arguments, std::string command) {
 int main(int argc, char** argv) {
   using namespace ddpsim;
   fill_standard_descriptors();
-  // A file that may not grow: the write says so, and what was begun is removed.
+  // If a file may not grow, the write fails with an error, and the partial file is removed.
   std::signal(SIGXFSZ, SIG_IGN);
   std::string command = "ddpsim-real";
   for (int i = 1; i < argc; ++i) command += ' ' + shell_word(argv[i]);

@@ -15,7 +15,7 @@ constexpr std::size_t kMostBody = kMostValueBytes + kShort;
 struct Form {
   Speaker speaker;
   std::string_view verb;
-  std::size_t fields;  ///< verb included
+  std::size_t fields;  ///< includes the verb
   std::size_t most_bytes;
 };
 constexpr Form kForms[] = {
@@ -39,7 +39,7 @@ const Form* form_of(Speaker speaker, std::string_view verb) {
   return found == std::end(kForms) ? nullptr : found;
 }
 
-/// The longest that this speaker may say anything.
+/// Most bytes of a message that this speaker may send.
 std::size_t most_bytes_of(Speaker speaker) {
   std::size_t most = 0;
   for (const Form& form : kForms)
@@ -97,7 +97,8 @@ MessageDecoder::State MessageDecoder::take(std::string_view bytes) {
   return state_;
 }
 
-/// As soon as the verb is there; what has come of the message by then is one reading's worth.
+/// Checks the verb as soon as it has arrived. At that time, at most one read's worth of the message
+/// has arrived.
 void MessageDecoder::judge_verb() {
   if (body_.size() < kCountBytes) return;
   const std::string_view body = body_;
@@ -123,7 +124,7 @@ void MessageDecoder::finish() {
     return;
   }
   message_ = std::move(*fields);
-  body_ = {};  // given back at once: it may have been large
+  body_ = {};  // frees the memory, which may be large
   state_ = State::complete;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Instant = std::chrono::steady_clock::time_point;
 
-/// False once it is too late.
+/// Returns false after the deadline.
 bool wait_for(int socket, short event, Instant deadline) {
   for (;;) {
     const auto left =

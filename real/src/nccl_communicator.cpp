@@ -51,7 +51,7 @@ NcclCommunicator::NcclCommunicator(StoreClient& store, CudaDevice& device, int r
     require_success(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "creating a stream");
 }
 
-/// What the streams hold is done, or the communicator aborted.
+/// At this point the streams have finished their work, or the communicator is aborted.
 NcclCommunicator::~NcclCommunicator() {
   cudaStreamDestroy(casts_);
   cudaStreamDestroy(stream_);
@@ -105,7 +105,7 @@ WorkId NcclCommunicator::broadcast(Region region) {
       },
       "launching a broadcast");
   const std::size_t end = events_.record(stream_);
-  launched_.push_back({reached, end, end});  // nobody asks how long one takes
+  launched_.push_back({reached, end, end});  // its duration is not needed
   return launched_.size() - 1;
 }
 
@@ -136,7 +136,8 @@ void NcclCommunicator::require_well() {
   watchdog_.came_on();
 }
 
-/// The watchdog ends it, by the abort that lets streams come to their end.
+/// Waits until the query succeeds. In case of trouble, the watchdog's abort lets the streams
+/// finish.
 void NcclCommunicator::watch(const std::function<cudaError_t()>& query) {
   constexpr auto kLook = std::chrono::microseconds(200);
   cudaError_t status = cudaErrorNotReady;

@@ -10,7 +10,8 @@ namespace ddpsim {
 namespace {
 
 constexpr auto kNap = std::chrono::milliseconds(100);
-constexpr int kNapsAQuestion = 5;  // a small message to rank 0
+// Checks between two questions to rank 0, each of which is a small message.
+constexpr int kNapsAQuestion = 5;
 constexpr auto kPoll = std::chrono::microseconds(200);
 constexpr auto kPromptly = std::chrono::milliseconds(1);
 
@@ -40,7 +41,7 @@ void NcclWatchdog::join(const ncclUniqueId& id, int rank, int ranks) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   status = ncclCommInitRankConfig(&communicator_, ranks, id, rank, &config);
-#else  // a rank that never joins is waited for
+#else  // waits for a rank that never joins
   status = ncclCommInitRank(&communicator_, ranks, id, rank);
 #endif
   if (status != ncclSuccess && status != ncclInProgress)
@@ -51,7 +52,8 @@ void NcclWatchdog::join(const ncclUniqueId& id, int rank, int ranks) {
   all_done();
 }
 
-/// What is launched before the GPU came on has no time-out of its own.
+/// Sets the deadline, unless one is running. Work launched before the GPU makes progress has no
+/// time-out of its own.
 void NcclWatchdog::expect() {
   std::int64_t none = kNoDeadline;
   deadline_ns_.compare_exchange_strong(
@@ -83,8 +85,9 @@ void NcclWatchdog::call(const std::function<ncclResult_t(ncclComm_t)>& call, con
   settle(status, what);
 }
 
-/// A communicator that does not block may say that it is not done yet. A launch is done within some 50 us: it is asked without a
-/// pause first, for a host that naps would launch late (290 us each, measured on an H200).
+/// Waits until the communicator has finished the call, because a non-blocking one may report "in
+/// progress". A launch takes some 50 us. So at first it is polled without a pause: a sleeping host
+/// would launch late (290 us each, measured on an H200).
 void NcclWatchdog::settle(ncclResult_t status, const char* what) {
   const Clock::time_point naps_from = Clock::now() + kPromptly;
   while (status == ncclInProgress) {
@@ -125,11 +128,12 @@ void NcclWatchdog::watch() {
   }
 }
 
-/// Why the job cannot go on, or nothing.
+/// Why the job cannot continue; empty if it can.
 std::string NcclWatchdog::problem(bool ask_store) {
   ncclResult_t failed = ncclSuccess;
-  // Asking completes what a launch left to be done, as the launch's own thread does: two at once break NCCL. Whoever holds the
-  // communicator asks by itself, or sits in a launch; then the next look will do.
+  // The query completes unfinished work of a launch, like the launching thread does. Two such calls
+  // at the same time break NCCL. If another thread holds the communicator, it makes this query
+  // itself or is in a launch, so the next check is early enough.
   if (const std::unique_lock lock(calls_, std::try_to_lock); lock.owns_lock())
     ncclCommGetAsyncError(communicator_, &failed);
   if (failed != ncclSuccess && failed != ncclInProgress)
@@ -142,7 +146,7 @@ std::string NcclWatchdog::problem(bool ask_store) {
 }
 
 void NcclWatchdog::end(const std::string& cause) noexcept {
-  // Whoever holds the communicator may be in a launch into a full queue, which only the abort ends.
+  // The holder of the communicator may be in a launch into a full queue, which only the abort ends.
   constexpr int kTries = 50;
   constexpr auto kTry = std::chrono::milliseconds(10);
   std::unique_lock lock(calls_, std::try_to_lock);
@@ -152,7 +156,7 @@ void NcclWatchdog::end(const std::string& cause) noexcept {
   }
   cause_ = cause;
   ended_ = true;
-  ncclCommAbort(communicator_);  // ends the kernels that wait for the peer
+  ncclCommAbort(communicator_);  // ends kernels that wait for the peer
 }
 
 void NcclWatchdog::abandon() noexcept {
@@ -172,7 +176,7 @@ void NcclWatchdog::take_down() noexcept {
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 14, 0)
     call(&ncclCommFinalize, "leaving the communicator");
 #endif
-  } catch (const PeerLost&) {  // all is measured
+  } catch (const PeerLost&) {  // everything is measured already
     return abandon();
   }
   {

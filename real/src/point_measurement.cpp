@@ -29,7 +29,7 @@ Duration covered(const std::vector<Interval>& intervals) {
   return sum;
 }
 
-/// When the last rank had started the all-reduce of its map.
+/// Time when the last rank had started the all-reduce of its map.
 TimePoint last_arrival_of_map(const std::vector<Steps>& ranks, std::size_t step) {
   TimePoint latest = ranks[0][step].map_start;
   for (const Steps& steps : ranks)
@@ -37,7 +37,7 @@ TimePoint last_arrival_of_map(const std::vector<Steps>& ranks, std::size_t step)
   return std::min(latest, ranks[0][step].map_end);
 }
 
-/// When the last rank had started bucket `bucket` of step `step`.
+/// Time when the last rank had started bucket `bucket` of step `step`.
 TimePoint last_arrival(const std::vector<Steps>& ranks, std::size_t step, std::size_t bucket) {
   TimePoint latest = ranks[0][step].buckets[bucket].start;
   for (const Steps& steps : ranks) {
@@ -69,7 +69,8 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
     for (const auto& copies : step.copies_out(bucket)) running_or_copied.push_back(copies);
     if (bucket.done == bucket.end) continue;
     const TimePoint cast = std::max(bucket.end, step.backward_end);
-    // Until the compute stream goes on, unless the host's wait for the map stands between.
+    // Lasts until the compute stream continues, unless the host's wait for the map comes in
+    // between.
     const bool awaited = step.has_map > step.awaits_map && bucket.copy_out_begin >= step.has_map;
     running_or_copied.emplace_back(cast,
                                    std::max(cast, awaited ? bucket.done : bucket.copy_out_begin));
@@ -86,7 +87,7 @@ Parts parts_of(const std::vector<Steps>& ranks, std::size_t index) {
   std::sort(running_or_copied.begin(), running_or_copied.end());
   parts.communication = covered(transfers);
   parts.exposed = covered(after);
-  // Copies and a hook's casts beside an all-reduce cost nothing of their own.
+  // Copies and casts of a hook that run during an all-reduce cost no extra time.
   parts.finalize = covered(running_or_copied) - covered(running);
   return parts;
 }

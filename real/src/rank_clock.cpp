@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kBillionthsOfMillionth = 1000;  // ppb of a ppm: whole numbers go over the store
+constexpr double kBillionthsOfMillionth = 1000;  // ppb per ppm, for integers in the store
 constexpr double kNanosecondsPerUs = 1000;
 
 std::string key_of(const char* what, const std::string& configuration, int rank) {

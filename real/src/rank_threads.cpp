@@ -26,8 +26,9 @@ struct SweepOfThreads {
     std::string reason;
     JobMessage::Cause cause;
   };
-  std::optional<Failure> failed;  ///< the first, rather one of its own
-  Measurement measurement;        ///< of the first rank
+  /// The first failure; a rank's own failure is preferred.
+  std::optional<Failure> failed;
+  Measurement measurement;  ///< from the first rank
 
   void run(std::size_t index) {
     std::optional<Measurement> measured;

@@ -15,7 +15,7 @@ std::int64_t elements_of(const Parameter& parameter) {
   return gradient_bytes(parameter)->count() / element_size(parameter.dtype);
 }
 
-/// Iteration of a static graph in which hooks do nothing but count.
+/// Iteration of a static graph in which hooks only count.
 constexpr int kDelayed = 1;
 
 bool same_parameters(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
@@ -119,7 +119,7 @@ void Reducer::gradient_ready(std::size_t parameter) {
   launch_what_is_next();
 }
 
-/// Their hooks will not be called: their slices are zeros from now on.
+/// Hooks of unused parameters are not called, so their slices become zeros now.
 void Reducer::hooks_of_unused() {
   if (!map_) return;
   for (const std::size_t parameter : map_->unused_here()) {
@@ -142,7 +142,8 @@ void Reducer::fill_place(std::size_t parameter) {
     device_.copy(gradient, to);
 }
 
-/// The map follows the last bucket, whose hook launches it.
+/// Launches complete buckets in order. The map follows the last bucket, and the same hook launches
+/// it.
 void Reducer::launch_what_is_next() {
   const std::size_t before = next_;
   while (next_ < now_->buckets.size() && now_->buffer[next_].pending == 0) launch(next_++);
@@ -151,7 +152,7 @@ void Reducer::launch_what_is_next() {
     map_->all_reduce();
 }
 
-/// delay_all_reduce: the map, then all copies, then all buckets.
+/// As in delay_all_reduce: the map, then all copies, then all buckets.
 void Reducer::launch_behind_backward() {
   map_->all_reduce();
   for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
@@ -196,7 +197,8 @@ std::vector<LaunchedBucket> Reducer::finalize() {
   return std::move(launched_);
 }
 
-/// What ends with the wait for the map, and nothing copied behind it, ends in front of that.
+/// Copies a bucket out. If it ends with the wait for the map, and nothing is copied after that, it
+/// ends before the wait.
 void Reducer::copy_out(LaunchedBucket& bucket) {
   bucket.copy_out_begin = bucket.copy_out_end = device_.record_event();
   bool copied = false;

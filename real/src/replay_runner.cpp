@@ -35,7 +35,7 @@ ReplayRunner::~ReplayRunner() {
   if (std::uncaught_exceptions() > exceptions_) communicator_.abandon();
   try {
     device_.synchronise();
-  } catch (const std::exception&) {  // a step failed; that has been said
+  } catch (const std::exception&) {  // the failed step was already reported
   }
   device_.release_memory();
 }
@@ -51,22 +51,24 @@ void ReplayRunner::allocate_fresh() {
 }
 
 void ReplayRunner::note_used(const Recorded& recorded) {
-  // The representative's comes first, and again as that of a rank where there are several.
+  // The representative's recording comes first. With several ranks, it is repeated as the recording
+  // of a rank.
   if (!workload_.ranks.empty() && &recorded == &workload_) return;
   std::vector<bool>& used = used_.emplace_back(workload_.parameters.size());
   for (const ReadyEvent& event : recorded.backward->ready) used[event.parameter] = true;
 }
 
-/// The host launches one step while the device runs the one before, and no further: launches would fill CUDA's queue,
-/// where a host waits that nobody can wake, and a time-out would be that of all steps together.
+/// The host launches one step while the device runs the previous one, but not more. Otherwise
+/// launches would fill CUDA's queue. A host waiting on a full queue cannot be woken, and a time-out
+/// would have to cover all steps.
 void ReplayRunner::run_step(int iteration) {
   constexpr std::size_t kAhead = 2;
   if (steps_.size() >= kAhead) device_.wait_for(steps_[steps_.size() - kAhead].optimizer_end);
   steps_.push_back(step(iteration, false));
 }
 
-/// `checked`: gradients and buffers are written anew, and kept where forward and optimizer would
-/// read them: on the compute stream, when it comes there.
+/// `checked`: gradients and buffers are written with known values. They are copied at the points of
+/// the compute stream where forward and optimizer would read them.
 ReplayRunner::StepEvents ReplayRunner::step(int iteration, bool checked) {
   StepEvents events;
   if (std::exchange(meets_, false)) communicator_.wait(communicator_.all_reduce(meeting_));
@@ -96,7 +98,7 @@ ReplayRunner::StepEvents ReplayRunner::step(int iteration, bool checked) {
   return events;
 }
 
-/// Hooks do something in the last one's backward alone: the others run under no_sync.
+/// Hooks act only in the last micro-batch's backward, because the others run under no_sync.
 ReplayRunner::MicroBatchEvents ReplayRunner::micro_batch(int iteration, int batch, bool checked) {
   MicroBatchEvents events;
   if (batch > 0) events.forward_begin = device_.record_event();
@@ -120,7 +122,7 @@ ReplayRunner::MicroBatchEvents ReplayRunner::micro_batch(int iteration, int batc
   return events;
 }
 
-/// The first of a step becomes .grad, later ones are added to it.
+/// A step's first gradient becomes .grad, and later ones are added to it.
 void ReplayRunner::write_gradient(const CheckedPart& part, bool checked) {
   const Region gradient = reducer_.gradient(part.parameter);
   if (part.batch == 0) {
@@ -133,7 +135,7 @@ void ReplayRunner::write_gradient(const CheckedPart& part, bool checked) {
 }
 
 void ReplayRunner::check_step(int iteration) {
-  constexpr double kUntouched = -1;  // no average is
+  constexpr double kUntouched = -1;  // differs from every average
   for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
     if (is_reduced(workload_.parameters[i]) && !uses(communicator_.rank(), i))
       device_.fill(reducer_.gradient(i), kUntouched);
@@ -148,7 +150,7 @@ void ReplayRunner::check_step(int iteration) {
   for (const auto& [dtype, region] : fresh_) device_.fill(region, 0);
 }
 
-/// Whether the rank's backward has a gradient of it.
+/// Whether the rank's backward computes a gradient of the parameter.
 bool ReplayRunner::uses(int rank, std::size_t parameter) const {
   const std::optional<std::size_t> recording = recording_of(workload_, rank);
   return used_[recording.value_or(0)][parameter];
@@ -264,8 +266,8 @@ StepRecord ReplayRunner::record_of(StepEvents& events) {
   return record;
 }
 
-/// The device's clock is laid beside the host's once a measurement. What it says of a collective cannot be earlier
-/// than its launch, nor later than now.
+/// The device's clock is compared with the host's once per measurement. A collective cannot start
+/// before its launch, nor end later than now.
 void ReplayRunner::require_sound_clock(const StepRecord& record, TimePoint now) {
   constexpr Duration kDrift = Duration::milliseconds(1);
   for (const BucketRecord& bucket : record.buckets) {
@@ -305,11 +307,12 @@ std::vector<AllReduceTimes> ReplayBackend::all_reduce(Dtype dtype, Bytes size, i
   const Region region = hooked ? device_->allocate(dtype, elements) : wide;
   device_->fill(wide, 1.5);
   meet();
-  // Behind this the host's launches pile up, so what is timed is not how fast it makes them.
-  constexpr Duration kLaunches = Duration::microseconds(100);  // of a repetition, and more
+  // Lets the host's launches queue up first, so that the host's launch speed is not measured.
+  constexpr Duration kLaunches =
+      Duration::microseconds(100);  // launch time of a repetition, with a margin
   device_->begin_compute();
   device_->compute(kLaunches * repetitions);
-  constexpr std::size_t kMarks = 4;  // a repetition
+  constexpr std::size_t kMarks = 4;  // events per repetition
   std::vector<Event> events;
   for (int i = 0; i < repetitions; ++i) {
     events.push_back(device_->record_event());
@@ -321,7 +324,7 @@ std::vector<AllReduceTimes> ReplayBackend::all_reduce(Dtype dtype, Bytes size, i
     if (hooked) device_->cast(region, wide);
     events.push_back(device_->record_event());
   }
-  // One by one: a time-out is that of one, not of all together.
+  // Waits for each one, so that a time-out applies to one and not to all together.
   for (std::size_t i = kMarks - 1; i < events.size(); i += kMarks) device_->wait_for(events[i]);
   device_->synchronise();
   const auto between = [&](std::size_t first, std::size_t last) {

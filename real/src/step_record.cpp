@@ -19,7 +19,7 @@ class Writer {
   std::string text_;
 };
 
-/// Numbers until the text ends; then zeros.
+/// Reads numbers until the text ends, then zeros.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -37,7 +37,7 @@ class Reader {
   std::string_view text_;
 };
 
-/// All of them, in one order.
+/// Calls `use` for every time of the batch, in a fixed order.
 template <typename Use>
 void each_instant(MicroBatchRecord& batch, Use use) {
   for (TimePoint* instant : {&batch.forward_begin, &batch.backward_begin, &batch.backward_end})

@@ -33,7 +33,7 @@ std::int64_t number_in(const std::string& answer) {
   return *number;
 }
 
-/// Connected within the time, or -1.
+/// Connects within the time. Returns -1 on failure.
 int connect_to(const addrinfo& address, Moment deadline) {
   const int tried = ::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                              address.ai_protocol);
@@ -85,7 +85,8 @@ StoreClient::StoreClient(const std::string& host, std::uint16_t port, const Gree
   try {
     greet(host, port);
     own_address_ = address_of(socket_);
-    // The server answers once all are there, or gives up at about the same time as we would.
+    // The server answers once all ranks are there, or gives up at about the same time as this
+    // client.
     const auto answer =
         receive_message(socket_, Speaker::rank_0,
                         std::chrono::steady_clock::now() + timeout_ + std::chrono::seconds(2));
@@ -97,7 +98,8 @@ StoreClient::StoreClient(const std::string& host, std::uint16_t port, const Gree
   }
 }
 
-/// Until rank 0 has read who we are. It may drop the connection before, where strangers crowd its port.
+/// Greets until rank 0 has read the greeting. Rank 0 may drop the connection before that, if
+/// strangers crowd its port.
 void StoreClient::greet(const std::string& host, std::uint16_t port) {
   const Message hello = {"hello",
                          std::string(kStoreMagic),
@@ -153,7 +155,8 @@ std::string StoreClient::ask(const Message& question) {
   return ask_alone(question);
 }
 
-/// Whoever has waited in vain asks the next thing, why or that it gives up, with little patience, and what comes then with none.
+/// Asks a question alone. After a time-out, only "why" or the end of the job is asked, with a short
+/// time-out; later questions do not wait at all.
 std::string StoreClient::ask_alone(const Message& question) {
   bool timed_out = false;
   const Moment deadline = std::chrono::steady_clock::now() + patience_;
@@ -198,7 +201,7 @@ std::string StoreClient::end_job(const std::string& reason) noexcept {
     ask({"end", printable_reason(reason)});
   } catch (const SaidElsewhere& ended) {
     return ended.what();
-  } catch (const std::exception&) {  // nobody is left to say it to
+  } catch (const std::exception&) {  // no peer is left to tell
   }
   return "";
 }
@@ -236,7 +239,7 @@ std::string StoreClient::why_ended_if_free() noexcept {
 void StoreClient::leave() noexcept {
   try {
     ask({"leave"});
-  } catch (const std::exception&) {  // nobody is left to say it to
+  } catch (const std::exception&) {  // no peer is left to tell
   }
 }
 

@@ -34,14 +34,15 @@ constexpr milliseconds kFarewell{1000};
 constexpr milliseconds kOnTheirWay{5000};
 constexpr auto kGreetingTime = std::chrono::seconds(2);
 constexpr std::ptrdiff_t kMostStrangers = 64;
-constexpr int kAcceptedAtOnce = 16;  // then those who came are read
-constexpr int kPiecesAtOnce = 16;    // of one connection, then of the next
+constexpr int kAcceptedAtOnce = 16;  // then the accepted connections are read
+constexpr int kPiecesAtOnce = 16;    // per connection, then the next one
 constexpr auto kWithoutDescriptors = milliseconds(20);
 constexpr auto kLook = milliseconds(2);
 
 }  // namespace
 
-/// One thread for all connections: nothing is locked, and who only holds a connection open costs a descriptor.
+/// One thread serves all connections. So no locks are needed, and an idle connection costs only a
+/// descriptor.
 class StoreServer::Loop {
  public:
   Loop(const Listening& listening, int ranks, milliseconds timeout, std::string token)
@@ -70,7 +71,7 @@ class StoreServer::Loop {
         return one.gone;
       });
       if (closing_ && !farewell) farewell = now + (apart_ && job_.ended() ? timeout_ : kFarewell);
-      // Others may still want to hear that all is done, or why the job ended. Strangers are not
+      // Other ranks may still ask whether all is done, or why the job ended. Strangers are not
       // waited for.
       if (farewell && (now >= *farewell ||
                        (everyone_knows(now) && std::ranges::all_of(connections_, is_stranger))))
@@ -79,7 +80,8 @@ class StoreServer::Loop {
     }
   }
 
-  /// In a forked child: its parent alone holds the other end, and run() ends soon after the parent has.
+  /// For a forked child. Only its parent holds the other end of the pipe, so run() ends soon after
+  /// the parent ends.
   void live_with_parent() {
     close(std::exchange(wake_[1], -1));
     apart_ = true;
@@ -89,7 +91,8 @@ class StoreServer::Loop {
     close_all(std::exchange(listening_, {}));
   }
 
-  /// From another thread: run() ends once the ranks have heard what they wait for, at the latest a moment later.
+  /// Called from another thread. run() ends once the ranks have received their answers, but at the
+  /// latest a moment later.
   void end() {
     closing_ = true;
     const char byte = 0;
@@ -101,20 +104,20 @@ class StoreServer::Loop {
 
   struct Connection {
     int socket = -1;
-    int rank = -1;  ///< a stranger's
+    int rank = -1;  ///< -1: a stranger
     Moment came;
     MessageDecoder decoder{Speaker::stranger};
     Awaits awaits = Awaits::nothing;
-    std::string wanted;  ///< the key or the barrier
+    std::string wanted;  ///< the key or the barrier it waits for
     std::string answer;  ///< sent up to `sent`
     std::size_t sent = 0;
-    bool last_answer = false;  ///< then it is closed
+    bool last_answer = false;  ///< the connection is closed afterwards
     bool gone = false;
 
     bool answering() const { return sent < answer.size(); }
   };
 
-  /// Ranks that have not come may be on their way.
+  /// Ranks that have not connected yet may be on their way.
   bool everyone_knows(Moment now) const {
     return !apart_ || !job_.ended() || job_.everyone_is_here() || now >= rank_0_gone_ + kOnTheirWay;
   }
@@ -129,7 +132,7 @@ class StoreServer::Loop {
                            listening_.caution.empty() ? "" : "; ", listening_.caution));
   }
 
-  /// Until somebody says or takes something, or something is due; then serves them.
+  /// Waits until a connection is ready or something is due, then serves it.
   void wait(std::optional<Moment> due) {
     const auto earlier = [&due](Moment moment) { due = due ? std::min(*due, moment) : moment; };
     if (meet_by_ && !job_.everyone_is_here() && !job_.ended()) earlier(*meet_by_);
@@ -173,7 +176,7 @@ class StoreServer::Loop {
       const int socket = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (socket < 0 && try_again()) return;
       if (socket < 0 && errno == ECONNABORTED) continue;
-      if (socket < 0) {  // no descriptor for now: that ends no job
+      if (socket < 0) {  // no free descriptor; the job continues
         drop_oldest_stranger();
         rest_until_ = std::chrono::steady_clock::now() + kWithoutDescriptors;
         return;
@@ -190,7 +193,8 @@ class StoreServer::Loop {
     }
   }
 
-  /// A rank greets as soon as it is connected: who has said nothing for longest is least likely to be one.
+  /// A rank greets as soon as it is connected. So the connection that has been silent the longest
+  /// is the least likely to be a rank.
   void drop_oldest_stranger() {
     const auto oldest = std::ranges::find_if(
         connections_, [](const Connection& one) { return is_stranger(one) && !one.gone; });
@@ -213,18 +217,19 @@ class StoreServer::Loop {
     }
   }
 
-  /// Rank 0, whether it has greeted or not.
+  /// Rank 0 has ended, whether it has greeted or not.
   void lose_parent() {
     close(std::exchange(wake_[0], -1));
     if (!rank_0_left_ && rank_0_speaks_) job_.end_as_told("rank 0 is gone");
     if (!rank_0_left_) job_.end("rank 0 is gone");
     rank_0_gone_ = std::chrono::steady_clock::now();
-    if (job_.everyone_is_here()) close_all(std::exchange(listening_, {}));  // the next job's port
+    if (job_.everyone_is_here())
+      close_all(std::exchange(listening_, {}));  // frees the port for the next job
     closing_ = true;
   }
 
-  /// What a rank has told it has said, too. Others are told after that: a launcher may end this process when one of them
-  /// ends.
+  /// Prints the reason once, unless a rank was told it and printed it. Other ranks hear it only
+  /// afterwards, because a launcher may end this process when one of them ends.
   void say_once() {
     if (!apart_ || !job_.ended() || std::exchange(said_, true) || job_.was_told()) return;
     print_error("ddpsim-real: " + job_.reason());
@@ -256,7 +261,7 @@ class StoreServer::Loop {
     answer(one, {"welcome"});
   }
 
-  /// What waits for an answer and asks anew waits no longer for the first.
+  /// Handles a message. A new question replaces an unanswered one.
   void hear(Connection& one, Message message) {
     const std::string& verb = message[0];
     one.awaits = Awaits::nothing;
@@ -313,13 +318,13 @@ class StoreServer::Loop {
   milliseconds timeout_;
   JobState job_;
   std::array<int, 2> wake_{};
-  bool apart_ = false;  ///< in a process of its own
+  bool apart_ = false;  ///< in a separate process
   bool rank_0_left_ = false;
-  bool rank_0_speaks_ = false;  ///< it ends in order, and says itself why
+  bool rank_0_speaks_ = false;  ///< it ends in order, and reports errors itself
   Moment rank_0_gone_;
   bool said_ = false;
   std::atomic<bool> closing_ = false;
-  std::list<Connection> connections_;  ///< in the order in which they came
+  std::list<Connection> connections_;  ///< in the order of their arrival
   std::optional<Moment> meet_by_;
   Moment rest_until_;
   std::vector<pollfd> polled_;
@@ -333,11 +338,11 @@ StoreServer::StoreServer(const Listening& listening, int ranks, milliseconds tim
 
 namespace {
 
-/// The process of the store, asked after by every rank of this one.
+/// The separate process of the store. Every rank of this process asks about it.
 struct Apart {
   std::mutex mutex;
   pid_t pid = 0;
-  std::optional<int> status;  ///< it has ended
+  std::optional<int> status;  ///< set once it has ended
 
   bool has_ended() {
     const std::scoped_lock lock(mutex);
@@ -359,7 +364,7 @@ void StoreServer::serve_apart(const Listening& listening, int ranks, millisecond
   if (child < 0) throw JobEnded(std::string("cannot start a process: ") + std::strerror(errno));
   apart.pid = child;
   if (child > 0) return loop->belong_to_parent();
-  // Who reads what rank 0 measured does not wait for this process.
+  // A reader of rank 0's output should not wait for this process.
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
     dup2(nowhere, STDOUT_FILENO);
   loop->live_with_parent();
@@ -368,7 +373,8 @@ void StoreServer::serve_apart(const Listening& listening, int ranks, millisecond
 }
 
 std::unique_ptr<StoreServer::Loop>& StoreServer::own_loop() {
-  static std::unique_ptr<Loop> loop;  // its end of the pipe closes with this process
+  // Static, so that its end of the pipe closes when this process ends.
+  static std::unique_ptr<Loop> loop;
   return loop;
 }
 
@@ -381,7 +387,7 @@ void StoreServer::await_apart() {
     std::this_thread::sleep_for(kLook);
 }
 
-/// Its connections end a moment before it does.
+/// Its connections close a moment before the process ends, so this looks several times.
 std::string StoreServer::end_of_apart() {
   constexpr int kLooks = 50;
   for (int i = 0; i < kLooks && !apart.has_ended(); ++i) std::this_thread::sleep_for(kLook);

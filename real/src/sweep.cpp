@@ -38,7 +38,8 @@ std::string host_name() {
   return name.data();
 }
 
-/// Every one of them: ranks that differ in any would launch other collectives, or wait for them.
+/// All options, because ranks that differ in any of them would launch other collectives or wait for
+/// them.
 std::string text_of(const ReducerOptions& options) {
   const auto optional = [](std::optional<double> mb) { return mb ? fmt::format("{}", *mb) : "-"; };
   return fmt::format(" {} {} {} [{}] {} {} {} {} {} {} {}", to_string(options.torch),
@@ -49,11 +50,11 @@ std::string text_of(const ReducerOptions& options) {
                      name_of(options.comm_hook));
 }
 
-/// Steps are run in stretches: until the end of one each of its steps holds its events, dozens of the GPU's. Behind it ranks
-/// meet anew.
+/// Steps run in intervals of this length. Until an interval ends, each of its steps holds dozens of
+/// GPU events. After it, ranks meet again.
 constexpr int kStretch = 200;
 
-/// Shown only where somebody watches.
+/// Shown only on a terminal.
 void progress(const std::string& text) {
   if (isatty(STDERR_FILENO) != 0) print_error(text);
 }
@@ -117,7 +118,7 @@ class RankOfSweep {
     for (auto& note : backend_->description()) setup.push_back(std::move(note));
   }
 
-  /// What all configurations share.
+  /// Describes what all configurations share.
   void describe(const ReducerOptions& options) {
     auto& setup = measurement_.setup;
     if (options.find_unused_parameters) setup.emplace_back("find_unused_parameters", "true");
@@ -128,7 +129,8 @@ class RankOfSweep {
 
   void measure_all_reduce(Bytes size) {
     constexpr int kWarmup = 2;
-    const Dtype dtype = wire_dtype({.comm_hook = hook()}, Dtype::float32);  // as the steps' own
+    const Dtype dtype =
+        wire_dtype({.comm_hook = hook()}, Dtype::float32);  // same type as in the steps
     std::vector<AllReduceTimes> times =
         backend_->all_reduce(dtype, size, kWarmup + sweep_.all_reduce_repetitions,
                              [&] { store_.barrier(fmt::format("all_reduce/{}", size.count())); });
@@ -157,7 +159,8 @@ class RankOfSweep {
     const auto runner = backend_->runner(sweep_.workload, configuration.options);
     store_.barrier("begin/" + configuration.name);
     int iteration = 0;
-    // A static graph's first step runs as no other does, and its buckets are rebuilt a step later than others.
+    // A static graph's first step differs from all others, and its buckets are rebuilt one step
+    // later than usual.
     const bool static_graph = configuration.options.static_graph;
     if (sweep_.check && static_graph) runner->check_step(++iteration);
     for (int left = sweep_.warmup + (static_graph ? 1 : 0) - iteration; left > 0; left -= kStretch)
@@ -189,7 +192,7 @@ class RankOfSweep {
     measurement_.configurations.push_back(std::move(measured));
   }
 
-  /// Once for each key: the last word holds.
+  /// Sets a value for a key. A later call replaces it.
   void note(const std::string& key, const std::string& text) {
     auto& setup = measurement_.setup;
     const auto place = std::ranges::find(setup, key, &std::pair<std::string, std::string>::first);
@@ -222,13 +225,13 @@ class RankOfSweep {
                         measurement_log(measurement_, hosts_, device()));
   }
 
-  /// One for the whole sweep.
+  /// The hook, which is the same for the whole sweep.
   CommHook hook() const {
     return sweep_.configurations.empty() ? CommHook::none
                                          : sweep_.configurations[0].options.comm_hook;
   }
 
-  /// "Tesla V100-SXM2-16GB" of the backend's words on it.
+  /// Name of the device, such as "Tesla V100-SXM2-16GB", from the backend's description.
   std::string device() const {
     for (const auto& [key, text] : measurement_.setup)
       if (key == "device") return text.substr(0, text.find_first_of(",;"));
@@ -245,14 +248,15 @@ class RankOfSweep {
   std::vector<std::string> hosts_;  ///< by rank; on rank 0
 };
 
-/// Of all ranks that fail the first to tell the others says it, where a launcher started them: at once, for the launcher may
-/// end this process when another ends.
+/// Ends the job. If a launcher started the ranks, the first failing rank that tells the others
+/// prints the message. It does so at once, because the launcher may end this process when another
+/// one ends.
 void end_job(StoreClient& store, const World& world, const std::string& what) {
   const std::string name = fmt::format("rank {}: ", world.rank);
   const std::string reason = name + what.substr(0, what.find('\n'));
   const std::string in_force = store.end_job(reason);
   if (!in_force.empty() && !in_force.starts_with(name)) throw SaidElsewhere(in_force);
-  if (!world.launched && in_force.empty()) throw JobEnded(what);  // rank 0 may know better
+  if (!world.launched && in_force.empty()) throw JobEnded(what);  // rank 0 may know the real cause
   if (!world.launched) return;
   print_error("ddpsim-real: " + reason);
   throw SaidElsewhere(reason);
@@ -295,7 +299,7 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
     store.leave();
     return measurement;
   } catch (const PeerLost& lost) {
-    // Somebody may know better why.
+    // Another rank may know the real cause.
     if (const std::string reason = store.why_ended(); !reason.empty()) throw SaidElsewhere(reason);
     end_job(store, world, lost.what());
     throw;

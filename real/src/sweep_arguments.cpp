@@ -25,7 +25,7 @@
 namespace ddpsim {
 namespace {
 
-/// "NAME (what it is), …"
+/// Text such as "NAME (what it is), …".
 std::string backends_help() {
   std::string help;
   for (const BackendKind& kind : backend_kinds())
@@ -42,7 +42,7 @@ void add_output_options(CLI::App& app, SweepArguments& arguments) {
                  "folder for measurement.json, measurement.csv and a timeline per configuration");
 }
 
-/// What is measured twice would be told apart by nothing.
+/// Refuses a value that is given twice, because its results could not be told apart.
 void refuse_repeated(const char* option, std::string_view text, bool repeated) {
   if (repeated) throw UsageError(option, fmt::format("{} is there twice", text));
 }
@@ -103,7 +103,7 @@ std::vector<Bytes> sizes(const SweepArguments& arguments) {
   return result;
 }
 
-/// The files that a sweep writes into its folder.
+/// Files that a sweep writes into its folder.
 std::vector<NamedOutput> outputs_of(const Sweep& sweep) {
   if (sweep.output.empty()) return {};
   std::vector<std::string> names = {"measurement.json", "measurement.csv", "all_reduce.txt"};

@@ -5,14 +5,15 @@
 
 namespace ddpsim {
 
-/// Doubles the amount until it takes long enough to be measured; what each further round takes is the rest between the two,
-/// for the first kernel on an idle stream waits for its launch.
+/// Doubles the amount of work until it takes long enough to measure. The time of a round is the
+/// difference between the last two amounts. This excludes the launch, for which the first kernel on
+/// an idle stream waits.
 WorkRate WorkRate::calibrated(const std::function<Duration(std::int64_t rounds)>& time_of) {
   constexpr Duration kLongEnough = Duration::milliseconds(4);
   constexpr std::int64_t kFewest = 1 << 10;
-  constexpr std::int64_t kMost = 1 << 24;  // no device does so many in less
-  constexpr double kShortest = 1;  // a picosecond: whatever a clock says that moves in steps
-  time_of(kFewest);                // clocks and caches warm
+  constexpr std::int64_t kMost = 1 << 24;  // no device does more in less time
+  constexpr double kShortest = 1;          // 1 ps, for clocks that move in steps
+  time_of(kFewest);                        // warms up clocks and caches
   std::int64_t rounds = kFewest;
   Duration less = time_of(rounds);
   for (;;) {

@@ -44,30 +44,31 @@ std::optional<int> number(const char* name) {
   return value;
 }
 
-constexpr LauncherVariables kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};  // or by hand
+constexpr LauncherVariables kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};  // or set by hand
 
 volatile std::sig_atomic_t interrupted = 0;
 void note_interrupt(int) {
   interrupted = 1;
 }
 
-/// How a child's end reads as an exit code.
+/// The exit code for a child's wait status.
 int exit_code(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 struct Child {
   pid_t pid = 0;       ///< 0: it has ended
-  int stopped_by = 0;  ///< a signal, while it is stopped
+  int stopped_by = 0;  ///< the signal, while it is stopped
 };
 
-/// "ranks 2 to 3 were"
+/// Text such as "ranks 2 to 3 were".
 std::string name_of_process(std::size_t process, int ranks_each) {
   const World world{.rank = static_cast<int>(process)};
   return name_of_ranks(ranks_of_process(world, ranks_each)) + (ranks_each > 1 ? " were" : " was");
 }
 
-/// A process that is stopped hears of nothing and ends by itself at no time. Which they were: "rank 1 was stopped by …"
+/// Kills stopped processes, because they receive no messages and never end by themselves. Returns
+/// which they were: "rank 1 was stopped by …".
 std::string kill_stopped(const std::vector<Child>& children, int ranks_each) {
   std::string stopped;
   for (std::size_t process = 0; process < children.size(); ++process) {
@@ -83,11 +84,11 @@ std::string kill_stopped(const std::vector<Child>& children, int ranks_each) {
 [[noreturn]] void supervise(std::vector<Child> children, int ranks_each,
                             const JobMessage& message) {
   struct sigaction action {};
-  action.sa_handler = note_interrupt;  // no SA_RESTART: waitpid is to return
+  action.sa_handler = note_interrupt;  // without SA_RESTART, so that waitpid returns
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 
-  constexpr int kGraceSeconds = 5;  // for the others to say what they know and to end
+  constexpr int kGraceSeconds = 5;  // time for the others to report and end
   int code = 0;
   std::size_t left = children.size();
   bool killed = false;
@@ -100,7 +101,7 @@ std::string kill_stopped(const std::vector<Child>& children, int ranks_each) {
         waitpid(-1, &status, WUNTRACED | WCONTINUED | (deadline != 0 ? WNOHANG : 0));
     if (changed > 0) {
       const auto child = std::ranges::find(children, changed, &Child::pid);
-      if (child == children.end()) continue;  // of whoever became this process by exec
+      if (child == children.end()) continue;  // belonged to the process before its exec
       child->stopped_by = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
       if (WIFEXITED(status) || WIFSIGNALED(status)) {
         --left;
@@ -136,7 +137,7 @@ std::string kill_stopped(const std::vector<Child>& children, int ranks_each) {
   std::_Exit(interrupted != 0 ? kInterrupted : code);
 }
 
-/// Absent where this launcher set nothing.
+/// Absent if this launcher set nothing.
 std::optional<World> world_of(const LauncherVariables& names) {
   const std::optional<int> rank = number(names.rank);
   const std::optional<int> ranks = number(names.ranks);
@@ -161,7 +162,7 @@ std::optional<World> world_of(const LauncherVariables& names) {
   const std::optional<std::string> host = variable("MASTER_ADDR");
   world.host = host.value_or(kLoopback);
   const int port = number("MASTER_PORT").value_or(kTorchPort);
-  // torchrun's agent listens on MASTER_PORT itself.
+  // torchrun's agent itself listens on MASTER_PORT.
   const bool agent = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
   constexpr int kPorts = 65536;
   if (port <= 0 || port + (agent ? 1 : 0) >= kPorts)
@@ -207,8 +208,8 @@ void check_apart(const std::function<void()>& check) {
 
 World fork_processes(int processes, int ranks_each) {
   const Listening listening = listen_on(kLoopback, 0);
-  const std::string token =
-      random_token();  // handed over by the fork: in no environment, on no command line
+  // The fork passes it on, so it is not in an environment or on a command line.
+  const std::string token = random_token();
   JobMessage& message = JobMessage::shared();
   std::vector<Child> children;
   const pid_t parent = getpid();
