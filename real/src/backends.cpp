@@ -30,7 +30,7 @@ constexpr BackendEntry kBackends[] = {
     },
     {
         .name = "c10d-gloo",
-        .summary = "PyTorch's own c10d::Reducer in the same place",
+        .summary = "PyTorch's own c10d::Reducer instead of ours",
 #ifdef DDPSIM_WITH_C10D
         .refuses = c10d_gloo_refuses,
         .make = make_c10d_gloo,

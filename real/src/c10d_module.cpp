@@ -13,11 +13,11 @@ std::string c10d_gloo_refuses(const Workload& workload, const ReducerOptions& op
   if (options.broadcast_buffers && !workload.buffers.empty())
     return "c10d-gloo does not broadcast buffers: pass --no-broadcast-buffers to both";
   if (options.comm_hook == CommHook::bf16_compress)
-    return "gloo of this libtorch knows no bfloat16 (\"Invalid scalar type\"): no "
-           "bf16_compress_hook";
+    return "gloo in this libtorch does not support bfloat16 (\"Invalid scalar type\"), so "
+           "bf16_compress_hook cannot run";
   for (const Parameter& parameter : workload.parameters)
     if (!is_reduced(parameter) || parameter.dtype != Dtype::float32)
-      return "c10d-gloo takes float32 parameters, all of them in DDP";
+      return "c10d-gloo supports only float32 parameters, all of them in DDP";
   return cannot_reduce(workload, options, CpuDevice::refuses).value_or("");
 }
 

@@ -53,7 +53,7 @@ class C10dStoreAdapter : public c10d::Store {
  private:
   template <typename T>
   static T unused() {
-    throw PeerLost("gloo's rendezvous asked the store for what it never did before");
+    throw PeerLost("gloo's rendezvous used an unexpected operation of the store");
   }
   StoreClient& store_;
 };

@@ -60,10 +60,11 @@ CpuDevice::CpuDevice(HostClock clock, bool busy) : clock_(clock) {
 std::vector<std::pair<std::string, std::string>> CpuDevice::description() const {
   utsname system{};
   uname(&system);
-  return {
-      {"device", work_rate_ ? "CPU; compute is an amount of work, calibrated alone, copies are real"
-                            : "CPU; compute is a wait until a deadline, copies are real"},
-      {"kernel", std::string(system.sysname) + " " + system.release + " " + system.machine}};
+  return {{"device",
+           work_rate_
+               ? "CPU; compute is an amount of work, calibrated on an idle machine, copies are real"
+               : "CPU; compute is a wait until a deadline, copies are real"},
+          {"kernel", std::string(system.sysname) + " " + system.release + " " + system.machine}};
 }
 
 std::string CpuDevice::refuses(Dtype dtype) {

@@ -123,7 +123,7 @@ std::vector<std::pair<std::string, std::string>> CudaDevice::description() const
           {"cuda",
            fmt::format("driver for {}, runtime {}", version_text(driver), version_text(runtime))},
           {"compute", scratch_ != nullptr
-                          ? "an amount of work on all SMs and on memory, calibrated alone"
+                          ? "an amount of work on all SMs and on memory, calibrated on an idle GPU"
                           : "one thread block that waits"}};
 }
 

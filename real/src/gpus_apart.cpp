@@ -28,7 +28,7 @@ void require_gpus_apart(StoreClient& store, int rank, int ranks, const std::stri
     const auto [place, is_new] = owner.emplace(theirs, other);
     if (!is_new)
       throw std::runtime_error(fmt::format(
-          "ranks {} and {} have the same GPU, {} of one host: show each a GPU of its own "
+          "ranks {} and {} have the same GPU, {} of one host: give each rank a GPU of its own "
           "(LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task)",
           place->second, other, legible(theirs.substr(0, theirs.find(' ')))));
   }

@@ -18,14 +18,15 @@ std::string JobState::problem_with(int rank, int says_ranks, const std::string& 
                                    const std::string& job) const {
   if (says_ranks != ranks_)
     return fmt::format(
-        "rank {} was told of {} ranks, rank 0 of {}: every rank needs the same WORLD_SIZE", rank,
-        says_ranks, ranks_);
+        "rank {} was told of {} ranks, but rank 0 of {}: every rank needs the same WORLD_SIZE",
+        rank, says_ranks, ranks_);
   if (rank < 0 || rank >= ranks_)
     return fmt::format("a process calls itself rank {}; ranks are 0 to {}", rank, ranks_ - 1);
   if (arrived_.contains(rank)) return fmt::format("two processes call themselves rank {}", rank);
   if (!arrived_.empty() && version != first_version_)
-    return fmt::format("rank {} runs version {}, others {}: start the same program everywhere",
-                       rank, legible(version), first_version_);
+    return fmt::format(
+        "rank {} runs version {}, but others run {}: start the same program everywhere", rank,
+        legible(version), first_version_);
   if (!arrived_.empty() && job != first_job_)
     return fmt::format("rank {} was given another workload or other options than the others", rank);
   return "";
@@ -78,7 +79,7 @@ std::string JobState::who_came() const {
 
 void JobState::set(int rank, const std::string& key, std::string value) {
   if (values_.size() >= limits_.keys || stored_bytes_ + value.size() > limits_.bytes) {
-    end(fmt::format("rank {} has more to store than rank 0 holds: lower --iterations", rank));
+    end(fmt::format("rank {} stores more than rank 0 can hold: lower --iterations", rank));
     return;
   }
   std::string& place = values_[key];

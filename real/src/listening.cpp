@@ -124,10 +124,10 @@ Listening listen_on(const std::string& host, std::uint16_t port) {
   if (reason == 0 || (none_is_ours && !listening.sockets.empty())) return listening;
   close_all(listening);
   if (none_is_ours)
-    throw JobEnded(fmt::format(
-        "MASTER_ADDR={} ({}) is no address of this host, where rank 0 runs: set it to one of rank "
-        "0's host",
-        legible(host), tried));
+    throw JobEnded(
+        fmt::format("MASTER_ADDR={} ({}) is not an address of this host, where rank 0 runs: set it "
+                    "to an address of rank 0's host",
+                    legible(host), tried));
   throw JobEnded(fmt::format("rank 0 cannot listen on port {} of {}: {}. Set another MASTER_PORT",
                              port, legible(host), std::strerror(reason)));
 }

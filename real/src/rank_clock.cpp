@@ -79,7 +79,8 @@ std::string RankClock::agreement(const std::string& configuration, int ranks) {
   }
   if (error < 0) return "one host's";
   return fmt::format(
-      "rank 0's, by others to {:.3f} us; drift of up to {:.3f} ppm (to {:.3f}) taken out",
+      "rank 0's, known to others within {:.3f} us; drift of up to {:.3f} ppm (within {:.3f}) "
+      "removed",
       static_cast<double>(error) / kNanosecondsPerUs,
       static_cast<double>(std::abs(drift)) / kBillionthsOfMillionth,
       static_cast<double>(drift_error) / kBillionthsOfMillionth);

@@ -31,13 +31,13 @@ std::optional<std::string> cannot_reduce(const Workload& workload, const Reducer
   if (std::optional<std::string> problem = cannot_assign(workload)) return problem;
   if (std::optional<std::string> problem = cannot_replay(workload, options)) return problem;
   if (options.process_groups > 1 || options.sync_batchnorm)
-    return "the real reducer knows neither SyncBatchNorm nor several process groups";
+    return "the real reducer supports neither SyncBatchNorm nor several process groups";
   for (const Parameter& parameter : workload.parameters) {
     if (!is_reduced(parameter)) continue;
     if (parameter.sparse_gradient)
-      return "parameter " + parameter.name + " has a sparse gradient: not reduced here";
+      return "parameter " + parameter.name + " has a sparse gradient, which is not supported";
     if (options.comm_hook != CommHook::none && parameter.dtype != Dtype::float32)
-      return fmt::format("parameter {}: {} is run here on float32 gradients alone", parameter.name,
+      return fmt::format("parameter {}: {} is supported only for float32 gradients", parameter.name,
                          name_of(options.comm_hook));
     if (const std::string problem = refuses(parameter.dtype); !problem.empty())
       return "parameter " + parameter.name + ": " + problem;

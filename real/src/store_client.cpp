@@ -129,14 +129,14 @@ void StoreClient::greet(const std::string& host, std::uint16_t port) {
     std::this_thread::sleep_for(kRetry);
   }
   if (reached)
-    throw JobEnded(fmt::format(
-        "what listens at {}:{} took no greeting for {} s: is it rank 0 of this job, and the same "
-        "version of the program?",
-        legible(host), port, timeout_.count() / 1000));
-  throw JobEnded(fmt::format(
-      "rank 0 was not to be reached at {}:{} for {} s: is it running, are MASTER_ADDR and "
-      "MASTER_PORT right?",
-      legible(host), port, timeout_.count() / 1000));
+    throw JobEnded(
+        fmt::format("the program at {}:{} accepted no greeting for {} s: is it rank 0 of this job, "
+                    "with the same version of ddpsim-real?",
+                    legible(host), port, timeout_.count() / 1000));
+  throw JobEnded(
+      fmt::format("rank 0 could not be reached at {}:{} for {} s: is it running, and are "
+                  "MASTER_ADDR and MASTER_PORT right?",
+                  legible(host), port, timeout_.count() / 1000));
 }
 
 StoreClient::~StoreClient() {
@@ -146,7 +146,7 @@ StoreClient::~StoreClient() {
 std::string StoreClient::who_is_gone() const {
   if (!apart_) return "rank 0 is gone";
   const std::string end = StoreServer::end_of_apart();
-  return "the store, a process beside rank 0, " +
+  return "the store, a separate process on rank 0's host, " +
          (end.empty() ? "is gone: it was killed, or rank 0's host is gone" : end);
 }
 
@@ -155,8 +155,8 @@ std::string StoreClient::ask(const Message& question) {
   return ask_alone(question);
 }
 
-/// Asks a question alone. After a time-out, only "why" or the end of the job is asked, with a short
-/// time-out; later questions do not wait at all.
+/// Asks while the caller holds `asking_`. After a time-out, the next question gets only a short
+/// time-out, and later ones none.
 std::string StoreClient::ask_alone(const Message& question) {
   bool timed_out = false;
   const Moment deadline = std::chrono::steady_clock::now() + patience_;

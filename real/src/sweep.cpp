@@ -52,7 +52,7 @@ std::string text_of(const ReducerOptions& options) {
 
 /// Steps run in intervals of this length. Until an interval ends, each of its steps holds dozens of
 /// GPU events. After it, ranks meet again.
-constexpr int kStretch = 200;
+constexpr int kStepsPerInterval = 200;
 
 /// Shown only on a terminal.
 void progress(const std::string& text) {
@@ -150,7 +150,7 @@ class RankOfSweep {
     if (world_.rank == 0) progress(fmt::format("all-reduce {} B", size.count()));
   }
 
-  static std::vector<StepRecord> run_stretch(StepRunner& runner, int& iteration, int steps) {
+  static std::vector<StepRecord> run_interval(StepRunner& runner, int& iteration, int steps) {
     for (int i = 0; i < steps; ++i) runner.run_step(++iteration);
     return complete_steps(runner.records());
   }
@@ -163,11 +163,12 @@ class RankOfSweep {
     // later than usual.
     const bool static_graph = configuration.options.static_graph;
     if (sweep_.check && static_graph) runner->check_step(++iteration);
-    for (int left = sweep_.warmup + (static_graph ? 1 : 0) - iteration; left > 0; left -= kStretch)
-      run_stretch(*runner, iteration, std::min(left, kStretch));
+    for (int left = sweep_.warmup + (static_graph ? 1 : 0) - iteration; left > 0;
+         left -= kStepsPerInterval)
+      run_interval(*runner, iteration, std::min(left, kStepsPerInterval));
     std::vector<StepRecord> own;
-    for (int left = sweep_.iterations; left > 0; left -= kStretch)
-      std::ranges::move(run_stretch(*runner, iteration, std::min(left, kStretch) + 1),
+    for (int left = sweep_.iterations; left > 0; left -= kStepsPerInterval)
+      std::ranges::move(run_interval(*runner, iteration, std::min(left, kStepsPerInterval) + 1),
                         std::back_inserter(own));
     rank_clock_.correct(own);
     if (sweep_.check) runner->check_step(++iteration);

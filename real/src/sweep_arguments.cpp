@@ -44,7 +44,7 @@ void add_output_options(CLI::App& app, SweepArguments& arguments) {
 
 /// Refuses a value that is given twice, because its results could not be told apart.
 void refuse_repeated(const char* option, std::string_view text, bool repeated) {
-  if (repeated) throw UsageError(option, fmt::format("{} is there twice", text));
+  if (repeated) throw UsageError(option, fmt::format("{} is given twice", text));
 }
 
 std::vector<Configuration> configurations(const SweepArguments& arguments,
@@ -120,14 +120,13 @@ std::vector<NamedOutput> outputs_of(const Sweep& sweep) {
 void add_options(CLI::App& app, SweepArguments& arguments) {
   app.add_option("workload", arguments.workload, "WORKLOAD, as for ddpsim")->required();
   app.add_option("--backend", arguments.backend, backends_help())->capture_default_str();
-  app.add_option(
-         "--ranks", arguments.ranks,
-         "run this many ranks here, a process each; absent: this process is one of those that "
-         "torchrun, mpirun or srun started")
+  app.add_option("--ranks", arguments.ranks,
+                 "run this many ranks here, one process each; absent: torchrun, mpirun or srun "
+                 "started this process")
       ->check(CLI::Range(1, 1024));
   app.add_option(
          "--ranks-per-process", arguments.ranks_per_process,
-         "hold so many ranks in each process, a thread each: one process for all GPUs of a node")
+         "run this many ranks in each process, one thread each: one process for all GPUs of a node")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   CLI::Option* caps =
@@ -137,9 +136,9 @@ void add_options(CLI::App& app, SweepArguments& arguments) {
       ->capture_default_str();
   app.add_option("--all-reduce", arguments.all_reduce,
                  "measure all-reduces of these sizes first: 4KiB,1MiB,16MiB");
-  app.add_option("--warmup", arguments.warmup,
-                 "steps before measuring; the first two differ, and one more with "
-                 "--static-graph, which is added")
+  app.add_option(
+         "--warmup", arguments.warmup,
+         "steps before measuring, because the first two differ; --static-graph adds one more")
       ->check(CLI::Range(2, 100000))
       ->capture_default_str();
   app.add_option("--iterations", arguments.iterations, "steps measured")
@@ -148,14 +147,12 @@ void add_options(CLI::App& app, SweepArguments& arguments) {
   app.add_option("--timeout", arguments.timeout_s, "seconds any rank waits for another")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
-  app.add_flag("--busy", arguments.busy,
-               "replayed compute is an amount of work, calibrated alone, which all-reduces can "
-               "slow, rather than "
-               "a wait");
   app.add_flag(
-      "--check,!--no-check", arguments.check,
-      "after each configuration one further step, unmeasured, whose averages are read back and "
-      "compared with what they must be; a wrong one ends the job (on by default)");
+      "--busy", arguments.busy,
+      "replay compute as an amount of work, which all-reduces can slow down, instead of a wait");
+  app.add_flag("--check,!--no-check", arguments.check,
+               "run one more step after each configuration, unmeasured, and check its averages; a "
+               "wrong one ends the job (on by default)");
   add_bucket_options(app, arguments.ddp);
   add_step_options(app, arguments.ddp);
   add_output_options(app, arguments);

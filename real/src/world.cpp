@@ -166,7 +166,7 @@ std::optional<World> world_of(const LauncherVariables& names) {
   const bool agent = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
   constexpr int kPorts = 65536;
   if (port <= 0 || port + (agent ? 1 : 0) >= kPorts)
-    throw JobEnded(fmt::format("MASTER_PORT={} is no port", port));
+    throw JobEnded(fmt::format("MASTER_PORT={} is not a port number", port));
   world.port = static_cast<std::uint16_t>(port + (agent ? 1 : 0));
   return world;
 }

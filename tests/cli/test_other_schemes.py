@@ -197,7 +197,7 @@ class OtherSchemes(unittest.TestCase):
         kernels = copies.keep(self.trace(), lambda event: event.get("cat") not in ("cpu_op", "user_annotation"))
         self.refused(kernels, "cannot tell how gradients are reduced", "ProfilerActivity.CPU")
 
-    def test_the_traces_themselves_are_ddp_and_name_what_runs_beside(self):
+    def test_the_original_traces_are_ddp_and_name_other_collectives(self):
         for name, beside in ((R50, ""), (ONE_RANK, ""), (DLRM, "other collectives than the gradients' all-reduces: 5 all-to-alls;")):
             document = self.accepted(copies.read(TRACES / f"{name}.json.gz"), beside)
             self.assertNotIn("reduced_by", document["recorded_with"])

@@ -205,7 +205,7 @@ def main():
             run = launch("sh", "-c", odd, "sh", *job)
             check(
                 "another world size is refused, and named",
-                run.returncode != 0 and "rank 1 was told of 3 ranks, rank 0 of 2" in run.stderr,
+                run.returncode != 0 and "rank 1 was told of 3 ranks, but rank 0 of 2" in run.stderr,
                 run,
             )
             soon = patience.seconds(4)

@@ -94,7 +94,7 @@ TEST_CASE("real clock: what a rank of another host records is on rank 0's clock 
   CHECK(recorded > Duration::picoseconds(before * 1000) - slack);
   CHECK(recorded < Duration::picoseconds(after * 1000) + slack);
   CHECK(error_us < 2000);  // of 5 ms that it would be off without
-  CHECK(agreement.starts_with("rank 0's, by others to "));
+  CHECK(agreement.starts_with("rank 0's, known to others within "));
   CHECK(agreement.find("; drift of up to 1") != std::string::npos);  // 1 / 0.9 - 1 = 111,111 ppm
 }
 

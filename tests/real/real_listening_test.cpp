@@ -124,8 +124,8 @@ TEST_CASE("real listening: a name is all addresses it has here, on one port") {
 
 TEST_CASE("real listening: an address of another host is said to be one") {
   CHECK_THROWS_WITH_AS(listen_on("192.0.2.7", 0),  // kept for documentation: nobody's
-                       "MASTER_ADDR=192.0.2.7 (192.0.2.7) is no address of this host, where rank 0 "
-                       "runs: set it to one of rank 0's host",
+                       "MASTER_ADDR=192.0.2.7 (192.0.2.7) is not an address of this host, where "
+                       "rank 0 runs: set it to an address of rank 0's host",
                        JobEnded);
 }
 

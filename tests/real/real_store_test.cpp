@@ -105,7 +105,7 @@ TEST_CASE(
     CHECK(other.get() == heard);
   };
   both_hear(greeting(1, 3),
-            "rank 1 was told of 3 ranks, rank 0 of 2: every rank needs the same WORLD_SIZE");
+            "rank 1 was told of 3 ranks, but rank 0 of 2: every rank needs the same WORLD_SIZE");
   both_hear({.rank = 1, .ranks = 2, .version = "2", .job = "a"},
             "start the same program everywhere");
   both_hear({.rank = 1, .ranks = 2, .version = "1", .job = "b"},

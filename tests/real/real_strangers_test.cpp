@@ -202,7 +202,7 @@ TEST_CASE(
 
 TEST_CASE("real strangers: what is stored is bounded, in number and in bytes") {
   const JobState::Limits limits{.keys = 3, .bytes = 1000};
-  const std::string all = "rank 1 has more to store than rank 0 holds: lower --iterations";
+  const std::string all = "rank 1 stores more than rank 0 can hold: lower --iterations";
   JobState many(2, "", limits);
   for (const char* key : {"a", "b", "c"}) many.set(1, key, "");
   CHECK_FALSE(many.ended());

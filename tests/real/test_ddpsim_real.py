@@ -249,7 +249,8 @@ class Real(unittest.TestCase):
         for rank, (why, (code, _, err)) in enumerate(
             zip(("was ended by signal 9 (Killed)", "is gone: it was killed, or rank 0's host is gone"), ends)
         ):
-            self.assertEqual((code, err), (1, f"ddpsim-real: rank {rank}: the store, a process beside rank 0, {why}\n"))
+            gone = f"ddpsim-real: rank {rank}: the store, a separate process on rank 0's host, {why}\n"
+            self.assertEqual((code, err), (1, gone))
 
     def test_one_process_holds_several_ranks(self):
         for ranks, each in ((2, 2), (4, 2)):
@@ -301,7 +302,7 @@ class Real(unittest.TestCase):
     def test_nobody_at_rank_zeros_address(self):
         code, _, err = self.finish(self.rank(1, 2, held_port(self.addCleanup), "--timeout", 1))
         self.assertEqual(code, 1)
-        self.assertIn("was not to be reached at 127.0.0.1", err)
+        self.assertIn("could not be reached at 127.0.0.1", err)
 
     def test_another_world_size_or_another_sweep_ends_both_with_one_reason(self):
         for ranks, arguments, reason in (
@@ -429,8 +430,8 @@ class Real(unittest.TestCase):
             (code, err),
             (
                 1,
-                "ddpsim-real: MASTER_ADDR=192.0.2.7 (192.0.2.7) is no address of this host, "
-                "where rank 0 runs: set it to one of rank 0's host\n",
+                "ddpsim-real: MASTER_ADDR=192.0.2.7 (192.0.2.7) is not an address of this host, "
+                "where rank 0 runs: set it to an address of rank 0's host\n",
             ),
         )
 
@@ -444,7 +445,7 @@ class Real(unittest.TestCase):
             ({"RANK": 0}, "RANK is set without WORLD_SIZE"),
             ({"RANK": 2, "WORLD_SIZE": 2}, "RANK=2 does not fit WORLD_SIZE=2"),
             ({"RANK": "one", "WORLD_SIZE": 2}, "RANK=one is not a number"),
-            ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is no port"),
+            ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is not a port number"),
             ({"RANK": 0, "WORLD_SIZE": 2**31 - 1}, "more than the 65536 ranks"),
             ({"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 2**31 - 1}, "LOCAL_RANK=2147483647 is out of range"),
             ({"RANK": 0, "WORLD_SIZE": 1, "DDPSIM_JOB_TOKEN": 129 * "x"}, "the most it may have is 128"),
@@ -582,8 +583,8 @@ class Usage(unittest.TestCase):
             file = pathlib.Path(folder) / "file"
             file.write_text("kept", encoding="utf-8")
             for arguments, reason in (
-                (["--caps", "1,1.0"], "--caps: 1 is there twice"),
-                (["--all-reduce", "4KiB,4096B"], "--all-reduce: 4096B is there twice"),
+                (["--caps", "1,1.0"], "--caps: 1 is given twice"),
+                (["--all-reduce", "4KiB,4096B"], "--all-reduce: 4096B is given twice"),
                 (["--caps", "1", "--bucket-cap-mb", "2"], "--caps excludes --bucket-cap-mb"),
                 (["--json", "--csv"], "--json excludes --csv"),
                 (["--process-groups", "2", "--torch", "1.13"], "several process groups"),

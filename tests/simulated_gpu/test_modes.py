@@ -197,7 +197,7 @@ class Modes(OnSimulatedGpu):
                 ends,
                 [
                     (
-                        f"ddpsim-real: rank 0: ranks 0 and 1 have the same GPU, 0000:{bus}:00.0 of one host: show each a GPU of its own "
+                        f"ddpsim-real: rank 0: ranks 0 and 1 have the same GPU, 0000:{bus}:00.0 of one host: give each rank a GPU of its own "
                         "(LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task)\n",
                         1,
                     ),
