@@ -89,7 +89,7 @@ TEST_CASE("real clock: what a rank of another host records is on rank 0's clock 
 
   // On rank 0's clock it was between `before` and `after`.
   const Duration recorded = records[0].forward_begin.since_start() - origin;
-  const double error_us = std::stod(agreement.substr(agreement.find("others to ") + 10));
+  const double error_us = std::stod(agreement.substr(agreement.find("others within ") + 14));
   const Duration slack = Duration::microseconds(error_us * (1 + 2 * kDrift) + 1);
   CHECK(recorded > Duration::picoseconds(before * 1000) - slack);
   CHECK(recorded < Duration::picoseconds(after * 1000) + slack);
