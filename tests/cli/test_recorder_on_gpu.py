@@ -267,7 +267,7 @@ class Refusals(unittest.TestCase):
     def refused(self, recording, message, **run):
         original = recording.torch.autograd.backward
         recorder = recording.run(**run)
-        self.assertIn("gave up, training goes on: ", recording.said)
+        self.assertIn("stopped, and training continues: ", recording.said)
         self.assertIn(message, recording.said)
         self.assertEqual(recording.said.count("\n"), 1, "one line, once")
         self.assertTrue(recorder.finished)
@@ -326,7 +326,7 @@ class Refusals(unittest.TestCase):
         self.refused(recording, "RuntimeError: CUDA error: out of events", during=break_events)
 
     def test_too_few_steps(self):
-        self.refused(Recording(self), "only 3 steps were seen, 5 are needed; nothing was written", count=3)
+        self.refused(Recording(self), "only 3 steps were seen, but 5 are needed; nothing was written", count=3)
 
     def test_gradients_that_are_never_seen(self):
         recording = Recording(self)

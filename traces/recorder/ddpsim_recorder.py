@@ -7,42 +7,46 @@
         ...                                     # forward, backward, optimizer.step()
         recorder.step()
 
-After 10 steps of warm-up it measures 20, every other one recorded, writes step.json, says what it saw and what it cost,
-and takes itself out. It needs torch (1.13 or newer) and nothing else; copy this one file next to your script.
-It never raises into training: when something stands in its way it says so once and gets out of the way.
+After 10 steps of warm-up it measures 20 steps and records every other one. Then it writes step.json, reports what it
+saw and what it cost, and removes itself. It needs only torch (1.13 or newer); copy this one file next to your script.
+It never raises into the training. If it cannot record, it says so once and stops.
 
-Without a GPU at hand, names, shapes and the order of gradients:
+Without a GPU, it records names, shapes and the order of gradients:
 
     python3 ddpsim_recorder.py --meta torchvision.models:resnet50 --input 2,3,224,224 -o resnet50.json
 
-What is measured
-  ready      Per parameter, when its gradient was written. A hook runs right after AccumulateGrad; on a GPU it enqueues a
-             timing event on the stream of that backward (nothing waits; events are read once, at the end), on a CPU
-             it reads the clock. Time zero is the start of backward: the first node to run after `backward()`,
-             seen by a hook on the loss.
-             torch >= 2.1: register_post_accumulate_grad_hook, which runs inside AccumulateGrad and so before DDP's
-             hook. Before 2.1: a hook on the AccumulateGrad node; hooks of a node run in the order they were
-             registered, so under DDP (which comes first) it would see the gradient only after the copy into the bucket.
-             There a hook on the parameter stands in: it runs just before the gradient is stored, so that what
-             AccumulateGrad itself takes (nothing where .grad was None) counts to the copy.
-  copied     Under DDP also when the copy into the bucket was enqueued and done: a hook on the node, after DDP's.
-  backward   To the end of `backward()`; under DDP to the last copy, the rest being exposed communication (with
-             other ranks) or copies out (alone).
-  forward    From the call of the model to the start of backward, so the loss is part of it. optimizer: from the end of
-             backward to `recorder.step()`. iteration: the step *without* the recorder, median of the steps between.
-  activations  Bytes that forward keeps for backward: what the nodes of the autograd graph hold beside parameters and
-             buffers, each storage once; and how many lie there while gradients come, with those of activations on
-             their way from node to node. Looked at once while warming up, by a hook on each node.
-  data_loading  What the steps waited for their batches in a torch.utils.data.DataLoader, where one feeds them.
-  accumulation  The last forward and backward of a step are recorded; the others are taken out of the iteration, and what they
-             took told beside it, and how many of them all-reduced, which no_sync() is there to keep them from.
-  host       On Linux, for how long a step the process's threads ran, and for how long they could have but waited for a core.
-  collectives  With Recorder(…, collectives=True), under DDP with several ranks: the all-reduce of each bucket, from its call
-             (on a GPU from when its stream reaches it) to its end, waits for the other ranks included. ddpsim import takes
-             the files of all ranks together and tells waits from transfers. They are seen by a communication hook that
-             divides and all-reduces as DDP itself does: weights stay the same to the bit, but for uneven inputs under
-             join(divide_by_initial_world_size=False). DDP cannot take a hook out: this one stays, at the cost of one more
-             pass over each bucket, and another cannot be registered after it.
+What is measured:
+
+- ready: The time when each parameter's gradient was written. A hook runs right after AccumulateGrad. On a GPU it
+  enqueues a timing event on the stream of that backward; nothing waits, and events are read once, at the end. On a CPU
+  it reads the clock. Time zero is the start of backward: the first node that runs after `backward()`, seen by a hook on
+  the loss.
+- ready with torch >= 2.1: register_post_accumulate_grad_hook runs inside AccumulateGrad, and so before DDP's hook.
+- ready before 2.1: A hook on the AccumulateGrad node is used. Hooks of a node run in the order they were registered.
+  Under DDP, whose hook comes first, it would see the gradient only after the copy into the bucket. So a hook on the
+  parameter is used under DDP. It runs just before the gradient is stored, so the time of AccumulateGrad (none if .grad
+  was None) counts as part of the copy.
+- copied: Under DDP, the time when the copy into the bucket was enqueued and done. A hook on the node sees it, after
+  DDP's.
+- backward: The time to the end of `backward()`, or under DDP to the last copy. The rest is exposed communication (with
+  other ranks) or copies out (with one rank).
+- forward: The time from the call of the model to the start of backward, including the loss.
+- optimizer: The time from the end of backward to `recorder.step()`.
+- iteration: The step *without* the recorder, as the median of the steps in between.
+- activations: Bytes that forward keeps for backward. These are tensors of the autograd graph's nodes that are not
+  parameters or buffers, with each storage counted once. Also the bytes held while gradients arrive, including gradients
+  in transit between nodes. A hook on each node sees them once, during warm-up.
+- data_loading: The time that steps waited for batches, if a torch.utils.data.DataLoader delivers them.
+- accumulation: The last forward and backward of a step are recorded. The others are subtracted from the iteration.
+  Their time is reported separately, and how many of them all-reduced, which no_sync() is meant to prevent.
+- host: On Linux, how long the process's threads ran in a step, and how long they waited for a core.
+- collectives: With Recorder(…, collectives=True), under DDP with several ranks, the all-reduce of each bucket. It lasts
+  from its call (on a GPU, from when its stream reaches it) to its end, including waits for other ranks. `ddpsim import`
+  joins the files of all ranks and separates waits from transfers.
+
+A communication hook sees the collectives. It divides and all-reduces as DDP does, so weights stay the same to the bit,
+except with uneven inputs under join(divide_by_initial_world_size=False). DDP cannot remove a hook. So it stays
+registered, costs one more pass over each bucket, and prevents the registration of another hook.
 """
 
 from __future__ import annotations
@@ -70,7 +74,8 @@ except ImportError as error:
     sys.exit(f"ddpsim recorder: {error}; run it with the Python that has PyTorch")
 try:
     from torch.multiprocessing.reductions import StorageWeakRef
-except ImportError:  # no torch that is known; then nothing is said of memory
+# An unknown torch lacks it. Then memory is not recorded.
+except ImportError:
     StorageWeakRef = None
 
 VERSION = "1"
@@ -88,18 +93,19 @@ DTYPES = (
     "complex64",
     "complex128",
 )
-MOST_NODES = 1_000_000  # of the autograd graph, walked once while warming up
+# Most nodes of the autograd graph, which is walked once during warm-up.
+MOST_NODES = 1_000_000
 
 
 class Problem(Exception):
-    """A reason to give up, in one line a user can act on."""
+    """A reason to stop recording, in one line that tells the user what to do."""
 
 
 # ---------------------------------------------------------------- what is recorded, on which clock
 
 
 class HostClock:
-    """A CPU computes where it is called: a mark is the time it is made at."""
+    """On a CPU, work is done when a call returns. A mark is the current time."""
 
     name = "perf_counter"
     mark = staticmethod(time.perf_counter_ns)
@@ -115,7 +121,7 @@ class HostClock:
 
 
 class CudaClock:
-    """A mark is an event on the current stream: it is reached when the work enqueued before it is done."""
+    """A mark is an event on the current stream. It is reached when the work enqueued before it is done."""
 
     name = "CUDA events"
 
@@ -129,7 +135,7 @@ class CudaClock:
         return event
 
     def anchor(self):
-        """Waits for the GPU; the first and the last anchor say where host times lie on the GPU's clock."""
+        """Waits for the GPU. The first and the last anchor map host times to the GPU's clock."""
         event = self.mark()
         event.synchronize()
         self._anchors.append((event, time.perf_counter_ns()))
@@ -144,17 +150,21 @@ class CudaClock:
 
 
 class Pass:
-    """One forward and backward; a step has several where gradients are accumulated. Marks, not times."""
+    """Marks of one forward and backward. A step has several if gradients are accumulated."""
 
     def __init__(self):
-        self.forward = None  # the model is called
-        self.module = None  # DDP calls the module inside
+        self.forward = None  # the call of the model
+        self.module = None  # the call of the module inside DDP
         self.backward = None  # the first node of backward runs
         self.end = None  # backward() returns
-        self.reduces = False  # DDP's, as it decides when its forward is called
-        self.written = []  # (parameter, mark, host ns) when its gradient was written, in the order of the hooks
-        self.copied = []  # the same when it was copied into its bucket, DDP only
-        self.collectives = []  # [bytes, host ns at the call, mark where it may start, mark of its end or None]
+        # Whether DDP all-reduces in this pass, as it decides when its forward is called.
+        self.reduces = False
+        # (parameter, mark, host ns) when its gradient was written, in the order of the hooks.
+        self.written = []
+        # The same for the copy into its bucket, only with DDP.
+        self.copied = []
+        # [bytes, host ns at the call, mark of the earliest start, mark of its end or None]
+        self.collectives = []
 
 
 class Step:
@@ -162,8 +172,8 @@ class Step:
         self.recorded = recorded
         self.begin = self.end = None
         self.passes = []
-        self.broken = False  # an exception came out of backward
-        self.waits_ns = []  # for each batch that a DataLoader gave
+        self.broken = False  # backward raised an exception
+        self.waits_ns = []  # for each batch from a DataLoader
         self.workers_load = False
 
 
@@ -171,7 +181,7 @@ class Step:
 
 
 def torch_release():
-    """(2, 1) of "2.1.0a0+git1234"."""
+    """(2, 1) for "2.1.0a0+git1234"."""
     return tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in torch.__version__.split(".")[:2])
 
 
@@ -188,7 +198,7 @@ def without_compile(module):
 
 
 class Model:
-    """The parameters DDP would see, in its order, and the module whose call is the forward."""
+    """The parameters that DDP sees, in its order, and the module whose call is the forward."""
 
     def __init__(self, model):
         if not isinstance(model, torch.nn.Module):
@@ -200,10 +210,12 @@ class Model:
         ignored = set(getattr(without_compile(self.inside), "_ddp_params_and_buffers_to_ignore", ()))
         self.names, self.parameters, self.ignored, self.sparse, seen = [], [], [], [], {}
         self.tied, self.frozen = [], []
-        self.defined = []  # (name, parameter) in the order of definition, frozen ones among them
+        # (name, parameter) in definition order, including frozen ones.
+        self.defined = []
         for prefix, module in self.inside.named_modules():
             for leaf, parameter in module.named_parameters(recurse=False):
-                full = f"{prefix}.{leaf}"  # spelled as DDP compares it with the ignored names
+                # Spelled in the way in which DDP compares it with the ignored names.
+                full = f"{prefix}.{leaf}"
                 name = (f"{prefix}.{leaf}" if prefix else leaf).replace("_orig_mod.", "")
                 if id(parameter) in seen:
                     if seen[id(parameter)] != name:
@@ -236,9 +248,10 @@ class Model:
             raise Problem("a part of this model is wrapped in DistributedDataParallel: give the recorder that part")
         if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
             return None
-        # Frameworks wrap what they were given and keep the wrapper to themselves.
+        # Frameworks wrap the model they were given and may keep the wrapper to themselves.
         wrapper = torch.nn.parallel.DistributedDataParallel
-        for candidate in gc.get_objects():  # asked for its type alone: objects of others may react to more
+        # Only its type is examined, because other access may have effects on foreign objects.
+        for candidate in gc.get_objects():
             if issubclass(type(candidate), wrapper) and without_compile(candidate.module) is plain:
                 return candidate
         return None
@@ -247,19 +260,19 @@ class Model:
         devices = sorted({str(parameter.device) for parameter in self.parameters})
         if len(devices) > 1:
             raise Problem(
-                f"parameters on {', '.join(devices)}: clocks of several devices cannot be compared; "
-                "record a rank that has one"
+                f"parameters are on {', '.join(devices)}: clocks of several devices cannot be compared. "
+                "Record a rank that has one device"
             )
         device = self.parameters[0].device
         if device.type not in ("cpu", "cuda"):
-            raise Problem(f"parameters on {device}: only CPU and CUDA (or ROCm) can be timed")
+            raise Problem(f"parameters are on {device}: only CPU and CUDA (or ROCm) can be timed")
         return device
 
     def gradient_bytes(self):
         return sum(parameter.numel() * parameter.element_size() for parameter in self.parameters)
 
     def parameter_entries(self):
-        """Of all that the module has; a frozen one of a type that no workload knows is left out."""
+        """One entry for each parameter of the module. A frozen one is left out if workloads do not support its type."""
         entries, trained = [], {name: i for i, name in enumerate(self.names)}
         self.entry_of = {}  # by index of a parameter that trains
         for name, parameter in self.defined:
@@ -290,7 +303,7 @@ class Model:
     def provenance(self):
         facts = {}
         if self.frozen:
-            facts["frozen_parameters"] = f"{len(self.frozen)}, they have no gradient: {some(self.frozen)}"
+            facts["frozen_parameters"] = f"{len(self.frozen)}, without gradients: {some(self.frozen)}"
         if self.tied:
             facts["tied_parameters"] = f"one gradient each: {some(self.tied)}"
         return facts
@@ -301,7 +314,7 @@ def refuse_sharded(model):
         names = class_names(module)
         if names & {"FullyShardedDataParallel", "FSDPModule", "XlaFullyShardedDataParallel"}:
             raise Problem(
-                "FSDP shards parameters and reduces them unit by unit, without DDP's buckets; record the plain "
+                "FSDP shards parameters and reduces them unit by unit, without DDP's buckets. Record the plain "
                 "model, before it is sharded"
             )
         if names & {"DeepSpeedEngine", "DataParallel"}:
@@ -331,7 +344,7 @@ def tensors_in(value):
 
 
 def first_batch(*values):
-    """Size of dimension 0 of the first tensor that has one; None where there is none."""
+    """Size of dimension 0 of the first tensor that has one; None if there is no such tensor."""
     for tensor in tensors_in(values):
         if tensor.dim() > 0 and tensor.shape[0] > 0:
             return int(tensor.shape[0])
@@ -339,7 +352,7 @@ def first_batch(*values):
 
 
 def autograd_nodes(tensors):
-    """The nodes behind these tensors."""
+    """The autograd nodes that lead to these tensors."""
     seen = set()
     queue = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
     while queue and len(seen) < MOST_NODES:
@@ -352,7 +365,7 @@ def autograd_nodes(tensors):
 
 
 def kept_by(node):
-    """The tensors this node keeps for its backward. Checkpoints keep none: their hooks compute them again when asked."""
+    """The tensors that this node keeps for its backward. Checkpoints keep none; their hooks compute them again."""
     for name in [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]:
         raw = getattr(node, "_raw" + name.replace("saved_tensors", "_saved_tensors"), None)
         try:
@@ -362,7 +375,8 @@ def kept_by(node):
                 if getattr(one, "unpack_hook", None) is not None
             ]  # 2.13 has it
             yield from list(tensors_in([one.data for one in packed] if packed else getattr(node, name)))
-        except RuntimeError:  # written in place since: its backward will complain of it, too
+        # The tensor was written in place since then. Its backward will report that too.
+        except RuntimeError:
             continue
 
 
@@ -371,7 +385,7 @@ def storage_of(tensor):
 
 
 class Storages:
-    """Of tensors that come and go: each storage once, by a number of its own; nothing here keeps one alive."""
+    """Numbers the storages of temporary tensors, each once, without keeping one alive."""
 
     def __init__(self):
         self._numbers, self._weak, self.bytes = {}, [], []
@@ -385,7 +399,7 @@ class Storages:
         weak = StorageWeakRef(storage)
         number = self._numbers.setdefault(weak.cdata, len(self._weak))
         if number == len(self._weak):
-            self._weak.append(weak)  # while it is here, no other storage gets this address
+            self._weak.append(weak)  # keeps the address from being reused
             self.bytes.append(storage.nbytes())
         return number
 
@@ -394,34 +408,39 @@ class Storages:
 
 
 class Gradient:
-    """One that a node was given or gives."""
+    """An incoming or outgoing gradient of a node."""
 
     def __init__(self, tensor, storages):
         self.numbers, self.bytes = storages.of(tensor), tensor.numel() * tensor.element_size()
         dense = tensor.layout == torch.strided
-        # A view holds the tensor it was made from, and with it their storage a second time.
+        # A view also holds its base tensor, and with it their common storage.
         self.summed_in_place = dense and not tensor._is_view() and torch.ops.aten.is_non_overlapping_and_dense(tensor)
         self.expanded = dense and any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride()))
         self.steps = [step for size, step in zip(tensor.shape, tensor.stride()) if size > 1] if dense else None
 
 
 class Held:
-    """What lies in memory because a backward will read it, or passes it on from node to node.
+    """Memory that is held because backward will read it, or passes it from node to node.
 
-    Hooks on the nodes of its graph note, once, what each was given and what it gives. From that, as if there were no hooks
-    (torch/csrc/autograd: engine.cpp, evaluate_function; input_buffer.cpp, accumulate; accumulate_grad.h):
-      - What a node kept and was given goes when it has run. What it gives waits for the next.
-      - Two that wait at one place are summed, into the first where nothing else holds that, else into a third.
-      - A parameter takes its gradient as it is, or a copy, where others hold it or it lies otherwise than the parameter.
-      - A matrix product copies a gradient that is expanded, as that of a sum is.
-    What lives on when backward has returned is in the hands of the script: the batch, an output.
+    Hooks on the nodes of the graph record, once, the incoming and outgoing gradients of each node. The memory is
+    computed from that as if there were no hooks (torch/csrc/autograd: engine.cpp, evaluate_function; input_buffer.cpp,
+    accumulate; accumulate_grad.h):
 
-    Not seen: what else a node needs within itself (convolutions), what checkpoints compute again, and what torch.compile
-    makes of a graph.
+      - When a node has run, what it kept and its incoming gradients are freed. Its outgoing gradients wait for the next
+        node.
+      - Two gradients that wait at one place are summed: into the first if nothing else holds it, otherwise into a
+        third.
+      - A parameter takes its gradient as it is. It takes a copy if others hold the gradient, or if its layout differs.
+      - A matrix product copies an expanded gradient, such as that of a sum.
+
+    The script holds what still exists when backward has returned: the batch, an output.
+
+    Not included: other memory that a node needs internally (convolutions), what checkpoints compute again, and what
+    torch.compile makes of a graph.
     """
 
     def __init__(self, tensors, model, storages, outputs):
-        """`outputs`: storages of the model's outputs, seen when forward returned."""
+        """`outputs` are storages of the model's outputs, seen when forward returned."""
         self._storages = storages
         inside = model.inside
         left_out = {number for tensor in [*inside.parameters(), *inside.buffers()] for number in storages.of(tensor)}
@@ -436,14 +455,14 @@ class Held:
             self._parameter.append(parameters.get(id(variable)))
             self._steps.append(None if variable is None else Gradient(variable, storages).steps)
             self._is_product.append("mm" in type(node).__name__.lower())
-        # What was made only to be looked at, a checkpoint's.
+        # Drops what a checkpoint made only for this inspection.
         self._kept = [{number for number in kept if storages.alive(number)} for kept in self._kept]
         every = set().union(*self._kept)
         self.bytes = sum(storages.bytes[number] for number in every)  # at the end of forward
         beside = {number for number in outputs if number not in every | left_out}
         self._beside = {number for number in beside if storages.alive(number)}
         self._gone = sum(storages.bytes[number] for number in beside - self._beside)
-        self._ran = []  # (node, what it was given, what it gives), in order
+        self._ran = []  # (node, incoming gradients, outgoing gradients), in order
         self._handles = [node.register_hook(self._noting(i)) for node, i in nodes.items()]
 
     def _noting(self, i):
@@ -464,8 +483,10 @@ class Held:
         self._handles = []
 
     def in_order(self):
-        """The parameters whose gradients were written, in order, and bytes: at most before the first, from each to the next,
-        and after the last; then what is left. To be asked once, when backward has returned."""
+        """The parameters whose gradients were written, in order, and the bytes held.
+
+        The bytes are maxima before the first gradient, between consecutive gradients and after the last one, then what
+        is left. Call this once, when backward has returned."""
         self.remove()
         stay = [number for number in set().union(self._beside, *self._kept) if self._storages.alive(number)]
         sizes, owners, waiting = list(self._storages.bytes), {}, {}
@@ -484,7 +505,7 @@ class Held:
                 level -= sizes[number] if owners[number] == 0 else 0
 
         def hand_on(gradient, to):
-            """To (node, place). Returns what is there at most meanwhile."""
+            """Passes a gradient to (node, place). Returns the largest memory in the meantime."""
             if to[0] is None:
                 let_go(gradient.numbers)
             elif to not in waiting:
@@ -538,7 +559,7 @@ class Held:
 
 
 def autocast_dtype(device_type):
-    """torch.bfloat16 where autocast is on, None where it is off, whichever way this torch asks."""
+    """The dtype of autocast, such as torch.bfloat16; None if autocast is off. Works with old and new interfaces."""
     if hasattr(torch, "get_autocast_dtype"):  # 2.4
         return torch.get_autocast_dtype(device_type) if torch.is_autocast_enabled(device_type) else None
     if device_type == "cpu":
@@ -557,7 +578,7 @@ def precision_name(dtypes, autocast):
 
 
 class GradientHooks:
-    """Calls written(i) when the gradient of parameter i was written, copied(i) when it is in its bucket."""
+    """Calls written(i) when the gradient of parameter i was written, and copied(i) when it is in its bucket."""
 
     def __init__(self, model, written, copied=None):
         self._handles = []
@@ -594,7 +615,8 @@ class GradientHooks:
 
 
 class AllReduces:
-    """State of the communication hook that stands for DDP's own all-reduce; `noted` is where it notes them, or None."""
+    """State of the communication hook that replaces DDP's own all-reduce. It adds records to `noted`, unless that is
+    None."""
 
     def __init__(self, job):
         self.group, self.share, self.mark = job.model.ddp.process_group, 1.0 / job.world, job.clock.mark
@@ -619,12 +641,13 @@ class AllReduces:
 
 
 def all_reduce_hook(state, bucket):
-    """As the reducer without a hook: gradients times 1 / ranks, then their sum."""
+    """Does the same as the reducer without a hook: multiplies gradients by 1 / ranks, then sums them."""
     buffer = bucket.buffer()
     buffer.mul_(state.share)
     entry = state.begins(buffer)
 
-    def ended(future):  # on a GPU with a stream current that waits for the all-reduce
+    # On a GPU, the current stream waits for the all-reduce.
+    def ended(future):
         if entry is not None:
             state.ends(entry)
         return future.value()[0]
@@ -633,16 +656,16 @@ def all_reduce_hook(state, bucket):
 
 
 def why_no_hook(job):
-    """Why all-reduces cannot be seen, or not without changing numbers; empty where they can."""
+    """Why all-reduces cannot be recorded, or not without changing numbers; empty if they can."""
     ddp = job.model.ddp
     if ddp is None or job.world == 1:
-        return "no DistributedDataParallel all-reduces over several ranks here"
+        return "no DistributedDataParallel all-reduces over several ranks"
     if any(job.model.sparse):
-        return "of sparse gradients DDP makes no buckets"
+        return "DDP makes no buckets for sparse gradients"
     if getattr(ddp, "gradient_as_bucket_view", False) and job.world & (job.world - 1):
-        # Of a gradient that is in its bucket already DDP takes the quotient, elsewhere the product with the reciprocal:
-        # the same bits only where the number of ranks is a power of two (reducer.cpp, mark_variable_ready_dense).
-        return f"with gradient_as_bucket_view and {job.world} ranks a hook cannot divide as DDP does"
+        # If a gradient is already in its bucket, DDP divides; otherwise it multiplies by the reciprocal. Both give the
+        # same bits only if the number of ranks is a power of two (reducer.cpp, mark_variable_ready_dense).
+        return f"with gradient_as_bucket_view and {job.world} ranks, a hook cannot divide as DDP does"
     return ""
 
 
@@ -650,7 +673,7 @@ def why_no_hook(job):
 
 
 class Job:
-    """What is trained and where; what one look at a step while warming up told about it."""
+    """What is trained and where, including what one step of the warm-up revealed."""
 
     def __init__(self, model, path, name, batch, collectives=False):
         self.model = Model(model)
@@ -669,12 +692,15 @@ class Job:
         self.batch = batch
         self.autocast = None  # dtype
         self.kept = None  # bytes that forward keeps for backward
-        self.held = None  # how many, with gradients on their way, while gradients come; None where not seen
-        self.held_order = None  # of which parameters
-        self.storages = Storages() if StorageWeakRef is not None else None  # None where memory is not looked at, or was
-        self.outputs = []  # the model's, their storages
-        self.nodes = set()  # names of the kinds of autograd nodes behind the model's output
-        self.hook_kind = ""  # how a gradient is seen to be written
+        # Bytes held while gradients arrive, including gradients in transit; None if unknown.
+        self.held = None
+        self.held_order = None  # the order of parameters for `held`
+        # None if memory is not recorded, or once it was.
+        self.storages = Storages() if StorageWeakRef is not None else None
+        self.outputs = []  # storages of the model's outputs
+        # Names of the kinds of autograd nodes that lead to the model's output.
+        self.nodes = set()
+        self.hook_kind = ""  # how written gradients are detected
         self.all_reduces, self.no_collectives = None, ""  # why not, where they were asked for
         if collectives:
             self._see_all_reduces()
@@ -691,7 +717,7 @@ class Job:
             return
         self.all_reduces = state
 
-    # A torch that tells of its graph otherwise is recorded all the same, without its memory.
+    # If the graph of this torch has another form, the step is recorded without its memory.
 
     def see_outputs(self, outputs):
         try:
@@ -701,7 +727,7 @@ class Job:
             self.storages = None
 
     def see_kept(self, tensors):
-        """What will see that backward, once; None where there is nothing to be seen."""
+        """The object that observes this backward, once; None if there is nothing to observe."""
         storages, self.storages = self.storages, None
         try:
             held = Held(tensors_in(tensors), self.model, storages, self.outputs)
@@ -726,7 +752,7 @@ class Job:
         return torch.distributed.get_backend(group)
 
     def gpu(self):
-        """ "V100" of "Tesla V100-SXM2-16GB", as ddpsim compares GPUs by model."""
+        """The GPU's model, which ddpsim compares: "V100" for "Tesla V100-SXM2-16GB"."""
         if not self.on_gpu:
             return "CPU"
         words = torch.cuda.get_device_name(self.device).replace("-", " ").split()
@@ -756,24 +782,26 @@ class Job:
                     f", TF32 {'on' if torch.backends.cuda.matmul.allow_tf32 else 'off'} in products, "
                     f"{'on' if torch.backends.cudnn.allow_tf32 else 'off'} in convolutions"
                 )
-            except RuntimeError:  # 2.9 will not say so once its finer settings were used
+            # From 2.9 on, this raises if the newer, finer settings were used.
+            except RuntimeError:
                 pass
         return text
 
 
 class Recorder:
-    """Writes `path` (with several ranks, one file each: the rank is added to its name); where that is None it only leaves in
-    `document` what it would have written.
+    """Records steps and writes `path`. With several ranks, each writes a file, with the rank added to its name.
 
-    warmup, steps: 2 * `steps` steps are measured after `warmup` ones, every other one recorded.
-    batch_size: samples of one forward on this rank; by default dimension 0 of the model's first tensor.
-    name: of the workload; by default the class of the model.
-    collectives: also record DDP's all-reduces, by a communication hook that stays registered.
+    If `path` is None, nothing is written, and `document` holds what would have been written.
+
+    - warmup, steps: After `warmup` steps, 2 * `steps` steps are measured, and every other one is recorded.
+    - batch_size: Samples of one forward on this rank. The default is dimension 0 of the model's first tensor.
+    - name: Name of the workload. The default is the class of the model.
+    - collectives: Also records DDP's all-reduces, with a communication hook that stays registered.
     """
 
     def __init__(self, model, path, *, warmup=10, steps=10, batch_size=None, name=None, collectives=False):
         self.finished = False
-        self.problem = None  # why it gave up, if it did
+        self.problem = None  # why it stopped, if it did
         self.document = None  # what was written
         self._given = (model, None if path is None else str(path), name, batch_size, bool(collectives))
         self._warmup, self._steps = max(2, int(warmup)), max(1, int(steps))
@@ -783,10 +811,12 @@ class Recorder:
         self._step = self._pass = None
         self._in_backward = False
         self._hooks, self._patched = [], None
-        self._loader = None  # takes the watch on DataLoader out again
-        self._scheduled = None  # of this process's threads, when the first measured step began
+        self._loader = None  # removes the observation of DataLoader
+        # Counters of this process's threads when the first measured step began.
+        self._scheduled = None
         atexit.register(self.close)
-        self._safely(lambda: Model(model).device())  # a refusal should not wait for the first step
+        # Refuses the model now instead of at the first step.
+        self._safely(lambda: Model(model).device())
 
     def step(self):
         """Call once per training step, after optimizer.step()."""
@@ -794,7 +824,7 @@ class Recorder:
             self._safely(self._next_step)
 
     def close(self):
-        """Ends early: writes what was recorded so far, or says that it was too little."""
+        """Ends early. Writes what was recorded so far, or says that it was too little."""
         if not self.finished:
             self._safely(self._finish_early)
 
@@ -804,7 +834,7 @@ class Recorder:
     def __exit__(self, *_):
         self.close()
 
-    # Whatever goes wrong in here stays in here.
+    # Errors in the recorder never reach the training.
 
     def _safely(self, function, *arguments):
         try:
@@ -817,11 +847,11 @@ class Recorder:
             return
         self.problem = str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
         if self._given is None or self._given[1] is not None:
-            say(self._job, f"gave up, training goes on: {' '.join(self.problem.split())}")
+            say(self._job, f"stopped, and training continues: {' '.join(self.problem.split())}")
         self._leave()
 
     def _leave(self):
-        """Lets go of everything, the model included."""
+        """Releases everything, including the model."""
         self.finished = True
         try:
             self._take_out()
@@ -833,10 +863,11 @@ class Recorder:
         self._measured = []
         atexit.unregister(self.close)
 
-    # Steps: warm-up, then plain and recorded ones in turn.
+    # Steps: first warm-up, then plain and recorded ones in turn.
 
     def _next_step(self):
-        if self._job is None:  # by the first step DDP is around the model, whoever put it there
+        # By the first step, DDP wraps the model, whoever created it.
+        if self._job is None:
             self._job = Job(*self._given)
             self._clock = self._job.clock
             self._clock.anchor()
@@ -875,7 +906,7 @@ class Recorder:
 
     def _finish_early(self):
         if not any(step.recorded for step in self._measured):
-            raise Problem(f"only {self._calls} steps were seen, {self._warmup + 2} are needed; nothing was written")
+            raise Problem(f"only {self._calls} steps were seen, but {self._warmup + 2} are needed; nothing was written")
         self._finish()
 
     def _take_out(self):
@@ -892,7 +923,7 @@ class Recorder:
             self._patched = None
 
     def _guarded(self, function):
-        """For torch to call: returns None, never raises."""
+        """A function that torch can call. It returns None and never raises."""
 
         def hook(*arguments):
             if not self.finished:
@@ -900,7 +931,7 @@ class Recorder:
 
         return hook
 
-    # Warming up: one look at what is to be recorded.
+    # Warm-up: one inspection of what will be recorded.
 
     def _put_in_survey(self):
         job = self._job
@@ -922,7 +953,7 @@ class Recorder:
         self._look_before_backward()
         self._hooks.append(register_pre_hook(job.model.called, self._guarded(before)))
         self._hooks.append(job.model.called.register_forward_hook(self._guarded(after)))
-        if not job.is_compiled():  # autocast may begin inside the model's own forward
+        if not job.is_compiled():  # autocast may begin inside the model
             leaf = next(
                 (
                     module
@@ -959,13 +990,14 @@ class Recorder:
         self._hooks.append(hooks)
         job.hook_kind = hooks.kind
         self._hooks.append(job.model.called.register_forward_pre_hook(self._guarded(self._forward_begins)))
-        if ddp is not None and not job.is_compiled():  # a hook inside would be compiled, or compile anew
+        # A hook inside would be compiled, or cause a new compilation.
+        if ddp is not None and not job.is_compiled():
             self._hooks.append(ddp.module.register_forward_pre_hook(self._guarded(self._module_begins)))
         original = torch.autograd.backward
 
         @functools.wraps(original)
         def backward(tensors, *arguments, **keywords):
-            if self.finished or self._step is None or self._in_backward:  # reentrant checkpoints nest
+            if self.finished or self._step is None or self._in_backward:  # nested reentrant checkpoints
                 return original(tensors, *arguments, **keywords)
             self._in_backward = True
             root_hooks = self._safely(self._backward_begins, tensors)
@@ -985,7 +1017,7 @@ class Recorder:
         self._patched = (backward, original)
 
     def _noting(self, where):
-        """Hooks that add (parameter, mark, host time) to this list of the pass that runs."""
+        """Hooks that add (parameter, mark, host time) to the list `where` of the current pass."""
         mark, now = self._clock.mark, time.perf_counter_ns
 
         def for_parameter(i):
@@ -1004,7 +1036,7 @@ class Recorder:
 
     def _new_pass(self):
         if self._job.on_gpu and torch.cuda.is_current_stream_capturing():
-            raise Problem("a CUDA graph is being captured: its replays run no hooks; record without graphs")
+            raise Problem("a CUDA graph is being captured, whose replays run no hooks. Record without graphs")
         self._pass = Pass()
         self._step.passes.append(self._pass)
         if self._job.all_reduces is not None:
@@ -1027,7 +1059,7 @@ class Recorder:
         if self._pass is None or self._pass.backward is not None:
             self._new_pass()
         current = self._pass
-        current.backward = self._clock.mark()  # stands where no loss can be hooked
+        current.backward = self._clock.mark()  # kept if no loss can be hooked
         seen = []
 
         def first_node_runs(_):
@@ -1049,7 +1081,7 @@ class Recorder:
 
 
 def watch_loaders(step_now):
-    """Until what is returned is called, batches note in the step that runs how long it waited for them."""
+    """Records in the current step how long it waited for each batch, until the returned function is called."""
     iterator = getattr(sys.modules.get("torch.utils.data.dataloader"), "_BaseDataLoaderIter", None)
     original = getattr(iterator, "__next__", None)
     if original is None:
@@ -1074,9 +1106,11 @@ def watch_loaders(step_now):
 
 
 def scheduled_threads():
-    """{thread: (it trains, nanoseconds it ran, nanoseconds it could have but waited for a core)} of this process; None where the
-    kernel keeps no account (/proc/PID/task/TID/schedstat, Linux). The caller trains, and in turn with it autograd's threads, of
-    which each GPU has one."""
+    """Scheduling of this process's threads: {thread: (it trains, nanoseconds it ran, nanoseconds it waited for a
+    core)}.
+
+    None if the kernel does not record it (/proc/PID/task/TID/schedstat, Linux). The calling thread trains, and in turn
+    with it autograd's threads, one for each GPU."""
     try:
         own, seen = threading.get_native_id(), {}
         for thread in map(int, os.listdir("/proc/self/task")):
@@ -1094,7 +1128,7 @@ def scheduled_threads():
 
 
 def scheduled_between(first, last, steps):
-    """Microseconds a step: of threads that train, and of all; None where not known."""
+    """Microseconds per step for threads that train and for all threads; None if unknown."""
     if not first or not last or not steps:
         return None
     spent = []
@@ -1124,18 +1158,19 @@ def say(job, text):
 
 
 def tell(line, stream):
-    """A line for a terminal: control characters in it, and what hides what it says, are written as escapes."""
+    """Prints a line. Control characters, and characters that hide text, are written as escapes."""
     shown = "".join(
         one if one.isprintable() else one.encode("unicode_escape", "backslashreplace").decode() for one in line
     )
     try:
-        if stream is not None:  # Python has none where it is closed
+        if stream is not None:  # None if it is closed
             print(
                 shown.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"),
                 file=stream,
                 flush=True,
             )
-    except (OSError, ValueError):  # nobody listens any more, or the disk is full
+    # Nobody reads the stream any more, or the disk is full.
+    except (OSError, ValueError):
         pass
 
 
@@ -1150,7 +1185,7 @@ def register_pre_hook(module, hook):
 
 
 class Times:
-    """Times of a recorded step in microseconds; of several backwards, those of the last."""
+    """Times of a recorded step in microseconds. With several backwards, those of the last one."""
 
     def __init__(self, clock, step, number):
         us = clock.us
@@ -1158,7 +1193,8 @@ class Times:
         passes = seen_whole(step)
         last = passes[-1]
         zero = last.backward
-        latest = {}  # a parameter used in several checkpointed segments is written more than once
+        # A parameter in several checkpointed segments is written more than once.
+        latest = {}
         for i, mark, host in last.written:
             latest.pop(i, None)
             latest[i] = (mark, host)
@@ -1168,11 +1204,12 @@ class Times:
         copied = {i: us(zero, mark) for i, mark, _ in last.copied}
         self.ready, reached = [], 0.0  # (parameter, written, copied or None)
         for i, (mark, _) in latest.items():
-            reached = max(reached, us(zero, mark))  # events of two streams may be out of order by a little
+            # Events of two streams may be slightly out of order.
+            reached = max(reached, us(zero, mark))
             self.ready.append((i, reached, max(copied[i], reached) if i in copied else None))
         end = max(us(zero, last.end), reached)
         self.backward = max([reached] + [at for _, _, at in self.ready if at is not None]) if copied else end
-        self.tail = end - self.backward  # DDP waits for the last buckets and copies out
+        self.tail = end - self.backward  # DDP waits for buckets and copies out
         self.forward = us(last.forward, zero) if last.forward is not None else None
         self.buffers = us(last.forward, last.module) if last.forward and last.module else None
         self.optimizer = us(last.end, step.end)
@@ -1181,7 +1218,8 @@ class Times:
         self.other_tails = sum(tail_of(clock, one) for one in passes[:-1])
         self.others_reduced = sum(one.reduces for one in passes[:-1])
         self.step = us(step.begin, step.end)
-        self.collectives, free = [], None  # in launch order; a stream of NCCL's runs them one after the other
+        # In launch order. NCCL's stream runs them one after the other.
+        self.collectives, free = [], None
         for size, called_ns, mark, done in (
             last.collectives if all(one[3] is not None for one in last.collectives) else []
         ):
@@ -1200,7 +1238,7 @@ class Times:
 
 
 def tail_of(clock, one):
-    """What backward() took beyond the last copy into a bucket: DDP waits for its all-reduces, and copies out."""
+    """Time of backward() after the last copy into a bucket, when DDP waits for its all-reduces and copies out."""
     if not one.copied:
         return 0.0
     begin = one.backward
@@ -1216,7 +1254,7 @@ def lower_median(values, key=None):
 
 
 class Report:
-    """The recorded step to write, of all measured ones: the lower median by backward."""
+    """Chooses the recorded step to write: the one with the lower median of the backward times."""
 
     def __init__(self, job, measured, scheduled):
         self.job, self.model, self.ddp, self.scheduled = job, job.model, job.model.ddp, scheduled
@@ -1224,26 +1262,28 @@ class Report:
         self.all = [Times(job.clock, step, k + 1) for k, step in enumerate(recorded) if seen_whole(step)]
         if not self.all:
             raise Problem(
-                "no gradient hook ran in the recorded steps: is this the model that is trained, does backward() "
-                "run outside of CUDA graphs, and is recorder.step() called once per step? Nothing was written"
+                "no gradient hook ran in the recorded steps, so nothing was written. Is this the model that is "
+                "trained, does backward() run outside of CUDA graphs, and is recorder.step() called once per step?"
             )
         self.times = lower_median(self.all, key=lambda times: times.backward)
         self.joinable = any(times.collectives for times in self.all)
-        if self.joinable:  # the same step on every rank, whichever was typical of each
+        # All ranks must choose the same step, whichever one is typical for each.
+        if self.joinable:
             middle = (len(recorded) - 1) // 2
             self.median_backward = self.times.backward
             self.times = next((times for times in self.all if times.number > middle), self.all[-1])
-        # The first measured step is a plain one, so there is one wherever one was recorded.
+        # The first measured step is plain, so there is a plain step whenever there is a recorded one.
         self.plain_steps = [job.clock.us(step.begin, step.end) for step in measured if not step.recorded]
         self.step = lower_median(self.plain_steps)
         self.recorded_step = lower_median([times.step for times in self.all])
         self.loader_waits = [wait / 1000 for step in measured for wait in step.waits_ns]
         self.workers_load = any(step.workers_load for step in measured)
-        # Of all steps: workers give their batches in turns, and every other step may be the one that waits for all of them.
+        # Mean over all steps, because workers deliver their batches in turns. So every other step may be the one that
+        # waits for all of them.
         self.mean_step = sum(job.clock.us(step.begin, step.end) for step in measured) / len(measured)
 
     def lines(self):
-        """What is said when the file is written; on ranks other than 0 only what is unusual."""
+        """Lines that are printed when the file is written. Ranks other than 0 print only what is unusual."""
         for note in self.notes():
             yield "note: " + note
         if self.job.rank == 0:
@@ -1264,7 +1304,10 @@ class Report:
             f"fastest to slowest), optimizer {times.optimizer / 1000:.4g} ms"
         )
         if self.bound_by_workers():
-            yield f"the workers of the DataLoader give a batch every {self.mean_step / 1000:.4g} ms, and steps take that on average"
+            yield (
+                f"the workers of the DataLoader deliver a batch every {self.mean_step / 1000:.4g} ms, which limits "
+                "the step"
+            )
         else:
             yield (
                 f"step without the recorder {self.step / 1000:.4g} ms, with it {self.recorded_step / 1000:.4g} ms "
@@ -1273,29 +1316,29 @@ class Report:
         yield f"next: ddpsim tune {job.path} CLUSTER {' '.join(self.options())}"
 
     def options(self):
-        """How ddpsim is told what this job was told."""
+        """Options with which ddpsim simulates this job."""
         major, minor = torch_release()
         yield f"--torch {major}.{minor}"
         if not self.job.on_gpu:
-            yield "--compute-scale RATIO"  # how much faster the GPU of the cluster is
+            yield "--compute-scale RATIO"  # speed of the cluster's GPU over this CPU
         if self.ddp is not None:
             yield from ddp_options(self.ddp)
         if self.times.passes > 1 and not self.times.others_reduced:
             yield f"--accumulate {self.times.passes}"
-        if self.job.world > 1:  # today's step on today's cluster
+        if self.job.world > 1:  # the current step on the current cluster
             yield f"--measured-step {(self.mean_step if self.bound_by_workers() else self.step) / 1000:.4g}ms"
 
     def notes(self):
         job, times = self.job, self.times
         if job.has_compiled_backward():
             yield (
-                "the backward is compiled: gradients of one graph are seen together when it ends, so ready times are no "
-                "finer than that and no bucket cap can be recommended from them"
+                "the backward is compiled, so gradients of one graph are seen together when it ends. Ready times are "
+                "no finer than that, and no bucket cap can be recommended from them"
             )
         if times.others_reduced:
             yield (
-                f"{times.others_reduced + 1} of {times.passes} micro-batches a step all-reduced: DDP asks for no_sync() in forward, "
-                "so it has to hold forward and backward of every micro-batch but the last"
+                f"{times.others_reduced + 1} of {times.passes} micro-batches per step all-reduced. DDP checks for "
+                "no_sync() in forward, so it must enclose forward and backward of every micro-batch except the last"
             )
         if times.written_again:
             by = "by reentrant checkpoints" if "CheckpointFunctionBackward" in job.nodes else "within a backward"
@@ -1305,34 +1348,38 @@ class Report:
             yield f"{len(unused)} parameters got no gradient: {some(unused)}"
         others = sum(one.order != times.order for one in self.all)
         if others:
-            yield f"the order of gradients was another in {others} of {len(self.all)} steps"
+            yield f"the order of gradients was different in {others} of {len(self.all)} steps"
         if times.forward is None:
             yield "the model was not called through the module given to the recorder: no forward time"
         if job.no_collectives:
             yield f"all-reduces are not recorded: {job.no_collectives}"
         if self.joinable and not 0.9 < times.backward / self.median_backward < 1.1:
             yield (
-                f"the step kept, the same on every rank, has a backward of {times.backward / 1000:.4g} ms, their lower "
+                f"the chosen step, the same on every rank, has a backward of {times.backward / 1000:.4g} ms; the lower "
                 f"median is {self.median_backward / 1000:.4g} ms"
             )
         if job.kept and not self.knows_held():
             yield (
-                "gradients came in another order than while warming up: memory is known for the end of forward, not while "
-                "they come"
+                "gradients came in another order than during warm-up, so memory is known only for the end of forward, "
+                "not for backward"
             )
         if not job.batch:
             yield "the batch size was not seen: pass batch_size="
         if job.world > 1 and self.ddp is None:
-            yield f"{job.world} ranks run, but no DistributedDataParallel wraps this model: it is recorded as if alone"
+            yield (
+                f"{job.world} ranks run, but no DistributedDataParallel wraps this model, so it is recorded as a "
+                "single rank"
+            )
         elif job.world > 1:
             if job.all_reduces is not None:
                 yield (
-                    "the communication hook that times all-reduces stays registered, DDP takes none out: it reduces as DDP "
-                    "does, with one more pass over each bucket, which the step's time without the recorder holds, too"
+                    "the communication hook that times all-reduces stays registered, because DDP cannot remove a "
+                    "hook. It reduces as DDP does, but costs one more pass over each bucket, also in steps without "
+                    "the recorder"
                 )
             yield (
-                f"recorded beside {job.world - 1} other ranks: exposed_us holds waits and copies out alike, and compute "
-                "slowed by the collectives is recorded slow; one rank alone records cleaner"
+                f"recorded with {job.world - 1} other ranks: exposed_us includes waits and copies out, and compute "
+                "that collectives slowed down is recorded as slow. Recording a single rank is more accurate"
             )
 
     def document(self):
@@ -1355,7 +1402,7 @@ class Report:
         document["backward"] = {"duration_us": times.backward, "ready": ready}
         document["optimizer"] = {"duration_us": times.optimizer}
         document["iteration"] = {"duration_us": self.of_one_pass(self.step)}
-        if job.on_gpu:  # on a CPU host and compute are one
+        if job.on_gpu:  # on a CPU both are the same
             document["host"] = {"ready_us": times.host}
         if self.loader_waits:
             document["data_loading"] = self.data_loading()
@@ -1378,16 +1425,18 @@ class Report:
         return document
 
     def knows_held(self):
-        """Reentrant checkpoints make graphs of their own, whose nodes were not seen."""
+        """Whether the held memory is known. Reentrant checkpoints make graphs of their own, whose nodes were not
+        seen."""
         return self.job.held is not None and tuple(self.job.held_order) == self.times.order
 
     def of_one_pass(self, step):
-        """A step without its other passes: their share of the step they were recorded in, which may have been a slow one."""
+        """A step without its other passes. Their share is taken from the recorded step, which may have been slow."""
         others = self.times.other_passes
         return step * (1 - others / self.times.step) if others else step
 
     def of_earlier_passes(self):
-        """Their compute and their waits for all-reduces, as much of a plain step as of a recorded one."""
+        """Compute and waits for all-reduces of the earlier passes, with the same share of a plain step as of the
+        recorded one."""
         scale = self.step / self.times.step
         return {
             "compute_us": scale * (self.times.other_passes - self.times.other_tails),
@@ -1395,7 +1444,7 @@ class Report:
         }
 
     def steps(self):
-        """How steps vary: periods of those without the recorder, windows of those with it."""
+        """All steps, to show their variation: periods of steps without the recorder, windows of steps with it."""
         for_each = [{"iteration_us": self.of_one_pass(step)} for step in self.plain_steps]
         for times in self.all:
             forward = {"forward_us": times.forward} if times.forward is not None else {}
@@ -1405,15 +1454,15 @@ class Report:
         return for_each
 
     def mean_wait(self):
-        later = self.loader_waits[1:] or self.loader_waits  # the first batch may begin an epoch
+        later = self.loader_waits[1:] or self.loader_waits  # the first may begin an epoch
         return sum(later) / len(later)
 
     def bound_by_workers(self):
-        """They give no more than steps take."""
+        """Whether workers deliver no more batches than steps consume."""
         return self.workers_load and self.times.passes == 1 and self.mean_wait() > 0.01 * self.mean_step
 
     def data_loading(self):
-        """As an import of a profiler trace has it."""
+        """The same fields as an import of a profiler trace."""
         waits = sorted(self.loader_waits)
         return {
             "median_us": lower_median(waits),
@@ -1434,7 +1483,8 @@ class Report:
             facts["exposed_us" if job.world > 1 else "finalize_us"] = times.tail
             if times.buffers is not None and broadcasts:
                 facts["buffer_broadcast_us"] = times.buffers
-        if job.has_compiled_backward():  # which of them is not seen: any makes ddpsim recommend no cap
+        # Not all of them are counted exactly, but any number makes ddpsim recommend no cap.
+        if job.has_compiled_backward():
             facts["compiled_gradients"] = len(times.order)
         if self.model.sync_batchnorms and job.world > 1:
             facts["sync_batchnorm"] = True
@@ -1465,14 +1515,14 @@ class Report:
             facts["recorded_step"] = times.name
         if times.passes > 1:
             facts["accumulation"] = (
-                f"{times.passes} backwards a step: the last is recorded, the others' "
+                f"{times.passes} backwards per step: the last is recorded, and the others' "
                 f"{number(self.step - self.of_one_pass(self.step))} us are not in the iteration"
             )
         facts.update(self.model.provenance())
         if self.ddp is not None:
             facts["ddp_options"] = " ".join(ddp_options(self.ddp)) or "defaults"
             hook = ddp_log(self.ddp).get("comm_hook")
-            if hook and job.all_reduces is None:  # not the one that times
+            if hook and job.all_reduces is None:  # another hook than ours
                 facts["comm_hook"] = str(hook)
             buckets = ddp_buckets(self.ddp)
             if buckets:
@@ -1482,15 +1532,17 @@ class Report:
 
 
 def ddp_options(ddp):
-    def mib(count):  # exact, so that the same bytes come out again
+    # Exact, so that reading it gives the same number of bytes.
+    def mib(count):
         return repr(count / 2**20) if count % 2**20 else str(count // 2**20)
 
     cap = getattr(ddp, "bucket_bytes_cap", None)
     caps = getattr(ddp, "bucket_bytes_cap_list", None)  # 2.11
-    default = getattr(ddp, "bucket_bytes_cap_default", cap == 25 * 2**20)  # 2.5 knows whether it was given
+    default = getattr(ddp, "bucket_bytes_cap_default", cap == 25 * 2**20)  # since 2.5
     first = getattr(torch.distributed, "_DEFAULT_FIRST_BUCKET_BYTES", 2**20)
     config = getattr(ddp, "_bucket_config", None)
-    if config is not None:  # 2.12, whose default is not called so where the first bucket is no smaller
+    # In 2.12, a default cap with a larger or equal first bucket does not count as default.
+    if config is not None:
         first = config.first_bucket_bytes_cap
         default = first != cap
     if caps:
@@ -1534,7 +1586,7 @@ def head_of_document(name):
 
 
 def number(value):
-    """As ddpsim prints it: no trailing zeros; a nanosecond is the finest a clock gives."""
+    """A number as ddpsim prints it: without trailing zeros, with nanoseconds as the finest resolution."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise Problem(f"a time or a size came out as {value}, which no file can hold")
@@ -1552,13 +1604,13 @@ def one_line(value):
 
 
 def nccl_version(job):
-    """{"nccl": "2.21.5"}, or nothing where this PyTorch has none."""
+    """{"nccl": "2.21.5"}, or {} if this PyTorch has no NCCL."""
     version = getattr(getattr(torch.cuda, "nccl", None), "version", None) if job.on_gpu else None
     return {"nccl": ".".join(str(part) for part in version())} if version else {}
 
 
 def document_text(value, indent="", key=""):
-    """Laid out as `ddpsim import` writes it: a line per parameter and per gradient."""
+    """The document in the layout of `ddpsim import`: one line per parameter and per gradient."""
     entries = None
     if isinstance(value, dict) and key in ("", "backward", "host", "recorded_with", "provenance", "step"):
         entries = [f"{json.dumps(name)}: {document_text(item, indent + '  ', name)}" for name, item in value.items()]
@@ -1578,19 +1630,22 @@ def document_text(value, indent="", key=""):
 
 
 def write_document(path, document):
-    """Beside, under a name that nobody can foresee and plant a link at, then renamed: there is never half a file. A device or a pipe is
-    written directly; what a link leads to is replaced, not the link. What is replaced keeps its mode."""
+    """Writes a temporary file next to the target, under an unpredictable name, and renames it.
+
+    So nobody can plant a link under that name, and there is never half a file. A device or a pipe is written directly.
+    The target of a link is replaced, not the link. The mode of a replaced file is kept."""
     text = document_text(document) + "\n"
     beside = None
     try:
         place = os.path.realpath(path)
         directly = os.path.exists(place) and not os.path.isfile(place)
         if not directly:
+            # A short name, because the file's own name may have the maximum length.
             beside = os.path.join(
                 os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}"
-            )  # short: the name may be as long as names get
+            )
         flags = os.O_WRONLY if directly else os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        # Half of a character becomes its escape, which JSON has for it.
+        # Half of a surrogate pair becomes an escape, which JSON supports.
         with open(
             os.open(place if directly else beside, flags, 0o666), "w", encoding="utf-8", errors="backslashreplace"
         ) as file:
@@ -1611,11 +1666,13 @@ def write_document(path, document):
 
 
 def record_meta(model, inputs=None, path=None, *, name=None, device=None):
-    """Names, shapes and the order of gradients, without times. Returns the document; writes it where `path` is given.
+    """Names, shapes and the order of gradients, without times. Returns the document, and writes it if `path` is given.
 
-    inputs: a tensor, or a tuple or dict of arguments for the model; None records names and shapes alone. The order is
-    seen in one real backward on the CPU, or, where its memory does not suffice (or device="meta"), in one on torch's
-    meta device, which computes shapes alone. All outputs are summed to make a loss; gradients are cleared afterwards.
+    inputs: A tensor, or a tuple or dict of arguments for the model. With None, only names and shapes are recorded.
+
+    One real backward on the CPU shows the order. If the CPU's memory is not sufficient (or device="meta"), a backward
+    on torch's meta device shows it, which computes only shapes. The loss is the sum of all outputs. Gradients are
+    cleared afterwards.
     """
     described = Model(model)
     order, how = None, "not recorded: no inputs were given"
@@ -1661,7 +1718,7 @@ def order_of_gradients(model, inputs, device=None):
 
 
 def order_on_meta(model, inputs, because):
-    reason = ", memory not sufficing for the CPU" if because else ""
+    reason = ", because memory is not sufficient for the CPU" if because else ""
     try:
         order = one_backward(without_values(model), moved(inputs, "meta"))
         return order, "one backward on the meta device" + reason
@@ -1671,7 +1728,7 @@ def order_on_meta(model, inputs, because):
 
 
 def without_values(model):
-    """A copy on the meta device; what it is copied from stays as it is."""
+    """A copy on the meta device. The original stays unchanged."""
     empty = {}
     for tensor in [*model.parameters(), *model.buffers()]:
         shape = torch.empty_like(tensor, device="meta")
@@ -1712,7 +1769,7 @@ def moved(value, device):
 
 
 def free_memory():
-    """Bytes the machine can still give, where it says so."""
+    """Bytes of available memory; infinite if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -1724,7 +1781,7 @@ def free_memory():
 
 
 def input_tensor(text):
-    """ "2,3,224,224" or "8,128:int64"."""
+    """The tensor that "2,3,224,224" or "8,128:int64" describes."""
     shape, _, dtype = text.partition(":")
     try:
         sizes = [int(size) for size in shape.split(",")]
@@ -1740,7 +1797,7 @@ def input_tensor(text):
 
 
 def model_from(text, device):
-    """MODULE:FACTORY, called without arguments: a model, or a model and its inputs."""
+    """Calls MODULE:FACTORY without arguments. It returns a model, or a model and its inputs."""
     module, _, factory = text.partition(":")
     if not module or not factory:
         raise Problem(f'--meta: "{text}" is not MODULE:FACTORY, such as torchvision.models:resnet50')
@@ -1777,7 +1834,7 @@ def main(arguments=None):
         "--meta",
         metavar="MODULE:FACTORY",
         required=True,
-        help="makes the model when called, or the model and a tuple or dict of inputs",
+        help="function that returns the model, or the model and a tuple or dict of inputs",
     )
     parser.add_argument(
         "--input",
@@ -1786,8 +1843,8 @@ def main(arguments=None):
         default=[],
         help="an input, such as 2,3,224,224 or 8,128:int64; may be repeated",
     )
-    parser.add_argument("--device", choices=("cpu", "meta"), help="default: cpu, or meta where memory does not suffice")
-    parser.add_argument("--name", help="of the workload; default: the class of the model")
+    parser.add_argument("--device", choices=("cpu", "meta"), help="default: cpu, or meta if memory is not sufficient")
+    parser.add_argument("--name", help="name of the workload; default: the class of the model")
     parser.add_argument("-o", "--output", metavar="FILE", required=True)
     options = parser.parse_args(arguments)
     try:
