@@ -3,11 +3,13 @@
 
     torchrun --nproc-per-node 2 real/torch_runner.py WORKLOAD.json --caps 1,5,25 --views both -o measured
 
-One process per rank, started by torchrun, or by hand with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. With --gpu the
-ranks use NCCL and one GPU each, and compute is a kernel that waits; without, gloo, and compute is a wait of the host until
-each gradient's deadline. Backward is a chain of autograd nodes, one per parameter, in the workload's ready order.
+There is one process per rank, started by torchrun, or by hand with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
 
-What DDP does inside is not seen from here: a bucket has its bytes (from DDP's own log) and no times."""
+- With --gpu, ranks use NCCL and one GPU each, and compute is a kernel that waits.
+- Without it, they use gloo, and compute is a wait of the host until each gradient's deadline.
+
+Backward is a chain of autograd nodes, one per parameter, in the workload's ready order. The work inside DDP cannot be
+observed here, so a bucket has its bytes (from DDP's own log) but no times."""
 
 import argparse
 import gc
@@ -29,8 +31,10 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.f
 
 
 def write(path, text):
-    """Writes beside, then renames: an interrupt leaves whole files. The name is random and the file new, so that no link can
-    stand in its place. A file that is replaced passes its permissions on."""
+    """Writes a temporary file next to the target and renames it, so that an interrupt leaves only whole files.
+
+    Its name is random and the file is new, so that nobody can put a link in its place. The permissions of a replaced
+    file are kept."""
     target = path.resolve()
     beside = target.with_name(f".ddpsim-{secrets.token_hex(8)}")
     try:
@@ -47,7 +51,7 @@ def write(path, text):
 
 
 def quantiles(values):
-    """As sim/quantile.hpp defines them."""
+    """Median, p10 and p90, as sim/quantile.hpp defines them."""
     ordered = sorted(values)
 
     def at(percent):
@@ -57,10 +61,10 @@ def quantiles(values):
 
 
 class HostClock:
-    """Compute as the host sees a GPU: a wait until an absolute deadline."""
+    """Compute is a wait until an absolute deadline, which is how a host sees a GPU."""
 
     def __init__(self):
-        try:  # a nanosecond's slack instead of 50 us
+        try:  # reduces the timer slack from 50 us
             import ctypes
 
             ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)
@@ -84,7 +88,7 @@ class HostClock:
 
 
 class GpuClock:
-    """Compute as a kernel that waits, marks as CUDA events."""
+    """Compute is a kernel that waits, and marks are CUDA events."""
 
     def __init__(self):
         self.zero = torch.cuda.Event(enable_timing=True)
@@ -122,7 +126,7 @@ class GpuClock:
 
 
 class GradientNode(torch.autograd.Function):
-    """Waits for its gradient's time, then hands it out."""
+    """Waits for its gradient's time, then returns it."""
 
     @staticmethod
     def forward(context, chain, parameter, model, index):
@@ -160,7 +164,8 @@ class Replayed(torch.nn.Module):
         if index == self.ready[-1][0]:
             self.clock.compute(self.rest_us)
             self.marks.append(self.clock.mark())  # end of backward compute
-        return self.memory[index].detach()  # another tensor over the same memory, as an allocator gives it
+        # Returns another tensor over the same memory, as an allocator would.
+        return self.memory[index].detach()
 
     def forward(self, chain):
         for index, _ in reversed(self.ready):
@@ -172,7 +177,8 @@ class Replayed(torch.nn.Module):
 def measure(workload, cap, views, arguments, device):
     clock = GpuClock() if arguments.gpu else HostClock()
     model = Replayed(workload, device, clock)
-    options = {} if cap is None else {"bucket_cap_mb": cap}  # 25 passed is not the default: the first bucket differs
+    # Passing 25 differs from the default, because the first bucket differs.
+    options = {} if cap is None else {"bucket_cap_mb": cap}
     ddp = torch.nn.parallel.DistributedDataParallel(
         model,
         gradient_as_bucket_view=views,
@@ -203,7 +209,7 @@ def measure(workload, cap, views, arguments, device):
 
 
 def configuration(name, cap, views, steps, sizes):
-    """As ddpsim-real writes it; steps hold begin, forward end, backward compute end, finalize end, optimizer end."""
+    """The format of ddpsim-real. Steps hold the begin and the ends of forward, backward compute, finalize and optimizer."""
     counted = list(zip(steps, steps[1:]))
     periods = [following[0] - step[0] for step, following in counted]
 
@@ -251,7 +257,7 @@ def timeline(steps, setup, name):
 
 
 def all_reduce_row(size, repetitions, device, dtype):
-    """An all-reduce of so many bytes, and a hook's casts around it, each by itself. Values stay what they are."""
+    """Times an all-reduce of this size, and a hook's casts around it, separately. The values stay the same."""
     hooked = dtype != torch.float32
     wide = torch.full((size // torch.zeros((), dtype=dtype).element_size(),), 1.5, device=device)
     times = []
@@ -305,7 +311,7 @@ def parse():
     )
     parser.add_argument("--collectives", choices=["nccl", "gloo"], help="absent: NCCL with --gpu, gloo without")
     parser.add_argument("-o", "--output", required=True)
-    # lab.py calls every program alike
+  # lab.py passes the same options to every program
     parser.add_argument("--backend", help=argparse.SUPPRESS)
     parser.add_argument("--torch", help=argparse.SUPPRESS)
     return parser.parse_args()

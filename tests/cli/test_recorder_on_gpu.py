@@ -297,7 +297,7 @@ class Refusals(unittest.TestCase):
     def test_clocks_that_cannot_be_compared(self):
         recording = Recording(self)
         recording.job.module.own["weight1"].device = Device("cuda:1")
-        self.refused(recording, "parameters on cuda:0, cuda:1")
+        self.refused(recording, "parameters are on cuda:0, cuda:1")
         other = Recording(self, fake={"device": "mps:0"})
         self.refused(other, "only CPU and CUDA")
 
