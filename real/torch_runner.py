@@ -209,7 +209,7 @@ def measure(workload, cap, views, arguments, device):
 
 
 def configuration(name, cap, views, steps, sizes):
-    """The format of ddpsim-real. Steps hold the begin and the ends of forward, backward compute, finalize and optimizer."""
+    """Writes ddpsim-real's format. Steps hold begin and the ends of forward, backward, finalize and optimizer."""
     counted = list(zip(steps, steps[1:]))
     periods = [following[0] - step[0] for step, following in counted]
 
@@ -311,7 +311,7 @@ def parse():
     )
     parser.add_argument("--collectives", choices=["nccl", "gloo"], help="absent: NCCL with --gpu, gloo without")
     parser.add_argument("-o", "--output", required=True)
-  # lab.py passes the same options to every program
+    # lab.py passes the same options to every program
     parser.add_argument("--backend", help=argparse.SUPPRESS)
     parser.add_argument("--torch", help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -22,8 +22,8 @@ enum ddpsim_type {
 int ddpsim_load_kernels(void);
 /* Keeps the stream busy for this long, by the GPU's own nanosecond clock. One thread block leaves room for others. */
 int ddpsim_spin(void* stream, int64_t nanoseconds);
-/* A fixed amount of work on `blocks` thread blocks. Each thread reads and writes `elements` elements of `scratch`
- * (floats). Concurrent work slows it down, and the other way round. */
+/* A fixed amount of work on `blocks` thread blocks. Each thread reads and writes `rounds` elements of `scratch`, which
+ * holds `elements` floats. Concurrent work slows it down, and the other way round. */
 int ddpsim_work(void* stream, int64_t rounds, float* scratch, int64_t elements, int blocks);
 /* to = from * factor, like PyTorch's mul_out into a bucket view. */
 int ddpsim_scale_copy(void* stream, const void* from, void* to, int64_t elements, double factor,
