@@ -256,7 +256,7 @@ class GoingOn(Sweep):
                 "study.json",
             ),
             ("my\nnotes\n", "sweep.jsonl:line 1: is not the first line of a sweep", "study.json"),
-            (lines[0] + lines[2], "sweep.jsonl:line 2: is point 1, where 0 comes next", "study.json"),
+            (lines[0] + lines[2], "sweep.jsonl:line 2: is point 1, but 0 comes next", "study.json"),
             (lines[0] + "{}\n", "sweep.jsonl:line 2: is not a point of a sweep", "study.json"),
             (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, but the sweep has no more points", "study.json"),
             (self.sweep("--shard", "1/2"), "holds another shard of this sweep", "study.json"),

@@ -43,7 +43,7 @@ std::string complaint_of_tar(const std::string& tar) {
 
 }  // namespace
 
-TEST_CASE("archive: members by kind, in order of rank, as packed") {
+TEST_CASE("archive: returns the members of a kind in order of rank, unchanged") {
   const std::string tar =
       packed_tar(kManifestText, test::tar_entry("top/traces/rank0.json", "zero") +
                                     test::tar_entry("top/traces", "", '5') +
@@ -68,8 +68,7 @@ TEST_CASE("archive: members by kind, in order of rank, as packed") {
   CHECK(archive.why_missing(ArchiveKind::topology).empty());
 }
 
-TEST_CASE(
-    "archive: what is listed and not there, or of an unknown kind, is said, and the rest is read") {
+TEST_CASE("archive: a missing member and an unknown kind are reported, and the rest is read") {
   const std::string tar = packed_tar(
       manifest_of(
           R"({"path": "a", "kind": "nccl_log"}, {"path": "b", "kind": "holograms"}, {"path": "c", "kind": "note"})"),
@@ -83,7 +82,7 @@ TEST_CASE(
   CHECK(archive.why_missing(ArchiveKind::nccl_log) == "a was taken out");
 }
 
-TEST_CASE("archive: hostile ones are refused before anything is kept") {
+TEST_CASE("archive: a hostile archive is refused before anything is kept") {
   const std::string good = manifest_of("");
   for (const auto& [entry, message] : {
            std::pair{test::tar_entry("/etc/passwd", "x"), "with an absolute path"},
@@ -104,7 +103,7 @@ TEST_CASE("archive: hostile ones are refused before anything is kept") {
   CHECK(mentions(complaint_of_tar(packed_tar(good, many)), "more than 4096 files"));
 }
 
-TEST_CASE("archive: files of older and of contiguous kinds are files") {
+TEST_CASE("archive: old-style and contiguous entries count as files") {
   for (const char type : {'\0', '7'}) {
     CAPTURE(static_cast<int>(type));
     const std::string said =
@@ -113,16 +112,14 @@ TEST_CASE("archive: files of older and of contiguous kinds are files") {
   }
 }
 
-TEST_CASE("archive: a member of more bytes than any job leaves is refused") {
+TEST_CASE("archive: a member that is too large is refused") {
   // Its header is enough.
   const std::string entry = test::tar_entry("top/large", "", '0', "", std::size_t{257} << 20);
   const std::string said = complaint_of_tar(packed_tar(manifest_of(""), entry));
   CHECK_MESSAGE(mentions(said, "more than 256 MiB"), said);
 }
 
-TEST_CASE(
-    "archive: members that promise more than an archive may hold are refused before they are "
-    "read") {
+TEST_CASE("archive: members that announce too many bytes are refused before they are read") {
   // Six members of 200 MiB of zeros, without a byte of them in memory.
   const std::string header = test::tar_entry("top/zeros", "", '0', "", std::size_t{200} << 20);
   std::size_t given = 0;
@@ -148,8 +145,7 @@ TEST_CASE(
   CHECK(given < (std::size_t{1001} << 20));
 }
 
-TEST_CASE(
-    "archive: headers that make their reader allocate are refused before libarchive sees them") {
+TEST_CASE("archive: headers that would allocate memory are refused before libarchive sees them") {
   const auto pax = [](const std::string& key, const std::string& value) {
     std::string record = " " + key + "=" + value + "\n";
     std::size_t length = record.size() + 1;
@@ -192,7 +188,7 @@ TEST_CASE(
   CHECK(archive.members[1].bytes == "pax");
 }
 
-TEST_CASE("archive: what describes a node is small, or refused") {
+TEST_CASE("archive: a large description of a node is refused") {
   const std::string large((std::size_t{2} << 20) + 1, 'x');
   for (const char* kind : {"versions", "gpus", "devices", "topology", "matrix"}) {
     const std::string tar =
@@ -205,7 +201,7 @@ TEST_CASE("archive: what describes a node is small, or refused") {
   CHECK(parse_archive(test::bytes_of(log), "job.tar").members.size() == 1);
 }
 
-TEST_CASE("archive: one layer of compression is taken off, and no bomb within it") {
+TEST_CASE("archive: only one layer of compression is removed, so nested bombs have no effect") {
   const std::string tar =
       packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"), test::tar_entry("top/a", "x"));
   CHECK(parse_archive(test::bytes_of(files::gzipped(tar)), "job.tar.gz").members.size() == 1);
@@ -215,7 +211,7 @@ TEST_CASE("archive: one layer of compression is taken off, and no bomb within it
   CHECK(mentions(complaint_of_tar(files::gzipped(zeros)), "more than 250 times its size"));
 }
 
-TEST_CASE("archive: contents of several pieces are read whole, and a cut member is refused") {
+TEST_CASE("archive: contents in several pieces are read completely, and a cut member is refused") {
   std::string content;
   for (int k = 0; content.size() < std::size_t{3} << 20; ++k) content += std::to_string(k);
   const std::string tar = packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"),
@@ -224,7 +220,7 @@ TEST_CASE("archive: contents of several pieces are read whole, and a cut member 
   CHECK(mentions(complaint_of_tar(tar.substr(0, tar.size() / 2)), "cut or damaged"));
 }
 
-TEST_CASE("archive: a file of zeros is no tar, and an empty tar is said to be empty") {
+TEST_CASE("archive: a file of zeros is not a tar, and an empty tar is reported as empty") {
   const files::TemporaryFolder folder;
   const std::string tar = packed_tar(manifest_of(""));
   CHECK_FALSE(is_archive(folder.file("zeros", std::string(10'240, '\0'))));
@@ -233,7 +229,7 @@ TEST_CASE("archive: a file of zeros is no tar, and an empty tar is said to be em
   CHECK(mentions(complaint_of_tar(test::tar_end()), "without any file in it"));
 }
 
-TEST_CASE("archive: cut ones, and those of no or another version, say what to do") {
+TEST_CASE("archive: a cut archive, or one without a known version, gets a hint") {
   const std::string whole = packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"),
                                        test::tar_entry("top/a", std::string(4000, 'a')));
   CHECK(mentions(complaint_of_tar(whole.substr(0, whole.size() - 4000)), "cut or damaged"));
@@ -249,7 +245,7 @@ TEST_CASE("archive: cut ones, and those of no or another version, say what to do
   CHECK(mentions(complaint_of_tar(packed_tar("{")), "manifest.json"));
 }
 
-TEST_CASE("archive: a manifest that contradicts itself") {
+TEST_CASE("archive: a manifest that contradicts itself is refused") {
   for (const auto& [members, message] : {
            std::pair{R"({"path": "../a", "kind": "note"})", "outside its folder"},
            std::pair{R"({"path": "a", "kind": "note", "rank": 1})",
@@ -269,7 +265,7 @@ TEST_CASE("archive: a manifest that contradicts itself") {
   CHECK(mentions(zero, "longer than zero"));
 }
 
-TEST_CASE("archive: the folder it unpacks to is the same, and a link out of it is refused") {
+TEST_CASE("archive: an unpacked folder is equivalent, and a link to outside is refused") {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / "ddpsim-archive-test";
   fs::remove_all(folder);
@@ -289,7 +285,7 @@ TEST_CASE("archive: the folder it unpacks to is the same, and a link out of it i
   fs::remove_all(folder);
 }
 
-TEST_CASE("archive: names of kinds are the enumerators'") {
+TEST_CASE("archive: names of kinds equal the enumerators") {
   CHECK(name_of(ArchiveKind::trace) == "trace");
   CHECK(name_of(ArchiveKind::all_reduce_log) == "all_reduce_log");
   CHECK(name_of(ArchiveKind::note) == "note");

@@ -72,21 +72,21 @@ TEST_CASE("CSV table: a column for every member, and cells as JSON prints them")
         "w,,0,,false\n");
 }
 
-TEST_CASE("CSV table: a member that may be left out has a column where a row has it") {
+TEST_CASE("CSV table: an optional member has a column if a row has it") {
   CHECK(csv_of(described_columns(), std::vector<Whole>{{}, {.extra = Duration()}}) ==
         "name,share,size,places,extra_us,good\n"
         "w,0.25,0,,,true\n"
         "w,0.25,0,,0,true\n");
 }
 
-TEST_CASE("CSV table: every digit of a number stays") {
+TEST_CASE("CSV table: every digit of a number is kept") {
   CHECK(csv({.share = 0.1 + 0.2, .size = std::numeric_limits<std::int64_t>::max()},
             {"share", "size"}) == "share,size\n0.30000000000000004,9223372036854775807\n");
   CHECK(csv({.share = 1e-7, .size = -1}, {"share", "size"}) == "share,size\n1e-07,-1\n");
   CHECK(csv({.extra = Duration::picoseconds(1)}, {"extra_us"}) == "extra_us\n0.000001\n");
 }
 
-TEST_CASE("CSV table: columns in an order and by names of their own, from parts and lists") {
+TEST_CASE("CSV table: columns with their own order and names, from nested members and lists") {
   const std::vector<CsvColumn> columns = {
       {"low_us", "part/low"},     "name",
       {"count", "places/length"}, {"second", "places/1"},
@@ -96,7 +96,7 @@ TEST_CASE("CSV table: columns in an order and by names of their own, from parts 
   CHECK(csv({}, columns) == header + "1.5,w,0,,,2\n");
 }
 
-TEST_CASE("CSV table: a column shows a value that the rows' description has") {
+TEST_CASE("CSV table: a column must show a described value") {
   const auto fits = [](std::string_view path) {
     return fits_a_cell(described_whole().type(), path);
   };

@@ -27,7 +27,7 @@ std::string parse_complaint(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("decoder: text that is not strict JSON is refused with its line and column") {
+TEST_CASE("decoder: text that is not strict JSON is refused with line and column") {
   struct Case {
     std::string text;
     std::string message;
@@ -58,7 +58,7 @@ TEST_CASE("decoder: 64 levels are allowed") {
   CHECK(parse_complaint(std::string(64, '[') + std::string(64, ']')) == "");
 }
 
-TEST_CASE("decoder: a key appears twice where its own object has it already, and nowhere else") {
+TEST_CASE("decoder: a repeated key is an error only within the same object") {
   CHECK(parse_complaint(R"({"a": {"a": {"a": 1}, "b": {"a": 2}}, "b": [{"a": 3}, {"a": 4}]})") ==
         "");
   CHECK(parse_complaint(R"({"a": {"a": 1}, "b": 2, "a": 3})") ==
@@ -67,7 +67,7 @@ TEST_CASE("decoder: a key appears twice where its own object has it already, and
         "f.json:line 1, column 35: the key \"a\" appears twice in one object. Keep one of them");
 }
 
-TEST_CASE("decoder: every value knows its place, however deep and whatever stands before it") {
+TEST_CASE("decoder: every value knows its place, however deep it is and whatever precedes it") {
   const Document document = Document::parse(
       R"({"x": [[1], {"deep": {}, "a/b~": [true, {"last": null}]}], "y": 2})", "f.json");
   const Cursor list =
@@ -87,7 +87,7 @@ TEST_CASE("decoder: an object of many keys is read in linear time") {
   CHECK(document.root().free_object().items().size() == 20'001);
 }
 
-TEST_CASE("decoder: integers may be written with a fraction or exponent where that is exact") {
+TEST_CASE("decoder: integers may have a fraction or exponent if that is exact") {
   const auto value = [](const std::string& text) {
     return Document::parse(text, "f.json")
         .root()
@@ -106,7 +106,7 @@ TEST_CASE("decoder: integers may be written with a fraction or exponent where th
   }
 }
 
-TEST_CASE("decoder: a value of the wrong type names its place and what belongs there") {
+TEST_CASE("decoder: a value of the wrong type is reported with its place and the expected type") {
   struct Case {
     std::string text;
     void (*use)(const Cursor&);
@@ -171,7 +171,7 @@ TEST_CASE("decoder: null counts as absent") {
   CHECK(object.required("a").is_null());
 }
 
-TEST_CASE("decoder: microseconds keep every picosecond that was written") {
+TEST_CASE("decoder: microseconds keep every picosecond") {
   const Document document = Document::parse("[12.345678, -3]", "f.json");
   const auto items = document.root().array();
   CHECK(items[0].microseconds() == Duration::picoseconds(12'345'678));

@@ -35,7 +35,7 @@ std::string read_complaint(const fs::path& path, std::int64_t limit) {
 
 }  // namespace
 
-TEST_CASE("files: what was written is read back, zero bytes and newlines included") {
+TEST_CASE("files: written content is read back, including zero bytes and newlines") {
   const TemporaryFolder scratch;
   const std::string content("a\0b\r\n\n", 6);
   write_file(scratch.path() / "f", content);
@@ -52,7 +52,7 @@ TEST_CASE("files: one byte above the limit is refused, the limit itself is not")
         "is larger than 4 bytes, the most this kind of file may have");
 }
 
-TEST_CASE("files: absent files and directories are told apart") {
+TEST_CASE("files: missing files and folders get different errors") {
   const TemporaryFolder scratch;
   CHECK(read_complaint(scratch.path() / "absent", 9) == "no such file");
   CHECK(read_complaint(scratch.path(), 9) == "is a directory; expected a file");
@@ -74,7 +74,7 @@ TEST_CASE("files: writing through a symbolic link keeps the link") {
   CHECK(read_file(scratch.path() / "real", 9) == "new");
 }
 
-TEST_CASE("files: in a folder that the user named only regular files are replaced") {
+TEST_CASE("files: in a folder named by the user, only regular files are replaced") {
   const TemporaryFolder scratch;
   const fs::path folder = scratch.path() / "folder";
   fs::create_directory(folder);
@@ -98,7 +98,7 @@ TEST_CASE("files: in a folder that the user named only regular files are replace
   CHECK_NOTHROW(require_regular_place(folder / "new"));
 }
 
-TEST_CASE("suggest: a slip is recognised, a different word is not") {
+TEST_CASE("suggest: a typing error is recognised, a different word is not") {
   const std::vector<std::string> known = {"simulate", "tune", "buckets", "import"};
   CHECK(nearest("simulte", known) == "simulate");
   CHECK(nearest("TUNE", known) == "tune");
@@ -109,7 +109,7 @@ TEST_CASE("suggest: a slip is recognised, a different word is not") {
   CHECK_FALSE(nearest(std::string(1'000'000, 'a'), known));
 }
 
-TEST_CASE("suggest: one sentence of what was meant, and the words by themselves") {
+TEST_CASE("suggest: one sentence about what was meant, and the separate words") {
   const std::vector<std::string> known = {"abci-a100", "abci-v100", "alps-gh200", "p3", "p3dn"};
   CHECK(did_you_mean("alps", known).text == "Did you mean \"alps-gh200\"?");
   CHECK(did_you_mean("ABCI", known).text == "Did you mean \"abci-a100\" or \"abci-v100\"?");
@@ -126,7 +126,7 @@ TEST_CASE("suggest: one sentence of what was meant, and the words by themselves"
       "\"p3dm\" is not one of abci-a100, abci-v100, alps-gh200, p3, p3dn. Did you mean \"p3dn\"?");
 }
 
-TEST_CASE("number: all of the text or nothing") {
+TEST_CASE("number: parses the whole text or nothing") {
   CHECK(parse_number<int>("12") == 12);
   CHECK(parse_number<double>("-1e3") == -1000);
   CHECK_FALSE(parse_number<int>("12 "));
@@ -138,7 +138,7 @@ TEST_CASE("number: all of the text or nothing") {
   CHECK_FALSE(parse_number<double>("0x10"));
 }
 
-TEST_CASE("number: one at the front is taken, also where it is out of range") {
+TEST_CASE("number: takes a number from the front, even if it is out of range") {
   std::string_view text = "12-0.5e1x";
   CHECK(take_number<int>(text) == 12);
   CHECK(take_number<double>(text) == -5);
@@ -151,7 +151,7 @@ TEST_CASE("number: one at the front is taken, also where it is out of range") {
   CHECK_FALSE(take_number<int>(text));
 }
 
-TEST_CASE("files: a device without an end is not read until the memory is full") {
+TEST_CASE("files: an endless device is refused before it fills the memory") {
   for (const char* device : {"/dev/zero", "/dev/urandom"})
     CHECK_THROWS_WITH_AS(read_file(device, 1 << 30),
                          doctest::Contains("is an endless device; expected a file"), InputError);

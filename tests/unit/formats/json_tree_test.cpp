@@ -42,7 +42,7 @@ std::string nested(std::size_t levels) {
 
 }  // namespace
 
-TEST_CASE("JSON: a valid document read at once is the one read piece by piece") {
+TEST_CASE("JSON: both parsers give the same tree for a valid document") {
   const std::vector<std::string> documents = {
       "0",
       "-0",
@@ -79,7 +79,7 @@ TEST_CASE("JSON: a valid document read at once is the one read piece by piece") 
   }
 }
 
-TEST_CASE("JSON: what no document may hold is never read at once") {
+TEST_CASE("JSON: the fast parser leaves invalid documents to the slow one") {
   const std::vector<std::string> documents = {"",
                                               " ",
                                               "{",
@@ -124,7 +124,7 @@ TEST_CASE("JSON: what no document may hold is never read at once") {
   }
 }
 
-TEST_CASE("JSON: a number beyond 64 bits is read piece by piece") {
+TEST_CASE("JSON: the slow parser reads numbers beyond 64 bits") {
   const JsonTree tree = parse_json_tree("[18446744073709551616]", "f.json");
   CHECK(tree.values[1].kind == JsonKind::real);
   CHECK(tree.values[1].real == 18446744073709551616.0);

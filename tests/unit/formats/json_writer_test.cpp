@@ -8,7 +8,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("JSON tokens: microseconds keep every picosecond and no zero behind the last") {
+TEST_CASE("JSON tokens: microseconds keep every picosecond without trailing zeros") {
   CHECK(microseconds_token(Duration()) == "0");
   CHECK(microseconds_token(95'736_us) == "95736");
   CHECK(microseconds_token(1_ps) == "0.000001");
@@ -20,7 +20,7 @@ TEST_CASE("JSON tokens: microseconds keep every picosecond and no zero behind th
         "-9223372036854.775808");
 }
 
-TEST_CASE("JSON tokens: the shortest number that reads back, null for what JSON has not") {
+TEST_CASE("JSON tokens: the shortest number that reads back, and null for infinities and NaN") {
   CHECK(number_token(60) == "60");
   CHECK(number_token(0.1) == "0.1");
   CHECK(number_token(-0.0) == "0");
@@ -45,8 +45,7 @@ TEST_CASE("JSON tokens: strings are quoted, control characters escaped, broken U
 }
 
 TEST_CASE(
-    "JSON document: two spaces a level, a line where one was asked for, empty ones closed at "
-    "once") {
+    "JSON document: two spaces per level, one line on request, empty containers closed at once") {
   JsonWriter json;
   json.begin_object();
   json.key("a").integer(-1);
@@ -77,7 +76,7 @@ TEST_CASE(
 )");
 }
 
-TEST_CASE("JSON document: what is absent is null, what is there is not") {
+TEST_CASE("JSON document: absent values are null, present values are not") {
   JsonWriter json;
   json.begin_array(JsonWriter::Layout::line);
   json.string_or_null("");

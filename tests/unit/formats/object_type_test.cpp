@@ -40,7 +40,7 @@ std::string complaint(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("decoder: an object with a type has the keys of that type and no others") {
+TEST_CASE("decoder: an object with a type may have only the keys of that type") {
   CHECK(complaint(R"({"schema": "ddpsim.whole/1", "share": 1, "parts": []})") == "");
   CHECK(complaint("{}") == "");  // what is missing is said by whoever needs it
   CHECK(complaint(R"({"shar": 1})") ==
@@ -50,7 +50,7 @@ TEST_CASE("decoder: an object with a type has the keys of that type and no other
 }
 
 TEST_CASE(
-    "JSON Schema: a value that fits one of several types, and values under keys of the user") {
+    "JSON Schema: a value of one of several types, and values under keys chosen by the user") {
   const auto schema = nlohmann::json::parse(json_schema(document_type(whole_type())));
   const auto& members = schema.at("properties");
   CHECK(members.at("share").at("anyOf") ==

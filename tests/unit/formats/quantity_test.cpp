@@ -45,12 +45,12 @@ TEST_CASE("quantity: times are exact to the picosecond") {
   }
 }
 
-TEST_CASE("quantity: a size where a rate belongs is named and turned into the rate meant") {
+TEST_CASE("quantity: a size instead of a rate is reported with the rate that was meant") {
   CHECK(parse_bandwidth("50GB").problem ==
         "\"50GB\" is a size; expected a rate such as \"50GBps\". Did you mean \"50GBps\"?");
 }
 
-TEST_CASE("quantity: what cannot be read says why and shows what would be right") {
+TEST_CASE("quantity: an invalid text is reported with the reason and an example") {
   const std::string rate = "expected a rate such as \"100Gbps\" (bits) or \"25GBps\" (bytes)";
   const std::vector<std::pair<std::string, std::string>> rates = {
       {"25", "\"25\" has no unit; " + rate},
@@ -105,7 +105,7 @@ TEST_CASE("quantity: every unit of time and size, each with its factor") {
   }
 }
 
-TEST_CASE("quantity: every prefix and spelling of a rate, bits an eighth of bytes") {
+TEST_CASE("quantity: every prefix and spelling of a rate, in bits and bytes") {
   double factor = 1;
   for (const std::string prefix : {"", "K", "M", "G", "T"}) {
     for (const char* unit : {"bps", "bit/s", "b/s"}) {
@@ -121,7 +121,7 @@ TEST_CASE("quantity: every prefix and spelling of a rate, bits an eighth of byte
   }
 }
 
-TEST_CASE("quantity: k stands for K, and for nothing else") {
+TEST_CASE("quantity: k means K, and nothing else") {
   CHECK(parse_bytes("2kB").value == Bytes(2000));
   CHECK(parse_bytes("2kiB").value == Bytes(2048));
   CHECK(parse_bandwidth("8kbps").value == Bandwidth::bytes_per_second(1000));
@@ -130,21 +130,21 @@ TEST_CASE("quantity: k stands for K, and for nothing else") {
   CHECK_FALSE(parse_duration("2k").value);
 }
 
-TEST_CASE("quantity: blanks around number and unit, none within") {
+TEST_CASE("quantity: blanks are allowed around number and unit, but not inside") {
   CHECK(parse_duration("  7 ms  ").value == Duration::picoseconds(7'000'000'000));
   CHECK_FALSE(parse_duration("7 m s").value);
   CHECK_FALSE(parse_duration("7,5 ms").value);
   CHECK(parse_duration("   ").problem.find("is empty") != std::string::npos);
 }
 
-TEST_CASE("quantity: rates from 1 byte to 1e18 bytes a second, the ends included") {
+TEST_CASE("quantity: rates from 1 byte to 1e18 bytes per second, including both ends") {
   CHECK(parse_bandwidth("1Bps").value == Bandwidth::bytes_per_second(1));
   CHECK_FALSE(parse_bandwidth("7bps").value);
   CHECK(parse_bandwidth("1e6TBps").value == Bandwidth::bytes_per_second(1e18));
   CHECK(parse_bandwidth("1.001e6TBps").problem.find("too fast") != std::string::npos);
 }
 
-TEST_CASE("quantity: fractions are rounded to the base unit, whole numbers never pass a double") {
+TEST_CASE("quantity: fractions are rounded to the base unit, and whole numbers are exact") {
   CHECK(parse_duration("1.0004ns").value == Duration::picoseconds(1000));
   CHECK(parse_duration("1.0006ns").value == Duration::picoseconds(1001));
   CHECK(parse_bytes("0.5KB").value == Bytes(500));
@@ -156,7 +156,7 @@ TEST_CASE("quantity: fractions are rounded to the base unit, whole numbers never
   CHECK_FALSE(parse_duration("9.2e6s").value);
 }
 
-TEST_CASE("quantity: the unit meant has the fewest letters in another case") {
+TEST_CASE("quantity: the suggested unit has the fewest letters in another case") {
   const auto meant = [](const std::string& problem) {
     const std::size_t at = problem.find("Did you mean ");
     return at == std::string::npos ? std::string() : problem.substr(at + 13);

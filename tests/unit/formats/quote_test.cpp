@@ -28,7 +28,7 @@ bool hides(char32_t c) {
 
 }  // namespace
 
-TEST_CASE("quote: of all characters exactly those that command or hide are replaced") {
+TEST_CASE("quote: exactly the characters that control the terminal or hide text are replaced") {
   for (char32_t c = 0; c <= 0xFFFF; ++c) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;
     const std::string text = "a" + utf8(c) + "b";
@@ -59,14 +59,14 @@ TEST_CASE("quote: a NUL does not cut a message") {
   CHECK(std::string(error.what()) == "f?g: is wrong. Mend it");
 }
 
-TEST_CASE("quote: of escapes only our own styles stay, and only where they are wanted") {
+TEST_CASE("quote: only our own styles are kept, and only on request") {
   const std::string styled = "\x1b[1mbold\x1b[0m and \x1b[2mdim\x1b[0m\n";
   CHECK(printable_lines(styled, Styles::kept) == styled);
   CHECK(printable_lines(styled) == "?[1mbold?[0m and ?[2mdim?[0m\n");
   CHECK(printable_lines("\x1b[2J\x1b]0;title\x07\x1b[31m", Styles::kept) == "?[2J?]0;title??[31m");
 }
 
-TEST_CASE("JSON: a document that came with hidden characters keeps its values and shows none") {
+TEST_CASE("JSON: a document with hidden characters keeps its values and shows none of them") {
   const std::string document = "{\n  \"a\": \"\u202eb\u0085\x7f\u2028é\"\n}\n";
   const std::string escaped = with_escapes(document);
   CHECK(escaped == "{\n  \"a\": \"\\u202eb\\u0085\\u007f\\u2028é\"\n}\n");

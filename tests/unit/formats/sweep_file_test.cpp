@@ -25,7 +25,7 @@ std::string line_of(std::size_t point, const char* error = "null") {
 
 }  // namespace
 
-TEST_CASE("sweep file: cut anywhere, what is whole of it counts") {
+TEST_CASE("sweep file: all complete lines of a truncated file count") {
   const std::string first = sweep_header_line(header_of(3));
   const std::string text = first + line_of(0) + line_of(1, "\"no such cluster\"") + line_of(2);
   for (std::size_t bytes = 0; bytes <= text.size(); ++bytes) {
@@ -44,7 +44,7 @@ TEST_CASE("sweep file: cut anywhere, what is whole of it counts") {
   }
 }
 
-TEST_CASE("sweep file: a whole line that is not the next point is refused, with its place") {
+TEST_CASE("sweep file: a complete line that is not the next point is refused with its place") {
   const std::string first = sweep_header_line(header_of(2));
   const auto refused = [](const std::string& text, const std::string& message) {
     CAPTURE(text);
@@ -56,13 +56,13 @@ TEST_CASE("sweep file: a whole line that is not the next point is refused, with 
     }
   };
   refused("{}\n", "a.jsonl:line 1: is not the first line of a sweep");
-  refused(first + line_of(1), "a.jsonl:line 2: is point 1, where 0 comes next");
-  refused(first + line_of(0) + line_of(0), "a.jsonl:line 3: is point 0, where 1 comes next");
+  refused(first + line_of(1), "a.jsonl:line 2: is point 1, but 0 comes next");
+  refused(first + line_of(0) + line_of(0), "a.jsonl:line 3: is point 0, but 1 comes next");
   refused(first + line_of(0) + line_of(1) + line_of(2),
           "a.jsonl:line 4: is point 2, but the sweep has no more points");
   refused(first + "{\"point\": \n", "a.jsonl:line 2: is not a point of a sweep");
   refused(sweep_header_line(header_of(9, Shard{2, 3})) + line_of(1) + line_of(2),
-          "a.jsonl:line 3: is point 2, where 4 comes next");
+          "a.jsonl:line 3: is point 2, but 4 comes next");
 }
 
 TEST_CASE("sweep file: shards hold every point once") {

@@ -14,7 +14,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("csv: cells are trimmed, empty ones kept, the last without a comma") {
+TEST_CASE("csv: cells are trimmed, and empty cells are kept") {
   using Cells = std::vector<std::string_view>;
   CHECK(cells_of("a, b ,,c\t") == Cells{"a", "b", "", "c"});
   CHECK(cells_of("") == Cells{""});
@@ -28,8 +28,7 @@ TEST_CASE("csv: cells are trimmed, empty ones kept, the last without a comma") {
   CHECK(trimmed(" \t\r") == "");
 }
 
-TEST_CASE(
-    "csv: a text that a spreadsheet would take for a formula is written behind an apostrophe") {
+TEST_CASE("csv: a text that looks like a formula gets a leading apostrophe") {
   const std::vector<std::string> formulas = {"=1+1", "+1 node", "-2+3",    "@SUM(1+1)",
                                              "\t=1", "\r=1",    "--csv=x", "--"};
   for (const std::string& text : formulas) {
@@ -40,13 +39,13 @@ TEST_CASE(
   CHECK(csv_row(std::vector<std::string>{"=\"a\",1"}) == "\"'=\"\"a\"\",1\"\n");
 }
 
-TEST_CASE("csv: numbers, names of options and other texts are written as they are") {
+TEST_CASE("csv: numbers, option names and other texts are written unchanged") {
   const std::vector<std::string> plain = {
       "-0.5", "-1e-3", "12", "", "--bucket-cap-mb", "a=b", "node:2 gpu:8xV100"};
   for (const std::string& text : plain) CHECK(csv_row(std::vector{text}) == text + "\n");
 }
 
-TEST_CASE("csv: lines one after the other, the last with or without its end") {
+TEST_CASE("csv: lines are taken one after the other, the last with or without a newline") {
   std::string_view text = "one\n\ntwo";
   CHECK(take_line(text) == "one");
   CHECK(take_line(text) == "");
@@ -57,7 +56,7 @@ TEST_CASE("csv: lines one after the other, the last with or without its end") {
   CHECK(first_line("# nothing\n\n") == "");
 }
 
-TEST_CASE("words: whatever blanks and line ends lie between them") {
+TEST_CASE("words: any blanks and line ends separate words") {
   CHECK(words_of(" a\tbc \r\n d\v\fe") == Words{"a", "bc", "d", "e"});
   CHECK(words_of("").empty());
   std::string many;
@@ -69,14 +68,14 @@ TEST_CASE("words: whatever blanks and line ends lie between them") {
   CHECK(split("", '+') == Words{""});
 }
 
-TEST_CASE("diagnostic: file, place, message and remedy, each left out with its punctuation") {
+TEST_CASE("diagnostic: each missing part is left out together with its punctuation") {
   CHECK(to_string({"f", "/a", "is wrong", "Mend it"}) == "f:/a: is wrong. Mend it");
   CHECK(to_string({"f", "", "is wrong", ""}) == "f: is wrong");
   CHECK(to_string({"", "/a", "is wrong", ""}) == "/a: is wrong");
   CHECK(to_string({"", "", "is wrong", "Mend it"}) == "is wrong. Mend it");
 }
 
-TEST_CASE("quote: characters of each length whole, broken ones as one question mark a byte") {
+TEST_CASE("quote: characters of every length stay whole, and invalid bytes become question marks") {
   CHECK(in_quotes("\xF0\x9F\x98\x80") == "\"\xF0\x9F\x98\x80\"");  // four bytes
   CHECK(in_quotes("\xE2\x82\xAC") == "\"\xE2\x82\xAC\"");          // three
   CHECK(in_quotes("\xC2\xA0") == "\"\xC2\xA0\"");                  // two, the least there is
@@ -87,13 +86,13 @@ TEST_CASE("quote: characters of each length whole, broken ones as one question m
   CHECK(in_quotes("\x7F\x1F ") == "\"?? \"");
 }
 
-TEST_CASE("quote: what is too long ends in an ellipsis, never within a character") {
+TEST_CASE("quote: a long text ends in an ellipsis after a whole character") {
   CHECK(in_quotes("abcd", 5) == "\"abcd\"");
   CHECK(in_quotes("abcde", 5) == "\"abcd…\"");
   CHECK(in_quotes("abc\xC2\xA0", 5) == "\"abc…\"");
 }
 
-TEST_CASE("suggest: a third of the letters may be wrong, at least one, never all") {
+TEST_CASE("suggest: a third of the letters may be wrong, at least one but never all") {
   const std::vector<std::string> known = {"abcdef"};
   CHECK(nearest("abcdxy", known) == "abcdef");  // two of six
   CHECK_FALSE(nearest("abcxyz", known));        // three of six
@@ -106,12 +105,12 @@ TEST_CASE("suggest: a third of the letters may be wrong, at least one, never all
   CHECK(nearest("ab", std::vector<std::string>{"b"}) == "b");
 }
 
-TEST_CASE("suggest: the nearest wins, of equals the first") {
+TEST_CASE("suggest: the nearest word wins, or the first of several") {
   CHECK(nearest("tene", std::vector<std::string>{"tens", "tune", "tenet"}) == "tens");
   CHECK(nearest("tunes", std::vector<std::string>{"tubes", "tune", "tunes"}) == "tunes");
 }
 
-TEST_CASE("suggest: names spelt alike, half of the letters the same, nearest first") {
+TEST_CASE("suggest: similar names share more than half of their letters, nearest first") {
   const std::vector<std::string> known = {"V100", "A100", "A6000", "A5000", "RTX4090"};
   CHECK(spelt_alike("A4500", known, 3) == std::vector<std::string>{"A6000", "A5000", "A100"});
   CHECK(spelt_alike("B100", known, 3) == std::vector<std::string>{"V100", "A100"});
@@ -122,7 +121,7 @@ TEST_CASE("suggest: names spelt alike, half of the letters the same, nearest fir
   CHECK(spelt_alike(std::string(1000, 'A'), known, 3).empty());
 }
 
-TEST_CASE("suggest: words begun by three letters, four of them at most") {
+TEST_CASE("suggest: words that begin with at least three given letters, at most four of them") {
   const std::vector<std::string> four = {"abcd", "abce", "abcf", "abcg"};
   CHECK(did_you_mean("abc", four).text == "Did you mean \"abcd\", \"abce\", \"abcf\" or \"abcg\"?");
   CHECK(did_you_mean("ab", four, "none").text == "none");
@@ -135,7 +134,7 @@ TEST_CASE("suggest: words begun by three letters, four of them at most") {
   CHECK(to_string(not_one_of("xyz", four)) == "\"xyz\" is not one of abcd, abce, abcf, abcg");
 }
 
-TEST_CASE("decoder: bounds include their ends") {
+TEST_CASE("decoder: ranges include their ends") {
   const Document document = Document::parse("[3, 2.5, 9.2e12, -0.5, 9007199254740992.0]", "f");
   const std::vector<Cursor> items = document.root().array();
   CHECK(items[0].integer(3, 3) == 3);

@@ -48,14 +48,14 @@ void check_wrong_fields(const std::string& kind, const Read& read) {
 
 }  // namespace
 
-TEST_CASE("wrong fields: of a workload") {
+TEST_CASE("wrong fields: of a workload file") {
   check_wrong_fields("workload", [](const std::string& text) { parse_workload(text, "w.json"); });
 }
 
-TEST_CASE("wrong fields: of a cluster") {
+TEST_CASE("wrong fields: of a cluster file") {
   check_wrong_fields("cluster", [](const std::string& text) { parse_cluster(text, "c.json"); });
 }
 
-TEST_CASE("wrong fields: of a timeline") {
+TEST_CASE("wrong fields: of a timeline file") {
   check_wrong_fields("timeline", [](const std::string& text) { parse_timeline(text, "t.json"); });
 }

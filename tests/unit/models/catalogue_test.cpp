@@ -74,7 +74,8 @@ TEST_CASE("catalogue: ResNet-50 has torchvision's parameters and buffers") {
   CHECK(model.buffers[1].tensors == 53);
 }
 
-TEST_CASE("catalogue: batch norms are marked by their weights, in a workload of its shapes, too") {
+TEST_CASE(
+    "catalogue: batch norms are marked at their weights, also in a workload with the same shapes") {
   const auto marked = [](const std::vector<Parameter>& parameters) {
     return std::ranges::count_if(parameters, &Parameter::batch_norm);
   };
@@ -97,7 +98,7 @@ TEST_CASE("catalogue: batch norms are marked by their weights, in a workload of 
   CHECK(marked(workload.parameters) == 0);
 }
 
-TEST_CASE("catalogue: models of text carry the buffers their libraries register") {
+TEST_CASE("catalogue: text models have the buffers that their libraries register") {
   // Tensors and bytes of each dtype, in the order of module.buffers(), as their own code registers them.
   struct Group {
     Dtype dtype;
@@ -135,7 +136,7 @@ TEST_CASE("catalogue: a Linear's bias is ready before its weight, BatchNorm's we
   CHECK(ready_name(model, 160) == "conv1.weight");
 }
 
-TEST_CASE("catalogue: the downsample branch runs last, so its gradients come before the block's") {
+TEST_CASE("catalogue: the downsample branch runs last, so its gradients come first in the block") {
   const Model model = find_model("resnet18").value();
   const auto position = [&](const std::string& name) {
     for (std::size_t k = 0; k < model.ready_order.size(); ++k) {
@@ -231,7 +232,7 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
   }
 }
 
-TEST_CASE("catalogue: no two models have the same shapes, so that shapes tell which one it is") {
+TEST_CASE("catalogue: no two models have the same shapes, so shapes identify a model") {
   std::set<std::vector<std::vector<std::int64_t>>> seen;
   for (const std::string& name : model_names()) {
     CAPTURE(name);
@@ -242,7 +243,7 @@ TEST_CASE("catalogue: no two models have the same shapes, so that shapes tell wh
   }
 }
 
-TEST_CASE("catalogue: another name of the same model") {
+TEST_CASE("catalogue: a model can have another name") {
   CHECK(find_model("llama3.1-8b").value().name == "llama3-8b");
   CHECK(find_model("llama-7b", 7).value().sample_size == 7);
   CHECK(most_tokens("llama-13b") == most_tokens("llama2-13b"));
@@ -280,7 +281,8 @@ TEST_CASE("catalogue: an embedding tied to the output layer is ready once, at th
   }
 }
 
-TEST_CASE("catalogue: BERT looks its positions up last, so theirs come first of the embeddings") {
+TEST_CASE(
+    "catalogue: BERT looks up positions last, so their gradient is the first of the embeddings") {
   const Model model = find_model("bert-large").value();
   CHECK(ready_name(model, 0) == "pooler.dense.bias");
   CHECK(ready_name(model, 388) == "embeddings.position_embeddings.weight");
@@ -296,7 +298,7 @@ TEST_CASE("catalogue: DenseNet runs BatchNorm before each convolution") {
   CHECK(ready_name(model, 363) == "features.conv0.weight");
 }
 
-TEST_CASE("catalogue: Inception's auxiliary gradients come after those of the blocks behind it") {
+TEST_CASE("catalogue: Inception's auxiliary gradients come after those of the later blocks") {
   const Model model = find_model("inception_v3").value();
   const auto fc = std::find_if(
       model.ready_order.begin(), model.ready_order.end(),
@@ -306,7 +308,7 @@ TEST_CASE("catalogue: Inception's auxiliary gradients come after those of the bl
   CHECK(model.parameters[*(fc + 8)].name == "Mixed_6e.branch_pool.bn.weight");
 }
 
-TEST_CASE("catalogue: the rebuilt buckets are those PyTorch makes of these models") {
+TEST_CASE("catalogue: the rebuilt buckets equal PyTorch's for these models") {
   CHECK(rebuilt_default_buckets("vgg16") == std::vector<std::int64_t>{16'388'000, 67'125'248,
                                                                       411'058'176, 28'315'648,
                                                                       28'320'768, 2'222'336});

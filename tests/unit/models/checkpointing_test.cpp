@@ -52,7 +52,7 @@ Duration forward_of(const std::string& first, const std::string& last) {
 
 }  // namespace
 
-TEST_CASE("checkpointing: what of a Llama's block is run again") {
+TEST_CASE("checkpointing: the layers of a Llama block that run again") {
   CHECK(fates_of_first_block("") == "KKKKKKKKKKKKKKK");
   // Norm, q, k, v, rotation, attention, o, sum, norm, gate, its function, up, product; the last product is not needed.
   CHECK(fates_of_first_block(":ckpt=full") == "AAAAAAAAAAAAAKK");
@@ -68,7 +68,7 @@ TEST_CASE("checkpointing: what of a Llama's block is run again") {
         std::string(fates_of_first_block("", "bert-base@A100:s8").size() - 1, 'A') + "K");
 }
 
-TEST_CASE("checkpointing: only the first blocks") {
+TEST_CASE("checkpointing: a number selects only the first blocks") {
   const EstimateSpec spec = parse_estimate_spec(std::string(kLlama) + ":ckpt=2");
   const Model model = model_of(spec);
   const std::vector<LayerFate> fates = layer_fates(model, spec.checkpointing);
@@ -78,7 +78,7 @@ TEST_CASE("checkpointing: only the first blocks") {
         layer_fates(model, {.policy = Checkpointing::Policy::full}));
 }
 
-TEST_CASE("checkpointing: a block is computed again before its first gradient") {
+TEST_CASE("checkpointing: a block runs again before its first gradient") {
   const Workload plain = estimated("");
   const Workload full = estimated(":ckpt=full");
   const Duration again = forward_of("model.layers.2.input_layernorm", "model.layers.2.mlp.gate");
@@ -110,7 +110,7 @@ TEST_CASE("checkpointing: a block is computed again before its first gradient") 
   CHECK(selective < full.backward->duration);
 }
 
-TEST_CASE("checkpointing: forward keeps what enters a block, or that and what the policy saves") {
+TEST_CASE("checkpointing: forward keeps the input of a block and what the policy saves") {
   const std::int64_t tokens = 2 * 32;
   const std::int64_t features = 4 * 64 * tokens;  // bytes of what flows between blocks
   const auto kept = [](const std::string& suffix) {
@@ -125,7 +125,7 @@ TEST_CASE("checkpointing: forward keeps what enters a block, or that and what th
   CHECK(kept(":ckpt=1") - kept(":ckpt=full") == 2 * (kept("") - kept(":ckpt=full")) / 3);
 }
 
-TEST_CASE("checkpointing: backward holds one block at a time, and all is gone in the end") {
+TEST_CASE("checkpointing: backward holds one block at a time and frees everything in the end") {
   const Activations plain = *estimated("").activations;
   for (const char* suffix : {":ckpt=full", ":ckpt=selective", ":ckpt=2"}) {
     CAPTURE(suffix);
@@ -140,7 +140,7 @@ TEST_CASE("checkpointing: backward holds one block at a time, and all is gone in
   CHECK(full.held[full.held.size() - 3] == plain.held[plain.held.size() - 3]);
 }
 
-TEST_CASE("checkpointing: its word in a specification, a workload's name and provenance") {
+TEST_CASE("checkpointing: its word in a text, a workload's name and provenance") {
   CHECK(estimated(":ckpt=full").name.ends_with(":ckpt=full"));
   CHECK(estimated(":ckpt=2").name.ends_with(":ckpt=2"));
   CHECK(estimated(":ckpt=none").name == estimated("").name);

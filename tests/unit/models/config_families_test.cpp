@@ -232,7 +232,7 @@ const Layer& layer_of(const Model& model, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("config.json: parameters of every type are those of its class") {
+TEST_CASE("config.json: every model type has the parameters of its class") {
   for (const Built& built : kBuilt) {
     CAPTURE(built.config);
     const Model model = model_of_text(built.config);
@@ -243,7 +243,7 @@ TEST_CASE("config.json: parameters of every type are those of its class") {
   }
 }
 
-TEST_CASE("config.json: every type in full, as a digest") {
+TEST_CASE("config.json: every model type in full, as a digest") {
   // In the order of kBuilt.
   const std::vector<std::string> digests = {
       "d0514c697ce7c3ad", "5959fa3273ee79f4", "b549295334fe5b9c", "11cdeb100ec23e68",
@@ -272,7 +272,7 @@ TEST_CASE("config.json: every type in full, as a digest") {
   }
 }
 
-TEST_CASE("config.json: ALBERT's layers are one group where nobody says") {
+TEST_CASE("config.json: ALBERT's layers form one group by default") {
   const std::string begin =
       R"({"model_type":"albert","architectures":["AlbertModel"],"hidden_size":64,)"
       R"("num_hidden_layers":4,"num_attention_heads":4,"intermediate_size":96)";
@@ -290,7 +290,7 @@ TEST_CASE("config.json: every parameter has a name of its own and is ready once"
   }
 }
 
-TEST_CASE("config.json: without any one of its fields the file makes a whole model or is refused") {
+TEST_CASE("config.json: without any single field, the file makes a complete model or is refused") {
   std::size_t refused = 0;
   std::size_t made = 0;
   for (const Built& built : kBuilt) {
@@ -311,7 +311,8 @@ TEST_CASE("config.json: without any one of its fields the file makes a whole mod
   CHECK(made > refused);
 }
 
-TEST_CASE("config.json: a field goes by its alias, too, and two values for it are refused") {
+TEST_CASE(
+    "config.json: a field may have its alias as its name, and two values for it are refused") {
   struct Alias {
     const char* type;
     const char* alias;
@@ -377,7 +378,7 @@ TEST_CASE("config.json: a field goes by its alias, too, and two values for it ar
   CHECK(complaint_has(R"({"model_type":"falcon","n_layer":4})", "c.json:/n_layer"));
 }
 
-TEST_CASE("config.json: a field that its class does not read may say what is built") {
+TEST_CASE("config.json: a field that its class does not read may repeat what is built") {
   const auto takes = [](const std::string& same, const std::string& other, const std::string& key) {
     CHECK(complaint_about(same).empty());
     CHECK(complaint_has(other, "c.json:/" + key + ": " + key + " is not read by its class"));
@@ -397,7 +398,7 @@ TEST_CASE("config.json: a field that its class does not read may say what is bui
         R"({"model_type":"hubert","num_feat_extract_layers":6})", "num_feat_extract_layers");
 }
 
-TEST_CASE("config.json: answers by their span have two classes") {
+TEST_CASE("config.json: question answering has two classes") {
   for (const auto& [type, classes] :
        std::vector<std::pair<std::string, std::string>>{{"bert", "Bert"},
                                                         {"roberta", "Roberta"},
@@ -418,7 +419,7 @@ TEST_CASE("config.json: answers by their span have two classes") {
   }
 }
 
-TEST_CASE("config.json: norms of a Falcon by what stands beside each other") {
+TEST_CASE("config.json: the norms of a Falcon depend on its parallel branches") {
   const auto layer = [](const std::string& more) {
     std::vector<std::string> norms;
     for (const Parameter& one :
@@ -442,7 +443,7 @@ TEST_CASE("config.json: norms of a Falcon by what stands beside each other") {
       "c.json:/parallel_attn"));
 }
 
-TEST_CASE("config.json: layers and stages are as many as what names each of them") {
+TEST_CASE("config.json: the numbers of layers and stages match the lists that name them") {
   CHECK(complaint_has(R"({"model_type":"llama","layer_types":["full_attention"]})",
                       "layer_types names 1 layers, and num_hidden_layers is 32"));
   CHECK(complaint_has(R"({"model_type":"modernbert","layer_types":["full_attention"]})",
@@ -453,7 +454,7 @@ TEST_CASE("config.json: layers and stages are as many as what names each of them
                       "num_stages is 4"));
 }
 
-TEST_CASE("config.json: where Swin halves an image each place left is computed") {
+TEST_CASE("config.json: each remaining place is computed after Swin halves an image") {
   // Eight places a side become four, of four neighbours' features each.
   const Model swin = model_of_text(
       R"({"model_type":"swin","architectures":["SwinForImageClassification"],"embed_dim":32,)"
@@ -463,7 +464,7 @@ TEST_CASE("config.json: where Swin halves an image each place left is computed")
         places * 4 * 32 * 2 * 32);
 }
 
-TEST_CASE("config.json: a token computes with the active experts, and all experts are there") {
+TEST_CASE("config.json: a token uses only active experts, but all experts have parameters") {
   const auto described = [](const char* active) {
     return model_of_text(
         std::string(R"({"model_type":"mixtral","num_hidden_layers":1,"hidden_size":8,)"
@@ -483,7 +484,7 @@ TEST_CASE("config.json: a token computes with the active experts, and all expert
       complaint_has(R"({"model_type":"mixtral","num_experts_per_tok":9})", "/num_experts_per_tok"));
 }
 
-TEST_CASE("config.json: architectures decides the head, and another class is refused by name") {
+TEST_CASE("config.json: architectures selects the head, and another class is refused by name") {
   const std::string small =
       R"("model_type":"llama","hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,)"
       R"("intermediate_size":8,"vocab_size":9)";
@@ -507,7 +508,7 @@ TEST_CASE("config.json: architectures decides the head, and another class is ref
                       "id2label names 1"));
 }
 
-TEST_CASE("config.json: what is not read is said, and a dimension that is not known is an error") {
+TEST_CASE("config.json: ignored fields are listed, and an unknown dimension is an error") {
   const auto ignored = [](const std::string& more) {
     return model_of_config(
                R"({"model_type":"llama","hidden_size":8,"num_attention_heads":2)" + more + "}",
@@ -529,7 +530,7 @@ constexpr const char* kText =
     R"("num_attention_heads":2,"intermediate_size":8,"vocab_size":9})";
 
 TEST_CASE(
-    "config.json: text beside a tower that is not built is refused, and built alone on demand") {
+    "config.json: text with an unsupported tower is refused, but its text part can be built") {
   const std::string unknown = R"({"model_type":"zebra",)" + std::string(kText);
   CHECK(complaint_has(unknown + "}", "the model type"));
   const std::string remedy = R"("architectures": ["LlamaForCausalLM"])";
@@ -548,7 +549,7 @@ TEST_CASE(
                       "Write null for audio_config"));
 }
 
-TEST_CASE("config.json: whose tie_word_embeddings counts, and that it is said") {
+TEST_CASE("config.json: a note says which tie_word_embeddings counts") {
   const auto notes = [](const std::string& outer) {
     return model_of_config(
                R"({"model_type":")" + outer +
@@ -568,9 +569,7 @@ TEST_CASE("config.json: whose tie_word_embeddings counts, and that it is said") 
   CHECK(!has(notes(R"(llava","tie_word_embeddings":true,"a":")"), "tie_word_embeddings"));
 }
 
-TEST_CASE(
-    "config.json: blocks of a tower behind the one that is read get no gradient, and that is "
-    "said") {
+TEST_CASE("config.json: blocks of a tower after the last one read get no gradient, with a note") {
   const auto described = [](const std::string& layer) {
     return model_of_config(
         R"({"model_type":"llava","vision_feature_layer":)" + layer +
@@ -589,7 +588,7 @@ TEST_CASE(
   CHECK(complaint_of([&] { described("4"); }).find("/vision_feature_layer") != std::string::npos);
 }
 
-TEST_CASE("config.json: a sequence has a place for the image, and the usual one for words, too") {
+TEST_CASE("config.json: a sequence must fit the image, and the default also fits words") {
   const ModelDescription description = model_of_config(
       R"({"model_type":"mistral3","vision_config":{"model_type":"pixtral","image_size":1540,)"
       R"("patch_size":14},"text_config":{"model_type":"mistral","num_hidden_layers":1}})",
@@ -598,7 +597,7 @@ TEST_CASE("config.json: a sequence has a place for the image, and the usual one 
   CHECK(description.usual_size == 8192);
 }
 
-TEST_CASE("config.json: Qwen2-VL's text may stand beside vision_config") {
+TEST_CASE("config.json: Qwen2-VL's text fields may be next to vision_config") {
   const std::string vision =
       R"("vision_config":{"depth":1,"embed_dim":8,"num_heads":2,"hidden_size":8})";
   const std::string sizes =
@@ -621,7 +620,7 @@ TEST_CASE("config.json: Qwen2-VL's text may stand beside vision_config") {
                       "features, but words"));
 }
 
-TEST_CASE("config.json: T5's output layer is tied whatever the file says, and that is said") {
+TEST_CASE("config.json: T5's output layer is always tied, with a note if the file says otherwise") {
   const ModelDescription description =
       model_of_config(R"({"model_type":"t5","tie_word_embeddings":false})", "c.json");
   REQUIRE(description.notes.size() == 2);
@@ -632,7 +631,7 @@ TEST_CASE("config.json: T5's output layer is tied whatever the file says, and th
                       "/tie_word_embeddings"));
 }
 
-TEST_CASE("config.json: no unknown type is taken for one that is spelt alike") {
+TEST_CASE("config.json: an unknown type is not replaced by one with a similar name") {
   for (const char* type : {"mixtrall", "mistral2", "lama", "qwen4"}) {
     const std::string message = complaint_about(std::string(R"({"model_type":")") + type + "\"}");
     CAPTURE(message);
@@ -642,7 +641,7 @@ TEST_CASE("config.json: no unknown type is taken for one that is spelt alike") {
   CHECK(complaint_has(R"({"model_type":"deberta_v2"})", "Write \"deberta-v2\""));
 }
 
-TEST_CASE("config.json: what contradicts itself or describes no model is refused or said") {
+TEST_CASE("config.json: contradictions and files without a model are refused or noted") {
   CHECK(std::ranges::any_of(
       model_of_config(R"({"model_type":"wav2vec2","layerdrop":0.1})", "c.json").notes,
       [](const std::string& note) { return note.starts_with("layerdrop 0.1 is not simulated"); }));
@@ -655,7 +654,7 @@ TEST_CASE("config.json: what contradicts itself or describes no model is refused
   CHECK(complaint_has(R"({"tokenizer_class":"LlamaTokenizer"})", "a tokenizer"));
 }
 
-TEST_CASE("config.json: a class that is not known is refused with those that are") {
+TEST_CASE("config.json: an unknown class is refused with the list of known ones") {
   CHECK(complaint_about(R"({"model_type":"llama","architectures":["LlamaForNothing"]})") ==
         "c.json:/architectures/0: the class \"LlamaForNothing\" is unknown, so its head would be a "
         "guess. Write the class whose parameters your model has, one of LlamaForCausalLM, "
@@ -663,7 +662,7 @@ TEST_CASE("config.json: a class that is not known is refused with those that are
         "LlamaForQuestionAnswering, LlamaModel; or record the job");
 }
 
-TEST_CASE("config.json: a decoder that finds an answer has two outputs for each token") {
+TEST_CASE("config.json: a decoder for question answering has two outputs per token") {
   const Model model = model_of_text(
       R"({"model_type":"llama","architectures":["LlamaForQuestionAnswering"],"hidden_size":64,)"
       R"("num_hidden_layers":1,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300})");
@@ -672,8 +671,7 @@ TEST_CASE("config.json: a decoder that finds an answer has two outputs for each 
   CHECK(layer_of(model, "qa_outputs").weights == 2 * 64 + 2);
 }
 
-TEST_CASE(
-    "config.json: every so many layers of a Gemma 4 are full, by either name of the pattern") {
+TEST_CASE("config.json: the layers of Gemma 4 with full attention, by either name of the pattern") {
   const auto digest = [](const std::string& more) {
     return model_digest::digest_of(model_of_text(
         R"({"model_type":"gemma4_text","hidden_size":64,"num_hidden_layers":4,)"

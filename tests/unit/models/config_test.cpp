@@ -44,7 +44,7 @@ bool config_complains(const std::string& content, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("dimensions: what is left out is Llama's own, and said") {
+TEST_CASE("dimensions: missing values are Llama's defaults and are listed") {
   const ModelDescription description = of_dimensions("llama:layers=2,hidden=256");
   CHECK(description.assumed ==
         std::vector<std::string>{"heads=2", "kv_heads=2", "ffn=768", "vocab=32000", "tied=false"});
@@ -63,7 +63,7 @@ TEST_CASE("dimensions: what is left out is Llama's own, and said") {
   CHECK(model.layers[model.blocks[1].last - 1].name == "model.layers.1.mlp.add");
 }
 
-TEST_CASE("dimensions: all of them said, nothing is assumed") {
+TEST_CASE("dimensions: with all of them given, nothing is assumed") {
   const ModelDescription description =
       of_dimensions("llama:tied=true,vocab=10,ffn=7,kv_heads=2,heads=4,hidden=12,layers=1");
   CHECK(description.assumed.empty());
@@ -76,7 +76,7 @@ TEST_CASE("dimensions: all of them said, nothing is assumed") {
   CHECK(model.parameters[model.ready_order.back()].name == "model.embed_tokens.weight");
 }
 
-TEST_CASE("dimensions: other texts are none, bad ones say what would be right") {
+TEST_CASE("dimensions: other texts are not dimensions, and bad ones get a hint") {
   CHECK_FALSE(model_of_dimensions("gpt2", "gpt2@A100"));
   CHECK_FALSE(model_of_dimensions("llama2-7b", "llama2-7b@A100"));
   CHECK(dimensions_refused("llama", "size of the llama is missing"));
@@ -97,7 +97,7 @@ TEST_CASE("dimensions: other texts are none, bad ones say what would be right") 
   CHECK(dimensions_refused("llama:layers=2,hidden=256,tied=yes", "neither true nor false"));
 }
 
-TEST_CASE("config.json: missing fields are those of the class, and said") {
+TEST_CASE("config.json: missing fields have the defaults of the class and are listed") {
   const ModelDescription description =
       model_of_config(R"({"model_type":"gpt2","n_embd":8,"n_head":2})", "c.json");
   CHECK(description.name == "c.json");
@@ -114,7 +114,7 @@ TEST_CASE("config.json: missing fields are those of the class, and said") {
   CHECK(other.parameters.size() == 4 + 12);
 }
 
-TEST_CASE("config.json: key heads that say null are as many as heads where the class takes null") {
+TEST_CASE("config.json: null key heads mean as many as heads if the class accepts null") {
   const auto config = [](const std::string& type, const std::string& field) {
     return R"({"model_type":")" + type +
            R"(","num_hidden_layers":1,"hidden_size":32,"num_attention_heads":16,"vocab_size":9)" +
@@ -132,7 +132,7 @@ TEST_CASE("config.json: key heads that say null are as many as heads where the c
                          "c.json:/num_key_value_heads: a value is expected, not null"));
 }
 
-TEST_CASE("config.json: null is refused where a value is expected") {
+TEST_CASE("config.json: null is refused if a value is expected") {
   for (const char* field : {"hidden_size", "num_hidden_layers", "vocab_size", "attention_bias",
                             "tie_word_embeddings", "max_position_embeddings"})
     CHECK(config_complains(std::string(R"({"model_type":"llama",")") + field + R"(":null})",
@@ -165,7 +165,7 @@ TEST_CASE("config.json: null is refused where a value is expected") {
   CHECK(config_complains(R"({"model_type":"nemotron"})", "num_key_value_heads is missing"));
 }
 
-TEST_CASE("config.json: file and field of what no model can be") {
+TEST_CASE("config.json: impossible values are reported with file and field") {
   CHECK(config_complains("{}", "model_type"));
   CHECK(config_complains(R"({"model_type":"zebra"})", "Known types: llama, mistral"));
   CHECK(config_complains(R"({"model_type":"llama","hidden_size":0})", "c.json:/hidden_size"));
@@ -186,7 +186,7 @@ TEST_CASE("config.json: file and field of what no model can be") {
   CHECK(config_complains(R"({"model_type":"qwen2","vocab_size":true})", "/vocab_size"));
 }
 
-TEST_CASE("estimate: attention by the words of transformers") {
+TEST_CASE("estimate: attention is selected with the words of transformers") {
   CHECK(parse_estimate_spec("llama2-7b@A100").attention == std::nullopt);
   CHECK(parse_estimate_spec("llama2-7b@A100:attn=eager").attention == AttentionKernel::eager);
   CHECK(parse_estimate_spec("gpt2@A100:attn=sdpa").attention == AttentionKernel::sdpa);

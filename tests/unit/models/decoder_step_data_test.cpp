@@ -97,7 +97,7 @@ double median_error(std::vector<double> errors) {
 
 }  // namespace
 
-TEST_CASE("decoder steps: compute estimated against steps published under FSDP") {
+TEST_CASE("decoder steps: estimated compute compared with steps published under FSDP") {
   // The rival: one share of the peak for all, that of the other sources.
   std::map<std::string, double> share;
   for (const DecoderRow& row : kRows) {

@@ -97,7 +97,7 @@ TEST_CASE("model digests: every model of the catalogue") {
   }
 }
 
-TEST_CASE("model digests: every type of config.json by its usual values") {
+TEST_CASE("model digests: every type of config.json with its defaults") {
   const std::vector<Digested> types = {
       {"llama", "6077b0e71b0d4909"},
       {"mistral", "445f48e6b3155a60"},

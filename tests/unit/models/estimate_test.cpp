@@ -40,7 +40,7 @@ bool refusal_says(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("estimate: a specification in full") {
+TEST_CASE("estimate: a text with all parts") {
   const EstimateSpec spec = parse_estimate_spec("bert-large@A100:b8:s512:amp");
   CHECK(spec.model == "bert-large");
   CHECK(spec.gpu == "A100");
@@ -49,7 +49,7 @@ TEST_CASE("estimate: a specification in full") {
   CHECK(spec.precision == Precision::amp);
 }
 
-TEST_CASE("estimate: parts come in any order, and what is left out is the model's default") {
+TEST_CASE("estimate: parts come in any order, and missing parts have the model's defaults") {
   const EstimateSpec spec = parse_estimate_spec("gpt2@h100:bf16:b4");
   CHECK(spec.precision == Precision::bf16);
   CHECK(spec.batch == 4);
@@ -58,7 +58,7 @@ TEST_CASE("estimate: parts come in any order, and what is left out is the model'
   CHECK(estimate("resnet50@V100").name == "estimate resnet50@V100:b32:fp32");
 }
 
-TEST_CASE("estimate: every letter of a specification") {
+TEST_CASE("estimate: every letter of a text counts") {
   for (const Precision precision :
        {Precision::fp32, Precision::tf32, Precision::amp, Precision::bf16}) {
     const EstimateSpec spec =
@@ -78,7 +78,7 @@ TEST_CASE("estimate: every letter of a specification") {
   CHECK(refusal_says("gpt2@V100:sx", "such as s32"));
 }
 
-TEST_CASE("estimate: AlexNet where only kernels take time") {
+TEST_CASE("estimate: AlexNet on a GPU where only launches take time") {
   // Forward: two kernels for each of five convolutions with a bias, one for seven ReLUs, three pools,
   // two dropouts, three Linears: 25. Backward: three for a convolution (two for the first, whose input
   // nobody asks for), one for each of the twelve between, three for a Linear: 14 + 12 + 9 = 35.
@@ -118,7 +118,7 @@ TEST_CASE("estimate: AlexNet where only kernels take time") {
   CHECK(masks.provenance.back().second.starts_with("as in transformers 4.12 to 4.57, a causal"));
 }
 
-TEST_CASE("estimate: bfloat16 begins with compute capability 8.0") {
+TEST_CASE("estimate: bfloat16 needs compute capability 8.0") {
   GpuModel gpu = endless_gpu();
   const EstimateSpec spec = parse_estimate_spec("alexnet@x:bf16");
   CHECK_NOTHROW(estimate_workload(spec, gpu));
@@ -126,8 +126,7 @@ TEST_CASE("estimate: bfloat16 begins with compute capability 8.0") {
   CHECK_THROWS_AS(estimate_workload(spec, gpu), InputError);
 }
 
-TEST_CASE(
-    "estimate: what the host launches: the layers' kernels, casts of autocast, the optimizer") {
+TEST_CASE("estimate: the host launches kernels of layers, casts of autocast and the optimizer") {
   // AlexNet: five convolutions and three linear layers with biases, seven ReLUs, three max pools, two dropouts, the
   // loss. Sixteen tensors are one group of SGD's five kernels.
   const Workload single = estimate("alexnet@V100");
@@ -143,7 +142,7 @@ TEST_CASE(
   CHECK(sum(half.launches->backward) == sum(single.launches->backward) + 8);
 }
 
-TEST_CASE("estimate: bad specifications say what would be right") {
+TEST_CASE("estimate: bad texts get a hint") {
   CHECK(refusal_says("resnet51@V100", "Did you mean \"resnet50\""));
   CHECK(refusal_says("@V100", "there is no model"));
   CHECK(refusal_says("resnet50@", "names no GPU"));
@@ -186,7 +185,7 @@ TEST_CASE("estimate: every model on every named GPU gives a workload that can be
   }
 }
 
-TEST_CASE("estimate: twice the batch takes at most twice as long, and longer") {
+TEST_CASE("estimate: twice the batch takes longer, but at most twice as long") {
   for (const std::string& model : model_names()) {
     CAPTURE(model);
     const double ratio = estimate(model + "@A100:b16:amp").backward->duration /

@@ -27,7 +27,7 @@ std::size_t count_frozen(const Workload& workload) {
 
 }  // namespace
 
-TEST_CASE("frozen estimates: gradients, optimizer and backward are of what trains") {
+TEST_CASE("frozen estimates: gradients, optimizer and backward cover only trainable parameters") {
   const Workload whole = with_frozen("");
   const Workload head = with_frozen("transformer.wte+transformer.wpe+transformer.h.*");
   CHECK(count_frozen(head) == head.parameters.size() - 2);  // ln_f
@@ -46,8 +46,7 @@ TEST_CASE("frozen estimates: gradients, optimizer and backward are of what train
 }
 
 TEST_CASE(
-    "frozen estimates: behind something that trains a layer's input gradient is computed, its "
-    "weight's is not") {
+    "frozen estimates: a frozen layer after a trainable one computes only its input gradient") {
   const Workload whole = with_frozen("");
   const Workload part = with_frozen("transformer.h.*");
   // Each product is run twice in backward: of blocks one stays.
@@ -63,7 +62,7 @@ TEST_CASE(
   CHECK(part.launches->of_backward() < whole.launches->of_backward());
 }
 
-TEST_CASE("frozen estimates: names that nothing has, and nothing left to train, are refused") {
+TEST_CASE("frozen estimates: unknown names are refused, and so is a model with nothing to train") {
   CHECK(complaint_of([] {
           with_frozen("transformer.q");
         }).find("no module or parameter has this name") != std::string::npos);
@@ -73,7 +72,7 @@ TEST_CASE("frozen estimates: names that nothing has, and nothing left to train, 
         std::string::npos);
 }
 
-TEST_CASE("frozen models: a tower of images is not reached where it is frozen and words train") {
+TEST_CASE("frozen models: backward does not reach a frozen image tower") {
   const ModelDescription description = model_of_config(
       R"({"model_type":"llava","vision_feature_layer":-1,"vision_feature_select_strategy":"full",)"
       R"("vision_config":{"model_type":"pixtral","num_hidden_layers":1},)"

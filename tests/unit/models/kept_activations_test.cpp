@@ -21,8 +21,7 @@ std::int64_t kept(const Model& model, Precision precision, std::int64_t batch) {
 
 }  // namespace
 
-TEST_CASE(
-    "kept activations: AlexNet's input, convolutions, pools with their places, and classifier") {
+TEST_CASE("kept activations: AlexNet's input, convolutions, pools with indices, and classifier") {
   const Model alexnet = find_model("alexnet").value();
   // ReLUs are in place and dropout frees the last pool's output; masks take a byte, places eight.
   const std::int64_t input = 3 * 224 * 224;
@@ -37,7 +36,7 @@ TEST_CASE(
   CHECK(kept(alexnet, Precision::bf16, 128) == kept(alexnet, Precision::amp, 128));
 }
 
-TEST_CASE("kept activations: a residual block keeps what its BatchNorms and ReLUs read") {
+TEST_CASE("kept activations: a residual block keeps the inputs of its BatchNorms and ReLUs") {
   // ResNet-18, second block of the first stage (56x56, 64 channels): both convolutions' outputs, the first BatchNorm's,
   // which is the ReLU's, and the second's, into which the shortcut is added.
   const Model model = find_model("resnet18").value();
@@ -68,7 +67,7 @@ TEST_CASE("kept activations: a layer of BERT keeps ten outputs, softmax twice, a
   CHECK(bytes == 2 * features + scores);
 }
 
-TEST_CASE("kept activations: more than the samples' share is the cast of weights alone") {
+TEST_CASE("kept activations: the part that does not scale with samples is the cast of weights") {
   for (const std::string& name : model_names()) {
     CAPTURE(name);
     const Model model = find_model(name).value();
@@ -79,7 +78,7 @@ TEST_CASE("kept activations: more than the samples' share is the cast of weights
   }
 }
 
-TEST_CASE("kept activations: of two traces with profile_memory, by their layers") {
+TEST_CASE("kept activations: compared with two traces with profile_memory") {
   const std::filesystem::path folder = files::shared_file("data/traces");
   if (!std::filesystem::exists(folder / "index.json")) {
     MESSAGE("skipped: the open traces are not beside this checkout");

@@ -70,7 +70,7 @@ Layer convolution(std::int64_t in, std::int64_t out, Kernel kernel = {1, 1}) {
 
 }  // namespace
 
-TEST_CASE("layer cost by hand: what has no product moves its elements and launches its kernels") {
+TEST_CASE("layer cost by hand: a layer without a product moves elements and launches kernels") {
   Layer layer;
   layer.kind = LayerKind::normalization;
   layer.forward_elements = 300;
@@ -91,7 +91,7 @@ TEST_CASE("layer cost by hand: what has no product moves its elements and launch
   CHECK(cost_of(layer, Precision::amp).forward == 5.4_us);
 }
 
-TEST_CASE("layer cost by hand: an embedding's gradient is dense, in fp32 whatever the precision") {
+TEST_CASE("layer cost by hand: an embedding's gradient is dense fp32 in any precision") {
   Layer layer;
   layer.kind = LayerKind::embedding;
   layer.forward_elements = 200;
@@ -125,7 +125,7 @@ TEST_CASE("layer cost by hand: the three products of a Linear in fp32") {
 }
 
 TEST_CASE(
-    "layer cost by hand: a product fills multiprocessors by tiles of 128 x 64, depth by 256") {
+    "layer cost by hand: a product fills multiprocessors in tiles of 128 x 64 and depth of 256") {
   GpuModel gpu = small_gpu();
   gpu.sms = 8;
   gpu.memory_bandwidth = Bandwidth::bytes_per_second(1e30);  // arithmetic alone is left
@@ -150,7 +150,7 @@ TEST_CASE(
   CHECK(forward(128, 64, 255) == 66.84672_us);     // never less than one block a tile
 }
 
-TEST_CASE("layer cost by hand: a strided 1x1 convolution, its input's gradient at the worse rate") {
+TEST_CASE("layer cost by hand: the input gradient of a strided 1x1 convolution is slower") {
   Layer layer = convolution(64, 64);
   layer.product->stride = 2;
   layer.product->positions_in = 256;  // from 16x16
@@ -163,7 +163,7 @@ TEST_CASE("layer cost by hand: a strided 1x1 convolution, its input's gradient a
   CHECK(cost.weight_gradient == 8.388608_us + 180.224_us);        // 0.25
 }
 
-TEST_CASE("layer cost by hand: groups are products of their own") {
+TEST_CASE("layer cost by hand: each group is a separate product") {
   Layer layer = convolution(32, 32);
   layer.product->groups = 2;
   layer.weights = 2 * 32 * 32;
@@ -172,7 +172,7 @@ TEST_CASE("layer cost by hand: groups are products of their own") {
   CHECK(cost_of(layer).forward == 3_us + 2.097152_us + 73.728_us);
 }
 
-TEST_CASE("layer cost by hand: in attention both operands belong to a sample") {
+TEST_CASE("layer cost by hand: in attention, both operands depend on the sample") {
   // Two heads of 64 features, 128 queries, 32 keys.
   const Layer layer =
       with_product(LayerKind::attention,
@@ -198,7 +198,7 @@ TEST_CASE("layer cost by hand: half precision halves the bytes and copies the we
 }
 
 TEST_CASE(
-    "layer cost by hand: parameters in bfloat16 are not cast, nor is an embedding's gradient") {
+    "layer cost by hand: bfloat16 parameters are not cast, and nor is an embedding's gradient") {
   // As above without the six bytes for each weight.
   CHECK(cost_of(linear(), Precision::bf16_true).forward == 3_us + 4.194304_us + 196.608_us);
   CHECK(layer_kernels(linear(), Precision::bf16).forward == 2);
@@ -209,7 +209,7 @@ TEST_CASE(
   CHECK(cost_of(embedding, Precision::bf16_true).weight_gradient == 10_us);
 }
 
-TEST_CASE("layer cost by hand: each of a Linear's products has a depth of its own") {
+TEST_CASE("layer cost by hand: each product of a Linear has its own depth") {
   GpuModel endless = small_gpu();
   endless.memory_bandwidth = Bandwidth::bytes_per_second(1e30);
   const auto cost = [&](int capability) {
@@ -228,7 +228,7 @@ TEST_CASE("layer cost by hand: each of a Linear's products has a depth of its ow
     CHECK((cost(other).forward - 3_us).microseconds() == doctest::Approx(4.194304 / 0.94));
 }
 
-TEST_CASE("layer cost by hand: fused attention is two products, five backward, and its operands") {
+TEST_CASE("layer cost by hand: fused attention runs two products in forward and five in backward") {
   Layer layer;
   layer.kind = LayerKind::attention;
   layer.fused = FusedAttention{.heads = 2, .features = 64, .queries = 128, .keys = 128};
@@ -246,7 +246,8 @@ TEST_CASE("layer cost by hand: fused attention is two products, five backward, a
   CHECK(cost_of(layer).data_gradient == 9_us + 83.88608_us + 16_us);
 }
 
-TEST_CASE("layer cost by hand: TF32 serves convolutions unasked, matrix products when asked") {
+TEST_CASE(
+    "layer cost by hand: TF32 is the default for convolutions and an option for matrix products") {
   GpuModel ampere = small_gpu();
   ampere.tf32_tflops = 2;
   const auto forward = [&](const Layer& layer, Precision precision, std::int64_t batch) {
@@ -261,7 +262,7 @@ TEST_CASE("layer cost by hand: TF32 serves convolutions unasked, matrix products
   CHECK(cost_of(linear(), Precision::tf32).forward == 3_us + 16.777216_us + 393.216_us);
 }
 
-TEST_CASE("layer cost by hand: a 3x3 convolution in fp32 the way of Winograd") {
+TEST_CASE("layer cost by hand: a 3x3 convolution in fp32 with Winograd's algorithm") {
   // 32 to 128 channels: eight tiles of 4x4 outputs in two samples, 6x6 places each. 36 products of
   // 8 x 128 x 32, 2 359 296 operations at 0.5 TFLOPS; 20 480 operands and, in and out of the
   // transformed form, 2 x 8 x 36 x 160 elements: 112 640 elements at 2 GB/s, 225.28 us.
@@ -280,7 +281,7 @@ TEST_CASE("layer cost by hand: a 3x3 convolution in fp32 the way of Winograd") {
 }
 
 TEST_CASE(
-    "layer cost by hand: Winograd is for square 3x3 and 5x5 kernels, plain and dense, in fp32") {
+    "layer cost by hand: Winograd applies to square, plain and dense 3x3 and 5x5 kernels in fp32") {
   LayerCostConstants constants = round_constants();
   constants.winograd_product = 1e9;  // where it may be taken it costs nothing
   constants.winograd_memory = 1e9;
@@ -304,7 +305,7 @@ TEST_CASE(
   CHECK_FALSE(free(grouped));
 }
 
-TEST_CASE("optimizer cost by hand: SGD passes five times over the parameters, Adam seven times") {
+TEST_CASE("optimizer cost by hand: SGD passes over the parameters five times, Adam seven times") {
   // 12.5 GB/s at an efficiency of 0.96: 12 bytes a nanosecond; 2.8 us for each kernel, and one
   // kernel for each pass over thirty tensors.
   GpuModel gpu = small_gpu();

@@ -22,7 +22,7 @@ LayerCost cost_on(const char* gpu, const Layer& layer, Precision precision = Pre
 
 }  // namespace
 
-TEST_CASE("layer cost: products of every image model add up to torchvision's published figure") {
+TEST_CASE("layer cost: products of every image model add up to torchvision's published value") {
   struct Known {
     const char* name;
     double giga_multiply_adds;  ///< torchvision's model pages call them GFLOPS
@@ -63,7 +63,7 @@ TEST_CASE("layer cost: products of an encoder layer follow 12 s h^2 + 2 s^2 h") 
   CHECK(sum == 12 * kTokens * kHidden * kHidden + 2 * kTokens * kTokens * kHidden);
 }
 
-TEST_CASE("layer cost: nobody asks for the gradient of the image") {
+TEST_CASE("layer cost: the gradient of the image is not computed") {
   const Model model = find_model("vgg16").value();
   const Layer& first = layer_named(model, "features.0");
   CHECK_FALSE(first.data_gradient);
@@ -84,7 +84,7 @@ TEST_CASE("layer cost: a wide 3x3 convolution in fp32 beats the peak of its plai
   CHECK(cost_on("V100", strided).forward.seconds() > plain);
 }
 
-TEST_CASE("layer cost: by default TF32 serves convolutions and not matrix products") {
+TEST_CASE("layer cost: by default, TF32 is used for convolutions but not for matrix products") {
   const Model vgg = find_model("vgg16").value();
   const Layer& convolution = layer_named(vgg, "features.19");
   const Layer& linear = layer_named(vgg, "classifier.0");
@@ -94,7 +94,7 @@ TEST_CASE("layer cost: by default TF32 serves convolutions and not matrix produc
   CHECK(cost_on("V100", linear).forward == cost_on("V100", linear, Precision::tf32).forward);
 }
 
-TEST_CASE("layer cost: twice the GPU takes half the time but for the kernels' own") {
+TEST_CASE("layer cost: a GPU twice as fast takes half the time, except for launches") {
   GpuModel twice = find_gpu("V100").value();
   twice.fp32_tflops *= 2;
   twice.memory_bandwidth = 2 * twice.memory_bandwidth;
@@ -108,7 +108,7 @@ TEST_CASE("layer cost: twice the GPU takes half the time but for the kernels' ow
   }
 }
 
-TEST_CASE("layer cost: precisions are named as in a specification") {
+TEST_CASE("layer cost: precisions have the names that an estimate uses") {
   for (const Precision precision :
        {Precision::fp32, Precision::tf32, Precision::amp, Precision::bf16})
     CHECK(precision_from_name(name_of(precision)) == precision);

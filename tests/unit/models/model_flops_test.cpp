@@ -16,7 +16,7 @@ TEST_CASE("model FLOPs: published numbers of multiply-adds, forward and twice ba
   CHECK(resnet.tokens == 0);
 }
 
-TEST_CASE("model FLOPs: of a decoder 6 N + 12 L H Q T a token, whatever its attention kernel") {
+TEST_CASE("model FLOPs: a decoder has 6 N + 12 L H Q T per token with any attention kernel") {
   const std::int64_t tokens = 1024;
   const ModelDescription gpt2 = describe_model("gpt2").value();
   const SampleWork eager = sample_work(build_model(gpt2, tokens, AttentionKernel::eager));
@@ -38,7 +38,7 @@ TEST_CASE("model FLOPs: frozen layers compute no gradient of their weights") {
   CHECK(sample_work(model).flops < whole);
 }
 
-TEST_CASE("model FLOPs: the peak is that of the units PyTorch uses by default") {
+TEST_CASE("model FLOPs: the peak belongs to the units that PyTorch uses by default") {
   const SampleWork work{.tokens = 0, .flops = 3e12, .convolution_flops = 2e12};
   GpuModel gpu{.fp32_tflops = 10, .tf32_tflops = 100, .half_tflops = 1000};
   CHECK(seconds_at_peak(work, gpu, Precision::bf16).value() == doctest::Approx(3e-3));

@@ -59,8 +59,7 @@ std::vector<std::string> names(const Model& model, const std::vector<std::size_t
 
 }  // namespace
 
-TEST_CASE(
-    "module recorder: a convolution with a bias, two groups and a stride, first of the model") {
+TEST_CASE("module recorder: a first convolution with a bias, two groups and a stride") {
   ModuleRecorder recorder("m", kMap);
   recorder.conv2d(
       "c", {.out = 6, .kernel = {3, 1}, .stride = 2, .padding = {1, 0}, .groups = 2, .bias = true});
@@ -142,7 +141,7 @@ TEST_CASE("module recorder: Linears of either layout finish the bias first") {
         std::vector<std::string>{"b.bias", "b.weight", "a.bias", "a.weight"});
 }
 
-TEST_CASE("module recorder: an embedding looked up, and again as the output layer") {
+TEST_CASE("module recorder: an embedding is looked up and used again as the output layer") {
   ModuleRecorder recorder("m", {.height = 5});
   const std::size_t words = recorder.embedding("words", 11, 8);
   recorder.look_up(words);
@@ -162,7 +161,7 @@ TEST_CASE("module recorder: an embedding looked up, and again as the output laye
   CHECK(model.ready_order == std::vector<std::size_t>{0});  // once, when both uses are summed
 }
 
-TEST_CASE("module recorder: attention is two products and the kernels between them") {
+TEST_CASE("module recorder: attention runs two products and the kernels between them") {
   ModuleRecorder recorder("m", kTokens);
   recorder.attention("a", 2, 6);
   check_activation(recorder, kTokens);
@@ -185,7 +184,7 @@ TEST_CASE("module recorder: attention is two products and the kernels between th
   CHECK_FALSE(model.layers[1].single_precision);
 }
 
-TEST_CASE("module recorder: fused attention is one kernel that keeps no scores") {
+TEST_CASE("module recorder: fused attention runs one kernel that keeps no scores") {
   ModuleRecorder recorder("m", kTokens, AttentionKernel::sdpa);
   recorder.attention("a", {.heads = 4, .keys = 6, .key_heads = 2, .causal = true, .dropout = true});
   check_activation(recorder, kTokens);
@@ -203,7 +202,8 @@ TEST_CASE("module recorder: fused attention is one kernel that keeps no scores")
   CHECK(layer.kept_bytes == 4 * 4 * 5);
 }
 
-TEST_CASE("module recorder: eager attention repeats shared key heads, and drops only if asked") {
+TEST_CASE(
+    "module recorder: eager attention repeats shared key heads, with dropout only on request") {
   ModuleRecorder recorder("m", kTokens);
   recorder.attention("a", {.heads = 4, .keys = 6, .key_heads = 2});
   const Model model = std::move(recorder).finish();
@@ -216,7 +216,8 @@ TEST_CASE("module recorder: eager attention repeats shared key heads, and drops 
   CHECK(model.layers[4].name == "a.weighted_sum");
 }
 
-TEST_CASE("module recorder: RMSNorm written out, a rotation, and what several modules read") {
+TEST_CASE(
+    "module recorder: RMSNorm in single kernels, a rotation, and an input of several modules") {
   ModuleRecorder recorder("m", kTokens);
   recorder.rms_norm("n");
   recorder.used_by(3);
@@ -238,7 +239,8 @@ TEST_CASE("module recorder: RMSNorm written out, a rotation, and what several mo
   CHECK(recorded_cost(model.layers[5]) == Cost{0, 18 * 40, 24 * 40, 8, 8, 4 * 40});
 }
 
-TEST_CASE("module recorder: modules defined beforehand keep their places, ready as they ran") {
+TEST_CASE(
+    "module recorder: modules defined beforehand keep their order, but are ready by run order") {
   ModuleRecorder recorder("m", kTokens);
   recorder.define_module("late", true);
   recorder.define_parameter("early.weight");
@@ -253,7 +255,7 @@ TEST_CASE("module recorder: modules defined beforehand keep their places, ready 
         std::vector<std::string>{"late.bias", "late.weight", "early.weight"});
 }
 
-TEST_CASE("module recorder: an output layer with a bias beside the embedding's weight") {
+TEST_CASE("module recorder: an output layer with the embedding's weight and a bias") {
   ModuleRecorder recorder("m", {.height = 5});
   const std::size_t words = recorder.embedding("words", 11, 8);
   recorder.look_up(words);
@@ -305,7 +307,7 @@ TEST_CASE("module recorder: passes of the elementwise kernels") {
     CHECK(model.layers[k].single_precision == (k == 3));
 }
 
-TEST_CASE("module recorder: pools read a window an output and spread it again") {
+TEST_CASE("module recorder: pools read one window per output, and backward spreads it") {
   ModuleRecorder recorder("m", kMap);
   recorder.max_pool("max", {.size = 3, .stride = 2, .padding = 1});
   check_activation(recorder, {.channels = 4, .height = 3, .width = 2});  // 24 elements
@@ -367,7 +369,7 @@ TEST_CASE("catalogue: how many modules of each kind every architecture runs") {
   }
 }
 
-TEST_CASE("catalogue: blocks of a model lie one behind the other") {
+TEST_CASE("catalogue: the blocks of a model are adjacent") {
   struct Known {
     const char* name;
     std::size_t blocks;
@@ -392,7 +394,7 @@ TEST_CASE("catalogue: blocks of a model lie one behind the other") {
   CHECK(blocks[7].last - blocks[7].first > blocks[1].last - blocks[1].first);
 }
 
-TEST_CASE("catalogue: samples, their size, the batch nobody names, and the most tokens") {
+TEST_CASE("catalogue: kind and size of samples, default batch, and most tokens") {
   struct Known {
     const char* name;
     SampleKind sample;

@@ -161,8 +161,7 @@ LayerCostConstants learned_without(const std::string& group, const std::vector<S
 
 }  // namespace
 
-TEST_CASE(
-    "step time: estimates against published single-GPU steps, each model on each GPU left out") {
+TEST_CASE("step time: estimates compared with published single-GPU steps, leaving one group out") {
   const std::vector<StepCase> all = cases();
   double work_per_ms = 0;  // the rival's one constant: the share of the peak everybody reaches
   {
@@ -202,7 +201,7 @@ TEST_CASE(
   CHECK(inside >= std::lround(0.8 * static_cast<double>(speeds.size())));
 }
 
-TEST_CASE("step time: transfer between GPUs against published pairs") {
+TEST_CASE("step time: transfer between GPUs compared with published pairs") {
   struct Pair {
     const char* from;
     const char* to;

@@ -88,7 +88,7 @@ Workload carried_over(const Workload& workload, const Transfer& transfer = to_ha
 
 }  // namespace
 
-TEST_CASE("transfer by hand: every part of a step by its own ratio") {
+TEST_CASE("transfer by hand: every part of a step scales by its own ratio") {
   const Workload after = carried_over(recorded_slow());
   CHECK(after.gpu == "fast");
   CHECK(after.batch_per_gpu == 30);
@@ -124,7 +124,7 @@ TEST_CASE("transfer by hand: recorded collectives move with the gradients around
   CHECK(after[4] == collective(48.75_us, 58.75_us));     // behind it, as far behind as before
 }
 
-TEST_CASE("transfer by hand: gradients wait for a host that is no faster") {
+TEST_CASE("transfer by hand: gradients wait for a host of the same speed") {
   Workload workload = recorded_slow();
   workload.host_ready = {10_us, 20_us};
   const Workload after = carried_over(workload);
@@ -136,7 +136,7 @@ TEST_CASE("transfer by hand: gradients wait for a host that is no faster") {
   CHECK(after.backward->duration == 78.75_us);
 }
 
-TEST_CASE("transfer by hand: waits for launches stay as long, the rest by its ratio") {
+TEST_CASE("transfer by hand: waits for launches keep their length, the rest scales") {
   Workload workload = recorded_slow();
   workload.launch_waits = {.forward = 40_us, .backward = 50_us, .optimizer = 8_us};
   const Workload after = carried_over(workload);
@@ -153,7 +153,7 @@ TEST_CASE("transfer by hand: waits for launches stay as long, the rest by its ra
   CHECK(slower.forward == 55_us);
 }
 
-TEST_CASE("transfer by hand: a host that the GPU held up comes sooner beside a faster one") {
+TEST_CASE("transfer by hand: a host that was held up is earlier with a faster GPU") {
   Workload workload = recorded_slow();
   workload.host_ready = {10_us, 20_us};
   workload.host_held = {30_us, 200_us};
@@ -177,7 +177,7 @@ TEST_CASE("transfer by hand: what was not recorded stays unknown") {
   CHECK_FALSE(after.samples_per_step.has_value());
 }
 
-TEST_CASE("transfer by hand: twice the batch, and every rank") {
+TEST_CASE("transfer by hand: twice the batch, for every rank") {
   Workload workload = recorded_slow();
   workload.samples_per_step = 45;
   RankRecording other;
@@ -202,7 +202,7 @@ TEST_CASE("transfer by hand: twice the batch, and every rank") {
   CHECK(after.ranks[0].optimizer == 32_us);
 }
 
-TEST_CASE("transfer by hand: activations go with the batch, gradients of parameters do not") {
+TEST_CASE("transfer by hand: activations scale with the batch, gradients of parameters do not") {
   Workload workload = recorded_slow();
   const Bytes gradient = gradient_bytes(workload.parameters[1]).value();
   workload.activations =
@@ -226,7 +226,7 @@ TEST_CASE("transfer by hand: a weight used twice is complete at its first use in
   CHECK(after.backward->ready[0].at == 30_us);
 }
 
-TEST_CASE("transfer by hand: the speedup is that of all compute") {
+TEST_CASE("transfer by hand: the speedup covers all compute") {
   // Optimizer, forward, backward: 56 + 8 + 18 us become 35 + 3 + 6.
   CHECK(speedup(three_layers(), to_half()) == doctest::Approx(82.0 / 44));
 }

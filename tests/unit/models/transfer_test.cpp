@@ -42,7 +42,7 @@ Workload recorded_alexnet() {
 
 }  // namespace
 
-TEST_CASE("transfer: to the same GPU and batch nothing changes") {
+TEST_CASE("transfer: nothing changes with the same GPU and batch") {
   const Workload workload = bundled_workload("resnet50-v100-b32").value();
   const Workload same = carried(workload, {on("V100", 32), on("V100", 32)});
   CHECK(static_cast<const Recorded&>(same) == static_cast<const Recorded&>(workload));
@@ -69,7 +69,7 @@ TEST_CASE("transfer: every model of the catalogue is recognised, under any name"
   }
 }
 
-TEST_CASE("transfer: a workload's name says which model to try first, and proves nothing") {
+TEST_CASE("transfer: a workload's name only says which model to try first") {
   Workload workload = bundled_workload("resnet101-v100-b64").value();
   for (const char* name : {"estimate resnet101@V100:b64", "estimate vgg16@V100:b64:fp32", "vgg16",
                            "estimate unknown@V100", "", "@", " "}) {
@@ -79,7 +79,7 @@ TEST_CASE("transfer: a workload's name says which model to try first, and proves
   }
 }
 
-TEST_CASE("transfer: gradients keep their order, and each part its own ratio") {
+TEST_CASE("transfer: gradients keep their order, and each part has its own ratio") {
   const Workload workload = bundled_workload("resnet50-v100-b32").value();
   const Workload faster = carried(workload, {on("V100", 32), on("A100", 32)});
   CHECK(faster.gpu == "A100");
@@ -104,7 +104,7 @@ TEST_CASE("transfer: gradients keep their order, and each part its own ratio") {
   CHECK(-*stall(carried_over) / *carried_over.forward == doctest::Approx(0.25));
 }
 
-TEST_CASE("transfer: steps vary by the same share, their all-reduces were of the other GPU") {
+TEST_CASE("transfer: steps vary by the same share, and all-reduces of the other GPU are dropped") {
   Workload workload = bundled_workload("resnet50-v100-b32").value();
   StepSample step{
       .name = "1",
@@ -128,7 +128,7 @@ TEST_CASE("transfer: steps vary by the same share, their all-reduces were of the
   CHECK(faster.busy->optimizer / *faster.optimizer == doctest::Approx(1));
 }
 
-TEST_CASE("transfer: the host is no faster, and gradients wait for it") {
+TEST_CASE("transfer: the host keeps its speed, and gradients wait for it") {
   Workload workload = recorded_alexnet();
   for (const ReadyEvent& event : workload.backward->ready)
     workload.host_ready.push_back(event.at - Duration::milliseconds(2));
@@ -141,7 +141,7 @@ TEST_CASE("transfer: the host is no faster, and gradients wait for it") {
   }
 }
 
-TEST_CASE("transfer: recorded collectives move with the gradients, and last as long") {
+TEST_CASE("transfer: recorded collectives move with the gradients and keep their length") {
   Workload workload = recorded_alexnet();
   const Duration middle = workload.backward->ready[7].at;
   workload.recorded_with.collectives.push_back({.bytes = Bytes(1024),
@@ -173,7 +173,7 @@ TEST_CASE("transfer: samples per step follow the batch") {
   CHECK(larger.samples_per_step == 128);
 }
 
-TEST_CASE("transfer: ResNet-50 from batch 32 to 128 against what was measured at 128") {
+TEST_CASE("transfer: ResNet-50 from batch 32 to 128 compared with a measurement at 128") {
   const Workload measured = bundled_workload("resnet50-v100-b128").value();
   const Workload small = bundled_workload("resnet50-v100-b32").value();
   const Workload predicted = carried(small, {on("V100", 32), on("V100", 128)});
@@ -196,7 +196,7 @@ TEST_CASE("transfer: ResNet-50 from batch 32 to 128 against what was measured at
   CHECK(quantile(errors, 1) <= 0.08);
 }
 
-TEST_CASE("transfer: ResNet-50 from V100 to A100 against the kernels of an A100 trace") {
+TEST_CASE("transfer: ResNet-50 from V100 to A100 compared with the kernels of an A100 trace") {
   // The trace (DDP, 2 x A100, fp32 with convolutions in TF32) is bound by its host, so its windows
   // say nothing about the GPU; the time its kernels ran does: 25.3 ms in backward without copies
   // out, 39.4 ms in all, of which 1.2 ms are copies out and optimizer.
