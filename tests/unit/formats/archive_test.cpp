@@ -113,14 +113,14 @@ TEST_CASE("archive: old-style and contiguous entries count as files") {
 }
 
 TEST_CASE("archive: a member that is too large is refused") {
-  // Its header is enough.
+  // The header alone must be enough to refuse it.
   const std::string entry = test::tar_entry("top/large", "", '0', "", std::size_t{257} << 20);
   const std::string said = complaint_of_tar(packed_tar(manifest_of(""), entry));
   CHECK_MESSAGE(mentions(said, "more than 256 MiB"), said);
 }
 
 TEST_CASE("archive: members that announce too many bytes are refused before they are read") {
-  // Six members of 200 MiB of zeros, without a byte of them in memory.
+  // Six members of 200 MiB of zeros, which never exist in memory.
   const std::string header = test::tar_entry("top/zeros", "", '0', "", std::size_t{200} << 20);
   std::size_t given = 0;
   CheckedTar tar(

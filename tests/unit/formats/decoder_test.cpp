@@ -12,7 +12,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// The message for `use` applied to the root of `text`; "" when nothing is wrong.
+/// The message for `use` applied to the root of `text`; "" if it accepts.
 template <typename Use>
 std::string complaint(const std::string& text, Use use) {
   return complaint_of([&] {

@@ -116,7 +116,7 @@ TEST_CASE("suggest: one sentence about what was meant, and the separate words") 
   CHECK(did_you_mean("ABCI", known).meant == std::vector<std::string>{"abci-a100", "abci-v100"});
   CHECK(did_you_mean("al", known, "`ddpsim list` shows all").meant.empty());
   CHECK(did_you_mean("p3d", known).text ==
-        "Did you mean \"p3dn\"?");  // begun, though "p3" is as near
+        "Did you mean \"p3dn\"?");  // it begins with the text, unlike "p3"
   CHECK(did_you_mean("cap", std::vector<std::string>{"cap-mb-list", "cap-mb"}).text ==
         "Did you mean \"cap-mb\"?");
   CHECK(did_you_mean("al", known, "`ddpsim list` shows all").text.starts_with("`ddpsim"));

@@ -51,7 +51,7 @@ TEST_CASE(
   json.key("a").integer(-1);
   json.key("line").begin_object(JsonWriter::Layout::line);
   json.key("b").count(std::uint64_t{2});
-  json.key("inside").begin_array();  // on the line as well
+  json.key("inside").begin_array();  // on the same line
   json.boolean(true);
   json.boolean(false);
   json.end_array();

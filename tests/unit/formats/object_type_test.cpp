@@ -42,7 +42,7 @@ std::string complaint(const std::string& text) {
 
 TEST_CASE("decoder: an object with a type may have only the keys of that type") {
   CHECK(complaint(R"({"schema": "ddpsim.whole/1", "share": 1, "parts": []})") == "");
-  CHECK(complaint("{}") == "");  // what is missing is said by whoever needs it
+  CHECK(complaint("{}") == "");  // the reader that needs it reports it
   CHECK(complaint(R"({"shar": 1})") ==
         "f.json:/shar: unknown key \"shar\". Did you mean \"share\"?");
   CHECK(complaint(R"({"zzz": 1})") ==

@@ -20,7 +20,7 @@ std::string utf8(char32_t character) {
           byte(0x80 | (character & 0x3F))};
 }
 
-/// What a person must not be shown: controls, directions, separators.
+/// Characters that must not be shown: controls, directions, separators.
 bool hides(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x61C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c >= 0xFFFE;

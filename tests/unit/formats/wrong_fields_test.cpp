@@ -1,5 +1,7 @@
-// Files that have every field, each of them left out or given another value in turn: what is said of it, or nothing where
-// the value is a limit. In wrong_fields: the file that is right, then [field, value, what is said]; without a value the
+// Takes a file that has every field. Each field is left out or changed in turn. Checks the message,
+// or that there is none if the value is at a limit.
+//
+// The folder wrong_fields holds the valid file, then [field, value, message]. Without a value, the
 // field is left out.
 #include <doctest/doctest.h>
 

@@ -67,7 +67,7 @@ TEST_CASE("catalogue: ResNet-50 has torchvision's parameters and buffers") {
   check_is_permutation(model);
   REQUIRE(model.buffers.size() == 2);
   CHECK(model.buffers[0].dtype == Dtype::float32);
-  CHECK(model.buffers[0].bytes == Bytes(53'120 * 4));  // as broadcast in the open 2xA100 trace
+  CHECK(model.buffers[0].bytes == Bytes(53'120 * 4));  // as in the published 2xA100 trace
   CHECK(model.buffers[0].tensors == 106);
   CHECK(model.buffers[1].dtype == Dtype::int64);
   CHECK(model.buffers[1].bytes == Bytes(53 * 8));
@@ -88,7 +88,7 @@ TEST_CASE(
   CHECK(marked(workload.parameters) == 53);
   CHECK(workload.parameters[1].batch_norm);  // bn1.weight
   CHECK_FALSE(workload.parameters[2].batch_norm);
-  workload.parameters.back().batch_norm = true;  // somebody's own marks stay
+  workload.parameters.back().batch_norm = true;  // existing marks are kept
   workload.parameters.pop_back();
   CHECK(mark_batch_norms(workload));
   for (Parameter& parameter : workload.parameters) parameter.batch_norm = false;
@@ -99,7 +99,8 @@ TEST_CASE(
 }
 
 TEST_CASE("catalogue: text models have the buffers that their libraries register") {
-  // Tensors and bytes of each dtype, in the order of module.buffers(), as their own code registers them.
+  // Tensors and bytes of each dtype, in the order of module.buffers(), as registered by the
+  // libraries' code.
   struct Group {
     Dtype dtype;
     std::int64_t tensors;
@@ -333,7 +334,7 @@ TEST_CASE("catalogue: an unknown model is absent, and every listed one is found"
 
 namespace {
 
-/// The measured BERT and GPT-2 have the library's structure under shorter module names.
+/// The measured BERT and GPT-2 have the library's structure, with shorter module names.
 std::string library_name(const std::string& model, std::string name) {
   const std::vector<std::pair<std::string, std::string>> bert = {
       {"word.", "embeddings.word_embeddings."},

@@ -1,4 +1,5 @@
-// What a decoder's blocks forget under activation checkpointing, when it comes back, and what that takes.
+// What the blocks of a decoder drop under activation checkpointing, when it is computed again, and
+// its cost.
 #include "ddpsim/models/checkpointing.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +29,7 @@ std::size_t index_of_layer(const Model& model, const std::string& name) {
   return static_cast<std::size_t>(found - model.layers.begin());
 }
 
-/// In the order of the first block's layers, a letter each: Kept, Saved, Again.
+/// One letter for each layer of the first block: Kept, Saved, Again.
 std::string fates_of_first_block(const std::string& suffix, const std::string& spec = kLlama) {
   const EstimateSpec parsed = parse_estimate_spec(spec + suffix);
   const Model model = model_of(parsed);
@@ -54,16 +55,18 @@ Duration forward_of(const std::string& first, const std::string& last) {
 
 TEST_CASE("checkpointing: the layers of a Llama block that run again") {
   CHECK(fates_of_first_block("") == "KKKKKKKKKKKKKKK");
-  // Norm, q, k, v, rotation, attention, o, sum, norm, gate, its function, up, product; the last product is not needed.
+  // Norm, q, k, v, rotation, attention, o, sum, norm, gate, its function, up, product. The last
+  // product is not needed.
   CHECK(fates_of_first_block(":ckpt=full") == "AAAAAAAAAAAAAKK");
-  // Every other product, from q; the last is the seventh, and stays though nobody reads it.
+  // Every second product is saved, starting with q. The last one is the seventh. It is saved
+  // although nothing reads it.
   CHECK(fates_of_first_block(":ckpt=selective") == "ASASASAAASAAASK");
   CHECK(fates_of_first_block(":ckpt=1") == fates_of_first_block(":ckpt=full"));
   CHECK(fates_of_first_block(":ckpt=none") == fates_of_first_block(""));
-  // Dropout behind the last product keeps a mask, which needs the product.
+  // Dropout after the last product keeps a mask, which needs the product.
   const std::string gpt2 = fates_of_first_block(":ckpt=full", "gpt2@A100:s8");
   CHECK(gpt2 == std::string(gpt2.size() - 1, 'A') + "K");
-  // BERT's last norm reads the sum in front of it.
+  // BERT's last norm reads the sum before it.
   CHECK(fates_of_first_block(":ckpt=full", "bert-base@A100:s8") ==
         std::string(fates_of_first_block("", "bert-base@A100:s8").size() - 1, 'A') + "K");
 }
@@ -98,7 +101,8 @@ TEST_CASE("checkpointing: a block runs again before its first gradient") {
   CHECK(later("model.layers.2.input_layernorm.weight") == again);
   CHECK(later("model.layers.1.mlp.down_proj.weight") == again * 2);
   CHECK(later("model.embed_tokens.weight") == again * 3);
-  // The host launches what runs again: norms of eight kernels, seven others, a rotation of ten.
+  // The host launches what runs again: norms of eight kernels, seven single kernels, and a rotation
+  // of ten.
   const auto launched = [](const Workload& workload) {
     std::int64_t sum = 0;
     for (const std::int64_t one : workload.launches->backward) sum += one;
@@ -112,14 +116,15 @@ TEST_CASE("checkpointing: a block runs again before its first gradient") {
 
 TEST_CASE("checkpointing: forward keeps the input of a block and what the policy saves") {
   const std::int64_t tokens = 2 * 32;
-  const std::int64_t features = 4 * 64 * tokens;  // bytes of what flows between blocks
+  const std::int64_t features = 4 * 64 * tokens;  // bytes of an activation between blocks
   const auto kept = [](const std::string& suffix) {
     return estimated(suffix).activations->bytes.count();
   };
-  // Outside blocks: the embedding; the last norm's cast and output; the loss and what it is of.
+  // Outside blocks: the embedding, the last norm's cast and output, the loss and its input.
   const std::int64_t outside = features + 2 * features + 2 * 4 * 50 * tokens;
   CHECK(kept(":ckpt=full") == outside + 3 * features);
-  // Queries, values and the last product are 64 wide, attention, too, with a number for each head; the gate is 96.
+  // Queries, values, the last product and attention are 64 wide. Attention has another number for
+  // each head. The gate is 96 wide.
   CHECK(kept(":ckpt=selective") ==
         outside + 3 * (features + 4 * features + 4 * 96 * tokens + 4 * 4 * tokens));
   CHECK(kept(":ckpt=1") - kept(":ckpt=full") == 2 * (kept("") - kept(":ckpt=full")) / 3);
@@ -135,7 +140,8 @@ TEST_CASE("checkpointing: backward holds one block at a time and frees everythin
     CHECK(*std::ranges::max_element(some.held) < *std::ranges::max_element(plain.held));
     for (std::size_t k = 0; k < some.held.size(); ++k) CHECK(some.held[k] <= plain.held[k]);
   }
-  // In the first block nothing is forgotten any more: there it is as without.
+  // In the first block, everything has been computed again, so the bytes are the same as without
+  // checkpointing.
   const Activations full = *estimated(":ckpt=full").activations;
   CHECK(full.held[full.held.size() - 3] == plain.held[plain.held.size() - 3]);
 }

@@ -1,5 +1,6 @@
-// Every type of config.json against what transformers 5.24 builds of it: how many parameters, of how many elements, the
-// first and the last in the order of definition. Names, shapes and the order of gradients of all: tests/cli/test_model_configs.py.
+// Compares every type of config.json with the model of transformers 5.24: number of parameters and
+// elements, first and last parameter in definition order. A comparison of all names, shapes and
+// gradient orders is in tests/cli/test_model_configs.py.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -196,7 +197,8 @@ std::int64_t elements_of_model(const Model& model) {
   return sum;
 }
 
-/// Of which backward computes a gradient: nothing reads what the last block of a tower gave.
+/// Number of parameters with a gradient. The last block of a tower may have none, because nothing
+/// reads its output.
 std::size_t reached_parameters(const Model& model) {
   std::set<std::size_t> reached;
   for (const Layer& layer : model.layers)
@@ -244,7 +246,7 @@ TEST_CASE("config.json: every model type has the parameters of its class") {
 }
 
 TEST_CASE("config.json: every model type in full, as a digest") {
-  // In the order of kBuilt.
+  // The order is that of kBuilt.
   const std::vector<std::string> digests = {
       "d0514c697ce7c3ad", "5959fa3273ee79f4", "b549295334fe5b9c", "11cdeb100ec23e68",
       "1b8ff4f9f07d3138", "fc1c00bd7e3cf5fd", "6144a15d19457911", "fa3aac0af9c1e63c",
@@ -370,10 +372,10 @@ TEST_CASE(
                         std::string("c.json:/") + one.alias + ": " + one.alias + " and " +
                             one.field + " name one field"));
   }
-  // Its class makes the decoder as deep as num_layers before it reads the alias.
+  // Its class copies num_layers for the decoder before it reads the alias.
   const Model t5 = model_of_text(R"({"model_type":"t5","num_hidden_layers":1})");
   CHECK(layer_of(t5, "decoder.block.5.layer.0.SelfAttention.q").weights > 0);
-  // Of a type whose class knows no such name.
+  // The class of this type has no such alias.
   CHECK(complaint_has(R"({"model_type":"granitemoe","num_experts":4})", "c.json:/num_experts"));
   CHECK(complaint_has(R"({"model_type":"falcon","n_layer":4})", "c.json:/n_layer"));
 }
@@ -455,7 +457,7 @@ TEST_CASE("config.json: the numbers of layers and stages match the lists that na
 }
 
 TEST_CASE("config.json: each remaining place is computed after Swin halves an image") {
-  // Eight places a side become four, of four neighbours' features each.
+  // Eight places per side become four, each with the features of four neighbours.
   const Model swin = model_of_text(
       R"({"model_type":"swin","architectures":["SwinForImageClassification"],"embed_dim":32,)"
       R"("depths":[2,1],"num_heads":[2,4],"image_size":32,"patch_size":4,"window_size":4})");

@@ -1,4 +1,4 @@
-// Models by their dimensions, as text and as config.json: what is left out, and what is refused.
+// Models given by dimensions, as text and as config.json: default values and errors.
 #include "ddpsim/models/model_config.hpp"
 
 #include <doctest/doctest.h>
@@ -54,7 +54,7 @@ TEST_CASE("dimensions: missing values are Llama's defaults and are listed") {
   const Model model = small_model(description);
   CHECK(model.name == "llama:layers=2,hidden=256");
   CHECK(model.parameters.size() == 2 * 9 + 3);
-  // Two thirds of 4 * 256 is 682, up to a multiple of 256.
+  // Two thirds of 4 * 256 is 682, rounded up to a multiple of 256.
   CHECK(shape_of(model, "model.layers.1.mlp.up_proj.weight") ==
         std::vector<std::int64_t>{768, 256});
   CHECK(shape_of(model, "lm_head.weight") == std::vector<std::int64_t>{32000, 256});
@@ -71,7 +71,7 @@ TEST_CASE("dimensions: with all of them given, nothing is assumed") {
   CHECK(shape_of(model, "model.layers.0.self_attn.k_proj.weight") ==
         std::vector<std::int64_t>{6, 12});
   CHECK(shape_of(model, "model.layers.0.mlp.down_proj.weight") == std::vector<std::int64_t>{12, 7});
-  // The output layer is the embedding.
+  // The output layer uses the embedding's weight.
   CHECK(model.parameters.size() == 9 + 2);
   CHECK(model.parameters[model.ready_order.back()].name == "model.embed_tokens.weight");
 }
@@ -107,7 +107,7 @@ TEST_CASE("config.json: missing fields have the defaults of the class and are li
   const Model model = small_model(description);
   CHECK(model.parameters.size() == 148);
   CHECK(model.buffers.empty());  // none since transformers 5
-  // Names that attribute_map of the class knows, too.
+  // These names are in the attribute_map of the class.
   const Model other = small_model(model_of_config(
       R"({"model_type":"gpt2","hidden_size":8,"num_attention_heads":2,"num_hidden_layers":1})",
       "c.json"));

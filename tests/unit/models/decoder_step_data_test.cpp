@@ -1,13 +1,15 @@
-// Estimated against published steps of decoders, trained under FSDP.
+// Compares estimates with published steps of decoders that were trained under FSDP.
 //
-// A step of these holds communication beside what is estimated: gathering and scattering within a node of NVSwitch, or
-// between eight nodes where a GPU has 200 Gbit/s and more, mostly beside compute. So an estimate should be a little
-// short, and is never meant to be long. Left out: float8 and context parallelism (other arithmetic), more than eight
-// nodes (communication), torch.compile (it fuses what is counted as kernels of their own) where the same row exists
-// without.
+// Such a step includes communication: gathering and scattering within a node with NVSwitch, or
+// between eight nodes with at least 200 Gbit/s per GPU. Most of it overlaps compute. So an estimate
+// should be slightly too short, and never too long.
 //
-// Rows are facts of mosaicml/llm-foundry (scripts/train/benchmarking), pytorch/torchtitan (its performance tables and
-// pull request 165), and a Hugging Face blog (Granite 7B).
+// Not included are float8 and context parallelism (other arithmetic), more than eight nodes
+// (communication), and torch.compile if the same row exists without it (it fuses kernels that are
+// counted separately).
+//
+// Rows are facts from mosaicml/llm-foundry (scripts/train/benchmarking), pytorch/torchtitan (its
+// performance tables and pull request 165), and a Hugging Face blog (Granite 7B).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -51,7 +53,8 @@ constexpr DecoderRow kRows[] = {
     {"torchtitan", "llama2-7b@H100:b8:s2048:bf16-true:ckpt=selective", 6700},
     {"torchtitan", "llama2-7b@H100:b8:s2048:bf16-true", 9200},  // compiled
     {"torchtitan", "llama3-8b@H100:b2:s8192:bf16-true:ckpt=selective", 5762},
-    {"torchtitan", "llama2-13b@A100:b2:s4096:bf16-true", 2162},  // eight nodes, and below
+    // eight nodes, also the following rows
+    {"torchtitan", "llama2-13b@A100:b2:s4096:bf16-true", 2162},
     {"torchtitan", "llama2-13b@A100:b2:s4096:bf16-true:ckpt=selective", 1904},
     {"torchtitan", "llama3-8b@A100:b1:s8192:bf16-true:ckpt=selective", 2973},
     {"torchtitan", "llama2-70b@A100:b1:s4096:bf16-true:ckpt=selective", 355},
@@ -65,14 +68,14 @@ double measured_ms(const DecoderRow& row) {
   return 1e3 * static_cast<double>(*spec.batch * *spec.tokens) / row.tokens_per_second;
 }
 
-/// Optimizers are shared by all GPUs, or run once in many micro-batches.
+/// The optimizer is left out: it is sharded over all GPUs, or runs once for many micro-batches.
 double estimated_ms(const DecoderRow& row) {
   const EstimateSpec spec = parse_estimate_spec(row.spec);
   const Workload workload = estimate_workload(spec, find_gpu(spec.gpu).value());
   return (*workload.forward + workload.backward->duration).milliseconds();
 }
 
-/// What model FLOPs alone say, at the peak.
+/// Time of the model FLOPs at the peak rate.
 double at_peak_ms(const DecoderRow& row) {
   const EstimateSpec spec = parse_estimate_spec(row.spec);
   double multiply_adds = 0;
@@ -98,7 +101,7 @@ double median_error(std::vector<double> errors) {
 }  // namespace
 
 TEST_CASE("decoder steps: estimated compute compared with steps published under FSDP") {
-  // The rival: one share of the peak for all, that of the other sources.
+  // The baseline: one share of the peak for all rows, fitted to the other sources.
   std::map<std::string, double> share;
   for (const DecoderRow& row : kRows) {
     std::vector<double> shares;

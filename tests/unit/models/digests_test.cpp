@@ -1,5 +1,5 @@
-// Models in full, as digests: those of the catalogue, and of each type of config.json what its class makes where the file
-// says nothing but the type.
+// Digests of complete models: those of the catalogue, and for each type of config.json the model of
+// its class with all defaults.
 #include "model_digest.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 struct Digested {
   std::string name;
-  std::string digest;  ///< or the complaint
+  std::string digest;  ///< or the error message
 };
 
 }  // namespace
@@ -171,7 +171,7 @@ TEST_CASE("model digests: every type of config.json with its defaults") {
       digest =
           model_digest::digest_of(model_of_config(R"({"model_type":")" + type + R"("})", "c.json"));
     });
-    // An image beside words has two models within.
+    // A model with image and text needs two nested configs.
     if (complaint == "c.json: text_config is missing. Give the config.json as it was saved")
       continue;
     REQUIRE(at < types.size());

@@ -17,7 +17,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Multiplies and moves in no time: what is left are the kernels, 2.8 us each.
+/// A GPU that multiplies and moves data in no time. Only launches remain, 2.8 us each.
 GpuModel endless_gpu() {
   return {.name = "endless",
           .compute_capability = 80,
@@ -79,13 +79,15 @@ TEST_CASE("estimate: every letter of a text counts") {
 }
 
 TEST_CASE("estimate: AlexNet on a GPU where only launches take time") {
-  // Forward: two kernels for each of five convolutions with a bias, one for seven ReLUs, three pools,
-  // two dropouts, three Linears: 25. Backward: three for a convolution (two for the first, whose input
-  // nobody asks for), one for each of the twelve between, three for a Linear: 14 + 12 + 9 = 35.
+  // Forward has 25 kernels: two for each of five convolutions with a bias, one for each of seven
+  // ReLUs, three pools and two dropouts, and three Linears.
+  //
+  // Backward has 14 + 12 + 9 = 35. A convolution has three (two for the first, whose input needs no
+  // gradient). The twelve layers in between have one each, and a Linear has three.
   const Workload workload = estimate_workload(parse_estimate_spec("alexnet@x:b8"), endless_gpu());
   CHECK(workload.forward == 70_us);
   CHECK(workload.backward->duration == 98_us);
-  // SGD over 16 tensors: one kernel for each of five passes.
+  // SGD over 16 tensors takes one kernel for each of five passes.
   CHECK(workload.optimizer == 14_us);
   const auto& ready = workload.backward->ready;
   REQUIRE(ready.size() == 16);
@@ -127,8 +129,8 @@ TEST_CASE("estimate: bfloat16 needs compute capability 8.0") {
 }
 
 TEST_CASE("estimate: the host launches kernels of layers, casts of autocast and the optimizer") {
-  // AlexNet: five convolutions and three linear layers with biases, seven ReLUs, three max pools, two dropouts, the
-  // loss. Sixteen tensors are one group of SGD's five kernels.
+  // AlexNet has five convolutions and three Linears with biases, seven ReLUs, three max pools, two
+  // dropouts and the loss. Its sixteen tensors form one group for SGD's five kernels.
   const Workload single = estimate("alexnet@V100");
   REQUIRE(single.launches);
   const auto sum = [](const std::vector<std::int64_t>& counts) {

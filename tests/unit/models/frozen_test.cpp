@@ -1,4 +1,4 @@
-// What frozen parameters leave of an estimate's backward.
+// Effect of frozen parameters on an estimate's backward.
 #include "ddpsim/models/frozen.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ TEST_CASE("frozen estimates: gradients, optimizer and backward cover only traina
   CHECK(count_frozen(head) == head.parameters.size() - 2);  // ln_f
   CHECK(head.backward->ready.size() == 2);
   CHECK(*head.forward == *whole.forward);
-  // Loss, output layer's data gradient and the last norm: of blocks nothing.
+  // Only the loss, the output layer's data gradient and the last norm remain. No block does.
   CHECK(head.backward->duration < whole.backward->duration.scaled(0.5));
   CHECK(*head.optimizer < whole.optimizer->scaled(0.1));
   CHECK(head.activations->bytes < whole.activations->bytes);
@@ -49,7 +49,7 @@ TEST_CASE(
     "frozen estimates: a frozen layer after a trainable one computes only its input gradient") {
   const Workload whole = with_frozen("");
   const Workload part = with_frozen("transformer.h.*");
-  // Each product is run twice in backward: of blocks one stays.
+  // Backward normally runs each product twice. In the blocks, one of the two remains.
   CHECK(part.backward->duration < whole.backward->duration.scaled(0.9));
   CHECK(part.backward->duration > whole.backward->duration.scaled(0.5));
   CHECK(part.backward->ready.size() == 4);
@@ -57,7 +57,7 @@ TEST_CASE(
     REQUIRE(parameter.module_time);
     CHECK(parameter.module_time->backward);
   }
-  // Launches are counted up to each gradient that is left.
+  // Launches are counted up to each remaining gradient.
   CHECK(part.launches->backward.size() == 4);
   CHECK(part.launches->of_backward() < whole.launches->of_backward());
 }

@@ -1,4 +1,4 @@
-// What forward keeps for backward: counted by hand, and against what traces recorded.
+// Activations that forward keeps for backward: counted by hand, and compared with traces.
 #include "ddpsim/models/kept_activations.hpp"
 
 #include <doctest/doctest.h>
@@ -23,28 +23,31 @@ std::int64_t kept(const Model& model, Precision precision, std::int64_t batch) {
 
 TEST_CASE("kept activations: AlexNet's input, convolutions, pools with indices, and classifier") {
   const Model alexnet = find_model("alexnet").value();
-  // ReLUs are in place and dropout frees the last pool's output; masks take a byte, places eight.
+  // ReLUs are in place, and dropout frees the last pool's output. A mask takes one byte per
+  // element, an index eight.
   const std::int64_t input = 3 * 224 * 224;
   const std::int64_t elements = 193'600 + 46'656 + 139'968 + 32'448 + 64'896 + 43'264 + 43'264 +
                                 9'216 + 2 * 4'096 + 4'096 + 1'000;
   const std::int64_t bytes = 8 * (46'656 + 32'448 + 9'216) + 9'216 + 4'096;
   CHECK(kept(alexnet, Precision::fp32, 128) == 128 * (4 * (input + elements) + bytes));
   CHECK(kept(alexnet, Precision::tf32, 1) == kept(alexnet, Precision::fp32, 1));
-  // Under autocast also each weight as fp16, biases with them.
+  // Under autocast, fp16 copies of weights and biases are kept too.
   CHECK(kept(alexnet, Precision::amp, 128) ==
         128 * (2 * (input + elements) + bytes) + 2 * 61'100'840);
   CHECK(kept(alexnet, Precision::bf16, 128) == kept(alexnet, Precision::amp, 128));
 }
 
 TEST_CASE("kept activations: a residual block keeps the inputs of its BatchNorms and ReLUs") {
-  // ResNet-18, second block of the first stage (56x56, 64 channels): both convolutions' outputs, the first BatchNorm's,
-  // which is the ReLU's, and the second's, into which the shortcut is added.
+  // ResNet-18, second block of the first stage (56x56, 64 channels). It keeps both convolutions'
+  // outputs, the first BatchNorm's output, which is also the ReLU's, and the second's, to which the
+  // shortcut is added.
   const Model model = find_model("resnet18").value();
   std::int64_t block = 0;
   for (const Layer& layer : model.layers)
     if (layer.name.starts_with("layer1.1.")) block += layer.kept;
   CHECK(block == 4 * 64 * 56 * 56);
-  // Where the map shrinks: as before, and the shortcut's convolution, not what its BatchNorm gives.
+  // In a block that shrinks the map, the output of the shortcut's convolution is kept too, but not
+  // that of its BatchNorm.
   block = 0;
   for (const Layer& layer : model.layers)
     if (layer.name.starts_with("layer2.0.")) block += layer.kept;
@@ -60,7 +63,8 @@ TEST_CASE("kept activations: a layer of BERT keeps ten outputs, softmax twice, a
     elements += layer.kept;
     bytes += layer.kept_bytes;
   }
-  // Query, key, value, heads; two sums and their LayerNorms; four features wide: before and after GELU.
+  // Query, key, value and heads; two sums and their LayerNorms; before and after GELU, which are
+  // four features wide.
   const std::int64_t features = 128 * 768;
   const std::int64_t scores = 12 * 128 * 128;
   CHECK(elements == (8 + 2 * 4) * features + 2 * scores);

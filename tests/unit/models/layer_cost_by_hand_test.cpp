@@ -1,4 +1,5 @@
-// The layer-cost model term by term, on a GPU and with efficiencies so round that paper is enough.
+// Checks the layer-cost model term by term, with round values for the GPU and the efficiencies, so
+// that every result can be computed by hand.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -12,7 +13,8 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Two multiprocessors; 1 TFLOPS outside the tensor cores, 2 in TF32, 8 in half precision; 2 GB/s.
+/// Two multiprocessors, 1 TFLOPS outside the tensor cores, 2 in TF32, 8 in half precision, and 2
+/// GB/s.
 GpuModel small_gpu() {
   return {.name = "small",
           .compute_capability = 80,
@@ -24,7 +26,7 @@ GpuModel small_gpu() {
           .memory = Bytes(1 << 30)};
 }
 
-/// Half of the memory's rate: a byte takes a nanosecond. Winograd moves at the full rate.
+/// Half of the memory's rate, so a byte takes a nanosecond. Winograd moves data at the full rate.
 LayerCostConstants round_constants() {
   LayerCostConstants constants;
   constants.fp32_forward = 0.5;
@@ -54,13 +56,13 @@ Layer with_product(LayerKind kind, const Product& product, std::int64_t weights)
   return layer;
 }
 
-/// 128 tokens, 256 to 64 features, its bias left out.
+/// A Linear from 256 to 64 features on 128 tokens, without a bias.
 Layer linear() {
   return with_product(LayerKind::linear,
                       {.in = 256, .out = 64, .positions_in = 128, .out_height = 128}, 256 * 64);
 }
 
-/// `in` to `out` channels on a map of 8x8.
+/// A convolution from `in` to `out` channels on an 8x8 map.
 Layer convolution(std::int64_t in, std::int64_t out, Kernel kernel = {1, 1}) {
   return with_product(
       LayerKind::convolution,
@@ -76,8 +78,8 @@ TEST_CASE("layer cost by hand: a layer without a product moves elements and laun
   layer.forward_elements = 300;
   layer.backward_elements = 500;
   layer.backward_kernels = 2;
-  layer.weights = 64;  // of a norm: written with the rest
-  // Two samples of 300 elements of four bytes: 2400 bytes, and a kernel of 3 us.
+  layer.weights = 64;  // weights of a norm, written with the rest
+  // Two samples of 300 elements of four bytes are 2400 bytes, and a kernel takes 3 us.
   CHECK(cost_of(layer).forward == 5.4_us);
   CHECK(cost_of(layer).data_gradient == 10_us);  // 4000 bytes, two kernels
   CHECK(cost_of(layer).weight_gradient == Duration());
@@ -87,7 +89,7 @@ TEST_CASE("layer cost by hand: a layer without a product moves elements and laun
     CHECK(cost_of(layer, half).data_gradient == 8_us);
   }
   CHECK(cost_of(layer, Precision::tf32).forward == 5.4_us);
-  layer.single_precision = true;  // autocast leaves it in fp32
+  layer.single_precision = true;  // autocast keeps it in fp32
   CHECK(cost_of(layer, Precision::amp).forward == 5.4_us);
 }
 
@@ -102,7 +104,7 @@ TEST_CASE("layer cost by hand: an embedding's gradient is dense fp32 in any prec
     const LayerCost cost = cost_of(layer, precision);
     CHECK(cost.forward == 4.6_us);         // 1600 bytes and a kernel
     CHECK(cost.data_gradient == 5.4_us);   // 2400 bytes and a kernel
-    CHECK(cost.weight_gradient == 20_us);  // 5000 rows of four bytes, once for all samples
+    CHECK(cost.weight_gradient == 20_us);  // 5000 rows of four bytes, for all samples
     CHECK(cost.backward() == 25.4_us);
   }
 }
@@ -111,12 +113,14 @@ TEST_CASE("layer cost by hand: the three products of a Linear in fp32") {
   Layer layer = linear();
   layer.backward_elements = 8192;  // the bias gradient sums 128 x 64
   layer.backward_kernels = 3;
-  // 2 x 256 rows x 64 columns x 256 deep are 8 388 608 operations: at 0.5 TFLOPS 16.777 216 us, at
-  // 0.25 twice that. 2 x (128 x 256 + 128 x 64) operands and 16 384 weights: 393 216 bytes.
+  // 2 x 256 rows x 64 columns x 256 deep are 8 388 608 operations. They take 16.777 216 us at 0.5
+  // TFLOPS, and twice that at 0.25. Operands are 2 x (128 x 256 + 128 x 64) elements, and with 16
+  // 384 weights 393 216 bytes.
   const LayerCost cost = cost_of(layer);
-  // 256 x 64 outputs are two tiles on two multiprocessors: filled.
+  // 256 x 64 outputs are two tiles, which fill two multiprocessors.
   CHECK(cost.forward == 3_us + 16.777216_us + 393.216_us);
-  // 256 x 256 outputs are eight tiles. 2 x 8192 elements more, three kernels.
+  // 256 x 256 outputs are eight tiles. Backward moves 2 x 8192 more elements and runs three
+  // kernels.
   CHECK(cost.data_gradient == 9_us + 65.536_us + 33.554432_us + 393.216_us);
   CHECK(cost.weight_gradient == 33.554432_us + 393.216_us);
   layer.data_gradient = false;
@@ -128,7 +132,7 @@ TEST_CASE(
     "layer cost by hand: a product fills multiprocessors in tiles of 128 x 64 and depth of 256") {
   GpuModel gpu = small_gpu();
   gpu.sms = 8;
-  gpu.memory_bandwidth = Bandwidth::bytes_per_second(1e30);  // arithmetic alone is left
+  gpu.memory_bandwidth = Bandwidth::bytes_per_second(1e30);  // only arithmetic takes time
   LayerCostConstants constants = round_constants();
   constants.kernel_us = 0;
   const auto forward = [&](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
@@ -137,14 +141,14 @@ TEST_CASE(
         depth * columns);
     return layer_cost(layer, {.gpu = gpu, .batch = 1}, constants).forward;
   };
-  // 2 x 128 x 64 x 256 = 4 194 304 operations at 0.5 TFLOPS: 8.388 608 us on all eight, one tile on
-  // one of them eight times that.
+  // 2 x 128 x 64 x 256 = 4 194 304 operations take 8.388 608 us at 0.5 TFLOPS on all eight
+  // multiprocessors. A single tile uses one of them and takes eight times as long.
   CHECK(forward(128, 64, 256) == 67.108864_us);
   CHECK(forward(1024, 64, 256) == 67.108864_us);   // eight tiles, eight times the work
   CHECK(forward(2048, 64, 256) == 134.217728_us);  // more tiles than multiprocessors gain nothing
   CHECK(forward(129, 64, 256) == 33.816576_us);    // a 129th row begins a second tile
-  CHECK(forward(128, 65, 256) == 67.108864_us);    // a 65th column too, but it is nearly empty
-  CHECK(forward(128, 32, 256) == 67.108864_us);    // half a tile takes as long as a whole one
+  CHECK(forward(128, 65, 256) == 67.108864_us);    // a second tile, which is nearly empty
+  CHECK(forward(128, 32, 256) == 67.108864_us);    // half a tile takes as long
   CHECK(forward(128, 64, 512) == 67.108864_us);    // split in two by depth
   CHECK(forward(128, 64, 511) == 133.955584_us);   // not deep enough
   CHECK(forward(128, 64, 255) == 66.84672_us);     // never less than one block a tile
@@ -155,8 +159,9 @@ TEST_CASE("layer cost by hand: the input gradient of a strided 1x1 convolution i
   layer.product->stride = 2;
   layer.product->positions_in = 256;  // from 16x16
   layer.backward_kernels = 2;
-  // 2 x 128 x 64 x 64 = 1 048 576 operations on one tile of two multiprocessors: half filled.
-  // 2 x (64 x 256 + 64 x 64) operands and 4096 weights: 180 224 bytes.
+  // 2 x 128 x 64 x 64 = 1 048 576 operations form one tile, which fills half of two
+  // multiprocessors. Operands are 2 x (64 x 256 + 64 x 64) elements, and with 4096 weights 180 224
+  // bytes.
   const LayerCost cost = cost_of(layer);
   CHECK(cost.forward == 3_us + 4.194304_us + 180.224_us);
   CHECK(cost.data_gradient == 6_us + 16.777216_us + 180.224_us);  // 0.25 x 0.5 TFLOPS
@@ -167,8 +172,9 @@ TEST_CASE("layer cost by hand: each group is a separate product") {
   Layer layer = convolution(32, 32);
   layer.product->groups = 2;
   layer.weights = 2 * 32 * 32;
-  // Each 128 x 32 x 32: two half-empty tiles on two multiprocessors, 524 288 operations in all.
-  // 2 samples x 2 groups x (32 + 32) x 64 operands and 2048 weights: 73 728 bytes.
+  // Each product is 128 x 32 x 32. Two half-empty tiles run on two multiprocessors, 524 288
+  // operations in all. Operands are 2 samples x 2 groups x (32 + 32) x 64 elements, and with 2048
+  // weights 73 728 bytes.
   CHECK(cost_of(layer).forward == 3_us + 2.097152_us + 73.728_us);
 }
 
@@ -177,8 +183,8 @@ TEST_CASE("layer cost by hand: in attention, both operands depend on the sample"
   const Layer layer =
       with_product(LayerKind::attention,
                    {.groups = 2, .in = 64, .out = 32, .positions_in = 128, .out_height = 128}, 0);
-  // Four products of 128 x 32 x 64: 2 097 152 operations. Operands of two samples: queries
-  // 2 x 64 x 128, scores 2 x 32 x 128, keys 2 x 64 x 32: 57 344 elements, 229.376 us.
+  // Four products of 128 x 32 x 64 are 2 097 152 operations. Operands of two samples are queries 2
+  // x 64 x 128, scores 2 x 32 x 128 and keys 2 x 64 x 32. These 57 344 elements take 229.376 us.
   const LayerCost cost = cost_of(layer);
   CHECK(cost.forward == 3_us + 8.388608_us + 229.376_us);        // half a tile wide
   CHECK(cost.data_gradient == 3_us + 8.388608_us + 229.376_us);  // 64 wide, at half the rate
@@ -186,20 +192,21 @@ TEST_CASE("layer cost by hand: in attention, both operands depend on the sample"
 }
 
 TEST_CASE("layer cost by hand: half precision halves the bytes and copies the weights") {
-  // 8 388 608 operations at 8 x 0.5 TFLOPS, of which a depth of 256 reaches half; 81 920 operands and 16 384 weights
-  // of two bytes, and six more for each weight: its half-precision copy and its gradient's.
+  // 8 388 608 operations run at 8 x 0.5 TFLOPS, of which a depth of 256 reaches half. The 81 920
+  // operands and 16 384 weights have two bytes each. Each weight moves six more: its half-precision
+  // copy and its gradient's.
   const Duration expected = 3_us + 4.194304_us + 294.912_us;
   CHECK(cost_of(linear(), Precision::amp).forward == expected);
   CHECK(cost_of(linear(), Precision::bf16).forward == expected);
-  // A convolution's operands are converted to NHWC and back: 7/3 of them move. Three samples:
-  // 192 x 64 x 64, 1 572 864 operations at 8 x 0.25 TFLOPS; 24 576 operands become 57 344, with 4096
-  // weights 122 880 bytes; 6 x 4096 bytes of copies.
+  // Conversion to NHWC and back moves 7/3 of a convolution's operands. Three samples are 192 x 64 x
+  // 64, 1 572 864 operations at 8 x 0.25 TFLOPS. 24 576 operands become 57 344, and with 4096
+  // weights 122 880 bytes. Copies move 6 x 4096 bytes.
   CHECK(cost_of(convolution(64, 64), Precision::amp, 3).forward == 3_us + 0.786432_us + 147.456_us);
 }
 
 TEST_CASE(
     "layer cost by hand: bfloat16 parameters are not cast, and nor is an embedding's gradient") {
-  // As above without the six bytes for each weight.
+  // The same as above, without the six bytes for each weight.
   CHECK(cost_of(linear(), Precision::bf16_true).forward == 3_us + 4.194304_us + 196.608_us);
   CHECK(layer_kernels(linear(), Precision::bf16).forward == 2);
   CHECK(layer_kernels(linear(), Precision::bf16_true).forward == 1);
@@ -216,12 +223,13 @@ TEST_CASE("layer cost by hand: each product of a Linear has its own depth") {
     endless.compute_capability = capability;
     return cost_of(linear(), Precision::bf16_true, 2, endless);
   };
-  // 8 388 608 operations at 8 x 0.5 TFLOPS take 2.097152 us; two kernels beside. Forward is 256 deep, which reaches
-  // half; the input's gradient 64, a fifth; the weight's as deep as there are tokens, 256.
+  // 8 388 608 operations take 2.097152 us at 8 x 0.5 TFLOPS, plus two kernels. Forward has a depth
+  // of 256, which reaches half. The input's gradient has a depth of 64, which reaches a fifth. The
+  // weight's gradient is as deep as there are tokens, 256.
   CHECK(cost(80).forward == 3_us + 4.194304_us);
   CHECK(cost(80).data_gradient == 3_us + 10.48576_us);
   CHECK(cost(80).weight_gradient == 4.194304_us);
-  // Three quarters of that on GPUs from sm_90 on, 0.94 on others.
+  // The rate is three quarters of that on GPUs from sm_90 on, and 0.94 on others.
   CHECK((cost(90).forward - 3_us).microseconds() == doctest::Approx(4.194304 / 0.75));
   CHECK((cost(100).forward - 3_us).microseconds() == doctest::Approx(4.194304 / 0.75));
   for (const int other : {70, 75, 86, 89})
@@ -235,13 +243,15 @@ TEST_CASE("layer cost by hand: fused attention runs two products in forward and 
   layer.forward_elements = 1000;
   layer.backward_elements = 2000;
   layer.backward_kernels = 3;
-  // Two samples of 2 x 2 x 128 x 128 x 64 products: 16 777 216 operations at 8 x 0.25 TFLOPS; 4000 bytes.
+  // Two samples of 2 x 2 x 128 x 128 x 64 products are 16 777 216 operations at 8 x 0.25 TFLOPS.
+  // 4000 bytes are moved.
   CHECK(cost_of(layer, Precision::bf16).forward == 3_us + 8.388608_us + 4_us);
   CHECK(cost_of(layer, Precision::bf16).data_gradient == 9_us + 20.97152_us + 8_us);
   CHECK(cost_of(layer, Precision::bf16).weight_gradient == Duration());
   layer.fused->causal = true;  // half of the scores
   CHECK(cost_of(layer, Precision::bf16).forward == 3_us + 4.194304_us + 4_us);
-  // Outside the tensor cores as any product there: at 0.5 and 0.25 TFLOPS; twice the bytes.
+  // Outside the tensor cores, the rates are 0.5 and 0.25 TFLOPS as for every product, with twice
+  // the bytes.
   CHECK(cost_of(layer).forward == 3_us + 16.777216_us + 8_us);
   CHECK(cost_of(layer).data_gradient == 9_us + 83.88608_us + 16_us);
 }
@@ -253,37 +263,41 @@ TEST_CASE(
   const auto forward = [&](const Layer& layer, Precision precision, std::int64_t batch) {
     return cost_of(layer, precision, batch, ampere).forward;
   };
-  // 1 572 864 operations at 2 x 0.25 TFLOPS; 57 344 operands and 4096 weights of four bytes.
+  // 1 572 864 operations run at 2 x 0.25 TFLOPS. The 57 344 operands and 4096 weights have four
+  // bytes each.
   CHECK(forward(convolution(64, 64), Precision::fp32, 3) == 3_us + 3.145728_us + 245.76_us);
   CHECK(forward(convolution(64, 64), Precision::tf32, 3) == 3_us + 3.145728_us + 245.76_us);
   CHECK(forward(linear(), Precision::fp32, 2) == 3_us + 16.777216_us + 393.216_us);
   CHECK(forward(linear(), Precision::tf32, 2) == 3_us + 16.777216_us + 393.216_us);
-  // Without TensorFloat-32 asking for it changes nothing.
+  // On a GPU without TensorFloat-32, requesting it changes nothing.
   CHECK(cost_of(linear(), Precision::tf32).forward == 3_us + 16.777216_us + 393.216_us);
 }
 
 TEST_CASE("layer cost by hand: a 3x3 convolution in fp32 with Winograd's algorithm") {
-  // 32 to 128 channels: eight tiles of 4x4 outputs in two samples, 6x6 places each. 36 products of
-  // 8 x 128 x 32, 2 359 296 operations at 0.5 TFLOPS; 20 480 operands and, in and out of the
-  // transformed form, 2 x 8 x 36 x 160 elements: 112 640 elements at 2 GB/s, 225.28 us.
-  // (Directly: 18.9 us of arithmetic and 229.4 us of memory.)
+  // From 32 to 128 channels, two samples have eight tiles of 4x4 outputs, with 6x6 places each. 36
+  // products of 8 x 128 x 32 are 2 359 296 operations at 0.5 TFLOPS.
+  //
+  // There are 20 480 operands, and 2 x 8 x 36 x 160 elements into and out of the transformed form.
+  // These 112 640 elements take 225.28 us at 2 GB/s. (Directly: 18.9 us of arithmetic and 229.4 us
+  // of memory.)
   const LayerCost cost = cost_of(convolution(32, 128, {3, 3}));
   CHECK(cost.forward == 3_us + 4.718592_us + 225.28_us);
   CHECK(cost.data_gradient == 3_us + 9.437184_us + 225.28_us);  // 32 columns fill half a tile
   CHECK(cost.weight_gradient == 4.718592_us + 225.28_us);
-  // A map of 9x9 takes three tiles a side; where Winograd is not faster, it is not taken.
+  // A 9x9 map takes three tiles per side. If Winograd is not faster, it is not used.
   Layer odd = convolution(32, 128, {3, 3});
   odd.product->out_height = 9;
   odd.product->positions_in = 72;
-  // Directly: 144 x 128 x 288, four tiles: 10 616 832 operations; 2 x (32 x 72 + 128 x 72) operands
-  // and 36 864 weights, 239 616 bytes. Winograd moves 23 040 + 2 x 12 x 36 x 160 elements: 322.6 us.
+  // Directly: 144 x 128 x 288 in four tiles are 10 616 832 operations. 2 x (32 x 72 + 128 x 72)
+  // operands and 36 864 weights are 239 616 bytes. Winograd moves 23 040 + 2 x 12 x 36 x 160
+  // elements, which takes 322.6 us.
   CHECK(cost_of(odd).forward == 3_us + 21.233664_us + 239.616_us);
 }
 
 TEST_CASE(
     "layer cost by hand: Winograd applies to square, plain and dense 3x3 and 5x5 kernels in fp32") {
   LayerCostConstants constants = round_constants();
-  constants.winograd_product = 1e9;  // where it may be taken it costs nothing
+  constants.winograd_product = 1e9;  // Winograd costs nothing if it may be used
   constants.winograd_memory = 1e9;
   constants.kernel_us = 0;
   const auto free = [&](const Layer& layer, Precision precision = Precision::fp32) {
@@ -306,8 +320,8 @@ TEST_CASE(
 }
 
 TEST_CASE("optimizer cost by hand: SGD passes over the parameters five times, Adam seven times") {
-  // 12.5 GB/s at an efficiency of 0.96: 12 bytes a nanosecond; 2.8 us for each kernel, and one
-  // kernel for each pass over thirty tensors.
+  // 12.5 GB/s at an efficiency of 0.96 are 12 bytes per nanosecond. Each kernel takes 2.8 us, and
+  // one kernel covers thirty tensors in each pass.
   GpuModel gpu = small_gpu();
   gpu.memory_bandwidth = 12.5_GBps;
   Model model;
@@ -315,11 +329,10 @@ TEST_CASE("optimizer cost by hand: SGD passes over the parameters five times, Ad
   for (int k = 0; k < 30; ++k) {
     Parameter parameter;
     parameter.shape = {{2000}};
-    parameter.dtype =
-        k == 0 ? Dtype::float16 : Dtype::float32;  // its state is in fp32 all the same
+    parameter.dtype = k == 0 ? Dtype::float16 : Dtype::float32;  // the state is fp32 in any case
     model.parameters.push_back(parameter);
   }
-  // 60 000 elements x 4 bytes x 5: 1.2 MB in 100 us; five kernels.
+  // 60 000 elements x 4 bytes x 5 are 1.2 MB in 100 us, with five kernels.
   CHECK(optimizer_cost(model, gpu) == 114_us);
   model.sample = SampleKind::sequence;
   CHECK(optimizer_cost(model, gpu) == 140_us + 19.6_us);

@@ -1,5 +1,5 @@
-// Estimated against measured layer times of eight convolutional models on a V100 (PipeDream's
-// profiles), and each model predicted by constants learned from the other seven.
+// Compares estimated with measured layer times of eight convolutional models on a V100 (PipeDream's
+// profiles). Also predicts each model with constants fitted to the other seven.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// One row of a table: a module, and what we say its kernels and those just before it take.
+/// One row of a table: a module, and the estimated time of its kernels and of those just before it.
 struct LayerRow {
   std::string name;
   double forward_ms = 0;
@@ -81,7 +81,7 @@ LayerTable read_table(const std::string& file, const std::string& model, std::in
   std::size_t next = 0;
   for (LayerRow& row : read_rows(files::shared_file("data/v100/pipedream-") + file + ".csv")) {
     if (row.forward_ms <= 0 || row.name == "Input") continue;
-    // Sums and copies have no module in the table: their time is in the next one's.
+    // Sums and copies have no module in the table. Their time is in the next module's.
     std::size_t found = next;
     while (found < table.model.layers.size() && !same_kind(row.name, table.model.layers[found])) {
       REQUIRE_MESSAGE(table.model.layers[found].kind == LayerKind::elementwise, file, ": ",
@@ -100,7 +100,8 @@ std::vector<LayerTable> read_tables() {
   const auto read = [&](const char* file, const char* model, std::int64_t batch) {
     tables.push_back(read_table(file, model, batch));
   };
-  tables.reserve(8);  // rows point into their model: a table may move, but not be copied
+  // rows point into the model, so tables must not be copied
+  tables.reserve(8);
   read("alexnet", "alexnet", 256);
   read("densenet121", "densenet121", 64);
   read("inception_v3", "inception_v3", 128);
@@ -112,8 +113,8 @@ std::vector<LayerTable> read_tables() {
   return tables;
 }
 
-/// What the tables give for a module with next to nothing to do (a ReLU of 2 MB: 0.277 and 0.030
-/// ms): the profiler waits for the GPU after every module.
+/// Times in the tables for a module with almost no work (a ReLU of 2 MB: 0.277 and 0.030 ms). The
+/// profiler waits for the GPU after every module.
 constexpr double kForwardOverhead_ms = 0.28;
 constexpr double kBackwardOverhead_ms = 0.03;
 
@@ -179,7 +180,7 @@ std::string line(const std::string& name, const LayerErrors& errors) {
       100 * median(sizes_of(errors.backward)), 100 * quantile(sizes_of(errors.backward), 0.9));
 }
 
-/// Mean error of a layer, and that of the sums.
+/// Mean error of the layers plus that of the sums.
 double loss(const std::vector<const LayerTable*>& tables, const LayerCostConstants& constants) {
   double sum = 0;
   for (const LayerTable* table : tables) {
@@ -241,7 +242,7 @@ double weights(const LayerRow& row) {
   return sum;
 }
 
-/// Every layer's time in proportion to one figure of it, the factor being the best for this table.
+/// Times proportional to one value of each layer, with the best factor for this table.
 LayerErrors proportional(const LayerTable& table, double (*figure)(const LayerRow&)) {
   double all = 0;
   LayerTimes measured{0, 0};
@@ -291,7 +292,7 @@ TEST_CASE("layer cost: each model predicted by constants learned from the other 
       if (&table != &left_out) others.push_back(&table);
     const LayerCostConstants learned = learned_from(others);
     const LayerErrors errors = errors_of(left_out, learned);
-    // The simplest rival: one rate of arithmetic for everything, that of the other seven.
+    // The simplest baseline: one arithmetic rate for everything, fitted to the other seven.
     double others_ms = 0;
     double others_work = 0;
     for (const LayerTable* table : others) {

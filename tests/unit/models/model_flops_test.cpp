@@ -8,7 +8,8 @@
 using namespace ddpsim;
 
 TEST_CASE("model FLOPs: published numbers of multiply-adds, forward and twice backward") {
-  // torchvision states 4.09 GMACs for ResNet-50 at 224 pixels. The image's own gradient, 118 MMACs, is not asked for.
+  // torchvision states 4.09 GMACs for ResNet-50 at 224 pixels. The gradient of the image, 118
+  // MMACs, is not computed.
   const SampleWork resnet = sample_work(find_model("resnet50").value());
   CHECK(resnet.flops / 1e9 == doctest::Approx(2 * (3 * 4.089 - 0.118)).epsilon(0.005));
   CHECK(resnet.convolution_flops < resnet.flops);

@@ -1,5 +1,5 @@
-// What each module of a model multiplies, moves and launches, counted by hand; then how many modules
-// of each kind every model of the catalogue runs.
+// Counts by hand what each module multiplies, moves and launches. Then counts how many modules of
+// each kind every model of the catalogue runs.
 #include "module_recorder.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ constexpr Activation kMap = {.channels = 4, .height = 6, .width = 4};
 /// Eight features of five tokens: 40 elements.
 constexpr Activation kTokens = {.channels = 8, .height = 5};
 
-/// What a module costs beside its product, as one line.
+/// Cost of a module except its product, as one line.
 struct Cost {
   std::int64_t weights, forward_elements, backward_elements;
   int forward_kernels, backward_kernels;
@@ -63,7 +63,7 @@ TEST_CASE("module recorder: a first convolution with a bias, two groups and a st
   ModuleRecorder recorder("m", kMap);
   recorder.conv2d(
       "c", {.out = 6, .kernel = {3, 1}, .stride = 2, .padding = {1, 0}, .groups = 2, .bias = true});
-  // (6 + 2 - 3) / 2 + 1 = 3 rows, (4 - 1) / 2 + 1 = 2 columns: 36 elements.
+  // The output has (6 + 2 - 3) / 2 + 1 = 3 rows and (4 - 1) / 2 + 1 = 2 columns: 36 elements.
   check_activation(recorder, {.channels = 6, .height = 3, .width = 2});
   const Model model = std::move(recorder).finish();
   CHECK(model.name == "m");
@@ -82,7 +82,8 @@ TEST_CASE("module recorder: a first convolution with a bias, two groups and a st
                         .positions_in = 24,
                         .out_height = 3,
                         .out_width = 2});
-  // The bias is read and written in one kernel of forward, summed up in one of backward.
+  // One kernel of forward reads and writes the output for the bias. One kernel of backward sums it
+  // up.
   CHECK(recorded_cost(layer) == Cost{36 + 6, 72, 36, 2, 2, 36});
   CHECK(names(model, model.ready_order) == std::vector<std::string>{"c.weight", "c.bias"});
   CHECK(model.buffers.empty());
@@ -132,7 +133,8 @@ TEST_CASE("module recorder: Linears of either layout finish the bias first") {
   CHECK(model.parameters[3].shape == std::vector<std::int64_t>{7});
   CHECK(model.layers[0].kind == LayerKind::linear);
   check_product(model.layers[0], {.in = 8, .out = 3, .positions_in = 5, .out_height = 5});
-  // Backward: the weight's gradient, and the sum of the output's 15 for the bias; nobody asks for the input's.
+  // Backward computes the weight's gradient and the sum of the output's 15 elements for the bias.
+  // The input's gradient is not needed.
   CHECK(recorded_cost(model.layers[0]) == Cost{27, 0, 15, 1, 2, 15});
   CHECK_FALSE(model.layers[0].data_gradient);
   CHECK(model.layers[1].data_gradient);
@@ -172,7 +174,7 @@ TEST_CASE("module recorder: attention runs two products and the kernels between 
                 {.groups = 2, .in = 4, .out = 6, .positions_in = 5, .out_height = 5});
   check_product(model.layers[4],
                 {.groups = 2, .in = 6, .out = 4, .positions_in = 5, .out_height = 5});
-  // Two heads, five queries, six keys: 60 scores.
+  // Two heads with five queries and six keys have 60 scores.
   CHECK(recorded_cost(model.layers[0]) == Cost{0, 0, 0, 1, 1, 0});
   CHECK(recorded_cost(model.layers[1]) == Cost{0, 4 * 60, 2 * 60, 2, 2, 0});   // scale and mask
   CHECK(recorded_cost(model.layers[2]) == Cost{0, 2 * 60, 3 * 60, 1, 1, 60});  // softmax
@@ -194,7 +196,7 @@ TEST_CASE("module recorder: fused attention runs one kernel that keeps no scores
   CHECK(layer.kind == LayerKind::attention);
   CHECK_FALSE(layer.product);
   REQUIRE(layer.fused);
-  // Four heads of two features, five queries, half of six keys, two products.
+  // Four heads of two features have five queries and half of six keys, in two products.
   CHECK(layer.fused->multiply_adds() == 2 * 4 * 5 * 3 * 2);
   // Queries and result have 40 elements, keys and values 24 each.
   CHECK(layer.inputs == 40 + 2 * 24);
@@ -208,7 +210,7 @@ TEST_CASE(
   recorder.attention("a", {.heads = 4, .keys = 6, .key_heads = 2});
   const Model model = std::move(recorder).finish();
   REQUIRE(model.layers.size() == 6);
-  // Keys and values of six positions, each eight features wide when repeated.
+  // Keys and values of six positions. Repeated, each is eight features wide.
   CHECK(recorded_cost(model.layers[0]) == Cost{0, 2 * 96, 2 * 96, 2, 2, 96 - 2 * 24});
   check_product(model.layers[1],
                 {.groups = 4, .in = 2, .out = 6, .positions_in = 5, .out_height = 5});
@@ -232,7 +234,7 @@ TEST_CASE(
   CHECK(model.layers[0].kept_bytes == 4 * 40);
   CHECK(model.layers[0].single_precision);
   CHECK(recorded_cost(model.layers[1]) == Cost{0, 10 * 30, 10 * 30, 10, 10, 30});
-  // Two of six features, then joined to the rest.
+  // Two of six features are rotated, then joined to the rest.
   CHECK(recorded_cost(model.layers[2]) == Cost{0, 10 * 10 + 2 * 30, 10 * 10 + 2 * 30, 12, 12, 30});
   CHECK(recorded_cost(model.layers[3]) == Cost{0, 3 * 40, 6 * 40, 1, 2, 40});
   CHECK(recorded_cost(model.layers[4]) == Cost{0, 2 * 40, 3 * 40, 1, 1, 40});
@@ -323,7 +325,7 @@ TEST_CASE("module recorder: pools read one window per output, and backward sprea
   const Model model = std::move(recorder).finish();
   REQUIRE(model.layers.size() == 3);
   CHECK(model.layers[0].kind == LayerKind::pooling);
-  // Nine read, one written, and the place of the maximum, eight bytes.
+  // Nine elements are read and one written, plus the index of the maximum, eight bytes.
   CHECK(recorded_cost(model.layers[0]) == Cost{0, (9 + 1 + 2) * 24, (18 + 1 + 2) * 24, 1, 1, 24});
   CHECK(recorded_cost(model.layers[1]) == Cost{0, (4 + 1) * 24, (8 + 1) * 24, 1, 1, 24});
   CHECK(recorded_cost(model.layers[2]) == Cost{0, (9 + 1) * 16, (18 + 1) * 16, 1, 1, 16});
@@ -335,22 +337,24 @@ TEST_CASE("catalogue: how many modules of each kind every architecture runs") {
     int convolution, linear, attention, normalization, elementwise, pooling, embedding;
   };
   const Known known[] = {
-      // Two or three units a block, one for each downsampling; a sum and a ReLU behind each block.
+      // Each block has two or three units, and each downsampling has one. A sum and a ReLU follow
+      // each block.
       {"resnet18", 1 + 16 + 3, 1, 0, 20, 1 + 8 * 3, 2, 0},
       {"resnet34", 1 + 32 + 3, 1, 0, 36, 1 + 16 * 3, 2, 0},
       {"resnet50", 1 + 48 + 4, 1, 0, 53, 1 + 16 * 4, 2, 0},
       {"resnext101_32x8d", 1 + 99 + 4, 1, 0, 104, 1 + 33 * 4, 2, 0},
       {"vgg16", 13, 3, 0, 0, 13 + 2 + 2, 5, 0},
       {"alexnet", 5, 3, 0, 0, 5 + 2 + 2, 3, 0},
-      // 58 layers of two units and a concatenation, three transitions.
+      // 58 layers of two units and a concatenation, and three transitions.
       {"densenet121", 1 + 116 + 3, 1, 0, 121, 58 * 3 + 3 + 2, 5, 0},
-      // 96 units, eleven blocks joined, a dropout; pools: two of the stem, one a block, two heads'.
+      // 96 units, eleven joined blocks and a dropout. Pools: two in the stem, one in each block,
+      // one in each of two heads.
       {"inception_v3", 96, 2, 0, 96, 96 + 11 + 1, 2 + 11 + 2, 0},
-      // Twelve layers: six Linears, two products, two norms, four kernels of attention, two
-      // dropouts, two sums, one GELU.
+      // Each of twelve layers has six Linears, two products, two norms, four kernels of attention,
+      // two dropouts, two sums and one GELU.
       {"bert-base", 0, 12 * 6 + 1, 24, 24 + 1, 12 * 9 + 4, 0, 3},
       {"gpt2", 0, 12 * 4 + 1, 24, 24 + 1, 12 * 9 + 3, 0, 2},
-      // Six encoder layers of one attention, six decoder layers of two.
+      // Six encoder layers with one attention, and six decoder layers with two.
       {"transformer-base", 0, 6 * 6 + 6 * 10 + 1, 36, 6 * 2 + 6 * 3, 6 * 10 + 6 * 17 + 3, 0, 2},
   };
   for (const Known& row : known) {
@@ -379,7 +383,7 @@ TEST_CASE("catalogue: the blocks of a model are adjacent") {
     CAPTURE(row.name);
     const Model model = find_model(row.name).value();
     REQUIRE(model.blocks.size() == row.blocks);
-    std::size_t end = 1;  // behind the embedding
+    std::size_t end = 1;  // after the embedding
     for (const Block& block : model.blocks) {
       CHECK(block.first >= end);
       CHECK(block.last > block.first);
@@ -387,7 +391,8 @@ TEST_CASE("catalogue: the blocks of a model are adjacent") {
     }
     CHECK(end < model.layers.size());
   }
-  // Encoder and decoder: nothing lies between the blocks of either, an embedding between the two.
+  // The blocks of the encoder are adjacent, and so are those of the decoder. An embedding is
+  // between the two.
   const std::vector<Block> blocks = find_model("transformer-base").value().blocks;
   for (std::size_t k = 1; k < blocks.size(); ++k)
     CHECK((blocks[k].first == blocks[k - 1].last) == (k != 6));

@@ -1,10 +1,12 @@
-// Estimated against published single-GPU steps: whole steps on V100, A100, H100 and RTX 2080 Ti.
+// Compares estimates with published single-GPU steps: whole steps on V100, A100, H100 and RTX 2080
+// Ti.
 //
-// Rows are facts of NVIDIA/DeepLearningExamples (DLE), Oneflow-Inc/DLPerf, PyTorch's DDP benchmark,
-// the Azure benchmarks of msalvaris, and of open profiler traces. Left out: DLE's newer BERT phase 2
-// figures (19 sequences of 512 tokens a second in fp32 on a V100 would be 19 TFLOP/s of a card that
-// has 15.7, so the rows count something else), and channels-last rows (ours is PyTorch's default
-// layout).
+// Rows are facts from NVIDIA/DeepLearningExamples (DLE), Oneflow-Inc/DLPerf, PyTorch's DDP
+// benchmark, the Azure benchmarks of msalvaris, and open profiler traces.
+//
+// Not included are DLE's newer BERT phase 2 values. 19 sequences of 512 tokens per second in fp32
+// on a V100 would be 19 TFLOP/s on a card with 15.7, so the rows count something else.
+// Channels-last rows are not included either, because ours is PyTorch's default layout.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -30,7 +32,9 @@ namespace {
 struct PublishedStep {
   const char* spec;
   double samples_per_second;
-  bool optimizer;  ///< the figure holds one; not where gradients were accumulated, or in a busy sum
+  /// Whether the value includes the optimizer. It does not if gradients were accumulated, or for a
+  /// sum of busy times.
+  bool optimizer;
 };
 
 constexpr PublishedStep kSteps[] = {
@@ -58,7 +62,7 @@ constexpr PublishedStep kSteps[] = {
     {"bert-large@V100:b16:s384:amp", 52, true},    // DLE, SQuAD
     {"bert-large@V100:b10:s384:amp", 50, true},    // DLE, SQuAD
     {"resnet50@A100:b256:tf32", 938, true},        // DLE
-    {"resnet50@A100-40GB:b32:fp32", 844, false},   // trace of a 40 GB card, 37.9 ms of kernels
+    {"resnet50@A100-40GB:b32:fp32", 844, false},   // trace, 40 GB card, 37.9 ms of kernels
     {"resnext101_32x4d@A100:b128:tf32", 456, true},  // DLE
     {"bert-large@A100:b128:s128:tf32", 317, false},  // DLE, phase 1, accumulated
     {"bert-large@A100:b32:s384:tf32", 61.5, true},   // DLE, SQuAD
@@ -75,7 +79,7 @@ struct StepCase {
   double measured_ms() const {
     return 1e3 * static_cast<double>(setting.batch) / step->samples_per_second;
   }
-  /// Rows of one model on one GPU are no evidence for each other.
+  /// Rows of one model on one GPU are not independent of each other.
   std::string group() const { return model.name + " on " + setting.gpu.name; }
 };
 
@@ -107,7 +111,7 @@ double work(const StepCase& one) {
   return sum * static_cast<double>(one.setting.batch);
 }
 
-/// What a FLOP rate alone knows of the GPU: that of the units the products run on.
+/// The peak rate of the units that run the products.
 double peak(const StepCase& one) {
   const GpuModel& gpu = one.setting.gpu;
   switch (one.setting.precision) {
@@ -136,7 +140,7 @@ double median_size(std::vector<double> errors) {
   return median(std::move(errors));
 }
 
-/// The two tensor-core constants that serve the other groups best.
+/// The two tensor-core constants that fit the other groups best.
 LayerCostConstants learned_without(const std::string& group, const std::vector<StepCase>& all) {
   LayerCostConstants best;
   for (const auto field :
@@ -163,7 +167,8 @@ LayerCostConstants learned_without(const std::string& group, const std::vector<S
 
 TEST_CASE("step time: estimates compared with published single-GPU steps, leaving one group out") {
   const std::vector<StepCase> all = cases();
-  double work_per_ms = 0;  // the rival's one constant: the share of the peak everybody reaches
+  // constant of the baseline: one share of the peak
+  double work_per_ms = 0;
   {
     std::vector<double> shares;
     for (const StepCase& one : all) shares.push_back(work(one) / peak(one) / one.measured_ms());
@@ -251,8 +256,9 @@ TEST_CASE("step time: transfer between GPUs compared with published pairs") {
 }
 
 TEST_CASE("step time: no published step is shorter than the host's launches") {
-  // Steps of one GPU above; and of 16 B200 under DDP, two nodes (mghpcc/aicr-benchmarks), which shrink in proportion to
-  // the batch down to these: none of them is bound by its host.
+  // The steps of one GPU above, and of 16 B200 under DDP on two nodes (mghpcc/aicr-benchmarks). The
+  // latter shrink in proportion to the batch down to these values, so none of them is bound by its
+  // host.
   struct Shortest {
     const char* spec;
     double step_ms;
@@ -289,6 +295,6 @@ TEST_CASE("step time: no published step is shorter than the host's launches") {
   }
   for (const Shortest& step : kUnderDdp) check(step.spec, step.step_ms, true);
   MESSAGE("launches take at most ", nearest, " of a published step", report);
-  // A bound that says something.
+  // The bound must be close to some step.
   CHECK(nearest > 0.75);
 }

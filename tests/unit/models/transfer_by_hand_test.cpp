@@ -1,5 +1,5 @@
-// A recording carried over, figure by figure: three layers without arithmetic or kernels of their own,
-// so that every ratio follows from bytes and bandwidths.
+// Transfers a recording and checks every value. Three layers have no arithmetic and no kernels of
+// their own, so every ratio follows from bytes and bandwidths.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -12,7 +12,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// At the model's efficiency of 0.96, 12.5 GB/s move 12 bytes a nanosecond.
+/// At the model's efficiency of 0.96, 12.5 GB/s move 12 bytes per nanosecond.
 GpuModel gpu_of(const char* name, Bandwidth memory) {
   return {.name = name,
           .compute_capability = 80,
@@ -54,13 +54,14 @@ Model three_layers() {
   return model;
 }
 
-/// To twice the bandwidth and half precision: what stays in fp32 takes half, the rest a quarter.
+/// To twice the bandwidth and half precision. Layers that stay in fp32 take half the time, and the
+/// others a quarter.
 ///
-///   forward    8 us  ->  1 + 0.5 + 1.5 = 3 us           ratio 0.375
-///   p1         2 us  ->  1 us                           ratio 0.5
-///   p0         4 + 12 us  ->  2 + 3 us                  ratio 0.3125
-///   optimizer  5 x 25 200 x 4 bytes in 42 us and five kernels of 2.8 us: 56 -> 35 us, ratio 0.625
-///   copies                                              ratio 0.5
+/// - forward: 8 us -> 1 + 0.5 + 1.5 = 3 us, ratio 0.375
+/// - p1: 2 us -> 1 us, ratio 0.5
+/// - p0: 4 + 12 us -> 2 + 3 us, ratio 0.3125
+/// - optimizer: 5 x 25 200 x 4 bytes in 42 us and five kernels of 2.8 us: 56 -> 35 us, ratio 0.625
+/// - copies: ratio 0.5
 Transfer to_half() {
   return {.from = {.gpu = gpu_of("slow", 12.5_GBps), .precision = Precision::fp32, .batch = 30},
           .to = {.gpu = gpu_of("fast", 25_GBps), .precision = Precision::amp, .batch = 30}};
@@ -96,15 +97,16 @@ TEST_CASE("transfer by hand: every part of a step scales by its own ratio") {
   const auto& ready = after.backward->ready;
   CHECK(ready[0].parameter == 1);
   CHECK(ready[0].at == 20_us);
-  CHECK(ready[0].copied_at == 22_us);           // 4 us of copy become 2
-  CHECK(ready[1].at == 35.625_us);              // 20 + 50 x 0.3125
-  CHECK(ready[1].copied_at == 38.625_us);       // 6 become 3
-  CHECK(after.backward->duration == 38.75_us);  // what follows the last gradient, as its layer did
+  CHECK(ready[0].copied_at == 22_us);      // 4 us of copy become 2
+  CHECK(ready[1].at == 35.625_us);         // 20 + 50 x 0.3125
+  CHECK(ready[1].copied_at == 38.625_us);  // 6 become 3
+  // work after the last gradient scales like its layer
+  CHECK(after.backward->duration == 38.75_us);
   CHECK(after.optimizer == 10_us);
   CHECK(after.recorded_with.finalize == 5_us);
   CHECK(after.recorded_with.exposed == 7_us);  // the network is as before
   CHECK(after.recorded_with.buffer_broadcast == 3_us);
-  // Between steps stay 300 - (80 + 100 + 7 + 10 + 16) = 87 us.
+  // The time between steps stays 300 - (80 + 100 + 7 + 10 + 16) = 87 us.
   CHECK(after.iteration == 30_us + 38.75_us + 7_us + 5_us + 10_us + 87_us);
 }
 
@@ -146,7 +148,7 @@ TEST_CASE("transfer by hand: waits for launches keep their length, the rest scal
   CHECK(after.optimizer == 8_us + 5_us);
   CHECK(after.launch_waits.forward == 40_us);
   CHECK(after.launch_waits.backward == 50_us);
-  // On a slower GPU the host catches up: 15 us of forward's compute become 40.
+  // On a slower GPU, the host catches up: 15 us of forward's compute become 40.
   const Transfer back{.from = to_half().to, .to = to_half().from};
   const Workload slower = carried_over(after, back);
   CHECK(slower.launch_waits.forward == 15_us);
@@ -158,7 +160,8 @@ TEST_CASE("transfer by hand: a host that was held up is earlier with a faster GP
   workload.host_ready = {10_us, 20_us};
   workload.host_held = {30_us, 200_us};
   const Workload after = carried_over(workload);
-  // p1 is written 70 us sooner, which frees all of 30 us; p0 later than that, and the host comes before it.
+  // p1 is written 70 us sooner, which frees all of 30 us. p0 is later, and the host is ready before
+  // it.
   CHECK(after.host_ready[0] == 30_us);
   CHECK(after.host_held[0] == 0_us);
   CHECK(after.backward->ready[0].at == 30_us);
@@ -193,7 +196,7 @@ TEST_CASE("transfer by hand: twice the batch, for every rank") {
   CHECK(after.samples_per_step == 90);
   CHECK(after.forward == 160_us);
   CHECK(after.backward->duration == 200_us);
-  // Copies and the optimizer do not see the batch: the copy takes 4 us after 80.
+  // Copies and the optimizer do not depend on the batch: the copy takes 4 us after 80.
   CHECK(after.backward->ready[0].copied_at == 84_us);
   CHECK(after.optimizer == 16_us);
   REQUIRE(after.ranks.size() == 1);
@@ -218,15 +221,15 @@ TEST_CASE("transfer by hand: activations scale with the batch, gradients of para
 
 TEST_CASE("transfer by hand: a weight used twice is complete at its first use in forward") {
   Model model = three_layers();
-  model.layers[2].parameters = {0};  // p0 alone, at both ends
+  model.layers[2].parameters = {0};  // only p0, at both ends
   Workload workload = recorded_slow();
   workload.backward->ready = {{.parameter = 0, .at = 90_us, .copied_at = {}}};
-  // All of backward belongs to it: 2 + 4 + 12 us become 1 + 2 + 3, a third.
+  // All of backward belongs to it: 2 + 4 + 12 us become 1 + 2 + 3, which is a third.
   const Workload after = transferred(workload, model, to_half());
   CHECK(after.backward->ready[0].at == 30_us);
 }
 
 TEST_CASE("transfer by hand: the speedup covers all compute") {
-  // Optimizer, forward, backward: 56 + 8 + 18 us become 35 + 3 + 6.
+  // Optimizer, forward and backward take 35 + 3 + 6 us instead of 56 + 8 + 18.
   CHECK(speedup(three_layers(), to_half()) == doctest::Approx(82.0 / 44));
 }

@@ -23,7 +23,8 @@ Workload carried(const Workload& workload, const Transfer& transfer) {
   return transferred(workload, recognised_model(workload).value(), transfer);
 }
 
-/// Three gradients of AlexNet's last Linears as their recording would be, all else left out.
+/// Three gradients of AlexNet's last Linears, as a recording would hold them. Everything else is
+/// left out.
 Workload recorded_alexnet() {
   Workload workload;
   const Model model = find_model("alexnet").value();
@@ -97,7 +98,7 @@ TEST_CASE("transfer: gradients keep their order, and each part has its own ratio
   CHECK(stall(faster) == stall(workload));
   CHECK(faster.carried_over);
   CHECK_FALSE(workload.carried_over);
-  // What of a forward begins before the step before has ended is a part of that forward.
+  // If a forward begins before the last step has ended, the overlap is part of that forward.
   Workload overlapping = workload;
   *overlapping.iteration -= *stall(workload) + workload.forward->scaled(0.25);
   const Workload carried_over = carried(overlapping, {on("V100", 32), on("A100", 32)});
@@ -179,10 +180,11 @@ TEST_CASE("transfer: ResNet-50 from batch 32 to 128 compared with a measurement 
   const Workload predicted = carried(small, {on("V100", 32), on("V100", 128)});
   const double backward = predicted.backward->duration / measured.backward->duration - 1;
   std::vector<double> errors;
-  std::vector<double> rival;  // everything four times as long
+  std::vector<double> rival;  // baseline: everything takes four times as long
   for (std::size_t k = 1; k < measured.backward->ready.size(); ++k) {
     const auto at = [&](const Workload& workload) { return workload.backward->ready[k].at; };
-    // From the last gradient on, in parts of backward: both tables cut it alike.
+    // Compared from the last gradient backwards, as shares of backward. Both tables are cut in the
+    // same way.
     errors.push_back(std::abs((at(predicted) - at(measured)) / measured.backward->duration));
     rival.push_back(std::abs((at(small) * 4 - at(measured)) / measured.backward->duration));
   }
@@ -198,8 +200,8 @@ TEST_CASE("transfer: ResNet-50 from batch 32 to 128 compared with a measurement 
 
 TEST_CASE("transfer: ResNet-50 from V100 to A100 compared with the kernels of an A100 trace") {
   // The trace (DDP, 2 x A100, fp32 with convolutions in TF32) is bound by its host, so its windows
-  // say nothing about the GPU; the time its kernels ran does: 25.3 ms in backward without copies
-  // out, 39.4 ms in all, of which 1.2 ms are copies out and optimizer.
+  // say nothing about the GPU. The time of its kernels does: 25.3 ms in backward without copies
+  // out, and 39.4 ms in all. Of these, 1.2 ms are copies out and the optimizer.
   constexpr double kBackward_ms = 25.3;
   constexpr double kForward_ms = 39.4 - 25.3 - 1.2;
   const Workload predicted =
