@@ -1,4 +1,4 @@
-// AMD's GPUs: joined by xGMI, in every form of a cluster, and what is borrowed from NVIDIA's said aloud.
+// AMD's GPUs: xGMI in every form of a cluster, and notes about values taken from NVIDIA.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -33,7 +33,7 @@ std::string node_complaint(const std::string& node) {
   return complaint_of([&] { parse_cluster(file_with(node), "lab.json"); });
 }
 
-/// Two GPUs with this between them.
+/// The XML of two GPUs with this link between them.
 std::string pair_xml(const std::string& link, const std::string& gcn = "gfx942") {
   std::string text = R"(<system><cpu arch="x86_64" vendor="AuthenticAMD">)";
   for (const char* ends : {"12", "21"}) {
@@ -52,7 +52,7 @@ constexpr const char* kJoinedNvidia = "xGMI joins AMD's GPUs; write nvlink, nvsw
 
 }  // namespace
 
-TEST_CASE("xgmi: eight GPUs are a mesh, a ring uses every link, RCCL counts on 48 of 64 GB/s") {
+TEST_CASE("xgmi: eight GPUs form a mesh, a ring uses every link, and RCCL counts 48 of 64 GB/s") {
   const Topology topology = load_topology({kMi300x, {}, {}});
   const Cluster& cluster = topology.cluster;
   CHECK(cluster.intra.kind == IntraKind::nvlink);
@@ -71,8 +71,7 @@ TEST_CASE("xgmi: eight GPUs are a mesh, a ring uses every link, RCCL counts on 4
   CHECK(pair.cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(200));
 }
 
-TEST_CASE(
-    "xgmi: NVIDIA's words for AMD's GPUs, and the other way round, are refused with the remedy") {
+TEST_CASE("xgmi: NVIDIA's words for AMD's GPUs, and vice versa, are refused with a hint") {
   CHECK(line_complaint("node:1 gpu:8xMI300X nvlink:7x64GBps") ==
         std::string("cluster:nvlink:7x64GBps: MI300X has no NVLink. ") + kJoined);
   CHECK(line_complaint("nvswitch:448GBps node:1 gpu:8xMI250X") ==
@@ -92,7 +91,7 @@ TEST_CASE(
   CHECK(line_complaint("node:1 gpu:8xMI300X pcie:50GBps") == "");
 }
 
-TEST_CASE("xgmi: a cluster file says the same, as an interconnect and link by link") {
+TEST_CASE("xgmi: a cluster file can state it as an interconnect or link by link") {
   const Cluster line = parse_cluster_line(kMi300x);
   const Cluster file = parse_cluster(file_with(R"({"gpus": 8, "gpu": "MI300X", "interconnect":
           {"kind": "xgmi", "links_per_gpu": 7, "per_link": "64GBps"}})"),
@@ -122,7 +121,7 @@ TEST_CASE("xgmi: a cluster file says the same, as an interconnect and link by li
         std::string("lab.json:/node/wiring/vertices/1: MI250X has no NVSwitch. ") + kJoined);
 }
 
-TEST_CASE("xgmi: what is written can be read again") {
+TEST_CASE("xgmi: a written file can be read again") {
   const Calibration calibration = {
       .constants = constants_of(parse_cluster_line(kMi300x)),
       .shapes = {{.nodes = 1, .gpus_per_node = 8, .smallest = 8_B, .largest = 64_MiB}}};
@@ -133,7 +132,7 @@ TEST_CASE("xgmi: what is written can be read again") {
   CHECK(again.intra.links_per_gpu == 7);
 }
 
-TEST_CASE("xgmi: RCCL's topology file has it where NCCL's has NVLink") {
+TEST_CASE("xgmi: RCCL's topology file has xgmi instead of NVLink") {
   const XmlNode node = parse_nccl_xml(pair_xml("xgmi"), "t.xml", find_gpu("MI300X"));
   CHECK(connection_matrix(node.graph, GpuVendor::amd).cells[0][1] == "XGMI");
   CHECK(complaint_of([] { parse_nccl_xml(pair_xml("nvlink"), "t.xml", find_gpu("MI300X")); }) ==
@@ -144,7 +143,7 @@ TEST_CASE("xgmi: RCCL's topology file has it where NCCL's has NVLink") {
   CHECK(by_gcn.gpu->name == "MI300X");
 }
 
-TEST_CASE("amd: no node of NVIDIA's beside it") {
+TEST_CASE("amd: nodes of NVIDIA in the same cluster are refused") {
   const std::string text = R"({"schema": "ddpsim.cluster/1", "name": "lab", "node_types": [
       {"name": "a", "count": 1, "node": {"gpus": 1, "gpu": "MI300X"}},
       {"name": "b", "count": 1, "node": {"gpus": 1, "gpu": "H100"}}],
@@ -154,7 +153,7 @@ TEST_CASE("amd: no node of NVIDIA's beside it") {
         "other: keep to one vendor");
 }
 
-TEST_CASE("amd: whose tables stand in, and what a GPU of an MI250X is") {
+TEST_CASE("amd: notes name the tables that are used, and what counts as a GPU of an MI250X") {
   CHECK(assumed_of_amd(parse_cluster_line("node:1 gpu:8xH100 nvswitch:450GBps")).empty());
   Cluster cluster = parse_cluster_line(kMi300x);
   CHECK(assumed_of_amd(cluster) ==
@@ -167,7 +166,7 @@ TEST_CASE("amd: whose tables stand in, and what a GPU of an MI250X is") {
         "to NVIDIA GPUs; each of the two dies (GCDs) of a card counts as a GPU, as in PyTorch");
 }
 
-TEST_CASE("plausible: links that a GPU does not have are asked about") {
+TEST_CASE("plausible: links that a GPU does not have are questioned") {
   const auto doubts = [](const std::string& line) {
     const auto found = implausible_figures(parse_cluster_line(line));
     return found.empty() ? "" : found.front();
@@ -180,7 +179,7 @@ TEST_CASE("plausible: links that a GPU does not have are asked about") {
   CHECK(doubts("node:1 gpu:8xL40S pcie:31.5GBps") == "");
 }
 
-TEST_CASE("xgmi: which GPU it is by RCCL's number of its instructions") {
+TEST_CASE("xgmi: the GPU follows from RCCL's number of its instruction set") {
   const auto gpu = [](const std::string& gcn) {
     return describe_source(pair_xml("xgmi", gcn), "t.xml", "").types.front().gpu.name;
   };

@@ -1,4 +1,5 @@
-// The cluster in an archive of scripts/collect.sh: what each of its members says, and which words say more.
+// The cluster in an archive of scripts/collect.sh: what each member contributes, and which words
+// override it.
 #include "archive_cluster.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +34,7 @@ std::string gpus(const std::vector<std::string>& names) {
   return csv;
 }
 
-/// One port: its lines as sysfs has them.
+/// The lines of one port, as in sysfs.
 std::string port(const std::string& nic, const std::string& rate, const std::string& layer,
                  const std::string& state = "4: ACTIVE") {
   const std::string folder = "/sys/class/infiniband/" + nic + "/ports/1/";
@@ -58,7 +59,7 @@ struct Collected {
   }
 };
 
-/// A matrix of two GPUs with a NIC, of so many nodes.
+/// A matrix of two GPUs and a NIC, for this number of nodes.
 Collected matrix(int nodes = 1) {
   Collected collected;
   collected.archive.nodes = nodes;
@@ -67,27 +68,28 @@ Collected matrix(int nodes = 1) {
   return collected;
 }
 
-/// What two nodes with these ports are joined by.
+/// The cluster of two nodes with these ports.
 ClusterDescription joined(const std::string& ports, const std::string& words = "") {
   return matrix(2).add(ArchiveKind::devices, ports).described(words);
 }
 
 }  // namespace
 
-TEST_CASE("cluster of an archive: a matrix, its GPUs by nvidia-smi's own column, one node") {
+TEST_CASE("cluster of an archive: one node from a matrix and nvidia-smi's column of names") {
   const ClusterDescription node = matrix().described();
   CHECK(node.name == "job");
   CHECK(node.summary == "nvidia-smi topo -m, of node 0 in an archive of scripts/collect.sh");
   CHECK(node.nodes() == 1);
   CHECK(node.types.front().gpus_per_node == 2);
   CHECK(node.types.front().gpu.name == "V100");
-  CHECK(node.network.kind == NetworkKind::none);  // of a single node NICs do not matter
+  CHECK(node.network.kind == NetworkKind::none);  // NICs do not matter on one node
   Collected folder = matrix();
   folder.archive.file = "out/march/";
   CHECK(folder.described().name == "march");
 }
 
-TEST_CASE("cluster of an archive: the model is the one of the node described, else of any") {
+TEST_CASE(
+    "cluster of an archive: the GPU model is that of the described node, otherwise of any node") {
   Collected collected;
   collected.add(ArchiveKind::gpus, gpus({"NVIDIA A100-SXM4-40GB"}))
       .add(ArchiveKind::matrix, kMatrix, 1)
@@ -96,7 +98,7 @@ TEST_CASE("cluster of an archive: the model is the one of the node described, el
   CHECK(mentions(collected.described().summary, "of node 1 in"));
   collected.archive.members.pop_back();
   CHECK(collected.described().types.front().gpu.name == "A100");
-  // What is written beside it counts more, and is needed where the archive knows no model.
+  // The user's words override the archive. They are needed if it does not name the model.
   CHECK(collected.described("gpu:H100").types.front().gpu.name == "H100");
   collected.archive.members.front().bytes = gpus({"Mystery 9000"});
   CHECK(mentions(collected.complaint(), "does not name the GPU model"));
@@ -104,7 +106,7 @@ TEST_CASE("cluster of an archive: the model is the one of the node described, el
   CHECK(mentions(collected.complaint(), "does not name the GPU model"));
 }
 
-TEST_CASE("cluster of an archive: several nodes are joined by what the ports say") {
+TEST_CASE("cluster of an archive: the ports describe the network of several nodes") {
   const ClusterDescription two = joined(port("mlx5_0", "200 Gb/sec (4X HDR)", "InfiniBand"));
   CHECK(two.nodes() == 2);
   CHECK(two.types.front().gpu.name == "V100");
@@ -117,7 +119,7 @@ TEST_CASE("cluster of an archive: several nodes are joined by what the ports say
   CHECK(joined(port("rdmap0s6", "100 Gb/sec", "Ethernet")).network.kind == NetworkKind::efa);
 }
 
-TEST_CASE("cluster of an archive: ports that are down, or say no rate, do not count") {
+TEST_CASE("cluster of an archive: ports that are down or have no rate do not count") {
   const std::string up = port("mlx5_1", "100 Gb/sec", "InfiniBand");
   for (const std::string& other :
        {port("mlx5_0", "40 Gb/sec", "Ethernet", "1: DOWN"), port("mlx5_0", "0 Gb/sec", "Ethernet"),
@@ -130,7 +132,7 @@ TEST_CASE("cluster of an archive: ports that are down, or say no rate, do not co
   }
 }
 
-TEST_CASE("cluster of an archive: ports that differ are refused with what decides") {
+TEST_CASE("cluster of an archive: ports with different rates are refused with a hint") {
   Collected collected = matrix(2);
   collected.add(ArchiveKind::devices, port("mlx5_0", "200 Gb/sec", "InfiniBand") +
                                           port("mlx5_1", "25 Gb/sec", "Ethernet"));
@@ -143,7 +145,7 @@ TEST_CASE("cluster of an archive: ports that differ are refused with what decide
   CHECK(decided.nodes() == 2);
 }
 
-TEST_CASE("cluster of an archive: words beside it count more than what it says") {
+TEST_CASE("cluster of an archive: the user's words override the archive") {
   const std::string ports = port("mlx5_0", "200 Gb/sec", "InfiniBand");
   CHECK(joined(ports, "node:5").nodes() == 5);
   CHECK(joined(ports, "node:5").types.front().per_nic == 25_GBps);
@@ -154,7 +156,7 @@ TEST_CASE("cluster of an archive: words beside it count more than what it says")
   CHECK(slower.network.latency == 3_us);
 }
 
-TEST_CASE("cluster of an archive: nodes, or GPUs of a node, that differ are refused") {
+TEST_CASE("cluster of an archive: different nodes, or different GPUs in a node, are refused") {
   Collected mixed;
   mixed.add(ArchiveKind::matrix, kMatrix)
       .add(ArchiveKind::gpus, gpus({"Tesla V100-SXM2-16GB", "NVIDIA A100-SXM4-40GB"}));
@@ -168,7 +170,7 @@ TEST_CASE("cluster of an archive: nodes, or GPUs of a node, that differ are refu
   CHECK(mentions(unlike.complaint(), "member2"));
 }
 
-TEST_CASE("cluster of an archive: NCCL's own dump comes before the matrix, with its NICs") {
+TEST_CASE("cluster of an archive: NCCL's dump with its NICs is preferred to the matrix") {
   Collected collected = matrix(2);
   collected.add(ArchiveKind::topology, kXml)
       .add(ArchiveKind::devices, port("mlx5_0", "200 Gb/sec", "InfiniBand"));
@@ -176,13 +178,15 @@ TEST_CASE("cluster of an archive: NCCL's own dump comes before the matrix, with 
   const ClusterDescription dumped = collected.described();
   CHECK(dumped.types.front().gpus_per_node == 1);
   CHECK(dumped.types.front().gpu.name == "A100");
-  CHECK(dumped.network.kind == NetworkKind::none);  // it shows none, whatever sysfs says
+  CHECK(dumped.network.kind == NetworkKind::none);  // it shows none, whatever sysfs shows
   CHECK(dumped.nodes() == 2);
   collected.archive.members.erase(collected.archive.members.begin());  // the dump alone is enough
   CHECK(collected.described().types.front().gpus_per_node == 1);
 }
 
-TEST_CASE("cluster of an archive: without either there is none, and it says why") {
+TEST_CASE(
+    "cluster of an archive: without dump and matrix there is no cluster, and the message says "
+    "why") {
   Collected nothing;
   const std::string neither =
       "holds neither NCCL's topology dump nor the matrix of nvidia-smi, so there is no cluster in "

@@ -34,7 +34,7 @@ std::string problem_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("background: a job on nodes beyond ours shares the network and none of our ports") {
+TEST_CASE("background: a job on other nodes shares the network but none of our ports") {
   const SharedFabric shared = parse(
       background(R"("jobs":[{"nodes":[4,6],"all_reduce":"100MiB","first":"2ms","every":"50ms"}])"));
   REQUIRE(shared.background.jobs.size() == 1);
@@ -42,7 +42,7 @@ TEST_CASE("background: a job on nodes beyond ours shares the network and none of
   CHECK(job.size == Bytes(100 << 20));
   CHECK(job.when.first == TimePoint(Duration::milliseconds(2)));
   CHECK(job.when.period == Duration::milliseconds(50));
-  // Our rings are those of four nodes; the other job's have two of two GPUs.
+  // Our rings are over four nodes. The other job's are over two nodes of two GPUs.
   const Fabric ours = build_fabric(kCluster);
   REQUIRE(shared.fabric.rings.size() == ours.rings.size());
   CHECK(shared.fabric.rings[0].ranks == ours.rings[0].ranks);
@@ -73,7 +73,7 @@ TEST_CASE("background: transfers name their links") {
   CHECK(shared.background.transfers[0].when.period == Duration());
 }
 
-TEST_CASE("background: bad files say what is wrong and what would be right") {
+TEST_CASE("background: a wrong file gets a message and a hint") {
   const std::string name = build_fabric(kCluster).links[0].name;
   const auto job = [](const std::string& fields) {
     return background("\"jobs\":[{" + fields + "}]");
@@ -113,8 +113,7 @@ TEST_CASE("background: bad files say what is wrong and what would be right") {
   }
 }
 
-TEST_CASE(
-    "background: more than is simulated in seconds is refused with what is there, and the limit") {
+TEST_CASE("background: too much traffic is refused with the amount and the limit") {
   const auto repeated = [](std::size_t count, const std::string& entry) {
     std::string text;
     for (std::size_t k = 0; k < count; ++k) text += (k > 0 ? "," : "") + entry;
@@ -145,7 +144,7 @@ TEST_CASE(
         "others.json:/transfers: has 1001 transfers, and the limit is 1000. " + remedy);
 }
 
-TEST_CASE("background: what is wrong is said before what is missing") {
+TEST_CASE("background: a wrong value is reported before a missing field") {
   CHECK(problem_of(background(R"("jobs":[{"all_reduce":"0B"}])")).find("/all_reduce: is out of") !=
         std::string::npos);
   CHECK(problem_of(background(R"("jobs":[{"every":"1us"}])")).find("/every: is out of range") !=
@@ -154,7 +153,7 @@ TEST_CASE("background: what is wrong is said before what is missing") {
         std::string::npos);
 }
 
-TEST_CASE("background: figures, each in its place, and what stands in for those left out") {
+TEST_CASE("background: every value is read, and missing ones have defaults") {
   const std::string name = build_fabric(kCluster).links[2].name;
   const std::string other = build_fabric(kCluster).links[5].name;
   const SharedFabric shared = parse(
@@ -173,7 +172,7 @@ TEST_CASE("background: figures, each in its place, and what stands in for those 
   CHECK(second.rate == Bandwidth::bytes_per_second(1e18));
   CHECK(second.when.first == TimePoint());
   CHECK(second.when.period == Duration());
-  // A job on our own nodes, in the order it names them, adds none.
+  // A job on our own nodes, in its stated order, adds no nodes.
   REQUIRE(shared.background.jobs.size() == 1);
   const BackgroundJob& job = shared.background.jobs[0];
   CHECK(job.size == Bytes(7 << 20));
@@ -187,7 +186,7 @@ TEST_CASE("background: figures, each in its place, and what stands in for those 
   CHECK(starts_on(shared.fabric.rings[0], "node0"));
 }
 
-TEST_CASE("background: nodes beyond those in the cluster's name are added") {
+TEST_CASE("background: nodes beyond the cluster's size are added") {
   const ClusterRequest named{.text = "dgx1v@2"};
   const std::string text = background(R"("jobs":[{"nodes":[1,4],"all_reduce":"1MiB"}])");
   const SharedFabric shared = parse_background(text, "others.json", named);
@@ -200,7 +199,7 @@ TEST_CASE("background: nodes beyond those in the cluster's name are added") {
   CHECK_FALSE(on("node5"));
 }
 
-TEST_CASE("background: the limits of each figure") {
+TEST_CASE("background: the limits of each value") {
   const auto with = [](const std::string& fields) {
     return problem_of(background(R"("jobs":[{"nodes":[0,1],)" + fields + "}]"));
   };

@@ -1,4 +1,4 @@
-// Every way a graph, a dump or a list can be wrong, and the one message it gets. Nothing hangs.
+// Every mistake in a graph, a dump or a list, and its message. Nothing hangs.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -307,7 +307,7 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
   for (const BadGraph& c : cases) CHECK(file_complaint(c.input) == c.message);
 }
 
-TEST_CASE("words beside a file: what does not fit it is said") {
+TEST_CASE("words after a file: words that do not fit the file are reported") {
   const auto path = std::filesystem::temp_directory_path() /
                     ("ddpsim-matrix-" + std::to_string(::getpid()) + ".txt");
   write_file(path, "\tGPU0\tGPU1\tNIC0\nGPU0\tX\tNV2\tPIX\nGPU1\tNV2\tX\tPIX\nNIC0\tPIX\tPIX\tX\n");

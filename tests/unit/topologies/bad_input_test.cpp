@@ -1,4 +1,4 @@
-// Every way a cluster can be written wrongly, and the one message it gets.
+// Every mistake in a cluster, and its message.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -26,7 +26,7 @@ std::string document_complaint(const std::string& text) {
   return complaint_of([&] { parse_cluster(text, "lab.json"); });
 }
 
-/// A good document whose `node` and further fields are replaced.
+/// A valid document with another `node` and further fields.
 std::string document_with(const std::string& node, const std::string& more = "") {
   return R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": )" + node + more + "}";
 }

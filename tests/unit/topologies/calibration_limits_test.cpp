@@ -1,5 +1,5 @@
-// The last figure that a calibration in a cluster file takes, and the first that it refuses: of every constant and field,
-// so that a limit in the reader cannot move alone.
+// The limits of every constant and field of a calibration in a cluster file: the last accepted
+// value and the first refused one. So a limit in the reader cannot change unnoticed.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ json calibrated() {
                 "largest_bytes": 1024}]}})");
 }
 
-/// What is said of the file with this figure at this place; "?" where the place is none.
+/// The message for the file with this value at this place; "?" if there is no such place.
 std::string complaint_with(const std::string& at, const json& figure) {
   static const json base = calibrated();
   json file = base;
@@ -54,7 +54,7 @@ std::string complaint_with(const std::string& at, const json& figure) {
   return complaint_of([&] { parse_cluster(file.dump(), "lab.json"); });
 }
 
-/// Both ends are taken, what lies just beyond is refused in its place.
+/// Both limits are accepted, and values just beyond them are refused with their place.
 template <typename Figure>
 void check_range(const std::string& at, Figure least, Figure most, Figure step_below,
                  Figure step_above) {
@@ -74,7 +74,7 @@ void check_integers(const std::string& at, std::int64_t least, std::int64_t most
   check_range<std::int64_t>(at, least, most, 1, 1);
 }
 
-constexpr std::int64_t kMostBytes = 1'125'899'906'842'624;  // a PiB
+constexpr std::int64_t kMostBytes = 1'125'899'906'842'624;  // 1 PiB
 
 }  // namespace
 
@@ -109,7 +109,7 @@ TEST_CASE("limits of a calibration: every constant of NCCL's cost model") {
   CHECK(checked == cost_constants().size());
 }
 
-TEST_CASE("limits of a calibration: which constants a file may leave out") {
+TEST_CASE("limits of a calibration: constants that a file may leave out") {
   for (const CostConstant& constant : cost_constants()) {
     const std::string name(constant.name);
     CAPTURE(name);
@@ -146,7 +146,7 @@ TEST_CASE("limits of a calibration: shapes, sizes, spreads and weights") {
   for (const std::string log : {"/calibration/logs/0/", "/gloo/logs/0/"}) {
     check_integers(log + "largest_bytes", 8, kMostBytes);
     CHECK(complaint_with(log + "smallest_bytes", 1) == "");
-    CHECK(complaint_with(log + "smallest_bytes", 1024) == "");  // as large as the largest
+    CHECK(complaint_with(log + "smallest_bytes", 1024) == "");  // equal to the largest
     CHECK(mentions(complaint_with(log + "smallest_bytes", 0), log + "smallest_bytes"));
     CHECK(mentions(complaint_with(log + "smallest_bytes", 1025), "is less than"));
   }
@@ -161,7 +161,7 @@ TEST_CASE("limits of a calibration: shapes, sizes, spreads and weights") {
     for (const char* size : {"small", "middle", "large"}) check_reals(spread + size, 0, 10);
 }
 
-TEST_CASE("limits of a calibration: how many logs and points") {
+TEST_CASE("limits of a calibration: numbers of logs and points") {
   const auto complaint_of_many = [](const std::string& at, std::size_t count) {
     json file = calibrated();
     json& list = file[json::json_pointer(at)];
@@ -178,7 +178,7 @@ TEST_CASE("limits of a calibration: how many logs and points") {
   CHECK(mentions(complaint_of_many(points, 100'001), points + "/100000: more than 100000 points"));
 }
 
-TEST_CASE("limits of a calibration: what is wrong is said before what is missing") {
+TEST_CASE("limits of a calibration: a wrong value is reported before a missing field") {
   struct Case {
     const char *part, *wrong, *says;
   };

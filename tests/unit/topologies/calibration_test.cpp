@@ -1,4 +1,4 @@
-// The calibration of a cluster file: what cannot be is refused with its place.
+// The calibration of a cluster file, and the messages for impossible values.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ std::string cluster_complaint(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("calibration of a cluster file: read") {
+TEST_CASE("calibration of a cluster file: all values are read") {
   const Cluster cluster = parse_cluster(kGoodCluster, "lab.json");
   REQUIRE(cluster.calibration);
   CHECK(cluster.verified);
@@ -52,7 +52,7 @@ TEST_CASE("calibration of a cluster file: read") {
   CHECK(cluster.calibration->correction.size() == 1);
 }
 
-TEST_CASE("calibration of a cluster file: what later fits know is read, and may be absent") {
+TEST_CASE("calibration of a cluster file: fields of later versions are read and may be absent") {
   const Cluster before = parse_cluster(kGoodCluster, "lab.json");
   CHECK(before.calibration->constants.per_channel_start_us == 0);
   CHECK(before.calibration->constants.tree_share == 1);
@@ -86,7 +86,7 @@ TEST_CASE("calibration of a cluster file: what later fits know is read, and may 
   CHECK(mentions(refused("\"tree_factor\": 0.9", "\"tree_factor\": 0"), "tree_factor"));
 }
 
-TEST_CASE("calibration of a cluster file: what is written is read again, to the last figure") {
+TEST_CASE("calibration of a cluster file: a written calibration is read back exactly") {
   Calibration written = *parse_cluster(kGoodCluster, "lab.json").calibration;
   written.constants.per_channel_start_us = 0.7;
   written.constants.ring_ends = 0.25;
@@ -137,7 +137,7 @@ TEST_CASE("calibration of a cluster file: what is written is read again, to the 
   CHECK(correction_at(read, older) != correction_at(read, newer));
 }
 
-TEST_CASE("calibration of a cluster file: what cannot be is refused with its place") {
+TEST_CASE("calibration of a cluster file: impossible values are refused with their place") {
   CHECK(mentions(cluster_complaint(good_with("\"launch_us\": 5", "\"launch_us\": -5")),
                  "/calibration/constants/launch_us"));
   CHECK(mentions(cluster_complaint(good_with("\"local_share\": 0.8", "\"local_share\": 0")),
@@ -169,7 +169,7 @@ TEST_CASE("calibration of a cluster file: what cannot be is refused with its pla
                  "residual_deviation"));
 }
 
-TEST_CASE("calibration of a cluster file: every constant goes out and comes back in its place") {
+TEST_CASE("calibration of a cluster file: every constant is written and read in its place") {
   Calibration written;
   written.constants = round_costs::constants();
   written.constants.ring_ends = 0.75;
@@ -224,7 +224,8 @@ TEST_CASE("calibration of a cluster file: every constant goes out and comes back
   }
 }
 
-TEST_CASE("calibration of a cluster file: measured at this very shape it knows how its nodes lay") {
+TEST_CASE(
+    "calibration of a cluster file: one measured at this shape includes the placement of nodes") {
   const auto open = [](int nodes, int gpus_per_node) {
     Calibration calibration;
     calibration.constants = round_costs::constants();
@@ -238,7 +239,7 @@ TEST_CASE("calibration of a cluster file: measured at this very shape it knows h
   CHECK(open(4, 4));
 }
 
-TEST_CASE("cluster writer: a line written as a file is the same cluster") {
+TEST_CASE("cluster writer: a line that is written as a file describes the same cluster") {
   Calibration calibration;
   calibration.constants = round_costs::constants();
   calibration.shapes = {{1, 1, Bytes(8), Bytes(1024), "log"}};
@@ -276,9 +277,7 @@ TEST_CASE("cluster writer: a line written as a file is the same cluster") {
   }
 }
 
-TEST_CASE(
-    "cluster writer: a file keeps its own text; stated channels go where one node becomes "
-    "several") {
+TEST_CASE("cluster writer: a file keeps its text, but stated channels are dropped for more nodes") {
   const auto path = std::filesystem::temp_directory_path() /
                     ("ddpsim-writer-" + std::to_string(::getpid()) + ".json");
   write_file(path, R"({"schema": "ddpsim.cluster/1", "name": "lab", "summary": "kept",
@@ -293,7 +292,7 @@ TEST_CASE(
   const std::string beside = calibrated_cluster_file(path.string() + " latency:7us", calibration);
   std::filesystem::remove(path);
   CHECK(parse_cluster(beside, "beside.json").network.latency ==
-        Duration::microseconds(7));  // what stands beside the file
+        Duration::microseconds(7));  // calibration of the file
   CHECK(mentions(one, "\"summary\": \"kept\""));
   CHECK(mentions(one, "search_channels"));
   CHECK_FALSE(mentions(one, "\"nodes\": 4"));
@@ -302,7 +301,7 @@ TEST_CASE(
   CHECK(parse_cluster(four, "four.json").nodes == 4);
 }
 
-TEST_CASE("calibration of a cluster file: words about the network make another cluster") {
+TEST_CASE("calibration of a cluster file: words about the network describe another cluster") {
   const std::string text = good_with(
       "\"calibration\"",
       R"("network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps"}, "calibration")");
@@ -334,7 +333,7 @@ std::string gloo_with(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("calibration of gloo: what its logs tell is read, the rest stays") {
+TEST_CASE("calibration of gloo: fitted constants are read, and the others keep their defaults") {
   const Cluster cluster = parse_cluster(kGoodGloo, "lab.json");
   REQUIRE(cluster.gloo);
   const GlooLinks& links = cluster.gloo->links;
@@ -347,8 +346,7 @@ TEST_CASE("calibration of gloo: what its logs tell is read, the rest stays") {
   CHECK_FALSE(cluster.calibration);
 }
 
-TEST_CASE(
-    "calibration of gloo: stands beside NCCL's in a file, each written without the other's harm") {
+TEST_CASE("calibration of gloo: writing it keeps NCCL's calibration, and vice versa") {
   namespace fs = std::filesystem;
   const fs::path path =
       fs::temp_directory_path() / ("gloo-" + std::to_string(::getpid()) + ".json");
@@ -365,14 +363,14 @@ TEST_CASE(
   const Cluster again =
       parse_cluster(calibrated_cluster_file(path.string(), *both.calibration), "again.json");
   CHECK(again.gloo != nullptr);
-  // Another network is another cluster.
+  // Words about the network describe another cluster.
   CHECK(
       load_cluster({.text = path.string() + " nic:1x10Gbps:tcp", .nodes = {}, .gpus_per_node = {}})
           .gloo == nullptr);
   fs::remove(path);
 }
 
-TEST_CASE("calibration of gloo: what cannot be is refused with its place") {
+TEST_CASE("calibration of gloo: impossible values are refused with their place") {
   struct Case {
     const char *from, *to, *says;
   };

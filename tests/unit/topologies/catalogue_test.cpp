@@ -1,5 +1,6 @@
-// GPUs as their data sheets have them: sm, SMs, GB/s, and teraflops in fp32, TF32 and half precision (dense), GiB. Models
-// by the variant that a bare name means; the others against it.
+// Data sheet values of GPUs: sm, SMs, GB/s, teraflops in fp32, TF32 and half precision (dense), and
+// GiB. A model is listed by the variant that its bare name means; other variants are compared with
+// it.
 #include <doctest/doctest.h>
 
 #include <cctype>
@@ -11,7 +12,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("gpu: the catalogue has what the data sheets say") {
+TEST_CASE("gpu: the catalogue holds the data sheet values") {
   struct Sheet {
     const char* name;
     int capability, sms;
@@ -46,14 +47,14 @@ TEST_CASE("gpu: the catalogue has what the data sheets say") {
       {"B200", 100, 148, 8000, 80, 1125, 2250, 180, 18},
       {"GB200", 100, 152, 8000, 80, 1250, 2500, 186, 18},
       {"B300", 103, 148, 8000, 75, 1125, 2250, 268, 18},
-      {"A16", 86, 10, 200, 4.5, 9, 17.9, 16, 0},  // one of the four of a card
+      {"A16", 86, 10, 200, 4.5, 9, 17.9, 16, 0},  // one of four GPUs on a card
       {"RTX6000Ada", 89, 142, 960, 91.1, 182.1, 364.2, 48, 0},
       {"RTXPRO6000", 120, 188, 1792, 126, 251.9, 503.8, 96, 0},
       {"MI325X", 90, 304, 6000, 163.4, 653.7, 1307.4, 256, 7},
       {"MI355X", 90, 256, 8000, 157.3, 0, 2516.6, 288, 7},
       {"GB300", 103, 152, 8000, 80, 1250, 2500, 279, 18},
       {"RTX5090", 120, 170, 1792, 104.8, 104.8, 209.5, 32, 0},
-      {"MI250X", 80, 110, 1638, 47.9, 0, 191.5, 64, 8},  // a GCD, half of the card
+      {"MI250X", 80, 110, 1638, 47.9, 0, 191.5, 64, 8},  // a GCD: half of the card
       {"MI210", 80, 104, 1638, 45.3, 0, 181, 64, 3},
       {"MI300A", 90, 228, 5300, 122.6, 490.3, 980.6, 128, 6},
       {"MI300X", 90, 304, 5300, 163.4, 653.7, 1307.4, 192, 7},
@@ -78,7 +79,7 @@ TEST_CASE("gpu: the catalogue has what the data sheets say") {
   }
 }
 
-TEST_CASE("gpu: variants of a model, as their data sheets have them") {
+TEST_CASE("gpu: variants of a model have their data sheet values") {
   struct Sheet {
     const char* name;
     int sms;
@@ -124,8 +125,7 @@ TEST_CASE("gpu: variants of a model, as their data sheets have them") {
   }
 }
 
-TEST_CASE(
-    "gpu: a card is never faster than the module of its model, and a name states its memory") {
+TEST_CASE("gpu: a card is not faster than the module of its model, and names state the memory") {
   for (const GpuFamily& family : gpu_families()) {
     for (const GpuModel& gpu : family.gpus) {
       CAPTURE(gpu.variant);
@@ -155,7 +155,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("gpu: the variant that a name states, and the one that an open name means") {
+TEST_CASE("gpu: a name selects a variant, and an open name has a default") {
   const std::pair<const char*, const char*> stated[] = {
       {"Tesla P100-PCIE-12GB", "P100-12GB-PCIE"},
       {"Tesla V100-SXM2-16GB", "V100-16GB"},
@@ -213,7 +213,7 @@ TEST_CASE("gpu: the variant that a name states, and the one that an open name me
   }
 }
 
-TEST_CASE("gpu: a suffix that no variant has is named, and its neighbours with it") {
+TEST_CASE("gpu: a suffix that no variant has is reported together with the variants") {
   CHECK(gpu_name_problem("A100-41GB") == "unknown variant \"41GB\" of A100");
   CHECK(gpu_name_problem("H100-SXM-94GB") == "unknown variant \"94GB\" of H100");
   CHECK(gpu_name_problem("A100-NVL") == "unknown variant \"NVL\" of A100");
@@ -224,14 +224,14 @@ TEST_CASE("gpu: a suffix that no variant has is named, and its neighbours with i
   CHECK(gpus_instead_of("A100-41GB") ==
         "Variants of A100: A100-80GB, A100-40GB, A100-80GB-PCIE, A100-40GB-PCIE");
   CHECK(gpus_instead_of("L4-48GB") == "L4 is known in one variant: leave the word out");
-  // A device's own name is no mistake of a user's: the model is known.
+  // A device name is not a user's mistake, so the known model is accepted.
   const auto custom = find_gpu("NVIDIA A100-SXM-64GB");
   REQUIRE(custom);
   CHECK(custom->name == "A100");
   CHECK(custom->variant_open);
 }
 
-TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are others") {
+TEST_CASE("gpu: names printed by PyTorch and profilers are recognised, other chips are not") {
   const std::pair<const char*, const char*> names[] = {
       {"Tesla P100-SXM2-16GB", "P100"},
       {"Tesla V100-SXM2-32GB", "V100"},
@@ -294,7 +294,7 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
   }
 }
 
-TEST_CASE("gpu: a name that is not known is answered with its neighbours by spelling and speed") {
+TEST_CASE("gpu: an unknown name is answered with similar names and GPUs by speed") {
   const std::string hint = gpus_instead_of("A4500");
   CHECK(hint.starts_with(
       "Similar names: A6000, A5000, A100; for a GPU that is missing take the known GPU nearest in "
@@ -308,7 +308,7 @@ TEST_CASE("gpu: a name that is not known is answered with its neighbours by spel
   CHECK(gpus_instead_of("").starts_with("Take the known GPU nearest"));
 }
 
-TEST_CASE("gpu: names with suffixes, without the RTX, and of chips that are others") {
+TEST_CASE("gpu: names with suffixes, without RTX, and of other chips") {
   CHECK(gpu_model_name("2080 Ti") == "RTX2080Ti");
   CHECK(gpu_model_name("4090") == "RTX4090");
   CHECK(gpu_model_name("Tesla V100S-PCIE-32GB") == "V100");

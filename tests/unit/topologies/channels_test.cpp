@@ -24,12 +24,12 @@ Cluster load(const std::string& text, std::optional<int> gpus = std::nullopt) {
 
 }  // namespace
 
-TEST_CASE("channels: known machines get the channels NCCL's search finds there") {
-  // NCCL 2.21 to 2.30; DGX A100's 24 channels (12 doubled) are in public logs, the others follow
-  // from its link figures and speed lists.
+TEST_CASE("channels: known machines get the channels that NCCL's search finds") {
+  // For NCCL 2.21 to 2.30. Public logs show DGX A100's 24 channels (12 doubled). The others follow
+  // from the link rates and lists of speeds.
   const std::vector<Expected> machines = {
       {"dgx1v", 6, 20},
-      {"2xv100-nvlink", 2, 20},  // one path of 40, split in two
+      {"2xv100-nvlink", 2, 20},  // one path of 40 GB/s, split in two
       {"node:1 gpu:16xV100 nvswitch:150GBps", 6, 20},
       {"node:1 gpu:8xA100 nvswitch:300GBps", 12, 20},
       {"node:1 gpu:8xH100 nvswitch:450GBps", 12, 30, 16},
@@ -43,7 +43,7 @@ TEST_CASE("channels: known machines get the channels NCCL's search finds there")
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", 8, 24},
       {"node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib", 8, 48, 16},
       {"node:2 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp", 1, 1.2},
-      // Bundled machines; two channels of 40 split into four of 20 count as NCCL splits them.
+      // Bundled machines. NCCL splits two channels of 40 GB/s into four of 20.
       {"dgx2", 6, 20},
       {"dgx2@2", 8, 12},
       {"p3.16xlarge", 6, 20},
@@ -69,16 +69,16 @@ TEST_CASE("channels: known machines get the channels NCCL's search finds there")
       {"b200", 16, 45, 24},
       {"b200@2", 8, 48, 32},
       {"8xpcie", 2, 12},
-      // A pair; a box of ten without NVLink; boxes in a network.
+      // A pair, a box of ten GPUs without NVLink, and boxes in a network.
       {"node:1 gpu:2xA100 nvlink:12x25GBps:pair", 12, 20},
-      {"node:1 gpu:10xRTX4090 pcie:31.5GBps", 1, 12},  // by two through each root port
+      {"node:1 gpu:10xRTX4090 pcie:31.5GBps", 1, 12},  // two GPUs share each root port
       {"node:1 gpu:10xRTX4090 pcie:31.5GBps root:1", 2, 12},
       {"node:1 gpu:10xRTX4090 pcie:31.5GBps root:4", 1, 6},
       {"node:1 gpu:2xRTX2080Ti pcie:15.75GBps root:2", 1, 6},
       {"node:4 gpu:4xA100 pcie:31.5GBps nic:1x100Gbps:roce", 1, 12},
-      // One GPU behind four NICs: its own slot is the limit.
+      // One GPU with four NICs. Its own slot is the limit.
       {"node:2 gpu:1xV100 nic:4x100Gbps:ib", 1, 12},
-      {"node:2 gpu:1xH100 nic:1x400Gbps:ib", 2, 24},  // one of 48, split in two
+      {"node:2 gpu:1xH100 nic:1x400Gbps:ib", 2, 24},  // one channel of 48 GB/s, split in two
   };
   for (const Expected& machine : machines) {
     CAPTURE(machine.cluster);
@@ -91,8 +91,8 @@ TEST_CASE("channels: known machines get the channels NCCL's search finds there")
   }
 }
 
-TEST_CASE("channels: a whole rack behind one NVSwitch is one node of 72 GPUs") {
-  // A hundred GPUs are more than the search compares; a switch joins them and any order will do.
+TEST_CASE("channels: a rack behind one NVSwitch is one node of 72 GPUs") {
+  // More GPUs than the search compares. A switch joins them, so any order is good.
   const Cluster wide = load("node:1 gpu:72xB200 nvswitch:900GBps");
   CHECK(wide.ring.channels == 16);
   CHECK(wide.ring.intra.gigabytes_per_second() == doctest::Approx(45));
@@ -104,15 +104,15 @@ TEST_CASE("channels: a tree may run faster inside a node than between nodes") {
   const Cluster cluster = load("dgx1v@4");
   CHECK(cluster.tree.inter.gigabytes_per_second() == doctest::Approx(12));
   CHECK(cluster.tree.intra.gigabytes_per_second() == doctest::Approx(20));
-  // Behind an NVSwitch twice the speed between nodes, though the links carry more.
+  // Behind an NVSwitch, the speed is twice that between nodes, although the links can carry more.
   const Cluster wide = load("node:2 gpu:8xA100 nvswitch:300GBps nic:1x100Gbps:ib");
   CHECK(wide.tree.inter.gigabytes_per_second() == doctest::Approx(12));
   CHECK(wide.tree.intra.gigabytes_per_second() == doctest::Approx(24));
 }
 
 TEST_CASE("channels: fewer GPUs of a cube mesh keep only the links among themselves") {
-  // Rings that close inside GPUs 0..G-1; with 5, GPU 4 has a single neighbour left, GPU 0, and
-  // reaches the others by way of it (NVB), which NCCL's tuning does not count as NVLink.
+  // Rings that close within GPUs 0..G-1. With 5 GPUs, GPU 4 has only GPU 0 as a neighbour. It
+  // reaches the others through GPU 0 (NVB), which NCCL's tuning does not count as NVLink.
   const std::vector<int> links = {0, 1, 2, 4, 2, 2, 4, 6};
   for (int gpus = 1; gpus <= 8; ++gpus) {
     CAPTURE(gpus);
@@ -128,13 +128,13 @@ TEST_CASE("channels: fewer GPUs of a cube mesh keep only the links among themsel
   }
 }
 
-TEST_CASE("channels: the path is NVLink only where NVLink joins the GPUs") {
+TEST_CASE("channels: the path is NVLink only if NVLink joins the GPUs") {
   CHECK(load("dgx1v").ring.intra_path == PathKind::nvlink);
   CHECK(load("node:1 gpu:2xT4 pcie:15.75GBps").ring.intra_path == PathKind::pcie);
   CHECK(load("node:2 gpu:1xV100 nic:1x10Gbps:tcp").ring.intra_path == PathKind::pcie);
 }
 
-TEST_CASE("channels: more bandwidth inside a node never carries less") {
+TEST_CASE("channels: more bandwidth inside a node never lowers the rate") {
   double before = 0;
   for (int gbps = 1; gbps <= 2000; gbps += 7) {
     const Cluster c = load("node:1 gpu:8xA100 nvswitch:" + std::to_string(gbps) + "GBps");
@@ -146,7 +146,7 @@ TEST_CASE("channels: more bandwidth inside a node never carries less") {
   }
 }
 
-TEST_CASE("channels: more network bandwidth never carries less") {
+TEST_CASE("channels: more network bandwidth never lowers the rate") {
   double before = 0;
   for (int gbps = 1; gbps <= 800; gbps += 7) {
     const Cluster c =

@@ -11,7 +11,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// The cluster that its line describes.
+/// The cluster that the line of this cluster describes.
 Cluster by_its_line(const ClusterRequest& request) {
   const std::string line = load_topology(request).line.value();
   CAPTURE(line);
@@ -34,7 +34,7 @@ void check_alike(const Cluster& described, const Cluster& cluster) {
 
 }  // namespace
 
-TEST_CASE("cluster line: a bundled cluster as a line is a cluster of the same size and rates") {
+TEST_CASE("cluster line: the line of a bundled cluster has the same size and rates") {
   for (const BundledCluster& bundled : bundled_clusters()) {
     CAPTURE(bundled.name);
     const ClusterRequest request{bundled.name, {}, {}};
@@ -42,7 +42,7 @@ TEST_CASE("cluster line: a bundled cluster as a line is a cluster of the same si
   }
 }
 
-TEST_CASE("cluster line: a line comes back as it was written, but for the order of its words") {
+TEST_CASE("cluster line: a line is returned as written, except for the order of words") {
   for (const std::string line :
        {"node:1 gpu:4xV100-32GB nvlink:3x25GBps", "node:1 gpu:6xV100-32GB nvlink:5x25GBps",
         "node:8 gpu:8xV100-32GB nvlink:7x25GBps:mesh nic:4x100Gbps:ib",
@@ -55,16 +55,16 @@ TEST_CASE("cluster line: a line comes back as it was written, but for the order 
   }
 }
 
-TEST_CASE("cluster line: of some GPUs of a cube no line is told") {
+TEST_CASE("cluster line: a part of a cube has no line") {
   CHECK_FALSE(load_topology({"dgx1v", {}, 4}).line);
 }
 
-TEST_CASE("cluster line: every word's example is one that a line takes") {
+TEST_CASE("cluster line: a line accepts the example of every word") {
   const std::string node = "node:32 gpu:8xA100 ";
   const std::string joined = node + "nvswitch:300GBps ";
   for (const LineWord& word : line_words()) {
     std::string line = joined + "nic:8x200Gbps:tcp ";
-    if (word.key == "switches") continue;  // its example stands for a file
+    if (word.key == "switches") continue;  // its example is a placeholder for a file
     if (word.role == WordRole::joins_gpus || word.key == "root")
       line = word.key == "xgmi" ? "node:32 gpu:8xMI300X nic:8x200Gbps:tcp "
                                 : node + "nic:8x200Gbps:tcp ";

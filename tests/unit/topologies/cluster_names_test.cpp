@@ -1,4 +1,5 @@
-// What a CLUSTER argument names: a bundled cluster, a file, an archive, at a size, as specified; and groups of its ranks.
+// Names in a CLUSTER argument: a bundled cluster, a file, an archive, with a size or ":spec". Also
+// groups of its ranks.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ std::vector<Shape> groups_in(const std::string& text, const std::vector<GroupSiz
 
 }  // namespace
 
-TEST_CASE("cluster names: an archive is named by its path, at a size, with words beside it") {
+TEST_CASE("cluster names: an archive is named by its path, with a size and further words") {
   const files::TemporaryFolder folder;
   const std::string job = folder.file("job.tar", packed_job()).string();
   const std::string lab = folder.file("lab.json", kLab).string();
@@ -49,14 +50,14 @@ TEST_CASE("cluster names: an archive is named by its path, at a size, with words
     CHECK(archive_named(text) == job);
     CHECK(is_cluster(text));
   }
-  // As specified it has no all-reduces of its own; others are no archives.
+  // With ":spec", its all-reduces are not used. Other names are not archives.
   for (const std::string& text : {job + ":spec", lab, std::string("dgx1v"), std::string("dgx1v@2"),
                                   std::string("nosuch.tar"), std::string()})
     CHECK_FALSE(archive_named(text));
   CHECK(is_cluster(job + ":spec"));
 }
 
-TEST_CASE("cluster names: what can only mean a cluster") {
+TEST_CASE("cluster names: texts that can only mean a cluster") {
   const files::TemporaryFolder folder;
   const std::string lab = folder.file("lab.json", kLab).string();
   const std::string trace = folder.file("trace.json", "{\"traceEvents\": []}").string();
@@ -76,7 +77,7 @@ TEST_CASE("cluster names: what can only mean a cluster") {
   }
 }
 
-TEST_CASE("cluster names: as specified is said once, and leaves what was measured out") {
+TEST_CASE("cluster names: " : spec " may occur once and drops the calibration") {
   CHECK(load_cluster({"dgx1v", {}, {}}).calibration == nullptr);
   const std::vector<BundledCluster> all = bundled_clusters();
   const auto calibrated = std::ranges::find_if(
@@ -95,7 +96,7 @@ TEST_CASE("cluster names: as specified is said once, and leaves what was measure
                  "\"dgx1v:spec:spec\" says \":spec\" twice. Write \"dgx1v:spec\""));
 }
 
-TEST_CASE("cluster names: sizes from one node to a million, said once") {
+TEST_CASE("cluster names: sizes from one node to a million, stated once") {
   CHECK(load_cluster({"node:3 gpu:1xV100 nic:1x100Gbps:ib", {}, {}}).nodes == 3);
   CHECK(load_cluster({"dgx1v@3", 3, {}}).nodes == 3);
   CHECK(mentions(complaint_of([] {
@@ -111,8 +112,7 @@ TEST_CASE("cluster names: sizes from one node to a million, said once") {
   CHECK(load_cluster_at("dgx1v@4", 2, 3).ranks() == 6);
 }
 
-TEST_CASE(
-    "cluster names: groups of ranks are the first nodes and GPUs, and never the cluster itself") {
+TEST_CASE("cluster names: groups of ranks are the first nodes and GPUs, never the whole cluster") {
   const std::string text = "node:4 gpu:8xV100 nvswitch:150GBps nic:1x100Gbps:ib";
   CHECK(groups_in(text, {{1, {}}, {2, {}}, {4, 1}, {1, 2}}) ==
         std::vector<Shape>{{1, 8}, {2, 8}, {4, 1}, {1, 2}});

@@ -22,14 +22,14 @@ Texts texts_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("cluster ranges: a range multiplies or counts, and ends where its steps reach") {
+TEST_CASE("cluster ranges: a range multiplies or counts, and ends with the last step") {
   CHECK(texts_of("dgx1v@1..16*2") == Texts{"dgx1v@1", "dgx1v@2", "dgx1v@4", "dgx1v@8", "dgx1v@16"});
   CHECK(texts_of("dgx1v@3..20*3") == Texts{"dgx1v@3", "dgx1v@9"});
   CHECK(texts_of("dgx1v@2..4") == Texts{"dgx1v@2", "dgx1v@3", "dgx1v@4"});
   CHECK(texts_of("dgx1v@5..5") == Texts{"dgx1v@5"});
 }
 
-TEST_CASE("cluster ranges: braces stand for each of their items, anywhere") {
+TEST_CASE("cluster ranges: braces expand to each of their items, anywhere") {
   CHECK(texts_of("{dgx1v,p3dn}@{2,4..5}") ==
         Texts{"dgx1v@2", "dgx1v@4", "dgx1v@5", "p3dn@2", "p3dn@4", "p3dn@5"});
   CHECK(texts_of("node:{1..4*2} gpu:8xA100") ==
@@ -44,7 +44,7 @@ TEST_CASE("cluster ranges: braces stand for each of their items, anywhere") {
   CHECK(cluster_ranges("node:{2}  gpu:8xA100 ")[0].text == "node:2  gpu:8xA100 ");
 }
 
-TEST_CASE("cluster ranges: what is no range comes back as it is") {
+TEST_CASE("cluster ranges: a text without a range is returned unchanged") {
   for (const std::string text : {"", "@", "dgx1v", "dgx1v@4", "node:2 gpu:8xA100 nvswitch:300GBps",
                                  "lab@home/../cluster.json", "dgx1v@x"})
     CHECK(texts_of(text) == Texts{text});

@@ -30,7 +30,7 @@ TEST_CASE("cluster: the bundled pair of V100 has 50 GB/s per direction") {
   CHECK_FALSE(cluster.sources.empty());
 }
 
-TEST_CASE("cluster: every bundled cluster loads under its own name and says what it is") {
+TEST_CASE("cluster: every bundled cluster loads under its own name and has a summary") {
   const auto bundled = bundled_clusters();
   CHECK(bundled.size() >= 3);
   for (const BundledCluster& entry : bundled) {
@@ -56,15 +56,13 @@ TEST_CASE("cluster: NAME@NODES and --nodes mean the same") {
   CHECK(load_cluster({"dgx1v@16", 16, 4}).ranks() == 64);
 }
 
-TEST_CASE(
-    "cluster: some of its nodes, for process groups that hold no more, are a cluster of that "
-    "size") {
+TEST_CASE("cluster: a process group on some nodes is a cluster of that size") {
   const auto loaded = [](const char* text, std::vector<GroupSize> groups) {
     return load_cluster(
         {.text = text, .nodes = {}, .gpus_per_node = {}, .groups = std::move(groups)});
   };
   const Cluster p4d = loaded("p4d@8", {{1}, {4}, {8}, {16}});
-  REQUIRE(p4d.groups.size() == 2);  // no more nodes than there are
+  REQUIRE(p4d.groups.size() == 2);  // at most the existing nodes
   for (const auto& group : p4d.groups) {
     const Cluster alone = load_cluster_at("p4d", group->nodes, 8);
     CHECK(group->ring.channels == alone.ring.channels);
@@ -78,7 +76,7 @@ TEST_CASE(
   CHECK(loaded("p4d@8", {}).groups.empty());
 }
 
-TEST_CASE("cluster: a log stands behind the size it was taken at, and no other") {
+TEST_CASE("cluster: a log confirms only the size at which it was taken") {
   CHECK(load_cluster({"dgx1v", {}, {}}).verified);
   CHECK(load_cluster({"dgx1v@1", {}, 8}).verified);
   CHECK_FALSE(load_cluster({"dgx1v@2", {}, {}}).verified);
@@ -104,7 +102,7 @@ TEST_CASE("cluster: the one-line form takes its words in any order") {
         "node:8 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:roce oversubscription:1.5 latency:2us");
 }
 
-TEST_CASE("cluster: TCP through a NIC of the host's, an emulated one, or GPUDirect") {
+TEST_CASE("cluster: TCP through a host's NIC, an emulated NIC, or GPUDirect") {
   const std::pair<std::string, Sockets> words[] = {
       {"tcp", Sockets::host}, {"tcp-vm", Sockets::virtual_nic}, {"tcpx", Sockets::gpudirect}};
   for (const auto& [word, sockets] : words) {
@@ -119,7 +117,7 @@ TEST_CASE("cluster: TCP through a NIC of the host's, an emulated one, or GPUDire
   CHECK(load_cluster({"a3-mega", 2, {}}).network.sockets == Sockets::gpudirect);
 }
 
-TEST_CASE("cluster: whether NICs reach GPU memory is said, or assumed by the GPU") {
+TEST_CASE("cluster: GPUDirect RDMA is stated, or assumed from the GPU") {
   const auto network = [](const std::string& gpu, const std::string& nic) {
     const std::string line = "node:2 gpu:1x" + gpu + " nic:1x200Gbps" + nic;
     const Cluster cluster = parse_cluster_line(line);
@@ -136,24 +134,24 @@ TEST_CASE("cluster: whether NICs reach GPU memory is said, or assumed by the GPU
     CAPTURE(kind);
     CHECK(network("H100", kind).gpudirect_assumed);
     CHECK(network("H100", kind).gpudirect);
-    CHECK_FALSE(network("RTX4090", kind).gpudirect);  // the driver of GeForce cards has none
+    CHECK_FALSE(network("RTX4090", kind).gpudirect);  // GeForce cards have no GPUDirect
     CHECK(network("RTX4090", kind + std::string(":gdr")).gpudirect);
     CHECK_FALSE(network("H100", kind + std::string(":no-gdr")).gpudirect);
     CHECK_FALSE(network("H100", kind + std::string(":gdr")).gpudirect_assumed);
   }
-  // Elsewhere the network's kind tells.
+  // For other GPUs, the kind of network decides.
   CHECK_FALSE(network("V100", ":efa").gpudirect_assumed);
   CHECK_FALSE(network("V100", ":tcp").gpudirect_assumed);
-  // Beside a file, and in it.
+  // As a word after a file, and in the file.
   CHECK_FALSE(load_cluster({"dgx2 nic:8x100Gbps:ib:no-gdr", 2, {}}).network.gpudirect);
   CHECK_FALSE(load_cluster({"p3dn", 2, 1}).network.gpudirect);
-  // Many GPUs a node have it, or nobody would have built them.
+  // With many GPUs per node it is always assumed.
   CHECK(assumed_of_gpudirect(parse_cluster_line("node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps"))
             .empty());
   CHECK_THROWS_AS(parse_cluster_line("node:2 gpu:1xV100 nic:1x25Gbps:tcp:gdr"), InputError);
 }
 
-TEST_CASE("cluster: that a plugin joins EFA adapters is said once, where it joins them") {
+TEST_CASE("cluster: a note appears once if a plugin joins EFA adapters") {
   const auto said = [](const std::string& text) {
     std::size_t count = 0;
     for (const std::string& source : load_cluster({text, {}, {}}).sources)
@@ -178,13 +176,13 @@ TEST_CASE("cluster: the rate of one TCP connection may be stated") {
       "network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps", "connection": "12Gbps"}})";
   CHECK(parse_cluster(by_hand, "lab.json").network.connection == cluster.network.connection);
   CHECK_FALSE(load_cluster({"p3.16xlarge node:2 nic:1x25Gbps:tcp", {}, {}}).network.connection);
-  // It is of the file's NICs, not of those that a word puts in their place.
+  // It belongs to the file's NICs, not to NICs that a word adds instead.
   CHECK(describe_source(by_hand, "lab.json", "").network.connection);
   CHECK_FALSE(describe_source(by_hand, "lab.json", "nic:1x25Gbps:tcp").network.connection);
   CHECK(load_cluster({"p3.16xlarge connection:5Gbps", 2, {}}).network.connection);
 }
 
-TEST_CASE("cluster: how peers reach each other over PCIe, said or assumed by the GPU") {
+TEST_CASE("cluster: peer access over PCIe is stated, or assumed from the GPU") {
   const auto peers = [](const std::string& gpu, const std::string& word) {
     const Cluster cluster = parse_cluster_line("node:1 gpu:4x" + gpu + " pcie:31.5GBps" + word);
     CHECK(cluster.intra.peers_assumed == word.empty());
@@ -219,8 +217,8 @@ TEST_CASE("cluster: how peers reach each other over PCIe, said or assumed by the
 }
 
 TEST_CASE(
-    "cluster: peers under one root are never slower than across sockets, those through the host "
-    "never faster") {
+    "cluster: peers under one root are not slower than across sockets, and the host path not "
+    "faster") {
   const auto time = [](const std::string& word, std::int64_t size) {
     const Cluster cluster = parse_cluster_line("node:1 gpu:4xA100 pcie:15.75GBps" + word);
     const auto choice =
@@ -236,7 +234,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cluster: GPUs of one root port share its way to host memory") {
+TEST_CASE("cluster: GPUs of one root port share its path to host memory") {
   const auto intra = [](const std::string& words) {
     return parse_cluster_line("node:1 gpu:8xRTX4090 pcie:32GBps" + words).intra;
   };
@@ -272,7 +270,7 @@ TEST_CASE("cluster: a one-line cluster can be resized once it has a network") {
   CHECK(cluster.ranks() == 8);
 }
 
-TEST_CASE("cluster: a file may state channels, which hold for its own size") {
+TEST_CASE("cluster: channels stated in a file apply only to its own size") {
   const std::string text = R"({"schema": "ddpsim.cluster/1", "name": "lab",
       "node": {"gpus": 4, "gpu": "NVIDIA A100-PG509-200",
                "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
@@ -304,7 +302,7 @@ TEST_CASE("gpu: names are compared by model") {
       {"RTX4090", "RTX4090"},
       {"Tesla P100-PCIE-16GB", "P100"},
       {"NVIDIA L40S", "L40S"},
-      // Other chips whose names begin alike.
+      // Other chips with similar names.
       {"NVIDIA GeForce RTX 3090 Ti", "NVIDIA GeForce RTX 3090 Ti"},
       {"NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 4090 Laptop GPU"},
   };
@@ -334,8 +332,7 @@ std::vector<NearCluster> near(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE(
-    "cluster: neighbours have one node less and more, and NICs a twentieth slower and faster") {
+TEST_CASE("cluster: neighbours have one node less or more, or NICs 5 % slower or faster") {
   const std::string line = "node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib";
   CHECK(load_cluster({.text = line}).near.empty());
   const std::vector<NearCluster> found = near(line);
@@ -350,7 +347,7 @@ TEST_CASE(
   CHECK(found[3].cluster->network.per_nic.gigabytes_per_second() == doctest::Approx(1.05 * 25));
 }
 
-TEST_CASE("cluster: one node has no neighbours, and two nodes not one") {
+TEST_CASE("cluster: one node has no neighbours, and is not a neighbour of two nodes") {
   CHECK(near("node:1 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib").empty());
   const std::vector<NearCluster> found =
       near("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
@@ -366,7 +363,7 @@ TEST_CASE("cluster: a neighbour of racks has one NVLink domain more or less") {
   CHECK(found[1].cluster->nodes == 4);
 }
 
-TEST_CASE("cluster: neighbours know the process groups that were asked for") {
+TEST_CASE("cluster: neighbours have the requested process groups") {
   const Cluster cluster =
       load_cluster({.text = "node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
                     .groups = {{1}},

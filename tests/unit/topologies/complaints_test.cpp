@@ -1,5 +1,5 @@
-// What is wrong in a file of background traffic, of a cluster or of switches, to the last word: where, what would be
-// right, and what to do.
+// Complete messages for errors in files of background traffic, clusters and switches: place,
+// expectation and hint.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ struct WrongFile {
 
 }  // namespace
 
-TEST_CASE("topology files: complaints about background traffic") {
+TEST_CASE("topology files: messages about background traffic") {
   const ClusterRequest cluster{.text = "node:4 gpu:2xV100 nvswitch:150GBps nic:1x100Gbps:ib"};
   const std::vector<WrongFile> cases = {
       {R"({"schema":"ddpsim.background/1","jobs":[{"nodes":[0,1],"all_reduce":"0B"}]})",
@@ -77,7 +77,7 @@ TEST_CASE("topology files: complaints about background traffic") {
   }
 }
 
-TEST_CASE("topology files: complaints about clusters") {
+TEST_CASE("topology files: messages about clusters") {
   const std::vector<WrongFile> cases =
       {
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpus": 1, "gpu": "T4"}, "nodes": 2, "node_types": []})",
@@ -196,7 +196,7 @@ TEST_CASE("topology files: complaints about clusters") {
     CHECK(complaint_of([&] { parse_cluster(c.text, "lab.json"); }) == c.complaint);
 }
 
-TEST_CASE("topology files: complaints about lists of switches") {
+TEST_CASE("topology files: messages about lists of switches") {
   const std::vector<WrongFile> cases = {
       {"a\n",
        "switches.txt:line 1: 1 word; expected a node and its switch. Such as \"node001 leaf1\""},
@@ -239,7 +239,7 @@ TEST_CASE("topology files: complaints about lists of switches") {
     CHECK(complaint_of([&] { parse_switch_list(c.text, "switches.txt"); }) == c.complaint);
 }
 
-TEST_CASE("topology files: a list of switches has as many rows as nodes and switches together") {
+TEST_CASE("topology files: a list of switches is limited to one row per node and switch") {
   const auto rows = [](std::size_t count) {
     std::string text;
     for (std::size_t k = 0; k < count; ++k) text += "n" + std::to_string(k) + " leaf\n";

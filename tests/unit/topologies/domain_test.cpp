@@ -1,4 +1,4 @@
-// NVLink domains of several nodes: one node to NCCL, several machines to everybody else.
+// NVLink domains of several nodes. NCCL sees one node, and everything else sees several machines.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ TEST_CASE("domain: two racks of 18 nodes are two nodes of 72 GPUs to NCCL") {
   CHECK(cluster.intra.kind == IntraKind::nvswitch);
 }
 
-TEST_CASE("domain: a job smaller than a domain has part of it") {
+TEST_CASE("domain: a job smaller than a domain uses part of it") {
   const Cluster part = domains_of("node:6 domain:18" + kTray).cluster;
   CHECK(part.nodes == 1);
   CHECK(part.gpus_per_node == 24);
@@ -65,7 +65,7 @@ TEST_CASE("domain: a job smaller than a domain has part of it") {
   CHECK(halves.network.nics_per_node == 72);
 }
 
-TEST_CASE("domain: a node of one GPU can belong to one") {
+TEST_CASE("domain: a node of one GPU can belong to a domain") {
   const Cluster cluster =
       domains_of("node:64 domain:32 gpu:1xGH200 nvswitch:450GBps nic:1x400Gbps").cluster;
   CHECK(cluster.nodes == 2);
@@ -73,7 +73,7 @@ TEST_CASE("domain: a node of one GPU can belong to one") {
   CHECK(cluster.intra.kind == IntraKind::nvswitch);
 }
 
-TEST_CASE("domain: lines that no machine can be are refused with what would be right") {
+TEST_CASE("domain: lines for impossible machines are refused with a hint") {
   CHECK(
       complaint_about("node:20 domain:18" + kTray) ==
       "20 nodes do not fill NVLink domains of 18: 2 would be left over | Take up to 18 nodes of "
@@ -87,16 +87,17 @@ TEST_CASE("domain: lines that no machine can be are refused with what would be r
   CHECK(complaint_about("node:4 domain:0" + kTray).starts_with("\"0\" is out of range"));
 }
 
-TEST_CASE("domain: a ring passes every GPU once and leaves by the host it came in by") {
+TEST_CASE("domain: a ring passes every GPU once and leaves by the host where it entered") {
   const Topology racks = domains_of("gb200-nvl72@36");
   const NodeType& type = racks.node_types.front();
-  // 18 NVLinks of 40.1 GB/s carry 16 channels of 45.1: every ring passes every GPU, whatever further NICs there are.
+  // 18 NVLinks of 40.1 GB/s carry 16 channels of 45.1 GB/s. Every ring passes every GPU, whatever
+  // other NICs there are.
   CHECK(racks.cluster.ring.channels == 16);
   CHECK(racks.cluster.ring.inter == Bandwidth::gigabytes_per_second(45.1));
   std::set<std::uint32_t> nics;
   for (const ChannelOrder& channel : type.channels) {
     CHECK(std::set(channel.gpus.begin(), channel.gpus.end()).size() == 72);
-    CHECK(*channel.nic_in == *channel.nic_out);  // as rails want it
+    CHECK(*channel.nic_in == *channel.nic_out);  // as rails require
     CHECK(channel.gpus.front() / 4 == *channel.nic_in / 4);
     CHECK(channel.gpus.back() / 4 == *channel.nic_in / 4);
     nics.insert(*channel.nic_in);
@@ -104,7 +105,7 @@ TEST_CASE("domain: a ring passes every GPU once and leaves by the host it came i
   CHECK(nics.size() == 16);
 }
 
-TEST_CASE("domain: links are named by domain and node, and GPUs of other hosts reach no NIC") {
+TEST_CASE("domain: links are named by domain and node, and a NIC serves only its own host") {
   const Topology racks = domains_of("node:4 domain:2" + kTray + " leaf:2");
   const Fabric fabric = build_fabric(racks);
   const auto has = [&](const std::string& name) {
@@ -120,7 +121,7 @@ TEST_CASE("domain: links are named by domain and node, and GPUs of other hosts r
   CHECK(matrix.cells[0][12] == "-");  // a NIC of the other host
 }
 
-TEST_CASE("domain: NVLink beats NICs, and a second domain costs what NICs take") {
+TEST_CASE("domain: NVLink is faster than NICs, and a second domain adds their time") {
   const Duration rack = gibibyte_on("node:18 domain:18" + kTray);
   CHECK(2 * rack < gibibyte_on("node:18" + kTray));
   const Duration racks = gibibyte_on("node:36 domain:18" + kTray);
@@ -135,20 +136,20 @@ TEST_CASE("domain: process groups of some of its GPUs") {
   REQUIRE(cluster.groups.size() == 3);
   CHECK(cluster.groups[0]->nodes == 1);
   CHECK(cluster.groups[0]->gpus_per_node == 4);
-  // One rank of every host: each has a NIC beside it.
+  // One rank on every host, each with a NIC next to it.
   CHECK(cluster.groups[1]->nodes == 2);
   CHECK(cluster.groups[1]->gpus_per_node == 18);
   CHECK(cluster.groups[1]->hosts_per_node == 18);
   CHECK(cluster.groups[2]->gpus_per_node == 72);
 }
 
-TEST_CASE("domain: nodes are paid for, not domains") {
+TEST_CASE("domain: prices count nodes, not domains") {
   const Cluster cluster = domains_of("gb200-nvl72@36").cluster;
   const Price price{.usd = 10, .per = Price::Per::node_hour};
   CHECK(usd_per_hour(price, cluster, {}) == doctest::Approx(360));
 }
 
-TEST_CASE("domain: a file says the same as a line, and a word beside it makes it smaller") {
+TEST_CASE("domain: a file can state what a line states, and a word can reduce the domain") {
   const std::string file = R"({"schema": "ddpsim.cluster/1", "name": "racks", "nodes": 36,
     "nodes_per_domain": 18,
     "node": {"gpus": 4, "gpu": "GB200", "interconnect": {"kind": "nvswitch", "per_gpu": "900GBps"}},
@@ -158,7 +159,7 @@ TEST_CASE("domain: a file says the same as a line, and a word beside it makes it
   CHECK(domains_of("gb300-nvl72@18").cluster.gpu.name == "GB300");
 }
 
-TEST_CASE("placement: unstated, the interval holds ranks in order and scattered") {
+TEST_CASE("placement: if not stated, the interval covers ordered and scattered ranks") {
   const std::string line =
       "node:16 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps oversubscription:4 leaf:4";
   const auto row = [](const std::string& text) {
@@ -174,7 +175,7 @@ TEST_CASE("placement: unstated, the interval holds ranks in order and scattered"
   CHECK(ordered.high < open.high);
   CHECK(domains_of(line).cluster.loads_scattered != nullptr);
   CHECK(domains_of(line + " placement:ordered").cluster.loads_scattered == nullptr);
-  // A node a leaf: nothing to order.
+  // With one node per leaf, the order does not matter.
   CHECK(domains_of("node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps oversubscription:4 leaf:1")
             .cluster.loads_scattered == nullptr);
 }
@@ -186,21 +187,21 @@ TEST_CASE("placement: NVLink domains move as a whole") {
   };
   CHECK(domains_of(line + "leaf:4").cluster.loads_scattered != nullptr);
   CHECK(bound(line + "leaf:4 placement:scattered") <= bound(line + "leaf:4 placement:ordered"));
-  // A leaf holds one domain, or part of one: one order.
+  // If a leaf holds one domain or a part of it, there is only one order.
   CHECK(domains_of(line + "leaf:2").cluster.loads_scattered == nullptr);
   CHECK(domains_of(line + "leaf:1").cluster.loads_scattered == nullptr);
   CHECK(complaint_about(line + "leaf:3 placement:scattered")
             .starts_with("scattered moves whole NVLink domains"));
 }
 
-TEST_CASE("NICs of several bonded ports carry what their ports carry together") {
+TEST_CASE("bonded NICs carry the sum of their ports") {
   const std::string node = "node:2 gpu:8xH200 nvswitch:450GBps ";
   CHECK(domains_of(node + "nic:8x2x200Gbps:roce").cluster.network.per_nic ==
         domains_of(node + "nic:8x400Gbps:roce").cluster.network.per_nic);
   CHECK(domains_of(node + "nic:8x2x200Gbps:roce").cluster.network.nics_per_node == 8);
 }
 
-TEST_CASE("tiers: words that need one another say so") {
+TEST_CASE("tiers: words that need another word say so") {
   const std::string line = "node:8 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps ";
   CHECK(complaint_about(line + "pod:4").find("Add \"leaf:NODES\"") != std::string::npos);
   CHECK(complaint_about(line + "leaf:3 pod:4")

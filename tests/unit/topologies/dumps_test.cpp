@@ -1,4 +1,4 @@
-// Dumps of NCCL and nvidia-smi, figure by figure: rates, lanes, names, generations.
+// Dumps of NCCL and nvidia-smi, value by value: rates, lanes, names, generations.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,8 +14,8 @@ using namespace ddpsim;
 
 namespace {
 
-/// Two GPUs under a CPU each; `cpu`: attributes of the CPUs, `gpu`: within each GPU, `slot`: of the first
-/// GPU's.
+/// Two GPUs, each under its own CPU. `cpu` holds attributes of the CPUs, `gpu` the content of each
+/// GPU, and `slot` attributes of the first GPU's slot.
 XmlNode two_sockets(const std::string& cpu, const std::string& slot = "",
                     const std::string& gpu = "", const std::string& nic = "") {
   std::string text = "<system>";
@@ -35,7 +35,8 @@ double wire_rate(const XmlNode& node, LinkKind kind) {
 
 }  // namespace
 
-TEST_CASE("NCCL topology XML: CPUs are joined at a rate by vendor, Intel's by model") {
+TEST_CASE(
+    "NCCL topology XML: the rate between CPUs depends on vendor and, for Intel, on the model") {
   const auto rate = [](const std::string& cpu) {
     return wire_rate(two_sockets(cpu), LinkKind::socket);
   };
@@ -55,7 +56,7 @@ TEST_CASE("NCCL topology XML: CPUs are joined at a rate by vendor, Intel's by mo
   CHECK(two_sockets(R"(arch="arm64")").cpu == CpuVendor::arm);
 }
 
-TEST_CASE("NCCL topology XML: a slot has its lanes times their generation's rate") {
+TEST_CASE("NCCL topology XML: a slot's rate is its lanes times the rate of their generation") {
   const auto slot = [](const std::string& speed, int width) {
     const XmlNode node = two_sockets("", "", "",
                                      R"(<pci busid="9" class="0x020700" link_speed=")" + speed +
@@ -73,7 +74,7 @@ TEST_CASE("NCCL topology XML: a slot has its lanes times their generation's rate
       {"16.0 GT/s PCIe", {31.508, 24}},
       {"32.0 GT/s PCIe", {63.015, 48}},
       {"64.0 GT/s PCIe", {121, 96}},
-      {"Unknown", {31.5, 12}}};  // the board's generation, A100's; NCCL takes Gen3
+      {"Unknown", {31.5, 12}}};  // A100's generation; NCCL assumes Gen3
   for (const auto& [speed, rates] : speeds) {
     const std::string given = speed;  // clang 14 cannot capture the binding itself
     CAPTURE(given);
@@ -85,7 +86,7 @@ TEST_CASE("NCCL topology XML: a slot has its lanes times their generation's rate
   }
 }
 
-TEST_CASE("NCCL topology XML: a link from chip to chip, and NVLinks to a CPU") {
+TEST_CASE("NCCL topology XML: chip-to-chip links, and NVLinks to a CPU") {
   const XmlNode c2c = two_sockets("", "", R"(<c2c bw="44700" count="10"/>)");
   int found = 0;
   for (const Wire& wire : c2c.graph.wires)
@@ -106,8 +107,7 @@ TEST_CASE("NCCL topology XML: a link from chip to chip, and NVLinks to a CPU") {
   }
 }
 
-TEST_CASE(
-    "NCCL topology XML: NICs tell the network by their names, their rates and what they can") {
+TEST_CASE("NCCL topology XML: NICs show the kind of network, rates and abilities") {
   const auto with = [](const std::string& net) {
     return two_sockets(
         "", "", "",
@@ -133,13 +133,13 @@ TEST_CASE(
   CHECK(with(R"(name="mlx5_3" gdr="1")").gpudirect);
   CHECK(with(R"(name="mlx5_3")").gpudirect);
   CHECK_FALSE(with(R"(name="mlx5_3" coll="0")").collnet);
-  // A virtual NIC states a speed of -1: its rate is not known.
+  // A virtual NIC states a speed of -1, so its rate is unknown.
   const XmlNode unstated = with(R"(name="eth0" speed="-1")");
   REQUIRE(unstated.graph.all(VertexKind::nic).size() == 1);
   CHECK(unstated.graph.vertices[unstated.graph.all(VertexKind::nic)[0]].port == Bandwidth());
-  // <nic> without <net>, and in no slot: NCCL was given none.
+  // A <nic> without <net> and without a slot. NCCL did not use it.
   CHECK(two_sockets("", "", "", "<nic/>").graph.all(VertexKind::nic).empty());
-  // Two ports of one card, the first names the network; eight lanes carry 6 GB/s for both.
+  // Two ports of one card. The first one names the network. Eight lanes carry 6 GB/s for both.
   const XmlNode two = with(R"(name="efa0"/><net name="eth0")");
   CHECK(two.graph.all(VertexKind::nic).size() == 2);
   CHECK(two.network == NetworkKind::efa);
@@ -148,7 +148,7 @@ TEST_CASE(
       CHECK(wire.nccl.gigabytes_per_second() == doctest::Approx(3));
 }
 
-TEST_CASE("NCCL topology XML: the model by its sm, of several the oldest") {
+TEST_CASE("NCCL topology XML: the model follows from sm, and is the oldest of several") {
   const auto gpu = [](const std::string& first, const std::string& second) {
     return parse_nccl_xml(R"(<system><cpu><pci busid="0" class="0x030200"><gpu sm=")" + first +
                               R"("/></pci><pci busid="1" class="0x030200"><gpu sm=")" + second +
@@ -165,8 +165,8 @@ TEST_CASE("NCCL topology XML: the model by its sm, of several the oldest") {
   CHECK(gpu("70", "80") == "V100");
 }
 
-TEST_CASE("nvidia-smi matrix: so many links in a row are an NVSwitch's, by generation") {
-  // Three GPUs: `links` between every two, twice that in a row.
+TEST_CASE("nvidia-smi matrix: too many links in a row mean an NVSwitch, by generation") {
+  // Three GPUs with `links` between each pair, and twice that in a row.
   const auto kind = [](const std::string& gpu, int links) {
     const std::string nv = "\tNV" + std::to_string(links);
     const std::string text = "\tGPU0\tGPU1\tGPU2\nGPU0\tX" + nv + nv + "\nGPU1" + nv + "\tX" + nv +
@@ -192,7 +192,7 @@ TEST_CASE("nvidia-smi matrix: so many links in a row are an NVSwitch's, by gener
   CHECK(kind("H100", 10) == 1);
 }
 
-TEST_CASE("nvidia-smi matrix: SOC is SYS, and NVLink alone leaves the CPU to the NUMA column") {
+TEST_CASE("nvidia-smi matrix: SOC means SYS, and with NVLink only, NUMA tells the CPU") {
   const auto cells = [](const std::string& text) {
     return connection_matrix(parse_nvidia_matrix(text, "m.txt", *find_gpu("V100"))).cells;
   };
@@ -212,7 +212,7 @@ TEST_CASE("nvidia-smi matrix: SOC is SYS, and NVLink alone leaves the CPU to the
   CHECK(cpus("0-15", "16-31") == 2);
 }
 
-TEST_CASE("nvidia-smi matrix: up to as many links as the GPU has, and no word of three digits") {
+TEST_CASE("nvidia-smi matrix: at most as many links as the GPU has, and no three digits") {
   const auto read = [](const std::string& links) {
     const std::string text = "\tGPU0\tGPU1\nGPU0\tX\t" + links + "\nGPU1\t" + links + "\tX\n";
     return parse_nvidia_matrix(text, "m.txt", *find_gpu("V100"));

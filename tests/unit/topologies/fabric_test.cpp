@@ -33,7 +33,7 @@ int children(int tree, int node, int nodes) {
   return (place.children[0] ? 1 : 0) + (place.children[1] ? 1 : 0);
 }
 
-/// What leaves `route` is where the next link begins: names say "a > b".
+/// Each link of a route begins where the last one ended. Names have the form "a > b".
 void check_joined(const Fabric& fabric, Route route) {
   std::string at;
   for (const LinkId link : fabric.links_of(route)) {
@@ -91,7 +91,7 @@ TEST_CASE("double tree: valid for 1 to 64 nodes") {
       for (const int tree : {0, 1}) {
         const TreePlace place = double_tree_place(tree, node, nodes);
         CHECK(depth(tree, node, nodes) <= log);
-        if (place.parent) {  // the parent knows its child, and a child its parent
+        if (place.parent) {  // parent and child agree
           const TreePlace above = double_tree_place(tree, *place.parent, nodes);
           CHECK((above.children[0] == node) != (above.children[1] == node));
         }
@@ -101,12 +101,13 @@ TEST_CASE("double tree: valid for 1 to 64 nodes") {
       }
       inner_twice += children(0, node, nodes) > 0 && children(1, node, nodes) > 0 ? 1 : 0;
     }
-    // Whoever forwards in one tree is a leaf in the other; an odd number leaves one who is neither.
+    // A node that forwards in one tree is a leaf in the other. With an odd number of nodes, one
+    // node is neither.
     CHECK(inner_twice == (nodes > 1 && nodes % 2 == 1 ? 1 : 0));
   }
 }
 
-TEST_CASE("double tree: eight nodes as NCCL's comment draws them") {
+TEST_CASE("double tree: eight nodes as in NCCL's comment") {
   const std::vector<int> first = {-1, 2, 4, 2, 0, 6, 4, 6};
   const std::vector<int> second = {1, 3, 1, 7, 5, 3, 5, -1};
   for (int node = 0; node < 8; ++node) {
@@ -117,7 +118,7 @@ TEST_CASE("double tree: eight nodes as NCCL's comment draws them") {
   }
 }
 
-TEST_CASE("fabric: every bundled cluster has whole rings and trees, alone and over nodes") {
+TEST_CASE("fabric: every bundled cluster has complete rings and trees, on one and several nodes") {
   for (const BundledCluster& bundled : bundled_clusters()) {
     CAPTURE(bundled.name);
     const Topology alone = load_topology({bundled.name, {}, {}});
@@ -130,7 +131,7 @@ TEST_CASE("fabric: every bundled cluster has whole rings and trees, alone and ov
   }
 }
 
-TEST_CASE("fabric: no channel asks a link for more than NCCL counts on") {
+TEST_CASE("fabric: channels use no link beyond NCCL's rate") {
   for (const BundledCluster& bundled : bundled_clusters()) {
     CAPTURE(bundled.name);
     for (int gpus = 2; gpus <= load_cluster({bundled.name, {}, {}}).gpus_per_host(); ++gpus) {
@@ -154,7 +155,7 @@ TEST_CASE("fabric: no channel asks a link for more than NCCL counts on") {
   }
 }
 
-TEST_CASE("fabric: the duplicate half repeats the rings and takes the other tree") {
+TEST_CASE("fabric: the second half of the channels repeats the rings and uses the other tree") {
   const Fabric fabric = fabric_of("dgxa100@4");
   REQUIRE(fabric.rings.size() == 16);
   CHECK(fabric.rings[0].ranks == fabric.rings[8].ranks);
@@ -162,7 +163,7 @@ TEST_CASE("fabric: the duplicate half repeats the rings and takes the other tree
 }
 
 TEST_CASE("fabric: a rail keeps every channel on its own switch") {
-  // Channels of a DGX A100 come and go by one NIC each, so a ring never needs a spine.
+  // Each channel of a DGX A100 enters and leaves by one NIC, so a ring never needs a spine.
   Topology topology = load_topology({"dgxa100@4", {}, {}});
   topology.switches.kind = SwitchPlan::Kind::rail;
   topology.switches.nodes_per_leaf = 4;
@@ -176,8 +177,9 @@ TEST_CASE("fabric: a rail keeps every channel on its own switch") {
   }
 }
 
-TEST_CASE("fabric: data for a far NIC go over NVLink to a GPU beside it") {
-  // A tree's second GPU may sit on the other CPU; NCCL relays (PXN) rather than cross the sockets.
+TEST_CASE("fabric: data for a far NIC goes over NVLink to a GPU next to it") {
+  // A tree's second GPU may be on the other CPU. NCCL then relays the data (PXN) instead of
+  // crossing the sockets.
   for (const char* cluster : {"dgxh100@4", "alps-gh200@3"}) {
     const Fabric fabric = fabric_of(cluster);
     for (const TreeChannel& tree : fabric.trees) {
@@ -192,7 +194,7 @@ TEST_CASE("fabric: data for a far NIC go over NVLink to a GPU beside it") {
   }
 }
 
-TEST_CASE("fabric: equal routes over spines are shared out by channel, the same every time") {
+TEST_CASE("fabric: channels spread over equal routes in the same way every time") {
   Topology topology = load_topology({"dgxa100@8", {}, {}});
   topology.switches = {.kind = SwitchPlan::Kind::leaf_spine,
                        .nodes_per_leaf = 2,
@@ -210,7 +212,7 @@ TEST_CASE("fabric: equal routes over spines are shared out by channel, the same 
     if (fabric.links[i].kind != LinkKind::network || passes[i] == 0) continue;
     ++used;
     CHECK(passes[i] == 2);  // 8 channels over 4 spines
-    // Two nodes of 8 x 25 GB/s below each leaf, halved, over four spines.
+    // Two nodes of 8 x 25 GB/s are below each leaf, halved by oversubscription, over four spines.
     CHECK(fabric.links[i].bandwidth.gigabytes_per_second() == doctest::Approx(50));
   }
   CHECK(used == 4 * 4 * 2);
@@ -218,7 +220,7 @@ TEST_CASE("fabric: equal routes over spines are shared out by channel, the same 
   CHECK(again.route_links == fabric.route_links);
 }
 
-TEST_CASE("fabric: a degraded link is found by name, in one direction or both") {
+TEST_CASE("fabric: a degraded link is found by name, in one or both directions") {
   Topology topology = load_topology({"dgx1v", {}, {}});
   topology.degraded = {{"node0/gpu0 - node0/gpu3", Bandwidth::gigabytes_per_second(25)},
                        {"node0/gpu1 > node0/gpu2", Bandwidth::gigabytes_per_second(10)}};
@@ -234,7 +236,7 @@ TEST_CASE("fabric: a degraded link is found by name, in one direction or both") 
   CHECK_THROWS_AS(build_fabric(topology), InputError);
 }
 
-TEST_CASE("fabric: the largest that is laid out, on as many leaves, takes no time to speak of") {
+TEST_CASE("fabric: the largest fabric, with a leaf per node, is built quickly") {
   Topology topology = load_topology({"node:16384 gpu:4xA100 pcie:31.5GBps nic:1x100Gbps", {}, {}});
   topology.switches.kind = SwitchPlan::Kind::leaf_spine;
   topology.switches.spines = 2;
@@ -242,7 +244,7 @@ TEST_CASE("fabric: the largest that is laid out, on as many leaves, takes no tim
   CHECK(fabric.rings.front().ranks.size() == 65'536);
 }
 
-TEST_CASE("fabric: a million GPUs are refused in words") {
+TEST_CASE("fabric: a million GPUs are refused with a message") {
   try {
     build_fabric(ClusterRequest{"dgxa100@125000", {}, {}});
     FAIL("a fabric of a million GPUs was laid out");

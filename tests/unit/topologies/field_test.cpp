@@ -1,4 +1,4 @@
-// Files of machines as people have them: what tells the GPUs, which NICs count, where a matrix stands.
+// Files from real machines: how they identify GPUs, which NICs count, and where a matrix may be.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -29,7 +29,8 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// `gpus` GPUs below one CPU; `ids`: PCI attributes of each, `inner`: within each, `nics`: beside them.
+/// `gpus` GPUs below one CPU. `ids` holds the PCI attributes of each, `inner` its content, and
+/// `nics` the NICs.
 std::string system_xml(int gpus, const std::string& ids, const std::string& inner,
                        const std::string& nics = "") {
   std::string text = R"(<system><cpu numaid="0" arch="x86_64">)";
@@ -86,7 +87,7 @@ std::vector<std::string> matrix_row(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("pci ids: every GPU is one of the catalogue or a name to look beside") {
+TEST_CASE("pci ids: every GPU is in the catalogue or has a name for messages") {
   CHECK(pci_gpu("0x10de", "0x2324")->name == "H800-SXM");
   CHECK(pci_gpu("0x10DE", "0x26BA")->name == "L20");
   CHECK(pci_gpu("0x1002", "0x74a0")->name == "MI300A");
@@ -101,8 +102,7 @@ TEST_CASE("pci ids: every GPU is one of the catalogue or a name to look beside")
   CHECK(pci_nic("0x17db", "0x0501")->network == NetworkKind::slingshot);
 }
 
-TEST_CASE(
-    "NCCL topology XML: the PCI device id goes before sm, a word beside the file before both") {
+TEST_CASE("NCCL topology XML: the PCI device id overrides sm, and the user's word overrides both") {
   const std::string text =
       system_xml(2, R"(vendor="0x10de" device="0x2329")", R"(<gpu dev="#" rank="#" sm="90"/>)");
   const XmlNode by_id = parse_nccl_xml(text, "t.xml", {});
@@ -129,7 +129,7 @@ TEST_CASE(
                  "the GPUs are B100 (PCI device 0x29bc), which ddpsim does not know"));
 }
 
-TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {
+TEST_CASE("NCCL_TOPO_FILE: is not read as a PCIe machine without a note") {
   const std::string eight = system_xml(8, kA100Ids, "");
   const Topology usual = described_machine(eight, "");
   CHECK(usual.cluster.intra.kind == IntraKind::nvswitch);
@@ -137,7 +137,7 @@ TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {
   const Topology stated = described_machine(eight, "nvswitch:200GBps nic:8x200Gbps:ib");
   CHECK(stated.cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(200));
   CHECK(stated.cluster.doubts.empty());
-  CHECK(usual.cluster.name == "node");  // after its file
+  CHECK(usual.cluster.name == "node");  // the name of its file
   CHECK(described_machine(eight, "pcie:25GBps").cluster.intra.kind == IntraKind::pcie);
   const Topology cube = described_machine(system_xml(8, "", ""), "gpu:V100");
   CHECK(cube.cluster.intra.kind == IntraKind::nvlink);
@@ -147,8 +147,7 @@ TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {
                  "does not say how its 4 A40 are joined"));
 }
 
-TEST_CASE(
-    "NCCL topology XML: a dump without NVLink of GPUs that have it is doubted, and completed") {
+TEST_CASE("NCCL topology XML: a missing NVLink in a dump is noted and can be added") {
   const std::string dump = system_xml(8, kA100Ids, kDumpedGpu);
   CHECK(mentions(joined_lines(described_machine(dump, "").cluster.doubts), "the file shows none"));
   CHECK(described_machine(dump, "nvswitch:300GBps").cluster.intra.kind == IntraKind::nvswitch);
@@ -165,7 +164,7 @@ TEST_CASE(
                  "node.xml states how its GPUs are joined"));
 }
 
-TEST_CASE("NCCL topology XML: one numbering, by rank") {
+TEST_CASE("NCCL topology XML: GPUs are numbered by rank") {
   const std::string text =
       R"(<system><cpu><pci busid="a" class="0x030200" link_width="8">)"
       R"(<gpu dev="0" rank="1" sm="70"/></pci><pci busid="b" class="0x030200">)"
@@ -178,7 +177,7 @@ TEST_CASE("NCCL topology XML: one numbering, by rank") {
   CHECK(mentions(joined_lines(node.doubts), "GPU0 is device 1"));
 }
 
-TEST_CASE("NCCL topology XML: a GPU without <gpu> beside others is not NCCL's") {
+TEST_CASE("NCCL topology XML: a GPU without <gpu> is not used if others have it") {
   const std::string text = R"(<system><cpu><pci busid="a" class="0x030200"><gpu dev="0" sm="70"/>)"
                            R"(</pci><pci busid="b" class="0x030200"/></cpu></system>)";
   const XmlNode node = parse_nccl_xml(text, "t.xml", {});
@@ -186,7 +185,7 @@ TEST_CASE("NCCL topology XML: a GPU without <gpu> beside others is not NCCL's") 
   CHECK(mentions(joined_lines(node.doubts), "GPUs without <gpu> do not count"));
 }
 
-TEST_CASE("NCCL topology XML: a GPU's slot is no faster than the GPU") {
+TEST_CASE("NCCL topology XML: a GPU's slot is not faster than the GPU") {
   const std::string text =
       R"(<system><cpu><pci busid="a" class="0x030200" link_speed="64.0 GT/s PCIe">)"
       R"(<gpu dev="0" sm="70"/></pci></cpu></system>)";
@@ -195,7 +194,7 @@ TEST_CASE("NCCL topology XML: a GPU's slot is no faster than the GPU") {
   CHECK(mentions(joined_lines(node.doubts), "V100 reaches only 15.8"));
 }
 
-TEST_CASE("NCCL topology XML: a rate that no NIC has is asked for, not used") {
+TEST_CASE("NCCL topology XML: an impossible NIC rate is not used, and a note asks for it") {
   const std::string cassini =
       R"(<pci busid="n" class="0x020000" vendor="0x17db" device="0x0501"><nic>)"
       R"(<net name="cxi0" speed="200000000"/></nic></pci>)";
@@ -210,7 +209,7 @@ TEST_CASE("NCCL topology XML: a rate that no NIC has is asked for, not used") {
                  "the rate of cxi0 is not stated"));
 }
 
-TEST_CASE("NICs: the ports of a device share its slot, in one <nic> or as functions") {
+TEST_CASE("NICs: ports of a device share its slot, in one <nic> or as PCI functions") {
   const auto slots = [](const std::string& nics) {
     const XmlNode node = parse_nccl_xml(system_xml(1, kA100Ids, kDumpedGpu, nics), "t.xml", {});
     std::vector<double> rates;
@@ -231,7 +230,7 @@ TEST_CASE("NICs: the ports of a device share its slot, in one <nic> or as functi
   }
 }
 
-TEST_CASE("NICs: what software makes never counts") {
+TEST_CASE("NICs: interfaces made by software do not count") {
   for (const char* name :
        {"lo", "docker0", "br-1a2b", "veth12ab", "cali0", "tunl0", "virbr0", "cni0", "flannel.1",
         "tun0", "tap3", "dummy0", "vxlan.calico", "kube-ipvs0", "lxdbr0", "vnet1", "wg0"}) {
@@ -245,7 +244,7 @@ TEST_CASE("NICs: what software makes never counts") {
   }
 }
 
-TEST_CASE("NICs: each device that is too slow to count is named, its ports together") {
+TEST_CASE("NICs: each device that is too slow is named, with all its ports") {
   const std::string rest =
       " too slow compared with the other NICs and not used (NCCL_IB_HCA=^mlx5_1 keeps NCCL from "
       "using it too)\n";
@@ -261,7 +260,7 @@ TEST_CASE("NICs: each device that is too slow to count is named, its ports toget
             "keeps NCCL from using it too)\n");
 }
 
-TEST_CASE("NICs: a device counts once, and one that is too slow not at all") {
+TEST_CASE("NICs: a device counts once, and a slow device does not count") {
   CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 3), listed_nic("bond0", 6)}) ==
         "bond0");
   CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 3), listed_nic("bond0", 3)}) ==
@@ -280,14 +279,14 @@ TEST_CASE("NICs: a device counts once, and one that is too slow not at all") {
         "mlx5_0");
   CHECK(counted_names({listed_nic("mlx5_0", 25, 63, 1), listed_nic("mlx5_1", 25, 4, 2),
                        listed_nic("mlx5_2", 25, 4, 2)}) == "mlx5_0");
-  // Without rates only slots tell.
+  // Without rates, only slots can be compared.
   CHECK(counted_names({listed_nic("mlx5_0", 0, 126, 1), listed_nic("mlx5_1", 0, 16, 2)}) ==
         "mlx5_0 mlx5_1");
   CHECK(counted_names({listed_nic("mlx5_0", 0, 126, 1), listed_nic("mlx5_1", 0, 3.9, 2)}) ==
         "mlx5_0");
 }
 
-TEST_CASE("nvidia-smi matrix: wherever it stands in a text") {
+TEST_CASE("nvidia-smi matrix: is found anywhere in a text") {
   const std::vector<std::string> expected = {"X", "NV4"};
   CHECK(matrix_row(kTwoGpuMatrix) == expected);
   CHECK(matrix_row("$ nvidia-smi topo -m\n" + kTwoGpuMatrix + "\n$ ") == expected);
@@ -313,7 +312,7 @@ TEST_CASE("nvidia-smi matrix: wherever it stands in a text") {
   CHECK_FALSE(looks_like_nvidia_matrix("GPU0 and GPU1 are joined\nGPU0 is fine\n"));
 }
 
-TEST_CASE("nvidia-smi matrix: rows of NICs may be missing, the last cut") {
+TEST_CASE("nvidia-smi matrix: rows of NICs may be missing, or the last one cut") {
   const std::string gpus =
       "\tGPU0\tGPU1\tNIC0\tNIC1\nGPU0\tX\tNV4\tPIX\tSYS\nGPU1\tNV4\tX\tSYS\tPIX\n";
   const std::vector<std::string> expected = {"X", "NV4", "PIX", "SYS"};
@@ -322,7 +321,7 @@ TEST_CASE("nvidia-smi matrix: rows of NICs may be missing, the last cut") {
   CHECK(matrix_row(gpus + "NIC0\tPIX\tSYS\tX\tSYS\nNIC1\tSYS\tP") == expected);
 }
 
-TEST_CASE("nvidia-smi matrix: of several that differ the first is read, and that is said") {
+TEST_CASE("nvidia-smi matrix: the first of several different ones is read, with a note") {
   std::string other = kTwoGpuMatrix;
   for (std::size_t at = other.find("NV4"); at != other.npos; at = other.find("NV4"))
     other.replace(at, 3, "SYS");
@@ -333,7 +332,7 @@ TEST_CASE("nvidia-smi matrix: of several that differ the first is read, and that
   CHECK(mentions(joined_lines(doubts), "line 4 differs"));
 }
 
-TEST_CASE("matrix: a text that names the GPU need not be told, and is not overruled") {
+TEST_CASE("matrix: a GPU named in the text is used, and cannot be contradicted") {
   using Names = std::set<std::string>;
   CHECK(gpus_named_beside(
             "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\nGPU 1: NVIDIA A100-SXM4-80GB\n") ==
@@ -361,7 +360,7 @@ TEST_CASE("matrix: a text that names the GPU need not be told, and is not overru
   CHECK(gpu.stated() == "A100-80GB");
 }
 
-TEST_CASE("matrix: cut on the right, and without NVLink's line in its legend") {
+TEST_CASE("matrix: one cut on the right, and one without NVLink in its legend") {
   const std::string cut = "\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\nGPU2\tSYS\tSYS\n";
   CHECK(mentions(complaint_of([&] { described_machine(cut, "gpu:A100"); }),
                  "a row of GPU2 behind 2 columns. The matrix was cut off on the right"));
@@ -374,7 +373,7 @@ TEST_CASE("matrix: cut on the right, and without NVLink's line in its legend") {
   CHECK(described_machine(plain + pix, "gpu:T4").cluster.gpus_per_node == 2);
 }
 
-TEST_CASE("matrix: names of NICs decide the network where the word does not") {
+TEST_CASE("matrix: names of NICs tell the kind of network unless the word does") {
   const auto kind = [](const std::string& nic, const std::string& word) {
     const std::string matrix =
         "\tGPU0\tNIC0\nGPU0\tX\tPIX\nNIC0\tPIX\tX\n\nNIC Legend:\n\n  NIC0: " + nic + "\n";
@@ -386,7 +385,7 @@ TEST_CASE("matrix: names of NICs decide the network where the word does not") {
   CHECK(kind("bnxt_re0", "400Gbps:ib") == NetworkKind::infiniband);
 }
 
-TEST_CASE("implausible: rates of both ways, as data sheets add them") {
+TEST_CASE("implausible: rates of both directions together, as in data sheets") {
   const auto doubts = [](const std::string& line) {
     return joined_lines(implausible_figures(load_cluster({line, std::nullopt, std::nullopt})));
   };
@@ -402,7 +401,7 @@ TEST_CASE("implausible: rates of both ways, as data sheets add them") {
     CHECK_MESSAGE(doubts(line).empty(), line);
 }
 
-TEST_CASE("NVLink: behind a switch the cluster's rate is that of the GPU with the fewest links") {
+TEST_CASE("NVLink: behind a switch, the GPU with the fewest links sets the rate") {
   const std::string counts[] = {"12", "10", "12"};
   std::string text = R"(<system><cpu numaid="0" arch="x86_64">)";
   for (int i = 0; i < 3; ++i)
@@ -415,7 +414,7 @@ TEST_CASE("NVLink: behind a switch the cluster's rate is that of the GPU with th
   CHECK(cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(250));
 }
 
-TEST_CASE("NVLink: a GPU without, and one with fewer, are faults that are named") {
+TEST_CASE("NVLink: a GPU without links, or with fewer links, is reported as a fault") {
   const std::string lost =
       "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV12\tSYS\nGPU1\tNV12\tX\tSYS\nGPU2\tSYS\tSYS\tX\n";
   CHECK(
@@ -462,7 +461,7 @@ TEST_CASE("rocm-smi and amd-smi: xGMI by the table of link types") {
         "r.txt:line 3: 3 cells for 2 columns");
 }
 
-TEST_CASE("rocm-smi and amd-smi: their JSON says what their tables say") {
+TEST_CASE("rocm-smi and amd-smi: JSON and tables give the same node") {
   const std::string rocm =
       R"({"card0": {"Card Series": "AMD Instinct MI300X OAM", "(Topology) Numa Node": "0"}, "card1": {"(Topology) Numa Node": 1},
           "system": {"(Topology) Weight between DRM devices 0 and 1": "15", "(Topology) Hops between DRM devices 0 and 1": "1",
@@ -518,7 +517,7 @@ TEST_CASE("rocm-smi and amd-smi: their JSON says what their tables say") {
   CHECK_FALSE(looks_like_rocm_json(R"({"schema": "ddpsim.cluster/1", "card0": 1})"));
 }
 
-TEST_CASE("matrix: where peers are not stated a matrix tells what NCCL makes of them") {
+TEST_CASE("matrix: if peer access is not stated, the matrix shows what NCCL does") {
   const std::string head = "\tGPU0\tGPU1\tGPU2\tGPU3\tNUMA Affinity\n";
   const auto matrix = [&](const std::string& near, const std::string& far) {
     std::string text = head;
@@ -537,7 +536,7 @@ TEST_CASE("matrix: where peers are not stated a matrix tells what NCCL makes of 
   const Interconnect sockets = intra(matrix("PIX", "SYS"), a100);
   CHECK(sockets.peers == PeerAccess::sockets);
   CHECK(sockets.peers_assumed);
-  CHECK(sockets.per_gpu == 31.5_GBps);  // not NCCL's figure for the link between CPUs
+  CHECK(sockets.per_gpu == 31.5_GBps);  // not NCCL's rate between CPUs
   CHECK(sockets.to_host == 15.75_GBps);
   CHECK(intra(matrix("PIX", "PXB"), a100).peers == PeerAccess::one_root);
   CHECK(intra(matrix("NODE", "SYS"), a100).to_host == 31.5_GBps);

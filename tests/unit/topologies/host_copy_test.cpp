@@ -1,4 +1,5 @@
-// How fast a GPU copies from its host: wires to the nearest CPU, shared by all GPUs behind them.
+// Rate of a GPU's copies from its host. Wires to the nearest CPU are shared by all GPUs behind
+// them.
 #include "ddpsim/topologies/host_copy.hpp"
 
 #include <doctest/doctest.h>
@@ -30,15 +31,15 @@ constexpr VertexKind kCopySwitch = VertexKind::pcie_switch;
 
 }  // namespace
 
-TEST_CASE("host copy: a GPU in a slot of its own takes its share of that slot") {
+TEST_CASE("host copy: a GPU with its own slot copies at a share of the slot's rate") {
   CHECK(copied_gbps(copy_graph({kCopyGpu, kCopyCpu}, {copy_slot(0, 1, 16_GBps)})) ==
         doctest::Approx(16 * kCopyShare));
   CHECK_FALSE(host_copy_rate(copy_graph({kCopyGpu, kCopyCpu}, {})));
   CHECK_FALSE(host_copy_rate(copy_graph({kCopyGpu, kCopyCpu}, {copy_slot(0, 1, Bandwidth())})));
 }
 
-TEST_CASE("host copy: GPUs behind one switch share its uplink, and the least counts") {
-  // One GPU hangs on the CPU itself, two behind a switch.
+TEST_CASE("host copy: GPUs behind one switch share its uplink, and the slowest counts") {
+  // One GPU is on the CPU itself, and two are behind a switch.
   const NodeGraph shared = copy_graph({kCopyGpu, kCopyGpu, kCopyGpu, kCopySwitch, kCopyCpu},
                                       {copy_slot(0, 4, 16_GBps), copy_slot(1, 3, 16_GBps),
                                        copy_slot(2, 3, 16_GBps), copy_slot(3, 4, 16_GBps)});
@@ -59,5 +60,5 @@ TEST_CASE("host copy: the nearest CPU counts, and nothing passes through another
   CHECK_FALSE(host_copy_rate(copy_graph({kCopyGpu, kCopyGpu}, {copy_slot(0, 1, 16_GBps)})));
   const NodeGraph through = copy_graph({kCopyGpu, kCopyGpu, kCopyCpu},
                                        {copy_slot(0, 1, 16_GBps), copy_slot(1, 2, 16_GBps)});
-  CHECK(copied_gbps(through) == doctest::Approx(16 * kCopyShare));  // shared by nobody
+  CHECK(copied_gbps(through) == doctest::Approx(16 * kCopyShare));  // not shared
 }

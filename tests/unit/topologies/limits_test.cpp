@@ -1,4 +1,4 @@
-// The last figure that a reader of clusters takes, and the first that it refuses.
+// Limits of cluster readers: the last accepted value and the first refused one.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -61,7 +61,7 @@ TEST_CASE("limits of a cluster: ten million ranks") {
                 [](const std::string& line) { parse_cluster_line(line); });
 }
 
-TEST_CASE("limits of layouts: which GPUs direct NVLinks join") {
+TEST_CASE("limits of layouts: GPUs that direct NVLinks join") {
   const auto problem = [](NvlinkLayout layout, int gpus, int links) {
     return !layout_problem({.kind = IntraKind::nvlink, .links_per_gpu = links, .layout = layout},
                            gpus)
@@ -124,7 +124,7 @@ TEST_CASE("limits of a cluster file: channels, prices, verified sizes") {
       [](const std::string& text) { describe_file(text, "lab.json"); });
 }
 
-TEST_CASE("limits of lists: types of nodes, vertices of one, nodes and switches of a network") {
+TEST_CASE("limits of lists: types of nodes, vertices of a node, nodes and switches") {
   const auto listed = [](int count, const auto& item) {
     std::string text;
     for (int k = 0; k < count; ++k) text += (k > 0 ? ", " : "") + item(std::to_string(k));
@@ -161,7 +161,7 @@ TEST_CASE("limits of lists: types of nodes, vertices of one, nodes and switches 
                 [](const std::string& text) { parse_switch_list(text, "switches.txt"); });
 }
 
-TEST_CASE("cluster file: switches as their kind says") {
+TEST_CASE("cluster file: switches of every kind") {
   const auto plan = [](const std::string& switches) {
     return *describe_file(R"({"schema": "ddpsim.cluster/1", "name": "lab",
         "node": {"gpus": 1, "gpu": "V100"}, "switches": )" +
@@ -180,7 +180,7 @@ TEST_CASE("cluster file: switches as their kind says") {
   CHECK(rails.spines == 1);
 }
 
-TEST_CASE("cluster file: wires link by link") {
+TEST_CASE("cluster file: wiring link by link") {
   const ClusterDescription lab = describe_file(R"({"schema": "ddpsim.cluster/1", "name": "lab",
       "node": {"gpu": "H100", "wiring": {
         "vertices": [{"name": "a", "kind": "gpu"}, {"name": "b", "kind": "gpu"},
@@ -225,7 +225,7 @@ TEST_CASE("cluster file: wires link by link") {
   CHECK(lab.types.front().gpus_per_node == 2);
 }
 
-TEST_CASE("resized: types of nodes keep their counts, a part of every node is taken alike") {
+TEST_CASE("resized: types of nodes keep their counts, and all nodes lose the same GPUs") {
   const std::string text = R"({"schema": "ddpsim.cluster/1", "name": "mixed", "node_types": [
       {"name": "a", "count": 2, "node": {"gpus": 4, "gpu": "V100",
        "interconnect": {"kind": "nvswitch", "per_gpu": "150GBps"}}},
@@ -249,7 +249,7 @@ TEST_CASE("resized: types of nodes keep their counts, a part of every node is ta
   CHECK_THROWS_AS(resize(one, 0, {}), InputError);
 }
 
-TEST_CASE("resized: stated channels hold for one node or for several") {
+TEST_CASE("resized: stated channels apply to one node or to several") {
   const auto stated = [](int nodes, int asked, int gpus) {
     ClusterDescription lab = describe_file(
         R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": )" + std::to_string(nodes) +
@@ -268,9 +268,9 @@ TEST_CASE("resized: stated channels hold for one node or for several") {
   CHECK_FALSE(stated(1, 1, 3));
 }
 
-TEST_CASE("fabric: a parent's first GPU takes one child of the tree, its second GPU the other") {
-  // Four nodes of two GPUs, a chain inside each. Tree 0 of the nodes: 1 and 3 under 2, 2 under 0 as its
-  // second child; tree 1 is that mirrored.
+TEST_CASE("fabric: a parent's first GPU serves one child, its second GPU the other") {
+  // Four nodes of two GPUs, with a chain inside each. In tree 0, nodes 1 and 3 are under 2, and 2
+  // is under 0 as its second child. Tree 1 is the mirror image.
   const Topology topology =
       load_topology({"node:4 gpu:2xV100 nvswitch:150GBps nic:1x100Gbps:ib", {}, {}});
   const Fabric fabric = build_fabric(topology);
@@ -280,7 +280,7 @@ TEST_CASE("fabric: a parent's first GPU takes one child of the tree, its second 
   CHECK(fabric.trees[0].parent == Ranks{0, 0, 4, 2, 1, 4, 5, 6});
   CHECK(fabric.trees[1].parent == Ranks{3, 0, 7, 2, 2, 4, 6, 6});
   CHECK(fabric.rings[0].ranks == Ranks{0, 1, 2, 3, 4, 5, 6, 7});
-  // To the switch and back; between nodes over PCIe switch and NIC on either side.
+  // Inside a node: to the switch and back. Between nodes: over PCIe switch and NIC on both sides.
   CHECK(fabric.rings[0].to_next[0].count == 2);
   CHECK(fabric.rings[0].to_next[1].count == 6);
   Topology part = topology;

@@ -1,4 +1,5 @@
-// What a cluster's channels ask of its wires, and that every collective obeys it: cost model and flow network alike.
+// Load of a cluster's channels on its wires. Every collective respects their limits, in the cost
+// model and in the flow network.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ double busbw_of(const CollectiveChoice& choice, Bytes size, const Cluster& clust
   return busbw_gbps(size, cost(CollectiveKind::all_reduce, choice, size, cluster), cluster.ranks());
 }
 
-/// Of the choice NCCL makes for a gibibyte with rings alone.
+/// Bus bandwidth of NCCL's choice for a gibibyte, with rings only.
 double ring_busbw(const std::string& text) {
   const Cluster cluster = topology_of(text).cluster;
   const CollectiveTuning rings{.algorithms = Algorithm::ring, .protocols = Protocol::simple};
@@ -51,8 +52,9 @@ const std::string kA100 = "gpu:8xA100 nvswitch:300GBps ";
 
 }  // namespace
 
-TEST_CASE("link loads: a PCIe slot binds a NIC that is faster") {
-  // An A100's slot has 31.5 GB/s, 0.85 of which packets leave; the NIC alone would carry 0.94 of 100.
+TEST_CASE("link loads: a PCIe slot limits a faster NIC") {
+  // An A100's slot has 31.5 GB/s, of which packets leave 0.85. The NIC alone would carry 0.94 of
+  // 100.
   CHECK(bound("node:2 " + kA100 + "nic:1x800Gbps:ib").gigabytes_per_second() ==
         doctest::Approx(31.5));
   CHECK(ring_busbw("node:2 " + kA100 + "nic:1x800Gbps:ib") ==
@@ -64,7 +66,7 @@ TEST_CASE("link loads: a PCIe slot binds a NIC that is faster") {
   CHECK(ring_busbw(v100) == doctest::Approx(0.85 * 63).epsilon(0.01));
 }
 
-TEST_CASE("link loads: what stays under a leaf is not oversubscribed") {
+TEST_CASE("link loads: traffic within a leaf is not oversubscribed") {
   const std::string four = "node:4 " + kA100 + "nic:8x200Gbps:ib";
   CHECK(bound(four).gigabytes_per_second() == doctest::Approx(200));
   const auto narrow = [&](const std::string& leaf) {
@@ -72,17 +74,16 @@ TEST_CASE("link loads: what stays under a leaf is not oversubscribed") {
   };
   CHECK(narrow("").gigabytes_per_second() == doctest::Approx(50));
   CHECK(narrow(" leaf:1").gigabytes_per_second() == doctest::Approx(50));
-  // Two nodes share the ways up, and one ring leaves a leaf where two left two nodes.
+  // Two nodes share the uplinks, and one ring leaves a leaf instead of two leaving two nodes.
   CHECK(narrow(" leaf:2").gigabytes_per_second() == doctest::Approx(100));
   CHECK(narrow(" leaf:4").gigabytes_per_second() == doctest::Approx(200));
-  // The last leaf has one node and is as wide as the others.
+  // The last leaf has one node, but its uplinks are as wide as the others.
   CHECK(narrow(" leaf:3").gigabytes_per_second() == doctest::Approx(150));
   CHECK(ring_busbw(four + " oversubscription:4") == doctest::Approx(0.94 * 50).epsilon(0.01));
   CHECK(ring_busbw(four + " oversubscription:4 leaf:4") == doctest::Approx(ring_busbw(four)));
 }
 
-TEST_CASE(
-    "link loads: where nobody says who shares a leaf, the interval reaches to all under one") {
+TEST_CASE("link loads: if leaves are not stated, the interval reaches to one leaf for all") {
   const std::string four = "node:4 " + kA100 + "nic:8x200Gbps:ib";
   const auto low = [](const std::string& text) {
     return all_reduce_table(topology_of(text).cluster, {}, std::vector{1024_MiB}).rows.front();
@@ -99,18 +100,18 @@ TEST_CASE(
   CHECK(topology_of(four).cluster.loads_under_one_leaf == nullptr);
 }
 
-TEST_CASE("link loads: a degraded link holds back the cost model as well") {
+TEST_CASE("link loads: a degraded link also limits the cost model") {
   Topology slow = topology_of("dgxa100@2");
   const double sound = most_busbw(ChannelShape::ring, slow.cluster).gigabytes_per_second();
   slow.degraded = {{"node0/nic0 > switch", 6.25_GBps}};
   const LinkLoads loads = link_loads(build_fabric(slow), 8);
   slow.cluster.loads = std::make_shared<const LinkLoads>(loads);
   CHECK(sound == doctest::Approx(200));
-  // An eighth of the traffic through a quarter of the rate.
+  // An eighth of the traffic passes at a quarter of the rate.
   CHECK(most_busbw(ChannelShape::ring, slow.cluster).gigabytes_per_second() == doctest::Approx(50));
 }
 
-TEST_CASE("link loads: the bound of rings is the bottleneck's, whatever the number of channels") {
+TEST_CASE("link loads: rings are limited by the bottleneck with any number of channels") {
   for (const int gpus : {1, 2, 3, 4, 5, 6, 8}) {
     CAPTURE(gpus);
     const Topology part = load_topology({.text = "dgxh100", .nodes = 2, .gpus_per_node = gpus});
@@ -120,7 +121,7 @@ TEST_CASE("link loads: the bound of rings is the bottleneck's, whatever the numb
   }
 }
 
-TEST_CASE("link loads: one GPU of each of two nodes has one NIC") {
+TEST_CASE("link loads: one GPU on each of two nodes uses one NIC") {
   const Topology part = load_topology({.text = "dgxh100", .nodes = 2, .gpus_per_node = 1});
   CHECK(most_busbw(ChannelShape::ring, part.cluster).gigabytes_per_second() == doctest::Approx(50));
   const CollectiveTuning tuning;
@@ -136,7 +137,7 @@ TEST_CASE("link loads: a tree over two nodes may reach twice a ring's bus bandwi
   CHECK(bound(two, ChannelShape::tree).gigabytes_per_second() == doctest::Approx(150));
 }
 
-TEST_CASE("link loads: further nodes on one switch load their links as the first four do") {
+TEST_CASE("link loads: more nodes on one switch load their links like the first four") {
   for (const char* node :
        {"gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib", "gpu:1xA100 pcie:25GBps nic:1x100Gbps:tcp",
         "gpu:8xV100 nvlink:6x25GBps:cube nic:4x100Gbps:ib",
@@ -153,8 +154,7 @@ TEST_CASE("link loads: further nodes on one switch load their links as the first
     }
 }
 
-TEST_CASE(
-    "link loads: under leaves every node counts, for a tree's edges cross where its numbers say") {
+TEST_CASE("link loads: with leaves every node counts, because tree edges depend on node numbers") {
   for (const int nodes : {33, 36, 37, 65, 100})
     for (const int leaf : {2, 4, 8}) {
       CAPTURE(nodes);
@@ -174,7 +174,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("link loads: NVLS between nodes is no faster than the trunks its trees pass") {
+TEST_CASE("link loads: NVLS between nodes is not faster than the trunks of its trees") {
   for (const std::string text :
        {"dgxh100@64 oversubscription:8 leaf:8", "dgxh100@16 oversubscription:4 leaf:4",
         "dgxh100@32 oversubscription:4 leaf:8"}) {
@@ -191,8 +191,7 @@ TEST_CASE("link loads: NVLS between nodes is no faster than the trunks its trees
   }
 }
 
-TEST_CASE(
-    "link loads: more nodes than can be laid out load, thinned; but for one link among them") {
+TEST_CASE("link loads: too many nodes are thinned out, unless one link is degraded") {
   const auto narrow = [](int nodes) {
     return bound(
                fmt::format("node:{} {}nic:8x200Gbps:ib oversubscription:40 leaf:10", nodes, kA100))
@@ -210,7 +209,7 @@ TEST_CASE(
 
 namespace {
 
-/// A cluster as a buyer might describe it; any figure may be the narrow one.
+/// A cluster as a buyer might describe it. Any value may be the bottleneck.
 std::string random_cluster(std::mt19937_64& random) {
   const auto pick = [&](std::initializer_list<const char*> words) {
     return std::string(words.begin()[random() % words.size()]);
@@ -245,14 +244,14 @@ std::string random_racks(std::mt19937_64& random) {
       1 + random() % 4);
 }
 
-/// One link at a part of its rate.
+/// Degrades one link to a part of its rate.
 void degrade(Topology& topology, std::mt19937_64& random) {
   const Fabric fabric = build_fabric(topology);
   const Link& link = fabric.links[random() % fabric.links.size()];
   topology.degraded = {{link.name, link.bandwidth / static_cast<double>(1 + random() % 8)}};
 }
 
-/// All channels of a pair take one ring's way.
+/// For a pair, all channels use the route of one ring.
 double most_gbps(CollectiveKind kind, Algorithm algorithm, const Cluster& cluster, int channels) {
   return most_busbw(algorithm == Algorithm::ring ? ChannelShape::ring : ChannelShape::tree, cluster,
                     kind == kSendRecv ? 1 : channels)
@@ -261,7 +260,7 @@ double most_gbps(CollectiveKind kind, Algorithm algorithm, const Cluster& cluste
 
 }  // namespace
 
-TEST_CASE("link loads: random clusters obey their wires, alike in cost model and flow network") {
+TEST_CASE("link loads: in random clusters, cost model and flow network respect the wires") {
   std::mt19937_64 random(1);
   double apart = 0;
   std::string farthest;
@@ -314,7 +313,7 @@ TEST_CASE("link loads: random clusters obey their wires, alike in cost model and
   CHECK(apart < 1e-3);
 }
 
-TEST_CASE("link loads: no interval passes what the wires allow") {
+TEST_CASE("link loads: no interval exceeds the limit of the wires") {
   for (const char* cluster : {"p4d@4", "p4d@64", "a3-mega:spec@8", "dgxa100:spec@2"}) {
     CAPTURE(cluster);
     const Cluster loaded = load_cluster({.text = cluster, .nodes = {}, .gpus_per_node = {}});

@@ -1,5 +1,4 @@
-// Clusters whose nodes, links or sizes differ from what is listed first, and what a cluster keeps of
-// them.
+// Clusters with different nodes, degraded links or another size, and what stays of their values.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -44,7 +43,7 @@ double rate_of(const Fabric& fabric, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("mixed nodes: the slow type decides, listed first or second") {
+TEST_CASE("mixed nodes: the slower type decides, whether listed first or second") {
   const std::string fast = type("fast", switched("A100", "intel", "300GBps"), nics(4, "200Gbps"));
   const std::string slow = type("slow", switched("V100", "amd", "150GBps"), nics(2, "100Gbps"));
   for (const Cluster& cluster : {both(fast, slow), both(slow, fast)}) {
@@ -56,14 +55,14 @@ TEST_CASE("mixed nodes: the slow type decides, listed first or second") {
     CHECK(cluster.intra.links_per_gpu == 6);
     CHECK(cluster.network.nics_per_node == 2);
     CHECK(cluster.network.per_nic == 12.5_GBps);
-    // A channel per NIC of 12 GB/s, as V100's slots carry them.
+    // One channel of 12 GB/s per NIC, which is the rate of V100's slots.
     CHECK(cluster.ring.channels == 2);
     CHECK(cluster.ring.inter == 12_GBps);
   }
 }
 
-TEST_CASE("mixed nodes: the slowest network is that of all NICs together") {
-  // 50 GB/s in one, 25 GB/s in two.
+TEST_CASE("mixed nodes: networks are compared by all NICs together") {
+  // 50 GB/s in one NIC, 25 GB/s in two.
   const std::string a100 = switched("A100", "intel", "300GBps");
   for (const bool first : {true, false}) {
     const std::string one = type("one", a100, nics(1, "400Gbps"));
@@ -74,7 +73,7 @@ TEST_CASE("mixed nodes: the slowest network is that of all NICs together") {
   }
 }
 
-TEST_CASE("mixed nodes: of GPUs of one generation the slower one, of processors AMD's") {
+TEST_CASE("mixed nodes: the slower GPU of a generation counts, and an AMD processor counts") {
   const auto of = [](const std::string& gpu, const std::string& cpu) {
     return type(gpu + cpu, switched(gpu, cpu, "300GBps"), nics(1, "100Gbps"));
   };
@@ -84,7 +83,7 @@ TEST_CASE("mixed nodes: of GPUs of one generation the slower one, of processors 
   CHECK(both(of("A100", "arm"), of("A100", "intel")).cpu == CpuVendor::arm);
 }
 
-TEST_CASE("degraded links: each one listed, and only where it is") {
+TEST_CASE("degraded links: only listed links are slower") {
   Topology topology =
       load_topology({"node:2 gpu:2xV100 nvswitch:150GBps nic:1x100Gbps:ib", {}, {}});
   topology.degraded = {{"node0/gpu0 > node0/nvswitch0", 10_GBps},
@@ -96,7 +95,8 @@ TEST_CASE("degraded links: each one listed, and only where it is") {
   CHECK(rate_of(fabric, "node1/nvswitch0 > node1/gpu1") == 20);
   CHECK(rate_of(fabric, "node0/gpu1 > node0/nvswitch0") == 150);
   CHECK(rate_of(fabric, "node1/gpu0 > node1/nvswitch0") == 150);
-  // The first ring enters by the NIC at gpu0 and goes on to gpu1: the slow way out of gpu0 binds.
+  // The first ring enters by the NIC at gpu0 and continues to gpu1, so the slow link from gpu0 is
+  // the bottleneck.
   const auto bottleneck = find_bottleneck(fabric);
   REQUIRE(bottleneck);
   CHECK(bottleneck->link == "node0/gpu0 > node0/nvswitch0");
@@ -107,7 +107,7 @@ TEST_CASE("degraded links: each one listed, and only where it is") {
   CHECK(bottleneck->next_bus_bandwidth == 12.5_GBps);
 }
 
-TEST_CASE("oversubscription: without a word on leaves every node's way up is narrow") {
+TEST_CASE("oversubscription: if leaves are not stated, every node's uplink is narrow") {
   const auto trunks = [](const std::string& oversubscription) {
     std::vector<double> rates;
     const Fabric fabric =
@@ -116,13 +116,13 @@ TEST_CASE("oversubscription: without a word on leaves every node's way up is nar
       if (link.kind == LinkKind::network) rates.push_back(link.bandwidth.gigabytes_per_second());
     return rates;
   };
-  // 25 GB/s of a node, over 4: up and down for each of three.
+  // A node's 25 GB/s divided by 4, up and down for each of three nodes.
   CHECK(trunks(" oversubscription:4") == std::vector<double>(6, 6.25));
   CHECK(trunks(" oversubscription:1").empty());
   CHECK(trunks("").empty());
 }
 
-TEST_CASE("part of a node: the GPUs kept are the first, with all the NICs and none of the logs") {
+TEST_CASE("part of a node: the first GPUs are kept, with all NICs and without logs") {
   const std::string line = "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:4x100Gbps:ib";
   const Topology part = load_topology({line, {}, 2});
   CHECK(part.cluster.ranks() == 4);
@@ -142,7 +142,7 @@ TEST_CASE("part of a node: the GPUs kept are the first, with all the NICs and no
   CHECK_FALSE(load_cluster({"dgx1v", {}, 7}).verified);
 }
 
-TEST_CASE("resized: channels stated for one node say nothing of several, nor of part of one") {
+TEST_CASE("resized: channels stated for one node do not apply to several, or to a part of one") {
   const std::string head = R"({"schema": "ddpsim.cluster/1", "name": "lab", "nodes": )";
   const std::string tail = R"(, "verified": [2, 4],
       "node": {"gpus": 4, "gpu": "A100", "interconnect": {"kind": "nvswitch", "per_gpu": "300GBps"}},
@@ -159,7 +159,7 @@ TEST_CASE("resized: channels stated for one node say nothing of several, nor of 
   CHECK(parse_cluster(head + "4" + tail, "lab.json").verified);
 }
 
-TEST_CASE("cluster file: every field of a network, of prices and of sources") {
+TEST_CASE("cluster file: every field of network, prices and sources") {
   const Cluster cluster = parse_cluster(R"({"schema": "ddpsim.cluster/1", "name": "lab",
       "summary": "a lab", "nodes": 3, "sources": ["one", "two"], "verified": true,
       "node": {"gpus": 4, "gpu": "V100", "cpu": "power",
@@ -198,7 +198,7 @@ TEST_CASE("cluster file: every field of a network, of prices and of sources") {
   CHECK(cluster.prices[1].per == Price::Per::node_hour);
 }
 
-TEST_CASE("words beside a cluster: a different network is another cluster than the log's") {
+TEST_CASE("words after a cluster: another network makes another cluster than the log's") {
   const auto load = [](const std::string& words) { return load_cluster({"dgx1v" + words, 1, {}}); };
   CHECK(load("").verified);
   CHECK(load(" gpu:8xV100").verified);
@@ -214,6 +214,6 @@ TEST_CASE("words beside a cluster: a different network is another cluster than t
   CHECK(other.network.oversubscription == 3);
   CHECK(other.network.latency == 7_us);
   CHECK(load_cluster({"dgx1v nic:50Gbps:ib", 2, {}}).network.nics_per_node ==
-        4);  // as many as it has
+        4);  // unchanged number
   CHECK(load_cluster({"2xv100-nvlink nic:50Gbps:ib", 2, {}}).network.nics_per_node == 1);
 }

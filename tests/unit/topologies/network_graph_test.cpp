@@ -1,4 +1,4 @@
-// Switches between nodes and the ways over them, small enough to be drawn.
+// Small networks of switches and the routes over them.
 #include "network_graph.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 using Arcs = std::vector<std::uint32_t>;
 using Ports = std::vector<std::vector<std::uint32_t>>;
 
-/// One NIC of 10 GB/s, two of it, one of 5.
+/// One NIC of 10 GB/s, two of 10 GB/s, one of 5 GB/s.
 const std::vector<std::vector<Bandwidth>> kRates = {{10_GBps}, {10_GBps, 10_GBps}, {5_GBps}};
 
 void check_trunk(const Trunk& trunk, std::uint32_t below, std::uint32_t above, double rate) {
@@ -37,7 +37,7 @@ TEST_CASE("network graph: one switch has every port and no trunk") {
   CHECK(network.ports == Ports{{0}, {0, 0}, {0}});
 }
 
-TEST_CASE("network graph: a leaf's ports over its spines and the oversubscription") {
+TEST_CASE("network graph: a leaf's ports are divided by spines and oversubscription") {
   SwitchPlan plan{.kind = SwitchPlan::Kind::leaf_spine,
                   .nodes_per_leaf = 2,
                   .spines = 2,
@@ -48,16 +48,16 @@ TEST_CASE("network graph: a leaf's ports over its spines and the oversubscriptio
   REQUIRE(network.trunks.size() == 4);
   check_trunk(network.trunks[0], 0, 2, 30 / 6.0);
   check_trunk(network.trunks[1], 0, 3, 30 / 6.0);
-  // The second leaf has one node, but ways up for two like it.
+  // The second leaf has one node, but uplinks for two.
   check_trunk(network.trunks[2], 1, 2, 10 / 6.0);
   check_trunk(network.trunks[3], 1, 3, 10 / 6.0);
-  // All under one leaf, and no spine is needed.
+  // With all nodes under one leaf, no spine is needed.
   plan.nodes_per_leaf = 3;
   CHECK(draw_network(plan, kRates).trunks.empty());
   CHECK(draw_network(plan, kRates).switches == Names{"leaf0"});
 }
 
-TEST_CASE("network graph: rails join the NICs of one place in their nodes") {
+TEST_CASE("network graph: rails join NICs with the same index") {
   const SwitchPlan plan{
       .kind = SwitchPlan::Kind::rail, .nodes_per_leaf = 2, .spines = 1, .oversubscription = 2};
   const NetworkGraph network = draw_network(plan, kRates);
@@ -71,7 +71,7 @@ TEST_CASE("network graph: rails join the NICs of one place in their nodes") {
   check_trunk(network.trunks[3], 3, 4, 0);
 }
 
-TEST_CASE("network graph: spines of a pod hang on a core by a ratio of their own") {
+TEST_CASE("network graph: spines of a pod connect to a core with their own ratio") {
   const std::vector<std::vector<Bandwidth>> six(6, {10_GBps});
   SwitchPlan plan{.kind = SwitchPlan::Kind::leaf_spine,
                   .nodes_per_leaf = 2,
@@ -86,7 +86,7 @@ TEST_CASE("network graph: spines of a pod hang on a core by a ratio of their own
   check_trunk(network.trunks[1], 1, 3, 10);
   check_trunk(network.trunks[2], 2, 4, 10);
   check_trunk(network.trunks[3], 3, 5, 20 / 4.0);
-  check_trunk(network.trunks[4], 4, 5, 20 / 4.0);  // its missing leaf counts
+  check_trunk(network.trunks[4], 4, 5, 20 / 4.0);  // the missing leaf counts
   CHECK(SwitchRoutes(network).route(0, 2, 0).size() == 4);
   // One pod needs no core.
   plan.nodes_per_pod = 6;
@@ -102,7 +102,7 @@ TEST_CASE("network graph: scattered ranks have their neighbours under other leav
   CHECK(leaves.ports == Ports{{0}, {1}, {2}, {0}, {1}});
   for (const Trunk& trunk : leaves.trunks)
     CHECK(trunk.bandwidth.gigabytes_per_second() == doctest::Approx(20));
-  // Pods first, then leaves of a pod.
+  // Neighbours are first in other pods, then under other leaves of a pod.
   plan.nodes_per_leaf = 1;
   plan.nodes_per_pod = 3;
   CHECK(draw_network(plan, five).ports == Ports{{0}, {3}, {1}, {4}, {2}});
@@ -116,8 +116,10 @@ TEST_CASE("network graph: scattered ranks have their neighbours under other leav
   CHECK(draw_network(plan, five).ports == Ports{{0}, {1}, {0}, {1}, {0}});
 }
 
-TEST_CASE("network graph: a stated trunk carries all ports below it; what has none is left out") {
-  // 0 and 1 under leaf a, 2 under b, all under the spine; c is empty.
+TEST_CASE(
+    "network graph: a stated trunk carries all ports below it, and empty switches have none") {
+  // Nodes 0 and 1 are under leaf a, node 2 is under b, and both leaves are under the spine. c is
+  // empty.
   SwitchPlan plan{.kind = SwitchPlan::Kind::stated, .oversubscription = 2};
   plan.switches = {{"a", 2}, {"b", 2}, {"spine", 4}, {"c", 2}, {"top", {}}};
   plan.leaf_of_host = {0, 0, 1};
@@ -130,7 +132,7 @@ TEST_CASE("network graph: a stated trunk carries all ports below it; what has no
   check_trunk(network.trunks[2], 2, 4, 17.5);
 }
 
-TEST_CASE("network graph: ways go up as far as needed, by the trunk the channel's number chooses") {
+TEST_CASE("network graph: routes go up as far as needed, and the channel's number selects trunks") {
   SwitchPlan plan{.kind = SwitchPlan::Kind::leaf_spine, .nodes_per_leaf = 1, .spines = 2};
   const SwitchRoutes routes(draw_network(plan, kRates));
   // Leaf l reaches spine s by trunk 2 l + s.
@@ -138,7 +140,7 @@ TEST_CASE("network graph: ways go up as far as needed, by the trunk the channel'
   CHECK(routes.route(0, 2, 0) == Arcs{2 * 0, 2 * 4 + 1});
   CHECK(routes.route(0, 2, 1) == Arcs{2 * 1, 2 * 5 + 1});
   CHECK(routes.route(2, 0, 3) == Arcs{2 * 5, 2 * 1 + 1});
-  // From a switch in the middle of a stated tree: down only, or up and down.
+  // From a switch in the middle of a stated tree, routes go only down, or up and down.
   SwitchPlan stated{.kind = SwitchPlan::Kind::stated};
   stated.switches = {{"a", 2}, {"b", 3}, {"left", 3}, {"top", {}}};
   stated.leaf_of_host = {0, 0, 1};
@@ -148,12 +150,12 @@ TEST_CASE("network graph: ways go up as far as needed, by the trunk the channel'
   CHECK(tree.route(3, 0, 0) == Arcs{5, 1});
 }
 
-TEST_CASE("shortest routes: fewer hops, then the wider, then the one given first") {
-  // 0 to 3 by 1, by 2, or by 4 and 5.
+TEST_CASE("shortest routes: fewer hops first, then the wider route, then the earlier one") {
+  // Routes from 0 to 3: through 1, through 2, or through 4 and 5.
   const std::vector<Arc> arcs = {{0, 1, 5},  {1, 3, 5},  {0, 2, 9},  {2, 3, 6},
                                  {0, 4, 99}, {4, 5, 99}, {5, 3, 99}, {0, 1, 5}};
   CHECK(ShortestRoutes(arcs, std::vector<bool>(6, true)).route(0, 3) == Arcs{2, 3});
-  // The second may not be passed, then none but the ends.
+  // First vertex 2 is not passable, then only the ends are.
   CHECK(ShortestRoutes(arcs, {true, true, false, true, true, true}).route(0, 3) == Arcs{0, 1});
   CHECK(ShortestRoutes(arcs, {true, false, false, true, true, true}).route(0, 3) == Arcs{4, 5, 6});
   CHECK(ShortestRoutes(arcs, std::vector<bool>(6, false)).route(0, 3).empty());
@@ -162,8 +164,9 @@ TEST_CASE("shortest routes: fewer hops, then the wider, then the one given first
   CHECK(ShortestRoutes(arcs, std::vector<bool>(6, true)).route(3, 3).empty());
 }
 
-TEST_CASE("node paths: over another GPU by the widest pair of links; PXN by a GPU beside the NIC") {
-  // 0 reaches 3 by 1 (20 and 10 GB/s), by 2 (15 and 15), or over PCIe; the NIC is beside 1.
+TEST_CASE("node paths: the widest path through another GPU, and PXN through a GPU near the NIC") {
+  // 0 reaches 3 through 1 (20 and 10 GB/s), through 2 (15 and 15), or over PCIe. The NIC is next to
+  // 1.
   NodeGraph graph;
   for (const char* name : {"gpu0", "gpu1", "gpu2", "gpu3"})
     graph.vertices.push_back({VertexKind::gpu, name, {}});
@@ -193,7 +196,7 @@ TEST_CASE("node paths: over another GPU by the widest pair of links; PXN by a GP
   CHECK(paths.to_nic(1, 0)->path == PathClass::pix);
   CHECK(paths.to_nic(0, 0)->path == PathClass::phb);
   CHECK(paths.over_host(0, 1)->path == PathClass::phb);
-  // 0 hands over to 1; 3, too, whose other neighbour has no NIC; 2 is not beside 1.
+  // 0 passes data to 1. So does 3, whose other neighbour has no NIC. 2 is not joined to 1.
   CHECK(paths.arcs_to_nic(1, 0) == Arcs{10, 19});
   CHECK(paths.arcs_to_nic(0, 0) == Arcs{0, 10, 19});
   CHECK(paths.arcs_from_nic(0, 0) == Arcs{18, 11, 1});
@@ -201,7 +204,7 @@ TEST_CASE("node paths: over another GPU by the widest pair of links; PXN by a GP
   CHECK(paths.arcs_to_nic(2, 0) == Arcs{12, 17, 19});
 }
 
-TEST_CASE("switch list: names in brackets, comments, and switches that hang on switches") {
+TEST_CASE("switch list: names in brackets, comments, and switches above switches") {
   const SwitchPlan plan = parse_switch_list(
       "# a comment\n"
       "SwitchName=l1 Nodes=a,n[01-03,7] LinkSpeed=100 # of rack 1\n"
@@ -217,7 +220,7 @@ TEST_CASE("switch list: names in brackets, comments, and switches that hang on s
   CHECK(plan.switches[1].above == 2);
   CHECK(plan.switches[2].name == "top");
   CHECK_FALSE(plan.switches[2].above);
-  // A plain list of several leaves gets a spine, one of a single leaf needs none.
+  // A plain list of several leaves gets a spine. A single leaf needs none.
   const SwitchPlan plain = parse_switch_list("h1 x\nh2 y\nh3 x", "racks.txt");
   CHECK(plain.leaf_of_host == Arcs{0, 1, 0});
   REQUIRE(plain.switches.size() == 3);

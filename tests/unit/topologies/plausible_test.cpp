@@ -1,4 +1,4 @@
-// A slip of unit in a cluster is asked about; what machines have is not.
+// A wrong unit in a cluster is questioned; values of real machines are not.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -25,7 +25,7 @@ const std::string kTwoNodes = "node:2 gpu:8xA100 nvswitch:300GBps ";
 
 }  // namespace
 
-TEST_CASE("plausible: a slip of unit is asked about, by the figure it changed") {
+TEST_CASE("plausible: a wrong unit is questioned for the value it changed") {
   CHECK(asks(kV100 + "nic:4x100GBps:ib",
              "a NIC of 100 GB/s (800 Gb/s) is 6.3 times as fast as a "
              "PCIe slot of V100 hosts (15.75 GB/s): was 100Gbps meant?"));
@@ -40,7 +40,7 @@ TEST_CASE("plausible: a slip of unit is asked about, by the figure it changed") 
   CHECK(asks("node:1 gpu:4xV100 pcie:120GBps", "was Gbps meant"));
 }
 
-TEST_CASE("plausible: both ways of a link together are asked about, with what to write instead") {
+TEST_CASE("plausible: rates of both directions together are questioned, with the right word") {
   CHECK(
       doubts("node:1 gpu:8xH100-SXM nvswitch:900GBps") ==
       "900 GB/s per GPU is 2 times what the 18 NVLink links of H100 carry one way, 450 GB/s: data "
@@ -53,7 +53,7 @@ TEST_CASE("plausible: both ways of a link together are asked about, with what to
   CHECK(asks("node:1 gpu:8xH100 pcie:128GBps", "was pcie:63GBps meant?"));
 }
 
-TEST_CASE("plausible: NICs of each GPU that are slower than any machine's are asked about") {
+TEST_CASE("plausible: unusually slow NICs for each GPU are questioned") {
   const std::string h100 = "node:2 gpu:8xH100-SXM nvswitch:450GBps nic:";
   CHECK(doubts(h100 + "8x50Gbps") ==
         "8 NICs of 6.25 GB/s (50 Gb/s) for 8 H100 are slower than those of known machines with "
@@ -66,7 +66,7 @@ TEST_CASE("plausible: NICs of each GPU that are slower than any machine's are as
   CHECK(doubts(kV100 + "nic:8x50Gbps") == "");
 }
 
-TEST_CASE("plausible: what can be bought, or might soon, is not asked about") {
+TEST_CASE("plausible: current and upcoming products are not questioned") {
   for (const char* nic : {"1x1Gbps:tcp", "1x10Gbps:tcp", "4x100Gbps:ib latency:1.5us",
                           "8x200Gbps:ib", "8x400Gbps:roce latency:100us", "1x100Gbps:efa"}) {
     CHECK(doubts(kV100 + "nic:" + nic) == "");
@@ -80,7 +80,7 @@ TEST_CASE("plausible: what can be bought, or might soon, is not asked about") {
             .empty());
 }
 
-TEST_CASE("plausible: the last figure that is taken, and the first that is asked about") {
+TEST_CASE("plausible: the largest accepted value, and the first one that is questioned") {
   struct Border {
     std::string taken, asked;
   };
@@ -89,9 +89,9 @@ TEST_CASE("plausible: the last figure that is taken, and the first that is asked
       {"node:1 gpu:8xA100 nvswitch:100GBps", "node:1 gpu:8xA100 nvswitch:99GBps"},
       {"node:1 gpu:2xV100 nvlink:1x16GBps:pair", "node:1 gpu:2xV100 nvlink:1x15.9GBps:pair"},
       {"node:1 gpu:2xV100 pcie:3GBps", "node:1 gpu:2xV100 pcie:2.9GBps"},
-      // 18 links of 50 GB/s, and less than twice as much
+      // 18 links of 50 GB/s, and less than twice that rate.
       {"node:1 gpu:8xB200 nvswitch:1619GBps", "node:1 gpu:8xB200 nvswitch:1620GBps"},
-      // Four times a slot: 15.75, 31.5 and 63 GB/s by generation.
+      // Up to four times a slot's rate: 15.75, 31.5 and 63 GB/s by generation.
       {"node:1 gpu:2xV100 pcie:63GBps", "node:1 gpu:2xV100 pcie:64GBps"},
       {"node:1 gpu:2xA100 pcie:126GBps", "node:1 gpu:2xA100 pcie:127GBps"},
       {"node:1 gpu:2xH100 pcie:252GBps", "node:1 gpu:2xH100 pcie:253GBps"},
@@ -109,7 +109,8 @@ TEST_CASE("plausible: the last figure that is taken, and the first that is asked
     CHECK(doubts(border.taken) == "");
     CHECK(doubts(border.asked) != "");
   }
-  // One node's network, and a lone GPU's connection, are nobody's business; nor what a log stands behind.
+  // The network of one node and the connection of a single GPU are not checked. Neither are values
+  // that a log confirms.
   CHECK(doubts("node:1 gpu:2xV100 pcie:12GBps nic:1x0.1GBps latency:9ms") == "");
   CHECK(doubts("node:2 gpu:1xV100 pcie:1GBps nic:1x10Gbps") == "");
   Cluster logged = parse_cluster_line("node:1 gpu:2xV100 pcie:2GBps");
@@ -118,7 +119,7 @@ TEST_CASE("plausible: the last figure that is taken, and the first that is asked
   CHECK(implausible_figures(logged).empty());
 }
 
-TEST_CASE("plausible: what is said of each figure") {
+TEST_CASE("plausible: the text for each value") {
   CHECK(doubts("node:1 gpu:2xB200 pcie:600GBps") ==
         "600 GB/s (4800 Gb/s) per GPU of a node is faster than any: was Gbps meant, not GBps?\n");
   CHECK(doubts(kV100 + "nic:1x100Mbps:ib latency:12ms") ==

@@ -1,4 +1,4 @@
-// What NCCL counts on per link and slot, the speeds it tries, and how a node is drawn where nobody says.
+// NCCL's rates per link and slot, the speeds it tries, and how a node is drawn by default.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ using Cells = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("nccl rates: an NVLink by generation, NCCL's figure and the vendor's") {
+TEST_CASE("nccl rates: an NVLink by generation, NCCL's value and the vendor's") {
   struct Expected {
     int capability;
     double nccl, nominal;
@@ -47,7 +47,7 @@ TEST_CASE("nccl rates: an NVLink by generation, NCCL's figure and the vendor's")
     CHECK(rate.nccl == gpu.nccl);
     CHECK(rate.nominal == gpu.nominal);
   }
-  // RCCL's, of MI300X and MI250X.
+  // RCCL's values for MI300X and MI250X.
   for (const Expected& gpu : {Expected{90, 48, 64}, Expected{80, 36, 50}}) {
     const NvlinkRate rate =
         nvlink_rate({.vendor = GpuVendor::amd, .compute_capability = gpu.capability});
@@ -56,7 +56,7 @@ TEST_CASE("nccl rates: an NVLink by generation, NCCL's figure and the vendor's")
   }
 }
 
-TEST_CASE("nccl rates: three quarters of a slot's raw rate, no more than is written") {
+TEST_CASE("nccl rates: three quarters of a slot's raw rate, at most the stated rate") {
   const std::pair<double, double> slots[] = {
       {2, 2},   {3.9, 3},     {4, 3},   {4.1, 4.1}, {5, 5},   {7.9, 6},  {15.75, 12}, {12, 12},
       {16, 12}, {16.1, 16.1}, {25, 24}, {31.5, 24}, {63, 48}, {126, 96}, {128, 96},   {200, 150}};
@@ -98,7 +98,7 @@ TEST_CASE("nccl rates: the speeds tried, from high to low") {
                                                   20, 17.5, 15, 12, 6,    3,  2.4, 1.2, .24, .12});
 }
 
-TEST_CASE("nvls heads: a share of each GPU's links, as fast between nodes as its NIC is") {
+TEST_CASE("nvls heads: a share of each GPU's links, and between nodes the rate of its NIC") {
   struct Heads {
     int channels;
     double intra, inter;
@@ -112,26 +112,28 @@ TEST_CASE("nvls heads: a share of each GPU's links, as fast between nodes as its
     CHECK(cluster.nvls.inter.gigabytes_per_second() == doctest::Approx(expected.inter));
     CHECK(cluster.nvls_channels == expected.blocks);
   };
-  // 450 GB/s are 370.8 for NCCL, of which nine streams have 41.2; B200's 721.8 leave 80.2.
+  // 450 GB/s count as 370.8 in NCCL, so nine streams have 41.2 each. B200's 721.8 leave 80.2.
   heads("node:1 gpu:8xH100 nvswitch:450GBps", {8, 40, 40, 16});
   heads("node:1 gpu:8xB200 nvswitch:900GBps", {8, 80, 80, 24});
   heads("node:1 gpu:3xH100 nvswitch:450GBps", {3, 60, 60, 16});
   heads("node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps", {8, 40, 40, 16});
-  // Between nodes each NIC has a head: four or one of eight GPUs; of sixteen NICs one beside every GPU.
+  // Between nodes, each NIC has a head: four or one of eight GPUs. With sixteen NICs, every GPU is
+  // a head.
   heads("node:2 gpu:8xH100 nvswitch:450GBps nic:4x400Gbps", {4, 48, 48, 16});
   heads("node:2 gpu:8xH100 nvswitch:450GBps nic:1x2Gbps", {1, 48, .24, 16});
   heads("node:2 gpu:8xH100 nvswitch:450GBps nic:16x200Gbps", {8, 40, 24, 16});
-  // 32 at most, whose streams and a head's own share 721.8 GB/s, or Hopper's 370.8.
+  // At most 32 heads. Their streams and a head's own share 721.8 GB/s, or Hopper's 370.8.
   heads("node:1 gpu:32xB200 nvswitch:900GBps", {32, 20, 20, 24});
   heads("node:1 gpu:33xB200 nvswitch:900GBps", {32, 20, 20, 24});
   heads("node:1 gpu:72xB200 nvswitch:900GBps", {32, 20, 20, 24});
   heads("node:2 gpu:72xB200 nvswitch:900GBps nic:64x400Gbps", {32, 20, 20, 32});
   heads("node:1 gpu:72xH100 nvswitch:450GBps", {32, 11, 11, 16});
   heads("node:2 gpu:8xB200 nvswitch:900GBps nic:8x400Gbps", {8, 80, 48, 32});
-  // A Hopper's slot carries 48 GB/s, whatever its NIC does; four heads have 74 GB/s inside, 48 is the
-  // most tried between nodes.
+  // A Hopper's slot carries 48 GB/s, whatever its NIC's rate is. Four heads have 74 GB/s inside a
+  // node, and 48 is the highest speed tried between nodes.
   heads("node:2 gpu:4xH100 nvswitch:450GBps nic:4x800Gbps", {4, 48, 48, 16});
-  // None with two GPUs, before Hopper, without a switch, or with links below all that is tried.
+  // There are none with two GPUs, before Hopper, without a switch, or with links below all tried
+  // speeds.
   heads("node:1 gpu:2xH100 nvswitch:450GBps", {0, 0, 0, 0});
   heads("node:1 gpu:8xA100 nvswitch:300GBps", {0, 0, 0, 0});
   heads("node:1 gpu:4xH100 pcie:63GBps", {0, 0, 0, 0});
@@ -139,7 +141,8 @@ TEST_CASE("nvls heads: a share of each GPU's links, as fast between nodes as its
   heads("node:2 gpu:8xH100 nvswitch:450GBps nic:1x0.5Gbps", {0, 0, 0, 0});
 }
 
-TEST_CASE("node drawn: two GPUs a PCIe switch, half of the switches a CPU, NICs spread evenly") {
+TEST_CASE(
+    "node drawn: two GPUs per PCIe switch, half of the switches per CPU, NICs spread evenly") {
   const std::string cube = "node:2 gpu:8xV100 nvlink:6x25GBps:cube nic:";
   const NodeGraph graph = node_of(cube + "4x100Gbps");
   CHECK(graph.all(VertexKind::pcie_switch).size() == 4);
@@ -148,7 +151,8 @@ TEST_CASE("node drawn: two GPUs a PCIe switch, half of the switches a CPU, NICs 
         Cells{"X", "NV1", "NV1", "NV2", "NV2", "SYS", "SYS", "SYS", "PIX", "PHB", "SYS", "SYS"});
   CHECK(connection_matrix(graph).cells[8] ==
         Cells{"PIX", "PIX", "PHB", "PHB", "SYS", "SYS", "SYS", "SYS", "X", "PHB", "SYS", "SYS"});
-  // Two NICs on the first and third switch, one on the first, eight two and two.
+  // Two NICs are on the first and third switch, one NIC is on the first, and eight are two per
+  // switch.
   CHECK(cells(cube + "2x100Gbps", 9) ==
         Cells{"SYS", "SYS", "SYS", "SYS", "PIX", "PIX", "PHB", "PHB", "SYS", "X"});
   CHECK(cells(cube + "1x100Gbps", 8)[0] == "PIX");
@@ -158,7 +162,7 @@ TEST_CASE("node drawn: two GPUs a PCIe switch, half of the switches a CPU, NICs 
     CHECK(graph.vertices[nic].port == 12.5_GBps);
 }
 
-TEST_CASE("node drawn: small nodes have one CPU, Grace one for each GPU, PCIe boxes one switch") {
+TEST_CASE("node drawn: one CPU in small nodes, one per GPU with Grace, one switch in PCIe boxes") {
   const auto count = [](const std::string& line, VertexKind kind) {
     return node_of(line).all(kind).size();
   };
@@ -172,7 +176,7 @@ TEST_CASE("node drawn: small nodes have one CPU, Grace one for each GPU, PCIe bo
   CHECK(count("node:1 gpu:4xGH200 nvswitch:450GBps", bridge) == 4);
   CHECK(count("node:1 gpu:8xV100 pcie:12GBps", cpu) == 1);
   CHECK(count("node:1 gpu:8xV100 pcie:12GBps", bridge) == 1);
-  // Through host memory each GPU has its own way there, or shares it below a switch.
+  // Through host memory, each GPU has its own path, or shares it below a switch.
   CHECK(count("node:1 gpu:4xV100 pcie:12GBps:no-p2p", bridge) == 0);
   CHECK(count("node:1 gpu:8xV100 pcie:12GBps:no-p2p", bridge) == 4);
   CHECK(count("node:1 gpu:8xV100 pcie:12GBps:no-p2p root:3", bridge) == 3);
@@ -202,7 +206,7 @@ TEST_CASE("node drawn: wires have the vendor's rate and NCCL's") {
   check("node:1 gpu:4xA100 pcie:20GBps", LinkKind::pcie, 20, 20, 0);
 }
 
-TEST_CASE("node drawn: what joins two CPUs, by vendor") {
+TEST_CASE("node drawn: the link between two CPUs, by vendor") {
   CHECK(cpu_link_rate(CpuVendor::intel) == 10);
   CHECK(cpu_link_rate(CpuVendor::unknown) == 10);
   CHECK(cpu_link_rate(CpuVendor::amd) == 16);
@@ -216,7 +220,7 @@ TEST_CASE("node drawn: what joins two CPUs, by vendor") {
   CHECK(cpu_link_nominal(40) == 40);
 }
 
-TEST_CASE("node drawn: NICs for a graph that has none, or whose ports nobody stated, or all anew") {
+TEST_CASE("node drawn: NICs are added, get missing rates, or get new rates") {
   NodeGraph graph = node_of("node:1 gpu:4xV100 nvswitch:150GBps");
   REQUIRE(set_nics(graph, 4, 25_GBps));
   CHECK(graph.all(VertexKind::nic).size() == 4);
@@ -228,12 +232,12 @@ TEST_CASE("node drawn: NICs for a graph that has none, or whose ports nobody sta
   CHECK(graph.vertices[nics[0]].port == 50_GBps);
   graph.vertices[nics[1]].port = {};
   CHECK(set_nics(graph, 4, 25_GBps));
-  CHECK(graph.vertices[nics[0]].port == 50_GBps);  // where some are unstated the others stay
+  CHECK(graph.vertices[nics[0]].port == 50_GBps);  // stated rates are kept if some are missing
   CHECK(graph.vertices[nics[1]].port == 25_GBps);
 }
 
-TEST_CASE("channels: GPUs that meet at an Intel CPU take a fifth more of their slots") {
-  // Two GPUs in slots of 24 GB/s: one channel of 20, or two of 12 where 12 take 12.
+TEST_CASE("channels: traffic through an Intel CPU uses a fifth more of the slots") {
+  // Two GPUs in slots of 24 GB/s have one channel of 20, or two of 12 if the CPU adds nothing.
   const auto channels = [](const std::string& cpu) {
     return parse_cluster(
                R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "A100",)" + cpu +
@@ -253,7 +257,7 @@ TEST_CASE("channels: GPUs that meet at an Intel CPU take a fifth more of their s
   }
 }
 
-TEST_CASE("channels: links slower than all that NCCL tries are taken as they are") {
+TEST_CASE("channels: links slower than NCCL's slowest speed keep their rate") {
   const Cluster slow = load_cluster({"node:1 gpu:4xV100 pcie:2GBps", {}, {}});
   CHECK(slow.ring.channels == 1);
   CHECK(slow.ring.intra == 2_GBps);

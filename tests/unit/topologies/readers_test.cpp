@@ -1,4 +1,4 @@
-// Dumps and lists people have, read as graphs.
+// Dumps and lists from real machines, read as graphs.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -35,7 +35,7 @@ TEST_CASE("nvidia-smi matrix: four GPUs with four links per pair, underlined hea
   CHECK(cluster.network.nics_per_node == 2);
   CHECK(cluster.ring.channels == 2);
   const ConnectionMatrix matrix = connection_matrix(topology.node_types.front().graph);
-  // What was read comes out again; NODE and PHB are one thing here.
+  // The matrix is printed as it was read. NODE and PHB count as the same.
   const std::vector<std::vector<std::string>> expected = {
       {"X", "NV4", "NV4", "NV4", "PIX", "SYS"}, {"NV4", "X", "NV4", "NV4", "PXB", "SYS"},
       {"NV4", "NV4", "X", "NV4", "SYS", "PHB"}, {"NV4", "NV4", "NV4", "X", "SYS", "PHB"},
@@ -44,7 +44,7 @@ TEST_CASE("nvidia-smi matrix: four GPUs with four links per pair, underlined hea
   CHECK(topology.node_types.front().graph.vertices[4].name == "mlx5_0");
 }
 
-TEST_CASE("nvidia-smi matrix: more links than a GPU has are an NVSwitch's, columns by spaces") {
+TEST_CASE("nvidia-smi matrix: more links than a GPU has mean an NVSwitch, with columns by spaces") {
   const Topology topology = load_fixture(fixture("eight-h100.txt") + " gpu:H100");
   CHECK(topology.cluster.intra.kind == IntraKind::nvswitch);
   CHECK(topology.cluster.ring.channels == 12);
@@ -85,7 +85,7 @@ TEST_CASE("NCCL topology XML: the reference's node, GPUs numbered by rank") {
   CHECK(nodes.cluster.ring.inter.gigabytes_per_second() == doctest::Approx(12));
 }
 
-TEST_CASE("NCCL topology XML: NVSwitch targets, sockets, a NIC that reduces") {
+TEST_CASE("NCCL topology XML: NVSwitch targets, sockets, and a NIC that reduces") {
   std::string text = R"(<?xml version="1.0"?>
 <system version="1" colour="unknown attributes are passed over">)";
   for (int cpu = 0; cpu < 2; ++cpu) {
@@ -132,7 +132,7 @@ TEST_CASE("NCCL topology XML: a user's file without <gpu> elements needs the mod
   CHECK(node.graph.wires.front().nccl.gigabytes_per_second() == doctest::Approx(12));  // Gen3 x16
 }
 
-TEST_CASE("NCCL topology XML: no NVLinks are none") {
+TEST_CASE("NCCL topology XML: a file without NVLinks has none") {
   const std::string text =
       R"(<system><cpu arch="x86_64"><pci busid="1" class="0x030200"><gpu sm="80" dev="0">)"
       R"(<nvlink target="2" count="0"/></gpu></pci><pci busid="2" class="0x030200">)"
@@ -141,7 +141,7 @@ TEST_CASE("NCCL topology XML: no NVLinks are none") {
   for (const Wire& wire : node.graph.wires) CHECK(wire.nominal > Bandwidth());
 }
 
-TEST_CASE("switch list: both forms say the same") {
+TEST_CASE("switch list: both forms have the same meaning") {
   const SwitchPlan plain = parse_switch_list(read_file(fixture("racks.txt"), 1 << 20), "racks.txt");
   const SwitchPlan slurm =
       parse_switch_list(read_file(fixture("topology.conf"), 1 << 20), "topology.conf");
@@ -151,7 +151,7 @@ TEST_CASE("switch list: both forms say the same") {
   CHECK(slurm.switches.size() == 3);
   CHECK(slurm.switches[0].above == slurm.switches[1].above);
   const Topology topology = load_fixture("dgxa100 switches:" + fixture("racks.txt"));
-  CHECK(topology.cluster.nodes == 4);  // all it names
+  CHECK(topology.cluster.nodes == 4);  // all nodes that it names
   const Fabric fabric = build_fabric(topology);
   int trunks = 0;
   for (const Link& link : fabric.links) {
@@ -162,7 +162,7 @@ TEST_CASE("switch list: both forms say the same") {
   CHECK(trunks == 4);
 }
 
-TEST_CASE("mixed nodes: the least of each is what all count on") {
+TEST_CASE("mixed nodes: the smallest value of each field counts for all") {
   const Topology topology = load_fixture(fixture("mixed.json"));
   CHECK(topology.cluster.ranks() == 8);
   CHECK(topology.cluster.gpu.name == "V100");
@@ -173,7 +173,8 @@ TEST_CASE("mixed nodes: the least of each is what all count on") {
   const Fabric fabric = build_fabric(topology);
   const auto bottleneck = find_bottleneck(fabric);
   REQUIRE(bottleneck);
-  // Two nodes of 6.25 GB/s below a leaf, halved, over two spines; the one channel takes one spine.
+  // Two nodes of 6.25 GB/s are below a leaf, halved by oversubscription, over two spines. The
+  // single channel uses one spine.
   CHECK(bottleneck->kind == LinkKind::network);
   CHECK(bottleneck->bandwidth.gigabytes_per_second() == doctest::Approx(3.125));
 }
