@@ -282,7 +282,7 @@ BAD_CLUSTERS = [
     ("node:0 gpu:8xV100 nvswitch:150GBps", ["node:0"]),
     ("node:two gpu:8xV100 nvswitch:150GBps", ["node:two"]),
     ("node:1 gpu:V100 nvswitch:150GBps", ["gpu:V100"]),
-    ("node:1 gpu:8xV101 nvswitch:150GBps", ["V101", "Similar names: V100;"]),
+    ("node:1 gpu:8xV101 nvswitch:150GBps", ["V101", "Similar names: V100."]),
     ("node:1 gpu:8xV100 nvswitch:150", ["nvswitch:150", "unit"]),
     ("node:1 gpu:8xV100 nvswitch:0GBps", ["nvswitch:0GBps"]),
     ("node:1 gpu:8xV100 nvswich:150GBps", ["nvswich", "nvswitch"]),
@@ -346,7 +346,7 @@ class BadInput(unittest.TestCase):
             for name, fragments in [
                 ("resnet50-v100-b3", ['Did you mean "resnet50-v100-b32"?']),
                 ("missing.json", ["no such file"]),
-                ("resnet50@V10", ["Similar names: A10, V100;"]),
+                ("resnet50@V10", ["Similar names: A10, V100."]),
                 ("resnet5@V100", ['Did you mean "resnet50"?']),
                 ("resnet50", ["resnet50@V100"]),
                 (".", ["folder"]),

@@ -441,7 +441,7 @@ class Decisive(unittest.TestCase):
     def test_rates_of_both_ways_and_the_order_of_ranks(self):
         twice = "node:2 gpu:8xH100-SXM nvswitch:900GBps nic:8x400Gbps"
         narrow = "node:16 gpu:8xH100-SXM nvswitch:450GBps nic:8x400Gbps leaf:4 oversubscription:4"
-        for cluster, said in ((twice, "was nvswitch:450GBps meant?"), (narrow, "placement:ordered says so")):
+        for cluster, said in ((twice, "Was nvswitch:450GBps meant?"), (narrow, "write placement:ordered")):
             for command in ("simulate", "tune", "advise", "compare"):
                 text = " ".join(ddpsim(command, "resnet50@H100-SXM", cluster).out.split())
                 self.assertIn(said, text, command)

@@ -479,7 +479,7 @@ std::string gpus_instead_of(std::string_view name) {
   const std::vector<std::string> alike = spelt_alike(spelt, known, kFew);
   return fmt::format("{}{}{}ake the known GPU nearest in half-precision speed (dense TFLOPS): {}",
                      alike.empty() ? "" : "Similar names: ", fmt::join(alike, ", "),
-                     alike.empty() ? "T" : "; for a GPU that is missing t", by_speed);
+                     alike.empty() ? "T" : ". For a GPU that is missing, t", by_speed);
 }
 
 std::string gpu_model_name(std::string_view full_name) {

@@ -133,9 +133,9 @@ std::string assumed_of_amd(const Cluster& cluster) {
   if (cluster.gpu.vendor != GpuVendor::amd) return "";
   return fmt::format("{}: NCCL's tables for sm_{} are used instead of RCCL's{}{}", cluster.gpu.name,
                      cluster.gpu.compute_capability,
-                     cluster.calibration ? "" : ", and the cost model was fitted to NVIDIA GPUs",
+                     cluster.calibration ? "" : ". The cost model was fitted to NVIDIA GPUs",
                      cluster.gpu.name == "MI250X"
-                         ? "; each of the two dies (GCDs) of a card counts as a GPU, as in PyTorch"
+                         ? ". Each of the two dies (GCDs) of a card counts as a GPU, as in PyTorch"
                          : "");
 }
 

@@ -36,15 +36,16 @@ int nodes_of_each(const ClusterDescription& cluster) {
   if (nodes % each == 0) return each;
   int alike = each - 1;  // nodes that every domain can provide
   while (nodes % alike != 0) --alike;
-  no_domain(
-      cluster,
-      fmt::format("{} nodes do not fill NVLink domains of {}: {} would be left over", nodes, each,
-                  nodes % each),
-      fmt::format("Take up to {} nodes of one domain, or a multiple of {}{}", each, each,
-                  alike == 1 ? ""
-                             : fmt::format("; if every domain gives equally many nodes, state how "
-                                           "many: \"domain:{}\"",
-                                           alike)));
+  no_domain(cluster,
+            fmt::format("{} nodes do not fill NVLink domains of {}: {} are left over", nodes, each,
+                        nodes % each),
+            fmt::format(
+                "Take up to {} nodes, or a multiple of {}{}", each, each,
+                alike == 1
+                    ? ""
+                    : fmt::format(
+                          ". If every domain has the same number of nodes, state it: \"domain:{}\"",
+                          alike)));
 }
 
 /// The largest number of nodes that can share `gpus` GPUs of a domain evenly.

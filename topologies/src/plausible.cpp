@@ -37,7 +37,7 @@ void judge_both_ways(const Cluster& cluster, bool direct, std::vector<std::strin
                                 : fmt::format("{:.4g}", one_way);
   found.push_back(fmt::format(
       "{:.4g} GB/s per GPU is {:.2g} times what {} one way, {:.4g} GB/s: data sheets "
-      "state both ways together, was {}:{}GBps meant?",
+      "state both directions together. Was {}:{}GBps meant?",
       rate, rate / one_way, what, one_way, kind_word(cluster.intra.kind, gpu.vendor), links));
 }
 
@@ -47,12 +47,12 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
   const double rate = intra.per_gpu.gigabytes_per_second();
   const auto slow = [&](const char* what, double least, const char* least_is) {
     if (rate > 0 && rate < least)
-      found.push_back(fmt::format("{} of {} per GPU is slower than {}: was GBps meant, not Gbps?",
+      found.push_back(fmt::format("{} of {} per GPU is slower than {}. Was GBps meant, not Gbps?",
                                   what, in_both_units(intra.per_gpu), least_is));
   };
   const bool direct = intra.kind == IntraKind::nvswitch || intra.kind == IntraKind::nvlink;
   if (direct && cluster.gpu.links == 0)
-    found.push_back(fmt::format("{} has no NVLink: was \"pcie:{:.4g}GBps\" meant?",
+    found.push_back(fmt::format("{} has no NVLink. Was \"pcie:{:.4g}GBps\" meant?",
                                 cluster.gpu.name,
                                 pcie_nominal_of_generation(cluster.gpu.compute_capability)));
   else if (intra.kind == IntraKind::nvswitch && cluster.gpu.card)
@@ -78,7 +78,7 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
                   ? 4 * pcie_nominal_of_generation(cluster.gpu.compute_capability)
                   : kFastest))
     found.push_back(
-        fmt::format("{} per GPU of a node is faster than any: was Gbps meant, not GBps?",
+        fmt::format("{} per GPU of a node is faster than any. Was Gbps meant, not GBps?",
                     in_both_units(intra.per_gpu)));
 }
 
@@ -97,7 +97,7 @@ void judge_nic_of_each_gpu(const Cluster& cluster, std::vector<std::string>& fou
     return;
   found.push_back(
       fmt::format("{} NICs of {} for {} {} are slower than those of known machines with "
-                  "a NIC for each GPU ({} GB/s): was {:.4g}GBps meant?",
+                  "a NIC for each GPU ({} GB/s). Was {:.4g}GBps meant?",
                   network.nics_per_node, in_both_units(network.per_nic), cluster.gpus_per_node,
                   cluster.gpu.name, kSlowest, 8 * rate));
 }
@@ -111,12 +111,12 @@ void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
   const double rate = network.per_nic.gigabytes_per_second();
   if (rate > kMostOverSlot * slot)
     found.push_back(fmt::format(
-        "a NIC of {} is {:.2g} times as fast as a PCIe slot of {} hosts ({} GB/s): was {:.4g}Gbps "
+        "a NIC of {} is {:.2g} times as fast as a PCIe slot of {} hosts ({} GB/s). Was {:.4g}Gbps "
         "meant?",
         in_both_units(network.per_nic), rate / slot, cluster.gpu.name, slot, rate));
   constexpr double kGigabit = 0.125;
   if (rate > 0 && rate < kGigabit)
-    found.push_back(fmt::format("a NIC of {} is slower than Gigabit Ethernet: was Gbps meant?",
+    found.push_back(fmt::format("a NIC of {} is slower than Gigabit Ethernet. Was Gbps meant?",
                                 in_both_units(network.per_nic)));
   judge_nic_of_each_gpu(cluster, found);
   if (!network.latency) return;
@@ -124,11 +124,11 @@ void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
   if (us > 1000)
     found.push_back(
         fmt::format("a network latency of {:.4g} ms, one way, is that of a line between "
-                    "cities: was {:.4g}us meant?",
+                    "cities. Was {:.4g}us meant?",
                     us / 1000, us / 1000));
   if (us > 0 && us < 0.1)
     found.push_back(fmt::format(
-        "a network latency of {:.4g} ns, one way, is less than a switch takes: was {:.4g}us meant?",
+        "a network latency of {:.4g} ns, one way, is less than a switch takes. Was {:.4g}us meant?",
         us * 1000, us * 1000));
 }
 

@@ -157,13 +157,13 @@ TEST_CASE("amd: notes name the tables that are used, and what counts as a GPU of
   CHECK(assumed_of_amd(parse_cluster_line("node:1 gpu:8xH100 nvswitch:450GBps")).empty());
   Cluster cluster = parse_cluster_line(kMi300x);
   CHECK(assumed_of_amd(cluster) ==
-        "MI300X: NCCL's tables for sm_90 are used instead of RCCL's, and the cost model was fitted "
-        "to NVIDIA GPUs");
+        "MI300X: NCCL's tables for sm_90 are used instead of RCCL's. The cost model was fitted to "
+        "NVIDIA GPUs");
   cluster.calibration = std::make_shared<const Calibration>();
   CHECK(assumed_of_amd(cluster) == "MI300X: NCCL's tables for sm_90 are used instead of RCCL's");
   CHECK(assumed_of_amd(parse_cluster_line("node:1 gpu:2xMI250X xgmi:4x50GBps")) ==
-        "MI250X: NCCL's tables for sm_80 are used instead of RCCL's, and the cost model was fitted "
-        "to NVIDIA GPUs; each of the two dies (GCDs) of a card counts as a GPU, as in PyTorch");
+        "MI250X: NCCL's tables for sm_80 are used instead of RCCL's. The cost model was fitted to "
+        "NVIDIA GPUs. Each of the two dies (GCDs) of a card counts as a GPU, as in PyTorch");
 }
 
 TEST_CASE("plausible: links that a GPU does not have are questioned") {
@@ -172,9 +172,9 @@ TEST_CASE("plausible: links that a GPU does not have are questioned") {
     return found.empty() ? "" : found.front();
   };
   CHECK(doubts("node:1 gpu:8xL40S nvswitch:300GBps") ==
-        "L40S has no NVLink: was \"pcie:31.5GBps\" meant?");
+        "L40S has no NVLink. Was \"pcie:31.5GBps\" meant?");
   CHECK(doubts("node:1 gpu:2xRTX5090 nvlink:4x25GBps") ==
-        "RTX5090 has no NVLink: was \"pcie:63GBps\" meant?");
+        "RTX5090 has no NVLink. Was \"pcie:63GBps\" meant?");
   CHECK(doubts("node:1 gpu:2xA40 nvlink:4x14GBps") == "");
   CHECK(doubts("node:1 gpu:8xL40S pcie:31.5GBps") == "");
 }

@@ -297,7 +297,7 @@ TEST_CASE("gpu: names printed by PyTorch and profilers are recognised, other chi
 TEST_CASE("gpu: an unknown name is answered with similar names and GPUs by speed") {
   const std::string hint = gpus_instead_of("A4500");
   CHECK(hint.starts_with(
-      "Similar names: A6000, A5000, A100; for a GPU that is missing take the known GPU nearest in "
+      "Similar names: A6000, A5000, A100. For a GPU that is missing, take the known GPU nearest in "
       "half-precision speed (dense TFLOPS): servers GB300 2500, GB200 2500, "));
   CHECK(hint.find("; PCIe cards L40S 362, L40 181, ") != std::string::npos);
   CHECK(hint.ends_with(

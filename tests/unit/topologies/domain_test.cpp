@@ -74,11 +74,9 @@ TEST_CASE("domain: a node of one GPU can belong to a domain") {
 }
 
 TEST_CASE("domain: lines for impossible machines are refused with a hint") {
-  CHECK(
-      complaint_about("node:20 domain:18" + kTray) ==
-      "20 nodes do not fill NVLink domains of 18: 2 would be left over | Take up to 18 nodes of "
-      "one domain, or a multiple of 18; if every domain gives equally many nodes, state how many: "
-      "\"domain:10\"");
+  CHECK(complaint_about("node:20 domain:18" + kTray) ==
+        "20 nodes do not fill NVLink domains of 18: 2 are left over | Take up to 18 nodes, or a "
+        "multiple of 18. If every domain has the same number of nodes, state it: \"domain:10\"");
   CHECK(complaint_about("node:19 domain:18" + kTray).ends_with("or a multiple of 18"));
   CHECK(complaint_about("node:4 domain:2 gpu:4xA100 pcie:25GBps nic:1x100Gbps")
             .starts_with("only NVSwitches join the GPUs of several nodes | "));

@@ -28,36 +28,36 @@ const std::string kTwoNodes = "node:2 gpu:8xA100 nvswitch:300GBps ";
 TEST_CASE("plausible: a wrong unit is questioned for the value it changed") {
   CHECK(asks(kV100 + "nic:4x100GBps:ib",
              "a NIC of 100 GB/s (800 Gb/s) is 6.3 times as fast as a "
-             "PCIe slot of V100 hosts (15.75 GB/s): was 100Gbps meant?"));
+             "PCIe slot of V100 hosts (15.75 GB/s). Was 100Gbps meant?"));
   CHECK(asks(kV100 + "nic:4x100Mbps:ib", "slower than Gigabit Ethernet"));
-  CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:12ms", "was 12us meant?"));
-  CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:5ns", "was 5us meant?"));
+  CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:12ms", "Was 12us meant?"));
+  CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:5ns", "Was 5us meant?"));
   CHECK(asks("node:2 gpu:8xA100 nvswitch:300Gbps nic:8x200Gbps:ib",
              "an NVSwitch of 37.5 GB/s (300 Gb/s) per GPU is slower than the first one's 150 GB/s: "
-             "was GBps meant"));
+             "Was GBps meant"));
   CHECK(asks("gpu:2xV100 node:1 nvlink:2x50Gbps:pair", "NVLink of 12.5 GB/s"));
-  CHECK(asks("node:1 gpu:4xV100 pcie:12Gbps", "was GBps meant"));
-  CHECK(asks("node:1 gpu:4xV100 pcie:120GBps", "was Gbps meant"));
+  CHECK(asks("node:1 gpu:4xV100 pcie:12Gbps", "Was GBps meant"));
+  CHECK(asks("node:1 gpu:4xV100 pcie:120GBps", "Was Gbps meant"));
 }
 
 TEST_CASE("plausible: rates of both directions together are questioned, with the right word") {
   CHECK(
       doubts("node:1 gpu:8xH100-SXM nvswitch:900GBps") ==
       "900 GB/s per GPU is 2 times what the 18 NVLink links of H100 carry one way, 450 GB/s: data "
-      "sheets state both ways together, was nvswitch:450GBps meant?\n");
-  CHECK(asks("node:1 gpu:8xA100 nvswitch:600GBps", "was nvswitch:300GBps meant?"));
-  CHECK(asks("node:1 gpu:8xB200 nvswitch:1800GBps", "was nvswitch:900GBps meant?"));
-  CHECK(asks("node:1 gpu:4xA100 nvlink:12x50GBps:mesh", "was nvlink:12x25GBps meant?"));
-  CHECK(asks("node:1 gpu:8xMI300X xgmi:7x128GBps", "was xgmi:7x64GBps meant?"));
-  CHECK(asks("node:1 gpu:8xL40S pcie:64GBps", "was pcie:31.5GBps meant?"));
-  CHECK(asks("node:1 gpu:8xH100 pcie:128GBps", "was pcie:63GBps meant?"));
+      "sheets state both directions together. Was nvswitch:450GBps meant?\n");
+  CHECK(asks("node:1 gpu:8xA100 nvswitch:600GBps", "Was nvswitch:300GBps meant?"));
+  CHECK(asks("node:1 gpu:8xB200 nvswitch:1800GBps", "Was nvswitch:900GBps meant?"));
+  CHECK(asks("node:1 gpu:4xA100 nvlink:12x50GBps:mesh", "Was nvlink:12x25GBps meant?"));
+  CHECK(asks("node:1 gpu:8xMI300X xgmi:7x128GBps", "Was xgmi:7x64GBps meant?"));
+  CHECK(asks("node:1 gpu:8xL40S pcie:64GBps", "Was pcie:31.5GBps meant?"));
+  CHECK(asks("node:1 gpu:8xH100 pcie:128GBps", "Was pcie:63GBps meant?"));
 }
 
 TEST_CASE("plausible: unusually slow NICs for each GPU are questioned") {
   const std::string h100 = "node:2 gpu:8xH100-SXM nvswitch:450GBps nic:";
   CHECK(doubts(h100 + "8x50Gbps") ==
         "8 NICs of 6.25 GB/s (50 Gb/s) for 8 H100 are slower than those of known machines with "
-        "a NIC for each GPU (12.5 GB/s): was 50GBps meant?\n");
+        "a NIC for each GPU (12.5 GB/s). Was 50GBps meant?\n");
   CHECK(doubts(h100 + "8x100Gbps") == "");
   CHECK(doubts(h100 + "7x50Gbps") == "");
   CHECK(doubts(h100 + "8x50Gbps:tcp") == "");
@@ -121,10 +121,10 @@ TEST_CASE("plausible: the largest accepted value, and the first one that is ques
 
 TEST_CASE("plausible: the text for each value") {
   CHECK(doubts("node:1 gpu:2xB200 pcie:600GBps") ==
-        "600 GB/s (4800 Gb/s) per GPU of a node is faster than any: was Gbps meant, not GBps?\n");
+        "600 GB/s (4800 Gb/s) per GPU of a node is faster than any. Was Gbps meant, not GBps?\n");
   CHECK(doubts(kV100 + "nic:1x100Mbps:ib latency:12ms") ==
-        "a NIC of 0.0125 GB/s (0.1 Gb/s) is slower than Gigabit Ethernet: was Gbps meant?\n"
-        "a network latency of 12 ms, one way, is that of a line between cities: was 12us meant?\n");
+        "a NIC of 0.0125 GB/s (0.1 Gb/s) is slower than Gigabit Ethernet. Was Gbps meant?\n"
+        "a network latency of 12 ms, one way, is that of a line between cities. Was 12us meant?\n");
   CHECK(doubts(kV100 + "nic:1x100Gbps:ib latency:50ns") ==
-        "a network latency of 50 ns, one way, is less than a switch takes: was 50us meant?\n");
+        "a network latency of 50 ns, one way, is less than a switch takes. Was 50us meant?\n");
 }

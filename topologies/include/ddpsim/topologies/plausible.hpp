@@ -9,8 +9,8 @@
 
 namespace ddpsim {
 
-/// What the cluster's files leave open, and one sentence for each value that no real machine comes
-/// near. The sentence has no full stop and suggests what may have been meant. Values that were
+/// What the cluster's files leave open, and a short text for each value that no real machine comes
+/// near. The text has no final full stop and suggests what may have been meant. Values that were
 /// measured are not judged.
 std::vector<std::string> implausible_figures(const Cluster& cluster);
 
