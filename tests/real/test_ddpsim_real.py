@@ -513,7 +513,7 @@ class Real(unittest.TestCase):
                 (self.folder / f"out/cap{cap}.timeline.json").symlink_to(self.folder / "absent")
         code, _, err = self.finish(process)
         self.assertEqual((code, len(err.splitlines())), (1, 1), err)
-        self.assertIn("a symbolic link stands in its place", err)
+        self.assertIn("a symbolic link is in its place", err)
         self.assertFalse((self.folder / "absent").exists())
 
     def test_a_folder_of_results_that_cannot_be_is_told_in_one_sentence(self):

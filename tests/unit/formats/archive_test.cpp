@@ -90,8 +90,8 @@ TEST_CASE("archive: a hostile archive is refused before anything is kept") {
            std::pair{test::tar_entry("top/a\\b", "x"), "characters that no path needs"},
            std::pair{test::tar_entry("top/link", "", '2', "/etc/passwd"), "is a link"},
            std::pair{test::tar_entry("top/link", "", '1', "top/manifest.json"), "is a link"},
-           std::pair{test::tar_entry("top/device", "", '3'), "no ordinary file"},
-           std::pair{test::tar_entry("top/pipe", "", '6'), "no ordinary file"},
+           std::pair{test::tar_entry("top/device", "", '3'), "not an ordinary file"},
+           std::pair{test::tar_entry("top/pipe", "", '6'), "not an ordinary file"},
            std::pair{test::tar_entry("top/a", "x") + test::tar_entry("top/a", "y"),
                      "in the archive twice"},
        }) {
@@ -108,7 +108,7 @@ TEST_CASE("archive: old-style and contiguous entries count as files") {
     CAPTURE(static_cast<int>(type));
     const std::string said =
         complaint_of_tar(packed_tar(manifest_of(""), test::tar_entry("top/notes", "x", type)));
-    CHECK_FALSE(mentions(said, "no ordinary file"));
+    CHECK_FALSE(mentions(said, "not an ordinary file"));
   }
 }
 

@@ -393,7 +393,7 @@ TEST_CASE("implausible: rates of both directions together, as in data sheets") {
        {"node:2 gpu:8xA100 nvswitch:600GBps nic:8x200Gbps:ib", "node:1 gpu:8xH100 nvswitch:900GBps",
         "node:1 gpu:8xB200 nvswitch:1.8TBps", "node:1 gpu:4xA100 nvlink:24x25GBps:mesh",
         "node:1 gpu:8xL40S pcie:64GBps"})
-    CHECK_MESSAGE(mentions(doubts(line), "data sheets state both ways together"), line);
+    CHECK_MESSAGE(mentions(doubts(line), "data sheets state both directions together"), line);
   for (const std::string line :
        {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", "node:1 gpu:8xH100 nvswitch:450GBps",
         "node:1 gpu:8xB200 nvswitch:900GBps", "node:1 gpu:4xA100 nvlink:12x25GBps:mesh",

@@ -207,7 +207,7 @@ TEST_CASE("DDP log: each bad log gets its message") {
       {"bucket_sizes", "9223372036854775807, 1", "more than 2^63 - 1 bytes"},
       {"rebuilt_bucket_sizes", "64, 31", "add up to 95 bytes"},
       {"rebuilt_bucket_sizes", "96", "2 buckets, but rebuilt_bucket_sizes lists 1"},
-      {"rebuilt_bucket_sizes", "18446744073709551616", "is not what belongs"},
+      {"rebuilt_bucket_sizes", "18446744073709551616", "does not belong"},
       {"rebuilt_per_bucket_param_indices", "2 0, 3", "Expected whole numbers from 0 to 2"},
       {"rebuilt_per_bucket_param_indices", "2 0, 0", "parameter 0 is in it twice"},
       {"rebuilt_per_bucket_param_indices", "2 a, 1", "\"a\" does not belong"},

@@ -148,7 +148,7 @@ TEST_CASE("rank group: differences within the wire's are no difference of clocks
   std::vector<RankImport> ranks = three_ranks();
   ranks[1] = rank_import(1, 7, 20);
   const Imported joined = join_ranks(std::move(ranks));
-  CHECK(mentions(joined.recognised, "clocks taken as recorded"));
+  CHECK(mentions(joined.recognised, "clocks used as recorded"));
   CHECK(mentions(joined.recognised, "within 7.0 us"));
   CHECK(joined.workload.ranks[1].offset == 7_us);  // then it did begin later
 }
