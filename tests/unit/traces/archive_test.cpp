@@ -1,4 +1,5 @@
-// The workload in an archive of scripts/collect.sh: its traces, or DDP logging data, and what only the manifest knows.
+// The workload in an archive of scripts/collect.sh: its traces or DDP logging data, and values that
+// only the manifest holds.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -22,7 +23,7 @@ std::string fixture_text(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The trace of two steps as one rank of the job recorded it, without NCCL's version.
+/// The trace of two steps from one rank of the job, without NCCL's version.
 std::string trace_of_rank(int rank, int world_size) {
   nlohmann::json trace = nlohmann::json::parse(fixture_text("tiny-ddp-trace.json"));
   trace["distributedInfo"]["rank"] = rank;
@@ -33,7 +34,7 @@ std::string trace_of_rank(int rank, int world_size) {
   return trace.dump();
 }
 
-/// The same, each step's model given a batch of `rows` by a Linear.
+/// The same, but the model of each step gets a batch of `rows` in a Linear.
 std::string trace_with_input(int rows) {
   nlohmann::json trace = nlohmann::json::parse(trace_of_rank(0, 1));
   for (const std::int64_t step : {1712195495500000, 1712195495501000})
@@ -48,7 +49,7 @@ std::string trace_with_input(int rows) {
   return trace.dump();
 }
 
-/// What was collected of a job, in which these ranks left a trace.
+/// The archive of a job in which these ranks left a trace.
 struct CollectedJob {
   Archive archive;
 
@@ -73,7 +74,7 @@ struct CollectedJob {
 
 }  // namespace
 
-TEST_CASE("workload of an archive: it is called as the job's archive is") {
+TEST_CASE("workload of an archive: it is named after the archive") {
   CollectedJob job(1, {0});
   CHECK(job.import().workload.name == "march");
   job.archive.file = "out/april/";
@@ -82,7 +83,7 @@ TEST_CASE("workload of an archive: it is called as the job's archive is") {
                  "an archive of scripts/collect.sh: 1 of 1 rank on 1 node left a trace"));
 }
 
-TEST_CASE("workload of an archive: ranks without a trace are named, the first eight one by one") {
+TEST_CASE("workload of an archive: ranks without a trace are listed, the first eight one by one") {
   const auto said = [](int ranks) {
     const std::vector<std::string> warnings = CollectedJob(ranks, {0}).import().warnings;
     return warnings.empty() ? "" : warnings.front();
@@ -106,7 +107,7 @@ TEST_CASE("workload of an archive: the traces of several ranks are joined") {
   CHECK_FALSE(mentions(joined.warnings, "holds no trace"));
   CHECK(mentions(job.complaint({.timing = Timing::compacted}),
                  "holds 2 ranks, which are joined on the clock they recorded"));
-  // Two traces of one rank are of two runs.
+  // Two traces of one rank are from two runs.
   CollectedJob twice(2, {0, 1});
   twice.add(ArchiveKind::trace, "traces/again.json", trace_of_rank(1, 2), 1);
   CHECK(mentions(twice.complaint(),
@@ -116,8 +117,7 @@ TEST_CASE("workload of an archive: the traces of several ranks are joined") {
   CHECK(mentions(unnamed.complaint(), "the manifest does not say which rank it is from"));
 }
 
-TEST_CASE(
-    "workload of an archive: versions are the job's, not those of the Python that collected") {
+TEST_CASE("workload of an archive: versions are the job's, not those of the collecting Python") {
   const auto read = [](const std::string& versions) {
     const Workload workload =
         CollectedJob(1, {0}).add(ArchiveKind::versions, "versions.txt", versions).import().workload;
@@ -129,7 +129,7 @@ TEST_CASE(
         std::pair(std::string(), std::optional<NcclVersion>()));
 }
 
-TEST_CASE("workload of an archive: batch and step beside the trace are the manifest's") {
+TEST_CASE("workload of an archive: batch and step time come from the manifest") {
   CollectedJob job(1, {0});
   CHECK_FALSE(job.import().workload.batch_per_gpu);
   CHECK_FALSE(job.import().unprofiled_step);
@@ -139,7 +139,7 @@ TEST_CASE("workload of an archive: batch and step beside the trace are the manif
   CHECK(job.import().unprofiled_step == 104_ms);
 }
 
-TEST_CASE("workload of an archive: a batch that contradicts the recorded shapes is named") {
+TEST_CASE("workload of an archive: a batch that contradicts the recorded shapes is reported") {
   CollectedJob job(1, {});
   job.add(ArchiveKind::trace, "traces/rank0.json", trace_with_input(24), 0);
   job.archive.batch_size = 24;
@@ -152,7 +152,7 @@ TEST_CASE("workload of an archive: a batch that contradicts the recorded shapes 
                  "24. The shapes are used"));
 }
 
-TEST_CASE("workload of an archive: without a trace DDP logging data stand in, else it is refused") {
+TEST_CASE("workload of an archive: without a trace, DDP logging data is used, or it is refused") {
   CollectedJob job(2, {});
   job.archive.missing = {{.kind = ArchiveKind::trace, .rank = {}, .node = {}, .why = "no --trace"}};
   CHECK(mentions(job.complaint(),

@@ -1,4 +1,4 @@
-// Several backward passes in one step: steps that were merged, or micro-batches.
+// Several backward passes in one step: merged steps or micro-batches.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -16,7 +16,7 @@ struct Pass {
   int gradients = 2;
 };
 
-/// One pass after the other, 1000 us each, in one step or none.
+/// Consecutive passes of 1000 us each, in one step or without a marker.
 TraceBuilder passes(const std::vector<Pass>& all, bool marker = true) {
   TraceBuilder trace;
   double at = 0;
@@ -42,7 +42,7 @@ TraceBuilder passes(const std::vector<Pass>& all, bool marker = true) {
 
 }  // namespace
 
-TEST_CASE("backward passes: with the optimizer between them they are steps") {
+TEST_CASE("backward passes: passes with the optimizer in between are steps") {
   const Imported imported = passes({{true, true}, {true, true}, {true, true}}).import();
   CHECK(mentions(imported.recognised, "3 backward passes, so it was split"));
   CHECK(mentions(imported.recognised,
@@ -53,7 +53,7 @@ TEST_CASE("backward passes: with the optimizer between them they are steps") {
   CHECK(imported.workload.recorded_with.accumulate == 1);
 }
 
-TEST_CASE("backward passes: without it they are micro-batches, and the last is the step") {
+TEST_CASE("backward passes: passes without the optimizer in between are micro-batches") {
   for (const bool marker : {true, false}) {
     CAPTURE(marker);
     for (const bool reduced : {true, false}) {
@@ -67,12 +67,12 @@ TEST_CASE("backward passes: without it they are micro-batches, and the last is t
   }
 }
 
-TEST_CASE("backward passes: accumulated without no_sync, each all-reduces") {
+TEST_CASE("backward passes: accumulated without no_sync, each pass all-reduces") {
   const Imported imported =
       passes({{true, false}, {true, true}, {true, false}, {true, true}}).import();
   CHECK(imported.workload.recorded_with.accumulate == 1);
   CHECK(mentions(imported.warnings, "gradients were accumulated without no_sync()"));
-  // The step is the pass that the optimizer ends; the other's time is told beside it.
+  // The step is the pass before the optimizer. The other pass's time is stated separately.
   CHECK(imported.workload.optimizer > Duration());
   REQUIRE(imported.workload.earlier);
   CHECK(imported.workload.earlier->count == 1);
@@ -81,7 +81,7 @@ TEST_CASE("backward passes: accumulated without no_sync, each all-reduces") {
   CHECK(micro_batches(imported.workload) == 2);
 }
 
-TEST_CASE("backward passes: micro-batches before the last are as long as those recorded") {
+TEST_CASE("backward passes: earlier micro-batches have the mean recorded length") {
   const Imported imported = passes({{}, {}, {true, true}}).import();
   const Recorded& step = imported.workload;
   REQUIRE(step.earlier);
@@ -92,15 +92,17 @@ TEST_CASE("backward passes: micro-batches before the last are as long as those r
   CHECK_FALSE(passes({{true, true}}).import().workload.earlier);
 }
 
-TEST_CASE("backward passes: passes that are not alike stay one step") {
+TEST_CASE("backward passes: passes that do not match stay one step") {
   const Imported imported = passes({{true, true, 2}, {true, true, 3}}).import();
   CHECK(imported.rank_trace->step == "ProfilerStep#7");
   CHECK(imported.workload.backward->ready.size() == 5);
   CHECK_FALSE(mentions(imported.recognised, "backward passes"));
 }
 
-TEST_CASE("backward passes: a few launches of other threads between gradients divide nothing") {
+TEST_CASE(
+    "backward passes: a few launches of other threads between gradients do not split a step") {
   TraceBuilder trace = passes({{true, true}});
-  trace.kernel(107.5, 200, 210, TraceBuilder::kCaller);  // between the two gradients, one to three
+  // between the two gradients, one to three launches
+  trace.kernel(107.5, 200, 210, TraceBuilder::kCaller);
   CHECK(trace.import().rank_trace->step == "ProfilerStep#7");
 }

@@ -1,4 +1,5 @@
-// Files that are no trace, or a broken, hostile or useless one: each gets one message that names it.
+// Files that are not traces, and traces that are broken, hostile or useless. Each gets one message
+// that names it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ ByteSource source_of(std::string text) {
   };
 }
 
-/// `head`, then `count` times `filler`, never all of it in memory.
+/// `head`, then `count` times `filler`, without holding all of it in memory.
 ByteSource endless(std::string head, char filler, std::size_t count) {
   return with_head(std::move(head), [filler, count](char* buffer, std::size_t capacity) mutable {
     const std::size_t now = std::min(capacity, count);
@@ -50,7 +51,7 @@ std::string complaint_of_file(const std::string& content) {
   return message.find(name) == 0 ? message : "without the file's name: " + message;
 }
 
-/// One complete event in a list, with these fields beside "ph".
+/// One complete event in a list, with these fields in addition to "ph".
 std::string event(const std::string& fields) {
   return "{\"traceEvents\":[{\"ph\":\"X\"," + fields + "}]}";
 }
@@ -72,7 +73,7 @@ struct BadTrace {
 
 }  // namespace
 
-TEST_CASE("bad input: files of other tools are named for what they are") {
+TEST_CASE("bad input: files of other tools are named") {
   const std::vector<BadTrace> files = {
       {"SQLite format 3\0....", "cannot be read as an SQLite database"},
       {"PK\x03\x04...", "a zip archive"},
@@ -126,7 +127,7 @@ TEST_CASE("bad input: files of other tools are named for what they are") {
   }
 }
 
-TEST_CASE("bad input: damaged and hostile archives end in a message") {
+TEST_CASE("bad input: damaged and hostile archives get a message") {
   const std::string whole = gzipped(tiny_trace());
   std::string checksum = whole;
   checksum[checksum.size() - 6] ^= 1;
@@ -156,7 +157,7 @@ TEST_CASE("bad input: damaged and hostile archives end in a message") {
   }
 }
 
-TEST_CASE("bad input: hostile JSON ends in a message") {
+TEST_CASE("bad input: hostile JSON gets a message") {
   const std::string tiny = tiny_trace();
   const std::vector<BadTrace> traces = {
       {kernel("\"ts\":NaN,\"dur\":1"), "no usable \"ts\" (\"NaN\")"},
@@ -226,7 +227,7 @@ TEST_CASE("bad input: hostile JSON ends in a message") {
   }
 }
 
-TEST_CASE("bad input: white space longer than any window ends nothing") {
+TEST_CASE("bad input: white space longer than any window is skipped") {
   const std::string blanks(std::size_t{2} << 20, ' ');
   const std::string tiny = tiny_trace();
   const std::size_t list = tiny.find("\"traceEvents\"");
@@ -235,7 +236,7 @@ TEST_CASE("bad input: white space longer than any window ends nothing") {
         "");
 }
 
-TEST_CASE("bad input: what has no end stops at a limit") {
+TEST_CASE("bad input: endless content stops at a limit") {
   constexpr std::size_t kMuch = std::size_t{80} << 20;
   CHECK(source_complaint(endless("[{\"name\":\"", 'x', kMuch))
             .find("one event is longer than 64 MiB") != std::string::npos);
@@ -245,9 +246,9 @@ TEST_CASE("bad input: what has no end stops at a limit") {
         std::string::npos);
 }
 
-TEST_CASE("bad input: clocks that jump are refused or told") {
+TEST_CASE("bad input: clocks that jump are refused or reported") {
   const std::string tiny = tiny_trace();
-  // A GPU clock an hour ahead of the host's, and one a millisecond behind it.
+  // A GPU clock one hour ahead of the host's, and one that is a millisecond behind.
   const std::string kernels = "\"ph\": \"X\", \"cat\": \"kernel\"";
   REQUIRE(tiny.find(kernels) != std::string::npos);
   std::string ahead;

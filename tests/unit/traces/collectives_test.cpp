@@ -1,4 +1,4 @@
-// Collectives and tensors as events write them: names and types of every era, calls seen twice.
+// Collectives and tensors in events: names and types of every era, and nested calls.
 #include <doctest/doctest.h>
 
 #include <deque>
@@ -43,7 +43,7 @@ Collective kernel(std::int64_t launch_ns, std::uint16_t thread = 0) {
 
 }  // namespace
 
-TEST_CASE("collectives: operations by the names of kernels") {
+TEST_CASE("collectives: operations follow from kernel names") {
   const std::vector<std::pair<std::string, std::string>> names = {
       {"ncclKernel_AllReduce_RING_LL_Sum_float", "allreduce"},
       {"ncclDevKernel_Broadcast_RING_LL", "broadcast"},
@@ -57,13 +57,13 @@ TEST_CASE("collectives: operations by the names of kernels") {
     CHECK(collective_of_kernel(named(kernel.first)).operation == kernel.second);
   }
   TraceEvent event = named("ncclDevKernel_Generic");
-  event.collective = "_all_gather_base";  // the arguments know better, in one spelling
+  event.collective = "_all_gather_base";  // the arguments decide, in a common spelling
   CHECK(collective_of_kernel(event).operation == "allgatherbase");
   CHECK(collective_of_kernel(event).start_ns == 10);
   CHECK(collective_of_kernel(event).end_ns == 15);
 }
 
-TEST_CASE("collectives: which kernels and calls are NCCL's or RCCL's") {
+TEST_CASE("collectives: kernels and calls of NCCL and RCCL are recognised") {
   CHECK(is_nccl_kernel("ncclKernel_AllReduce"));
   CHECK(is_nccl_kernel("void ncclKernel<2>"));
   CHECK(is_nccl_kernel("rcclGenericKernel"));
@@ -72,7 +72,7 @@ TEST_CASE("collectives: which kernels and calls are NCCL's or RCCL's") {
   CHECK_FALSE(is_nccl_call("ncclAllReduce"));
 }
 
-TEST_CASE("collectives: bytes are elements times the type, channels the blocks, within sense") {
+TEST_CASE("collectives: bytes are elements times type size, channels are blocks, within limits") {
   TraceEvent event = named("ncclKernel_AllReduce");
   event.elements = 12;
   event.dtype = "Half";
@@ -98,7 +98,7 @@ TEST_CASE("collectives: bytes are elements times the type, channels the blocks, 
   CHECK_FALSE(collective_of_kernel(event).dtype.has_value());
 }
 
-TEST_CASE("collectives: nccl:all_reduce has its size in its first input, all_to_all has none") {
+TEST_CASE("collectives: the first input of nccl:all_reduce has its size, all_to_all has none") {
   TraceEvent event = named("nccl:all_reduce");
   event.dims = "[[3, 5]]";
   event.types = "[\"c10::BFloat16\"]";
@@ -112,7 +112,7 @@ TEST_CASE("collectives: nccl:all_reduce has its size in its first input, all_to_
   CHECK_FALSE(collective_of_call(event).bytes.has_value());
 }
 
-TEST_CASE("collectives: types by c10's name and by C++'s") {
+TEST_CASE("collectives: types have a c10 name or a C++ name") {
   struct Named {
     const char *c10, *cpp;
     Dtype dtype;
@@ -140,7 +140,7 @@ TEST_CASE("collectives: types by c10's name and by C++'s") {
   CHECK_FALSE(dtype_from_recorded("").has_value());
 }
 
-TEST_CASE("tensors: the first input of a list as written, or nothing") {
+TEST_CASE("tensors: the first input of a list, or nothing") {
   const auto shape = [](std::string_view dims, std::string_view types = "[\"float\"]") {
     const auto tensor = first_input(dims, types);
     return tensor ? std::optional(tensor->shape) : std::nullopt;
@@ -165,7 +165,7 @@ TEST_CASE("tensors: the first input of a list as written, or nothing") {
   CHECK_FALSE(bytes_of(*undefined).has_value());
 }
 
-TEST_CASE("tensors: equal shapes are kept once, another type is another") {
+TEST_CASE("tensors: equal shapes are stored once, and another type is another shape") {
   ShapeTable table;
   const auto a = table.index("[[3]]", "[\"float\"]");
   CHECK(a != ShapeTable::kNotRecorded);
@@ -181,12 +181,12 @@ TEST_CASE("tensors: equal shapes are kept once, another type is another") {
   CHECK(table.find(ShapeTable::kNotRecorded) == nullptr);
 }
 
-TEST_CASE("collectives: a call within another of the same kind and thread is the same seen twice") {
+TEST_CASE("collectives: a nested call of the same kind and thread is the same collective") {
   Collective outer = call("allreduce", 10, 20);
   CHECK(absorb(outer, call("allreduce", 10, 20, 0, 8_B)));
   CHECK(outer.bytes == 8_B);
   CHECK(absorb(outer, call("allreduce", 12, 18, 0, 9_B)));
-  CHECK(outer.bytes == 8_B);  // the outer's own stays
+  CHECK(outer.bytes == 8_B);  // the outer call's own value stays
   CHECK_FALSE(absorb(outer, call("allreduce", 9, 18)));
   CHECK_FALSE(absorb(outer, call("allreduce", 12, 21)));
   CHECK_FALSE(absorb(outer, call("allreduce", 12, 18, 1)));
@@ -199,7 +199,7 @@ TEST_CASE("collectives: a call within another of the same kind and thread is the
   CHECK(outer.dtype == Dtype::int32);
 }
 
-TEST_CASE("collectives: pairs are joined thread by thread") {
+TEST_CASE("collectives: nested calls are joined per thread") {
   const auto joined =
       joined_calls({call("allreduce", 10, 30, 0), call("allreduce", 11, 29, 1, 4_B),
                     call("allreduce", 12, 20, 0, 8_B), call("allreduce", 40, 50, 0)});
@@ -209,19 +209,20 @@ TEST_CASE("collectives: pairs are joined thread by thread") {
   CHECK(joined[2].start_ns == 40);
 }
 
-TEST_CASE("collectives: a kernel takes what the call around its launch says, the bytes once") {
+TEST_CASE("collectives: a kernel takes the operation of the enclosing call, and the bytes once") {
   std::deque<Collective> kernels = {kernel(10), kernel(20), kernel(21), kernel(12, 1), kernel(9)};
   Collective integer = call("allreduce", 10, 20, 0, 8_B);
   integer.integers = true;
   integer.dtype = Dtype::int64;
   describe_kernels(kernels, {integer, call("broadcast", 11, 30, 1)});
-  CHECK(kernels[0].operation == "allreduce");  // the call's start is in it
+  CHECK(kernels[0].operation == "allreduce");  // the start of the call counts
   CHECK(kernels[0].bytes == 8_B);
   CHECK(kernels[0].integers);
   CHECK(kernels[0].dtype == Dtype::int64);
-  CHECK(kernels[1].operation == "other");  // its end too, but another kernel has its bytes
+  // so does its end; another kernel has the bytes
+  CHECK(kernels[1].operation == "other");
   CHECK_FALSE(kernels[1].bytes.has_value());
-  CHECK(kernels[2].operation == "other");  // behind it
+  CHECK(kernels[2].operation == "other");  // after the call
   CHECK(kernels[3].operation == "broadcast");
-  CHECK(kernels[4].operation == "other");  // before it
+  CHECK(kernels[4].operation == "other");  // before the call
 }

@@ -1,4 +1,4 @@
-// DDP logging data: true order and buckets, assumed ready times, and what is wrong with a bad log.
+// DDP logging data: true order and buckets, assumed ready times, and messages for wrong logs.
 #include "ddpsim/traces/ddp_log.hpp"
 #include "complaint.hpp"
 
@@ -22,13 +22,13 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// ResNet-18 in two gloo processes, bucket_cap_mb=5, PyTorch 1.13; times made up.
+/// ResNet-18 in two gloo processes, bucket_cap_mb=5, PyTorch 1.13. The times are made up.
 OrderedJson logged_resnet18() {
   std::ifstream file(files::fixture_file("ddp-log-resnet18.json"));
   return OrderedJson::parse(file);
 }
 
-/// Three parameters of a model nobody knows.
+/// Three parameters of an unknown model.
 OrderedJson unknown_model() {
   return {{"module_name", "Net"},
           {"world_size", 4},
@@ -54,7 +54,7 @@ std::string log_complaint(const std::string& text, const ImportOptions& options 
 
 }  // namespace
 
-TEST_CASE("DDP log: shapes come from the one model that fills the logged buckets") {
+TEST_CASE("DDP log: shapes come from the only model that fills the logged buckets") {
   const Imported result = imported_log(logged_resnet18(), {.gpu = "V100"});
   const Workload& workload = result.workload;
   CHECK(mentions(result.recognised, "used those of resnet18"));
@@ -79,14 +79,14 @@ TEST_CASE("DDP log: shapes come from the one model that fills the logged buckets
   CHECK(format_workload(parse_workload(text, "w.json")) == text);
 }
 
-TEST_CASE("DDP log: the buckets assigned from it are those DDP rebuilt") {
+TEST_CASE("DDP log: the buckets assigned from it equal the ones DDP rebuilt") {
   const Imported result = imported_log(logged_resnet18());
   REQUIRE(result.ddp_log);
   CHECK(result.ddp_log->options.bucket_cap_mb == 5);
   const DdpOptions options = result.ddp_log->options;
   const std::vector<Bucket> buckets = steady_buckets(result.workload, options, {1, 13});
   CHECK_FALSE(first_difference(buckets, result.ddp_log->rebuilt_bytes).has_value());
-  // An explicit cap does away with the small first bucket
+  // An explicit cap removes the small first bucket.
   CHECK(first_difference(steady_buckets(result.workload, options, {2, 8}),
                          result.ddp_log->rebuilt_bytes) == 0);
 }
@@ -94,7 +94,8 @@ TEST_CASE("DDP log: the buckets assigned from it are those DDP rebuilt") {
 TEST_CASE("DDP log: another model, half precision, no model") {
   CHECK(log_complaint(logged_resnet18().dump(), {.model = "resnet50"}).find("resnet50 has 161") !=
         std::string::npos);
-  // Swapping two parameters between buckets leaves count and total: only the buckets tell.
+  // Two parameters are swapped between buckets. Their number and total stay, so only the buckets
+  // show it.
   OrderedJson swapped = logged_resnet18();
   std::string members = swapped["rebuilt_per_bucket_param_indices"];
   REQUIRE(members.starts_with("61 60, 58"));
@@ -109,14 +110,15 @@ TEST_CASE("DDP log: another model, half precision, no model") {
             .find("its parameters have 23379024 bytes") != std::string::npos);
 
   const Imported unknown = imported_log(unknown_model());
-  CHECK(unknown.workload.parameter_order == ParameterOrder::definition);  // DDP's indices are
+  // because DDP's indices are
+  CHECK(unknown.workload.parameter_order == ParameterOrder::definition);
   CHECK(unknown.workload.backward->ready[0].parameter == 2);
   CHECK(unknown.workload.backward->ready[0].at == 3_ms);
   CHECK(mentions(unknown.warnings, "spread evenly over backward, an assumption"));
   CHECK(mentions(unknown.warnings, "--model"));
 }
 
-TEST_CASE("DDP log: the order that decided the buckets counts before that of the last iteration") {
+TEST_CASE("DDP log: the order of the rebuilt buckets is preferred to that of the last iteration") {
   OrderedJson log = unknown_model();
   log["prev_iteration_grad_ready_order_indices"] = "0, 1, 2";
   const Imported moved = imported_log(log);
@@ -129,7 +131,7 @@ TEST_CASE("DDP log: the order that decided the buckets counts before that of the
   CHECK(mentions(imported_log(log).warnings, "no complete ready order"));
 }
 
-TEST_CASE("DDP log: where it holds no whole order the model's own stands in") {
+TEST_CASE("DDP log: without a complete order, the model's own order is used") {
   OrderedJson log = logged_resnet18();
   log.erase("rebuilt_bucket_sizes");
   log.erase("rebuilt_per_bucket_param_indices");
@@ -172,16 +174,16 @@ TEST_CASE("DDP log: flags and known communication hooks are options, other hooks
   CHECK(imported_log(log).ddp_log->options.comm_hook == CommHook::fp16_compress);
   log["comm_hook"] = "powerSGD_hook";
   CHECK(imported_log(log).ddp_log->options.comm_hook == CommHook::power_sgd);
-  CHECK(mentions(imported_log(log).recognised,  // the log does not hold its rank
+  CHECK(mentions(imported_log(log).recognised,  // the log does not state its rank
                  "--comm-hook powersgd --matrix-approximation-rank R, and"));
   log["comm_hook"] = "batched_powerSGD_hook";
   CHECK(mentions(imported_log(log).warnings, "batched_powerSGD_hook"));
 }
 
-TEST_CASE("DDP log: each bad log gets its message") {
+TEST_CASE("DDP log: each wrong log gets its message") {
   struct Case {
     const char* key;
-    OrderedJson value;  ///< null: the key is taken out
+    OrderedJson value;  ///< null: the key is removed
     const char* message;
   };
   const std::vector<Case> cases = {

@@ -1,4 +1,5 @@
-// DDP logging data as they are printed: read alike in every form, refused where they are cut or of several ranks.
+// Printed DDP logging data: every form gives the same result. Truncated data and data of several
+// ranks are refused.
 #include "ddp_log_text.hpp"
 
 #include <doctest/doctest.h>
@@ -48,7 +49,7 @@ DdpLogFields fields_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("DDP logging data: print, pprint and C++ say the same") {
+TEST_CASE("DDP logging data: print, pprint and C++ output give the same result") {
   for (const std::string& text : {kPrinted, kPrettyPrinted, kLogged, "INFO:root:ddp " + kPrinted}) {
     CAPTURE(text);
     CHECK(recognise(text, true).kind == Recognition::Kind::ddp_log);
@@ -62,19 +63,19 @@ TEST_CASE("DDP logging data: print, pprint and C++ say the same") {
   }
 }
 
-TEST_CASE("DDP logging data: a single bucket's size is a text all the same") {
+TEST_CASE("DDP logging data: the size of a single bucket is still a text") {
   std::string one = kLogged;
   one.replace(one.find("16, 8"), 5, "24");
   CHECK(fields_of(one).bucket_sizes.size() == 1);
 }
 
-TEST_CASE("DDP logging data: of several printouts of one rank the last, of several ranks none") {
+TEST_CASE("DDP logging data: the last printout of one rank is used, several ranks are refused") {
   std::string later = kPrinted;
   later.replace(later.find("'16, 8'"), 7, "'8, 16'");
   const std::string both = "step 1\n" + kPrinted + "\nstep 2 loss {'a': 1}\n" + later + "\n";
   CHECK(read_printed_ddp_log(both, "ddp.txt").number == 2);
   CHECK(fields_of(both).bucket_sizes[0] == Bytes(8));
-  // A training's log is more than this.
+  // The log of a training is not DDP logging data.
   CHECK(recognise(kPrinted + "\nstep 1 loss 3.2\n", true).kind != Recognition::Kind::ddp_log);
   std::string other = kPrinted;
   other.replace(other.find("'rank': 1"), 9, "'rank': 0");
@@ -82,7 +83,7 @@ TEST_CASE("DDP logging data: of several printouts of one rank the last, of sever
   CHECK(mentions(refusal, "of ranks 1 and 0"));
 }
 
-TEST_CASE("DDP logging data: what is cut has no end") {
+TEST_CASE("DDP logging data: a truncated printout is refused") {
   const auto refusal = complaint_of(
       [&] { read_printed_ddp_log(kPrinted.substr(0, kPrinted.size() - 20), "ddp.txt"); });
   CHECK(mentions(refusal, "line 1"));

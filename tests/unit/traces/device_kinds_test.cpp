@@ -1,4 +1,4 @@
-// Traces of other devices, or of one side alone: each is refused with its own reason.
+// Traces of other devices, or only of the host or the GPU. Each is refused with its own reason.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -16,7 +16,7 @@ std::string refusal_of(const TraceBuilder& trace) {
   return complaint_of([&] { trace.import(); });
 }
 
-/// A step of the host: nothing that a device did.
+/// A step with host events only.
 TraceBuilder host_side() {
   TraceBuilder trace;
   trace.step(1, 0, 900).node("MulBackward0", 100, 120).hooks(130, 150).gradient(131, 140);
@@ -25,7 +25,7 @@ TraceBuilder host_side() {
 
 }  // namespace
 
-TEST_CASE("trace of another device: MTIA, HPU and Glow are named, whatever the host did") {
+TEST_CASE("trace of another device: MTIA, HPU and Glow are named") {
   for (const auto& [category, device] :
        {std::pair("mtia_ccp_events", "Meta's MTIA"), std::pair("mtia_runtime", "Meta's MTIA"),
         std::pair("hpu_op", "an Intel Gaudi (HPU)"), std::pair("glow_runtime", "Glow")}) {
@@ -35,7 +35,7 @@ TEST_CASE("trace of another device: MTIA, HPU and Glow are named, whatever the h
   }
 }
 
-TEST_CASE("trace of ROCm: HIP's launches and RCCL's kernels are read as CUDA's are") {
+TEST_CASE("trace of ROCm: HIP's launches and RCCL's kernels are read like CUDA's") {
   TraceBuilder trace = host_side();
   trace.span("hip_runtime", "hipLaunchKernel", TraceBuilder::kAutograd, 105, 106,
              "\"correlation\":1");
@@ -43,7 +43,7 @@ TEST_CASE("trace of ROCm: HIP's launches and RCCL's kernels are read as CUDA's a
   CHECK(trace.import().workload.backward->ready.size() == 1);
 }
 
-TEST_CASE("trace without kernels: launches tell that the GPU's profiler failed") {
+TEST_CASE("trace without kernels: launches show that the GPU's profiler failed") {
   CHECK(mentions(refusal_of(host_side()), "no GPU activity: the profiler recorded the host only"));
   TraceBuilder trace = host_side();
   trace.span("cuda_runtime", "cudaLaunchKernel", TraceBuilder::kAutograd, 105, 106,

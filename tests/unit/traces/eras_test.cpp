@@ -1,5 +1,5 @@
-// Traces as the years and the vendors have written them, made from one small step. The times of that
-// step stand in the first test of traces/profiler_trace_test.cpp.
+// Traces in the formats of different years and vendors, made from one small step. The first test of
+// traces/profiler_trace_test.cpp lists the times of that step.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// The small trace with some texts changed.
+/// The small trace with some texts replaced.
 std::string tiny_with(const std::vector<std::pair<std::string, std::string>>& changes) {
   std::string text = tiny_trace();
   for (const auto& [what, by] : changes) {
@@ -78,11 +78,11 @@ TEST_CASE(
           .workload;
   CHECK(ready_times(workload) == kReady);
   CHECK(workload.forward == 128_us);
-  CHECK(workload.backward->duration == 160_us);  // the last copy into the bucket cannot be told
+  CHECK(workload.backward->duration == 160_us);  // the last copy cannot be recognised
   CHECK_FALSE(workload.backward->ready[0].copied_at.has_value());
 }
 
-TEST_CASE("eras: HIP's launches, RCCL's kernels and a name that does not say the operation") {
+TEST_CASE("eras: HIP's launches, RCCL's kernels and a kernel name without the operation") {
   const std::string text = tiny_with(
       {{"cuda_runtime", "hip_runtime"},
        {"\"cudaLaunchKernel\"", "\"hipExtModuleLaunchKernel\""},
@@ -95,7 +95,7 @@ TEST_CASE("eras: HIP's launches, RCCL's kernels and a name that does not say the
   CHECK(result.workload.recorded_with.collectives[0].duration == 60_us);
 }
 
-TEST_CASE("eras: hooks that copy with aten::mul are hooks where DDP's forward is there") {
+TEST_CASE("eras: copies with aten::mul count as hooks if DDP's forward is recorded") {
   const std::string text =
       tiny_with({{"torch::distributed::reducer::mul_out", "aten::mul"},
                  {"torch.distributed.ddp.reducer::copy_bucket_to_grad", "aten::copy_"},
@@ -112,8 +112,7 @@ TEST_CASE("eras: hooks that copy with aten::mul are hooks where DDP's forward is
   CHECK(workload.backward->ready[0].copied_at == 55_us);
 }
 
-TEST_CASE(
-    "eras: without markers the optimizer's end divides steps; without that, backward passes do") {
+TEST_CASE("eras: without markers, optimizers divide steps, or otherwise backward passes") {
   std::string text = tiny_with({{"ProfilerStep#", "note "}});
   const Imported whole = imported_era(text);
   CHECK(mentions(whole.warnings, "the whole trace is used as one step"));
@@ -129,7 +128,8 @@ TEST_CASE(
            std::to_string(1712195495500000 + at) + ", \"dur\": 10},";
   };
   const std::string list = "\"traceEvents\": [";
-  // Two optimizers before the first step, one in each: the second step begins where the first ends.
+  // Two optimizers run before the first step, and one in each step. The second step begins where
+  // the first one ends.
   text.insert(text.find(list) + list.size(),
               optimizer(-50) + optimizer(-20) + optimizer(260) + optimizer(1260));
   const Imported divided = imported_era(text);
@@ -138,7 +138,7 @@ TEST_CASE(
   CHECK(divided.workload.iteration == 1000_us);
 }
 
-TEST_CASE("eras: gradients on the CPU, whose nodes the calling thread runs, move no window") {
+TEST_CASE("eras: gradients on the CPU do not change the windows") {
   const std::string node =
       R"({"ph": "X", "cat": "cpu_op", "name": "torch::autograd::AccumulateGrad", "tid": 1,
           "ts": 1712195495500400, "dur": 5},
@@ -154,7 +154,7 @@ TEST_CASE("eras: gradients on the CPU, whose nodes the calling thread runs, move
   CHECK(workload.backward->ready.back().at <= workload.backward->duration);
 }
 
-TEST_CASE("eras: an all-reduce inside a node is that node's, not the reducer's") {
+TEST_CASE("eras: an all-reduce inside a node belongs to that node, not to the reducer") {
   const std::string inside =
       R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 2,
           "ts": 1712195495500110, "dur": 2, "args": {"correlation": 99}},
@@ -170,7 +170,7 @@ TEST_CASE("eras: an all-reduce inside a node is that node's, not the reducer's")
   CHECK(mentions(result.warnings, "1 all-reduces inside autograd nodes"));
 }
 
-TEST_CASE("eras: recorded shapes and types give the parameters, a missing tensor none") {
+TEST_CASE("eras: recorded shapes and types give the parameters, except for a missing tensor") {
   std::string text = tiny_trace();
   const std::vector<std::string> inputs = {R"("Input Dims": [[3]], "Input type": ["float"])",
                                            R"("Input Dims": [[]], "Input type": [""])",
@@ -195,7 +195,7 @@ TEST_CASE("eras: recorded shapes and types give the parameters, a missing tensor
         format_workload(result.workload));
 }
 
-TEST_CASE("eras: invalid escapes, raw control characters and bytes beyond UTF-8 are read over") {
+TEST_CASE("eras: invalid escapes, raw control characters and invalid UTF-8 are tolerated") {
   const std::string expected = format_workload(imported_era(tiny_trace()).workload);
   CHECK(format_workload(
             imported_era(tiny_with({{"elementwise", "C:\\Users\\x\\qelementwise"}})).workload) ==
@@ -218,8 +218,8 @@ TEST_CASE("eras: a compiled backward is imported with a mark that the workload f
   CHECK(format_workload(imported_era(tiny_trace()).workload).find("compiled") == std::string::npos);
 }
 
-TEST_CASE("compacted timing: windows hold the GPU's work, in the order recorded") {
-  // The second kernel of backward comes 40 us later, so that the GPU waits; its followers with it.
+TEST_CASE("compacted timing: windows hold only the GPU's work, in the recorded order") {
+  // The second kernel of backward and those after it come 40 us later, so the GPU waits.
   std::string text = tiny_trace();
   for (const char* at :
        {"\"ts\": 1712195495500195", "\"ts\": 1712195495500295", "\"ts\": 1712195495500300",
@@ -240,7 +240,7 @@ TEST_CASE("compacted timing: windows hold the GPU's work, in the order recorded"
   CHECK(workload.backward->duration == 165_us);
   CHECK(ready_times(workload) == kReady);
   CHECK(workload.backward->ready[2].copied_at == 165_us);
-  CHECK(workload.forward == 100_us);  // neither the broadcast nor the gaps around it
+  CHECK(workload.forward == 100_us);  // without the broadcast and the gaps around it
   CHECK(workload.optimizer == 18_us);
   CHECK(workload.recorded_with.finalize == 4_us);
   CHECK(workload.recorded_with.collectives.empty());
@@ -270,7 +270,7 @@ TEST_CASE("eras: one V100 without DDP predicts the buckets of another under DDP"
   const std::vector<ReadyEvent>& recorded = truth.workload.backward->ready;
   std::size_t next = 0;
   double worst_ms = 0;
-  double trivial_ms = 0;  // as if readiness were proportional to the bytes
+  double trivial_ms = 0;  // baseline: readiness proportional to bytes
   Bytes so_far;
   const Bytes all = Bytes(102'228'128);
   for (std::size_t b = 0; b < truth.bucket_bytes.size(); ++b) {

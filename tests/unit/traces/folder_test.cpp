@@ -1,4 +1,4 @@
-// A folder of traces: which of its files are one job, and which of them is taken.
+// A folder of traces: which files belong to one job, and which are used.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ using namespace ddpsim::files;
 
 namespace {
 
-/// Without distributedInfo.
+/// A trace without distributedInfo.
 std::string unnumbered_trace() {
   return replaced(tiny_trace(), "\"distributedInfo\"", "\"anythingElse\"");
 }
@@ -41,7 +41,8 @@ void make_folder(const TemporaryFolder& folder, const std::string& below) {
 
 }  // namespace
 
-TEST_CASE("folder: what tensorboard_trace_handler leaves is one job, ranks by distributedInfo") {
+TEST_CASE(
+    "folder: the files of tensorboard_trace_handler are one job with ranks by distributedInfo") {
   const TemporaryFolder folder;
   folder.file("hostb_17.1712195495700.pt.trace.json", ranked_trace(0));
   folder.file("hosta_99.1712195495500.pt.trace.json.gz", gzipped(ranked_trace(1)));
@@ -55,7 +56,7 @@ TEST_CASE("folder: what tensorboard_trace_handler leaves is one job, ranks by di
         "a folder: 2 traces; left out: 1 other file (events.out.tfevents.1712195495.hosta)");
 }
 
-TEST_CASE("folder: a trace of another program is left out and named, unless nothing is left") {
+TEST_CASE("folder: a trace of another program is left out and named, unless it is the only one") {
   const TemporaryFolder folder;
   folder.file("rank0.json", ranked_trace(0));
   folder.file("rank1.json", ranked_trace(1));
@@ -76,9 +77,7 @@ TEST_CASE("folder: a trace of another program is left out and named, unless noth
                  "hosta_1.17.pt.trace.json: it holds no event of a PyTorch profiler"));
 }
 
-TEST_CASE(
-    "folder: a trace and the same packed beside it are one, and packed ones are of the job of the "
-    "others") {
+TEST_CASE("folder: a trace and its packed copy are one trace, and packed ones join the same job") {
   const TemporaryFolder folder;
   folder.file("job-rank0.json", ranked_trace(0));
   folder.file("job-rank0.json.gz", gzipped(ranked_trace(0)));
@@ -89,7 +88,7 @@ TEST_CASE(
         "a folder: 2 traces; left out: 1 other file (job-rank0.json.gz)");
 }
 
-TEST_CASE("folder: of several cycles the last of each process is taken") {
+TEST_CASE("folder: the last of several cycles of each process is used") {
   const TemporaryFolder folder;
   const std::string later = replaced(ranked_trace(0), "ProfilerStep#", "ProfilerStep#9");
   folder.file("h_1.999.pt.trace.json", ranked_trace(0));
@@ -105,7 +104,7 @@ TEST_CASE("folder: of several cycles the last of each process is taken") {
   CHECK(mentions(folder_complaint(folder), "h_1 wrote 2 traces, h_2 wrote 3"));
 }
 
-TEST_CASE("folder: ranks are numbered by names where the traces do not say, and in folders below") {
+TEST_CASE("folder: names give the ranks if the traces do not, also in subfolders") {
   const std::vector<std::vector<std::string>> layouts = {
       {"rank0_trace.json", "rank1_trace.json"},
       {"rank_1.json", "rank_0.json"},
@@ -124,7 +123,7 @@ TEST_CASE("folder: ranks are numbered by names where the traces do not say, and 
   CHECK(import_file(alone.path(), {}).workload.ranks.empty());
 }
 
-TEST_CASE("folder: a head that ends inside pg_config still says the rank") {
+TEST_CASE("folder: a head that ends inside pg_config still shows the rank") {
   const TemporaryFolder folder;
   const std::string many(70'000, '7');
   for (const int rank : {0, 1})
@@ -133,7 +132,7 @@ TEST_CASE("folder: a head that ends inside pg_config still says the rank") {
   CHECK(import_file(folder.path(), {}).workload.ranks.size() == 2);
 }
 
-TEST_CASE("folder: what is not the traces of one job is refused, with what was seen") {
+TEST_CASE("folder: anything other than the traces of one job is refused with a list") {
   struct Case {
     std::vector<std::pair<std::string, std::string>> files;
     std::string message;
@@ -169,7 +168,7 @@ TEST_CASE("folder: what is not the traces of one job is refused, with what was s
   }
 }
 
-TEST_CASE("folder: several ranks keep their clock, and a folder is no rank") {
+TEST_CASE("folder: several ranks cannot be compacted, and a folder is not a rank") {
   const TemporaryFolder folder;
   folder.file("rank0.json", ranked_trace(0));
   folder.file("rank1.json", ranked_trace(1));

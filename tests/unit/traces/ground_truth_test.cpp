@@ -1,4 +1,4 @@
-// Every iteration of every open trace against what was published for it.
+// Compares every iteration of every open trace with its published values.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ nlohmann::json json_of(const std::filesystem::path& path) {
   return nlohmann::json::parse(in);
 }
 
-/// The parts of a trace that an import looks at, all its steps at once.
+/// The records of a trace that an import uses, for all its steps.
 TraceRecords records_of(const std::string& slug) {
   const std::string file = (kFolder / (slug + ".json.gz")).string();
   const ByteSource source = gzip_source(file_source(file), file);
@@ -42,7 +42,7 @@ TraceRecords records_of(const std::string& slug) {
   return records;
 }
 
-/// The largest error so far, and whose it is.
+/// The largest error so far, and its place.
 struct Worst {
   double error = 0;
   std::string where = "none";

@@ -1,5 +1,5 @@
-// Collectives of several ranks side by side: matched, put on one clock, taken apart into transfer and
-// wait. Nanoseconds; two or three ranks.
+// Collectives of several ranks: matched, put on one clock, split into transfer and wait. Times are
+// nanoseconds; there are two or three ranks.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -31,7 +31,7 @@ RankTrace trace(std::vector<RankCollective> collectives) {
   return one;
 }
 
-/// The recording of one rank of three without parameters: only its collectives matter.
+/// The recording of one of three ranks. It has no parameters, because only its collectives matter.
 RankImport rank(int number, std::vector<RankCollective> collectives,
                 std::int64_t forward_start_ns = 0) {
   RankImport one;
@@ -56,7 +56,7 @@ std::string clock_complaint(std::vector<RankImport> ranks) {
 
 }  // namespace
 
-TEST_CASE("group collective: transfer is the shortest duration, the rest is waiting") {
+TEST_CASE("group collective: the transfer is the shortest duration, and the rest is waiting") {
   const GroupCollective one = group("allreduce", {100, 400, 250, 300}, {500, 510, 505, 502});
   CHECK(one.last_to_arrive() == 1);
   CHECK(one.last_arrival_ns() == 400);
@@ -69,7 +69,7 @@ TEST_CASE("group collective: transfer is the shortest duration, the rest is wait
   CHECK(group("allreduce", {100, 400}, {200, 500}).held_up_ns() == 300);
 }
 
-TEST_CASE("group collective: the k-th of an operation on one rank is the k-th on every other") {
+TEST_CASE("group collective: the k-th of an operation matches the k-th on every other rank") {
   const auto matched = match_collectives(
       {trace({{"allreduce", 8_B, 1, 2}, {"broadcast", {}, 3, 4}, {"allreduce", 16_B, 5, 6}}),
        trace({{"broadcast", 4_B, 30, 40}, {"allreduce", 8_B, 10, 20}, {"allreduce", {}, 50, 60}})});
@@ -78,13 +78,13 @@ TEST_CASE("group collective: the k-th of an operation on one rank is the k-th on
   CHECK(matched.collectives[0].operation == "allreduce");
   CHECK(matched.collectives[0].start_ns == std::vector<std::int64_t>{1, 10});
   CHECK(matched.collectives[0].end_ns == std::vector<std::int64_t>{2, 20});
-  CHECK(matched.collectives[1].bytes == 4_B);  // whoever recorded it
+  CHECK(matched.collectives[1].bytes == 4_B);  // from the rank that recorded it
   CHECK(matched.collectives[1].start_ns == std::vector<std::int64_t>{3, 30});
   CHECK(matched.collectives[2].bytes == 16_B);
   CHECK(matched.collectives[2].end_ns == std::vector<std::int64_t>{6, 60});
 }
 
-TEST_CASE("group collective: what does not match names the rank, the count or the bytes") {
+TEST_CASE("group collective: a mismatch is reported with the rank, the count or the bytes") {
   const RankTrace first = trace({{"allreduce", 8_B, 1, 2}, {"allreduce", 8_B, 3, 4}});
   const auto fewer = match_collectives({first, first, trace({{"allreduce", 8_B, 1, 2}})});
   CHECK(fewer.mismatch == "1 of allreduce in the step, not 2");
@@ -95,7 +95,7 @@ TEST_CASE("group collective: what does not match names the rank, the count or th
   CHECK(other.mismatched_rank == 1);
 }
 
-TEST_CASE("clocks: 20 us apart are the wire's, a nanosecond more is another clock") {
+TEST_CASE("clocks: 20 us apart come from the network, and one nanosecond more from another clock") {
   const auto aligned = [](std::int64_t apart_ns) {
     std::vector<GroupCollective> collectives = {
         group("allreduce", {1000, 1000 + apart_ns}, {5000, 5000 + apart_ns})};
@@ -118,7 +118,7 @@ TEST_CASE("clocks: 20 us apart are the wire's, a nanosecond more is another cloc
   }
 }
 
-TEST_CASE("clocks: by the lower median of the ends, broadcasts and sends left out") {
+TEST_CASE("clocks: offsets are the lower median of the ends, without broadcasts and sends") {
   const auto shift = [](const std::vector<std::int64_t>& apart_ns) {
     std::vector<GroupCollective> collectives;
     for (const std::int64_t apart : apart_ns)
@@ -134,21 +134,19 @@ TEST_CASE("clocks: by the lower median of the ends, broadcasts and sends left ou
   CHECK(shift({}) == 0);
 }
 
-TEST_CASE("clocks: the spread left is the largest of any collective, on the common clock") {
+TEST_CASE("clocks: the remaining spread is the largest of any collective, on the common clock") {
   std::vector<GroupCollective> collectives = {group("allreduce", {0, 0, 0}, {1000, 51'000, 1000}),
                                               group("allreduce", {0, 0, 0}, {2000, 52'500, 1700}),
                                               group("allreduce", {0, 0, 0}, {3000, 53'000, 2900}),
                                               group("broadcast", {0, 0, 0}, {4000, 99'000, 4000})};
   const Clocks clocks = align_clocks(collectives, 3);
-  // Rank 2 ends 0, 300 and 100 ns before: a clock 100 ns behind, as rank 1's is 50 us ahead.
+  // Rank 2 ends 0, 300 and 100 ns earlier, so its clock is 100 ns behind. Rank 1's is 50 us ahead.
   CHECK(clocks.shift_ns == std::vector<std::int64_t>{0, 50'000, -100});
   CHECK(clocks.end_spread_ns == 700);  // the second: 2000, 2500, 1800
 }
 
-TEST_CASE(
-    "rank group: an all-reduce may end 100 us before another rank begins it, not a nanosecond "
-    "more") {
-  // Two collectives that agree on the clocks, a third in which rank 0 is too early.
+TEST_CASE("rank group: an all-reduce may end at most 100 us before another rank begins it") {
+  // Two collectives agree on the clocks. In a third one, rank 0 is too early.
   const auto told = [](std::int64_t late_ns) {
     const std::vector<RankCollective> before = {all_reduce(0, 1000), all_reduce(2000, 3000)};
     std::vector<RankCollective> first = before;
@@ -204,7 +202,7 @@ TEST_CASE("rank group: without a world size it ends with the highest rank") {
   CHECK(mentions(joined.recognised, "clocks used as recorded, because there is no collective"));
 }
 
-TEST_CASE("rank group: of many missing ranks twelve are named") {
+TEST_CASE("rank group: only twelve of many missing ranks are named") {
   const auto missing = [](int world) {
     std::vector<RankImport> ranks = {rank(0, {})};
     ranks.front().imported.rank_trace->world_size = world;
@@ -214,8 +212,9 @@ TEST_CASE("rank group: of many missing ranks twelve are named") {
   CHECK(mentions(missing(14), "ranks 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, … of 14 missing"));
 }
 
-TEST_CASE("rank group: who was late, and what it cost, over several all-reduces") {
-  // Rank 1 comes 40 us after the median once, rank 2 25 us after it twice: together that is more.
+TEST_CASE("rank group: the late rank and its cost over several all-reduces") {
+  // Rank 1 comes 40 us after the median once. Rank 2 comes 25 us after it twice, which is more in
+  // total.
   const Imported joined = join_ranks(
       {rank(0,
             {all_reduce(0, 100'000), all_reduce(200'000, 300'000), all_reduce(400'000, 500'000)}),
@@ -229,7 +228,7 @@ TEST_CASE("rank group: who was late, and what it cost, over several all-reduces"
   CHECK(mentions(
       joined.recognised,
       "all-reduce 3 of 3, 64 bytes: transfer 75.0 us; rank 2 arrived last, 25.0 us after"));
-  // Rank 0: 300 us, of which 60 + 75 + 75 are transfer. Rank 1 waits 50, rank 2 40.
+  // Rank 0 spends 300 us, of which 60 + 75 + 75 are transfer. Rank 1 waits 50, rank 2 waits 40.
   CHECK(mentions(joined.recognised,
                  "all-reduces took 300.0 us on rank 0, of which 210.0 us were transfer and 90.0 us "
                  "waiting for other ranks; waits of all ranks: 40.0 us to 90.0 us"));
@@ -237,7 +236,7 @@ TEST_CASE("rank group: who was late, and what it cost, over several all-reduces"
                  "rank 2 arrived last in 2 of 3 all-reduces, costing the median rank 50.0 us"));
 }
 
-TEST_CASE("rank group: nobody late, other collectives, and times in the unit that fits") {
+TEST_CASE("rank group: no late rank, other collectives, and times in a suitable unit") {
   const RankCollective gather{
       .operation = "allgather", .bytes = {}, .start_ns = 0, .end_ns = 3'000'000};
   const RankCollective shorter{
@@ -253,7 +252,7 @@ TEST_CASE("rank group: nobody late, other collectives, and times in the unit tha
       mentions(joined.recognised, "all-reduces took 1000.0 us on rank 0"));  // below a millisecond
 }
 
-TEST_CASE("rank group: twelve all-reduces are told one by one") {
+TEST_CASE("rank group: twelve all-reduces are listed one by one") {
   const auto told = [](int count) {
     std::vector<RankCollective> list;
     for (int k = 0; k < count; ++k) list.push_back(all_reduce(1000 * k, 1000 * k + 500));
@@ -265,7 +264,7 @@ TEST_CASE("rank group: twelve all-reduces are told one by one") {
   CHECK(mentions(told(14), "… and 2 more all-reduces"));
 }
 
-TEST_CASE("rank group: a rank on another GPU is told, and warnings name theirs") {
+TEST_CASE("rank group: a rank on another GPU is reported, and warnings name their rank") {
   std::vector<RankImport> ranks = {rank(0, {}), rank(1, {}), rank(2, {})};
   ranks[2].imported.workload.gpu = "A100";
   ranks[0].imported.warnings = {"early", "early"};
@@ -275,8 +274,7 @@ TEST_CASE("rank group: a rank on another GPU is told, and warnings name theirs")
   CHECK(mentions(warnings, "ranks 0, 2: early"));
 }
 
-TEST_CASE(
-    "group collectives: by their numbers where all have one, whatever each rank recorded beside") {
+TEST_CASE("group collectives: are matched by number if all have one, whatever else was recorded") {
   const auto numbered = [](std::int64_t number, std::int64_t start_ns, std::int64_t bytes) {
     return RankCollective{.operation = "allreduce",
                           .bytes = Bytes(bytes),
@@ -285,7 +283,7 @@ TEST_CASE(
                           .group = "default_pg",
                           .sequence = number};
   };
-  // The second rank began to record one collective later, and one more at its end.
+  // The second rank started recording one collective later, and recorded one more at its end.
   const CollectiveMatch match = match_collectives(
       {trace({numbered(7, 0, 8), numbered(8, 200, 64), numbered(9, 400, 32)}),
        trace({numbered(8, 210, 64), numbered(9, 410, 32), numbered(10, 600, 8)})});
@@ -294,7 +292,7 @@ TEST_CASE(
   CHECK(match.collectives[0].bytes == 64_B);
   CHECK(match.collectives[0].start_ns == std::vector<std::int64_t>{200, 210});
   CHECK(match.left_out == 2);
-  // One without a number: by their order, as ever.
+  // If one has no number, all are matched by order.
   RankCollective without = numbered(9, 400, 32);
   without.sequence.reset();
   CHECK_FALSE(match_collectives({trace({numbered(8, 0, 64), without}), trace({numbered(8, 0, 64)})})

@@ -1,4 +1,4 @@
-// What a trace says of the host: what it launched, at what cost, and who waited for whom.
+// The host's part of a trace: its launches, their cost, and who waited for whom.
 #include "trace_builder.hpp"
 
 using namespace ddpsim;
@@ -23,7 +23,7 @@ TraceBuilder late_host() {
 
 }  // namespace
 
-TEST_CASE("host: launches of each part, and what one took") {
+TEST_CASE("host: launches of each part and the cost of one") {
   const Workload workload = late_host().import().workload;
   REQUIRE(workload.launches);
   CHECK(workload.launches->forward == 2);
@@ -36,22 +36,22 @@ TEST_CASE("host: launches of each part, and what one took") {
   CHECK(workload.launches->cost->optimizer == 30_us);  // 200 to 260
 }
 
-TEST_CASE("host: the GPU waits until the next kernel begins, or a launch has reached it") {
+TEST_CASE("host: the GPU waits until the next kernel begins or a launch could have reached it") {
   const PartTimes waits = late_host().import().workload.launch_waits;
   CHECK(waits.forward == 20_us + 60_us);            // 30 to 50, 60 to 120
   CHECK(waits.backward == 22_us);                   // 130 to 152
   CHECK(waits.optimizer == 43_us + 25_us + 25_us);  // 162 to 205, 210 to 235, 240 to 265
-  // Launched at 110 it would have run from 122 on.
+  // Launched at 110, it would have run from 122 on.
   TraceBuilder trace;
   trace.step(1, 0, 1000).kernel(10, 20, 100, TraceBuilder::kCaller);
   trace.node("A", 105, 120).kernel(110, 150, 160).gradient(115, 118);
   CHECK(trace.import().workload.launch_waits.forward == 22_us);
-  // One launched before the last had ended waits for no launch.
+  // A kernel launched before the last one had ended waits for no launch.
   trace.kernel(130, 190, 200, TraceBuilder::kCaller).kernel(131, 230, 240, TraceBuilder::kCaller);
   CHECK(trace.import().workload.launch_waits.optimizer == 0_us);
 }
 
-TEST_CASE("host: what held it up, by each gradient") {
+TEST_CASE("host: the time the GPU held up the host, by gradient") {
   CHECK(late_host().import().workload.host_held == std::vector<Duration>{30_us, 30_us});
   TraceBuilder trace = late_host();
   const auto launch = [&](double length) {
@@ -60,7 +60,7 @@ TEST_CASE("host: what held it up, by each gradient") {
                 R"("correlation":99)");
     return longer.import().workload;
   };
-  // A queue that is full holds a launch up; the 12 us of it that lie within backward on the host count here.
+  // A full queue holds up a launch. Only the 12 us of it within backward on the host count here.
   trace.span("cuda_runtime", "cudaMemcpyAsync", TraceBuilder::kAutograd, 119, 169);
   CHECK(trace.import().workload.host_held == std::vector<Duration>{30_us, 30_us + 39_us});
   trace = late_host();
@@ -94,7 +94,8 @@ TEST_CASE("host: what the trainer waited for its DataLoader is kept") {
   CHECK(waits.mean == 7_us);
   CHECK(waits.count == 3);
   CHECK(waits.processes);
-  CHECK_FALSE(waits.interval);  // a hundredth of the step at most: the loader keeps up
+  // at most 1 % of the step: the loader keeps up
+  CHECK_FALSE(waits.interval);
   ImportOptions compacted;
   compacted.timing = Timing::compacted;
   CHECK(trace.import(compacted).workload.data_loading->median == 4_us);
@@ -108,14 +109,14 @@ TEST_CASE("host: what the trainer waited for its DataLoader is kept") {
   const Workload windows = slow.import(compacted).workload;
   CHECK(windows.data_loading->interval == paced.iteration);
   REQUIRE(windows.iteration);
-  CHECK(waited_for_data(windows) == *stall(windows));  // nothing else lies between steps
+  CHECK(waited_for_data(windows) == *stall(windows));  // nothing else is between steps
   TraceBuilder alone = late_host();
   alone.span("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
              TraceBuilder::kCaller, 50, 70);
   CHECK_FALSE(alone.import().workload.data_loading->processes);
 }
 
-TEST_CASE("host: DDP's own launches are left out, and the time of its hooks") {
+TEST_CASE("host: DDP's own launches and the time of its hooks are left out") {
   TraceBuilder trace;
   trace.step(1, 0, 1000).kernel(10, 20, 30, TraceBuilder::kCaller).ddp();
   trace.node("A", 100, 112).kernel(101, 120, 130).kernel(110, 131, 140);
@@ -128,11 +129,11 @@ TEST_CASE("host: DDP's own launches are left out, and the time of its hooks") {
   const Workload workload = trace.import().workload;
   CHECK(workload.launches->backward == std::vector<std::int64_t>{2, 2});
   CHECK(workload.launches->optimizer == 1);
-  // 101 to 141 less the hooks' 115 to 130, over three.
+  // 101 to 141 minus the hooks' 115 to 130, divided by three.
   CHECK(workload.launches->cost->backward == Duration::picoseconds(8'333'000));
 }
 
-TEST_CASE("host: a graph is launched once") {
+TEST_CASE("host: a graph counts as one launch") {
   TraceBuilder trace;
   trace.step(1, 0, 1000)
       .span("cuda_runtime", "cudaGraphLaunch", TraceBuilder::kCaller, 10, 80,
@@ -145,7 +146,7 @@ TEST_CASE("host: a graph is launched once") {
   CHECK(workload.host_held.empty());
 }
 
-TEST_CASE("host: compacted times keep the count, and neither waits nor a profiled launch's cost") {
+TEST_CASE("host: compacted times keep the counts but no waits and no launch cost") {
   ImportOptions options;
   options.timing = Timing::compacted;
   const Workload workload = late_host().import(options).workload;

@@ -33,7 +33,7 @@ const std::string kTable =
 
 }  // namespace
 
-TEST_CASE("import: a format is recognised by content, whatever the file is called, gzip or not") {
+TEST_CASE("import: a format is recognised by content, with any name, with or without gzip") {
   const TemporaryFolder folder;
   const std::string workload =
       R"({"parameters":[{"name":"a","shape":[1],"dtype":"float32"}],"schema":"ddpsim.workload/1"})";
@@ -42,7 +42,7 @@ TEST_CASE("import: a format is recognised by content, whatever the file is calle
   CHECK(import_file(folder.file("c.json", kTable), {}).workload.parameters.size() == 2);
   CHECK(import_file(folder.file("d.json", tiny_trace()), {}).workload.forward == 128_us);
   CHECK(import_file(folder.file("e", gzipped(tiny_trace())), {}).workload.forward == 128_us);
-  // gzip allows members one after the other.
+  // gzip allows several consecutive members.
   const std::string text = tiny_trace();
   const std::string members = gzipped(text.substr(0, 999)) + gzipped(text.substr(999));
   CHECK(import_file(folder.file("f.gz", members), {}).workload.forward == 128_us);
@@ -56,7 +56,7 @@ TEST_CASE("import: a database that cannot be opened is refused with SQLite's rea
         std::string::npos);
 }
 
-TEST_CASE("import: what is not a workload says what it looks like") {
+TEST_CASE("import: a file that is not a workload is named by what it looks like") {
   const TemporaryFolder folder;
   struct Case {
     std::string content;
@@ -116,7 +116,7 @@ TEST_CASE("layer table: gradients are ready when their layer's backward ends, la
 }
 
 TEST_CASE(
-    "layer table: what spreadsheets write is read: a byte order mark, Windows line ends, spaces") {
+    "layer table: output of spreadsheets is read: a byte order mark, Windows line ends, spaces") {
   const Workload workload =
       parse_layer_table("\xEF\xBB\xBFlayer, parameters, forward_us, backward_us\r\na , 1, 2, 3\r\n",
                         "t")
@@ -124,7 +124,7 @@ TEST_CASE(
   CHECK(workload.parameters.at(0).name == "a");
 }
 
-TEST_CASE("layer table: each bad line gets its message") {
+TEST_CASE("layer table: each wrong line gets its message") {
   const std::string header = "layer,parameters,forward_us,backward_us\n";
   CHECK(mentions(table_complaint(""), "the table is empty"));
   CHECK(mentions(table_complaint("layer,params,fwd,bwd\n"), "line 1: the header is"));

@@ -1,4 +1,4 @@
-// Kinds of kernels by their names, as public traces have them, and what two sides' kinds tell.
+// Kinds of kernels by their names in public traces, and the comparison of two sides.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ KernelTimes times(double products_ms, double norms_ms, double products = 100) {
   return all;
 }
 
-TEST_CASE("kernel kinds: slower alike, one kind slower, others run, nothing") {
+TEST_CASE("kernel kinds: all kinds slower, one kind slower, other kernels, no change") {
   CHECK(compare_kernels(times(10, 5), times(12, 6.1)).change == KernelChange::slower_alike);
   CHECK(compare_kernels(times(10, 5), times(16, 5)).change == KernelChange::one_kind);
   CHECK(compare_kernels(times(10, 5), times(16, 5, 160)).change == KernelChange::others_run);
@@ -50,7 +50,7 @@ TEST_CASE("kernel kinds: slower alike, one kind slower, others run, nothing") {
   CHECK_FALSE(one.says.empty());
 }
 
-TEST_CASE("kernel kinds: of a real step their times are those of its kernels") {
+TEST_CASE("kernel kinds: the times of a real step add up to its kernels") {
   const std::string trace = files::shared_file("data/traces/r50-ddp-1xV100-rank0.json.gz");
   if (!std::filesystem::exists(trace)) {
     MESSAGE("skipped: no data/traces beside the checkout");
@@ -60,7 +60,8 @@ TEST_CASE("kernel kinds: of a real step their times are those of its kernels") {
   Duration sum;
   for (const KernelTimes::OfKind& kind : all.kinds) sum += kind.time;
   CHECK(all.steps_known);
-  // A GPU-bound step of 95.7 ms, whose kernels leave next to nothing idle; the trace holds a step more at its edges.
+  // A GPU-bound step of 95.7 ms, in which the GPU is hardly idle. The trace holds one more partial
+  // step at its edges.
   CHECK(sum.milliseconds() > 80);
   CHECK(sum.milliseconds() < 110);
   // A convolutional network.

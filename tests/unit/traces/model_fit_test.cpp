@@ -14,7 +14,7 @@ std::vector<Bytes> sizes(std::initializer_list<std::int64_t> values) {
 
 }  // namespace
 
-TEST_CASE("model fit: a number of gradients alone may leave several models, buckets settle it") {
+TEST_CASE("model fit: buckets decide between models with the same number of gradients") {
   CHECK(fitting_models(161, {}) == std::vector<std::string>{"resnet50", "resnext50_32x4d"});
   CHECK(fitting_models(161, sizes({8196000, 31502336, 26255360, 26550272, 9724160})) ==
         std::vector<std::string>{"resnet50"});

@@ -18,7 +18,7 @@ struct Shown {
   double at = 2;
 };
 
-/// A step whose forward shows these operators, its backward one gradient.
+/// A step with these operators in forward and one gradient in backward.
 Imported shown(const std::vector<Shown>& operators, double loading_until = 0) {
   TraceBuilder trace;
   trace.step(1, 0, 100);
@@ -41,7 +41,7 @@ std::optional<std::int64_t> batch_of(const std::vector<Shown>& operators,
 
 }  // namespace
 
-TEST_CASE("model input: the batch is the first size of what the first layer is given") {
+TEST_CASE("model input: the batch is the first size of the first layer's input") {
   CHECK(batch_of({{"aten::conv2d", "[[512,3,224,224],[64,3,7,7],[]]"}}) == 512);
   CHECK(batch_of({{"aten::conv1d", "[[16,1,16000],[32,1,10]]"}}) == 16);
   CHECK(batch_of({{"aten::linear", "[[128,784],[10,784]]"}}) == 128);
@@ -53,7 +53,7 @@ TEST_CASE("model input: the batch is the first size of what the first layer is g
   CHECK_FALSE(batch_of({{"aten::add", "[[512,3,224,224]]"}}).has_value());
 }
 
-TEST_CASE("model input: attention tells the batch of a lookup from its tokens") {
+TEST_CASE("model input: attention distinguishes the batch of a lookup from its tokens") {
   const Shown lookup{"aten::embedding", "[[50257,768],[8,1024],[],[],[]]"};
   const auto attention = [](const char* dims) {
     return Shown{"aten::scaled_dot_product_attention", dims, 4};
@@ -69,14 +69,14 @@ TEST_CASE("model input: attention tells the batch of a lookup from its tokens") 
   CHECK_FALSE(batch_of({lookup, attention("[[96,12,1024,64]]")}).has_value());
 }
 
-TEST_CASE("model input: what augments samples in the DataLoader is no layer") {
+TEST_CASE("model input: operators that augment samples in the DataLoader do not count") {
   const Shown blur{"aten::conv2d", "[[1,3,256,256],[3,1,9,9]]", 1};
   const Shown layer{"aten::conv2d", "[[32,3,224,224],[64,3,7,7]]", 8};
   CHECK(batch_of({blur, layer}, 5) == 32);
   CHECK(batch_of({blur, layer}) == 1);
 }
 
-TEST_CASE("model input: a loss whose rows are no multiple of the batch contradicts it") {
+TEST_CASE("model input: a loss whose rows are not a multiple of the batch contradicts it") {
   const Shown layer{"aten::linear", "[[30,16],[10,16]]"};
   const auto loss = [](const char* dims) { return Shown{"aten::cross_entropy_loss", dims, 5}; };
   CHECK(batch_of({layer, loss("[[30,10],[30]]")}) == 30);

@@ -1,4 +1,4 @@
-// Traces of other devices, other profilers and several processes: each is refused by what it holds.
+// Traces of other devices, other profilers and several processes. Each is refused with its content.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ std::string refusal_of(const std::string& events) {
 
 }  // namespace
 
-TEST_CASE("traces: several processes in one file, by whatever shows them") {
+TEST_CASE("traces: several processes in one file are detected by every sign") {
   const std::string step = event("user_annotation", "ProfilerStep#3", "7");
   const std::string all_reduce = R"("device":{},"stream":7,"correlation":{})";
   for (const std::string& events :
@@ -71,7 +71,7 @@ TEST_CASE("traces: other devices and profilers are named") {
       mentions(refusal_of(process("/device:GPU:0", "1") + "," + event("", "fusion", "1")), "JAX"));
 }
 
-TEST_CASE("recognise: reports of other profilers get their remedy") {
+TEST_CASE("recognise: reports of other profilers get a hint") {
   const auto remedy = [](const std::string& head) {
     const Recognition one = recognise(head, true);
     return one.looks_like + ": " + one.hint;

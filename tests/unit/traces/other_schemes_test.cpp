@@ -1,4 +1,4 @@
-// Traces of what is not DDP are refused by name, not taken for DDP without communication.
+// Traces of other schemes are refused by name, instead of being read as DDP without communication.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -13,7 +13,8 @@ using namespace ddpsim::files;
 
 namespace {
 
-/// A step with one gradient; autograd's thread calls these operations after it, one kernel each.
+/// A step with one gradient, after which autograd's thread calls these operations, with one kernel
+/// each.
 TraceBuilder step_of_operations(const std::vector<std::string>& operations) {
   TraceBuilder trace;
   trace.step(1, 0, 900).kernel(10, 20, 100, TraceBuilder::kCaller);
@@ -37,7 +38,7 @@ std::string scheme_refusal(const std::vector<std::string>& operations) {
 }  // namespace
 
 TEST_CASE(
-    "other schemes: gradients that no all-reduce takes are of another scheme, which is named") {
+    "other schemes: gradients without an all-reduce belong to another scheme, which is named") {
   CHECK(
       mentions(scheme_refusal({"_reduce_scatter_base", "_reduce_scatter_base"}),
                "ProfilerStep#1: 2 reduce-scatters a step and no all-reduce of gradients: they are "
@@ -61,7 +62,7 @@ TEST_CASE(
                  "expert parallel"));
 }
 
-TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that exchanges nothing") {
+TEST_CASE("other schemes: DDP with other groups is DDP, and so is a job without communication") {
   for (const std::vector<std::string>& operations : {std::vector<std::string>{},
                                                      {"allreduce"},
                                                      {"all_to_allv", "allreduce"},
@@ -72,7 +73,7 @@ TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that e
     CAPTURE(operations.size());
     CHECK_NOTHROW(step_of_operations(operations).ddp().import());
   }
-  // What is gathered for a metric is less than the parameters, whoever reduces them.
+  // A gather for a metric is smaller than the parameters, whoever calls it.
   CHECK_NOTHROW(step_of_operations({"allreduce", "allreduce", "_allgather_base"}).import());
   const Imported beside =
       step_of_operations({"all_to_allv", "all_to_allv", "allreduce"}).ddp().import();
@@ -81,8 +82,8 @@ TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that e
   CHECK(beside.workload.recorded_with.collectives.size() == 1);
 }
 
-TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files") {
-  // (category, name) and what is said of it
+TEST_CASE("other schemes: names of ranges, nodes, modules and files identify a scheme") {
+  // (category, name) and a part of the message.
   const std::vector<std::array<std::string, 3>> named = {
       {"cpu_op", "FullyShardedDataParallel.forward", "FullyShardedDataParallel ran"},
       {"user_annotation", "FSDP::root_pre_forward", "FSDP 2, fully_shard, ran"},
@@ -118,7 +119,7 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
                    }),
                    said));
   }
-  // Names that only look alike.
+  // Names that only look similar.
   for (const std::string name : {"DistributedDataParallel.forward", "GatherBackward0",
                                  "transformers/integrations/deepspeed.py(8): is_enabled"})
     CHECK_NOTHROW(step_of_operations({"allreduce"})
@@ -129,8 +130,7 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
                       .import());
 }
 
-TEST_CASE(
-    "other schemes: gradients all-reduced among some of the ranks belong to a part of a model") {
+TEST_CASE("other schemes: gradients all-reduced among some ranks belong to a part of a model") {
   const auto among = [](int ranks, const std::string& name) {
     TraceBuilder trace = step_of_operations({});
     const std::string arguments = fmt::format(
@@ -147,8 +147,7 @@ TEST_CASE(
       "of the model"));
 }
 
-TEST_CASE(
-    "other schemes: DDP on several ranks that never all-reduces ran under no_sync throughout") {
+TEST_CASE("other schemes: DDP on several ranks without all-reduces ran under no_sync") {
   const auto on = [](const std::string& backend) {
     return step_of_operations({}).ddp().with(
         fmt::format(R"("distributedInfo":{{"backend":"{}","rank":0,"world_size":2}})", backend));
@@ -157,10 +156,10 @@ TEST_CASE(
       complaint_of([&] { on("nccl").import(); }),
       "DDP ran on 2 ranks, but no step launches an all-reduce: all are micro-batches under "
       "no_sync()"));
-  CHECK_NOTHROW(on("gloo").import());  // which launches no kernels
+  CHECK_NOTHROW(on("gloo").import());  // gloo launches no kernels
 }
 
-TEST_CASE("other schemes: all-reduces that the script or other hooks call are kept and said") {
+TEST_CASE("other schemes: all-reduces of the script or other hooks are kept and reported") {
   const auto with_script = [](int elements, double at = 300) {
     TraceBuilder trace = step_of_operations({});
     const std::string arguments = fmt::format(
@@ -176,7 +175,7 @@ TEST_CASE("other schemes: all-reduces that the script or other hooks call are ke
       script.recognised,
       "not DDP's reducer but the script, after backward, made the 1 all-reduce of gradients"));
   CHECK(with_script(0).import().workload.recorded_with.collectives.empty());  // too few elements
-  // In forward it is tensor parallel, or a metric's: gradients are not there yet.
+  // In forward, it belongs to tensor parallelism or a metric, because gradients do not exist yet.
   const Imported metric = with_script(6, 50).import();
   CHECK(metric.workload.recorded_with.reduced_by == ReducedBy::reducer);
   CHECK(metric.workload.recorded_with.collectives.empty());
@@ -188,7 +187,7 @@ TEST_CASE("other schemes: all-reduces that the script or other hooks call are ke
 }
 
 TEST_CASE(
-    "other schemes: what compiled nodes all-reduce are gradients, unless forward does so, too") {
+    "other schemes: all-reduces of compiled nodes are gradients unless forward has some too") {
   const std::string arguments =
       R"("Collective name":"allreduce","dtype":"Float","In msg nelems":8,"Group size":2)";
   TraceBuilder compiled;
@@ -198,7 +197,7 @@ TEST_CASE(
   compiled.kernel(121, 170, 190, TraceBuilder::kAutograd, "ncclDevKernel_AllReduce", arguments);
   compiled.gradient(141, 142);
   CHECK(compiled.import().workload.recorded_with.reduced_by == ReducedBy::compiled);
-  // Those of forward are of tensor parallel ranks, and so are those of its backward.
+  // All-reduces of forward belong to tensor-parallel ranks, and then so do those of backward.
   TraceBuilder sharded = compiled;
   sharded.span("cpu_op", "record_param_comms", TraceBuilder::kCaller, 49, 53, arguments);
   sharded.kernel(51, 100, 110, TraceBuilder::kCaller, "ncclDevKernel_AllReduce", arguments);
@@ -207,7 +206,7 @@ TEST_CASE(
                "1 all-reduce a step in forward and 1 inside nodes of backward, none of gradients"));
 }
 
-TEST_CASE("other schemes: without operators of the host nobody can tell") {
+TEST_CASE("other schemes: without host operators, the scheme is unknown") {
   CHECK(mentions(complaint_of([] { TraceBuilder().kernel(10, 20, 30).import(); }),
                  "cannot tell how gradients are reduced, nor when they are ready"));
 }

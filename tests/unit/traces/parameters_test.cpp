@@ -1,5 +1,5 @@
-// Whose parameters a trace's gradients are, and what its header tells of GPU and job: the model that
-// fits, the near miss, and the number of gradients several models have.
+// Assigns the gradients of a trace to parameters, and reads GPU and job from its header. Covers the
+// model that fits, a near miss, and several models with the same number of gradients.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
@@ -18,15 +18,15 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// What AlexNet's gradients and the all-reduces are made of; biases may be of another type.
+/// Types of AlexNet's gradients and of the all-reduces. Biases may have another type.
 struct GradientTypes {
   std::string weights = "float";
   std::string biases = weights;
   std::string reduced = "Float";
 };
 
-/// A step with the gradients of AlexNet in ready order, that of `wrong` one longer. The buckets, if any,
-/// are all-reduces of so many elements.
+/// A step with the gradients of AlexNet in ready order; gradient `wrong` is one element longer. The
+/// buckets, if any, are all-reduces with these numbers of elements.
 Imported alexnet_trace(bool shapes, const std::vector<std::int64_t>& buckets = {},
                        const ImportOptions& options = {}, std::optional<std::size_t> wrong = {},
                        const GradientTypes& types = {}) {
@@ -54,7 +54,7 @@ std::string refusal(const ImportOptions& options, bool shapes, std::optional<std
   return complaint_of([&] { alexnet_trace(shapes, {}, options, wrong); });
 }
 
-/// Three gradients of 4, 8 and 16 bytes, ready in the reverse of their definition.
+/// Three gradients of 4, 8 and 16 bytes, ready in the reverse of definition order.
 Model small_model() {
   Model model;
   for (const std::int64_t elements : {1, 2, 4})
@@ -75,7 +75,7 @@ constexpr const char* kTwoGpus =
 
 }  // namespace
 
-TEST_CASE("model fit: buckets end exactly at gradients, in ready order, and hold them all") {
+TEST_CASE("model fit: buckets end exactly at gradients in ready order and hold all of them") {
   CHECK(fits({16, 12}));
   CHECK(fits({24, 4}));
   CHECK(fits({28}));
@@ -103,7 +103,7 @@ TEST_CASE("model fit: shapes in ready order, one of them off by one") {
   CHECK_FALSE(model_of_shapes(shapes).has_value());
 }
 
-TEST_CASE("parameters: recorded shapes name the model, and a near miss none") {
+TEST_CASE("parameters: recorded shapes identify the model, and a near miss does not") {
   const Imported known = alexnet_trace(true);
   CHECK(mentions(known.recognised, "the 16 recorded shapes are those of alexnet, in ready order"));
   CHECK(known.workload.parameter_order == ParameterOrder::definition);
@@ -118,14 +118,14 @@ TEST_CASE("parameters: recorded shapes name the model, and a near miss none") {
   CHECK(other.workload.backward->ready[0].parameter == 15);
 }
 
-TEST_CASE("parameters: a bundled model lends its names and shapes, types are the recording's") {
+TEST_CASE("parameters: names and shapes come from a bundled model, types from the recording") {
   const Workload half =
       alexnet_trace(true, {}, {}, {}, {.weights = "c10::BFloat16", .biases = "float"}).workload;
   CHECK(half.parameters[0].name == "features.0.weight");
   CHECK(half.parameters[0].dtype == Dtype::bfloat16);
   CHECK(half.parameters[1].name == "features.0.bias");
   CHECK(half.parameters[1].dtype == Dtype::float32);
-  // Without shapes the all-reduces tell, in the number of elements as in the type.
+  // Without shapes, the all-reduces decide, by the number of elements and the type.
   const Imported reduced =
       alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000}, {}, {}, {.reduced = "Half"});
   CHECK(mentions(reduced.recognised, "and the recorded buckets end exactly at them"));
@@ -138,7 +138,7 @@ TEST_CASE("parameters: a bundled model lends its names and shapes, types are the
   CHECK(asked.workload.parameters[0].dtype == Dtype::float16);
 }
 
-TEST_CASE("parameters: without shapes the number of gradients decides, and the buckets") {
+TEST_CASE("parameters: without shapes, the number of gradients and the buckets decide") {
   CHECK(mentions(alexnet_trace(false).recognised,
                  "used those of alexnet: it has 16 gradients (no bucket bytes are recorded"));
   const Imported fitting = alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000});
@@ -157,7 +157,7 @@ TEST_CASE("parameters: without shapes the number of gradients decides, and the b
   CHECK_FALSE(off.workload.parameters[0].shape.has_value());
 }
 
-TEST_CASE("parameters: the model asked for must have the shapes, and should have the buckets") {
+TEST_CASE("parameters: the requested model must fit the shapes, and should fit the buckets") {
   CHECK(refusal({.model = "alexnet"}, true, {}) == "");
   CHECK(refusal({.model = "alexnet"}, false, 3) == "");  // no shape to contradict it
   CHECK(refusal({.model = "alexnet"}, true, 2)
@@ -172,7 +172,9 @@ TEST_CASE("parameters: the model asked for must have the shapes, and should have
                  "the recorded bucket bytes do not fit alexnet"));
 }
 
-TEST_CASE("trace header: the GPU the events name, else the first, else the one asked for") {
+TEST_CASE(
+    "trace header: the GPU is that of the events, otherwise the first, otherwise the requested "
+    "one") {
   const auto gpu = [](const std::string& header, const std::string& device,
                       const std::string& asked = "") {
     TraceBuilder trace;
@@ -195,7 +197,7 @@ TEST_CASE("trace header: the GPU the events name, else the first, else the one a
             .workload.gpu == "P100");
 }
 
-TEST_CASE("trace header: rank, world and NCCL's version, where they can be") {
+TEST_CASE("trace header: rank, world size and NCCL's version are found in all places") {
   const auto job = [](const std::string& info) {
     TraceBuilder trace;
     trace.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200).gradient(121, 122);
@@ -228,7 +230,7 @@ TEST_CASE("trace header: rank, world and NCCL's version, where they can be") {
   CHECK(job(R"("world_size":1000000000)").workload.recorded_with.world_size == 1'000'000'000);
 }
 
-TEST_CASE("trace: activities on several GPUs are told, and one rank alone is told of only then") {
+TEST_CASE("trace: activities on several GPUs are reported") {
   TraceBuilder trace;
   trace.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200, 2, "k", R"("device":0)");
   trace.hooks(121, 130).gradient(122, 123).all_reduce(125, 200, 220);
@@ -263,7 +265,7 @@ TEST_CASE("trace: without distributedInfo the largest group that a collective na
   }
   const Imported stated = job(sixteen, "").with(R"("distributedInfo":{"world_size":16})").import();
   CHECK_FALSE(mentions(stated.recognised, "largest group"));
-  // NCCL's kernels run where there are two ranks or more, and nothing else is known.
+  // NCCL's kernels run with two or more ranks; the number is unknown.
   const Imported unknown = job("", "").import();
   CHECK(unknown.workload.recorded_with.world_size == 0);
   CHECK(unknown.workload.recorded_with.several_ranks());
@@ -273,8 +275,7 @@ TEST_CASE("trace: without distributedInfo the largest group that a collective na
   CHECK(unknown.alone.find("one rank's recording") == 0);
 }
 
-TEST_CASE(
-    "trace: every name of PyTorch's for an all-reduce is one, and others of backward are named") {
+TEST_CASE("trace: every PyTorch name of an all-reduce is recognised, others are reported") {
   const auto job = [](const std::string& name) {
     TraceBuilder trace;
     trace.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200);

@@ -33,7 +33,7 @@ std::string text_of(const std::filesystem::path& path) {
   return out.str();
 }
 
-/// Gives at most `piece` bytes at a time.
+/// A source that returns at most `piece` bytes at a time.
 ByteSource in_pieces(std::string text, std::size_t piece) {
   return [text = std::move(text), piece, at = std::size_t{0}](char* buffer,
                                                               std::size_t capacity) mutable {
@@ -58,13 +58,14 @@ std::string events(const std::string& list) {
 
 }  // namespace
 
-TEST_CASE("profiler trace: a small step is taken apart to the microsecond") {
-  // In each step: broadcast 12..15, forward 30..130, backward kernels from 140, gradients written
-  // at 190, 295 and 300, copied at 195, 300 and 305 (the end of backward compute), the all-reduce
-  // 306..366, copy out until 370, optimizer until 390. The second step's backward is 10 us longer.
+TEST_CASE("profiler trace: a small step is read correctly to the microsecond") {
+  // In each step, the broadcast is 12..15 and forward 30..130. Backward kernels start at 140.
+  // Gradients are written at 190, 295 and 300, and copied at 195, 300 and 305, which ends backward
+  // compute. The all-reduce is 306..366, the copy out lasts until 370, and the optimizer until 390.
+  // The second step's backward is 10 us longer.
   const Imported result = imported(tiny_trace());
   const Workload& workload = result.workload;
-  CHECK(workload.gpu == "V100");  // of the two GPUs listed, the one the events name
+  CHECK(workload.gpu == "V100");  // the listed GPU that the events name
   CHECK(workload.forward == 128_us);
   CHECK(workload.backward->duration == 165_us);
   CHECK(workload.optimizer == 20_us);
@@ -74,7 +75,8 @@ TEST_CASE("profiler trace: a small step is taken apart to the microsecond") {
   const auto& ready = workload.backward->ready;
   CHECK(ready[0].at == 50_us);
   CHECK(ready[1].at == 155_us);
-  CHECK(ready[2].at == 160_us);  // the earlier parameter's copy counts: it was launched before
+  // the earlier parameter's copy was launched before and counts
+  CHECK(ready[2].at == 160_us);
   CHECK(ready[0].copied_at == 55_us);
   CHECK(ready[1].copied_at == 160_us);
   CHECK(ready[2].copied_at == 165_us);
@@ -96,8 +98,7 @@ TEST_CASE("profiler trace: a small step is taken apart to the microsecond") {
 }
 
 TEST_CASE(
-    "profiler trace: no bundled model fits three gradients, so shapes stay unknown and that is "
-    "said") {
+    "profiler trace: no bundled model fits three gradients, so shapes stay unknown with a note") {
   const Imported result = imported(tiny_trace());
   CHECK(result.workload.parameter_order == ParameterOrder::assumed);
   CHECK_FALSE(result.workload.parameters.at(0).shape.has_value());
@@ -105,7 +106,7 @@ TEST_CASE(
   CHECK(mentions(result.warnings, "--model"));
 }
 
-TEST_CASE("profiler trace: a compression hook shows in what the all-reduces carry") {
+TEST_CASE("profiler trace: the size of the all-reduces reveals a compression hook") {
   const std::string without_shapes =
       replaced(tiny_trace(), R"("dtype": "Float", "In msg nelems": 30)",
                R"("dtype": "Half", "In msg nelems": 30)");
@@ -116,13 +117,13 @@ TEST_CASE("profiler trace: a compression hook shows in what the all-reduces carr
   const RecordedWith& recorded = result.workload.recorded_with;
   CHECK(recorded.wire == Dtype::float16);
   CHECK(recorded.collectives[0].bytes == Bytes(60));
-  CHECK(result.bucket_bytes == std::vector<Bytes>{Bytes(120)});  // of gradients
+  CHECK(result.bucket_bytes == std::vector<Bytes>{Bytes(120)});  // bytes of gradients
   CHECK(mentions(result.recognised, "a compression hook was on (fp16_compress_hook)"));
   CHECK_FALSE(mentions(result.warnings, "not certain"));
   const Workload again = parse_workload(format_workload(result.workload), "again.json");
   CHECK(again.recorded_with == recorded);
 
-  const Imported half =  // gradients of their own in 16 bits
+  const Imported half =  // gradients with 16 bits of their own
       imported(replaced(hooked, R"(["float"])", R"(["c10::Half"])"));
   CHECK_FALSE(half.workload.recorded_with.wire);
   CHECK_FALSE(mentions(half.recognised, "hook was on"));
@@ -131,7 +132,7 @@ TEST_CASE("profiler trace: a compression hook shows in what the all-reduces carr
   CHECK(mentions(unknown.warnings, "if it is float32, fp16_compress_hook was on"));
 }
 
-TEST_CASE("profiler trace: --iteration takes one, and the last has no period") {
+TEST_CASE("profiler trace: --iteration selects a step, and the last step has no period") {
   const Imported result = imported(tiny_trace(), {.iteration = 1, .model = "", .gpu = ""});
   CHECK(result.workload.backward->duration == 175_us);
   CHECK_FALSE(result.workload.iteration.has_value());
@@ -141,7 +142,7 @@ TEST_CASE("profiler trace: --iteration takes one, and the last has no period") {
   CHECK(trace_complaint(tiny_trace(), {.iteration = -1, .model = "", .gpu = ""}) != "");
 }
 
-TEST_CASE("profiler trace: the pieces in which the bytes arrive change nothing") {
+TEST_CASE("profiler trace: the sizes of the pieces read do not matter") {
   const std::string expected = format_workload(imported(tiny_trace()).workload);
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{63}, std::size_t{64},
                                   std::size_t{65}, std::size_t{4096}}) {
@@ -152,7 +153,7 @@ TEST_CASE("profiler trace: the pieces in which the bytes arrive change nothing")
   }
 }
 
-TEST_CASE("profiler trace: nor does the order of the events, nor a bare list") {
+TEST_CASE("profiler trace: the order of events does not matter, and a bare list is accepted") {
   const std::string text = tiny_trace();
   nlohmann::json document = nlohmann::json::parse(text);
   auto& list = document["traceEvents"];
@@ -167,7 +168,7 @@ TEST_CASE("profiler trace: nor does the order of the events, nor a bare list") {
 }
 
 TEST_CASE("profiler trace: events larger than the window, and many windows, are read") {
-  // A megabyte of braces and quotes inside a string must neither split an event nor end the list.
+  // A megabyte of braces and quotes inside a string must not split an event or end the list.
   std::string noise;
   for (int i = 0; i < 150'000; ++i) noise += "{\\\"]\\\\}";
   const std::string big =
@@ -184,7 +185,7 @@ TEST_CASE("profiler trace: timestamps since 1970 keep their nanoseconds") {
   CHECK(imported(text).workload.forward == Duration::picoseconds(128'003'000));
 }
 
-TEST_CASE("profiler trace: each trace that cannot be used says why") {
+TEST_CASE("profiler trace: each unusable trace gets a message") {
   struct Case {
     std::string text;
     const char* message;

@@ -1,4 +1,4 @@
-// Several ranks of one job: clocks, waits, transfers, who was late.
+// Several ranks of one job: clocks, waits, transfers, and late ranks.
 #include "ddpsim/traces/rank_group.hpp"
 #include "complaint.hpp"
 
@@ -37,8 +37,9 @@ Imported imported(const Json& trace, const ImportOptions& options = {}) {
   return import_profiler_trace(source, "trace", options);
 }
 
-/// The trace of two steps in tests/fixtures as seen by `rank` of three, whose clock is `clock_us`
-/// ahead and whose all-reduces (306..366 us into the step) begin `late_us` later, ending when they did.
+/// The trace of two steps in tests/fixtures, recorded by `rank` of three. Its clock is `clock_us`
+/// ahead. Its all-reduces (306..366 us into the step) begin `late_us` later and end at the same
+/// time.
 Json trace_of(int rank, std::int64_t clock_us = 0, std::int64_t late_us = 0) {
   std::ifstream file(files::fixture_file("tiny-ddp-trace.json"));
   Json trace = Json::parse(file);
@@ -90,7 +91,7 @@ TEST_CASE("rank group: three ranks of one host become one workload that names th
   const Imported joined = join_ranks(three_ranks());
   const Workload& workload = joined.workload;
   REQUIRE(workload.ranks.size() == 3);
-  CHECK(workload.name == "job");  // of job-rank0, job-rank1, job-rank2
+  CHECK(workload.name == "job");  // common part of job-rank0, job-rank1, job-rank2
   CHECK(static_cast<const Recorded&>(workload.ranks[0]) == workload);
   for (const RankRecording& rank : workload.ranks) CHECK(rank.offset == Duration());
   CHECK(workload.ranks[2].recorded_with.collectives[0].start == 166_us + 45_us);
@@ -107,12 +108,12 @@ TEST_CASE("rank group: three ranks of one host become one workload that names th
                  "rank 2 arrived last in 1 of 1 all-reduce, costing the median "
                  "rank 25.0 us"));
   CHECK_FALSE(mentions(joined.warnings, "missing"));
-  // What was joined is a workload file like any other.
+  // The joined workload can be written and read like any other.
   const std::string text = format_workload(workload);
   CHECK(format_workload(parse_workload(text, "w.json")) == text);
 }
 
-TEST_CASE("rank group: the workload is named by what the traces' names share") {
+TEST_CASE("rank group: the workload has the common part of the traces' names") {
   const auto name_of_group = [](const std::vector<std::string>& names) {
     std::vector<RankImport> ranks = three_ranks();
     for (std::size_t k = 0; k < ranks.size(); ++k) ranks[k].imported.workload.name = names[k];
@@ -124,17 +125,18 @@ TEST_CASE("rank group: the workload is named by what the traces' names share") {
   CHECK(name_of_group({"x", "y", "z"}) == "x");
 }
 
-TEST_CASE("rank group: the order of the inputs does not matter, the lowest rank represents") {
+TEST_CASE(
+    "rank group: the order of inputs does not matter, and the lowest rank represents the job") {
   std::vector<RankImport> ranks = three_ranks();
   std::swap(ranks[0], ranks[2]);
   CHECK(format_workload(join_ranks(std::move(ranks)).workload) ==
         format_workload(join_ranks(three_ranks()).workload));
 }
 
-TEST_CASE("rank group: clocks of several hosts are aligned by the ends of collectives") {
+TEST_CASE("rank group: the ends of collectives align the clocks of several hosts") {
   std::vector<RankImport> ranks = three_ranks();
   ranks[1] = rank_import(1, 5'000'000, 20);  // five seconds ahead
-  ranks[2] = rank_import(2, -123, 45);       // and behind
+  ranks[2] = rank_import(2, -123, 45);       // clock behind, not ahead
   const Imported joined = join_ranks(std::move(ranks));
   const std::string told = all_of(joined.recognised);
   CAPTURE(told);
@@ -144,16 +146,16 @@ TEST_CASE("rank group: clocks of several hosts are aligned by the ends of collec
   CHECK(mentions(joined.recognised, "rank 2 arrived last in 1 of 1"));
 }
 
-TEST_CASE("rank group: differences within the wire's are no difference of clocks") {
+TEST_CASE("rank group: small differences come from the network, not from clocks") {
   std::vector<RankImport> ranks = three_ranks();
   ranks[1] = rank_import(1, 7, 20);
   const Imported joined = join_ranks(std::move(ranks));
   CHECK(mentions(joined.recognised, "clocks used as recorded"));
   CHECK(mentions(joined.recognised, "within 7.0 us"));
-  CHECK(joined.workload.ranks[1].offset == 7_us);  // then it did begin later
+  CHECK(joined.workload.ranks[1].offset == 7_us);  // so it really began later
 }
 
-TEST_CASE("rank group: missing ranks are named, and the lowest there is represents the job") {
+TEST_CASE("rank group: missing ranks are named, and the lowest available rank represents the job") {
   std::vector<RankImport> ranks = three_ranks();
   ranks.erase(ranks.begin());
   const Imported joined = join_ranks(std::move(ranks));
@@ -178,7 +180,7 @@ TEST_CASE("rank group: traces without rank numbers are numbered as given, with a
   CHECK(mentions(joined.warnings, "numbered from 0 in the order given"));
 }
 
-TEST_CASE("rank group: a world that is the largest group's is not less than the ranks") {
+TEST_CASE("rank group: a world size taken from the largest group covers all ranks") {
   const auto world = [](int of_first, int of_last) {
     std::vector<RankImport> ranks = three_ranks();
     for (RankImport& rank : ranks) {
@@ -193,7 +195,7 @@ TEST_CASE("rank group: a world that is the largest group's is not less than the 
   CHECK(world(16, 16) == 16);
 }
 
-TEST_CASE("rank group: a warning of one rank names it, one of all is told once") {
+TEST_CASE("rank group: a warning of one rank names it, and a common warning appears once") {
   std::vector<RankImport> ranks = three_ranks();
   for (RankImport& rank : ranks) rank.imported.warnings = {"of all"};
   ranks[1].imported.warnings.push_back("of one");
@@ -201,7 +203,7 @@ TEST_CASE("rank group: a warning of one rank names it, one of all is told once")
   CHECK(joined.warnings == std::vector<std::string>{"all ranks: of all", "rank 1: of one"});
 }
 
-TEST_CASE("rank group: wrong mixtures are refused with the file and the reason") {
+TEST_CASE("rank group: inputs that do not belong together are refused with file and reason") {
   struct Case {
     std::function<void(std::vector<RankImport>&)> damage;
     const char* message;
@@ -243,7 +245,7 @@ TEST_CASE("rank group: wrong mixtures are refused with the file and the reason")
     CAPTURE(message);
     CHECK(message.find(cases[k].message) != std::string::npos);
   }
-  // Two steps of which one is three times as long: no clock makes their ends meet.
+  // One of the two steps is three times as long, so no clock offset makes their ends meet.
   std::vector<RankImport> ranks = three_ranks();
   const auto add = [&](std::size_t k, std::int64_t start_ns, std::int64_t end_ns) {
     trace(ranks[k]).collectives.push_back({"allreduce", Bytes(8), start_ns, end_ns});
@@ -263,9 +265,10 @@ TEST_CASE("rank group: an input must hold the step chosen in the first") {
                        doctest::Contains("it holds no complete ProfilerStep#7"), InputError);
 }
 
-// The published ground truth of eight V100s: arrival times and one transfer make up every rank's
+// The published ground truth of eight V100s. Arrival times and one transfer make up every rank's
 // recorded duration.
-TEST_CASE("rank group: eight V100s of one job, against the published starts, ends and transfers") {
+TEST_CASE(
+    "rank group: eight V100s of one job, compared with published starts, ends and transfers") {
   if (!std::filesystem::exists(stem(0) + ".json.gz")) {
     MESSAGE("skipped: the open traces are not beside this checkout");
     return;
@@ -294,7 +297,7 @@ TEST_CASE("rank group: eight V100s of one job, against the published starts, end
           static_cast<double>(one.last_arrival_ns() - one.start_ns[rank] + one.transfer_ns()) / 1e3;
       CHECK(std::abs(ours_us - recorded_us) <= 15);
       worst_us = std::max(worst_us, std::abs(ours_us - recorded_us));
-      // Without the other ranks there is only the transfer that rank 0's duration looks like.
+      // Without the other ranks, rank 0's duration would be taken as the transfer.
       const double rank0_us = truth[c]["dur_us"][0].get<double>();
       worst_trivial_us = std::max(worst_trivial_us, std::abs(rank0_us - recorded_us));
     }

@@ -88,7 +88,7 @@ std::string ranks_complaint(const std::string& text) {
   return complaint_of([&] { parse_workload(text, "w.json"); });
 }
 
-/// The document above with one passage replaced, from the given place on.
+/// The document above with one passage replaced, searched from the given place on.
 std::string ranks_with(const std::string& passage, const std::string& replacement,
                        const std::string& after = "") {
   std::string text = kTwoRanks;
@@ -103,7 +103,7 @@ constexpr const char* kSecond = "\"rank\": 1";
 
 }  // namespace
 
-TEST_CASE("ranks in a workload file: what is written reads back to the same text") {
+TEST_CASE("ranks in a workload file: a written file reads back to the same text") {
   const Workload workload = parse_workload(kTwoRanks, "w.json");
   CHECK(format_workload(workload) == kTwoRanks);
   REQUIRE(workload.ranks.size() == 2);
@@ -115,14 +115,14 @@ TEST_CASE("ranks in a workload file: what is written reads back to the same text
   CHECK(workload.ranks[1].recorded_with.collectives[0].duration == Duration::microseconds(7.5));
 }
 
-TEST_CASE("ranks in a workload file: an empty list is no list") {
+TEST_CASE("ranks in a workload file: an empty list counts as absent") {
   const Workload workload = parse_workload(
       R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"}],"ranks":[]})", "w.json");
   CHECK(workload.ranks.empty());
   CHECK(format_workload(workload).find("ranks") == std::string::npos);
 }
 
-TEST_CASE("ranks in a workload file: each bad list gets its message") {
+TEST_CASE("ranks in a workload file: each wrong list gets its message") {
   struct Case {
     std::string text;
     const char* message;
@@ -177,7 +177,7 @@ TEST_CASE("ranks in a workload file: each bad list gets its message") {
 }
 
 TEST_CASE("ranks in a workload file: ranks ascend") {
-  // Both entries alike but for their number, so that only the order is wrong.
+  // Both entries are the same except for the rank, so only the order is wrong.
   const std::string step = R"("backward":{"duration_us":2})";
   const std::string rank = R"({"rank":%,"recorded_with":{"world_size":2},)" + step + "}";
   const auto entry = [&](const char* number) {
@@ -192,5 +192,6 @@ TEST_CASE("ranks in a workload file: ranks ascend") {
   CHECK(
       ranks_complaint(document(entry("1") + "," + entry("0"))).find("rank 0 comes after rank 1") !=
       std::string::npos);
-  CHECK(ranks_complaint(document(entry("1"))) == "");  // rank 0 is missing: the lowest represents
+  // rank 0 is missing; the lowest rank represents the job
+  CHECK(ranks_complaint(document(entry("1"))) == "");
 }

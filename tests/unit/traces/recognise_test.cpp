@@ -1,4 +1,4 @@
-// What a file is told to be by its first bytes: here the formats that hold too little.
+// Recognition of files by their first bytes: formats that hold too little.
 #include "recognise.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ const std::string kMetadata = delimited("\x0a" + delimited("0.0.4"));
 
 }  // namespace
 
-TEST_CASE("recognise: Chakra's protobuf is told by its messages, whole or cut off") {
+TEST_CASE("recognise: Chakra's protobuf is recognised by its messages, complete or truncated") {
   const std::string trace = kMetadata + node("aten::mm") + node(std::string(300, 'x'));
   const std::vector<std::string> chakra = {trace, kMetadata, trace.substr(0, 12),
                                            node("torch::autograd::AccumulateGrad"),
@@ -47,18 +47,18 @@ TEST_CASE("recognise: older headers of Chakra have other metadata, or none") {
     CHECK(recognise(header + node("aten::mm"), true).looks_like ==
           "a Chakra execution trace (protobuf)");
   }
-  for (const std::string& header : {attribute, empty})  // no word of Chakra's own
+  for (const std::string& header : {attribute, empty})  // without words of Chakra
     CHECK(recognise(header + "no node", true).looks_like.find("Chakra") == std::string::npos);
 }
 
-TEST_CASE("recognise: records of collectives alone are sent where they are of use") {
+TEST_CASE("recognise: records of collectives get a hint where they can be used") {
   const Recognition flight = recognise(R"({"entries": [], "pg_config": {}})", true);
   CHECK(flight.hint.find("ddpsim validate") != std::string::npos);
   const Recognition inspector = recognise(R"({"header": {}, "coll_perf": {}})", true);
   CHECK(inspector.looks_like == "a file of NCCL's inspector");
 }
 
-TEST_CASE("recognise: other bytes are not taken for Chakra") {
+TEST_CASE("recognise: other bytes are not recognised as Chakra") {
   for (const std::string& head :
        {std::string("\x05\x0a\x03"
                     "abc"),
@@ -71,7 +71,7 @@ TEST_CASE("recognise: other bytes are not taken for Chakra") {
   }
 }
 
-TEST_CASE("recognise: the JSON forms of execution traces are told apart") {
+TEST_CASE("recognise: the JSON forms of execution traces are distinguished") {
   struct Case {
     const char* text;
     const char* looks_like;

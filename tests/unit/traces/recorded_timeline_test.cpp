@@ -1,4 +1,4 @@
-// A recorded step drawn as a timeline: spans by hand.
+// A recorded step as a timeline, with spans computed by hand.
 #include "ddpsim/traces/recorded_timeline.hpp"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ bool is(const Span& span, const char* name, Duration start, Duration end) {
 
 }  // namespace
 
-TEST_CASE("recorded timeline: windows of compute, and all-reduces on backward's clock") {
+TEST_CASE("recorded timeline: compute windows, and all-reduces on backward's clock") {
   const Timeline timeline = recorded_timeline(recorded_timeline());
   REQUIRE(timeline.ranks.size() == 1);
   const std::vector<Span>& spans = timeline.ranks[0].spans;
@@ -58,7 +58,8 @@ TEST_CASE("recorded timeline: windows of compute, and all-reduces on backward's 
   CHECK(says("bucket_bytes", "64 32"));
 }
 
-TEST_CASE("recorded timeline: every rank from its own start; bytes on the wire are no buckets'") {
+TEST_CASE(
+    "recorded timeline: every rank starts at its own offset, and cast bytes name no buckets") {
   Workload job = recorded_timeline();
   RankRecording rank;
   static_cast<Recorded&>(rank) = job;
@@ -73,7 +74,7 @@ TEST_CASE("recorded timeline: every rank from its own start; bytes on the wire a
   for (const auto& [key, text] : timeline.provenance) CHECK(key != "bucket_bytes");
 }
 
-TEST_CASE("recorded timeline: an all-reduce whose bytes no run of gradients has names none") {
+TEST_CASE("recorded timeline: an all-reduce that fits no run of gradients names none") {
   Workload workload = recorded_timeline();
   workload.recorded_with.collectives[0].bytes = Bytes(60);
   const std::vector<Span> spans = recorded_timeline(workload).ranks[0].spans;

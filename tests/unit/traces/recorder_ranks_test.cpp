@@ -1,4 +1,4 @@
-// Files of ddpsim_recorder.py with all-reduces, one of each rank: joined as traces are.
+// Files of ddpsim_recorder.py with all-reduces, one per rank, are joined like traces.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -18,7 +18,8 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// One bucket of 40 bytes, all-reduced in `took_us`, 1100 us after the start of this rank's forward.
+/// One bucket of 40 bytes that is all-reduced in `took_us`, 1100 us after the start of this rank's
+/// forward.
 std::string recorded(const std::string& rank, int took_us, const std::string& step = "recorded 2") {
   const std::string all_reduce = fmt::format(
       R"([{{"bytes": 40, "launch_us": 100, "start_us": 100, "duration_us": {}}}])", took_us);
@@ -46,8 +47,9 @@ std::string refusal(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-TEST_CASE("recorder's ranks: the last to arrive shows the transfer; offsets by the common end") {
-  // Rank 1 began its step 8000 us after rank 0, which waited for it; ends are the host's, so nothing is refused by them.
+TEST_CASE("recorder's ranks: the last rank shows the transfer, and the common end shows offsets") {
+  // Rank 1 began its step 8000 us after rank 0, which waited for it. Ends are on the host's clock,
+  // so they do not cause a refusal.
   const Imported both = joined(recorded("1", 500), recorded("0", 8500));
   CHECK(both.workload.recorded_with.world_size == 2);
   REQUIRE(both.workload.ranks.size() == 2);
@@ -61,7 +63,7 @@ TEST_CASE("recorder's ranks: the last to arrive shows the transfer; offsets by t
 }
 
 TEST_CASE(
-    "recorder's ranks: other steps, ranks given twice or unnamed, files without all-reduces") {
+    "recorder's ranks: other steps, repeated or unnamed ranks, and files without all-reduces") {
   CHECK(mentions(refusal(recorded("0", 5), recorded("1", 5, "recorded 3")),
                  "holds recorded 3, but "));
   CHECK(mentions(refusal(recorded("1", 5), recorded("1", 5)), "is from rank 1, but so is"));

@@ -1,5 +1,5 @@
-// Which collectives of a step are the reducer's, and what they tell: a compression hook, parameters
-// outside DDP, a compiled backward.
+// Which collectives of a step belong to the reducer, and what they reveal: a compression hook,
+// parameters outside DDP, a compiled backward.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Backward from 150 to 200; a gradient whose shape is recorded where a type is given.
+/// Backward from 150 to 200. The gradient's shape is recorded if a type is given.
 TraceBuilder before_hooks(const std::string& type = "", const std::string& dims = "[[2,4]]") {
   TraceBuilder trace;
   trace.ddp().step(1, 0, 5000).kernel(10, 20, 100, TraceBuilder::kCaller);
@@ -24,11 +24,11 @@ TraceBuilder before_hooks(const std::string& type = "", const std::string& dims 
 
 }  // namespace
 
-TEST_CASE("reducer: all-reduces of hooks are its own, those inside a node or of integers are not") {
+TEST_CASE("reducer: all-reduces of hooks are its own, but not those inside a node or of integers") {
   TraceBuilder trace = before_hooks();
   trace.all_reduce(125, 200, 220, 8);
   trace.node("B", 131, 140).all_reduce(135, 220, 230, 16);
-  trace.all_reduce(141, 230, 240, 4, "Int");  // which parameters were used
+  trace.all_reduce(141, 230, 240, 4, "Int");  // the map of used parameters
   trace.all_reduce(145, 240, 250, 2);
   const Imported imported = trace.import();
   const auto& collectives = imported.workload.recorded_with.collectives;
@@ -45,7 +45,7 @@ TEST_CASE("reducer: all-reduces of hooks are its own, those inside a node or of 
 }
 
 TEST_CASE(
-    "reducer: all-reduces inside SyncBatchNorm's node are its own, and stay in the recording") {
+    "reducer: all-reduces inside SyncBatchNorm's node belong to it and stay in the recording") {
   TraceBuilder trace = before_hooks();
   trace.all_reduce(125, 200, 220, 8);
   trace.node("SyncBatchNormBackward", 131, 140).all_reduce(135, 220, 230, 16);
@@ -56,8 +56,7 @@ TEST_CASE(
   CHECK_FALSE(mentions(imported.warnings, "inside autograd nodes"));
 }
 
-TEST_CASE(
-    "reducer: an all-reduce launched as a node ends is the reducer's, a nanosecond before not") {
+TEST_CASE("reducer: an all-reduce launched when a node ends is the reducer's, but not earlier") {
   const auto count = [](double node_end) {
     TraceBuilder trace = before_hooks();
     trace.node("B", 131, node_end);
@@ -70,7 +69,7 @@ TEST_CASE(
   CHECK(count(140.001) == 0);
 }
 
-TEST_CASE("reducer: each column of a recorded collective, on backward's clock") {
+TEST_CASE("reducer: each field of a recorded collective, on backward's clock") {
   TraceBuilder trace = before_hooks();
   trace.kernel(
       127, 205, 233, TraceBuilder::kAutograd, "ncclKernel_AllReduce",
@@ -84,7 +83,7 @@ TEST_CASE("reducer: each column of a recorded collective, on backward's clock") 
   CHECK(collectives[0].channels == 12);
 }
 
-TEST_CASE("reducer: all-reduces without sizes are counted, their times left out") {
+TEST_CASE("reducer: all-reduces without sizes are counted, but their times are left out") {
   TraceBuilder trace = before_hooks();
   trace.all_reduce(125, 200, 220).kernel(127, 220, 230, 2, "ncclKernel_AllReduce");
   const Imported imported = trace.import();
@@ -94,8 +93,7 @@ TEST_CASE("reducer: all-reduces without sizes are counted, their times left out"
   CHECK(mentions(imported.warnings, "the all-reduces carry no sizes"));
 }
 
-TEST_CASE(
-    "broadcasts: of other threads and before backward, from the first start to the last end") {
+TEST_CASE("broadcasts: count if other threads launch them before backward") {
   const std::string arguments =
       R"("Collective name":"broadcast","dtype":"Float","In msg nelems":8)";
   const auto broadcast = [&](double from_1, double to_1, double from_2, double to_2, int thread) {
@@ -110,7 +108,7 @@ TEST_CASE(
   CHECK_FALSE(broadcast(30, 35, 22, 40, TraceBuilder::kAutograd).has_value());
 }
 
-TEST_CASE("compression: half-precision all-reduces of wider gradients, and only those") {
+TEST_CASE("compression: only half-precision all-reduces of wider gradients show a hook") {
   const auto wire = [](const std::string& gradients, const std::string& carried) {
     return before_hooks(gradients)
         .all_reduce(125, 200, 220, 8, carried)
@@ -121,13 +119,14 @@ TEST_CASE("compression: half-precision all-reduces of wider gradients, and only 
   CHECK(wire("float", "BFloat16") == Dtype::bfloat16);
   CHECK(wire("double", "Half") == Dtype::float16);
   CHECK_FALSE(wire("float", "Float").has_value());
-  CHECK_FALSE(wire("double", "Float").has_value());  // no hook of PyTorch casts to 32 bits
+  // PyTorch has no hook that casts to 32 bits
+  CHECK_FALSE(wire("double", "Float").has_value());
   CHECK_FALSE(wire("c10::Half", "Half").has_value());
   CHECK_FALSE(wire("c10::Half", "BFloat16").has_value());
   CHECK_FALSE(wire("", "Half").has_value());
 }
 
-TEST_CASE("compression: buckets are counted in gradients, collectives in what they carried") {
+TEST_CASE("compression: buckets count gradients, and collectives count the bytes they carried") {
   const Imported imported =
       before_hooks("double").all_reduce(125, 200, 220, 8, "BFloat16").import();
   CHECK(imported.bucket_bytes == std::vector<Bytes>{64_B});
@@ -139,7 +138,7 @@ TEST_CASE("compression: buckets are counted in gradients, collectives in what th
   CHECK(mentions(unknown.warnings, "if it is float32, bf16_compress_hook was on"));
 }
 
-TEST_CASE("compression: all-reduces or gradients of two types tell nothing") {
+TEST_CASE("compression: all-reduces or gradients of two types show nothing") {
   TraceBuilder carried = before_hooks("float");
   carried.all_reduce(125, 200, 220, 8, "Half").all_reduce(128, 220, 230, 8, "Float");
   CHECK_FALSE(carried.import().workload.recorded_with.wire.has_value());
@@ -147,15 +146,14 @@ TEST_CASE("compression: all-reduces or gradients of two types tell nothing") {
   gradients.hooks(131, 140).gradient(132, 133, TraceBuilder::kAutograd, "[[4]]", "c10::Half");
   gradients.all_reduce(135, 200, 220, 12, "Half");
   CHECK_FALSE(gradients.import().workload.recorded_with.wire.has_value());
-  // A gradient that stayed undefined has no type and disturbs nothing.
+  // A gradient that stayed undefined has no type and is ignored.
   TraceBuilder undefined = before_hooks("float");
   undefined.hooks(131, 140).gradient(132, 133, TraceBuilder::kAutograd, "[[]]", "");
   undefined.all_reduce(135, 200, 220, 8, "Half");
   CHECK(undefined.import().workload.recorded_with.wire == Dtype::float16);
 }
 
-TEST_CASE(
-    "unused: gradients behind the last bucket or undefined are outside DDP where bytes agree") {
+TEST_CASE("unused: late or undefined gradients are outside DDP if the bytes agree") {
   const auto ignored = [](std::int64_t elements) {
     TraceBuilder trace = before_hooks("float");  // 2 x 4 elements
     trace.all_reduce(125, 200, 220, elements);
@@ -185,7 +183,7 @@ TEST_CASE(
   CHECK(mentions(differs.recognised, "1 of 3 gradients are outside DDP"));
 }
 
-TEST_CASE("compiled: a gradient right behind a compiled node came out of it") {
+TEST_CASE("compiled: a gradient right after a compiled node came from it") {
   TraceBuilder trace = before_hooks();
   trace.node("CompiledFunctionBackward", 131, 140).kernel(132, 200, 260);
   trace.gradient(141, 142).gradient(143, 144);

@@ -1,5 +1,5 @@
-// A workload with another value in every field, written and read again: field by field, so that two
-// swapped columns are seen.
+// A workload with a different value in every field is written and read again. The comparison is
+// field by field, so that swapped columns are noticed.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Every time another one, counted from `first_us`.
+/// Every time is different, counted from `first_us`.
 Recorded recorded_from(double first_us, int world_size) {
   double next = first_us;
   const auto time = [&] { return Duration::microseconds(next++); };
@@ -127,7 +127,7 @@ TEST_CASE("workload file: every field is read as it was written") {
   }
 }
 
-TEST_CASE("workload file: every phase by its name") {
+TEST_CASE("workload file: every phase has its name") {
   const Workload read = parse_workload(R"({
     "parameters": [{"name": "a", "shape": [1], "dtype": "int8"}],
     "forward": {"duration_us": 1}, "optimizer": {"duration_us": 2}, "iteration": {"duration_us": 3},
@@ -166,11 +166,11 @@ TEST_CASE("workload file: every phase by its name") {
   CHECK(with.collectives[0].channels == 18);
   CHECK(read.buffers[0].dtype == Dtype::boolean);
   CHECK(read.buffers[0].bytes == 19_B);
-  CHECK(read.buffers[0].tensors == 1);  // one where nobody says
+  CHECK(read.buffers[0].tensors == 1);  // one by default
   CHECK(read.parameter_order == ParameterOrder::definition);
 }
 
-TEST_CASE("workload file: every dtype by its name") {
+TEST_CASE("workload file: every dtype has its name") {
   for (const char* name : {"float32", "float16", "bfloat16", "float64", "int8", "uint8", "int16",
                            "int32", "int64", "bool", "complex64", "complex128"}) {
     CAPTURE(name);
@@ -205,7 +205,7 @@ TEST_CASE("workload file: numbers at the ends of their ranges") {
   CHECK_FALSE(read(R"("sample":{"model_flops":1,"convolution_flops":2})"));
   CHECK(read(R"("forward":{"duration_us":1e12})"));
   CHECK_FALSE(read(R"("forward":{"duration_us":1000000000000.1})"));
-  CHECK(read(R"("recorded_with":{"world_size":0})"));  // not known
+  CHECK(read(R"("recorded_with":{"world_size":0})"));  // unknown
   CHECK(read(R"("recorded_with":{"world_size":1})"));
   CHECK(read(R"("recorded_with":{"world_size":1000000000})"));
   CHECK_FALSE(read(R"("recorded_with":{"world_size":1000000001})"));
@@ -236,7 +236,8 @@ TEST_CASE("workload file: numbers at the ends of their ranges") {
   CHECK_FALSE(read(backward(R"("at_us":5,"copied_at_us":10.001)")));
 }
 
-TEST_CASE("workload file: gradients may be ready at one instant, never before the one before") {
+TEST_CASE(
+    "workload file: gradients may be ready at the same time, but not before the previous one") {
   const auto read = [](const std::string& second) {
     parse_workload(R"({"parameters":[{"name":"a","shape":[1],"dtype":"int8"},
         {"name":"b","shape":[1],"dtype":"int8"}],
@@ -255,8 +256,8 @@ TEST_CASE("workload file: texts keep quotes, controls and characters beyond ASCI
     workload.name = name;
     CHECK(parse_workload(format_workload(workload), "w.json").name == name);
   }
-  workload.name =
-      "a\xC0\x80z\xED\xA0\x80\xF4\x90\x80\x80\xE0\x80\x80";  // overlong, half pairs, beyond
+  // overlong forms, half pairs, too large values
+  workload.name = "a\xC0\x80z\xED\xA0\x80\xF4\x90\x80\x80\xE0\x80\x80";
   const std::string read = parse_workload(format_workload(workload), "w.json").name;
   CHECK(read.find("a\xEF\xBF\xBD\xEF\xBF\xBDz") == 0);
   CHECK(read.find("\xED\xA0") == std::string::npos);
@@ -267,7 +268,7 @@ TEST_CASE("workload file: texts keep quotes, controls and characters beyond ASCI
   }
 }
 
-TEST_CASE("workload file: times are written to the picosecond, without what is not needed") {
+TEST_CASE("workload file: times are written to the picosecond without trailing zeros") {
   Workload workload;
   workload.parameters = {{.name = "p", .shape = {{1}}, .device = ""}};
   const auto written = [&](std::int64_t picoseconds) {

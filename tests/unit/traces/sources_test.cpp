@@ -1,5 +1,5 @@
-// The other sources of a workload: DDP's log, layer tables, timelines; each field told from the
-// others, and what a file is taken for by its first bytes.
+// The other sources of a workload: DDP's log, layer tables, timelines. Checks every field, and the
+// recognition by the first bytes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// Three parameters of nobody's model, ready in the order 2 0 1 in two buckets.
+/// Three parameters of an unknown model, ready in the order 2 0 1 in two buckets.
 OrderedJson log() {
   return {{"module_name", "Net"},
           {"backend_name", "nccl"},
@@ -62,13 +62,14 @@ Recognition::Kind kind_of(const std::string& head) {
 
 }  // namespace
 
-TEST_CASE("DDP log: each time and each count by its own field") {
+TEST_CASE("DDP log: each time and each count has its own field") {
   const Imported result = imported_source(log());
   const Workload& workload = result.workload;
   CHECK(workload.name == "log");
   CHECK(workload.forward == 4_ms);
   CHECK(workload.backward->duration == 9_ms);
-  CHECK(workload.recorded_with.exposed == 2_ms);  // 5 of communication, 3 of them beside compute
+  // 5 ms of communication, of which 3 overlap compute
+  CHECK(workload.recorded_with.exposed == 2_ms);
   CHECK(workload.recorded_with.world_size == 4);
   CHECK(workload.recorded_with.nccl_kernels == 2);
   CHECK_FALSE(workload.optimizer.has_value());
@@ -98,7 +99,7 @@ TEST_CASE("DDP log: each time and each count by its own field") {
   CHECK(imported_source(log(), {.gpu = "A100"}).workload.gpu == "A100");
 }
 
-TEST_CASE("DDP log: kernels are NCCL's alone, of the buckets there are") {
+TEST_CASE("DDP log: only NCCL has kernels, one for each bucket") {
   CHECK(source_with("backend_name", "gloo").workload.recorded_with.nccl_kernels == 0);
   OrderedJson built = log();
   built.erase("rebuilt_bucket_sizes");
@@ -128,7 +129,7 @@ TEST_CASE("DDP log: each flag and hook is its own option") {
   CHECK(options("bucket_cap_bytes", (25 << 20) + 1).bucket_cap_mb.has_value());
 }
 
-TEST_CASE("DDP log: one dtype is the parameters', several or unknown ones are not") {
+TEST_CASE("DDP log: a single dtype applies to the parameters, several or unknown ones do not") {
   const auto dtype = [](const char* dtypes) {
     return source_with("dtypes", dtypes).workload.parameters.at(0).dtype;
   };
@@ -137,10 +138,10 @@ TEST_CASE("DDP log: one dtype is the parameters', several or unknown ones are no
   CHECK(dtype("c10::Half") == Dtype::float16);
   CHECK(dtype("c10::BFloat16") == Dtype::bfloat16);
   CHECK(dtype("float, odd") == Dtype::float32);
-  CHECK(dtype("c10::Half, odd") == Dtype::float32);  // what one of them is nobody knows
+  CHECK(dtype("c10::Half, odd") == Dtype::float32);  // one of them is unknown
 }
 
-TEST_CASE("ready shares: of the bundled recording of the same shapes, never falling") {
+TEST_CASE("ready shares: come from the bundled recording of the same shapes and never fall") {
   const std::vector<Parameter> parameters =
       bundled_workload("resnet50-v100-b32").value().parameters;
   std::vector<std::size_t> order;
@@ -163,7 +164,7 @@ TEST_CASE("ready shares: of the bundled recording of the same shapes, never fall
   CHECK(even.share == std::vector<double>{0.25, 0.5, 0.75, 1});
 }
 
-TEST_CASE("layer table: every column is its own, layers without parameters count in time alone") {
+TEST_CASE("layer table: every column is used, and layers without parameters only add time") {
   const Imported result = parse_layer_table(
       "layer,parameters,forward_us,backward_us\na,11,1,10\nb,0,2,20\nc,13,4,40\nd,0,8,80\n",
       "folder/net.csv");
@@ -206,7 +207,7 @@ TEST_CASE("layer table: numbers at the ends of their ranges") {
   CHECK_FALSE(accepted("a,1,1,1,1\n"));
 }
 
-TEST_CASE("timeline file: each field by its name, spans by their start") {
+TEST_CASE("timeline file: each field has its name, and spans are sorted by start") {
   const Timeline timeline = parse_timeline(R"({"schema":"ddpsim.timeline/1","clock":"what zero is",
     "provenance":{"program":"p","host":"h"},
     "ranks":[{"rank":6,"spans":[
@@ -234,14 +235,14 @@ TEST_CASE("timeline file: each field by its name, spans by their start") {
   CHECK(spans[2].track == Track::host);
 }
 
-TEST_CASE("recognise: by the outermost keys, wherever else they stand") {
+TEST_CASE("recognise: only the outermost keys count") {
   using Kind = Recognition::Kind;
   CHECK(kind_of(R"({"a":{"traceEvents":1},"b":[{"parameters":2}]})") == Kind::other);
   CHECK(kind_of(R"({"a":"\"traceEvents\":","traceEvents":[)") == Kind::profiler_trace);
   CHECK(kind_of(R"({"a":"}","parameters":[)") == Kind::workload);
   CHECK(kind_of(R"({"schema":"ddpsim.workload/7"})") == Kind::workload);
   CHECK(kind_of(R"({"schema":"ddpsim.workloads/7"})") == Kind::other);
-  CHECK(kind_of(R"({"schema":3})") == Kind::workload);  // its reader says what is wrong
+  CHECK(kind_of(R"({"schema":3})") == Kind::workload);  // its reader reports the error
   for (const char* beside : {"schemaVersion", "deviceProperties", "distributedInfo", "traceName",
                              "displayTimeUnit", "with_stack"})
     CHECK(kind_of(std::string("{\"") + beside + "\":1}") == Kind::profiler_trace);
@@ -255,12 +256,12 @@ TEST_CASE("recognise: by the outermost keys, wherever else they stand") {
   CHECK(kind_of("\xEF\xBB\xBF{\"traceEvents\":[") == Kind::profiler_trace);
   CHECK(kind_of("a layer\n") == Kind::layer_table);
   CHECK(kind_of("a,b,c\n") == Kind::layer_table);
-  CHECK(kind_of("a,b\nc,d\n") == Kind::other);  // two commas, but in two lines
+  CHECK(kind_of("a,b\nc,d\n") == Kind::other);  // two commas, but on two lines
   CHECK(recognise("  ", false).looks_like == "white space");
   CHECK(recognise("  ", true).looks_like == "an empty file");
 }
 
-TEST_CASE("import: what an option asks for, and of which files") {
+TEST_CASE("import: effects of options on each kind of file") {
   const TemporaryFolder folder;
   const std::string table = "layer,parameters,forward_us,backward_us\na,1,2,3\n";
   const auto csv = folder.file("t.csv", table);
@@ -275,7 +276,7 @@ TEST_CASE("import: what an option asks for, and of which files") {
       "w.json",
       R"({"gpu":"A100","parameters":[{"name":"a","shape":[1],"dtype":"int8"},{"name":"b","shape":[1],"dtype":"int8"}]})");
   const Imported read = import_file(workload, {.gpu = "H100"});
-  CHECK(read.workload.gpu == "A100");  // the file knows better
+  CHECK(read.workload.gpu == "A100");  // the file decides
   CHECK(mentions(read.recognised, "a workload file: 2 parameters"));
   const auto packed = folder.file("t.gz", gzipped(tiny_trace()));
   CHECK(import_file(packed, {}).recognised.front() ==

@@ -1,5 +1,6 @@
-// Which step of a trace is taken, and what of it is forward, backward, a gradient's time and the rest:
-// each rule of gradient_ready.hpp, and the trace just beside it that falls under another.
+// Which step of a trace is used, and which parts are forward, backward, a gradient's time and the
+// rest. Each rule of gradient_ready.hpp is tested, together with a similar trace to which it does
+// not apply.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,8 +15,8 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// One step a thousand microseconds after the last, its backward as long as asked: forward on the GPU
-/// from 20 to 100, backward from 120 on, one gradient.
+/// One step, a thousand microseconds after the last one, with a backward of the given length.
+/// Forward runs on the GPU from 20 to 100. Backward runs from 120 on, with one gradient.
 void add_step(TraceBuilder& trace, int number, double backward_us) {
   const double at = 1000.0 * number;
   trace.step(number, at, at + 900);
@@ -32,7 +33,7 @@ std::string chosen(const std::vector<double>& backward_us, const ImportOptions& 
   return trace.import(options).rank_trace->step;
 }
 
-/// The frame of one step: forward's kernel from 20 to 100, then what backward is made of.
+/// One step with forward's kernel from 20 to 100. The caller adds backward.
 TraceBuilder one_step() {
   TraceBuilder trace;
   trace.step(1, 0, 5000).kernel(10, 20, 100, TraceBuilder::kCaller);
@@ -47,17 +48,17 @@ std::vector<Duration> ready(const Imported& imported) {
 
 }  // namespace
 
-TEST_CASE("step choice: the lower median by backward of those that another follows") {
+TEST_CASE("step choice: the lower median of backward among steps with a successor") {
   CHECK(chosen({50}) == "ProfilerStep#0");
-  CHECK(chosen({50, 40}) == "ProfilerStep#0");  // of the last nobody knows the period
+  CHECK(chosen({50, 40}) == "ProfilerStep#0");  // the last step has no known period
   CHECK(chosen({90, 50, 70}) == "ProfilerStep#1");
   CHECK(chosen({90, 50, 70, 60}) == "ProfilerStep#2");
   CHECK(chosen({90, 50, 70, 60, 80}) == "ProfilerStep#3");  // 50 60 | 70 90
   CHECK(chosen({90, 50, 70, 60, 80, 65}) == "ProfilerStep#2");
-  CHECK(chosen({60, 60, 60}) == "ProfilerStep#0");  // equals stay in order
+  CHECK(chosen({60, 60, 60}) == "ProfilerStep#0");  // equal values stay in order
 }
 
-TEST_CASE("step choice: by index or by name, counted over complete steps") {
+TEST_CASE("step choice: by index among complete steps, or by name") {
   CHECK(chosen({90, 50, 70}, {.iteration = 0}) == "ProfilerStep#0");
   CHECK(chosen({90, 50, 70}, {.iteration = 2}) == "ProfilerStep#2");
   CHECK_THROWS_WITH_AS(chosen({90, 50, 70}, {.iteration = 3}),
@@ -70,26 +71,26 @@ TEST_CASE("step choice: by index or by name, counted over complete steps") {
 TEST_CASE("step choice: a step with fewer gradients than another is not complete") {
   TraceBuilder trace;
   add_step(trace, 0, 50);
-  trace.gradient(119, 119.5);  // a second one, in step 0 alone
+  trace.gradient(119, 119.5);  // a second gradient, only in step 0
   add_step(trace, 1, 40);
-  trace.step(2, 2000, 2900);  // nothing in it
+  trace.step(2, 2000, 2900);  // an empty step
   const Imported imported = trace.import();
   CHECK(imported.rank_trace->step == "ProfilerStep#0");
   CHECK(mentions(imported.warnings, "2 of 3 steps are not complete and were left out"));
   CHECK(mentions(imported.recognised,
                  "1 complete iteration (ProfilerStep#0), its backward takes 0.050 ms"));
-  // The period runs to the next step with work on the GPU, complete or not.
+  // The period ends at the next step with work on the GPU, complete or not.
   CHECK(imported.workload.iteration == 1000_us);
 }
 
-TEST_CASE("step choice: the last step has no successor, so no period") {
+TEST_CASE("step choice: the last step has no successor and so no period") {
   TraceBuilder trace;
   add_step(trace, 0, 50);
   add_step(trace, 1, 40);
   const Imported last = trace.import({.iteration = 1});
   CHECK_FALSE(last.workload.iteration.has_value());
   CHECK(mentions(last.warnings, "no step begins after ProfilerStep#1"));
-  // Unless it is asked for, another is taken although its backward is longer.
+  // Unless it is requested, another step is used, although its backward is longer.
   const Imported first = trace.import();
   CHECK(first.rank_trace->step == "ProfilerStep#0");
   CHECK(first.workload.iteration == 1000_us);
@@ -98,8 +99,8 @@ TEST_CASE("step choice: the last step has no successor, so no period") {
                  "whose backward is the lower median of the 1 that another follows"));
 }
 
-TEST_CASE("step choice: micro-batches under no_sync are no whole steps") {
-  // Two of three launch nothing; the last of six is the only one that another would not follow.
+TEST_CASE("step choice: micro-batches under no_sync are not complete steps") {
+  // Two of three steps launch no all-reduce. Only the last of six has no successor.
   TraceBuilder trace;
   for (int k = 0; k < 6; ++k) {
     add_step(trace, k, k == 2 ? 90 : 50);
@@ -112,12 +113,12 @@ TEST_CASE("step choice: micro-batches under no_sync are no whole steps") {
                  "A step has 3, and --accumulate is 3 by default"));
   CHECK(imported.workload.recorded_with.accumulate == 3);
   CHECK(mentions(imported.recognised, "of the 1 that end a step"));
-  const Imported asked = trace.import({.iteration = 1});  // who asks gets it
+  const Imported asked = trace.import({.iteration = 1});  // it is used on request
   CHECK(asked.rank_trace->step == "ProfilerStep#1");
   CHECK(mentions(asked.warnings, "is not the last micro-batch of its step"));
 }
 
-TEST_CASE("step choice: where no step all-reduces, none ran under no_sync") {
+TEST_CASE("step choice: if no step all-reduces, none ran under no_sync") {
   TraceBuilder trace;
   add_step(trace, 0, 50);
   add_step(trace, 1, 50);
@@ -139,12 +140,13 @@ TEST_CASE("windows: forward from the first activity, backward from the autograd 
 }
 
 TEST_CASE(
-    "windows: an activity belongs to the step that holds its launch, the step's start included") {
+    "windows: an activity belongs to the step that holds its launch, including the step's start") {
   TraceBuilder trace;
   trace.step(1, 0, 500).step(2, 500, 1000);
   trace.node("A", 10, 20).kernel(11, 30, 60).gradient(21, 22);
   trace.node("A", 510, 520).kernel(511, 530, 580).gradient(521, 522);
-  trace.kernel(499.999, 700, 710, TraceBuilder::kCaller);  // of step 1, though it runs in step 2
+  // belongs to step 1, although it runs in step 2
+  trace.kernel(499.999, 700, 710, TraceBuilder::kCaller);
   trace.kernel(500, 505, 508, TraceBuilder::kCaller);
   const Workload first = trace.import({.iteration = 0}).workload;
   CHECK(first.optimizer == 650_us);                                 // 60 to 710
@@ -156,7 +158,7 @@ TEST_CASE("gradient: ready when the last activity launched before its end has en
   TraceBuilder trace = one_step();
   trace.node("A", 110, 120).kernel(111, 150, 200);
   trace.gradient(121, 125);
-  trace.kernel(125, 200, 230);  // launched as it ends: not before
+  trace.kernel(125, 200, 230);  // launched when it ends, so not before
   trace.gradient(126, 130);
   trace.node("B", 140, 150).kernel(141, 230, 260);
   CHECK(ready(trace.import()) == std::vector<Duration>{50_us, 80_us});
@@ -170,7 +172,7 @@ TEST_CASE("gradient: with several streams the latest end so far counts, not the 
   CHECK(ready(trace.import()) == std::vector<Duration>{150_us, 170_us});
 }
 
-TEST_CASE("gradient: where nothing was launched before, it is ready as backward starts") {
+TEST_CASE("gradient: if nothing was launched before, it is ready when backward starts") {
   TraceBuilder trace = one_step();
   trace.gradient(105, 106);
   trace.node("A", 110, 120).kernel(111, 150, 200).gradient(121, 122);
@@ -179,7 +181,7 @@ TEST_CASE("gradient: where nothing was launched before, it is ready as backward 
   CHECK(imported.workload.host_ready == std::vector<Duration>{-44_us, -28_us});
 }
 
-TEST_CASE("gradient: the copy into the bucket ends where the outer event's launches have") {
+TEST_CASE("gradient: the copy into the bucket ends with the launches of the outer event") {
   TraceBuilder trace = one_step();
   trace.ddp();
   trace.node("A", 110, 120).kernel(111, 150, 200);
@@ -206,7 +208,7 @@ TEST_CASE("gradient: an outer event encloses it on its own thread, to the last n
   CHECK_FALSE(copied(130, 3));
 }
 
-TEST_CASE("gradient: without DDP's hooks in the recording no copy is told") {
+TEST_CASE("gradient: without DDP's hooks in the recording, no copy is reported") {
   TraceBuilder trace = one_step();
   trace.node("A", 110, 120).kernel(111, 150, 200);
   trace.hooks(121, 140).gradient(122, 125).kernel(130, 200, 210);
@@ -215,7 +217,7 @@ TEST_CASE("gradient: without DDP's hooks in the recording no copy is told") {
   CHECK_FALSE(workload.backward->ready[0].copied_at.has_value());
 }
 
-TEST_CASE("gradient: nodes of the calling thread count only where no other thread runs any") {
+TEST_CASE("gradient: nodes of the calling thread count only if no other thread runs nodes") {
   const auto backward = [](bool other_thread) {
     TraceBuilder trace = one_step();
     trace.node("A", 110, 120, TraceBuilder::kCaller);
@@ -224,26 +226,27 @@ TEST_CASE("gradient: nodes of the calling thread count only where no other threa
     if (other_thread) trace.node("B", 123, 130).kernel(124, 210, 250);
     return trace.import().workload;
   };
-  CHECK(backward(false).backward->duration == 180_us);  // all that thread launched, from 20 to 200
+  // everything the thread launched, 20 to 200
+  CHECK(backward(false).backward->duration == 180_us);
   CHECK(backward(false).forward == Duration());
   CHECK(backward(true).backward->duration == 40_us);
-  CHECK(backward(true).forward == 190_us);  // the caller's kernels are forward's
+  CHECK(backward(true).forward == 190_us);  // the caller's kernels belong to forward
 }
 
-TEST_CASE("gradient: with several autograd threads none is ready before the one before it") {
+TEST_CASE("gradient: with several autograd threads, none is ready before the previous one") {
   TraceBuilder trace = one_step();
   trace.node("A", 110, 120).kernel(111, 150, 300).node("B", 112, 114, 3);
   trace.gradient(121, 125).gradient(122, 123, 3).kernel(124, 310, 400);
-  // The second one ends at 123, before the kernel was launched that the first one waits for.
+  // The second gradient ends at 123, before the launch of the kernel that the first one waits for.
   CHECK(ready(trace.import()) == std::vector<Duration>{250_us, 250_us});
 }
 
-TEST_CASE("backward ends with the last launch before the last node's end, copies out follow") {
+TEST_CASE("backward ends with the last launch before the last node's end, and copies out follow") {
   TraceBuilder trace = one_step();
   trace.ddp();
   trace.node("A", 110, 120).kernel(111, 150, 200);
   trace.hooks(121, 130).gradient(122, 123).all_reduce(125, 205, 260);
-  trace.kernel(131, 260, 275);                         // behind the last node: copy out
+  trace.kernel(131, 260, 275);                         // after the last node: a copy out
   trace.kernel(140, 275, 300, TraceBuilder::kCaller);  // optimizer
   const Workload workload = trace.import().workload;
   CHECK(workload.backward->duration == 50_us);
@@ -265,7 +268,8 @@ TEST_CASE("after backward: without copies out the tail is not counted twice") {
   CHECK(mentions(imported.warnings, "no copies out of the buckets follow the last all-reduce"));
 }
 
-TEST_CASE("after backward: an all-reduce that ended within it leaves no tail, nor a warning") {
+TEST_CASE(
+    "after backward: an all-reduce that ended during backward leaves no tail and no warning") {
   TraceBuilder trace = one_step();
   trace.ddp();
   trace.node("A", 110, 120).kernel(111, 150, 200);
@@ -278,7 +282,7 @@ TEST_CASE("after backward: an all-reduce that ended within it leaves no tail, no
   CHECK_FALSE(mentions(imported.warnings, "no copies out"));
 }
 
-TEST_CASE("after backward: without DDP there is neither tail nor finalize") {
+TEST_CASE("after backward: without DDP, there is no tail and no finalize") {
   TraceBuilder trace = one_step();
   trace.node("A", 110, 120).kernel(111, 150, 200).gradient(121, 122);
   trace.kernel(140, 210, 240, TraceBuilder::kCaller);
@@ -291,7 +295,8 @@ TEST_CASE("after backward: without DDP there is neither tail nor finalize") {
 }
 
 TEST_CASE("idle: shares of forward and backward, and launch-bound above three tenths") {
-  // Forward 20 to 150, busy 80 of 130; backward 100 us, busy from 150 and again to its end.
+  // Forward lasts from 20 to 150 and is busy for 80 of 130 us. Backward lasts 100 us and is busy
+  // from 150 on, and again at its end.
   const auto told = [](double busy_us) {
     TraceBuilder trace = one_step();
     trace.node("A", 110, 130).kernel(111, 150, 150 + busy_us).kernel(112, 249, 250);
@@ -303,7 +308,7 @@ TEST_CASE("idle: shares of forward and backward, and launch-bound above three te
   CHECK(mentions(told(68), "launch-bound"));
 }
 
-TEST_CASE("clocks: more than a tenth of activities a microsecond before their launch is told") {
+TEST_CASE("clocks: too many activities before their launch are reported") {
   const auto told = [](int early, double by_us) {
     TraceBuilder trace = one_step();
     trace.node("A", 110, 130).kernel(111, 150, 200).gradient(131, 132);
@@ -319,7 +324,7 @@ TEST_CASE("clocks: more than a tenth of activities a microsecond before their la
   CHECK(told(2, 1.001));
 }
 
-TEST_CASE("launches: one graph launch runs many activities, any other one") {
+TEST_CASE("launches: a graph launch runs many activities, any other launch one") {
   TraceBuilder trace = one_step();
   trace.node("A", 110, 130);
   trace.span("cuda_runtime", "cudaGraphLaunch", 2, 111, 112, R"("correlation":900)");
@@ -338,7 +343,7 @@ TEST_CASE("launches: one graph launch runs many activities, any other one") {
   CHECK(mentions(lone.warnings, "2 of 7 GPU activities have no recorded launch"));
 }
 
-TEST_CASE("launches: spans of seconds and late starts are kept to the microsecond") {
+TEST_CASE("launches: spans of seconds and late starts are kept in microseconds") {
   TraceBuilder trace;
   trace.step(1, 0, 20e6).node("A", 10, 5e6 + 10).kernel(11, 3e6 + 20, 8e6 + 20);
   trace.gradient(5e6 + 20, 5e6 + 30);
@@ -348,7 +353,7 @@ TEST_CASE("launches: spans of seconds and late starts are kept to the microsecon
   CHECK(workload.host_ready[0] == Duration::microseconds(2e6 + 10));
 }
 
-TEST_CASE("compacted: gaps vanish, what two streams did at once stays at once") {
+TEST_CASE("compacted: gaps vanish, and overlap of two streams stays") {
   TraceBuilder trace = one_step();  // busy 20 to 100
   trace.ddp();
   trace.node("A", 110, 120).kernel(111, 150, 200).kernel(112, 180, 220);

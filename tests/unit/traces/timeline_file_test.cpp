@@ -1,4 +1,4 @@
-// ddpsim.timeline/1: what is written is read back, what is wrong is refused with its place.
+// ddpsim.timeline/1: a written file is read back, and errors are refused with their place.
 #include <doctest/doctest.h>
 
 #include "ddpsim/formats/input_error.hpp"
@@ -39,12 +39,12 @@ std::string with_span(const std::string& span) {
 
 }  // namespace
 
-TEST_CASE("timeline file: what is written is read back") {
+TEST_CASE("timeline file: a written file is read back") {
   const std::string text = timeline_json(two_ranks());
   CHECK(timeline_json(parse_timeline(text, "t.json")) == text);
 }
 
-TEST_CASE("timeline file: what is wrong is refused with its place") {
+TEST_CASE("timeline file: errors are refused with their place") {
   CHECK(timeline_refusal("{}").find("Expected a timeline") != std::string::npos);
   CHECK(timeline_refusal(R"({"schema": "ddpsim.workload/1"})").find("/schema") !=
         std::string::npos);

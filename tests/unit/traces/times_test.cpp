@@ -1,4 +1,4 @@
-// Numbers of a trace: microseconds as written in whole nanoseconds, and busy time without gaps.
+// Numbers of a trace: microseconds as whole nanoseconds, and busy time without gaps.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("trace times: microseconds become nanoseconds, cut off below one") {
+TEST_CASE("trace times: microseconds become whole nanoseconds") {
   const auto ns = nanoseconds_from_microseconds;
   CHECK(ns("0") == 0);
   CHECK(ns("12") == 12'000);
@@ -29,7 +29,7 @@ TEST_CASE("trace times: microseconds become nanoseconds, cut off below one") {
   CHECK(ns("1e-3") == 1);
 }
 
-TEST_CASE("trace times: what is no number, or beyond 63 bits, is nothing") {
+TEST_CASE("trace times: other texts, or values beyond 63 bits, are absent") {
   const auto ns = nanoseconds_from_microseconds;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000 - 1;
   CHECK(ns(std::to_string(kMost)) == kMost * 1000);
@@ -41,7 +41,7 @@ TEST_CASE("trace times: what is no number, or beyond 63 bits, is nothing") {
   }
 }
 
-TEST_CASE("busy time: the union of activities, NCCL's left out, at every border") {
+TEST_CASE("busy time: the union of activities without NCCL's, at every border") {
   const auto activity = [](std::int64_t from_ns, std::int64_t to_ns, bool nccl = false) {
     Activity one;
     one.start_ns = from_ns;
@@ -49,7 +49,8 @@ TEST_CASE("busy time: the union of activities, NCCL's left out, at every border"
     one.nccl = nccl;
     return one;
   };
-  // 10 to 40 of three that overlap or touch, 60 to 70; a collective does not count.
+  // Busy from 10 to 40 (three activities that overlap or touch) and from 60 to 70. A collective
+  // does not count.
   const BusyTime busy({activity(30, 40), activity(10, 20), activity(20, 30), activity(12, 18),
                        activity(60, 70), activity(0, 100, true)});
   CHECK(busy.between(0, 10) == 0);
@@ -78,14 +79,13 @@ TEST_CASE("trace header: the model within a GPU's full name") {
   CHECK(gpu_model_token("NVIDIA RTX _ 4090 - Laptop GPU") == "4090Laptop");
   CHECK(gpu_model_token("NVIDIA") == "NVIDIA");
   CHECK(gpu_model_token("NVIDIA RTX A6000") == "A6000");
-  // No part of a GPU, nor a smaller one, is taken for the model.
+  // A part of a GPU, or a smaller GPU, does not count as the model.
   CHECK(gpu_model_token("NVIDIA GeForce RTX 4090 Laptop GPU") == "4090Laptop");
   CHECK(gpu_model_token("NVIDIA GeForce RTX 4090 D") == "4090D");
   CHECK(gpu_model_token("NVIDIA A100-SXM4-40GB MIG 1g.5gb") == "A100MIG");
 }
 
-TEST_CASE(
-    "trace records: what lasts longer than 32 bits of nanoseconds is kept to the microsecond") {
+TEST_CASE("trace records: durations beyond 32 bits of nanoseconds are kept in microseconds") {
   TraceRecords records;
   const std::int64_t longest = std::numeric_limits<std::uint32_t>::max();
   std::int64_t start = 0;

@@ -99,7 +99,7 @@ constexpr const char* kEverything = R"({
 
 }  // namespace
 
-TEST_CASE("workload file: what is written reads back to the same text, every field used") {
+TEST_CASE("workload file: a written file with every field reads back to the same text") {
   CHECK(format_workload(parse_workload(kEverything, "w.json")) == kEverything);
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("workload file: fields become values") {
   CHECK(workload.recorded_with.collectives.at(0).bytes == Bytes(8'196'000));
 }
 
-TEST_CASE("workload file: how far a host may be ahead is kept") {
+TEST_CASE("workload file: the steps that a host may be ahead are kept") {
   const std::string text = workload_with(R"("host":{"launches":{"backward":[]},"steps_ahead":1})");
   const Workload read = parse_workload(text, "w.json");
   CHECK(read.launches->steps_ahead == 1);
@@ -189,7 +189,7 @@ TEST_CASE("workload file: a parameter without a gradient may be missing from rea
   CHECK(workload_complaint(with_ready(R"({"parameter":1,"at_us":5})")) == "");
 }
 
-TEST_CASE("workload file: each bad document gets its message") {
+TEST_CASE("workload file: each wrong document gets its message") {
   struct Case {
     std::string text;
     const char* message;
@@ -269,14 +269,14 @@ TEST_CASE("workload file: each bad document gets its message") {
   }
 }
 
-TEST_CASE("workload file: a bad field is reported before a missing one, wherever they stand") {
+TEST_CASE("workload file: a wrong field is reported before a missing one") {
   CHECK(workload_complaint(R"({"forward":{"duration_us":-1}})").find("/forward/duration_us") !=
         std::string::npos);
   CHECK(workload_complaint(R"({"parameters":[{"dtype":"float32"}],"provenance":{"source":1}})")
             .find("/provenance/source") != std::string::npos);
 }
 
-TEST_CASE("bundled workloads: written as the writer would write them, and listed with a summary") {
+TEST_CASE("bundled workloads: have the writer's format and are listed with a summary") {
   const auto list = bundled_workloads();
   REQUIRE(list.size() >= 2);
   for (const BundledWorkload& entry : list) {
@@ -310,7 +310,7 @@ TEST_CASE("bundled workloads: the V100 recordings are as published") {
   CHECK_FALSE(plain.recorded_with.ddp_hooks);
 }
 
-TEST_CASE("workload file: what the GPU was busy and how steps vary") {
+TEST_CASE("workload file: busy times of the GPU and the variation of steps") {
   const Workload workload = parse_workload(kEverything, "w.json");
   CHECK(workload.busy->backward == Duration::microseconds(20000));
   REQUIRE(workload.steps.size() == 3);
@@ -320,7 +320,7 @@ TEST_CASE("workload file: what the GPU was busy and how steps vary") {
   CHECK_FALSE(workload.steps[2].iteration);
 }
 
-TEST_CASE("workload file: no GPU is busy for longer than the window, no step takes no time") {
+TEST_CASE("workload file: a GPU is not busy longer than the window, and a step takes time") {
   const std::string busy =
       R"("forward":{"duration_us":10},"gpu_busy":{"forward_us":11,"backward_us":0,"optimizer_us":0})";
   CHECK(workload_complaint(workload_with(busy)) ==
@@ -340,7 +340,7 @@ TEST_CASE("workload file: no GPU is busy for longer than the window, no step tak
   CHECK(parse_workload(workload_with(other + "110}"), "w.json").steps.size() == 2);
 }
 
-TEST_CASE("workload file: collectives stay within what can be added up") {
+TEST_CASE("workload file: sums of collectives stay within their limits") {
   const auto with = [](const std::string& bytes, const std::string& us) {
     const std::string one =
         fmt::format(R"({{"bytes":{},"launch_us":0,"start_us":0,"duration_us":{}}})", bytes, us);
