@@ -1,5 +1,5 @@
-// The order in which autograd runs what backward consists of: of all nodes whose gradients are there, the one that forward
-// made last (torch/csrc/autograd/engine.cpp orders by sequence number).
+// The order in which autograd runs backward. Of all nodes whose gradients are ready, it runs the
+// one that forward created last (torch/csrc/autograd/engine.cpp orders by sequence number).
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace fsdp {
 
 class Autograd {
  public:
-  /// A node that forward makes now.
+  /// Registers a node that forward creates now.
   std::uint64_t made() { return ++made_; }
-  /// Its gradients are there.
+  /// Its gradients are ready.
   void ready(std::uint64_t node, std::function<void()> run) { ready_[node] = std::move(run); }
   void run() {
     while (!ready_.empty()) {

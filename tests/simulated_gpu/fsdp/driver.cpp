@@ -1,10 +1,11 @@
-// Trains a job (job.hpp) as PyTorch's FSDP issues it, ranks as threads of this process, a GPU each, with nothing but the CUDA
-// runtime and NCCL:
+// Trains a job (job.hpp) with the calls that PyTorch's FSDP makes. Ranks are threads of this
+// process with one GPU each, and need only the CUDA runtime and NCCL:
 //
-//   fsdp_driver JOB [--spans]
+//     fsdp_driver JOB [--spans]
 //
-// Says whether the parameters are what they should be in the end (exit code 1: they are not), how much memory a rank had in
-// use at most, and with --spans what ran when in the last step: RANK WHAT UNIT START END, in microseconds.
+// Reports whether the final parameters are correct (exit code 1 if not) and the peak memory of each
+// rank. With --spans, it also prints the spans of the last step: RANK WHAT UNIT START END, in
+// microseconds.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -17,7 +18,7 @@
 namespace fsdp {
 namespace {
 
-/// Of the sums of small whole numbers that a type holds inexactly.
+/// Tolerated relative error. A type holds the sums of small whole numbers inexactly.
 double tolerated(const Job& job) {
   const bool halves = job.param_type != DDPSIM_FLOAT32 || job.reduce_type != DDPSIM_FLOAT32;
   constexpr double kHalf = 0.02;
@@ -32,8 +33,8 @@ struct Outcome {
 };
 
 struct Ids {
-  std::vector<ncclUniqueId> shards;    ///< by group
-  std::vector<ncclUniqueId> replicas;  ///< by place in a group
+  std::vector<ncclUniqueId> shards;    ///< one for each group
+  std::vector<ncclUniqueId> replicas;  ///< one for each place in a group
 };
 
 Ids make_ids(const Job& job) {
@@ -75,7 +76,7 @@ int run(const Job& job, bool timed) {
   for (int rank = 0; rank < job.ranks; ++rank) {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
     if (!(outcome.worst_error <= tolerated(job))) {
-      std::fprintf(stderr, "rank %d: a parameter is off by %g of what it should be\n", rank,
+      std::fprintf(stderr, "rank %d: the relative error of a parameter is %g\n", rank,
                    outcome.worst_error);
       status = 1;
     }

@@ -1,7 +1,10 @@
-// FullyShardedDataParallel, function by function as in torch/distributed/fsdp/_runtime_utils.py of 2.13 (with _flat_param.py,
-// _exec_order_utils.py, _limiter_utils.py), use_orig_params=False, every parameter trained, nothing offloaded. Functions have
-// PyTorch's names. Collectives that nobody waits for on the host run on the stream that is current (ProcessGroupNCCL.cpp,
-// since 2.8), so on the stream that each stands in here.
+// FullyShardedDataParallel, function by function as in torch/distributed/fsdp/_runtime_utils.py of
+// PyTorch 2.13 (with _flat_param.py, _exec_order_utils.py and _limiter_utils.py). It has
+// use_orig_params=False, trains every parameter, and offloads nothing. Functions have PyTorch's
+// names.
+//
+// A collective that no host thread waits for runs on the current stream (ProcessGroupNCCL.cpp,
+// since 2.8). Here that is the stream passed to it.
 #include <deque>
 #include <optional>
 #include <utility>
@@ -13,7 +16,7 @@ namespace {
 
 enum class HandleState { idle, forward, backward_pre, backward_post };
 
-/// FlatParamHandle, with what FSDP keeps in the module around it.
+/// FlatParamHandle, with the state that FSDP keeps in its module.
 struct Handle {
   HandleState state = HandleState::idle;
   bool prefetched = false;
@@ -23,11 +26,11 @@ struct Handle {
   std::optional<std::size_t> pre_forward_index;
   std::optional<std::size_t> post_forward_index;
   Block low_precision_shard;           ///< _mp_shard
-  Block whole;                         ///< _full_param_padded; its storage is there, or not
-  Block gradient;                      ///< .grad, unsharded
+  Block whole;                         ///< _full_param_padded, whose storage may be freed
+  Block gradient;                      ///< unsharded .grad
   Block saved_shard;                   ///< _saved_grad_shard
-  std::optional<std::uint64_t> views;  ///< that forward made of the flat parameter
-  std::size_t stretches_left = 0;      ///< in backward
+  std::optional<std::uint64_t> views;  ///< views of the flat parameter, created by forward
+  std::size_t parts_left = 0;          ///< parts that backward has not run yet
   Block pieces;                        ///< gradients of the views
 };
 
@@ -88,48 +91,49 @@ class Fsdp1 : public Trainer {
     root_pre_forward();
     if (root()) pre_forward(*root());
     pending_.clear();
-    for (const Stretch& stretch : rank_.stretches()) {
-      const bool is_root = unit(stretch.unit).is_root;
-      if (!is_root) pre_forward(stretch.unit);
+    for (const Part& part : rank_.parts()) {
+      const bool is_root = unit(part.unit).is_root;
+      if (!is_root) pre_forward(part.unit);
       pending_.push_back(rank_.autograd().made());
-      rank_.forward(stretch, parameters_of(stretch.unit));
-      if (!is_root) post_forward(stretch.unit);
+      rank_.forward(part, parameters_of(part.unit));
+      if (!is_root) post_forward(part.unit);
     }
     if (root()) post_forward(*root());
   }
 
   void backward() {
-    for (Handle& handle : handles_) handle.stretches_left = 0;
-    for (const Stretch& stretch : rank_.stretches()) ++handles_[stretch.unit].stretches_left;
-    // The gradient of the root's output. Where that is the last unit's, the unit's hook was registered first.
+    for (Handle& handle : handles_) handle.parts_left = 0;
+    for (const Part& part : rank_.parts()) ++handles_[part.unit].parts_left;
+    // The gradient of the root's output. If it is the last unit's output, the unit's hook was
+    // registered first.
     if (root() && rank_.root_computes_last()) pre_backward_hook(*root());
-    back_to(rank_.stretches().size() - 1);
+    back_to(rank_.parts().size() - 1);
     rank_.autograd().run();
     post_backward_final_callback();
   }
 
-  /// The gradient of a stretch's output is there.
+  /// Runs when the gradient of a part's output is ready.
   void back_to(std::size_t s) {
     rank_.autograd().ready(pending_[s], [this, s] {
-      const Stretch& stretch = rank_.stretches()[s];
-      if (!unit(stretch.unit).is_root) pre_backward_hook(stretch.unit);
-      if (root() && s + 1 == rank_.stretches().size() && !rank_.root_computes_last())
+      const Part& part = rank_.parts()[s];
+      if (!unit(part.unit).is_root) pre_backward_hook(part.unit);
+      if (root() && s + 1 == rank_.parts().size() && !rank_.root_computes_last())
         pre_backward_hook(*root());
-      Handle& handle = handles_[stretch.unit];
+      Handle& handle = handles_[part.unit];
       if (handle.pieces.data == nullptr)
-        handle.pieces = rank_.memory().take(unit(stretch.unit).elements * size_of(job_.param_type),
+        handle.pieces = rank_.memory().take(unit(part.unit).elements * size_of(job_.param_type),
                                             rank_.compute());
-      for (std::size_t p = stretch.first; p < stretch.first + stretch.count; ++p)
-        rank_.backward(unit(stretch.unit), unit(stretch.unit).parameters[p],
-                       parameters_of(stretch.unit), handle.pieces);
+      for (std::size_t p = part.first; p < part.first + part.count; ++p)
+        rank_.backward(unit(part.unit), unit(part.unit).parameters[p], parameters_of(part.unit),
+                       handle.pieces);
       if (s > 0) back_to(s - 1);
-      if (--handle.stretches_left == 0)
+      if (--handle.parts_left == 0)
         rank_.autograd().ready(*handle.views,
-                               [this, h = stretch.unit] { accumulate_flat_gradient(h); });
+                               [this, h = part.unit] { accumulate_flat_gradient(h); });
     });
   }
 
-  /// Backward of the views (one split of the flat parameter), AccumulateGrad and its hook.
+  /// Runs backward of the views (one split of the flat parameter), AccumulateGrad and its hook.
   void accumulate_flat_gradient(std::size_t h) {
     Handle& handle = handles_[h];
     const std::int64_t elements = unit(h).elements;
@@ -150,7 +154,7 @@ class Fsdp1 : public Trainer {
     post_backward_hook(h);
   }
 
-  /// In which a layer computes.
+  /// The parameters in the type in which a layer computes.
   const Block& parameters_of(std::size_t h) {
     return shards() ? handles_[h].whole : unit(h).stored;
   }
@@ -238,7 +242,7 @@ class Fsdp1 : public Trainer {
     const std::int64_t shard = unit(h).shard;
     Block padded_gradient = unsharded;
     const bool pads = padded(h) > unit(h).elements;
-    if (pads) {  // F.pad: filled, then copied
+    if (pads) {  // F.pad fills, then copies
       padded_gradient = rank_.memory().take(padded(h) * size_of(type), post_backward_);
       rank_.pack(post_backward_, "pad", unit(h), [&](cudaStream_t stream) {
         return ddpsim_fill(stream, padded_gradient.data, padded(h), 0, type);
@@ -330,7 +334,7 @@ class Fsdp1 : public Trainer {
     const bool needs = shards() && handle.whole.data == nullptr;
     const void* from = unit(h).stored.data;
     Block copied;
-    if (job_.cpu_offload) {  // pre_unshard, also of what is there
+    if (job_.cpu_offload) {  // pre_unshard, even if already unsharded
       copied = rank_.memory().take(unit(h).stored.bytes, pre_unshard_);
       rank_.copy(pre_unshard_, "to device", unit(h), copied.data, from, copied.bytes);
       from = copied.data;
@@ -360,7 +364,7 @@ class Fsdp1 : public Trainer {
     rank_.memory().give(copied, {unshard_});
   }
 
-  /// _FreeEventQueue.dequeue_if_needed, and the host's wait.
+  /// _FreeEventQueue.dequeue_if_needed and the host's wait.
   void wait_for_a_free(std::size_t h) {
     constexpr std::size_t kMostInFlight = 2;
     if (free_events_.size() < kMostInFlight) return;
@@ -419,9 +423,9 @@ class Fsdp1 : public Trainer {
   const cudaStream_t all_reduce_;
   std::vector<Handle> handles_;
   std::deque<cudaEvent_t> free_events_;
-  std::vector<std::size_t> pre_forward_order_;   ///< of the first iteration
-  std::vector<std::size_t> post_forward_order_;  ///< of this one
-  std::vector<std::uint64_t> pending_;           ///< autograd's nodes of the stretches
+  std::vector<std::size_t> pre_forward_order_;   ///< order in the first iteration
+  std::vector<std::size_t> post_forward_order_;  ///< order in this iteration
+  std::vector<std::uint64_t> pending_;           ///< autograd's nodes of the parts
   bool first_iteration_ = true;
   bool syncs_ = true;
   int predivide_ = 1;
@@ -436,15 +440,15 @@ std::unique_ptr<Trainer> make_fsdp1(Rank& rank) {
 std::string refused_by_fsdp1(const Job& job) {
   const bool hybrid =
       job.strategy == Strategy::hybrid_shard || job.strategy == Strategy::hybrid_shard_zero2;
-  if (!hybrid && job.group != job.ranks) return "a group is for hybrid strategies";
+  if (!hybrid && job.group != job.ranks) return "only hybrid strategies have groups";
   if (job.group < 2) return "PyTorch turns groups of one rank into no_shard";
   if (job.strategy == Strategy::no_shard &&
       (job.param_type != DDPSIM_FLOAT32 || job.reduce_type != DDPSIM_FLOAT32))
-    return "no_shard with other types is not written down";
+    return "no_shard with other types is not supported";
   if (job.cpu_offload &&
       (job.strategy == Strategy::no_shard || (job.micro_batches > 1 && !job.no_sync)))
-    return "no_shard that is offloaded, and gradients that stay on the host from one micro-batch "
-           "to the next, are not written down";
+    return "cpu_offload is not supported with no_shard or with gradients that stay on the host "
+           "between micro-batches";
   return {};
 }
 

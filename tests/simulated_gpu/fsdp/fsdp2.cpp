@@ -1,6 +1,7 @@
-// fully_shard, function by function as in torch/distributed/fsdp/_fully_shard of 2.13 (_fsdp_param_group.py,
-// _fsdp_collectives.py, _fsdp_state.py): one group of parameters a module, sharded on their first dimension, default
-// communication; with cpu_offload under CPUOffloadPolicy. Functions have PyTorch's names.
+// fully_shard, function by function as in torch/distributed/fsdp/_fully_shard of PyTorch 2.13
+// (_fsdp_param_group.py, _fsdp_collectives.py, _fsdp_state.py). There is one group of parameters
+// for each module, sharded on their first dimension, with default communication. cpu_offload stands
+// for CPUOffloadPolicy. Functions have PyTorch's names.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -24,13 +25,13 @@ struct Group {
   TrainingState state = TrainingState::idle;
   bool unsharded = false;
   std::optional<AllGatherResult> gathered;
-  Block parameters;                   ///< unsharded ones, parameter after parameter
-  Block gradients;                    ///< unsharded ones, unpadded
-  Block sharded_gradient;             ///< as the optimizer gets it
-  Block all_reduce_input;             ///< _all_reduce_state …
-  cudaEvent_t all_reduced = nullptr;  ///< … and its event
+  Block parameters;                   ///< unsharded, one parameter after another
+  Block gradients;                    ///< unsharded and unpadded
+  Block sharded_gradient;             ///< the optimizer's input
+  Block all_reduce_input;             ///< _all_reduce_state
+  cudaEvent_t all_reduced = nullptr;  ///< event of _all_reduce_state
   cudaEvent_t post_reduce = nullptr;  ///< not owned
-  cudaEvent_t offloaded = nullptr;    ///< the last of its gradients
+  cudaEvent_t offloaded = nullptr;    ///< after its last gradient
   std::vector<std::size_t> post_forward_indices;
   std::optional<std::uint64_t> post_backward_node;
 };
@@ -90,13 +91,13 @@ class Fsdp2 : public Trainer {
     root_pre_forward();
     if (root()) pre_forward(*root(), false);
     pending_.clear();
-    for (const Stretch& stretch : rank_.stretches()) {
-      const bool is_root = unit(stretch.unit).is_root;
-      // What the step is given needs no gradient; what another layer computed does.
-      if (!is_root) pre_forward(stretch.unit, !pending_.empty());
+    for (const Part& part : rank_.parts()) {
+      const bool is_root = unit(part.unit).is_root;
+      // The step's input needs no gradient, but the output of another layer does.
+      if (!is_root) pre_forward(part.unit, !pending_.empty());
       pending_.push_back(rank_.autograd().made());
-      rank_.forward(stretch, groups_[stretch.unit].parameters);
-      if (!is_root) post_forward(stretch.unit);
+      rank_.forward(part, groups_[part.unit].parameters);
+      if (!is_root) post_forward(part.unit);
     }
     if (root()) post_forward(*root());
     if (all_gather_state_) {
@@ -107,19 +108,19 @@ class Fsdp2 : public Trainer {
 
   void backward() {
     if (root() && rank_.root_computes_last()) pre_backward(*root());
-    back_to(rank_.stretches().size() - 1);
+    back_to(rank_.parts().size() - 1);
     rank_.autograd().run();
     root_post_backward_final_callback();
   }
 
   void back_to(std::size_t s) {
     rank_.autograd().ready(pending_[s], [this, s] {
-      const Stretch& stretch = rank_.stretches()[s];
-      const std::size_t g = stretch.unit;
+      const Part& part = rank_.parts()[s];
+      const std::size_t g = part.unit;
       if (!unit(g).is_root) pre_backward(g);
-      if (root() && s + 1 == rank_.stretches().size() && !rank_.root_computes_last())
+      if (root() && s + 1 == rank_.parts().size() && !rank_.root_computes_last())
         pre_backward(*root());
-      compute_gradients(stretch);
+      compute_gradients(part);
       const auto before = [this, s] {
         if (s > 0) back_to(s - 1);
       };
@@ -133,17 +134,17 @@ class Fsdp2 : public Trainer {
     });
   }
 
-  /// AccumulateGrad keeps what it is given first, and adds to it.
-  void compute_gradients(const Stretch& stretch) {
-    Group& group = groups_[stretch.unit];
-    const Unit& own = unit(stretch.unit);
+  /// AccumulateGrad keeps its first input and adds later ones to it.
+  void compute_gradients(const Part& part) {
+    Group& group = groups_[part.unit];
+    const Unit& own = unit(part.unit);
     const auto bytes = own.elements * size_of(job_.param_type);
     const bool adds = group.gradients.data != nullptr && adds_;
     if (group.gradients.data == nullptr)
       group.gradients = rank_.memory().take(bytes, rank_.compute());
     Block fresh;
     if (adds) fresh = rank_.memory().take(bytes, rank_.compute());
-    for (std::size_t p = stretch.first; p < stretch.first + stretch.count; ++p) {
+    for (std::size_t p = part.first; p < part.first + part.count; ++p) {
       const Place& place = own.parameters[p];
       rank_.backward(own, place, group.parameters, adds ? fresh : group.gradients);
       if (!adds) continue;
@@ -210,7 +211,7 @@ class Fsdp2 : public Trainer {
     const void* inputs = own.stored.data;
     Block copied;
     Block cast;
-    if (job_.cpu_offload) {  // FSDPParam.all_gather_inputs, one by one
+    if (job_.cpu_offload) {  // FSDPParam.all_gather_inputs for each parameter
       copied = rank_.memory().take(own.stored.bytes, copy_in_);
       inputs = copied.data;
       if (mixed()) {
@@ -388,7 +389,7 @@ class Fsdp2 : public Trainer {
     } else {
       for (const Place& place : own.parameters) {
         const std::int64_t behind = place.elements - rank_.group_rank() * place.shard;
-        rank_.pack(last, "add", own, [&](cudaStream_t stream) {  // of nothing: no kernel
+        rank_.pack(last, "add", own, [&](cudaStream_t stream) {  // nothing to add, so no kernel
           return ddpsim_add(stream, rank_.at(output, place.shard_at, DDPSIM_FLOAT32),
                             rank_.at(group.sharded_gradient, place.shard_at, DDPSIM_FLOAT32),
                             std::min(place.shard, behind), DDPSIM_FLOAT32);
@@ -402,7 +403,8 @@ class Fsdp2 : public Trainer {
     group.post_reduce = last_event;
   }
 
-  /// Each parameter's shard goes to the host, which adds it to one that is there and waits for it before.
+  /// Copies each parameter's shard to the host. If a gradient is already there, the host waits for
+  /// the copy and adds it.
   void offload(cudaStream_t stream, std::size_t g, const Block& output) {
     const Unit& own = unit(g);
     for (const Place& place : own.parameters) {
@@ -450,7 +452,7 @@ class Fsdp2 : public Trainer {
     has_host_gradients_ = has_host_gradients_ || (job_.cpu_offload && syncs_);
   }
 
-  /// is_last_backward, as it is unless a script says otherwise.
+  /// The default value of is_last_backward.
   void finalize_backward(std::size_t g) {
     for (auto& [stream, event] : last_post_reduce_) {
       rank_.wait_event(rank_.compute(), event);
@@ -479,9 +481,10 @@ class Fsdp2 : public Trainer {
   std::vector<std::size_t> post_forward_order_;
   std::vector<std::uint64_t> pending_;
   bool syncs_ = true;
-  bool adds_ = false;  ///< to what a micro-batch before left
+  bool adds_ = false;  ///< adds to the previous micro-batch's gradients
   bool has_host_gradients_ = false;
-  Block staging_;  ///< of a gradient that is added to one on the host
+  /// On the host, for a gradient that is added to another.
+  Block staging_;
 };
 
 }  // namespace
@@ -491,9 +494,9 @@ std::unique_ptr<Trainer> make_fsdp2(Rank& rank) {
 }
 
 std::string refused_by_fsdp2(const Job& job) {
-  if (job.group < 2) return "fully_shard over one rank copies, and gathers nothing";
+  if (job.group < 2) return "fully_shard over one rank only copies";
   if (job.micro_batches > 1 && job.no_sync && job.reduce_type != job.param_type)
-    return "gradients accumulated in another type are not written down";
+    return "gradients accumulated in another type are not supported";
   return {};
 }
 

@@ -51,7 +51,7 @@ class Reader {
     const auto word = next<std::string>("a word");
     const auto found = names.find(word);
     if (found == names.end())
-      refuse(path_, line_, "\"" + word + "\" is none of the choices (job.hpp)");
+      refuse(path_, line_, "\"" + word + "\" is not a valid choice (job.hpp)");
     return found->second;
   }
   bool yes() { return next<int>("0 or 1") != 0; }
@@ -115,7 +115,7 @@ class Reader {
     else if (key == "param")
       take_parameter();
     else
-      refuse(path_, line_, "\"" + key + "\" is no key of a job (job.hpp)");
+      refuse(path_, line_, "\"" + key + "\" is not a key of a job (job.hpp)");
   }
   void take_unit() {
     Segment segment;
@@ -124,26 +124,26 @@ class Reader {
     job_.segments.push_back(std::move(segment));
   }
   void take_parameter() {
-    if (job_.segments.empty()) refuse(path_, line_, "a parameter without a unit");
+    if (job_.segments.empty()) refuse(path_, line_, "a parameter needs a unit before it");
     Parameter parameter{};
     parameter.elements = next<std::int64_t>("a number of elements");
     parameter.backward_ns = nanoseconds();
     if (parameter.elements < 1 || parameter.backward_ns < 2)
-      refuse(path_, line_, "a parameter has an element, and its gradient takes 2 ns");
+      refuse(path_, line_, "a parameter needs at least one element and 2 ns of backward");
     job_.segments.back().parameters.push_back(parameter);
   }
   void check() const {
     constexpr int kMostRanks = 16;
     if (job_.ranks < 1 || job_.ranks > kMostRanks || job_.group < 1 || job_.ranks % job_.group != 0)
-      refuse(path_, line_, "1 to 16 ranks, in groups that divide them");
+      refuse(path_, line_, "ranks must be 1 to 16, and group must divide them");
     if (job_.steps < 1 || job_.micro_batches < 1 || job_.steps_ahead < 0)
-      refuse(path_, line_, "a step, and a micro-batch, at least");
+      refuse(path_, line_, "steps and micro_batches must be at least 1");
     bool any = false;
     for (std::size_t i = 0; i < job_.segments.size(); ++i) {
       const Segment& segment = job_.segments[i];
       if (segment.parameters.empty()) refuse(path_, line_, segment.name + " has no parameters");
       if (segment.name == "root" && i != 0 && i + 1 != job_.segments.size())
-        refuse(path_, line_, "the root computes in front of all units, or behind them");
+        refuse(path_, line_, "a root part must be the first or the last unit");
       any = any || segment.name != "root";
     }
     if (!any) refuse(path_, line_, "expected a unit");

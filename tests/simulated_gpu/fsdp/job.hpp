@@ -1,20 +1,34 @@
-// What is trained, and how: a stack of units, read from a file of lines.
+// The job that is trained: a stack of units, read from a file of lines. T is a time of the host in
+// microseconds. Missing lines mean PyTorch's default; host times are then 0.
 //
-//   scheme fsdp1|fsdp2            ranks N            group N (ranks that shard together; the others replicate)
-//   steps N                       micro_batches N    steps_ahead N (of the host)
-//   hook_us T    collective_us T    wake_us T        of the host: Python around a unit, launching a collective, going on when
-//                                 an event it stood for is there
-//   root_output_is_its_own 0|1    else, where nothing of the root's is behind all units, what it returns is the last one's
-//   optimizer_us T                no_sync 0|1        param_dtype fp32|bf16|fp16     reduce_dtype …
-//   strategy full_shard|…         backward_prefetch pre|post|none    forward_prefetch 0|1    limit_all_gathers 0|1
-//   reshard_after_forward 0|1     reshard_root 0|1
-//   cpu_offload 0|1               copy_us T (of the host, to launch a copy)     add_ns_per_byte X (of a gradient, on the host);
-//                                 the optimizer is the host's then
-//   unit NAME FORWARD_US          in the order of forward; those named "root", at most one in front of all and one behind
-//                                 them, are parts of the root, whose parameters are one unit's
-//   param ELEMENTS BACKWARD_US    of the unit above, in the order backward writes their gradients
+// - `scheme fsdp1|fsdp2`
+// - `ranks N`
+// - `group N`: ranks that shard together; the groups replicate
+// - `steps N`
+// - `micro_batches N`
+// - `steps_ahead N`: steps by which the host is ahead
+// - `hook_us T`: Python around a unit
+// - `collective_us T`: launching a collective
+// - `wake_us T`: continuing after an event that the host waited for
+// - `root_output_is_its_own 0|1`: 0: if the root computes nothing after all units, it returns the last one's output
+// - `optimizer_us T`
+// - `no_sync 0|1`
+// - `param_dtype fp32|bf16|fp16`
+// - `reduce_dtype fp32|bf16|fp16`
+// - `strategy full_shard|…`
+// - `backward_prefetch pre|post|none`
+// - `forward_prefetch 0|1`
+// - `limit_all_gathers 0|1`
+// - `reshard_after_forward 0|1`
+// - `reshard_root 0|1`
+// - `cpu_offload 0|1`: 1: the optimizer runs on the host
+// - `copy_us T`: launching a copy
+// - `add_ns_per_byte X`: adding a gradient on the host
+// - `unit NAME FORWARD_US`: in the order of forward
+// - `param ELEMENTS BACKWARD_US`: a parameter of the unit above, in the order in which backward writes gradients
 //
-// What does not stand there is PyTorch's default; host times are 0.
+// Units named "root" are parts of the root, and their parameters are one unit's. At most one is
+// first and one is last.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +58,7 @@ struct Segment {
 struct Job {
   Scheme scheme = Scheme::fsdp1;
   int ranks = 2;
-  int group = 0;  ///< 0: all ranks
+  int group = 0;  ///< 0 means all ranks
   int steps = 3;
   int micro_batches = 1;
   int steps_ahead = 1;
@@ -70,7 +84,7 @@ struct Job {
   int replicas() const { return ranks / group; }
 };
 
-/// Ends the process with a message (exit code 3) where the file is no good.
+/// Ends the process with a message and exit code 3 if the file is invalid.
 Job read_job(const std::string& path);
 
 }  // namespace fsdp

@@ -1,5 +1,5 @@
-// What the driver's kernels do, for nvcc and for the simulated GPU: cuda_kernel_bodies.hpp of the real reducer has the
-// conventions. C++17.
+// The bodies of the driver's kernels, for nvcc and the simulated GPU. They follow the conventions
+// of the real reducer's cuda_kernel_bodies.hpp. C++17.
 #pragma once
 
 #include "cuda_kernel_bodies.hpp"
@@ -11,7 +11,8 @@ using ddpsim_kernels::Cast;
 using ddpsim_kernels::Lane;
 using ddpsim_kernels::wide;
 
-/// A layer of so many nanoseconds, which reads what it is given and writes what follows from it.
+/// A layer that takes the given nanoseconds, reads its input, and writes a result that depends on
+/// it.
 template <typename Clock, typename T>
 DDPSIM_ON_BOTH void compute_body(Lane lane, Clock& clock, int64_t nanoseconds, const T* from, T* to,
                                  int64_t elements, double factor) {
@@ -19,17 +20,18 @@ DDPSIM_ON_BOTH void compute_body(Lane lane, Clock& clock, int64_t nanoseconds, c
   ddpsim_kernels::scale_body(lane, from, to, elements, factor);
 }
 
-/// to = to + from, in no time: that a layer reads two things.
+/// to = to + from, in no time, for a layer that reads two inputs.
 template <typename T>
 DDPSIM_ON_BOTH void read_too_body(Lane lane, const T* from, T* to, int64_t elements) {
   ddpsim_kernels::add_body(lane, from, to, elements);
 }
 
-/// One parameter of a unit that fully_shard shards on its first dimension, in elements.
+/// One parameter of a unit that fully_shard shards on its first dimension. All values are in
+/// elements.
 struct ParameterPlace {
-  int64_t shard_at;  ///< within what a rank holds of the unit
-  int64_t shard;     ///< what a rank holds of it, padded
-  int64_t whole_at;  ///< within the unit's parameters, each unpadded
+  int64_t shard_at;  ///< offset in a rank's share of the unit
+  int64_t shard;     ///< a rank's share of it, padded
+  int64_t whole_at;  ///< offset in the unit's unpadded parameters
   int64_t whole;
 };
 
@@ -40,7 +42,7 @@ DDPSIM_ON_BOTH inline const ParameterPlace& parameter_at(const ParameterPlace* p
   return places[found];
 }
 
-/// torch.split_with_sizes_copy: from rank after rank to parameter after parameter, padding included.
+/// torch.split_with_sizes_copy: reorders from ranks to parameters, including padding.
 template <typename T>
 DDPSIM_ON_BOTH void copy_out_body(Lane lane, const T* from, T* to, const ParameterPlace* places,
                                   int64_t count, int64_t shard, int64_t ranks) {
@@ -51,7 +53,7 @@ DDPSIM_ON_BOTH void copy_out_body(Lane lane, const T* from, T* to, const Paramet
   }
 }
 
-/// torch._chunk_cat: from parameter after parameter to rank after rank, padded with zeros.
+/// torch._chunk_cat: reorders from parameters to ranks, padded with zeros.
 template <typename From, typename To>
 DDPSIM_ON_BOTH void chunk_cat_body(Lane lane, const From* from, To* to,
                                    const ParameterPlace* places, int64_t count, int64_t shard,

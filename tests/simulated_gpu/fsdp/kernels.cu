@@ -1,4 +1,4 @@
-// C++17, toolkits 11.8 to 13.
+// C++17, CUDA toolkits 11.8 to 13.
 #include <cuda_runtime.h>
 
 #include "kernels.h"
@@ -40,7 +40,7 @@ __global__ void copy_out(const T* from, T* to, const ParameterPlace* places, int
   copy_out_body(own_lane(), from, to, places, count, shard, ranks);
 }
 
-/// `from_elements`: for whoever runs this where there is no GPU.
+/// `from_elements` is for callers that run this without a GPU.
 template <typename From, typename To>
 __global__ void chunk_cat(const From* from, To* to, const ParameterPlace* places, int64_t count,
                           int64_t shard, int64_t ranks, int64_t /*from_elements*/) {
@@ -59,14 +59,14 @@ namespace {
 using namespace fsdp_kernels;
 
 constexpr int kThreads = 256;
-/// One block: kernels that wait must not keep others out.
+/// One block, so that kernels that wait leave room for others.
 constexpr int kBlocks = 1;
 
 cudaStream_t on(void* stream) {
   return static_cast<cudaStream_t>(stream);
 }
 
-/// `act` of a value of the type, whose value nobody looks at.
+/// Calls `act` with a value of the type; the value itself is unused.
 template <typename Act>
 int with_type(enum ddpsim_type type, const Act& act) {
   if (type == DDPSIM_FLOAT16) return act(__half());

@@ -41,7 +41,7 @@ bool Memory::is_free(Given& given) {
   while (!given.until.empty()) {
     const cudaError_t state = cudaEventQuery(given.until.back());
     if (state == cudaErrorNotReady) return false;
-    require(state, "asking for an event");
+    require(state, "querying an event");
     require(cudaEventDestroy(given.until.back()), "ending an event");
     given.until.pop_back();
   }

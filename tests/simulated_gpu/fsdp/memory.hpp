@@ -1,7 +1,11 @@
-// Device memory as PyTorch's caching allocator hands it out: a block belongs to the stream it was taken on. Given back, it
-// may be taken on that stream at once, for what is enqueued there runs behind what used it. Used on another stream as well,
-// it is there again when that one is done with it, of which PyTorch hears by record_stream. Whoever does not say so, or does
-// not make the one stream wait for the other, writes into what is still read: that is what these runs are to notice.
+// Device memory as PyTorch's caching allocator hands it out. A block belongs to the stream on which
+// it was taken. After it is returned, that stream may take it again at once, because new work on
+// the stream runs after the old.
+//
+// If another stream also used the block, it becomes available when that stream has finished with
+// it. PyTorch learns about such use from record_stream. Without that call, or without a wait
+// between the streams, new work overwrites data that is still being read. These runs must notice
+// such errors.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,9 +25,9 @@ struct Block {
 class Memory {
  public:
   Block take(std::int64_t bytes, cudaStream_t stream);
-  /// Also read or written on `users`, up to what they hold now.
+  /// Returns a block that `users` also read or wrote, up to the work they hold now.
   void give(Block& block, const std::vector<cudaStream_t>& users = {});
-  /// Of all that is taken, and of what nobody may take yet.
+  /// The peak of all memory taken, plus memory that cannot be taken again yet.
   std::int64_t most_in_use() const { return most_; }
 
  private:
@@ -31,7 +35,7 @@ class Memory {
     Block block;
     std::vector<cudaEvent_t> until;
   };
-  /// All its users are done.
+  /// Whether all its users have finished.
   static bool is_free(Given& given);
   void collect();
 

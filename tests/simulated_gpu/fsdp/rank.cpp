@@ -17,7 +17,7 @@ std::int64_t padded_share(std::int64_t elements, int ranks) {
   return (elements + ranks - 1) / ranks;
 }
 
-/// Small whole numbers, which all types hold exactly.
+/// Small whole numbers, which all types represent exactly.
 float first_value(std::int64_t element, std::size_t unit) {
   constexpr std::int64_t kValues = 8;
   constexpr std::int64_t kStride = 7;
@@ -50,10 +50,10 @@ Rank::Rank(const Job& job, int rank, Communicators communicators, bool by_parame
 }
 
 bool Rank::root_computes_last() const {
-  return job_.root_output_is_its_own || units_[stretches_.back().unit].is_root;
+  return job_.root_output_is_its_own || units_[parts_.back().unit].is_root;
 }
 
-/// Units by first use, the root first.
+/// Orders units by first use, with the root first.
 void Rank::lay_out(bool by_parameter) {
   const auto unit_named = [&](const std::string& name) {
     for (std::size_t u = 0; u < units_.size(); ++u)
@@ -68,10 +68,10 @@ void Rank::lay_out(bool by_parameter) {
   for (const Segment& segment : job_.segments) {
     const std::size_t u = unit_named(segment.name);
     Unit& unit = units_[u];
-    stretches_.push_back({.unit = u,
-                          .first = unit.parameters.size(),
-                          .count = segment.parameters.size(),
-                          .forward_ns = segment.forward_ns});
+    parts_.push_back({.unit = u,
+                      .first = unit.parameters.size(),
+                      .count = segment.parameters.size(),
+                      .forward_ns = segment.forward_ns});
     for (const Parameter& parameter : segment.parameters) {
       Place place{.elements = parameter.elements,
                   .shard = padded_share(parameter.elements, job_.group),
@@ -165,16 +165,16 @@ void Rank::end_event(cudaEvent_t& event) {
   event = nullptr;
 }
 
-void Rank::forward(const Stretch& stretch, const Block& parameters) {
-  const Unit& unit = units_[stretch.unit];
-  const Place& first = unit.parameters[stretch.first];
+void Rank::forward(const Part& part, const Block& parameters) {
+  const Unit& unit = units_[part.unit];
+  const Place& first = unit.parameters[part.first];
   const std::int64_t begin = whole_at(first);
   std::int64_t elements = 0;
-  for (std::size_t p = stretch.first; p < stretch.first + stretch.count; ++p)
+  for (std::size_t p = part.first; p < part.first + part.count; ++p)
     elements += by_parameter_ ? unit.parameters[p].shard * job_.group : unit.parameters[p].elements;
   timed(compute_, "forward", unit.name, [&] {
     require_launched(
-        fsdp_compute(compute_, stretch.forward_ns, at(parameters, begin, job_.param_type),
+        fsdp_compute(compute_, part.forward_ns, at(parameters, begin, job_.param_type),
                      at(unit.activation, begin, job_.param_type), elements, 1, job_.param_type),
         "launching forward");
   });
@@ -252,7 +252,7 @@ void Rank::synchronize(cudaStream_t stream) {
     require(cudaEventSynchronize(event), "waiting for a stream");
     work_on_host(job_.wake_ns);
   } else {
-    require(state, "asking for a stream");
+    require(state, "querying a stream");
   }
   end_event(event);
 }
@@ -286,7 +286,7 @@ void Rank::train(const std::function<void()>& step, bool timed) {
   std::vector<cudaEvent_t> ends;
   for (int k = 0; k < job_.steps; ++k) {
     if (timed && k + 1 == job_.steps) timing_ = true;
-    // A script that reads its loss so many steps late.
+    // A script that reads its loss `steps_ahead` steps late.
     const int awaited = k - 1 - job_.steps_ahead;
     if (awaited >= 0)
       require(cudaEventSynchronize(ends[static_cast<std::size_t>(awaited)]), "waiting for a step");
@@ -345,7 +345,7 @@ double Rank::host_us() const {
       .count();
 }
 
-/// Host and streams, so that their clocks can be laid one on the other: an event that begins now.
+/// Stops the host and the streams, so that their clocks can be aligned: an event begins now.
 void Rank::stand_still() {
   require(cudaStreamSynchronize(compute_), "standing still");
   require(cudaEventCreate(&still_), "making an event");
@@ -366,7 +366,8 @@ void Rank::note_host(const char* what, const Unit& unit, double since_us) {
   if (timing_) spans_.push_back({what, unit.name, since_us, host_us()});
 }
 
-/// By the step's first event: times are read as floats, whose steps are the smaller the shorter they are.
+/// Reads times relative to the step's first event. They are floats, so shorter times are more
+/// precise.
 void Rank::read_spans() {
   const auto between = [](cudaEvent_t first, cudaEvent_t last) {
     constexpr double kUsPerMs = 1000;

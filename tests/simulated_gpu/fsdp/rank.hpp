@@ -1,10 +1,14 @@
-// What one rank has, whichever way it shards: device, streams, communicators, the parameters and what is computed of them.
+// The state of one rank in both schemes: device, streams, communicators, parameters, and what is
+// computed from them.
 //
-// It computes with numbers of which the outcome is known. A layer's forward leaves what it read of its parameters; its backward
-// adds them once more, and half of that, times this rank's number (from 1), is the gradient. The average over ranks is then
-// (ranks + 1) / 2 of the parameters, and an optimizer that takes -2 / (ranks + 1) of it, and of micro-batches, turns their
-// signs. Whoever reads parameters of the step before, or reduces gradients too early, is off by their whole size; what nobody
-// ordered is NaN on the simulated GPU.
+// Its numbers have a known result. Forward of a layer leaves a copy of the parameters it read.
+// Backward adds them again; half of the sum, times this rank's number (from 1), is the gradient.
+// The average over ranks is then (ranks + 1) / 2 times the parameters. The optimizer takes -2 /
+// (ranks + 1) of it, divided by the number of micro-batches, so it inverts the signs of the
+// parameters.
+//
+// Reading parameters of the previous step, or reducing gradients too early, gives an error as large
+// as the parameters. On the simulated GPU, unordered accesses give NaN.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,12 +35,15 @@ inline void require_launched(int status, const char* what) {
 
 std::int64_t size_of(ddpsim_type type);
 
-/// A parameter where its unit keeps it.
+/// The place of a parameter in its unit.
 struct Place {
   std::int64_t elements;
-  std::int64_t shard;  ///< a rank's share of it, padded, where parameters are sharded one by one …
-  std::int64_t shard_at;  ///< … and where it lies within a rank's share of the unit
-  std::int64_t at;        ///< within the unit, one unpadded parameter behind the other
+  /// A rank's padded share of it, if parameters are sharded one by one.
+  std::int64_t shard;
+  /// Its offset in a rank's share of the unit.
+  std::int64_t shard_at;
+  /// Its offset in the unit, where unpadded parameters follow each other.
+  std::int64_t at;
   std::int64_t backward_ns;
 };
 
@@ -46,22 +53,25 @@ struct Unit {
   bool is_root = false;
   std::vector<Place> parameters;
   std::int64_t elements = 0;  ///< unpadded
-  std::int64_t shard = 0;     ///< elements of a rank, padding included
-  Block stored;  ///< its share, as the optimizer steps it: float32; under cpu_offload on the host …
-  Block host_gradient;  ///< … where its gradient comes to
-  Block activation;     ///< what forward leaves, as large as the whole, padded unit
-  Block places;         ///< of the parameters, for kernels
+  std::int64_t shard = 0;     ///< elements of a rank, including padding
+  /// Its share in the optimizer's type, float32. It is on the host under cpu_offload.
+  Block stored;
+  Block host_gradient;  ///< its gradient on the host
+  /// The output of forward, as large as the whole padded unit.
+  Block activation;
+  Block places;  ///< places of the parameters, for kernels
 };
 
-/// A part of forward between two hooks, and of backward.
-struct Stretch {
+/// A part of forward and backward between two hooks.
+struct Part {
   std::size_t unit;
-  std::size_t first;  ///< of its parameters …
-  std::size_t count;  ///< … in the order backward writes them
+  std::size_t first;  ///< first parameter in backward's order
+  std::size_t count;  ///< number of parameters
   std::int64_t forward_ns;
 };
 
-/// What ran on a stream, or what the host did, in microseconds since the rank's streams and its host stood still.
+/// An operation of a stream or the host, in microseconds since the rank's streams and its host
+/// stopped.
 struct Span {
   std::string what;
   std::string unit;
@@ -70,13 +80,14 @@ struct Span {
 };
 
 struct Communicators {
-  ncclComm_t shards = nullptr;    ///< of ranks that hold a copy together
-  ncclComm_t replicas = nullptr;  ///< of those that hold the same share; null: there is one copy
+  ncclComm_t shards = nullptr;  ///< ranks that hold one copy together
+  /// Ranks that hold the same share; null if there is one copy.
+  ncclComm_t replicas = nullptr;
 };
 
 class Rank {
  public:
-  /// Of ranks from 0; `by_parameter`: each is sharded by itself.
+  /// `rank` counts from 0. With `by_parameter`, each parameter is sharded by itself.
   Rank(const Job& job, int rank, Communicators communicators, bool by_parameter);
 
   const Job& job() const { return job_; }
@@ -87,47 +98,47 @@ class Rank {
   cudaStream_t compute() const { return compute_; }
   const Communicators& communicators() const { return communicators_; }
   std::vector<Unit>& units() { return units_; }
-  const std::vector<Stretch>& stretches() const { return stretches_; }
-  /// What the root returns is not what the last unit does: it computes something behind all of them. Else its hooks hang on
-  /// the same tensor as the unit's, and are called behind them.
+  const std::vector<Part>& parts() const { return parts_; }
+  /// Whether the root computes something after all units, so that its output is not the last
+  /// unit's. Otherwise its hooks are on the same tensor as the unit's and run after them.
   bool root_computes_last() const;
 
   cudaStream_t open_stream(bool high_priority);
-  /// torch.Stream.wait_stream: for all that `other` holds now.
+  /// torch.Stream.wait_stream: waits for all work that `other` holds now.
   void wait_stream(cudaStream_t stream, cudaStream_t other);
   void wait_event(cudaStream_t stream, cudaEvent_t event);
-  /// torch.Stream.record_event; ended by `end_event`.
+  /// torch.Stream.record_event; `end_event` destroys the event.
   cudaEvent_t record_event(cudaStream_t stream);
   void end_event(cudaEvent_t& event);
 
-  /// Python works for so long before it goes on.
+  /// Python's work in a hook.
   void call_hook() { work_on_host(job_.hook_ns); }
 
-  // Launched on a stream. Spans bear their names, for the step that is timed.
-  void forward(const Stretch& stretch, const Block& parameters);
-  /// One parameter's gradient, into `gradients` at its place.
+  // These are launched on a stream. Their names label the spans of the timed step.
+  void forward(const Part& part, const Block& parameters);
+  /// Writes one parameter's gradient to its place in `gradients`.
   void backward(const Unit& unit, const Place& place, const Block& parameters,
                 const Block& gradients);
-  /// The optimizer's step of all units, of gradients as they are stored.
+  /// Runs the optimizer's step of all units, with gradients in their stored type.
   void optimizer(const std::vector<Block>& gradients);
-  /// The same on the host, of gradients that are there.
+  /// Runs the same step on the host, with gradients that are already there.
   void optimizer_on_host();
   void pack(cudaStream_t stream, const char* what, const Unit& unit,
             const std::function<int(cudaStream_t)>& launch);
   static Block pinned(std::int64_t bytes);
-  /// Between the GPU and the host's pinned memory.
+  /// Copies between the GPU and the host's pinned memory.
   void copy(cudaStream_t stream, const char* what, const Unit& unit, void* to, const void* from,
             std::int64_t bytes);
-  /// to += from, of the host.
+  /// to += from, on the host.
   void add_on_host(float* to, const float* from, std::int64_t elements);
   void collective(cudaStream_t stream, const char* what, const Unit& unit,
                   const std::function<ncclResult_t(cudaStream_t)>& launch);
-  /// The host stands until all of a stream is done.
+  /// Blocks the host until all work of a stream has finished.
   void synchronize(cudaStream_t stream);
-  /// The limiter holds the host.
+  /// Blocks the host for the limiter.
   void synchronize(cudaEvent_t event, const Unit& unit);
 
-  /// Of a parameter in elements of the whole unit, as it is gathered.
+  /// Offset of a parameter in the whole gathered unit, in elements.
   std::int64_t whole_at(const Place& place) const {
     return by_parameter_ ? place.shard_at * job_.group : place.at;
   }
@@ -135,11 +146,11 @@ class Rank {
     return static_cast<char*>(block.data) + element * size_of(type);
   }
 
-  /// `run`: steps of it, the last one timed if asked for.
+  /// Runs the steps; if `timed`, times the last one.
   void train(const std::function<void()>& step, bool timed);
   const std::vector<Span>& spans() const { return spans_; }
   std::int64_t steps_done() const { return steps_done_; }
-  /// The worst error of a parameter in the end, as a share of what it should be; NaN if any is.
+  /// The largest relative error of a final parameter; NaN if any is NaN.
   double worst_error();
 
  private:
@@ -169,7 +180,7 @@ class Rank {
   cudaStream_t compute_ = nullptr;
   std::vector<cudaStream_t> streams_;
   std::vector<Unit> units_;
-  std::vector<Stretch> stretches_;
+  std::vector<Part> parts_;
   bool timing_ = false;
   cudaEvent_t still_ = nullptr;
   std::chrono::steady_clock::time_point still_host_;

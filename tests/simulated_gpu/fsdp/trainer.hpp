@@ -1,4 +1,5 @@
-// A step of training as PyTorch 2.13 issues it, each in a file of its own, written from PyTorch's source.
+// A training step with the calls of PyTorch 2.13. Each scheme has its own file, written from
+// PyTorch's source.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ std::unique_ptr<Trainer> make_fsdp1(Rank& rank);
 /// fully_shard (torch/distributed/fsdp/_fully_shard).
 std::unique_ptr<Trainer> make_fsdp2(Rank& rank);
 
-/// What of the job the scheme cannot do here; empty: nothing.
+/// An option of the job that this scheme does not support here; empty if there is none.
 std::string refused_by_fsdp1(const Job& job);
 std::string refused_by_fsdp2(const Job& job);
 
