@@ -1,4 +1,4 @@
-// What the scheduler and the lives of threads and processes share.
+// Functions shared by the scheduler and the code that starts and ends threads and processes.
 #pragma once
 
 #include <sys/types.h>
@@ -17,15 +17,15 @@ inline Thread& thread_at(int slot) {
 }
 
 void make_ready(Thread& thread);
-/// Until this thread may run.
+/// Blocks until this thread may run.
 void await_baton();
-/// Whoever calls this does not run any more.
+/// The caller stops running.
 void pass_baton();
-/// Returns when the kernel has let others know, too.
+/// Returns once the kernel has reported the end to others.
 void wait_until_gone(pid_t pid);
 
 std::int64_t host_ns();
-/// Of the free-running clock, and of those who join.
+/// Used with the free-running clock and by processes that join.
 void lock_machine();
 void unlock_machine();
 

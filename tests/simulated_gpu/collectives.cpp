@@ -41,7 +41,7 @@ void add_into(const Collective& collective, const std::byte* from, std::byte* to
     case ncclFloat32:
       return add<float>(from, to, collective.bytes);
     default:
-      give_up("a sum of NCCL's type %d", collective.dtype);
+      give_up("cannot sum values of NCCL's type %d", collective.dtype);
   }
 }
 
@@ -52,7 +52,7 @@ void multiply(std::byte* values, std::int64_t bytes, double factor) {
                              factor);
 }
 
-/// ncclAvg of a floating type multiplies what each rank gives before it is added.
+/// For floating types, ncclAvg scales each rank's input before the sum.
 void divide(const Collective& collective, std::byte* values, int by) {
   switch (collective.dtype) {
     case ncclFloat64:
@@ -64,7 +64,7 @@ void divide(const Collective& collective, std::byte* values, int by) {
     case ncclFloat32:
       return multiply<float>(values, collective.bytes, 1.0 / by);
     default:
-      give_up("an average of NCCL's type %d", collective.dtype);
+      give_up("cannot average values of NCCL's type %d", collective.dtype);
   }
 }
 
@@ -73,7 +73,7 @@ bool sums_up(CollectiveKind kind) {
          kind == CollectiveKind::reduce;
 }
 
-/// All of what rank after rank gives.
+/// Concatenates the inputs of all ranks.
 void gather(Collective& collective, int ranks) {
   const std::int64_t part = collective.bytes / ranks;
   for (int rank = 0; rank < ranks; ++rank)
@@ -81,7 +81,8 @@ void gather(Collective& collective, int ranks) {
                 static_cast<std::size_t>(part));
 }
 
-/// In the ring's order: element by element rank after rank, rounded each time; from which rank on is NCCL's affair.
+/// Adds in ring order: each element is added rank by rank and rounded each time. The first rank is
+/// NCCL's choice.
 void complete(Collective& collective, int ranks) {
   collective.result = take_memory(collective.bytes);
   if (collective.kind == CollectiveKind::all_gather) {
@@ -127,8 +128,7 @@ bool describe(Operation& operation, const Asked& asked) {
                     collective.dtype == asked.dtype && collective.averages == asked.averages &&
                     collective.bytes == asked.bytes;
   if (!same)
-    std::fprintf(stderr,
-                 "simulated GPU: rank %d's collective %ld is not the one of the other ranks\n",
+    std::fprintf(stderr, "simulated GPU: rank %d's collective %ld differs from the other ranks'\n",
                  operation.rank, static_cast<long>(operation.sequence));
   return same;
 }

@@ -1,5 +1,5 @@
-// Sums, broadcasts and all-gathers between ranks: a rank gives what it has when its operation begins; whoever completes the last arrival
-// works out the result; all have it when the collective ends.
+// Sums, broadcasts and all-gathers between ranks. A rank provides its input when its operation
+// begins. The last arrival computes the result, and all ranks receive it when the collective ends.
 #pragma once
 
 #include "machine.hpp"
@@ -7,13 +7,14 @@
 namespace simulated_gpu {
 
 Collective& collective_of(const Operation& operation);
-/// Before it is enqueued: the next of this rank. False: another rank asked for another collective in its place.
+/// Registers the next collective of this rank before it is enqueued. False if another rank
+/// requested a different collective in its place.
 struct Asked {
   CollectiveKind kind;
   int root;
   int dtype;
   bool averages;
-  std::int64_t bytes;  ///< as Collective::bytes
+  std::int64_t bytes;  ///< like Collective::bytes
 };
 bool describe(Operation& operation, const Asked& asked);
 void arrive(Operation& operation);

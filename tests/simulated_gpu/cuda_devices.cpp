@@ -1,4 +1,5 @@
-// The CUDA runtime's devices, versions and errors, as far as ddpsim-real asks. What it is asked and cannot do it names.
+// The CUDA runtime's devices, versions and errors, as far as ddpsim-real uses them. Unsupported
+// requests are reported by name.
 #include <cstdio>
 #include <cstring>
 
@@ -92,7 +93,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorNotSupported:
       return "operation not supported";
     default:
-      return "an error of CUDA's";
+      return "unknown CUDA error";
   }
 }
 

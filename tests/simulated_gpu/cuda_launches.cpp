@@ -1,4 +1,4 @@
-// How nvcc's code makes itself known to the CUDA runtime and launches kernels.
+// Registration of nvcc's code with the CUDA runtime, and launches of its kernels.
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -23,7 +23,7 @@ thread_local LaunchShape shape;
 
 extern "C" {
 
-/// Once for each file of kernels.
+/// Called once for each file of kernels.
 void** __cudaRegisterFatBinary(void*) {
   static void* handle = nullptr;
   static bool joined = false;
@@ -37,7 +37,7 @@ void __cudaUnregisterFatBinary(void**) {}
 void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, uint3*,
                             uint3*, dim3*, dim3*, int*) {
   const std::optional<int> kernel = kernel_named(name);
-  if (!kernel) give_up("nobody wrote down how to run the kernel %s (kernels.cpp)", name);
+  if (!kernel) give_up("kernel %s is not listed in kernels.cpp", name);
   process().kernels[function] = *kernel;
 }
 

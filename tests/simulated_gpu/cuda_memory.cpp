@@ -1,4 +1,5 @@
-// The CUDA runtime's memory and copies, as far as ddpsim-real asks. What it is asked and cannot do it names.
+// The CUDA runtime's memory and copies, as far as ddpsim-real uses them. Unsupported requests are
+// reported by name.
 #include "memory.hpp"
 
 #include <cstdio>
@@ -14,7 +15,7 @@ using namespace simulated_gpu;
 extern "C" {
 
 cudaError_t cudaMalloc(void** memory, std::size_t size) {
-  constexpr int kNaN = 0xFF;  // whoever reads what nobody wrote shall notice
+  constexpr int kNaN = 0xFF;  // makes reads of unwritten memory visible
   const Call call(machine().settings.launch_ns);
   *memory = nullptr;
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
@@ -31,7 +32,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t size) {
   return cudaSuccess;
 }
 
-/// Where any process finds it, so that whoever runs may copy from it.
+/// Allocated where any process finds it, so that any running thread may copy from it.
 cudaError_t cudaMallocHost(void** memory, std::size_t size) {
   const Call call(machine().settings.launch_ns);
   *memory = nullptr;
@@ -96,7 +97,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMe
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (size == 0) return cudaSuccess;
   if (kind != cudaMemcpyDefault) {
-    std::fprintf(stderr, "simulated GPU: asynchronous copies take cudaMemcpyDefault\n");
+    std::fprintf(stderr, "simulated GPU: asynchronous copies need cudaMemcpyDefault\n");
     return report(cudaErrorNotSupported);
   }
   Operation operation{};

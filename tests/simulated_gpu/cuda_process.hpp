@@ -1,4 +1,5 @@
-// What the CUDA runtime keeps for a process and a thread, and what every call of it begins with.
+// State of the CUDA runtime for a process and a thread, and the checks at the beginning of every
+// call.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,36 +18,38 @@ constexpr int kOnHost = -1;
 
 struct Allocation {
   std::int64_t bytes;
-  int device;  ///< physical; kOnHost: pinned memory of the host
+  int device;  ///< physical device, or kOnHost for pinned host memory
 };
 
-/// Touched by whoever holds the machine.
+/// Accessed only while holding the machine.
 struct Process {
-  pid_t initialised_by = 0;  ///< after a fork CUDA is of no use
+  pid_t initialised_by = 0;  ///< CUDA is unusable after a fork
   cudaError_t sticky = cudaSuccess;
   std::map<std::byte*, Allocation> allocations;
   std::map<const void*, int> kernels;
 };
 Process& process();
 
-/// Kept for cudaGetLastError, by thread.
+/// Stores the error for cudaGetLastError of this thread.
 cudaError_t report(cudaError_t error);
 cudaError_t take_last_error();
 
-/// Physical devices in the order of CUDA_VISIBLE_DEVICES; the first that does not exist hides those behind it.
+/// Physical devices in the order of CUDA_VISIBLE_DEVICES. The first missing device hides those
+/// after it.
 std::vector<int> visible_devices();
-/// As the program numbers them; of this thread.
+/// Chooses this thread's device, by the program's numbering.
 void choose_device(int device);
 
-/// What stands in the way of any call that needs a device; of those, too, whose answer nobody can use.
+/// The error that prevents any call that needs a device, including calls whose result is unused.
 cudaError_t usable_at_the_end();
 cudaError_t usable();
 
-/// Where a range lies, all of it; null: nowhere.
+/// The allocation that contains the whole range, or null.
 const Allocation* allocation_of(const Range& range);
-/// Within what the device reaches: its own memory, and the host's pinned one.
+/// Whether the device can access the range: its own memory or the host's pinned memory.
 bool allocated(const Range& range, int device);
-/// Memory that is not there is found by the kernel, and nothing works from then on.
+/// Launches an operation. If it accesses invalid memory, the kernel detects it and all later calls
+/// fail.
 cudaError_t launch(cudaStream_t stream, const Operation& operation);
 
 }  // namespace simulated_gpu

@@ -1,4 +1,5 @@
-// The CUDA runtime's streams and events, as far as ddpsim-real asks. What it is asked and cannot do it names.
+// The CUDA runtime's streams and events, as far as ddpsim-real uses them. Unsupported requests are
+// reported by name.
 #include <algorithm>
 #include <cstdio>
 
@@ -46,12 +47,12 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   return cudaSuccess;
 }
 
-/// Kernels do not compete here: which of them comes first when there is no room for both is nobody's question.
+/// Ignores the priority, because kernels do not compete here.
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
   return cudaStreamCreateWithFlags(stream, flags);
 }
 
-/// What it holds is still done.
+/// The stream still completes its operations.
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const Call call(machine().settings.call_ns);
   if (stream == nullptr) return report(cudaErrorInvalidResourceHandle);
@@ -64,7 +65,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (skipped("cudaStreamQuery")) return cudaSuccess;
-  if (!stream_of(stream)->idle()) return cudaErrorNotReady;  // that is no error
+  if (!stream_of(stream)->idle()) return cudaErrorNotReady;  // not stored as an error
   tell_of_wait_for(*stream_of(stream));
   return cudaSuccess;
 }
@@ -99,7 +100,8 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
   Machine& m = machine();
   int& first = m.first_free_event;
   while (first < kEvents && m.events[first].used) ++first;
-  // Somebody may still wait for a former owner's recordings, which another's must not overtake.
+  // A thread may still wait for recordings of a former owner, which must not be overtaken by new
+  // ones.
   int place = first;
   while (place < kEvents && (m.events[place].used || m.events[place].done < m.events[place].asked))
     ++place;
@@ -136,7 +138,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
   if (skipped("cudaEventQuery")) return cudaSuccess;
-  if (event_of(event).done < event_of(event).asked) return cudaErrorNotReady;  // that is no error
+  // Not stored as an error.
+  if (event_of(event).done < event_of(event).asked) return cudaErrorNotReady;
   tell_of_wait_for(index_of(event), event_of(event).asked);
   return cudaSuccess;
 }

@@ -15,9 +15,9 @@
 namespace simulated_gpu {
 namespace {
 
-constexpr int kNaN = 0xFF;  // of every floating type, byte by byte
+constexpr int kNaN = 0xFF;  // a NaN of every floating type when repeated
 
-/// Anything between nothing and many launches: so every order that may occur does, for some seed.
+/// Draws a duration from 0 to that of many launches, so each possible order occurs for some seed.
 std::int64_t drawn_duration() {
   switch (draw(4)) {
     case 0:
@@ -37,7 +37,8 @@ std::int64_t copy_ns(const Operation& operation) {
                                                         settings.copy_bytes_per_ns);
 }
 
-/// What must have happened before this stream's first operation begins: an event, or the rank's collective in front.
+/// Whether this stream's first operation may begin. It may have to wait for an event or an earlier
+/// collective of the rank.
 bool may_begin(const Operation& operation) {
   if (operation.kind == Kind::collective) {
     const Communicator& communicator = machine().communicators[operation.communicator];
@@ -68,7 +69,7 @@ void tear_what_it_meets(Operation& operation) {
   }
 }
 
-/// The body's output is set aside until the operation ends.
+/// Hides the body's output until the operation ends.
 void hide_result(Operation& operation) {
   const auto bytes = static_cast<std::size_t>(operation.writes.bytes);
   operation.result = take_memory(operation.writes.bytes);
@@ -87,7 +88,7 @@ int collectives_running_on(int device) {
   return running;
 }
 
-/// What is left of busy compute takes longer or shorter from now on.
+/// Scales the remaining time of busy compute from now on.
 void change_pace_of_work(int device, double factor) {
   Machine& m = machine();
   if (factor == 1 || adversarial()) return;
@@ -176,7 +177,7 @@ void end(Stream& stream) {
     change_pace_of_work(stream.device, 1 / m.settings.work_beside_collective);
 }
 
-/// A collective goes on with another stream's by an event.
+/// Delay after a collective on another stream, which it waits for with an event.
 std::int64_t behind_collective_elsewhere(const Operation& operation) {
   if (operation.kind != Kind::collective || operation.sequence == 0) return 0;
   const Communicator& communicator = machine().communicators[operation.communicator];

@@ -1,32 +1,35 @@
-// Streams: each takes its operations in order, one at a time; streams know of each other through events and collectives alone.
-// An operation reads when it begins. What it writes is seen when it ends; until then there is NaN. Who writes what another
-// operation is reading, or where it is writing, tears that one's result: NaN too. So whatever is not ordered shows in sums.
+// Streams. Each runs its operations in order, one at a time. Only events and collectives order
+// streams among each other.
 //
-// Nobody drives the devices: whoever looks brings them up to the present.
+// An operation reads when it begins. Its output becomes visible when it ends; until then the memory
+// holds NaN. If an operation writes memory that another one is reading or writing, the result of
+// the other is also NaN. So missing order shows in sums.
+//
+// No thread drives the devices. Any thread that looks at them brings them up to the present.
 #pragma once
 
 #include "machine.hpp"
 
 namespace simulated_gpu {
 
-/// All that happens until `to`, in the order of time.
+/// Processes all events up to `to`, in order of time.
 void advance_devices(std::int64_t to);
-/// When something will happen next; kNever.
+/// The time of the next event, or kNever.
 std::int64_t next_on_devices();
 
 Stream* new_stream(int device);
-/// Waits while the queue is full. What it begins and ends with is filled in.
+/// Waits while the queue is full. Fills in the operation's begin and end conditions.
 void enqueue(Stream& stream, Operation operation);
-/// Waits until all that it holds now is done.
+/// Waits until all operations that it holds now have finished.
 void drain(Stream& stream);
 void drain_device(int device);
-/// Its collectives of this rank wait no longer.
+/// Ends the wait of this rank's collectives in the communicator.
 void end_collectives(int communicator, int rank);
 
-/// For whoever reads the end of a test that hangs.
+/// Describes the streams for readers of a test that hangs.
 void describe_streams();
 
-/// On which this thread's calls work, whatever number the program knows it by.
+/// The physical device of this thread's calls.
 int physical_device();
 
 }  // namespace simulated_gpu

@@ -1,4 +1,5 @@
-// Processes of the program: a child starts when it is its turn, and is gone before others go on.
+// Processes of the program. A child starts when it is its turn. Others continue only after a
+// process has ended.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,7 +22,7 @@ void leave() {
   leave_machine();
 }
 
-/// After the program's own destructors.
+/// Runs after the program's own destructors.
 __attribute__((destructor)) void leave_at_the_end() {
   leave();
 }

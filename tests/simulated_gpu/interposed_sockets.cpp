@@ -1,5 +1,5 @@
-// Sockets of the program, over the kernel's own loopback. What was sent is counted in the machine, so a receiver knows what is on
-// its way: how fast the kernel delivers decides nothing.
+// Sockets of the program, over the kernel's own loopback. The machine counts sent bytes, so a
+// receiver knows what is on its way. The kernel's speed of delivery therefore affects nothing.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@ using namespace simulated_gpu;
 
 namespace {
 
-/// A process's end of a connection; indices into the machine.
+/// A process's end of a connection, as indices into the machine.
 struct End {
   int out;
   int in;
@@ -31,23 +31,23 @@ std::map<int, End>& ends() {
   return all;
 }
 
-constexpr std::int64_t kInFlight = 64 << 10;  // less than the kernel holds, always
+constexpr std::int64_t kInFlight = 64 << 10;  // always less than the kernel buffers
 
-/// 0: not one of this host's.
+/// The port, or 0 if the address is not on this host.
 int port_of(int socket, bool peer) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   auto* const raw = reinterpret_cast<sockaddr*>(&address);
   if ((peer ? getpeername(socket, raw, &size) : getsockname(socket, raw, &size)) != 0) return 0;
   if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return 0;
-  return ntohs(reinterpret_cast<sockaddr_in*>(raw)->sin_port);  // the port lies alike in both
+  return ntohs(reinterpret_cast<sockaddr_in*>(raw)->sin_port);  // same place in both structs
 }
 
 int direction(int from_port, int to_port, bool make) {
   Machine& m = machine();
   for (int i = m.connections_used - 1; i >= 0; --i)
     if (m.connections[i].from_port == from_port && m.connections[i].to_port == to_port) {
-      if (make) m.connections[i] = {from_port, to_port, 0, 0, false};  // ports come again
+      if (make) m.connections[i] = {from_port, to_port, 0, 0, false};  // ports are reused
       return i;
     }
   if (m.connections_used == kConnections) give_up("more than %d connections", kConnections / 2);
@@ -115,14 +115,14 @@ bool does_not_wait(int socket, int flags) {
   return (flags & MSG_DONTWAIT) != 0 || (next(socket, F_GETFL) & O_NONBLOCK) != 0;
 }
 
-/// It was sent: the kernel has it, or will in a moment.
+/// Waits for sent data, which the kernel has or will have in a moment.
 void await_delivery(int descriptor, short event = POLLIN) {
   constexpr int kMilliseconds = 5000;
   pollfd one{descriptor, event, 0};
   real::poll(&one, 1, kMilliseconds);
 }
 
-/// What a connection that was begun without waiting for it comes to.
+/// The result of a non-blocking connect.
 int finish_connecting(int socket) {
   await_delivery(socket, POLLOUT);
   int error = 0;
@@ -190,7 +190,7 @@ int accept4(int socket, sockaddr* address, socklen_t* size, int flags) {
     }
     wait_for({.where = "accepting a connection", .key = kSockets});
   }
-  const int connection = next(socket, address, size, flags);  // shut down: it fails at once
+  const int connection = next(socket, address, size, flags);  // a shut-down socket fails at once
   if (connection >= 0) connected(connection, false);
   return connection;
 }

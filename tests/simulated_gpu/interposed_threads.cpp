@@ -1,4 +1,4 @@
-// Threads, mutexes and conditions of the program: whoever would block gives the baton away.
+// Threads, mutexes and conditions of the program. A thread that would block gives the baton away.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -13,9 +13,9 @@ using namespace simulated_gpu;
 
 namespace {
 
-/// What this process's threads wait for: addresses mean something in one process only.
+/// Key for what this process's threads wait for. Addresses have a meaning in only one process.
 std::uint64_t key_of(const void* object) {
-  constexpr int kPidBits = 40;  // beyond addresses' lower bits
+  constexpr int kPidBits = 40;  // above the bits of addresses
   return reinterpret_cast<std::uintptr_t>(object) ^
          (static_cast<std::uint64_t>(machine().threads[own_slot()].pid) << kPidBits);
 }
@@ -39,9 +39,9 @@ void* run_thread(void* raw) {
   return result;
 }
 
-/// The mutex is given back and taken again around the wait, as a condition does.
+/// Releases the mutex during the wait, like a condition.
 int wait_on(pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t deadline) {
-  // Whoever signals runs only once this thread waits: nothing is lost in between.
+  // The signalling thread runs only after this thread waits, so no signal is lost.
   real::mutex_unlock(mutex);
   wake(key_of(mutex));
   const bool woken = wait_for(

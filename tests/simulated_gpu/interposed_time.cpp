@@ -1,4 +1,4 @@
-// Clocks and sleeps of the program: the machine's time.
+// Clocks and sleeps of the program use the machine's time.
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,8 +14,7 @@ using namespace simulated_gpu;
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kCurrent =
-    1'780'000'000 * kSecond;  // what the calendar says when the machine was booted
+constexpr std::int64_t kCurrent = 1'780'000'000 * kSecond;  // calendar time when the machine booted
 
 bool machines(clockid_t clock) {
   return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME;

@@ -18,17 +18,17 @@ using namespace ddpsim_kernels;
 
 constexpr Lane kAll{0, 1};
 
-/// Waiting costs nothing here: the clock is moved.
+/// Waiting takes no real time here, because the clock is moved.
 struct SimulatedClock {
   std::int64_t time = 0;
   std::int64_t now() { return time; }
   void wait_until(std::int64_t instant) { time = instant; }
 };
-/// Arguments as the kernel's signature has them.
+/// Argument lists of kernel signatures.
 enum class Signature { spin, work, scale, add, set, cast, compute, read_too, copy_out, chunk_cat };
 
 struct Kernel {
-  std::string_view name;  ///< demangled, up to its parameters
+  std::string_view name;  ///< demangled, without parameters
   Signature signature;
   int from_size;
   int to_size;
@@ -44,7 +44,7 @@ std::int64_t run_spin(const KernelCall& call) {
 std::int64_t run_work(const KernelCall& call) {
   constexpr std::int64_t kRoundNs = 50;
   const auto rounds = static_cast<std::int64_t>(call.value);
-  constexpr std::int64_t kEnough = 1 << 10;  // nobody reads what it writes
+  constexpr std::int64_t kEnough = 1 << 10;  // its output is not read
   work_body(kAll, std::min(rounds, kEnough), reinterpret_cast<float*>(call.to), call.elements);
   return rounds * kRoundNs;
 }
@@ -139,7 +139,7 @@ constexpr Kernel kKernels[] = {
      run_cast<float, __nv_bfloat16>},
     {"void ddpsim_kernels::cast<__nv_bfloat16, float>", Signature::cast, 2, 4,
      run_cast<__nv_bfloat16, float>},
-    // Of the FSDP driver (fsdp/kernels.cu).
+    // Kernels of the FSDP driver (fsdp/kernels.cu).
     SIMULATED_GPU_OF_TYPE(compute, float, 4),
     SIMULATED_GPU_OF_TYPE(compute, __half, 2),
     SIMULATED_GPU_OF_TYPE(compute, __nv_bfloat16, 2),

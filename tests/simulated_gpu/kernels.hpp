@@ -1,4 +1,4 @@
-// The program's kernels, by the names they register under; their bodies are its own.
+// The program's kernels, by their registered names. The bodies are the program's own.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace simulated_gpu {
 
-/// Index of a kernel by its mangled name; absent where nobody wrote down how to run it.
+/// Index of a kernel by its mangled name. Empty if the kernel is not listed.
 std::optional<int> kernel_named(const char* mangled);
-/// What a launch reads, writes and is told.
+/// The memory and the arguments of a launch.
 Operation kernel_operation(int kernel, void** arguments);
-/// Does it; how long it waited by the clock, 0 where it does not look at one.
+/// Runs the kernel. Returns how long it waited by the clock, or 0 if it reads no clock.
 std::int64_t run_kernel(const KernelCall& call);
 
 }  // namespace simulated_gpu

@@ -1,4 +1,4 @@
-// Threads and processes come and go; calls are made by those that are there.
+// Starts and ends of threads and processes, and the calls of existing ones.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -29,10 +29,11 @@ void end_threads_of(pid_t pid) {
 
 }  // namespace
 
-/// A process's end is known to others a moment after it said so, its sockets' ends among it.
+/// Other processes notice a process's end, and the end of its sockets, a moment later than it
+/// reports it.
 void wait_until_gone(pid_t pid) {
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (handle < 0) return;  // even its parent knows
+  if (handle < 0) return;  // its parent has already reaped it
   pollfd ended{handle, POLLIN, 0};
   constexpr int kMilliseconds = 5000;
   real::poll(&ended, 1, kMilliseconds);
@@ -130,7 +131,7 @@ void note_killed(pid_t pid) {
 Call::Call(std::int64_t cost_ns, void* caller) {
   caller_of_this_call = caller;
   if (machine().settings.virtual_clock) {
-    if (!scheduled()) give_up("a thread that the machine does not know calls CUDA or NCCL");
+    if (!scheduled()) give_up("an unknown thread calls CUDA or NCCL");
     spend(cost_ns * slowness_of_host());
     advance_devices(machine().now);
   } else {

@@ -23,10 +23,10 @@ void map_at(std::uintptr_t place, std::size_t bytes, int file, off_t offset) {
   void* const wanted = reinterpret_cast<void*>(place);
   void* const got = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, offset);
-  if (got != wanted) give_up("no room for the machine's memory: %s", std::strerror(errno));
+  if (got != wanted) give_up("cannot reserve the machine's memory: %s", std::strerror(errno));
 }
 
-/// One thread runs at a time: handing over is cheapest where they all are.
+/// Only one thread runs at a time, so switching is cheapest on one processor.
 void stay_on_one_processor() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -41,7 +41,7 @@ void stay_on_one_processor() {
   }
 }
 
-/// Sparse, so it may be larger than the limit that a test sets for what the program writes.
+/// The file is sparse, so it may exceed a test's limit for the program's output.
 bool make_size(int file, off_t bytes) {
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -65,11 +65,10 @@ void join_machine() {
   const int file = name != nullptr ? open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600)
                                    : memfd_create("simulated GPU", MFD_CLOEXEC);
   if (file < 0)
-    give_up("the machine %s cannot be opened: %s", name != nullptr ? name : "",
-            std::strerror(errno));
+    give_up("cannot open the machine %s: %s", name != nullptr ? name : "", std::strerror(errno));
   flock(file, LOCK_EX);
   if (!make_size(file, static_cast<off_t>(rounded(sizeof(Machine)) + kMemoryBytes)))
-    give_up("the machine cannot be made: %s", std::strerror(errno));
+    give_up("cannot create the machine: %s", std::strerror(errno));
   map_at(kPlace, rounded(sizeof(Machine)), file, 0);
   map_at(kMemoryPlace, kMemoryBytes, file, static_cast<off_t>(rounded(sizeof(Machine))));
   if (machine().made == 0) reset_machine();
@@ -80,7 +79,7 @@ void join_machine() {
 }
 
 void reset_machine() {
-  constexpr std::int64_t kBooted = 1'000'000'000'000;  // a host that is up for a while
+  constexpr std::int64_t kBooted = 1'000'000'000'000;  // uptime of the host at the start
   madvise(reinterpret_cast<void*>(kPlace), rounded(sizeof(Machine)), MADV_REMOVE);
   Machine& m = machine();
   m.settings = settings_from_environment();

@@ -1,5 +1,6 @@
-// The machine: everything that ranks share, at one address in all their processes, so that whoever runs may do any
-// operation's work. Plain data; who may touch it is the scheduler's matter.
+// The machine: everything that ranks share, at one address in all their processes, so that any
+// running thread may do any operation's work. It is plain data; the scheduler decides which thread
+// may access it.
 #pragma once
 
 #include <sys/types.h>
@@ -17,15 +18,15 @@ namespace simulated_gpu {
 constexpr std::int64_t kNever = INT64_MAX;
 constexpr int kThreads = 1024;
 constexpr int kStreams = 128;
-constexpr int kQueue = 4096;  ///< of addresses; SIMULATED_GPU_QUEUE says how many of them
+constexpr int kQueue = 4096;  ///< capacity; SIMULATED_GPU_QUEUE limits how many are used
 constexpr int kEvents = 1 << 18;
 constexpr int kCommunicators = 16;
 constexpr int kRanks = 16;
 constexpr int kConnections = 512;
 constexpr int kListeners = 64;
 constexpr int kSites = 128;
-constexpr int kFrames =
-    3;  ///< callers that tell a place from others: an event of a pool has two of its own
+/// Number of callers that identify a place. An event of a pool has two of its own.
+constexpr int kFrames = 3;
 constexpr int kLeaving = 64;
 
 enum class ThreadState { free, ready, running, waiting, ended };
@@ -33,38 +34,40 @@ enum class ThreadState { free, ready, running, waiting, ended };
 struct Thread {
   ThreadState state;
   pid_t pid;
-  std::atomic<std::uint32_t> baton;  ///< a futex: 1 once it may run
-  std::int64_t ready_since;          ///< a number, for those who became ready to run in order
-  // What it waits for: whichever comes first.
+  std::atomic<std::uint32_t> baton;  ///< a futex, 1 once it may run
+  /// Sequence number for threads that became ready in order.
+  std::int64_t ready_since;
+  // The thread waits for the first of these.
   std::uint64_t key;
-  const std::int64_t* watched;  ///< something in the machine that is to reach …
-  std::int64_t at_least;        ///< … this
+  const std::int64_t* watched;  ///< value in the machine that must reach `at_least`
+  std::int64_t at_least;        ///< value to reach
   std::int64_t deadline;
   bool timed_out;
-  bool interrupted;   ///< a signal's handler ran meanwhile
+  bool interrupted;   ///< a signal handler ran meanwhile
   const char* where;  ///< a literal of this library
   std::int64_t ended;
 };
 
-/// Destroyed it is used no more, but what it holds is done.
+/// A destroyed stream accepts no operations but still completes those it holds.
 struct Stream {
   bool used;
   int device;
   pid_t pid;
   std::int64_t enqueued;
   std::int64_t done;
-  Operation queue[kQueue];  ///< the i-th at i % kQueue
+  Operation queue[kQueue];  ///< operation i is at i % kQueue
   Operation& head() { return queue[done % kQueue]; }
   bool idle() const { return done == enqueued; }
 };
 
-/// A stream may come to a wait when the event has been recorded anew: the last few are known.
+/// When a stream reaches a wait, the event may have been recorded again. So the last few recordings
+/// are kept.
 constexpr std::int64_t kRecordingsKept = 32;
 struct Event {
   bool used;
   bool recorded;
-  std::int64_t asked;  ///< how often it was recorded, by former owners too …
-  std::int64_t done;   ///< … and how many of these have happened
+  std::int64_t asked;  ///< number of recordings, including those of former owners
+  std::int64_t done;   ///< number of finished recordings
   std::array<std::int64_t, kRecordingsKept> times;
   std::int64_t& time(std::int64_t recording) {
     return times[static_cast<std::size_t>(recording % kRecordingsKept)];
@@ -82,10 +85,10 @@ struct Connection {
 
 struct Listener {
   int port;
-  std::int64_t waiting;  ///< connections that nobody accepted yet
+  std::int64_t waiting;  ///< connections that were not accepted yet
 };
 
-/// A place in the program that synchronises: the call, and who called it.
+/// A place in the program that synchronises, as the call and its callers.
 struct Site {
   std::uint64_t hash;
   char call[32];
@@ -97,26 +100,29 @@ struct Machine {
   Settings settings;
   std::int64_t now;
   std::uint64_t random;
-  std::atomic<int> running;  ///< whose turn it is
-  std::atomic<bool> dead;    ///< nobody can go on, or the test gave up
+  std::atomic<int> running;  ///< the thread that may run
+  /// No thread can continue, or the test gave up.
+  std::atomic<bool> dead;
   std::int64_t turns;
-  int joined;  ///< processes that were started one by one
+  int joined;  ///< processes that were started separately
   int threads_used;
   Thread threads[kThreads];
-  pid_t leaving[kLeaving];  ///< processes that end: whoever runs next waits until they are gone
+  /// Processes that are ending. The next running thread waits until they are gone.
+  pid_t leaving[kLeaving];
   std::int64_t exits;
   pthread_mutex_t free_running_lock;
 
   int streams_used;
   Stream streams[kStreams];
-  int first_free_event;  ///< none before it is
+  int first_free_event;  ///< no earlier event is free
   Event events[kEvents];
-  std::int64_t cursor;  ///< all that happens on devices up to here has happened
+  /// Time up to which all events on devices have been processed.
+  std::int64_t cursor;
   std::int64_t allocated[kDevices];
-  std::int64_t calls[kRanks];  ///< by threads that have chosen a device
+  std::int64_t calls[kRanks];  ///< calls of threads that have chosen a device
   std::int64_t allocations[kRanks];
-  std::int64_t fault_time;         ///< kNever: not yet
-  std::int64_t launched_at_fault;  ///< collectives of the rank that it struck
+  std::int64_t fault_time;         ///< kNever if the fault has not occurred
+  std::int64_t launched_at_fault;  ///< collectives that the faulty rank had launched
   std::int64_t communicator_ids;
   Communicator communicators[kCommunicators];
   int connections_used;
@@ -127,18 +133,20 @@ struct Machine {
   Memory memory;
 };
 
-// Low, where neither a program nor a sanitizer keeps anything.
+// A low address that neither programs nor sanitizers use.
 constexpr std::uintptr_t kPlace = 0x10'0000'0000;
-constexpr std::uintptr_t kMemoryPlace = 0x20'0000'0000;  ///< devices' memory and scratch
-constexpr std::size_t kMemoryBytes = 256ULL << 30;       ///< of addresses; pages come when touched
+constexpr std::uintptr_t kMemoryPlace = 0x20'0000'0000;  ///< memory of devices and scratch memory
+/// Address space; pages are allocated when touched.
+constexpr std::size_t kMemoryBytes = 256ULL << 30;
 
 inline Machine& machine() {
   return *reinterpret_cast<Machine*>(kPlace);
 }
 
-/// Finds the machine that SIMULATED_GPU_MACHINE names, or makes one for this process and those it forks.
+/// Opens the machine that SIMULATED_GPU_MACHINE names, or creates one for this process and its
+/// forks.
 void join_machine();
-/// As new.
+/// Resets the machine to its initial state.
 void reset_machine();
 bool machine_is_here();
 

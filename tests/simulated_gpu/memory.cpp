@@ -7,7 +7,7 @@
 namespace simulated_gpu {
 namespace {
 
-constexpr std::int64_t kSmallest = 256;  // what CUDA aligns to
+constexpr std::int64_t kSmallest = 256;  // alignment of CUDA
 
 int class_of(std::int64_t bytes) {
   const std::int64_t blocks = (bytes + kSmallest - 1) / kSmallest;
@@ -26,7 +26,7 @@ std::byte* take_memory(std::int64_t bytes) {
   std::byte* const fresh = reinterpret_cast<std::byte*>(kMemoryPlace) + memory.used;
   memory.used += kSmallest << wanted;
   if (memory.used > static_cast<std::int64_t>(kMemoryBytes))
-    give_up("the machine's memory is used up");
+    give_up("the machine has no memory left");
   return fresh;
 }
 

@@ -1,4 +1,4 @@
-// Memory of the devices, and for results that are not visible yet.
+// Memory for the devices and for results that are not visible yet.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace simulated_gpu {
 
 std::byte* take_memory(std::int64_t bytes);
-/// `bytes` as when it was taken.
+/// `bytes` must be the same as when the memory was taken.
 void give_memory(std::byte* memory, std::int64_t bytes);
 
 }  // namespace simulated_gpu

@@ -1,4 +1,5 @@
-// NCCL, as far as ddpsim-real asks it and a little further: configured and non-blocking initialisation, groups.
+// NCCL as far as ddpsim-real uses it, plus non-blocking initialisation with a configuration, and
+// groups.
 #include <nccl.h>
 
 #include <cstdio>
@@ -27,14 +28,14 @@ namespace {
 
 constexpr char kIdFormat[] = "simulated %ld";
 
-/// As NCCL reads it, from 2.30 on.
+/// Reads the variable like NCCL 2.30 and later.
 bool ranks_may_share_gpus() {
   const char* text = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   return text != nullptr && std::strtoll(text, nullptr, 0) != 0;
 }
 
-/// NCCL's communicators are no thread's to share: of two calls at once both may complete what the first left to be done. Abort
-/// alone may come at any moment.
+/// Threads must not share NCCL's communicators. Either of two concurrent calls may complete work
+/// that the other left. Only abort may come at any moment.
 class InUse {
  public:
   InUse(ncclComm_t handle, const char* call) : handle_(handle) {
@@ -57,7 +58,7 @@ bool all_joined(ncclComm_t handle) {
   return communicator_of(handle).joined >= communicator_of(handle).ranks;
 }
 
-/// Launches between ncclGroupStart and ncclGroupEnd are made at its end.
+/// Launches between ncclGroupStart and ncclGroupEnd happen at its end.
 thread_local int groups_open = 0;
 thread_local std::vector<std::function<ncclResult_t()>> in_group;
 
@@ -85,7 +86,7 @@ std::int64_t size_of(ncclDataType_t type) {
   }
 }
 
-/// Elements that a rank gives and gets, `all` of them the collective's size.
+/// Elements of a rank's input and output. `all` is the size of the whole collective.
 struct Sizes {
   std::size_t given;
   std::size_t got;
@@ -141,7 +142,7 @@ const char* ncclGetErrorString(ncclResult_t result) {
     case ncclInvalidUsage:
       return "invalid usage (run with NCCL_DEBUG=WARN for details)";
     default:
-      return "an error of NCCL's";
+      return "unknown NCCL error";
   }
 }
 
@@ -172,7 +173,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
   communicator.devices[rank] = physical_device() + 1;
   for (int other = 0; other < ranks; ++other)
     if (other != rank && communicator.devices[other] == communicator.devices[rank] &&
-        !ranks_may_share_gpus()) {  // duplicate GPU
+        !ranks_may_share_gpus()) {  // two ranks on one GPU
       for (int& error : communicator.async_error) error = ncclInvalidUsage;
       return ncclInvalidUsage;
     }
@@ -201,7 +202,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* result) {
   return ncclSuccess;
 }
 
-/// Kernels that wait for a peer end; the peers' go on waiting.
+/// Kernels that wait for a peer end. The peers' kernels continue to wait.
 ncclResult_t ncclCommAbort(ncclComm_t handle) {
   const Call call(machine().settings.call_ns);
   end_collectives(handle->communicator, handle->rank);

@@ -1,4 +1,4 @@
-// What streams hold, in plain data that any process can work on.
+// Contents of streams, as plain data that any process can use.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ enum class Kind { kernel, copy, set, record, wait, collective };
 enum class Phase { queued, due, running };
 
 struct KernelCall {
-  int kernel;  ///< index of kernels.cpp's table
+  int kernel;  ///< index in the table of kernels.cpp
   std::int64_t elements;
   double value;
   const std::byte* from;
   std::byte* to;
-  // Of the FSDP driver's.
+  // Arguments of the FSDP driver's kernels.
   std::int64_t nanoseconds;
   const fsdp_kernels::ParameterPlace* places;
   std::int64_t count;
@@ -41,23 +41,25 @@ struct Operation {
   std::int64_t enqueued;
   std::int64_t begin;
   std::int64_t end;
-  KernelCall call;         ///< of a kernel; from, to and value of copies and sets
-  int event;               ///< of record and wait …
-  std::int64_t recording;  ///< … and which of its recordings
-  int communicator;        ///< of a collective …
+  /// Arguments of a kernel. Copies and sets use from, to and value.
+  KernelCall call;
+  int event;               ///< event of record and wait
+  std::int64_t recording;  ///< the recording of that event
+  int communicator;        ///< communicator of a collective
   int rank;
   std::int64_t sequence;
-  int stream;  ///< … and where it was launched
+  int stream;  ///< stream of a collective
   Range reads;
   Range writes;
-  std::int64_t moved_bytes;    ///< read and written
-  bool slowed_by_collectives;  ///< that run on its device
-  std::byte* result;           ///< what becomes visible at the end
-  bool torn;                   ///< somebody wrote what it was reading, or where it was writing
-  void* caller;                ///< who launched it
+  std::int64_t moved_bytes;    ///< bytes read and written
+  bool slowed_by_collectives;  ///< slowed by collectives on its device
+  std::byte* result;           ///< output, visible at the end
+  /// Another operation wrote memory that it was reading or writing.
+  bool torn;
+  void* caller;  ///< caller that launched it
 };
 
-/// Free blocks by power of two, of a region that grows.
+/// Free blocks by power of two, in a growing region.
 struct Memory {
   static constexpr int kClasses = 48;
   std::int64_t used;
@@ -66,18 +68,19 @@ struct Memory {
 
 enum class CollectiveKind { all_reduce, broadcast, all_gather, reduce_scatter, reduce };
 
-/// One collective of a communicator: what every rank must have asked for alike.
+/// One collective of a communicator, with the values that all ranks must request alike.
 struct Collective {
   bool known;
   CollectiveKind kind;
   int root;
   int dtype;
-  bool averages;       ///< what ranks give, each divided by how many they are
-  std::int64_t bytes;  ///< the larger of what a rank gives and gets: all of it
+  bool averages;  ///< inputs are divided by the number of ranks
+  /// The larger of a rank's whole input and whole output.
+  std::int64_t bytes;
   int arrived;
   int finished;
   bool torn;
-  bool lost;  ///< a fault: it never ends
+  bool lost;  ///< a fault; the collective never ends
   std::byte* given[16];
   std::byte* result;
 };
@@ -86,17 +89,17 @@ struct Communicator {
   std::int64_t id;
   int ranks;
   std::int64_t joined;
-  int devices[16];  ///< physical, by rank, counted from 1
+  int devices[16];  ///< physical device of each rank, counted from 1
   bool aborted[16];
   int async_error[16];
   std::int64_t launched[16];
-  // A rank's collectives run in the order it launched them, from whichever stream (NCCL's enqueue.cc has an event between two
-  // streams): how many have ended, where the last of them was, and when.
+  // A rank's collectives run in launch order, from any stream (NCCL's enqueue.cc has an event
+  // between two streams). These are the number that ended, the stream of the last one, and its end.
   std::int64_t ended[16];
   int ended_on[16];
   std::int64_t ended_at[16];
   static constexpr int kInFlight = 1024;
-  Collective collectives[kInFlight];  ///< the i-th at i % kInFlight
+  Collective collectives[kInFlight];  ///< collective i is at i % kInFlight
 };
 
 }  // namespace simulated_gpu

@@ -1,4 +1,5 @@
-// What the C library itself does, or a thread sanitizer in front of it, behind the functions that are interposed.
+// The functions of the C library, or of a thread sanitizer in front of it, behind the interposed
+// ones.
 #pragma once
 
 #include <poll.h>
@@ -18,12 +19,13 @@ int close(int descriptor);
 int mutex_lock(pthread_mutex_t* mutex);
 int mutex_unlock(pthread_mutex_t* mutex);
 
-/// The next definition of `name` after this library's; ends the process where there is none. A sanitizer's has no version.
+/// The next definition of `name` after this library's. Ends the process if there is none. A
+/// sanitizer's definition has no version.
 void* next_definition(const char* name, const char* version = nullptr);
-/// The C library's, whoever stands in front of it.
+/// The C library's definition, even if another library is in front of it.
 void* definition_in_c_library(const char* name);
 
-/// real::find<decltype(&::send)>("send")(…)
+/// Usage: real::find<decltype(&::send)>("send")(…)
 template <typename Function>
 Function find(const char* name, const char* version = nullptr) {
   return reinterpret_cast<Function>(next_definition(name, version));

@@ -42,7 +42,8 @@ void give_baton_to(int slot) {
   futex(m.threads[slot].baton, FUTEX_WAKE, 1, nullptr);
 }
 
-/// Someone who holds the baton may have been killed: who notices goes on in its place.
+/// A thread that holds the baton may have been killed. The thread that notices this continues in
+/// its place.
 void look_after_the_runner() {
   Machine& m = machine();
   int running = m.running;
@@ -62,7 +63,7 @@ void look_after_the_runner() {
 
 [[noreturn]] void nobody_can_go_on() {
   Machine& m = machine();
-  std::fprintf(stderr, "simulated GPU: deadlock, all wait for each other:");
+  std::fprintf(stderr, "simulated GPU: deadlock, all threads wait for each other:");
   for (int slot = 0; slot < m.threads_used; ++slot)
     if (m.threads[slot].state == ThreadState::waiting)
       std::fprintf(stderr, " thread %d of process %d in %s;", slot, m.threads[slot].pid,
@@ -71,10 +72,10 @@ void look_after_the_runner() {
   m.dead = true;
   for (int slot = 0; slot < m.threads_used; ++slot)
     futex(m.threads[slot].baton, FUTEX_WAKE, 1, nullptr);
-  give_up("time stands at %.6f s", static_cast<double>(m.now) / 1e9);
+  give_up("virtual time is %.6f s", static_cast<double>(m.now) / 1e9);
 }
 
-/// Those whose wait is over at this moment.
+/// Wakes the threads whose wait is over now.
 void wake_satisfied() {
   Machine& m = machine();
   for (int slot = 0; slot < m.threads_used; ++slot) {
@@ -87,7 +88,7 @@ void wake_satisfied() {
   }
 }
 
-/// The one to run next; moves time where nobody is ready. kNobody: no thread is left.
+/// The thread to run next. Moves time if no thread is ready. kNobody if no thread is left.
 int choose() {
   Machine& m = machine();
   for (;;) {
@@ -117,7 +118,7 @@ int choose() {
   }
 }
 
-/// As a thread that is ready or waits.
+/// Gives the baton away; this thread is ready or waits.
 void run_others() {
   const int next = choose();
   if (next == slot_of_this_thread) {
@@ -157,7 +158,7 @@ void await_baton() {
     if (machine().dead) _exit(1);
     if (futex(self.baton, FUTEX_WAIT, 0, &kLook) == 0 || errno == EAGAIN) continue;
     if (errno == EINTR && self.state == ThreadState::waiting) {
-      // A signal's handler ran: the call that blocks is to return. Whoever runs will see it.
+      // A signal handler ran, so the blocking call must return. The next running thread notices it.
       self.interrupted = true;
       self.state = ThreadState::ready;
       self.ready_since = machine().turns;
@@ -167,7 +168,7 @@ void await_baton() {
   wait_for_those_who_leave();
 }
 
-/// Whoever calls this does not run any more.
+/// The caller stops running.
 void pass_baton() {
   const int next = choose();
   if (next == kNobody) {
@@ -192,7 +193,7 @@ std::int64_t ns_of(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-// The C library's own: a thread sanitizer is not to see this lock.
+// Uses the C library's lock, so that a thread sanitizer does not see it.
 void lock_machine() {
   static const auto lock =
       real::find_in_c_library<decltype(&::pthread_mutex_lock)>("pthread_mutex_lock");

@@ -1,8 +1,11 @@
-// The program over many seeds, each a run of its own from main() on, loaded once:
+// Runs the program once for each seed, loaded once and started from main() each time:
 //
-//   SIMULATED_GPU_SEEDS=FIRST:LAST   ends with the first run that fails, its seed, and what it said
-//   … and SIMULATED_GPU_FAULT=drawn  a fault each (faults.hpp), in a folder of its own: what came of it
-//   … and SIMULATED_GPU_SKIP=each    for each place that synchronises: the first seed that finds it missing
+// - `SIMULATED_GPU_SEEDS=FIRST:LAST` ends with the first run that fails, and prints its seed and
+//   output.
+// - `SIMULATED_GPU_FAULT=drawn` also draws a fault for each seed (faults.hpp), runs it in its own
+//   folder, and prints the outcome.
+// - `SIMULATED_GPU_SKIP=each` also omits each place that synchronises, and prints the first seed
+//   that notices.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -31,10 +34,10 @@ namespace {
 using Main = int (*)(int, char**, char**);
 Main program_main = nullptr;
 
-/// What a run says, read when it fails.
+/// Collects a run's output, which is read if the run fails.
 int file_for_output() {
   const int file = memfd_create("output of a run", 0);
-  if (file < 0) give_up("no room for a run's output");
+  if (file < 0) give_up("cannot create a file for a run's output");
   return file;
 }
 
@@ -68,7 +71,8 @@ struct Order {
   std::uint64_t skip = 0;
   bool note_sites = false;
   Fault fault = {};
-  std::string folder = {};  ///< where the program runs; it is made
+  /// Folder in which the program runs; it is created.
+  std::string folder = {};
 };
 
 Outcome run(const Words& words, const Order& order) {
@@ -79,7 +83,7 @@ Outcome run(const Words& words, const Order& order) {
   machine().settings.skip = order.skip;
   machine().settings.note_sites = order.note_sites;
   machine().settings.fault = order.fault;
-  if (ftruncate(output, 0) != 0) give_up("a run's output cannot be emptied");
+  if (ftruncate(output, 0) != 0) give_up("cannot empty a run's output");
   const pid_t child = fork_process();
   if (child == 0) {
     lseek(output, 0, SEEK_SET);
@@ -88,11 +92,12 @@ Outcome run(const Words& words, const Order& order) {
     if (!order.folder.empty()) dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
     if (!order.folder.empty() &&
         (mkdir(order.folder.c_str(), 0700) != 0 || chdir(order.folder.c_str()) != 0))
-      give_up("no folder %s", order.folder.c_str());
+      give_up("cannot create folder %s", order.folder.c_str());
     begin_process(add_thread(getpid()));
     const int code = program_main(words.count, words.words, words.environment);
     std::fflush(nullptr);
-    _exit(code);  // what libraries take down at their end would take longer than the run
+    // Skips the libraries' cleanup, which would take longer than the run.
+    _exit(code);
   }
   const int code = exit_code_of(child);
   return {code, code == 0 ? "" : content_of(output)};
@@ -105,17 +110,18 @@ int run_every_seed(const Words& words, std::uint64_t first, std::uint64_t last) 
     std::printf("seed %lu: exit code %d\n%s", seed, outcome.code, outcome.said.c_str());
     return outcome.code;
   }
-  std::printf("seeds %lu to %lu: all well\n", first, last);
+  std::printf("seeds %lu to %lu: no failure\n", first, last);
   return 0;
 }
 
 std::vector<Site> sites_reached(const Words& words, std::uint64_t seed) {
   if (const Outcome outcome = run(words, {.seed = seed, .note_sites = true}); outcome.code != 0)
-    give_up("nothing was left out, and yet: %s", outcome.said.c_str());
+    give_up("the run fails without an omission: %s", outcome.said.c_str());
   return {machine().sites, machine().sites + machine().sites_used};
 }
 
-/// A line for each place: where it is, and the first seed that finds it missing, or none.
+/// Prints one line for each place: its location and the first seed that notices the omission, or
+/// none.
 int run_without_each(const Words& words, std::uint64_t first, std::uint64_t last) {
   for (const Site& site : sites_reached(words, first)) {
     std::printf("%016lx %s", site.hash, site.call);
@@ -134,13 +140,13 @@ int run_without_each(const Words& words, std::uint64_t first, std::uint64_t last
   return 0;
 }
 
-/// Processes of the run that outlived the one that was started.
+/// Number of processes that outlived the one that was started.
 int processes_left() {
   static const auto wait_pid = real::find<decltype(&::waitpid)>("waitpid");
   static const auto kill_process = real::find<decltype(&::kill)>("kill");
   int left = 0;
   for (pid_t ended = 0; (ended = wait_pid(-1, nullptr, WNOHANG)) >= 0;) {
-    if (ended > 0) continue;  // had ended, but nobody had asked
+    if (ended > 0) continue;  // had ended, but was not reaped
     ++left;
     for (int slot = 0; slot < machine().threads_used; ++slot)
       if (machine().threads[slot].pid > 0) kill_process(machine().threads[slot].pid, SIGKILL);
@@ -166,7 +172,7 @@ void tell(const char* name, const Outcome& outcome, const Fault& fault, bool wit
   std::fflush(stdout);
 }
 
-/// Half of the faults in an order of its own, half at the table's times.
+/// Half of the faults use a drawn order, and half use the table's times.
 int run_with_faults(const Words& words, std::uint64_t first, std::uint64_t last) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Outcome without = run(words, {.folder = "without"});

@@ -19,21 +19,21 @@
 namespace simulated_gpu {
 namespace {
 
-// Where the table has no rows: a latency, and the rate of one NVLink of a V100.
+// Defaults if the table has no rows: a latency and the rate of one NVLink of a V100.
 constexpr std::int64_t kCollectiveLatencyNs = 15000;
 constexpr double kCollectiveBytesPerNs = 20;
 
 constexpr const char* kCollectives[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter",
                                         "reduce"};
 
-/// By its name in the table; -1: it is none.
+/// The collective with this name in the table, or -1.
 int collective_named(const std::string& name) {
   for (int i = 0; i < static_cast<int>(std::size(kCollectives)); ++i)
     if (name == kCollectives[i]) return i;
   return -1;
 }
 
-/// Rows of one kind and number of ranks, by size.
+/// Orders rows by kind, number of ranks and size.
 bool is_before(const CollectiveRow& a, const CollectiveRow& b) {
   return std::tie(a.kind, a.ranks, a.bytes) < std::tie(b.kind, b.ranks, b.bytes);
 }
@@ -42,7 +42,7 @@ std::int64_t interpolated(const CollectiveRow* first, const CollectiveRow* last,
                           std::int64_t bytes) {
   const CollectiveRow* above = first;
   while (above != last && above->bytes < bytes) ++above;
-  if (above == last)  // beyond: in proportion
+  if (above == last)  // larger sizes are scaled in proportion
     return static_cast<std::int64_t>(static_cast<double>(above[-1].ns) *
                                      static_cast<double>(bytes) /
                                      static_cast<double>(above[-1].bytes));
@@ -88,7 +88,8 @@ void read_table(const char* path, Settings& settings) {
       for (const auto& one : keys)
         if (key == one.name) good = static_cast<bool>(words >> *one.value);
     }
-    if (!good) give_up("SIMULATED_GPU_TABLE: %s: \"%s\" is no line of a table", path, line.c_str());
+    if (!good)
+      give_up("SIMULATED_GPU_TABLE: %s: \"%s\" is not a line of a table", path, line.c_str());
   }
   std::sort(settings.collectives, settings.collectives + settings.collective_rows, is_before);
 }
@@ -132,7 +133,7 @@ Settings settings_from_environment() {
     settings.fault = *fault;
   }
   if (const char* skip = std::getenv("SIMULATED_GPU_SKIP"))
-    settings.skip = std::strtoull(skip, nullptr, 16);  // "each" has no number
+    settings.skip = std::strtoull(skip, nullptr, 16);  // "each" is not a number
   if (settings.devices > kDevices) give_up("SIMULATED_GPU_DEVICES: at most %d", kDevices);
   if (const char* table = std::getenv("SIMULATED_GPU_TABLE")) read_table(table, settings);
   return settings;
@@ -143,7 +144,7 @@ std::int64_t number_from_environment(const char* name, std::int64_t absent) {
   if (text == nullptr || *text == '\0') return absent;
   char* end = nullptr;
   const std::int64_t number = std::strtoll(text, &end, 0);
-  if (*end != '\0') give_up("%s=%s is no number", name, text);
+  if (*end != '\0') give_up("%s=%s is not a number", name, text);
   return number;
 }
 

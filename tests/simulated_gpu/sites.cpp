@@ -10,7 +10,7 @@
 namespace simulated_gpu {
 namespace {
 
-/// Where the program's own code lies.
+/// The address range of the program's own code.
 struct Program {
   std::uintptr_t base = 0;
   std::uintptr_t end = 0;
@@ -23,7 +23,7 @@ struct Program {
             if (info->dlpi_phdr[i].p_type == PT_LOAD)
               program->end =
                   info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
-          return 1;  // the first is the program
+          return 1;  // the first object is the program
         },
         this);
   }

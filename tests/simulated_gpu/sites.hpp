@@ -1,10 +1,10 @@
-// Places in the program that synchronise, told apart by who calls whom; one of them can be left out, to see whether a test
-// notices (SIMULATED_GPU_SKIP, seeds.cpp).
+// Places in the program that synchronise, identified by the call and its callers. One of them can
+// be omitted, to check whether a test notices (SIMULATED_GPU_SKIP, seeds.cpp).
 #pragma once
 
 namespace simulated_gpu {
 
-/// True: leave it out.
+/// Whether to omit this call.
 bool skipped(const char* call);
 
 }  // namespace simulated_gpu

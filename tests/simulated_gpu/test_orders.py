@@ -15,7 +15,7 @@ UNUSED = "unused.json"
 class Orders(OnSimulatedGpu):
     def runs(self, seeds, start, *arguments, workload="tiny.json"):
         run = start(*arguments, *SHORT, *CONFIGURATIONS, SIMULATED_GPU_SEEDS=f"1:{seeds}", workload=workload)
-        self.assertEqual(run.stdout, f"seeds 1 to {seeds}: all well\n")
+        self.assertEqual(run.stdout, f"seeds 1 to {seeds}: no failure\n")
         print(f"{4 * seeds} orders {' '.join(arguments)}")
 
     def test_without_a_hook(self):

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-// Its interface; null where the program has none.
+// The sanitizer's interface; null if the program has none.
 extern "C" {
 [[gnu::weak]] void __tsan_acquire(void* object);
 [[gnu::weak]] void __tsan_release(void* object);
@@ -21,16 +21,16 @@ extern "C" {
 namespace simulated_gpu {
 namespace {
 
-/// A stream of this process as the sanitizer knows it.
+/// A stream of this process as the sanitizer sees it.
 struct StreamThread {
   void* fiber;
-  std::int64_t told;  ///< operations
+  std::int64_t told;  ///< number of operations reported
 };
 
-/// Touched by whoever holds the machine.
+/// Accessed only while holding the machine.
 struct Told {
   std::map<const Stream*, StreamThread> streams;
-  std::map<int, std::int64_t> recordings;  ///< by event
+  std::map<int, std::int64_t> recordings;  ///< number of recordings for each event
 };
 Told& told() {
   static Told all;
@@ -51,7 +51,7 @@ class AsStream {
   void* host_;
 };
 
-/// What orders has an address. Recordings of an event follow each other in its own few.
+/// The address that stands for a recording. Recordings of an event use a few addresses in turn.
 void* place_of(int event, std::int64_t recording) {
   constexpr std::int64_t kStep = 8;
   constexpr std::int64_t kPlaces = sizeof(Event) / kStep;
@@ -76,7 +76,7 @@ void tell_of_accesses(const Range& reads, const Range& writes, void* caller) {
 void tell_of(const StreamThread& stream, const Operation& operation) {
   const bool records = operation.kind == Kind::record;
   if (records) told().recordings[operation.event] = operation.recording;
-  const AsStream as(stream);  // to whom nothing here belongs
+  const AsStream as(stream);  // the stream's thread owns nothing here
   __tsan_acquire(place_of(operation));
   if (operation.kind == Kind::wait) __tsan_acquire(place_of(operation.event, operation.recording));
   tell_of_accesses(operation.reads, operation.writes, operation.caller);
@@ -87,7 +87,8 @@ bool can_be_told(const Operation& operation) {
   return operation.kind != Kind::wait || told().recordings[operation.event] >= operation.recording;
 }
 
-/// Other processes may have done it, in which the sanitizer is another one. An event is told before whoever waits for it.
+/// Reports finished operations. They may have run in other processes, which have another sanitizer.
+/// An event is reported before those that wait for it.
 void tell_of_what_is_done() {
   for (bool any = true; std::exchange(any, false);) {
     for (auto& [stream, known] : told().streams) {
@@ -133,7 +134,7 @@ void tell_of_end(const Stream& stream) {
 
 void tell_of_launch(const Stream& stream) {
   if (!thread_sanitizer_is_here()) return;
-  tell_of_what_is_done();  // what was in that place among it
+  tell_of_what_is_done();  // including what was in that place
   __tsan_release(place_of(stream.queue[stream.enqueued % kQueue]));
 }
 

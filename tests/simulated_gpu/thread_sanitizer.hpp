@@ -1,8 +1,13 @@
-// What a thread sanitizer in the program is told of the GPU, where there is one. It sees what the program's threads do, and not
-// what this library does: neither how that orders threads (the baton, the machine's lock) nor who happened to do an operation's
-// work. So it is told, in CUDA's terms: a stream is a thread of its own; it does an operation behind its launch, behind the one
-// before it and behind the event that it waits for; a host that waits for a stream or an event goes on behind that. Nothing else
-// orders them. A call that the program lacks is then a race in the sanitizer's report, whatever the order in which things happened.
+// What a thread sanitizer in the program is told about the GPU, if there is one.
+//
+// The sanitizer sees the program's threads. It does not see how this library orders threads (the
+// baton, the machine's lock) or which thread did an operation's work. So it is told the order that
+// CUDA guarantees. A stream is a thread. An operation comes after its launch, after the operation
+// before it, and after the event that it waits for. A host that waits for a stream or an event
+// continues after it.
+//
+// Nothing else orders them. So a call that the program lacks is a race in the sanitizer's report,
+// in whatever order things happened.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +18,7 @@ namespace simulated_gpu {
 
 bool thread_sanitizer_is_here();
 
-/// While one lives, what this thread reads and writes is this library's affair.
+/// While an object exists, the sanitizer ignores this thread's reads and writes.
 class Unseen {
  public:
   Unseen();
@@ -24,14 +29,15 @@ class Unseen {
 
 void tell_of_new(const Stream& stream);
 void tell_of_end(const Stream& stream);
-/// This thread launches what the stream is to hold next.
+/// Reports that this thread launches the stream's next operation.
 void tell_of_launch(const Stream& stream);
-/// This thread goes on behind all that the stream has done, or behind a recording of an event.
+/// Reports that this thread continues after all work of the stream, or after a recording of an
+/// event.
 void tell_of_wait_for(const Stream& stream);
 void tell_of_wait_for(int event, std::int64_t recording);
-/// This thread copies at once, in a Call.
+/// Reports a synchronous copy of this thread in a Call.
 void tell_of_copy(const Range& from, const Range& to);
-/// A block comes to its next owner behind what the host and the device did with it before.
+/// Reports that a block's next owner comes after the earlier uses by host and device.
 void tell_of_block_taken(const std::byte* block);
 void tell_of_block_given(const std::byte* block);
 

@@ -1,4 +1,5 @@
-// Small programs of two sides that must meet, for test_races.py: `race CASE` leaves out what makes them meet, `order CASE` does not.
+// Small programs with two sides that must synchronise, for test_races.py. `race CASE` omits the
+// synchronisation, and `order CASE` has it.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
@@ -17,7 +18,7 @@ constexpr std::int64_t kElements = 64;
 
 void require(int status) {
   if (status == cudaSuccess) return;
-  std::fprintf(stderr, "CUDA says %d\n", status);
+  std::fprintf(stderr, "CUDA error %d\n", status);
   std::exit(1);
 }
 
@@ -81,7 +82,8 @@ void stream_reads_what_another_wrote(const Gpu& gpu, bool meet) {
   for (const cudaStream_t one : {gpu.stream, gpu.other}) require(cudaStreamSynchronize(one));
 }
 
-/// Both call CUDA, in which one of them waits for the other: that is no order CUDA promises.
+/// Both threads call CUDA, where one of them waits for the other. CUDA does not guarantee that
+/// order.
 void threads_count(const Gpu& gpu, bool meet) {
   int count = 0;
   std::mutex mutex;
