@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The launch lines of real/README.md, run in earnest on this machine: ranks find each other by what the launcher sets, a
-process of several ranks counts for so many, and where a rank is missing all end with its number.
+"""Runs the launch lines of real/README.md with real launchers on this machine.
+
+Ranks find each other by the variables that the launcher sets. A process may hold several ranks. If a rank is missing,
+all ranks end and name it.
 
     tests/real/launchers.py mpirun|torchrun|srun --program build/release/real/ddpsim-real
 
-Exits with 77, and says why, where the launcher is not here."""
+Exits with 77 and a reason if the launcher is not installed."""
 
 import argparse
 import atexit
@@ -44,7 +46,7 @@ def need(*tools):
 
 
 def environment():
-    """This process's own, without what an outer launcher may have set."""
+    """This process's environment, without variables of an outer launcher."""
     prefixes = ("OMPI_", "PMI", "SLURM_", "TORCHELASTIC_", "MASTER_")
     clean = {
         key: value
@@ -89,7 +91,7 @@ def torchrun(_folder):
 
 @contextlib.contextmanager
 def srun(folder, ranks=2):
-    """One node's Slurm of our own, on loopback, under our own user."""
+    """Runs a Slurm of one node on loopback, under the current user."""
     need("srun", "slurmctld", "slurmd", "sinfo")
     env = dict(environment(), SLURM_CONF=str(folder / "slurm.conf"))
     for name in ("state", "spool"):

@@ -1,5 +1,5 @@
-"""ddpsim-real as its users meet it: a sweep, and everything that goes wrong with real processes. Each failure ends all
-ranks within its time-out, with one message a rank and nothing left running."""
+"""Tests of the ddpsim-real program: a sweep, and failures of real processes. Each failure ends all ranks within its
+time-out, with one message for each rank and no remaining process."""
 
 import contextlib
 import json
@@ -83,7 +83,7 @@ class Real(unittest.TestCase):
         self.workload.write_text(json.dumps(workload(200_000)), encoding="utf-8")
 
     def in_its_steps(self, *arguments, out="out"):
-        """A job that has measured its first configuration, and goes on for minutes unless something ends it."""
+        """A job that has measured its first configuration and would continue for minutes."""
         self.slow()
         process = self.start(*arguments, *MINUTES, "-o", out)
         self.until_measured(out, process)
@@ -149,7 +149,7 @@ class Real(unittest.TestCase):
                 self.assertIn("cap25-views", (out / "measurement.csv").read_text(encoding="utf-8"))
 
     def test_modes_of_ddp_launch_what_pytorchs_own_reducer_launches(self):
-        """Averages are checked on the way; p0 gets no gradient on rank 1, p2 nowhere."""
+        """Also checks averages. p0 has no gradient on rank 1, and p2 has none on any rank."""
         job = workload()
         whole = job["backward"]["ready"]
         job["backward"]["ready"] = [event for event in whole if event["parameter"] != 2]
@@ -332,7 +332,7 @@ class Real(unittest.TestCase):
         self.assertIn(renamed, said)
 
     def said_by_ranks_that_fail(self, *processes):
-        """One line of all of them."""
+        """The single line that all failing ranks print."""
         said = ""
         for process in processes:
             code, _, err = self.finish(process)
@@ -458,7 +458,7 @@ class Real(unittest.TestCase):
         self.assertIn("4096 processes of 1024 ranks each are more than the 65536 ranks", err)
 
     def test_a_rank_0_that_cannot_reach_itself_says_so_once(self):
-        """Linux lets a program listen at a broadcast address, to which nobody can connect."""
+        """Linux allows a program to listen at a broadcast address, but not to connect to it."""
         code, _, err = self.finish(
             self.start(
                 "--timeout",
@@ -631,7 +631,7 @@ class Usage(unittest.TestCase):
 
 
 class Outputs(unittest.TestCase):
-    """What is refused before any rank starts: no backend is needed for the answer, but for the name of one."""
+    """Jobs that are refused before any rank starts. They need no backend, except for its name."""
 
     def test_a_workload_in_the_place_of_an_output_is_refused_and_kept(self):
         backend = (BACKENDS or ["cpu-gloo"])[0]

@@ -1,4 +1,4 @@
-"""Strangers at the port of a running job: the job ends well, and they cost rank 0 next to nothing.
+"""Unknown programs connect to the port of a running job. The job succeeds, and they cost rank 0 almost nothing.
 
 DDPSIM_REAL_BIN=build/release/real/ddpsim-real python3 -m unittest -v test_store_attacks"""
 
@@ -35,7 +35,7 @@ def hello(token, rank=1):
 
 
 class Attackers:
-    """Each runs in a thread until the job is over."""
+    """Attackers that each run in a thread until the job is over."""
 
     def __init__(self, port):
         self.port = port
@@ -69,7 +69,7 @@ class Attackers:
         return socket.create_connection(("127.0.0.1", self.port), timeout=patience.seconds(20))
 
     def each_time(self, act, pause=0.05):
-        """Until the job is over; that the store hangs up, or is gone, is what is expected."""
+        """Repeats until the job is over. The store is expected to hang up or to be gone."""
         while not self.over.is_set():
             with contextlib.suppress(OSError), self.connect() as stranger:
                 act(stranger)
@@ -135,7 +135,7 @@ class Attackers:
 
 
 def listening_sockets(pid):
-    """(address, port) as /proc writes them, of IPv4 and IPv6."""
+    """Pairs (address, port) of IPv4 and IPv6, in the format of /proc."""
     inodes = set()
     for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(OSError):
@@ -202,7 +202,8 @@ class StoreAttacks(unittest.TestCase):
         return process
 
     def run_job(self, attackers=None):
-        """Rank 0 alone first, so that strangers meet it while it waits; then both. Its largest resident size, in MiB."""
+        """Starts rank 0 first, so that attackers meet it while it waits, then rank 1. Returns rank 0's peak resident
+        size in MiB."""
         port = held_port(self.addCleanup)
         zero = self.rank(0, port)
         listens = False

@@ -1,5 +1,5 @@
-"""What scripts/validate.sh packs: a whole run whose user, host and folders have names that are found nowhere else, and files as
-clusters leave them."""
+"""Tests of the archive that scripts/validate.sh packs. One is a whole run whose user, host and folders have unique
+names. Others use files as clusters write them."""
 
 import json
 import os

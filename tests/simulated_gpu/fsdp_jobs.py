@@ -1,4 +1,5 @@
-"""FSDP's jobs drawn from a seed: a workload, a cluster and --scheme for ddpsim, and the same for the driver (fsdp/job.hpp)."""
+"""FSDP jobs drawn from a seed: a workload, a cluster and --scheme for ddpsim, and a job file for the driver
+(fsdp/job.hpp)."""
 
 import dataclasses
 import random
@@ -43,7 +44,7 @@ class Job:
         return self.options.get(key, otherwise)
 
     def parameters(self):
-        """Names and units, in the order backward writes them."""
+        """Names and units, in the order in which backward writes gradients."""
         for unit in reversed(self.units):
             for k, (elements, duration) in enumerate(unit.parameters):
                 name = {"first": "embed", "last": "head"}.get(unit.name, f"{unit.name}.linear")
@@ -94,7 +95,7 @@ class Job:
         return self.options.get("cpu_offload") == "true"
 
     def stepped_bytes(self):
-        """Of the fp32 parameters that rank 0 steps."""
+        """Bytes of the fp32 parameters that rank 0 steps."""
         return 4 * self.shard_elements()
 
     def shard_elements(self):
@@ -107,14 +108,14 @@ class Job:
         return sum(self.padded_share(elements) for elements in by_unit.values())
 
     def stepped(self):
-        """The share of the parameters that a rank steps."""
+        """The share of the parameters that one rank steps."""
         whole = sum(elements for _, elements, _ in self.parameters())
         if self.options.get("strategy") == "no_shard":
             return 1
         return min(1, self.shard_elements() / whole)
 
     def host_us(self, collectives):
-        """Of a step: hooks in front of forward and backward, FSDP1's behind backward, and launches."""
+        """Host time of a step: hooks before forward and backward, FSDP1's hooks after backward, and launches."""
         units = len({"root" if unit.name in ("first", "last") else unit.name for unit in self.units})
         if self.offloads():
             collectives_us = collectives * self.collective_us
@@ -157,7 +158,7 @@ class Job:
 
 
 def units(draw):
-    """One to eight, of which the first and the last may be the root's."""
+    """Draws one to eight units. The first and the last may be the root's."""
 
     def unit(name):
         parameters = [

@@ -1,5 +1,7 @@
-"""The simulated GPU's table (settings.hpp) out of the very files that ddpsim is given: what launches take of the workload's host,
-copies and latencies of the cluster's GPU, all-reduces of its calibration."""
+"""Makes the simulated GPU's table (settings.hpp) from the files that ddpsim gets.
+
+Launch times come from the workload's host. Copies and latencies come from the cluster's GPU, and all-reduces from its
+calibration."""
 
 NS = 1000
 CLOCK_NS = 1
@@ -10,7 +12,8 @@ def ns(us):
 
 
 def table(cluster, workload, all_reduce_us):
-    """`all_reduce_us`: of the cluster, by bytes. Any launch takes this host as long, and it searches no graph."""
+    """`all_reduce_us` gives the times of the cluster by bytes. All launches take the same host time, and no graph is
+    searched."""
     gpu, host = cluster["gpu_costs"], workload["host"]
     costs = host["costs"]
     launch = costs["copy_us"]
@@ -29,7 +32,8 @@ def table(cluster, workload, all_reduce_us):
         "copy_bytes_per_ns": gpu["copy_gbps"],
         "launch_latency_ns": ns(gpu["launch_latency_us"]),
         "event_latency_ns": ns(gpu["event_latency_us"]),
-        # sim's round trip takes a launch of a collective and its latency; in it the map comes back, and a copy is launched.
+        # sim's round trip takes a launch of a collective and its latency; in it the map comes back, and a copy is
+        # launched.
         "wake_ns": ns(costs["collective_us"]) - kernel - ns(launch),
     }
     lines = [f"{key} {value}" for key, value in rows.items()]

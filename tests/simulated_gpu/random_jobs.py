@@ -1,4 +1,4 @@
-"""Jobs drawn from a seed, on a calibrated cluster: what both programs, ddpsim and ddpsim-real, are given."""
+"""Jobs drawn from a seed, on a calibrated cluster, for both ddpsim and ddpsim-real."""
 
 import dataclasses
 import random
@@ -58,13 +58,13 @@ def workload(draw, unused, accumulate):
 
 
 def us(draw, least, most):
-    """To the nanosecond, as the simulated GPU counts."""
+    """Rounds to the nanosecond, the unit of the simulated GPU."""
     return draw.randrange(round(least * 1000), round(most * 1000)) / 1000
 
 
 def host(draw, gradients):
-    """What ddpsim-real's is like: any launch takes as long, a hook is one, a compression hook three of them, and it is a step
-    ahead of its GPU."""
+    """A host like ddpsim-real's. All launches take the same time. A hook is one launch, a compression hook three. The
+    host is one step ahead of its GPU."""
     launch = us(draw, 0.2, 8)
     return {
         "launches": {"forward": 1, "backward": [1] * gradients, "optimizer": 1},
@@ -81,7 +81,7 @@ def host(draw, gradients):
 
 
 def cluster(draw, ranks):
-    """A node whose calibration is drawn about the measured one of docs/reference/formats.md."""
+    """A node whose calibration is drawn around the measured one of docs/reference/formats.md."""
     node = {"gpus": ranks, "gpu": "V100"}
     if ranks > 1:
         node["interconnect"] = {"kind": "nvlink", "links_per_gpu": ranks - 1, "per_link": "25GBps", "layout": "mesh"}

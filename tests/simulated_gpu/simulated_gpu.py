@@ -1,4 +1,4 @@
-"""Starts the unmodified ddpsim-real on the simulated GPU (README.md), and reads what it wrote."""
+"""Starts the unmodified ddpsim-real on the simulated GPU (README.md) and reads its output."""
 
 import json
 import os
@@ -28,7 +28,7 @@ WORKLOAD = {
 
 
 def leaving_out(*parameters):
-    """Where the backward of each rank has no gradient of these."""
+    """The options for a job in which each rank has no gradient of these parameters."""
     ranks = []
     for rank, unused in enumerate(parameters):
         ready = [event for event in WORKLOAD["backward"]["ready"] if event["parameter"] not in unused]
@@ -52,7 +52,7 @@ FRAMES = 3  # of a place, as in machine.hpp
 
 
 def callers(program, offsets, most=None):
-    """The functions that these return addresses lie in, innermost first; also those that the compiler has inlined."""
+    """The functions at these return addresses, innermost first, including inlined ones."""
     places = [
         f"{int(offset, 16) - 1:x}" for offset in offsets if int(offset, 16) > 0
     ]  # a thread may begin two calls above
@@ -97,7 +97,7 @@ class OnSimulatedGpu(unittest.TestCase):
         return run
 
     def run_threads(self, *arguments, **variables):
-        """Both ranks in the process that is started: nothing is forked, so seeds cost least."""
+        """Runs both ranks in one process. Nothing is forked, so this is the cheapest way to run seeds."""
         return self.run_well(
             "--ranks-per-process",
             "2",
@@ -111,7 +111,8 @@ class OnSimulatedGpu(unittest.TestCase):
         )
 
     def started_apart(self, out, *arguments, port, local_ranks=(0, 1), **variables):
-        """What each of two ranks said that a launcher would start, and its exit code; `local_ranks` None: it does not number them."""
+        """Output and exit code of each of two ranks, started as by a launcher. With `local_ranks` None, it sets no
+        local ranks."""
         common = dict(
             variables,
             SIMULATED_GPU_MACHINE=self.folder / f"machine-{out}",
@@ -137,7 +138,7 @@ class OnSimulatedGpu(unittest.TestCase):
         return [(rank.communicate(timeout=patience.seconds(60))[1], rank.returncode) for rank in ranks]
 
     def written(self, folder):
-        """What a job wrote, byte for byte, but for the folder's name."""
+        """The bytes that a job wrote, without the folder's name."""
         return {
             file.name: file.read_bytes().replace(folder.encode(), b"OUT")
             for file in sorted((self.folder / folder).iterdir())
@@ -148,7 +149,7 @@ class OnSimulatedGpu(unittest.TestCase):
             yield file.name, json.loads(file.read_text(encoding="utf-8"))
 
     def breaches(self, folder):
-        """What no order of events can bring about: an all-reduce before its launch, one that ends before all began it."""
+        """Impossible orders: an all-reduce before its launch, or one that ends before all ranks began it."""
         found = []
         for name, timeline in self.timelines(folder):
             spans = {}

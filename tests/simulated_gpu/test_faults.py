@@ -1,5 +1,6 @@
-"""Whatever breaks, all ranks end within --timeout and two seconds, one line says which rank and why, what was finished is on
-disk, and no process is left. Each fault is drawn from a seed: its kind, its rank, its moment; a slow rank is no fault."""
+"""Whatever fails, all ranks end within --timeout and two seconds. One line names the rank and the reason. Finished
+points are on disk, and no process remains. Kind, rank and moment of each fault are drawn from a seed. A slow rank is
+not a fault."""
 
 import collections
 import json
@@ -95,7 +96,7 @@ class Faults(OnSimulatedGpu):
         return len(json.loads(file.read_text(encoding="utf-8"))["configurations"]) if file.exists() else 0
 
     def collectives_until(self, mode):
-        """How many collectives a rank launches until each configuration is written."""
+        """Number of collectives that a rank launches until each configuration is written."""
         counts = []
         for caps in range(1, len(CAPS) + 1):
             counts.append(int(self.job(mode, CAPS[:caps], "1:0")[0]["launched"]))
@@ -150,7 +151,7 @@ class Faults(OnSimulatedGpu):
 
 
 class FaultsOfLaunchedRanks(OnSimulatedGpu):
-    """Of ranks that a launcher started each has an end of its own, and of all together one says why."""
+    """Ranks that a launcher started end separately, and exactly one of them gives the reason."""
 
     def test_one_message_names_rank_and_cause(self):
         faults = [
@@ -182,7 +183,7 @@ class FaultsOfLaunchedRanks(OnSimulatedGpu):
 
 
 class FaultsInRealTime(OnSimulatedGpu):
-    """The host's own clock and scheduler; files that do not fit, and signals."""
+    """Faults with the host's own clock and scheduler, on a full disk, and with signals."""
 
     def launch(self, *arguments, out="out", timeout=patience.seconds(60), limit=None, **variables):
         def bounded():

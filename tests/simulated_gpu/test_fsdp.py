@@ -1,6 +1,7 @@
-"""FSDP1 and FSDP2: a driver that issues a step as PyTorch's source has it (fsdp/), on a simulated GPU whose times are those that
-`ddpsim simulate --scheme` has of the same job, beside that command: compute, all-gathers, reduce-scatters, and the host's launches,
-one by one, for random jobs (fsdp_jobs.py)."""
+"""Compares `ddpsim simulate --scheme` with a driver that makes the calls of PyTorch's FSDP1 and FSDP2 (fsdp/).
+
+The driver runs on a simulated GPU that has the times of the same job. Compared are compute, all-gathers,
+reduce-scatters and the host's launches, one by one, for random jobs (fsdp_jobs.py)."""
 
 import json
 import os
@@ -26,7 +27,8 @@ KINDS = {"all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-re
 
 
 def table(job, collectives):
-    """A machine of these collectives, which ddpsim timed alone; what launches take the driver's host says itself."""
+    """The table of a machine with these collectives, which ddpsim timed alone. The job file has the host's launch
+    times."""
     gpu = job.cluster["gpu_costs"]
     rows = {
         "launch_ns": 0,
@@ -47,14 +49,14 @@ def table(job, collectives):
 
 
 def driver_collectives(document):
-    """What each takes, by kind and size."""
+    """The time of each collective, by kind and size."""
     return {
         (KINDS[one["kind"]], one["bytes"]): one["end_us"] - one["last_arrival_us"] for one in document["collectives"]
     }
 
 
 def began_behind(spans, latency):
-    """A collective begins no sooner than its communicator is free, which the event in front of it does not say."""
+    """The earliest begin of a collective: its communicator must be free, which the event before it does not show."""
     found, before = [], None
     for span in spans:
         if span[0] in ("all_gather", "reduce_scatter"):
@@ -67,14 +69,15 @@ def began_behind(spans, latency):
 
 
 class Work:
-    """Spans of one kind on a stream, laid end to end: when so much of it is done. Neighbours may be drawn as one."""
+    """Spans of one kind on a stream, joined end to end. Says when a given amount is done. Neighbours may be drawn as
+    one."""
 
     def __init__(self, spans):
         self.spans = sorted(spans)
         self.total = sum(end - start for start, end in self.spans)
 
     def instants(self, begin, end):
-        """When work goes on behind `begin` of it, and when `end` of it is done."""
+        """When work continues after an amount `begin`, and when an amount `end` is done."""
         at, started, tiny = 0, None, 0.5
         for start, stop in self.spans:
             if started is None and at + (stop - start) > begin + tiny:
@@ -137,7 +140,7 @@ class Fsdp(unittest.TestCase):
         )
 
     def spans(self, lines, machine):
-        """Of rank 0's last step: (what, unit, start, end), from its begin on."""
+        """Spans (what, unit, start, end) of rank 0's last step, relative to its begin."""
         self.write("table", machine)
         run = self.drive(lines, "--spans", SIMULATED_GPU_TABLE="table", SIMULATED_GPU_QUEUE=4096)
         self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
@@ -152,8 +155,8 @@ class Fsdp(unittest.TestCase):
 
 class Predicted(Fsdp):
     def differences(self, job):
-        """(what, us apart) of all there is to compare. Where the host sets the pace it is as far ahead as it happened to be when the
-        step became steady, and the step is as long whatever that is: nothing else is compared."""
+        """Pairs (what, difference in us) of all comparable times. If the host limits the speed, its lead depends on the
+        history, but the duration of the step does not. Then only that duration is compared."""
         document, drawn = self.predict(job)
         spare = document["iteration_us"] - job.host_us(len(document["collectives"]))
         steps = STEPS + round(document["iteration_us"] / max(spare, 1))  # until the host is as far ahead as it gets
@@ -235,7 +238,7 @@ class Predicted(Fsdp):
 
 
 def layers(scheme, forward_us=200, backward_us=400, units=6, **options):
-    """A stack of equal layers with a head, two ranks, whose all-gathers take as long as a layer's forward."""
+    """A stack of equal layers with a head on two ranks. An all-gather takes as long as a layer's forward."""
     keys = {"scheme": scheme, "ranks": 2, "steps": STEPS, "steps_ahead": 1, "optimizer_us": 50, **options}
     lines = [f"{key} {value}" for key, value in keys.items()]
     for i in range(units):
@@ -264,7 +267,7 @@ def machine(gather_us=150, reduce_us=100):
 
 
 def most_ahead(spans):
-    """All-gathers of layers in forward that have begun while compute has not left the layer, but for the one it needs."""
+    """The most all-gathers of forward that begin while compute is still in a layer, without the one that it needs."""
     gathers = [span for span in spans if span[0] == "all_gather" and span[1] != "root"]
     left = {unit: end for what, unit, _, end in spans if what == "forward"}
     forward_ends = max(left.values())
@@ -281,13 +284,13 @@ def step_of(spans):
 
 
 class Properties(Fsdp):
-    """Of the driver alone."""
+    """Properties of the driver alone."""
 
     def run_layers(self, scheme, machine_of=machine(), **options):
         return self.spans(layers(scheme, **options), machine_of)
 
     def test_the_limiter_keeps_two_all_gathers_ahead(self):
-        """Two at most hold memory that is not free yet, and one more is on its way to it when the oldest has become free."""
+        """At most two hold memory that is not free yet. One more follows when the oldest has become free."""
         held, free = (self.run_layers("fsdp1", machine(gather_us=30), units=12, limit_all_gathers=on) for on in (1, 0))
         print(f"all-gathers ahead of compute, limited or not: {most_ahead(held)}, {most_ahead(free)}")
         self.assertLessEqual(most_ahead(held), 3)
@@ -381,7 +384,7 @@ SKIP_SEEDS = 8
 
 
 class Orders(Fsdp):
-    """Parameters are right in the end, in whatever order what is not ordered happens."""
+    """Final parameters are right in every allowed order."""
 
     def test_every_order(self):
         for scheme, options in OPTIONS:
@@ -402,8 +405,8 @@ NOT_MISSED = {
 
 
 class MissingWaits(Fsdp):
-    """Each wait and each event of the driver, left out, makes a wrong number for some seed, in some job; so it is needed, and
-    PyTorch's."""
+    """Omitting any wait or event of the driver gives a wrong number for some seed of some job. So it is needed, and it
+    is PyTorch's."""
 
     def test_each_is_missed(self):
         sites = {}

@@ -1,6 +1,7 @@
-"""Every call of the program that synchronises, left out, is noticed: by a wrong average, an error of CUDA's, or times that
-cannot be. One that nobody misses is a test that cannot fail or a call that nobody needs: it stands in NOT_MISSED with its reason,
-or it goes."""
+"""Omitting any synchronising call of the program is noticed, by a wrong average, a CUDA error, or impossible times.
+
+If an omission is not noticed, a test cannot fail or the call is not needed. Then the call is removed or listed in
+NOT_MISSED with a reason."""
 
 import itertools
 import json

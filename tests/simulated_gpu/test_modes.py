@@ -1,5 +1,5 @@
-"""Each way to run ddpsim-real's CUDA path, on the simulated GPU: averages right, times those of the table, and the same bytes
-each time."""
+"""Runs each mode of ddpsim-real's CUDA path on the simulated GPU. Averages are right, times are the table's, and the
+output has the same bytes each time."""
 
 import json
 import os
@@ -65,7 +65,8 @@ class Modes(OnSimulatedGpu):
         self.assertAlmostEqual(min(one["iterations_us"]), max(one["iterations_us"]), delta=0.01)
 
     def test_busy_compute_takes_longer_beside_an_all_reduce_that_slows_it(self):
-        """The first gradient's all-reduce runs for 100 of the 150 us of backward that are left: half of that is lost."""
+        """The first gradient's all-reduce runs during 100 of the remaining 150 us of backward. Half of that time is
+        lost."""
         backward = {}
         for slower in (1, 2):
             (self.folder / "table").write_text(
@@ -110,7 +111,7 @@ class Modes(OnSimulatedGpu):
                 self.assertAlmostEqual(row["time_us"]["median"], us, delta=0.1)
 
     def test_in_a_long_measurement_of_long_steps_microseconds_are_kept(self):
-        """Two minutes; nor is any of its steps, longer than --timeout, taken for a silence."""
+        """It takes two minutes. Its steps are longer than --timeout, but none counts as silence."""
         slow = {**WORKLOAD, "forward": {"duration_us": 6e6}}
         (self.folder / "slow.json").write_text(json.dumps(slow), encoding="utf-8")
         (self.folder / "table").write_text("all_reduce 4 20000\nall_reduce 1048576 20000\n")
@@ -188,7 +189,8 @@ class Modes(OnSimulatedGpu):
         )
 
     def test_two_ranks_on_one_gpu_are_refused_by_name(self):
-        """A launcher that numbers them alike, and one that shows both the same one GPU: NCCL would say so late, or hang."""
+        """One launcher gives both the same number, and one shows both the same GPU. NCCL would report it late, or
+        hang."""
         for shown, local_ranks, bus in (({}, (0, 0), "01"), ({"CUDA_VISIBLE_DEVICES": "3"}, (0, 1), "04")):
             ends = self.started_apart(
                 f"alike-{bus}", "--timeout", "4", port=held_port(self.addCleanup), local_ranks=local_ranks, **shown
@@ -210,7 +212,8 @@ class Modes(OnSimulatedGpu):
         self.assertEqual(json.loads((self.folder / "shared/measurement.json").read_text(encoding="utf-8"))["ranks"], 2)
 
     def test_the_watchdog_leaves_a_communicator_alone_that_is_being_launched_on(self):
-        """It looks every 100 ms, and NCCL's calls of one communicator must not overlap: on a GPU they hung or ended the process."""
+        """It checks every 100 ms. NCCL calls of one communicator must not overlap: on a GPU they hung or ended the
+        process."""
         for seed in (1, 2):
             self.run_threads(
                 *SHORT[2:], "--iterations", "3000", "--caps", SMALL_CAP, "--no-check", SIMULATED_GPU_SEED=seed

@@ -1,5 +1,6 @@
-"""scripts/on_gpu.sh, rehearsed: PyTorch on the CPU, our program on the simulated GPU, each part killed at some moment, and what travels in a
-root folder of its own."""
+"""Rehearses scripts/on_gpu.sh with PyTorch on the CPU and our program on the simulated GPU.
+
+Each part is killed at some moment. The files for the other machine also run in a root folder of their own."""
 
 import json
 import os
@@ -29,7 +30,7 @@ SEED = 38
 
 
 def python_with_today():
-    """The newest PyTorch here from 2.6 on, whose fully_shard and replicate the script trains with."""
+    """The newest installed PyTorch since 2.6, which has the fully_shard and replicate that the script uses."""
     known = {tuple(map(int, version.split("."))): python for version, python in pythons_with_torch().items()}
     newest = max(known, default=(0, 0))
     return known[newest] if newest >= (2, 6) else None
@@ -120,7 +121,7 @@ class Rehearsed(unittest.TestCase):
 
     @staticmethod
     def parts_of(parent):
-        """(part, process) of the parts that run under the script, whose process becomes run.py's."""
+        """Pairs (part, process) of the parts that run under the script. The script's process becomes run.py's."""
         try:
             children = pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         except OSError:

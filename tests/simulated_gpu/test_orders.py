@@ -1,5 +1,5 @@
-"""Averages are right in every order of events that streams, events and synchronisation allow: thousands of them, each drawn from
-a seed. A run has four configurations, each with an order of its own."""
+"""Averages are right in every order that streams, events and synchronisation allow. Thousands of orders are drawn from
+seeds. A run has four configurations, each with its own order."""
 
 import unittest
 

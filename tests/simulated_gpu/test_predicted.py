@@ -1,8 +1,10 @@
-"""`ddpsim simulate` beside `ddpsim-real` on a simulated GPU that takes its times from the same two files, a workload and a calibrated
-cluster (machine_table.py): span by span, for random jobs (random_jobs.py). What differs is how one of the two schedules a step.
+"""Compares `ddpsim simulate` with `ddpsim-real` on a simulated GPU, span by span, for random jobs (random_jobs.py).
 
-Not compared: the search for unused parameters, for which ddpsim-real has no graph, and buffers, which it broadcasts without flattening
-them; jobs have none."""
+Both take their times from the same two files, a workload and a calibrated cluster (machine_table.py). So a difference
+shows that one of them schedules a step differently.
+
+Two things are not compared, and the jobs have none of them. For the search for unused parameters, ddpsim-real has no
+graph. It also broadcasts buffers without flattening them."""
 
 import json
 import os
@@ -24,8 +26,9 @@ BACKWARD = ("backward", "copy into bucket", "communication hook")
 
 
 def as_measured(spans, job):
-    """Behind the map that a host waits for the GPU waits for each launch, and what ddpsim-real measures there begins with an event that
-    the host records before it: where the host is there, then where the GPU has done what was before."""
+    """After the map that a host waits for, the GPU waits for each launch. There, a measured time of ddpsim-real begins
+    with an event that the host records before the launch. It begins once the host is there and the GPU has finished its
+    earlier work."""
     launch, latency = job.workload["host"]["costs"]["copy_us"], job.cluster["gpu_costs"]["launch_latency_us"]
     launched = [
         span["end_us"] + latency for span in spans if (span["track"], span["name"]) == ("host", "copy out of bucket")
@@ -48,7 +51,7 @@ def as_measured(spans, job):
 
 
 def instants(spans):
-    """Of what both programs draw, {(what, which): (start, end)}."""
+    """Spans that both programs draw, as {(what, which): (start, end)}."""
     found, forwards = {}, 0
     for span in spans:
         track, name, bucket, start, end = (span[key] for key in ("track", "name", "bucket", "start_us", "end_us"))
@@ -102,7 +105,7 @@ class Predicted(OnSimulatedGpu):
         return answer, self.read("predicted.json")["ranks"][0]["spans"]
 
     def all_reduces(self, job, answer):
-        """What each that the job launches takes, as `ddpsim allreduce` says."""
+        """The time of each all-reduce of the job, by `ddpsim allreduce`."""
         sizes = {bucket["bytes"] // (1 if job.hook == "none" else 2) for bucket in answer["buckets"]}
         if "--find-unused-parameters" in job.options or "--static-graph" in job.options:
             sizes.add(4 * len(job.workload["parameters"]))

@@ -1,5 +1,7 @@
-"""ddpsim-real under a thread sanitizer, on the simulated GPU: its host threads, and its streams as threads of their own, are ordered
-by what CUDA promises and by nothing else (thread_sanitizer.hpp). So what it lacks is reported whatever the order of a run."""
+"""Runs ddpsim-real under a thread sanitizer on the simulated GPU.
+
+Only CUDA's guarantees order its host threads and its streams, which are separate threads (thread_sanitizer.hpp). So a
+missing order is reported in whatever order a run happens."""
 
 import os
 import subprocess
@@ -31,7 +33,8 @@ class Races(OnSimulatedGpu):
             self.fail("\n".join(reports)[:5000])
 
     def environment(self, **variables):
-        """What stands in for the C library stands in front of the sanitizer, which then sees it only where it passes a call on."""
+        """The replacement of the C library is in front of the sanitizer, which sees only the calls that are passed
+        on."""
         return super().environment(
             LD_PRELOAD=f"{LIBRARIES}/libsimulated_gpu.so",
             LD_BIND_NOW=1,
