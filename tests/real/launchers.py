@@ -71,7 +71,7 @@ def torchrun(_folder):
     if subprocess.run([python, "-c", "import torch.distributed.run"], capture_output=True, check=False).returncode != 0:
         skip(f"{python} has no torch.distributed.run")
     env = environment()
-    # Written out, since PyTorch 1.13 does not read its own defaults of these two on Python 3.11.
+    # Set explicitly, because PyTorch 1.13 does not read its own defaults for these two on Python 3.11.
     std = ["--redirects", "2", "--tee", "2"]
     yield (
         [
@@ -123,7 +123,7 @@ PartitionName=lab Nodes=localhost Default=YES MaxTime=10 State=UP OverSubscribe=
 """,
         encoding="utf-8",
     )
-    # They end with this process, however that ends.
+    # They end with this process, even if it is killed.
     bound = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
     with open(folder / "daemons.txt", "w", encoding="utf-8") as log:
         daemons = [
@@ -199,7 +199,7 @@ def main():
             check("two ranks meet", run.returncode == 0 and measured(folder / "measured") == 2, run)
             run = launch(*job, "--ranks-per-process", "2", "-o", "both")
             check("two processes of two ranks are four", run.returncode == 0 and measured(folder / "both") == 4, run)
-            # The second process, by whichever name it has here, has another world size in mind.
+            # The second process gets a different world size, under the launcher's variable name.
             odd = (
                 'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then '
                 'export RANK=1 WORLD_SIZE=3; fi; exec "$@"'

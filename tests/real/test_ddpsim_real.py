@@ -19,9 +19,11 @@ from held_port import held_port  # noqa: E402
 BINARY = os.environ["DDPSIM_REAL_BIN"]
 BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
 CAPS = range(1, 301)
-MINUTES = ("--caps", ",".join(map(str, CAPS)), "--iterations", 1, "--warmup", 2)  # slow steps of so many configurations
-SOON = patience.seconds(3)  # a --timeout that a test waits for
-NEVER = patience.seconds(600)  # a --timeout after which the test has long given up
+# Slow steps of several configurations.
+MINUTES = ("--caps", ",".join(map(str, CAPS)), "--iterations", 1, "--warmup", 2)
+SOON = patience.seconds(3)  # a --timeout whose end a test waits for
+# A --timeout that is longer than the test's own.
+NEVER = patience.seconds(600)
 LAUNCHER_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "DDPSIM_JOB_TOKEN")
 
 
@@ -509,7 +511,7 @@ class Real(unittest.TestCase):
     def test_a_link_planted_while_the_job_runs_is_not_followed(self):
         process = self.in_its_steps("--ranks", 2)
         for cap in CAPS:
-            with contextlib.suppress(FileExistsError):  # those measured so far
+            with contextlib.suppress(FileExistsError):  # points measured so far
                 (self.folder / f"out/cap{cap}.timeline.json").symlink_to(self.folder / "absent")
         code, _, err = self.finish(process)
         self.assertEqual((code, len(err.splitlines())), (1, 1), err)

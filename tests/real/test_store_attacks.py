@@ -21,7 +21,8 @@ from held_port import held_port  # noqa: E402
 
 BINARY = os.environ["DDPSIM_REAL_BIN"]
 BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
-MOST_MIB = 10  # that all attackers together may add to rank 0's largest resident size; two jobs differ by 3 anyway
+# The most that all attackers may add to rank 0's peak resident size. Two equal jobs differ by 3.
+MOST_MIB = 10
 TOKEN = "known to the ranks alone"
 
 
@@ -258,7 +259,7 @@ class StoreAttacks(unittest.TestCase):
         self.assertEqual({address for address, _ in sockets}, {"0100007F"})  # 127.0.0.1
         answers = []
         for _, port in sockets:
-            # One of them is gloo's, which may be gone by now, or say nothing.
+            # One of them is gloo's, which may be gone or silent by now.
             with (
                 contextlib.suppress(OSError),
                 socket.create_connection(("127.0.0.1", int(port, 16)), timeout=patience.seconds(5)) as stranger,

@@ -218,7 +218,7 @@ class ValidationArchive(unittest.TestCase):
         own = json.loads(
             (self.folder / f"results of {USER}" / "measured" / "measurement.json").read_text(encoding="utf-8")
         )
-        self.assertEqual(measured["configurations"], own["configurations"])  # the figures stay
+        self.assertEqual(measured["configurations"], own["configurations"])  # values are unchanged
         settings = files["ddpsim-validation/environment.txt"][1]
         for shown in (
             "NCCL_ALGO=Ring",
@@ -255,7 +255,7 @@ class ValidationArchive(unittest.TestCase):
             for secret in ("example.org", "abcdef123", "1f00d", "beef", "890a", "friends"):
                 self.assertNotIn(secret, text)
         at = lambda name: files[f"ddpsim-validation/{name}"][1]
-        manifest = json.loads(at("manifest.json"))  # as scripts/collect.sh packs
+        manifest = json.loads(at("manifest.json"))  # an archive of scripts/collect.sh
         self.assertEqual((manifest["schema"], manifest["ranks"], manifest["nodes"]), ("ddpsim.collect/1", 3, 2))
         kinds = {member["path"]: member["kind"] for member in manifest["members"]}
         self.assertEqual(set(kinds) | {"manifest.json"}, {name.partition("/")[2] for name in files})
@@ -271,7 +271,8 @@ class ValidationArchive(unittest.TestCase):
         self.assertIn("65536 16384 float sum", at("measured/all_reduce.txt"))
         self.assertIn('host_hash="0x1" arch="x86_64"', at("nccl-topology.xml"))
         self.assertIn('guid="0x2" speed="100000"', at("nccl-topology.xml"))
-        self.assertIn('<cpu host_hash="0x3"/><cpu host_hash="0x1"/>', at("nccl-topology.xml"))  # the same stay the same
+        # Equal values stay equal.
+        self.assertIn('<cpu host_hash="0x3"/><cpu host_hash="0x1"/>', at("nccl-topology.xml"))
         self.assertIn('busid="0000:3b:00.0"/>\n</cpu>\n', at("nccl-topology.xml"))  # XML still
         self.assertIn("node0:123:456 [0] NCCL INFO", at("messages-0.txt"))
         self.assertIn("at 12:34:56 5.1 GB/s", at("messages-0.txt"))

@@ -9,16 +9,17 @@ from random_jobs import us
 
 SIZES = {"fp32": 4, "bf16": 2, "fp16": 2}
 ELEMENTS = (1, 7, 1000, 4000, 20_000, 60_000)
-FORWARD_SHARE = 0.5  # of backward: what a recording says of forward
+FORWARD_SHARE = 0.5  # forward as a share of backward
 HOOK_US = 100  # host_unit_hook, of DdpCosts
 COPY_US = 8  # host_hook_kernel
-EVERYWHERE = 100_000  # so many launches of forward that each part of it has some
+# Enough launches of forward that each part of it has some.
+EVERYWHERE = 100_000
 
 
 @dataclasses.dataclass
 class Unit:
     name: str
-    parameters: list  # (elements, us of backward), in the order backward writes them
+    parameters: list  # Pairs (elements, us of backward), in backward's order.
 
     def forward_us(self):
         return FORWARD_SHARE * sum(us for _, us in self.parameters)
@@ -29,7 +30,8 @@ class Job:
     seed: int
     scheme: str
     options: dict
-    units: list  # in forward order; "root" first or last
+    # In forward order; "root" may be first or last.
+    units: list
     ranks: int
     group: int
     micro_batches: int
@@ -220,7 +222,7 @@ def job(seed, scheme, offload=False):
         if offload and scheme == "fsdp1":
             options["no_sync"] = "true"
         if scheme == "fsdp2" and options["no_sync"] == "true" and "reduce_dtype" in options:
-            del options["reduce_dtype"]  # accumulated in another type: the driver does not
+            del options["reduce_dtype"]  # the driver cannot accumulate in another type
     drawn = Job(
         seed=seed,
         scheme=scheme,
@@ -233,7 +235,8 @@ def job(seed, scheme, offload=False):
         collective_us=us(draw, 20, 60),
         cluster=cluster(draw, nodes, gpus),
     )
-    if offload:  # a copy reads and writes on the simulated GPU what it carries over PCIe
+    # On the simulated GPU, a copy reads and also writes the bytes that it sends over PCIe.
+    if offload:
         options |= {
             "cpu_offload": "true",
             "pcie": drawn.cluster["gpu_costs"]["copy_gbps"] / 2,

@@ -32,7 +32,7 @@ def table(cluster, workload, all_reduce_us):
         "copy_bytes_per_ns": gpu["copy_gbps"],
         "launch_latency_ns": ns(gpu["launch_latency_us"]),
         "event_latency_ns": ns(gpu["event_latency_us"]),
-        # sim's round trip takes a launch of a collective and its latency; in it the map comes back, and a copy is
+        # sim's round trip takes the launch and the latency of a collective. Meanwhile the map comes back and a copy is
         # launched.
         "wake_ns": ns(costs["collective_us"]) - kernel - ns(launch),
     }

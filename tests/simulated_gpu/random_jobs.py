@@ -42,7 +42,8 @@ def workload(draw, unused, accumulate):
         if parameter not in left_out:
             at += draw.choice((20, 90, 400))
             ready.append({"parameter": parameter, "at_us": at})
-    tail = draw.randrange(0, 50) if accumulate == 1 else 0  # a file counts no kernels behind the last gradient
+    # A workload file counts no kernels after the last gradient.
+    tail = draw.randrange(0, 50) if accumulate == 1 else 0
     job = {
         "schema": "ddpsim.workload/1",
         "name": "random",

@@ -43,19 +43,20 @@ def leaving_out(*parameters):
     return {**WORKLOAD, **{key: ranks[0][key] for key in ("backward", "recorded_with")}, "ranks": ranks}
 
 
-UNUSED = leaving_out((2,), (2, 0))  # one by nobody, one by rank 1
+# One unused on all ranks, one on rank 1.
+UNUSED = leaving_out((2,), (2, 0))
 SHORT = ("--iterations", "1", "--warmup", "2")
-SMALL_CAP = "0.0001"  # a bucket a parameter
+SMALL_CAP = "0.0001"  # one bucket for each parameter
 
 
-FRAMES = 3  # of a place, as in machine.hpp
+FRAMES = 3  # callers of a place, as in machine.hpp
 
 
 def callers(program, offsets, most=None):
     """The functions at these return addresses, innermost first, including inlined ones."""
     places = [
         f"{int(offset, 16) - 1:x}" for offset in offsets if int(offset, 16) > 0
-    ]  # a thread may begin two calls above
+    ]  # the thread's beginning may be two calls above
     lines = subprocess.run(
         ["addr2line", "-f", "-i", "-C", "-e", program, *places], capture_output=True, text=True, check=True
     ).stdout.splitlines()[::2]

@@ -16,7 +16,7 @@ from thorough import cases
 
 TIMEOUT_S = 2
 MORE_S = 2
-SEEDS = cases(86, every_change=40)  # of each mode
+SEEDS = cases(86, every_change=40)  # for each mode
 CAPS = (SMALL_CAP, "1", "25")
 MODES = {
     "two processes": ["--ranks", "2"],
@@ -47,7 +47,8 @@ ERROR_CAUSES = rf"(?:{CUDA_DOES}): (?:too many resources requested for launch|un
 CAUSES = {
     "die": r"rank {rank} was ended by signal 9 \(Killed\)|ranks \d to \d were ended by signal 9 \(Killed\)",
     "error": f"rank {{rank}}: {ERROR_CAUSES}",
-    "sticky": rf"rank \d: {ERROR_CAUSES}",  # a sticky error is that of all threads of a process
+    # All threads of a process get a sticky error.
+    "sticky": rf"rank \d: {ERROR_CAUSES}",
     "memory": "rank {rank}: allocating memory (?:on|for copies to) the GPU: out of memory",
     "async": "rank {rank}: a peer was lost: remote process exited or there was a network error",
     "silence": r"rank \d: a collective took longer than {timeout} s",
@@ -129,7 +130,7 @@ class Faults(OnSimulatedGpu):
                     if one["struck"] == "0" and one["kind"] in (
                         "error",
                         "sticky",
-                    ):  # all calls left were those that free
+                    ):  # only freeing calls remained
                         self.assertEqual(one["code"], "0", one)
                         counts["too late to matter"] += 1
                         continue
@@ -217,7 +218,7 @@ class FaultsInRealTime(OnSimulatedGpu):
 
     def end_of(self, process):
         err = process.communicate(timeout=patience.seconds(60))[1]
-        with self.assertRaises(ProcessLookupError):  # its session is empty
+        with self.assertRaises(ProcessLookupError):  # its session has no process
             os.killpg(process.pid, 0)
         return process.returncode, err
 
@@ -236,7 +237,8 @@ class FaultsInRealTime(OnSimulatedGpu):
             for rank in (0, 1)
         ]
 
-        def timeout(fault):  # where it is not what ends the job, one that no slow machine reaches
+        # A time-out that no slow machine reaches, if it does not end the job.
+        def timeout(fault):
             return patience.seconds(8 if fault.startswith(("silence", "init")) else 60)
 
         jobs = {
@@ -262,7 +264,7 @@ class FaultsInRealTime(OnSimulatedGpu):
         whole = self.launch(*SHORT, "--caps", "1,25", SIMULATED_GPU_CLOCK="free")
         self.assertEqual(self.end_of(whole), (0, ""))
         sizes = {file.name: file.stat().st_size for file in (self.folder / "out").iterdir()}
-        for name, size in sorted(sizes.items()):  # the largest never fits
+        for name, size in sorted(sizes.items()):  # the largest file never fits
             with self.subTest(f"files of {size // 2} bytes, half of {name}"):
                 code, err = self.end_of(
                     self.launch(
@@ -273,11 +275,11 @@ class FaultsInRealTime(OnSimulatedGpu):
                 self.assertRegex(err, r"^ddpsim-real: rank 0: [^\n]*cannot be written[^\n]*\n$")
                 for file in (self.folder / f"half-{name}").glob("*"):
                     if file.suffix == ".json":
-                        json.loads(file.read_text(encoding="utf-8"))  # whole
+                        json.loads(file.read_text(encoding="utf-8"))  # the file is complete
 
     def test_a_signal_while_points_are_written(self):
         for after in (0, 1):
-            caps = ",".join(map(str, range(1, 1001)))  # more than are measured until the signal comes
+            caps = ",".join(map(str, range(1, 1001)))  # more than are measured before the signal
             job = self.launch(
                 "--iterations", "3", "--warmup", "2", "--caps", caps, out=f"out-{after}", SIMULATED_GPU_CLOCK="free"
             )

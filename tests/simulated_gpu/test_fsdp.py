@@ -18,7 +18,7 @@ from thorough import cases
 
 DRIVER = os.environ["FSDP_DRIVER"]
 LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
-JOBS = cases(30, every_change=6)  # of each scheme
+JOBS = cases(30, every_change=6)  # for each scheme
 STEPS = 6
 MOST_STEPS = 30
 ALONE = ("--nccl", "2.27.3", "--rank-slowdown", "0%", "--interference", "sm:0 memory:0 nccl:1")
@@ -159,7 +159,8 @@ class Predicted(Fsdp):
         history, but the duration of the step does not. Then only that duration is compared."""
         document, drawn = self.predict(job)
         spare = document["iteration_us"] - job.host_us(len(document["collectives"]))
-        steps = STEPS + round(document["iteration_us"] / max(spare, 1))  # until the host is as far ahead as it gets
+        # Enough steps for the host to reach its largest lead.
+        steps = STEPS + round(document["iteration_us"] / max(spare, 1))
         self.host_sets_pace = steps > MOST_STEPS
         driven = self.spans(job.driver_lines(min(steps, MOST_STEPS)), table(job, driver_collectives(document)))
         yield (
@@ -167,7 +168,7 @@ class Predicted(Fsdp):
             next(end for what, unit, _, end in driven if (what, unit) == ("step", "ends")) - document["iteration_us"],
         )
 
-        # The event that host and streams have in common began when its launch had got there.
+        # The common event of host and streams began when its launch arrived there.
         latency = job.cluster["gpu_costs"]["launch_latency_us"]
         if self.host_sets_pace:
             return
@@ -315,7 +316,7 @@ class Properties(Fsdp):
         }
         print(f"FSDP1, us: {steps}")
         self.assertLess(steps["pre"], steps["none"] - 4 * 150)
-        # The order on the communicator is the same; a host that is far ahead does not tell them apart.
+        # The order on the communicator is the same. With a host far ahead, the two do not differ.
         self.assertLess(steps["post"], steps["none"] - 4 * 150)
         compute = [span for span in self.run_layers("fsdp1", backward_prefetch="none") if span[0] == "backward"]
         spans = began_behind(self.run_layers("fsdp1", backward_prefetch="none"), 0)
@@ -332,8 +333,8 @@ class Properties(Fsdp):
         order = [span[1] for span in two if span[0] in ("all_gather", "reduce_scatter") and span[1] != "root"]
         self.assertEqual(
             order[6:10], ["layers.5", "layers.4", "layers.5", "layers.3"]
-        )  # gathered one ahead, then reduced
-        # Copies in and out stand on the compute stream, and in front of all-gathers: FSDP1's has none of them.
+        )  # gathered one unit ahead, then reduced
+        # FSDP2 copies in and out on the compute stream and before all-gathers. FSDP1 does not.
         self.assertFalse([span for span in one if span[0] == "copy in"])
         self.assertEqual(len([span for span in two if span[0] == "copy in"]), 12 + 1)
 
@@ -393,14 +394,14 @@ class Orders(Fsdp):
                 self.assertEqual((run.returncode, run.stdout), (0, f"seeds 1 to {SEEDS}: no failure\n"))
 
 
-# Waits that nobody misses, by the function that makes them, and why.
-LIMITER = "the limiter bounds memory, which two properties above look at; no number hangs on it"
-AHEAD = "how far a script lets its host run ahead is no error"
+# Waits whose omission is not noticed, by the calling function, with reasons.
+LIMITER = "the limiter bounds memory, which two tests above check; no number depends on it"
+AHEAD = "the lead of a script's host is not an error"
 NOT_MISSED = {
     "cudaEvent(Query|Synchronize) Rank::synchronize < Fsdp1::wait_for_a_free": LIMITER,
     "cudaEventRecord Rank::record_event < Fsdp1::reshard": LIMITER,
     "cudaEvent(Record|Synchronize) Rank::.*train": AHEAD,
-    "cudaStreamWaitEvent Rank::wait_event < Fsdp2::root_post_backward_final_callback": "PyTorch waits twice: finalize_backward has waited for an event behind that reduce-scatter",
+    "cudaStreamWaitEvent Rank::wait_event < Fsdp2::root_post_backward_final_callback": "PyTorch waits twice: finalize_backward already waited for an event after that reduce-scatter",
 }
 
 

@@ -17,22 +17,23 @@ MODES = (
 )
 SEEDS = 6
 STEPS = ("--iterations", "2", "--warmup", "2")
-LATENCY_US = 15  # of any all-reduce, where no table says otherwise
-# Patterns, for how many callers are folded into one another is the compiler's affair.
-# Without them times are off by little: what cannot be is looked for in what was written.
+LATENCY_US = 15  # of each all-reduce without a table
+# Patterns, because the compiler decides how many callers are inlined.
+#
+# Omitting these changes times only a little, so the test searches the output for impossible times.
 TIMES = (
     "cudaEventSynchronize .*forget_marks < ReplayRunner::records",
     "cudaStreamWaitEvent NcclCommunicator::wait < ReplayBackend::all_reduce",
 )
-WARMUP = "as in ReplayRunner::records, where it is missed; here only times of the warm-up hang on it"
+WARMUP = "noticed in ReplayRunner::records; here only times of the warm-up depend on it"
 NOT_MISSED = {
     "cudaEventSynchronize .*CudaDevice::CudaDevice": WARMUP,
     "cudaEventSynchronize .*forget_marks < ReplayBackend::all_reduce": WARMUP,
-    "cudaStreamWaitEvent NcclCommunicator::wait < ReplayRunner::step": "ranks would begin what is measured some microseconds apart, as is no error",
-    "cudaEventSynchronize .*::wait_for": "how far the host runs ahead is no error, test_modes.py looks at it; of --all-reduce a time-out is that of one collective, and "
-    "behind them all synchronise() waits, which is missed",
+    "cudaStreamWaitEvent NcclCommunicator::wait < ReplayRunner::step": "ranks would begin some microseconds apart, which is not an error",
+    "cudaEventSynchronize .*::wait_for": "the host's lead is not an error (test_modes.py checks it); with --all-reduce, a time-out is that of one collective, and the "
+    "final synchronise() is noticed",
 }
-# What must be among the places, or a mode has ended early.
+# Functions that must appear among the places. Otherwise a mode ended early.
 REACHED = (
     "Reducer::note_ready",
     "Reducer::all_reduce",
@@ -56,10 +57,8 @@ def told(reasons, name):
 
 class MissingCalls(OnSimulatedGpu):
     def test_each_is_missed(self):
-        sites, reached = (
-            {},
-            set(),
-        )  # a site is a call in a function that another calls; the program may do so in several places
+        # A site is a call in a function that another calls. The program may contain it several times.
+        sites, reached = {}, set()
         for mode in MODES:
             run = self.run_threads(
                 *mode, *STEPS, workload=workload_of(mode), SIMULATED_GPU_SEEDS=f"1:{SEEDS}", SIMULATED_GPU_SKIP="each"

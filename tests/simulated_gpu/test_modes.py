@@ -59,8 +59,9 @@ class Modes(OnSimulatedGpu):
         )
         self.run_well("--ranks", "2", "--iterations", "3", "-o", "out", SIMULATED_GPU_TABLE="table")
         one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
-        self.assertAlmostEqual(one["forward_us"]["median"], 100, delta=25)  # and a broadcast of buffers
-        self.assertAlmostEqual(one["backward_us"]["median"], 200 + 4 * 0.5, delta=0.1)  # a copy into the bucket each
+        self.assertAlmostEqual(one["forward_us"]["median"], 100, delta=25)  # including a broadcast of buffers
+        # Including a copy into the bucket for each.
+        self.assertAlmostEqual(one["backward_us"]["median"], 200 + 4 * 0.5, delta=0.1)
         self.assertAlmostEqual(one["communication_us"]["median"], 20, delta=0.1)
         self.assertAlmostEqual(min(one["iterations_us"]), max(one["iterations_us"]), delta=0.01)
 

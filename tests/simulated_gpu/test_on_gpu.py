@@ -25,7 +25,8 @@ from torch_python import pythons_with_torch  # noqa: E402
 PARTS = ("reducer", "ddp", "estimates", "recorder", "copies")
 LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
 PROGRAMS = {"ddpsim": os.environ["DDPSIM_BIN"], "ddpsim-real": os.environ["DDPSIM_REAL_BIN"]}
-SECONDS = patience.seconds(240)  # four times what a rehearsal takes of a machine that has nothing else to do
+# Four times the duration of a rehearsal on an idle machine.
+SECONDS = patience.seconds(240)
 SEED = 38
 
 
@@ -105,7 +106,7 @@ class Rehearsed(unittest.TestCase):
                     killed[part] = pid
             time.sleep(0.02)
         out, _ = process.communicate()
-        self.assertIn(process.returncode, (0, 4), out)  # 0: each was killed before it had begun anything
+        self.assertIn(process.returncode, (0, 4), out)  # 0 if each was killed before it began.
         self.assertEqual(set(killed), set(PARTS))
         for part in PARTS:
             document = self.document(part)
@@ -115,7 +116,7 @@ class Rehearsed(unittest.TestCase):
                 self.assertLessEqual(len(failed), 1, document["problems"])
                 self.assertEqual(measured | failed, set(document["begun"]))
                 self.assertTrue(document["complete"])
-                self.assertTrue(measured or part == "ddp")  # which has one item
+                self.assertTrue(measured or part == "ddp")  # ddp has only one item
         with tarfile.open(self.folder / "out/whole/measured.tar.xz") as archive:
             self.assertLessEqual({f"{part}.json" for part in PARTS}, set(archive.getnames()))
 
@@ -140,7 +141,7 @@ class Rehearsed(unittest.TestCase):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # it had ended by itself
+            pass  # it ended by itself
 
     def test_what_travels_runs_in_a_root_folder_with_nothing_else_of_ours(self):
         if os.geteuid() != 0 or not shutil.which("unshare"):
@@ -154,7 +155,7 @@ class Rehearsed(unittest.TestCase):
         bound = [place for place in bound if pathlib.Path(place).exists() and not place.startswith("/usr/")]
         for place in [*bound, "/tmp", "/checkout", "/travels", "/simulated"]:
             (root / place.lstrip("/")).mkdir(parents=True)
-        for name in ("scripts", "real", "traces/recorder"):  # what the checkout brings
+        for name in ("scripts", "real", "traces/recorder"):  # files of the checkout
             shutil.copytree(ROOT / name, root / "checkout" / name)
         shutil.copytree(
             LIBRARIES, root / "simulated", dirs_exist_ok=True, symlinks=True
@@ -165,7 +166,7 @@ class Rehearsed(unittest.TestCase):
             check=True,
         )
         mounts = " && ".join(f"mount --rbind {place} {root}{place}" for place in bound)
-        # What the loader finds is what travels, the simulated GPU, or the C library.
+        # The loader may only find the transferred files, the simulated GPU, and the C library.
         inside = (
             "LD_LIBRARY_PATH=/simulated:/travels/lib ldd /travels/bin/ddpsim /travels/bin/ddpsim-real; "
             f"cd /checkout && SIMULATED_GPU_LIBRARIES=/simulated DDPSIM_ON_GPU=/travels DDPSIM_REHEARSED=/tmp/out "

@@ -17,7 +17,8 @@ from simulated_gpu import OnSimulatedGpu
 from thorough import cases
 
 JOBS = cases(210, every_change=42)
-STEPS = "5"  # in the third, the host is as far ahead as in any behind it
+# From the third step on, the host's lead is constant.
+STEPS = "5"
 NCCL = ("--nccl", "2.27.3")
 ALONE = (*NCCL, "--rank-slowdown", "0%", "--interference", "sm:0 memory:0 nccl:1")
 SPAN_US = 1
@@ -190,7 +191,8 @@ class Predicted(OnSimulatedGpu):
             got = instants(rank["spans"])
             for key, (begin, end) in expected.items():
                 self.assertIn(key, got)
-                if key[0] == "launch":  # of any step; when, of the median one, is above
+                # Launches of all steps are checked; the time of the median one is above.
+                if key[0] == "launch":
                     compare("launch lasts", got[key][1] - got[key][0], end - begin)
                 else:
                     compare(f"{key[0]} begins", got[key][0], begin)

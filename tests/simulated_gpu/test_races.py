@@ -12,7 +12,7 @@ from test_faults import MODES as FAULTED, results
 from test_modes import MODES
 
 SEEDS = "1:4"
-FAULTS = 20  # of each mode
+FAULTS = 20  # for each mode
 CAPS = ("--caps", f"{SMALL_CAP},25")
 
 
@@ -69,7 +69,8 @@ class Races(OnSimulatedGpu):
 
     def test_no_mode_has_a_race(self):
         for name, arguments in MODES.items():
-            if name == "busy":  # spins for seconds, and has no other threads
+            # It spins for seconds and has no other threads.
+            if name == "busy":
                 continue
             with self.subTest(mode=name):
                 self.run_well(
@@ -123,7 +124,8 @@ class Races(OnSimulatedGpu):
             first += FAULTS
 
     def test_none_where_a_host_in_a_launch_is_freed_by_the_abort(self):
-        for queue in (4, 8):  # of these that of an all-reduce is the one in which it waits
+        # The launch of an all-reduce is the one that waits.
+        for queue in (4, 8):
             run = self.start(
                 "--ranks",
                 "2",
