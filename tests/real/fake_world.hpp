@@ -1,5 +1,5 @@
-// A device and a communicator that write down every call: the host logic of every backend, seen
-// through its seams.
+// A device and a communicator that record every call. They test the host logic of all backends
+// through its interfaces.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace ddpsim::testing {
 
 using Calls = std::vector<std::string>;
 
-/// Regions are named by the order of their allocation.
+/// Regions are named in order of their allocation.
 class FakeDevice : public Device {
  public:
   explicit FakeDevice(Calls& calls) : calls_(calls) {}
@@ -56,7 +56,7 @@ class FakeDevice : public Device {
     auto* sums = reinterpret_cast<std::int32_t*>(to.data);
     for (std::size_t i = 0; i < peer_used.size(); ++i) sums[i] += peer_used[i];
   }
-  /// What the other rank's map says, in maps that are read back.
+  /// The other rank's map, in maps that are read back.
   std::vector<std::int32_t> peer_used;
   void cast(Region from, Region to) override {
     calls_.push_back(fmt::format("{} -> {} as {}", name(from), name(to), name_of(to.dtype)));
@@ -69,7 +69,7 @@ class FakeDevice : public Device {
   void forget_marks() override { events_ = 0; }
   void release_memory() override {}
 
-  /// "1+8:4" is four elements from byte 8 of the second allocation on.
+  /// "1+8:4" means four elements from byte 8 of the second allocation.
   std::string name(Region region) const {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       const std::byte* begin = memory_[i].get();
@@ -114,7 +114,7 @@ class FakeCommunicator : public Communicator {
   WorkId works_ = 0;
 };
 
-/// float32 parameters of these many elements, ready in `order`, a microsecond apart.
+/// float32 parameters with these element counts, ready in `order`, one microsecond apart.
 inline Workload small_workload(const std::vector<std::int64_t>& elements,
                                const std::vector<std::size_t>& order) {
   Workload workload;

@@ -1,4 +1,4 @@
-// How long tests wait for what should happen; tests/cli/patience.py says where the factor comes from.
+// How long tests wait for expected events. tests/cli/patience.py explains the factor.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,8 @@
 
 namespace ddpsim::testing {
 
-/// A limit that only a hang reaches, or a time-out that a test waits for, on a slow or busy machine too.
+/// A limit that only a hang reaches, or a time-out that a test waits for, also on slow or busy
+/// machines.
 inline std::chrono::seconds patient(std::chrono::seconds limit) {
   const char* factor = std::getenv("DDPSIM_PATIENCE");
   return limit * (factor == nullptr ? 1 : std::atoi(factor));

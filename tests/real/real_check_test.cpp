@@ -1,4 +1,4 @@
-// What a step's check notices, and what it takes for right.
+// Errors that a step's check finds, and values that it accepts.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ using ddpsim::testing::small_workload;
 
 namespace {
 
-/// Rank 1 of 2, whose peer is worked out: sums are right unless `spoil` makes them wrong.
+/// Rank 1 of 2, with a computed peer. Sums are right unless `spoil` makes them wrong.
 class LoneCommunicator : public Communicator {
  public:
   using Spoil = std::function<void(std::size_t call, Region)>;
@@ -44,7 +44,7 @@ class LoneCommunicator : public Communicator {
   std::size_t calls_ = 0;
 };
 
-/// The message of a check whose sums are these; empty where it finds them right.
+/// The message of a check with these sums; empty if they are right.
 std::string found(const ReducerOptions& options, const LoneCommunicator::Spoil& spoil,
                   const std::vector<std::size_t>& ready = {3, 2, 1, 0}) {
   const HostClock clock(monotonic_ns());
@@ -63,8 +63,8 @@ std::string found(const ReducerOptions& options, const LoneCommunicator::Spoil& 
 }  // namespace
 
 TEST_CASE(
-    "real check: an all-reduce that does nothing is found, by bucket, parameter, got and "
-    "expected") {
+    "real check: an all-reduce without effect is reported with bucket, parameter, actual and "
+    "expected value") {
   for (const bool views : {false, true}) {
     ReducerOptions options;
     options.gradient_as_bucket_view = views;
@@ -76,7 +76,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("real check: contributions of at most four ranks, sums that every 16-bit type holds") {
+TEST_CASE("real check: at most four ranks contribute, so every 16-bit type holds the sums") {
   for (int ranks = 1; ranks <= 70; ++ranks) {
     for (std::size_t parameter = 0; parameter < 20; ++parameter) {
       int contributors = 0;
@@ -95,7 +95,7 @@ TEST_CASE("real check: contributions of at most four ranks, sums that every 16-b
 }
 
 TEST_CASE(
-    "real check: of micro-batches, sums are as small, and each contributes to some parameter") {
+    "real check: sums of micro-batches are as small, and each contributes to some parameter") {
   for (const int batches : {2, 3, 4, 7}) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
       std::vector<double> of_batch(static_cast<std::size_t>(batches));
@@ -119,13 +119,13 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("real check: averages count the ranks alone that have a gradient") {
+TEST_CASE("real check: averages count only ranks that have a gradient") {
   const CheckedPart part{.parameter = 1, .iteration = 2};
   CHECK(expected_average(2, part, [](int rank) { return rank == 1; }) ==
         contribution(1, 2, part) / 2);
 }
 
-TEST_CASE("real check: every rank contributes, to some parameter") {
+TEST_CASE("real check: every rank contributes to some parameter") {
   constexpr int kRanks = 64;
   for (int rank = 0; rank < kRanks; ++rank) {
     double sum = 0;
@@ -135,7 +135,7 @@ TEST_CASE("real check: every rank contributes, to some parameter") {
   }
 }
 
-TEST_CASE("real check: rounding passes, one contribution too few or too many does not") {
+TEST_CASE("real check: accepts rounding, but not a missing or extra contribution") {
   for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16}) {
     for (int ranks = 1; ranks <= 12; ++ranks) {
       for (double sum = 1; sum <= 28; ++sum) {
@@ -148,12 +148,12 @@ TEST_CASE("real check: rounding passes, one contribution too few or too many doe
     CHECK_FALSE(is_average(std::numeric_limits<double>::quiet_NaN(), 1, dtype));
     CHECK_FALSE(is_average(1, 0, dtype));
   }
-  // 3 · (1/3 in bfloat16), each of three times rounded: what a real hook makes of it.
+  // 3 · (1/3 in bfloat16), rounded in each of three sums, as a real hook computes it.
   CHECK(is_average(1.0 + 1.0 / 128, 1, Dtype::bfloat16));
   CHECK_FALSE(is_average(1.0 + 1.0 / 128, 1, Dtype::float16));
 }
 
-TEST_CASE("real check: first, last and inner elements differ, whatever their number") {
+TEST_CASE("real check: first, last and inner elements differ for any number of elements") {
   CHECK(checked_parts(0).empty());
   CHECK(checked_parts(1).size() == 1);
   CHECK(checked_parts(2).size() == 2);

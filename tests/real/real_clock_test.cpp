@@ -1,4 +1,4 @@
-// Clocks that drift, made up: what comparing them says, and that it is as right as it claims.
+// Simulated clocks that drift: the results of comparing them, and that their error bounds hold.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// Rank 0's clock runs 10 millionths faster and 5 s ahead; messages take what they take, each way something else.
+/// Rank 0's clock runs faster by 10 millionths and is 5 s ahead. The two directions of messages
+/// take different times.
 struct TwoClocks {
   std::int64_t now = 7 * kSecond;
   std::int64_t there = 30'000;
@@ -30,7 +31,7 @@ struct TwoClocks {
     return sample_clock([this] { return now; },
                         [this] {
                           ++asked;
-                          now += there + (asked % 7) * 11'000;  // one in seven is quick
+                          now += there + (asked % 7) * 11'000;  // one in seven is fast
                           const std::int64_t answer = of_rank_0(now);
                           now += back + (asked % 3) * 5'000;
                           return answer;
@@ -39,9 +40,10 @@ struct TwoClocks {
   static std::int64_t offset_at(std::int64_t own) { return of_rank_0(own) - own; }
 };
 
-constexpr double kDrift = 0.1;  // a thousand times what quartz does: seen within milliseconds
+// A thousand times the drift of quartz, visible within milliseconds.
+constexpr double kDrift = 0.1;
 
-/// A host whose clock began elsewhere and runs slower than rank 0's.
+/// The clock of another host, which has another origin and runs slower than rank 0's.
 std::int64_t elsewhere_ns(std::int64_t ns) {
   return 3 * kSecond + static_cast<std::int64_t>(static_cast<double>(ns) * (1 - kDrift));
 }
@@ -52,7 +54,7 @@ std::int64_t elsewhere_now() {
 
 }  // namespace
 
-TEST_CASE("real clock: what a rank of another host records is on rank 0's clock in the end") {
+TEST_CASE("real clock: records of another host are converted to rank 0's clock") {
   const Listening listening = listen_on("127.0.0.1", 0);
   const StoreServer server(listening, 2, std::chrono::seconds(30));
   const auto client = [&](int rank) {
@@ -77,7 +79,7 @@ TEST_CASE("real clock: what a rank of another host records is on rank 0's clock 
   const HostClock host = clock.start();
   std::vector<StepRecord> records(1);
   const std::int64_t begin = monotonic_ns();
-  while (monotonic_ns() < begin + 50'000'000) store->time_of_rank_0();  // a sweep of 50 ms
+  while (monotonic_ns() < begin + 50'000'000) store->time_of_rank_0();  // duration of a sweep
   const std::int64_t before = monotonic_ns();
   records[0].forward_begin = host.at(elsewhere_now());
   const std::int64_t after = monotonic_ns();
@@ -87,18 +89,18 @@ TEST_CASE("real clock: what a rank of another host records is on rank 0's clock 
   const auto [origin, agreement] = rank_0.get();
   store->leave();
 
-  // On rank 0's clock it was between `before` and `after`.
+  // On rank 0's clock, it was between `before` and `after`.
   const Duration recorded = records[0].forward_begin.since_start() - origin;
   const double error_us = std::stod(agreement.substr(agreement.find("others within ") + 14));
   const Duration slack = Duration::microseconds(error_us * (1 + 2 * kDrift) + 1);
   CHECK(recorded > Duration::picoseconds(before * 1000) - slack);
   CHECK(recorded < Duration::picoseconds(after * 1000) + slack);
-  CHECK(error_us < 2000);  // of 5 ms that it would be off without
+  CHECK(error_us < 2000);  // without comparisons, the error would be 5 ms
   CHECK(agreement.starts_with("rank 0's, known to others within "));
   CHECK(agreement.find("; drift of up to 1") != std::string::npos);  // 1 / 0.9 - 1 = 111,111 ppm
 }
 
-TEST_CASE("real clock: the quickest exchange is taken, and its error holds") {
+TEST_CASE("real clock: the fastest exchange is used, and its error bound holds") {
   TwoClocks clocks;
   const ClockSample sample = clocks.sample();
   CHECK(clocks.asked == 50);
@@ -106,10 +108,10 @@ TEST_CASE("real clock: the quickest exchange is taken, and its error holds") {
   CHECK(std::abs(sample.offset_ns - TwoClocks::offset_at(sample.own_ns)) <= sample.error_ns + 2);
 }
 
-TEST_CASE("real clock: between two comparisons drift is taken out, to the error they have") {
+TEST_CASE("real clock: drift between two comparisons is removed within their error") {
   TwoClocks clocks;
   const ClockSample before = clocks.sample();
-  clocks.now += 100 * kSecond;  // a sweep
+  clocks.now += 100 * kSecond;  // duration of a sweep
   const ClockSample after = clocks.sample();
   const ClockLine line(before, after);
   CHECK(std::abs(line.drift_ppm() - 10) <= line.drift_error_ppm());
@@ -118,11 +120,11 @@ TEST_CASE("real clock: between two comparisons drift is taken out, to the error 
     const std::int64_t at = before.own_ns + tenth * 10 * kSecond;
     CHECK(std::abs(line.offset_ns(at) - TwoClocks::offset_at(at)) <= line.error_ns() + 2);
   }
-  // With the first comparison alone it would be a millisecond.
+  // With only the first comparison, the error would be a millisecond.
   CHECK(TwoClocks::offset_at(after.own_ns) - before.offset_ns > 900'000);
 }
 
-TEST_CASE("real clock: beyond its comparisons a line stays where it was") {
+TEST_CASE("real clock: the offset is constant outside the comparisons") {
   const ClockLine line({.own_ns = 100, .offset_ns = 10, .error_ns = 1},
                        {.own_ns = 200, .offset_ns = 30, .error_ns = 3});
   CHECK(line.offset_ns(0) == 10);
@@ -134,7 +136,7 @@ TEST_CASE("real clock: beyond its comparisons a line stays where it was") {
   CHECK(moment.offset_ns(100) == 10);
 }
 
-TEST_CASE("real clock: every instant of a record is moved") {
+TEST_CASE("real clock: every time of a record is converted") {
   StepRecord step;
   step.buckets.resize(2);
   move_times(step, [](TimePoint instant) { return instant + Duration::microseconds(3); });

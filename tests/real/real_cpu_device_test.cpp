@@ -1,4 +1,4 @@
-// Casts on the processor: the same bits whichever instructions make them.
+// Casts on the processor give the same bits with all instruction sets.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("real CPU: casts to 16 bits round to the nearest, ties to even, and come back exactly") {
+TEST_CASE("real CPU: casts to 16 bits round to nearest, ties to even, and convert back exactly") {
   CpuDevice device{HostClock(monotonic_ns())};
   struct Case {
     float given;
@@ -20,15 +20,15 @@ TEST_CASE("real CPU: casts to 16 bits round to the nearest, ties to even, and co
   const Case cases[] = {
       {0.0F, 0, 0},
       {-1.5F, -1.5, -1.5},
-      {1 + 1.0F / 2048, 1, 1},               // a tie of float16: to even
-      {1 + 3.0F / 2048, 1 + 2.0 / 1024, 1},  // the tie above
+      {1 + 1.0F / 2048, 1, 1},               // a tie of float16, rounded to even
+      {1 + 3.0F / 2048, 1 + 2.0 / 1024, 1},  // the next tie
       {1 + 1.0F / 256, 1 + 1.0 / 256, 1},    // a tie of bfloat16
-      {65504.0F, 65504, 65536},              // float16's largest
-      {1e6F, infinity, 999424},              // beyond it
-      {0x1p-24F, 0x1p-24, 0x1p-24},          // its smallest
+      {65504.0F, 65504, 65536},              // the largest float16
+      {1e6F, infinity, 999424},              // larger than float16's range
+      {0x1p-24F, 0x1p-24, 0x1p-24},          // the smallest float16
       {0x1p-26F, 0, 0x1p-26},
   };
-  // Of every length, since vectors take eight at once and a loop the rest.
+  // All lengths, because vectors convert eight at once and a loop converts the rest.
   for (std::int64_t length = 1; length <= 20; ++length) {
     for (const Case& one : cases) {
       for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
@@ -46,7 +46,7 @@ TEST_CASE("real CPU: casts to 16 bits round to the nearest, ties to even, and co
   }
 }
 
-TEST_CASE("real CPU: 16-bit elements are divided where they are, in float") {
+TEST_CASE("real CPU: 16-bit elements are divided in place, in float") {
   CpuDevice device{HostClock(monotonic_ns())};
   for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
     const Region region = device.allocate(dtype, 11);

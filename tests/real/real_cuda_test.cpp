@@ -1,4 +1,4 @@
-// Kernels on a GPU, where there is one.
+// Kernels on a GPU, if there is one.
 #ifdef DDPSIM_WITH_CUDA
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ bool no_gpu() {
 
 }  // namespace
 
-TEST_CASE("real cuda: gradients are scaled into their place in the bucket and copied out of it") {
+TEST_CASE("real cuda: gradients are scaled into the bucket and copied out of it") {
   if (no_gpu()) return;
   CudaDevice device(0, HostClock(monotonic_ns()), false);
   const Region gradient = device.allocate(Dtype::float32, 1001);
@@ -34,14 +34,14 @@ TEST_CASE("real cuda: gradients are scaled into their place in the bucket and co
   CHECK(whole[1501] == 0);
 }
 
-TEST_CASE("real cuda: float32 through 16 bits and back") {
+TEST_CASE("real cuda: float32 to 16 bits and back") {
   if (no_gpu()) return;
   CudaDevice device(0, HostClock(monotonic_ns()), false);
   for (const auto& [dtype, type] :
        {std::pair{Dtype::float16, DDPSIM_FLOAT16}, std::pair{Dtype::bfloat16, DDPSIM_BFLOAT16}}) {
     const Region wide = device.allocate(Dtype::float32, 1001);
     const Region compress = device.allocate(dtype, 1001);
-    device.fill(wide, 1 + 1.0 / 4096);  // more digits than either type has
+    device.fill(wide, 1 + 1.0 / 4096);  // more digits than either type holds
     CHECK(ddpsim_compress(device.stream(), reinterpret_cast<float*>(wide.data), compress.data, 1001,
                           type) == 0);
     CHECK(ddpsim_decompress(device.stream(), compress.data, reinterpret_cast<float*>(wide.data),
@@ -50,19 +50,19 @@ TEST_CASE("real cuda: float32 through 16 bits and back") {
   }
 }
 
-TEST_CASE("real cuda: replayed compute takes its time within 2 %") {
+TEST_CASE("real cuda: replayed compute takes the given time within 2 %") {
   if (no_gpu()) return;
   for (const bool busy : {false, true}) {
     CudaDevice device(0, HostClock(monotonic_ns()), busy);
     for (const double us : {100.0, 1000.0, 20000.0}) {
-      device.compute(Duration::microseconds(us));  // warm
+      device.compute(Duration::microseconds(us));  // warm-up
       const Event begin = device.record_event();
       device.compute(Duration::microseconds(us));
       const Event end = device.record_event();
       device.synchronise();
       const double took = (device.time_of(end) - device.time_of(begin)).microseconds();
       CHECK(took >= us * 0.98);
-      CHECK(took <= us * 1.02 + 10);  // and a launch
+      CHECK(took <= us * 1.02 + 10);  // plus a launch
     }
   }
 }

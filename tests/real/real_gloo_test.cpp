@@ -1,4 +1,5 @@
-// Ranks as threads over gloo on this machine: sums are right, buckets are launched as sim assigns them.
+// Ranks as threads over gloo on this machine. Sums are right, and buckets are launched as sim
+// assigns them.
 #ifdef DDPSIM_WITH_GLOO
 #include <doctest/doctest.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 struct Outcome {
   std::vector<StepRecord> records;
-  std::vector<std::vector<double>> averaged;  ///< per parameter, after the first step
+  std::vector<std::vector<double>> averaged;  ///< for each parameter, after the first step
 };
 
 Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& workload,
@@ -59,7 +60,7 @@ std::vector<Outcome> run_all(int ranks, const Workload& workload, const ReducerO
 
 }  // namespace
 
-TEST_CASE("real gloo: every rank ends with the mean of all gradients, whatever the sizes") {
+TEST_CASE("real gloo: every rank gets the mean of all gradients, for all sizes") {
   for (const int ranks : {1, 2, 3}) {
     for (const bool views : {false, true}) {
       CAPTURE(ranks);
@@ -81,7 +82,7 @@ TEST_CASE("real gloo: every rank ends with the mean of all gradients, whatever t
   }
 }
 
-TEST_CASE("real gloo: a step's check finds every average right, hooks, views and buffers too") {
+TEST_CASE("real gloo: a step's check accepts all averages, also with hooks, views and buffers") {
   Workload workload = ddpsim::testing::small_workload({1, 0, 13, 1000}, {3, 2, 1, 0});
   workload.buffers.push_back({.dtype = Dtype::float32, .bytes = Bytes(40)});
   for (const CommHook hook : {CommHook::none, CommHook::fp16_compress, CommHook::bf16_compress}) {
@@ -95,7 +96,7 @@ TEST_CASE("real gloo: a step's check finds every average right, hooks, views and
   }
 }
 
-TEST_CASE("real gloo: compression hooks average too, as far as 16 bits hold") {
+TEST_CASE("real gloo: compression hooks average to the precision of 16 bits") {
   const Workload workload = ddpsim::testing::small_workload({1, 0, 13, 1000}, {3, 2, 1, 0});
   for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
     for (const int ranks : {1, 2, 3}) {
@@ -110,7 +111,7 @@ TEST_CASE("real gloo: compression hooks average too, as far as 16 bits hold") {
   }
 }
 
-TEST_CASE("real gloo: buckets of every step are those that sim assigns, times in order") {
+TEST_CASE("real gloo: every step has the buckets that sim assigns, with times in order") {
   ReducerOptions options;
   options.bucket_cap_mb = 0.002;
   const Workload workload =

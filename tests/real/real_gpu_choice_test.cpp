@@ -1,4 +1,4 @@
-// Slurm, mpirun and torchrun show GPUs in their ways: which one a rank takes.
+// Slurm, mpirun and torchrun show GPUs in different ways. These tests check which GPU a rank takes.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ World launched(int local_rank) {
   return {.rank = local_rank, .ranks = 8, .local_rank = local_rank, .launched = true, .token = ""};
 }
 
-/// The environment of a launcher, and of no other, until the end of the test.
+/// Sets only this launcher's environment until the end of the test.
 class Environment {
  public:
   explicit Environment(const std::map<std::string, std::string>& variables) {
@@ -51,7 +51,7 @@ class Environment {
 
 }  // namespace
 
-TEST_CASE("real gpu choice: what a launcher tells, and what it leaves to be found") {
+TEST_CASE("real gpu choice: values from the launcher, and values that must be found") {
   {
     const Environment none({});
     CHECK_FALSE(world_from_environment());
@@ -69,7 +69,7 @@ TEST_CASE("real gpu choice: what a launcher tells, and what it leaves to be foun
     CHECK(world->host == "::1");
   }
   {
-    // A batch script without srun: sbatch --ntasks 8 says so much to the script itself.
+    // In a batch script without srun, sbatch --ntasks 8 sets the script's own variables.
     const Environment batch({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "0"}});
     CHECK_FALSE(world_from_environment());
   }
@@ -82,7 +82,7 @@ TEST_CASE("real gpu choice: what a launcher tells, and what it leaves to be foun
   CHECK(world->token == "");
 }
 
-TEST_CASE("real gpu choice: where all GPUs of a host are seen, the local rank's") {
+TEST_CASE("real gpu choice: if all GPUs of a host are visible, a rank takes its local rank's") {
   for (int local = 0; local < 8; ++local) {
     const GpuChoice choice = choose_gpu(launched(local), 8, false);
     CHECK(choice.problem == "");
@@ -90,7 +90,7 @@ TEST_CASE("real gpu choice: where all GPUs of a host are seen, the local rank's"
   }
 }
 
-TEST_CASE("real gpu choice: a task that is shown one GPU takes it, whatever its local rank") {
+TEST_CASE("real gpu choice: a task with one visible GPU takes it for any local rank") {
   for (int local = 0; local < 8; ++local) {
     const GpuChoice choice = choose_gpu(launched(local), 1, false);
     CHECK(choice.problem == "");
@@ -98,8 +98,7 @@ TEST_CASE("real gpu choice: a task that is shown one GPU takes it, whatever its 
   }
 }
 
-TEST_CASE(
-    "real gpu choice: a process of several ranks that is shown as many GPUs as those are its own") {
+TEST_CASE("real gpu choice: a process with as many visible GPUs as ranks takes them all") {
   const std::vector<World> ranks = ranks_of_process(launched(1), 4);  // local ranks 4 to 7
   for (int i = 0; i < 4; ++i) {
     CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 4, false).gpu == i);
@@ -110,13 +109,12 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "real gpu choice: ranks forked here share what this process sees: one GPU is not two ranks' "
-    "own") {
+    "real gpu choice: forked ranks share this process's GPUs, so two ranks cannot own one GPU") {
   CHECK(choose_gpu({.rank = 1, .ranks = 2, .local_rank = 1, .token = ""}, 1, false).problem ==
         "local rank 1 has no GPU of its own: its process sees 1");
 }
 
-TEST_CASE("real gpu choice: ranks that may share GPUs take those they see in turn") {
+TEST_CASE("real gpu choice: ranks that may share GPUs take visible ones in turn") {
   for (int local = 0; local < 4; ++local) {
     const GpuChoice choice =
         choose_gpu({.rank = local, .ranks = 4, .local_rank = local, .token = ""}, 2, true);
@@ -126,7 +124,7 @@ TEST_CASE("real gpu choice: ranks that may share GPUs take those they see in tur
   CHECK(choose_gpu(launched(0), 0, true).problem != "");
 }
 
-TEST_CASE("real gpu choice: NCCL's own switch says whether ranks may share GPUs") {
+TEST_CASE("real gpu choice: NCCL's variable decides whether ranks may share GPUs") {
   CHECK_FALSE(ranks_may_share_gpus());
   for (const auto& [text, shared] :
        std::map<std::string, bool>{{"0", false}, {"1", true}, {"no", false}}) {
@@ -136,14 +134,14 @@ TEST_CASE("real gpu choice: NCCL's own switch says whether ranks may share GPUs"
 }
 
 TEST_CASE(
-    "real gpu choice: fewer GPUs than local ranks are refused, and how to show them is said") {
+    "real gpu choice: refuses fewer GPUs than local ranks and says how to make them visible") {
   const std::string problem = choose_gpu(launched(2), 2, false).problem;
   CHECK(problem.starts_with("local rank 2 has no GPU of its own: its process sees 2. "));
   CHECK(problem.find("--gpus-per-task=1") != std::string::npos);
   CHECK(choose_gpu(launched(0), 0, false).problem != "");
 }
 
-TEST_CASE("real gpu choice: a local rank that nobody told is found among the ranks of the host") {
+TEST_CASE("real gpu choice: a missing local rank is derived from the ranks of the host") {
   World unknown = launched(0);
   unknown.local_rank_known = false;
   CHECK(choose_gpu(unknown, 2, false).problem == "");

@@ -1,4 +1,4 @@
-// The one message of ranks that were started here.
+// The single message of ranks that were started here.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,11 +27,11 @@ void in_another_process(const std::function<void()>& act) {
 
 }  // namespace
 
-TEST_CASE("real message: nobody left any, and there is none") {
+TEST_CASE("real message: empty if no rank left one") {
   CHECK(JobMessage::shared().text().empty());
 }
 
-TEST_CASE("real message: what a child found out by itself goes before what another heard") {
+TEST_CASE("real message: a child's own finding precedes a reported one") {
   JobMessage& message = JobMessage::shared();
   in_another_process([&] { message.leave(JobMessage::Cause::heard, "rank 1: rank 0 is gone"); });
   CHECK(message.text() == "rank 1: rank 0 is gone");
@@ -39,7 +39,7 @@ TEST_CASE("real message: what a child found out by itself goes before what anoth
   CHECK(message.text() == "rank 0: out of memory");
 }
 
-TEST_CASE("real message: the first of each cause counts, whoever comes at once with it") {
+TEST_CASE("real message: the first of each kind counts, also with concurrent ranks") {
   JobMessage& message = JobMessage::shared();
   constexpr int kRanks = 8;
   std::vector<std::thread> ranks;
@@ -50,18 +50,18 @@ TEST_CASE("real message: the first of each cause counts, whoever comes at once w
   for (std::thread& rank : ranks) rank.join();
   const std::string first = message.text();
   REQUIRE(first.size() == 100);
-  CHECK(first == std::string(100, first[0]));  // one's, whole
+  CHECK(first == std::string(100, first[0]));  // the whole message of one rank
   message.leave(JobMessage::Cause::own, "later");
   CHECK(message.text() == first);
 }
 
-TEST_CASE("real message: what is too long is cut") {
+TEST_CASE("real message: a long message is cut") {
   JobMessage& message = JobMessage::shared();
   message.leave(JobMessage::Cause::own, std::string(10'000, 'x'));
   CHECK(message.text() == std::string(2047, 'x'));
 }
 
-TEST_CASE("real message: each job has its own") {
+TEST_CASE("real message: jobs have separate messages") {
   JobMessage::shared().leave(JobMessage::Cause::own, "one");
   CHECK(JobMessage::shared().text().empty());
 }

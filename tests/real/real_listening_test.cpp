@@ -1,4 +1,4 @@
-// Where rank 0 listens: at the address asked for, and at no other.
+// Rank 0 listens only at the requested address.
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <ifaddrs.h>
@@ -15,7 +15,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// The address that a socket is bound to.
+/// The address to which a socket is bound.
 std::string bound_to(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
@@ -68,7 +68,7 @@ bool has_ipv6() {
 
 }  // namespace
 
-TEST_CASE("real listening: loopback stays loopback, whichever of its addresses it is") {
+TEST_CASE("real listening: all loopback addresses stay on loopback") {
   for (const char* address : {"127.0.0.1", "127.0.0.5"}) {
     const Listening listening = listen_on(address, 0);
     REQUIRE(listening.sockets.size() == 1);
@@ -82,9 +82,7 @@ TEST_CASE("real listening: loopback stays loopback, whichever of its addresses i
   }
 }
 
-TEST_CASE(
-    "real listening: an address of this host is bound alone, every interface only where that is "
-    "asked for") {
+TEST_CASE("real listening: binds only the given address, and all interfaces only on request") {
   const std::string outer = outer_address();
   if (!outer.empty()) {
     const Listening listening = listen_on(outer, 0);
@@ -99,7 +97,7 @@ TEST_CASE(
   close_all(everywhere);
 }
 
-TEST_CASE("real listening: IPv6 addresses are addresses") {
+TEST_CASE("real listening: accepts IPv6 addresses") {
   if (!has_ipv6()) {
     MESSAGE("no IPv6 here: skipped");
     return;
@@ -110,7 +108,7 @@ TEST_CASE("real listening: IPv6 addresses are addresses") {
   close_all(listening);
 }
 
-TEST_CASE("real listening: a name is all addresses it has here, on one port") {
+TEST_CASE("real listening: a name binds all its local addresses on one port") {
   const Listening listening = listen_on("localhost", 0);
   for (const int socket : listening.sockets) {
     sockaddr_storage address{};
@@ -122,14 +120,14 @@ TEST_CASE("real listening: a name is all addresses it has here, on one port") {
   close_all(listening);
 }
 
-TEST_CASE("real listening: an address of another host is said to be one") {
-  CHECK_THROWS_WITH_AS(listen_on("192.0.2.7", 0),  // kept for documentation: nobody's
+TEST_CASE("real listening: reports an address of another host") {
+  CHECK_THROWS_WITH_AS(listen_on("192.0.2.7", 0),  // reserved for documentation
                        "MASTER_ADDR=192.0.2.7 (192.0.2.7) is not an address of this host, where "
                        "rank 0 runs: set it to an address of rank 0's host",
                        JobEnded);
 }
 
-TEST_CASE("real listening: a port that is taken, and a name that is none") {
+TEST_CASE("real listening: reports a port in use and an unknown name") {
   const Listening taken = listen_on("127.0.0.1", 0);
   CHECK_THROWS_WITH_AS(listen_on("127.0.0.1", taken.port),
                        doctest::Contains("Set another MASTER_PORT"), JobEnded);

@@ -1,4 +1,4 @@
-// From records of all ranks to what is reported.
+// From the records of all ranks to the reported measurement.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ TimePoint at(double us) {
   return TimePoint(Duration::microseconds(us));
 }
 
-/// A step that begins at `begin`: forward 10, backward 20 with one bucket that is launched at 25
-/// and, where rank 1 starts at `other_start`, ends at 40; a copy of 2, an optimizer of 3.
+/// A step that begins at `begin`. Forward takes 10, backward 20, a copy 2, and the optimizer 3. The
+/// one bucket is launched at 25. It ends at 40 if rank 1 starts it at `other_start`.
 StepRecord step(double begin, double start = 26) {
   StepRecord record{.forward_begin = at(begin),
                     .backward_begin = at(begin + 10),
@@ -37,7 +37,8 @@ StepRecord step(double begin, double start = 26) {
 
 }  // namespace
 
-TEST_CASE("real measurement: parts of the step, waiting for the last rank apart from transfer") {
+TEST_CASE(
+    "real measurement: parts of the step, with transfer separate from waiting for the last rank") {
   const std::vector<std::vector<StepRecord>> ranks = {
       complete_steps({step(0), step(50), step(120)}),
       complete_steps({step(0, 35), step(50, 35), step(120, 35)})};
@@ -47,9 +48,9 @@ TEST_CASE("real measurement: parts of the step, waiting for the last rank apart 
   CHECK(measured.iteration_us.median == 60);
   CHECK(measured.forward_us.median == 10);
   CHECK(measured.backward_us.median == 20);
-  CHECK(measured.communication_us.median == 5);  // from rank 1's arrival at 35
+  CHECK(measured.communication_us.median == 5);  // since rank 1's arrival at 35
   CHECK(measured.exposed_communication_us.median ==
-        10);  // from the end of backward, waiting or not
+        10);  // since the end of backward, including waiting
   CHECK(measured.finalize_us.median == 2);
   CHECK(measured.optimizer_us.median == 3);
   REQUIRE(measured.buckets.size() == 1);
@@ -58,29 +59,28 @@ TEST_CASE("real measurement: parts of the step, waiting for the last rank apart 
   CHECK(measured.buckets[0].last_arrival_us.median == 35);
 }
 
-TEST_CASE(
-    "real measurement: a copy out beside a later all-reduce is no part of the step of its own") {
+TEST_CASE("real measurement: a copy out during a later all-reduce is not a separate part") {
   StepRecord two = step(0);
   two.buckets.push_back(two.buckets.front());
   two.buckets[1].start = at(39);
-  two.buckets[1].end = at(41.5);  // while bucket 0 is copied, from 40 to 42
+  // during the copy of bucket 0, 40 to 42
+  two.buckets[1].end = at(41.5);
   two.buckets[1].copy_out_begin = at(42);
   two.buckets[1].copy_out_end = at(43);
   MeasuredConfiguration measured;
   measure({complete_steps({two, step(50)})}, measured);
   CHECK(measured.finalize_us.median == 1.5);
   StepRecord cast = step(0);
-  cast.buckets[0].done = at(43);  // and then copied, to 45
+  cast.buckets[0].done = at(43);  // then copied until 45
   cast.buckets[0].copy_out_begin = at(43);
   cast.buckets[0].copy_out_end = at(45);
   measure({complete_steps({cast, step(50)})}, measured);
   CHECK(measured.finalize_us.median == 5);
 }
 
-TEST_CASE(
-    "real measurement: the timeline is that of the lower median step, zero at rank 0's forward") {
-  // Steps are told apart by when their all-reduce starts. They last 90, 50, 70, 60, 80 and no more is known of
-  // the last. Rank 1 begins 1 us after rank 0.
+TEST_CASE("real measurement: the timeline is the lower median step, relative to rank 0's forward") {
+  // Steps differ in the start of their all-reduce. They last 90, 50, 70, 60 and 80; nothing more is
+  // known of the last. Rank 1 begins 1 us after rank 0.
   const std::vector<double> begins = {0, 90, 140, 210, 270, 350};
   const auto drawn = [&](std::size_t steps) {
     std::vector<std::vector<StepRecord>> ranks(2);
@@ -96,7 +96,7 @@ TEST_CASE(
     REQUIRE(span != rank.spans.end());
     return span->start;
   };
-  const Timeline timeline = drawn(5);  // the third, of 70
+  const Timeline timeline = drawn(5);  // the third step, of 70
   CHECK(timeline.clock == "measured; zero is the start of forward on the compute stream of rank 0");
   REQUIRE(timeline.ranks.size() == 2);
   CHECK(timeline.ranks[0].rank == 0);
@@ -107,15 +107,15 @@ TEST_CASE(
   CHECK(timeline.ranks[0].spans.front().start == at(0));
   CHECK(timeline.ranks[1].spans.front().start == at(1));
   CHECK(timeline.ranks[0].spans.back().name == "optimizer");
-  // Of 90, 50, 70 and 60 the lower median is the fourth; of 90 and 50 the second; of one that one.
+  // The lower median of 90, 50, 70 and 60 is the fourth step; of 90 and 50, the second; of one
+  // step, that step.
   CHECK(start_of(drawn(4).ranks[0], "all_reduce") == at(29));
   CHECK(start_of(drawn(2).ranks[0], "all_reduce") == at(27));
   CHECK(start_of(drawn(1).ranks[0], "all_reduce") == at(26));
-  CHECK(
-      median_timeline({complete_steps({step(0)})}).ranks.empty());  // how long it took is not known
+  CHECK(median_timeline({complete_steps({step(0)})}).ranks.empty());  // its duration is unknown
 }
 
-TEST_CASE("real measurement: between two stretches of steps no time passes") {
+TEST_CASE("real measurement: no time passes between two intervals of steps") {
   std::vector<StepRecord> steps = complete_steps({step(0), step(50)});
   steps.push_back(complete_steps({step(1000), step(1060)}).front());
   MeasuredConfiguration measured;
@@ -123,8 +123,9 @@ TEST_CASE("real measurement: between two stretches of steps no time passes") {
   CHECK(measured.iterations_us == std::vector<double>{50, 60});
 }
 
-TEST_CASE("real measurement: every part of three steps, as quantiles") {
-  // 50, 70 and 60 long. Rank 1 starts its all-reduce at 35 of the first two, at 29 of the third.
+TEST_CASE("real measurement: quantiles of every part of three steps") {
+  // Steps of 50, 70 and 60. Rank 1 starts its all-reduce at 35 in the first two, and at 29 in the
+  // third.
   const std::vector<std::vector<StepRecord>> ranks = {
       complete_steps({step(0), step(50), step(120), step(180)}),
       complete_steps({step(0, 35), step(50, 35), step(120, 29), step(180)})};
@@ -135,7 +136,7 @@ TEST_CASE("real measurement: every part of three steps, as quantiles") {
   CHECK(measured.iteration_us.p10 == 50);
   CHECK(measured.iteration_us.p90 == 70);
   CHECK(measured.communication_us.median == 5);
-  CHECK(measured.communication_us.p90 == 11);  // the third
+  CHECK(measured.communication_us.p90 == 11);  // the third step
   REQUIRE(measured.buckets.size() == 1);
   const MeasuredBucket& bucket = measured.buckets[0];
   CHECK(bucket.parameters == std::vector<std::size_t>{1, 0});
@@ -147,7 +148,8 @@ TEST_CASE("real measurement: every part of three steps, as quantiles") {
   CHECK(bucket.end_us.median == 40);
 }
 
-TEST_CASE("real measurement: records survive the way to rank 0, damaged ones do no harm") {
+TEST_CASE(
+    "real measurement: records survive the transfer to rank 0, and damaged ones are harmless") {
   const std::string text = pack({step(0), step(50)});
   const std::vector<StepRecord> steps = unpack(text);
   REQUIRE(steps.size() == 2);
@@ -168,7 +170,7 @@ TEST_CASE("real measurement: quantiles") {
 }
 
 TEST_CASE(
-    "real measurement: all-reduces in the columns of nccl-tests, ranks numbered within their "
+    "real measurement: all-reduces in the columns of nccl-tests, with ranks numbered in their "
     "host") {
   Measurement measurement;
   measurement.ranks = 3;

@@ -1,4 +1,5 @@
-// The reducer through its seams: PyTorch's order of hooks, copies, launches and finalize.
+// Tests the reducer through its interfaces: PyTorch's order of hooks, copies, launches and
+// finalize.
 #include <doctest/doctest.h>
 
 #include "fake_world.hpp"
@@ -27,15 +28,15 @@ ReducerOptions cap_of_bytes(double bytes) {
   return options;
 }
 
-constexpr int kRebuilt = 2;  // iteration from which buckets follow the ready order
-// Regions in order of allocation: gradients, buffers, the first iteration's bucket, the rebuilt ones.
+constexpr int kRebuilt = 2;  // first iteration with buckets in ready order
+// Regions in order of allocation: gradients, buffers, the bucket of the first iteration, the
+// rebuilt buckets.
 
 }  // namespace
 
 TEST_CASE(
-    "real reducer: a gradient is scaled into its bucket, a full bucket launched, all waited for in "
-    "order") {
-  // Ready order 2 1 0 and 8 bytes a bucket: buckets {2} and {1, 0}.
+    "real reducer: scales gradients into buckets, launches full ones, and waits for all in order") {
+  // Ready order 2 1 0 with 8 bytes for each bucket gives buckets {2} and {1, 0}.
   Scene scene(small_workload({1, 1, 2}, {2, 1, 0}), cap_of_bytes(8));
   scene.reducer.prepare_for_forward(kRebuilt);
   for (const std::size_t parameter : {2U, 1U, 0U}) scene.reducer.gradient_ready(parameter);
@@ -48,8 +49,8 @@ TEST_CASE(
   CHECK(launched[1].parameters == std::vector<std::size_t>{1, 0});
 }
 
-TEST_CASE("real reducer: a bucket that is ready before its turn waits, and both go in one burst") {
-  // The ready order recorded is 1 0, but this step's gradients come the other way round.
+TEST_CASE("real reducer: a bucket that is ready early waits, and both launch together") {
+  // The recorded ready order is 1 0, but this step's gradients come in the opposite order.
   Scene scene(small_workload({2, 2}, {1, 0}), cap_of_bytes(8));
   scene.reducer.prepare_for_forward(kRebuilt);
   scene.reducer.gradient_ready(0);
@@ -59,7 +60,7 @@ TEST_CASE("real reducer: a bucket that is ready before its turn waits, and both 
         Calls{"1+0:2 -> 3+0:2 x0.5", "all_reduce 3+0:2", "all_reduce 4+0:2"});
 }
 
-TEST_CASE("real reducer: with gradient_as_bucket_view nothing is copied out") {
+TEST_CASE("real reducer: gradient_as_bucket_view copies nothing out") {
   ReducerOptions options = cap_of_bytes(8);
   options.gradient_as_bucket_view = true;
   Scene scene(small_workload({2}, {0}), options);
@@ -71,8 +72,8 @@ TEST_CASE("real reducer: with gradient_as_bucket_view nothing is copied out") {
 }
 
 TEST_CASE(
-    "real reducer: the first iteration has one bucket of all parameters, the second the rebuilt "
-    "ones") {
+    "real reducer: one bucket of all parameters in the first iteration, rebuilt ones in the "
+    "second") {
   Scene scene(small_workload({2, 2}, {1, 0}), cap_of_bytes(8));
   scene.reducer.prepare_for_forward(1);
   scene.reducer.gradient_ready(1);
@@ -84,8 +85,7 @@ TEST_CASE(
   CHECK(scene.reducer.finalize().size() == 2);
 }
 
-TEST_CASE(
-    "real reducer: a compression hook casts a full bucket, divides it there, casts sums back") {
+TEST_CASE("real reducer: a compression hook casts a full bucket, divides it, and casts sums back") {
   ReducerOptions options = cap_of_bytes(8);
   options.comm_hook = CommHook::fp16_compress;
   Scene scene(small_workload({1, 1}, {1, 0}), options);
@@ -95,10 +95,10 @@ TEST_CASE(
   CHECK(scene.calls == Calls{"1+0:1 -> 4+0:1", "0+0:1 -> 4+4:1", "4+0:2 -> 5+0:2 as float16",
                              "5+0:2 -> 5+0:2 x0.5", "all_reduce 5+0:2 -> 4+0:2", "wait 0",
                              "4+0:1 -> 1+0:1", "4+4:1 -> 0+0:1"});
-  CHECK(launched[0].bytes == Bytes(8));  // of gradients, as the cap counts them
+  CHECK(launched[0].bytes == Bytes(8));  // gradient bytes, which the cap counts
 }
 
-TEST_CASE("real reducer: buffers are broadcast and waited for before forward") {
+TEST_CASE("real reducer: forward waits for the broadcast of buffers") {
   Workload workload = small_workload({2}, {0});
   workload.buffers.push_back({.dtype = Dtype::float32, .bytes = Bytes(6), .tensors = 2});
   Scene scene(workload, {});
@@ -112,17 +112,18 @@ TEST_CASE("real reducer: buffers are broadcast and waited for before forward") {
 }
 
 TEST_CASE(
-    "real reducer: find_unused_parameters zeroes what this rank leaves out at the first hook, and "
-    "asks "
-    "the map whether others have it") {
-  // Parameters 1 and 2 take no part here; the other rank has 1. Buckets {2}, {1}, {0}: never rebuilt.
+    "real reducer: find_unused_parameters zeroes unused gradients at the first hook and checks the "
+    "map for other ranks") {
+  // Parameters 1 and 2 are unused here, and the other rank uses 1. Buckets {2}, {1}, {0} are never
+  // rebuilt.
   ReducerOptions options = cap_of_bytes(4);
   options.find_unused_parameters = true;
   Scene scene(small_workload({1, 1, 1}, {0}), options);
   scene.device.peer_used = {1, 1, 0};
   scene.reducer.prepare_for_forward(kRebuilt);
   scene.reducer.gradient_ready(0);
-  // Allocated: gradients 0 to 2, the map here, its sums, the map on the device, buckets 6 to 8.
+  // Allocations: gradients 0 to 2, the map on the host, its sums, the map on the device, buckets 6
+  // to 8.
   CHECK(scene.calls == Calls{"7+0:1 = 0", "6+0:1 = 0", "0+0:1 -> 8+0:1 x0.5", "all_reduce 6+0:1",
                              "all_reduce 7+0:1", "all_reduce 8+0:1", "3+0:3 -> 5+0:3",
                              "all_reduce 5+0:3"});
@@ -134,8 +135,7 @@ TEST_CASE(
   CHECK(scene.reducer.map_all_reduce() == std::optional<WorkId>(3));
 }
 
-TEST_CASE(
-    "real reducer: where a rank leaves nothing out, nobody waits for the map but the stream") {
+TEST_CASE("real reducer: if a rank uses all parameters, only the stream waits for the map") {
   ReducerOptions options;
   options.find_unused_parameters = true;
   options.gradient_as_bucket_view = true;
@@ -148,12 +148,11 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "real reducer: the first step of a static graph launches behind backward, map first; later "
-    "ones "
-    "in their hooks, without a map, and rebuilt from the third on") {
+    "real reducer: a static graph launches after backward in the first step, then in hooks, and "
+    "rebuilds in the third") {
   ReducerOptions options = cap_of_bytes(4);
   options.static_graph = true;
-  options.torch = {1, 11};  // buckets at construction follow the caps
+  options.torch = {1, 11};  // buckets follow the caps from the start
   options.first_bucket_mb = options.bucket_cap_mb;
   Scene scene(small_workload({1, 1}, {0, 1}), options);
   scene.reducer.prepare_for_forward(1);
@@ -175,7 +174,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("real reducer: what it cannot run is said before anything starts") {
+TEST_CASE("real reducer: reports unsupported options before the start") {
   const auto device = FakeDevice::refuses;
   Workload workload = small_workload({2}, {0});
   CHECK_FALSE(cannot_reduce(workload, {}, device));

@@ -1,4 +1,5 @@
-// The meeting point: who is let in, and that everybody hears why a job ended, in time.
+// The store at which ranks meet: which ranks it accepts, and that all ranks hear in time why a job
+// ended.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -19,7 +20,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const auto kTimeout = patient(30s);  // nothing waits that long
+const auto kTimeout = patient(30s);  // longer than any wait
 
 struct Meeting {
   Listening listening = listen_on("127.0.0.1", 0);
@@ -27,7 +28,7 @@ struct Meeting {
   explicit Meeting(int ranks, std::chrono::milliseconds timeout = kTimeout, std::string token = "")
       : server(listening, ranks, timeout, std::move(token)) {}
 
-  /// What rank says when it greets like this: nothing when it was let in.
+  /// The error that a rank gets with this greeting; empty if it is accepted.
   std::future<std::string> arrives(Greeting greeting) {
     return std::async(std::launch::async, [port = listening.port, greeting] {
       try {
@@ -48,7 +49,7 @@ Greeting greeting(int rank, int ranks = 2) {
 
 }  // namespace
 
-TEST_CASE("real store: ranks meet, a value set by one is read by another") {
+TEST_CASE("real store: ranks meet, and one reads a value that another set") {
   Meeting meeting(2);
   auto other = std::async(std::launch::async, [&meeting] {
     StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
@@ -63,7 +64,7 @@ TEST_CASE("real store: ranks meet, a value set by one is read by another") {
   client.leave();
 }
 
-TEST_CASE("real store: a number that is none ends the job, not the process") {
+TEST_CASE("real store: an invalid number ends the job, not the process") {
   Meeting meeting(1);
   StoreClient client("127.0.0.1", meeting.listening.port, greeting(0, 1), kTimeout);
   client.set("number", "-12");
@@ -74,7 +75,7 @@ TEST_CASE("real store: a number that is none ends the job, not the process") {
   client.leave();
 }
 
-TEST_CASE("real store: a rank that never arrives is named to the others within the time-out") {
+TEST_CASE("real store: the others learn a missing rank's number within the time-out") {
   const auto timeout = patient(2s);
   Meeting meeting(3, timeout);
   auto one = meeting.arrives(greeting(0, 3));
@@ -85,7 +86,7 @@ TEST_CASE("real store: a rank that never arrives is named to the others within t
   CHECK(two.get() == why);
 }
 
-TEST_CASE("real store: of thousands of missing ranks a few are named") {
+TEST_CASE("real store: names only a few of thousands of missing ranks") {
   const JobState job(65'536, "");
   CHECK(job.who_came() ==
         "0 of 65536 ranks were there; missing: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
@@ -93,9 +94,9 @@ TEST_CASE("real store: of thousands of missing ranks a few are named") {
 }
 
 TEST_CASE(
-    "real store: another world size, another version, another job, a rank twice: all ends with one "
+    "real store: a different world size, version or job, or a repeated rank ends all with one "
     "reason") {
-  // Who comes second is the one that is named: either may.
+  // The second arrival is named, and either may be second.
   const auto both_hear = [](Greeting wrong, const std::string& reason) {
     Meeting meeting(2);
     auto right = meeting.arrives(greeting(0));
@@ -113,7 +114,7 @@ TEST_CASE(
   both_hear(greeting(0), "two processes call themselves rank 0");
 }
 
-TEST_CASE("real store: a rank that leaves without a word ends the job for those who wait") {
+TEST_CASE("real store: a rank that disconnects ends the job for waiting ranks") {
   Meeting meeting(2);
   auto dies = std::async(std::launch::async, [&meeting] {
     StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
@@ -125,7 +126,7 @@ TEST_CASE("real store: a rank that leaves without a word ends the job for those 
   CHECK(client.why_ended() == "rank 1 is gone");
 }
 
-TEST_CASE("real store: the reason a rank gives is heard by the others") {
+TEST_CASE("real store: other ranks receive a rank's reason") {
   Meeting meeting(2);
   auto fails = std::async(std::launch::async, [&meeting] {
     StoreClient client("127.0.0.1", meeting.listening.port, greeting(1), kTimeout);
@@ -137,7 +138,7 @@ TEST_CASE("real store: the reason a rank gives is heard by the others") {
   CHECK_THROWS_WITH_AS(client.get("never set"), "rank 1: the disk is full", JobEnded);
 }
 
-TEST_CASE("real store: the server waits until everybody has heard that all is done") {
+TEST_CASE("real store: the server waits until all ranks know the end") {
   std::future<std::string> slow;
   {
     Meeting meeting(2);
@@ -159,8 +160,8 @@ TEST_CASE("real store: the server waits until everybody has heard that all is do
   CHECK(slow.get() == "done");
 }
 
-TEST_CASE("real store: nobody at rank 0's address") {
-  // A port of our own, at which we do not listen: nobody else is given it.
+TEST_CASE("real store: no server at rank 0's address") {
+  // Holds a port without listening, so that no other program gets it.
   const int held = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -171,7 +172,7 @@ TEST_CASE("real store: nobody at rank 0's address") {
   close(held);
 }
 
-TEST_CASE("real store: a moment without descriptors does not keep later ranks out") {
+TEST_CASE("real store: a moment without descriptors does not exclude later ranks") {
   Meeting meeting(1);
   const int early = socket(AF_INET, SOCK_STREAM, 0);
   rlimit usual{};
@@ -184,7 +185,7 @@ TEST_CASE("real store: a moment without descriptors does not keep later ranks ou
   address.sin_port = htons(meeting.listening.port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   CHECK(connect(early, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-  std::this_thread::sleep_for(100ms);  // accepting it fails meanwhile
+  std::this_thread::sleep_for(100ms);  // accepting fails during this time
   setrlimit(RLIMIT_NOFILE, &usual);
   CHECK(meeting.arrives(greeting(0, 1)).get() == "");
   close(early);

@@ -1,4 +1,5 @@
-// Whoever connects to a job's store without being one of its ranks: it ends no job and costs next to nothing.
+// Programs that connect to a job's store without being one of its ranks end no job and cost almost
+// nothing.
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const auto kPatience = patient(30s);  // nothing waits that long
+const auto kPatience = patient(30s);  // longer than any wait
 
 int connected_to(std::uint16_t port) {
   const int tried = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -41,7 +42,7 @@ void say(int socket, const std::string& bytes) {
   (void)!send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
-/// What the other side says before it hangs up.
+/// All that the other side sends before it hangs up.
 std::string all_from(int socket) {
   std::string text;
   char piece[512];
@@ -72,7 +73,7 @@ struct Job {
   StoreServer server;
   explicit Job(const std::string& token) : server(listening, 2, kPatience, token) {}
 
-  /// Both ranks meet, pass a value and leave; what went wrong, or nothing.
+  /// Both ranks meet, pass a value and leave. Returns the error, or nothing.
   std::string runs(const std::string& token) {
     auto other = std::async(std::launch::async, [&] { return rank(1, token); });
     const std::string first = rank(0, token);
@@ -96,13 +97,13 @@ struct Job {
 }  // namespace
 
 TEST_CASE(
-    "real strangers: a wrong token is told so and ends nothing; whatever follows is not heard") {
+    "real strangers: a wrong token is reported and ends nothing, and later messages are ignored") {
   Job job("secret");
   const int impostor = connected_to(job.listening.port);
   say(impostor, encoded(hello_of("secreT")) + encoded({"end", "the impostor says so"}));
   CHECK(all_from(impostor).find("another job") != std::string::npos);
   const int silent = connected_to(job.listening.port);
-  say(silent, encoded({"end", "nobody asked"}));  // a verb before the greeting
+  say(silent, encoded({"end", "nobody asked"}));  // a command before the greeting
   CHECK(all_from(silent).empty());
   CHECK(job.runs("secret") == "");
   close(impostor);
@@ -110,8 +111,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "real strangers: a rank with another token hears why at once, and rank 0 names it when it is "
-    "missed") {
+    "real strangers: a rank with a wrong token hears so at once, and rank 0 reports it when it is "
+    "missing") {
   const Listening listening = listen_on("127.0.0.1", 0);
   const auto timeout = patient(2s);
   const StoreServer server(listening, 2, timeout, "mine");
@@ -128,7 +129,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "real strangers: garbage, cut and boundless messages are hung up on before they cost "
+    "real strangers: invalid, cut and unbounded messages are disconnected before they cost "
     "anything") {
   Job job("");
   const std::string whole = encoded(hello_of(""));
@@ -149,26 +150,26 @@ TEST_CASE(
   CHECK(job.runs("") == "");
 }
 
-TEST_CASE("real strangers: thousands of silent connections keep no rank out and are not kept") {
+TEST_CASE("real strangers: thousands of silent connections exclude no rank and are closed") {
   Job job("secret");
   const std::size_t before = open_descriptors();
   std::vector<int> silent;
   for (int i = 0; i < 400; ++i) silent.push_back(connected_to(job.listening.port));
   CHECK(job.runs("secret") == "");
-  // This process holds both ends: those of the store are at most its places for strangers.
+  // This process holds both ends. The store's ends are at most its places for unknown connections.
   CHECK(open_descriptors() < before + silent.size() + 70);
   for (const int one : silent) close(one);
   for (int i = 0; i < 2000; ++i) close(connected_to(job.listening.port));
 }
 
-TEST_CASE("real strangers: who says nothing is hung up on, though nobody else comes") {
+TEST_CASE("real strangers: a silent connection is closed even if no other comes") {
   Job job("");
   const int silent = connected_to(job.listening.port);
-  CHECK(all_from(silent).empty());  // returns once the store hangs up
+  CHECK(all_from(silent).empty());  // returns when the store hangs up
   close(silent);
 }
 
-TEST_CASE("real strangers: once all ranks are there, a second one of a number disturbs nobody") {
+TEST_CASE("real strangers: a repeated rank is harmless once all ranks are there") {
   const Listening listening = listen_on("127.0.0.1", 0);
   const StoreServer server(listening, 1, kPatience);
   StoreClient client("127.0.0.1", listening.port, greeting_with(0, "", 1), kPatience);
@@ -179,9 +180,7 @@ TEST_CASE("real strangers: once all ranks are there, a second one of a number di
   client.leave();
 }
 
-TEST_CASE(
-    "real strangers: what a rank gives as a reason is one bounded line without control "
-    "characters") {
+TEST_CASE("real strangers: a rank's reason is one bounded line without control characters") {
   JobState job(2, "");
   job.end("rank 1: \x1b]0;owned\x07\x1b[2J" + std::string(10'000, 'x') + "\nsecond line");
   CHECK(job.reason().starts_with("rank 1: ?]0;owned??[2Jxxx"));
@@ -189,7 +188,7 @@ TEST_CASE(
   CHECK(job.reason().find('\n') == std::string::npos);
   CHECK(printable_reason("first\nsecond") == "first");
   CHECK(printable_reason("\xc2\x9b"
-                         "31m") == "?31m");  // CSI in one character
+                         "31m") == "?31m");  // CSI as a single character
 
   const Listening listening = listen_on("127.0.0.1", 0);
   const StoreServer server(listening, 1, kPatience);
@@ -200,7 +199,7 @@ TEST_CASE(
   CHECK(heard.size() < kMostReasonBytes);
 }
 
-TEST_CASE("real strangers: what is stored is bounded, in number and in bytes") {
+TEST_CASE("real strangers: stored values are bounded in number and bytes") {
   const JobState::Limits limits{.keys = 3, .bytes = 1000};
   const std::string all = "rank 1 stores more than rank 0 can hold: lower --iterations";
   JobState many(2, "", limits);
@@ -210,7 +209,8 @@ TEST_CASE("real strangers: what is stored is bounded, in number and in bytes") {
   CHECK(many.reason() == all);
 
   JobState large(2, "", limits);
-  for (int i = 0; i < 10; ++i) large.set(1, "key", std::string(400, 'x'));  // the same place again
+  // overwrites the same key
+  for (int i = 0; i < 10; ++i) large.set(1, "key", std::string(400, 'x'));
   large.set(1, "two", std::string(600, 'x'));
   CHECK_FALSE(large.ended());
   large.set(1, "three", "x");
@@ -219,7 +219,7 @@ TEST_CASE("real strangers: what is stored is bounded, in number and in bytes") {
 }
 
 TEST_CASE(
-    "real strangers: a random token is 128 bits and never the same; tokens are compared whole") {
+    "real strangers: a random token has 128 bits and is unique; tokens are compared as a whole") {
   const std::string token = random_token();
   CHECK(token.size() == 32);
   CHECK(token != random_token());
@@ -230,7 +230,7 @@ TEST_CASE(
   CHECK_FALSE(same_token("abc", "bbc"));
 }
 
-TEST_CASE("real strangers: a message that comes byte by byte is the same message") {
+TEST_CASE("real strangers: a message may arrive byte by byte") {
   const std::string bytes = encoded({"set", "key", std::string("a\0b", 3)});
   MessageDecoder decoder(Speaker::rank);
   for (const char byte : bytes) {
@@ -244,7 +244,7 @@ TEST_CASE("real strangers: a message that comes byte by byte is the same message
   CHECK(decoder.wants() == 4);
 }
 
-TEST_CASE("real strangers: each verb has its length and its speaker") {
+TEST_CASE("real strangers: each command has a length and a permitted sender") {
   const auto state_of = [](Speaker speaker, const std::string& bytes) {
     MessageDecoder decoder(speaker);
     std::string_view left = bytes;

@@ -1,4 +1,4 @@
-// Ranks that were told different things must not start.
+// Ranks with different options must not start.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("real sweep: every option that changes what ranks do changes the digest") {
+TEST_CASE("real sweep: every option that affects ranks changes the digest") {
   const Sweep usual{.workload = testing::small_workload({2}, {0}),
                     .backend = "cpu-gloo",
                     .configurations = {{"one", {}}},

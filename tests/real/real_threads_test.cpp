@@ -1,4 +1,4 @@
-// Several ranks in one process: what one GPU per thread will run through, here over gloo.
+// Several ranks in one process over gloo. Jobs with one GPU for each thread run the same way.
 #ifdef DDPSIM_WITH_GLOO
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ Sweep small_sweep() {
   return sweep;
 }
 
-/// Of so many processes, all on this host.
+/// The given number of processes, all on this host.
 std::vector<World> processes(int count) {
   const Listening listening = listen_on("127.0.0.1", 0);
   std::vector<World> worlds;
@@ -47,7 +47,7 @@ std::vector<World> processes(int count) {
 
 }  // namespace
 
-TEST_CASE("real threads: a process's ranks follow each other, and only rank 0 listens") {
+TEST_CASE("real threads: ranks of a process are consecutive, and only rank 0 listens") {
   const World process{.rank = 2, .ranks = 4, .local_rank = 1, .listening = 7};
   const std::vector<World> ranks = ranks_of_process(process, 3);
   REQUIRE(ranks.size() == 3);
@@ -63,7 +63,7 @@ TEST_CASE("real threads: a process's ranks follow each other, and only rank 0 li
   CHECK(ranks_of_process({.ranks = 2, .listening = 7}, 2)[0].listening == 7);
 }
 
-TEST_CASE("real threads: one process of three ranks, or several, make one measurement") {
+TEST_CASE("real threads: one process of three ranks, or several processes, give one measurement") {
   const auto check = [](const Measurement& measured, int ranks) {
     CHECK(measured.ranks == ranks);
     REQUIRE(measured.configurations.size() == 2);
@@ -76,15 +76,15 @@ TEST_CASE("real threads: one process of three ranks, or several, make one measur
   auto other = std::async(std::launch::async,
                           [&] { return run_threads(small_sweep(), ranks_of_process(both[1], 2)); });
   check(run_threads(small_sweep(), ranks_of_process(both[0], 2)), 4);
-  CHECK(other.get().configurations.empty());  // rank 0 has it
+  CHECK(other.get().configurations.empty());  // only rank 0 has the results
 }
 
-TEST_CASE("real threads: where one rank fails all end, with its reason") {
+TEST_CASE("real threads: if one rank fails, all end with its reason") {
   std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
   ranks[1].ranks = 4;
   Sweep sweep = small_sweep();
-  sweep.timeout =
-      patient(2s);  // a rank that comes when the others have left already looks for them so long
+  // A rank that arrives after the others have left searches for them this long.
+  sweep.timeout = patient(2s);
   try {
     run_threads(sweep, ranks);
     FAIL("should have failed");
@@ -94,10 +94,10 @@ TEST_CASE("real threads: where one rank fails all end, with its reason") {
   }
 }
 
-TEST_CASE("real threads: where a rank cannot be ended in time, the failure says so") {
+TEST_CASE("real threads: a failure reports a rank that cannot be ended in time") {
   std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
-  ranks[1].ranks = 4;                                // fails at once
-  const Listening mute = listen_on("127.0.0.1", 0);  // takes a connection and answers nothing
+  ranks[1].ranks = 4;                                // makes the rank fail at once
+  const Listening mute = listen_on("127.0.0.1", 0);  // accepts connections but never answers
   ranks[2].port = mute.port;
   Sweep sweep = small_sweep();
   sweep.timeout = patient(2s);
@@ -108,10 +108,10 @@ TEST_CASE("real threads: where a rank cannot be ended in time, the failure says 
     CHECK(std::string(failed.what()).find("rank 1 was told of 4 ranks") != std::string::npos);
     CHECK_FALSE(failed.all_ended());
   }
-  close_all(mute);  // its thread, left to itself, ends within the time-out
+  close_all(mute);  // The abandoned thread ends within the time-out.
 }
 
-TEST_CASE("real threads: a rank that never arrives is named within the time-out") {
+TEST_CASE("real threads: names a missing rank within the time-out") {
   std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
   ranks.pop_back();
   Sweep sweep = small_sweep();

@@ -1,4 +1,4 @@
-// Amounts of work in place of times.
+// Amounts of work instead of times.
 #include <doctest/doctest.h>
 
 #include "cpu_device.hpp"
@@ -6,7 +6,7 @@
 
 using namespace ddpsim;
 
-TEST_CASE("real work: what was calibrated alone takes its time there, whatever its launch takes") {
+TEST_CASE("real work: calibrated work takes its time for any launch time") {
   for (const double each_ns : {0.3, 7.0, 900.0}) {
     for (const double fixed_us : {0.0, 5.0}) {
       const auto time_of = [&](std::int64_t rounds) {
@@ -22,7 +22,7 @@ TEST_CASE("real work: what was calibrated alone takes its time there, whatever i
   }
 }
 
-TEST_CASE("real work: a clock that stands still ends no calibration in a loop or a division") {
+TEST_CASE("real work: a stopped clock causes no endless calibration and no division by zero") {
   const WorkRate rate = WorkRate::calibrated([](std::int64_t) { return Duration(); });
   CHECK(rate.rounds(Duration::microseconds(1)) == 1'000'000);
 }
