@@ -15,7 +15,7 @@ TimePoint at(double us) {
 }
 
 /// A step that begins at `begin`. Forward takes 10, backward 20, a copy 2, and the optimizer 3. The
-/// one bucket is launched at 25. It ends at 40 if rank 1 starts it at `other_start`.
+/// one bucket is launched at 25 and ends at 40. `start` is when its all-reduce starts.
 StepRecord step(double begin, double start = 26) {
   StepRecord record{.forward_begin = at(begin),
                     .backward_begin = at(begin + 10),

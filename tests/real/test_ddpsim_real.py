@@ -150,7 +150,7 @@ class Real(unittest.TestCase):
                     self.assertEqual(timeline["provenance"]["configuration"], one["name"])
                 self.assertIn("cap25-views", (out / "measurement.csv").read_text(encoding="utf-8"))
 
-    def test_modes_of_ddp_launch_what_pytorchs_own_reducer_launches(self):
+    def test_modes_of_ddp_launch_the_same_as_pytorchs_reducer(self):
         """Also checks averages. p0 has no gradient on rank 1, and p2 has none on any rank."""
         job = workload()
         whole = job["backward"]["ready"]
@@ -201,7 +201,7 @@ class Real(unittest.TestCase):
                         self.assertEqual(names.count("local-used map"), int("--find-unused-parameters" in mode))
             self.assertEqual(len({str(sizes) for sizes in launched.values()}), 1, launched)
 
-    def test_the_table_says_what_ran_in_which_units_and_what_was_written(self):
+    def test_the_table_states_the_job_units_and_written_files(self):
         code, out, err = self.finish(self.start("--ranks", 2, "--iterations", 1, "--all-reduce", "4KiB", "-o", "out"))
         self.assertEqual(code, 0, err)
         lines = out.splitlines()
@@ -210,7 +210,7 @@ class Real(unittest.TestCase):
         self.assertIn("algbw GB/s", lines[3])
         self.assertEqual(lines[5], "Wrote measurement.json, measurement.csv, all_reduce.txt, 1 timelines to out")
 
-    def test_ranks_started_one_by_one_meet(self):
+    def test_separately_started_ranks_meet(self):
         port = held_port(self.addCleanup)
         ranks = [self.rank(rank, 3, port, "--iterations", 2, "--json") for rank in (2, 1, 0)]
         outcomes = [self.finish(process) for process in ranks]
@@ -301,7 +301,7 @@ class Real(unittest.TestCase):
         code, _, err = self.finish(self.rank(0, 2, held_port(self.addCleanup), "--timeout", SOON))
         self.assertEqual((code, err), (1, f"ddpsim-real: after {SOON} s 1 of 2 ranks were there; missing: 1\n"))
 
-    def test_nobody_at_rank_zeros_address(self):
+    def test_no_server_at_rank_zeros_address(self):
         code, _, err = self.finish(self.rank(1, 2, held_port(self.addCleanup), "--timeout", 1))
         self.assertEqual(code, 1)
         self.assertIn("could not be reached at 127.0.0.1", err)
@@ -375,7 +375,7 @@ class Real(unittest.TestCase):
         process.wait()
         patience.until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in children))
 
-    def test_a_full_standard_output_is_told(self):
+    def test_a_full_standard_output_is_reported(self):
         for arguments in (["--csv"], ["--json"], []):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 run = subprocess.run(
@@ -389,7 +389,7 @@ class Real(unittest.TestCase):
                 )
             self.assertEqual((run.returncode, run.stderr), (1, "ddpsim-real: cannot write to standard output\n"))
 
-    def test_ranks_meet_by_a_token_and_another_one_is_told_so(self):
+    def test_ranks_meet_with_a_token_and_a_wrong_one_is_reported(self):
         def rank(number, token, port):
             return self.start(
                 "--iterations",
@@ -426,7 +426,7 @@ class Real(unittest.TestCase):
             ),
         )
 
-    def test_an_address_that_is_not_rank_zeros_is_told(self):
+    def test_a_wrong_address_of_rank_zero_is_reported(self):
         code, _, err = self.finish(self.start(variables={"RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "192.0.2.7"}))
         self.assertEqual(
             (code, err),
@@ -437,12 +437,12 @@ class Real(unittest.TestCase):
             ),
         )
 
-    def test_the_measurement_says_whose_clock_it_has(self):
+    def test_the_measurement_names_its_clock(self):
         code, out, err = self.finish(self.start("--ranks", 2, "--iterations", 1, "--json"))
         self.assertEqual(code, 0, err)
         self.assertEqual(json.loads(out)["setup"]["clock"], "one host's")
 
-    def test_environments_that_contradict_themselves(self):
+    def test_contradictory_environments(self):
         for variables, reason in (
             ({"RANK": 0}, "RANK is set without WORLD_SIZE"),
             ({"RANK": 2, "WORLD_SIZE": 2}, "RANK=2 does not fit WORLD_SIZE=2"),
@@ -459,7 +459,7 @@ class Real(unittest.TestCase):
         self.assertEqual((code, len(err.splitlines())), (1, 1), err)
         self.assertIn("4096 processes of 1024 ranks each are more than the 65536 ranks", err)
 
-    def test_a_rank_0_that_cannot_reach_itself_says_so_once(self):
+    def test_an_unreachable_rank_0_is_reported_once(self):
         """Linux allows a program to listen at a broadcast address, but not to connect to it."""
         code, _, err = self.finish(
             self.start(
@@ -476,7 +476,7 @@ class Real(unittest.TestCase):
         self.assertEqual((code, len(err.splitlines())), (1, 1), err)
         self.assertIn("255.255.255.255", err)
 
-    def test_a_workload_for_which_no_machine_has_memory_says_so(self):
+    def test_a_workload_too_large_for_any_machine_is_reported(self):
         huge = workload()
         huge["parameters"][1]["shape"] = [10**17]
         self.workload.write_text(json.dumps(huge), encoding="utf-8")
@@ -508,7 +508,7 @@ class Real(unittest.TestCase):
         self.assertEqual(secret.read_text(encoding="utf-8"), "kept")
         self.assertFalse((self.folder / "absent").exists())
 
-    def test_a_link_planted_while_the_job_runs_is_not_followed(self):
+    def test_a_link_created_during_the_job_is_not_followed(self):
         process = self.in_its_steps("--ranks", 2)
         for cap in CAPS:
             with contextlib.suppress(FileExistsError):  # points measured so far
@@ -518,7 +518,7 @@ class Real(unittest.TestCase):
         self.assertIn("a symbolic link is in its place", err)
         self.assertFalse((self.folder / "absent").exists())
 
-    def test_a_folder_of_results_that_cannot_be_is_told_in_one_sentence(self):
+    def test_an_impossible_folder_of_results_is_reported_in_one_sentence(self):
         (self.folder / "file").write_text("kept", encoding="utf-8")
         (self.folder / "dangling").symlink_to("nothing")
         (self.folder / "loop").symlink_to("loop")
@@ -535,7 +535,7 @@ class Real(unittest.TestCase):
         self.assertFalse((self.folder / "nothing").exists())
 
     @unittest.skipIf(os.geteuid() == 0, "root may write into every folder")
-    def test_a_folder_that_is_not_the_users_is_told_before_anything_is_measured(self):
+    def test_a_folder_of_another_user_is_reported_before_measuring(self):
         code, _, err = self.finish(self.start("--ranks", 1, "--iterations", 100_000, "-o", "/"))
         self.assertEqual((code, len(err.splitlines())), (1, 1), err)
         self.assertIn("cannot write into the folder /", err)
@@ -552,7 +552,7 @@ class Usage(unittest.TestCase):
             timeout=patience.seconds(60),
         )
 
-    def test_what_cannot_be_is_refused(self):
+    def test_impossible_options_are_refused(self):
         for arguments, code, reason in (
             ([], 2, "workload is required"),
             (["nothing.json"], 3 if "cpu-gloo" in BACKENDS else 1, ""),
@@ -564,7 +564,7 @@ class Usage(unittest.TestCase):
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertIn(reason, run.stderr)
 
-    def test_help_for_a_full_device_is_told(self):
+    def test_help_on_a_full_device_is_reported(self):
         for argument in ("--help", "--version"):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 run = subprocess.run(
@@ -577,7 +577,7 @@ class Usage(unittest.TestCase):
                 )
             self.assertEqual((run.returncode, run.stderr), (1, "ddpsim-real: cannot write to standard output\n"))
 
-    def test_what_makes_no_sense_is_refused_once_and_leaves_nothing_behind(self):
+    def test_invalid_jobs_are_refused_once_and_leave_no_files(self):
         if "cpu-gloo" not in BACKENDS:
             self.skipTest("this build has no gloo (Debian: libgloo-dev)")
         with tempfile.TemporaryDirectory() as folder:
@@ -635,7 +635,7 @@ class Usage(unittest.TestCase):
 class Outputs(unittest.TestCase):
     """Jobs that are refused before any rank starts. They need no backend, except for its name."""
 
-    def test_a_workload_in_the_place_of_an_output_is_refused_and_kept(self):
+    def test_a_workload_at_the_path_of_an_output_is_refused_and_kept(self):
         backend = (BACKENDS or ["cpu-gloo"])[0]
         if backend not in BACKENDS:
             self.skipTest("this build has no backend")

@@ -235,13 +235,13 @@ class StoreAttacks(unittest.TestCase):
         self.assertEqual(json.loads(outcomes[1][0])["ranks"], 2)
         return largest[0]
 
-    def test_a_job_among_strangers_ends_well_and_stays_small(self):
+    def test_a_job_under_attack_succeeds_and_stays_small(self):
         alone = self.run_job()
         attacked = self.run_job(Attackers)
         print(f"rank 0's largest resident size: {alone:.1f} MiB alone, {attacked:.1f} MiB attacked", file=sys.stderr)
         self.assertLess(attacked - alone, MOST_MIB)
 
-    def test_ranks_started_here_meet_on_loopback_by_a_token_of_their_own(self):
+    def test_ranks_started_here_meet_on_loopback_with_their_own_token(self):
         job = subprocess.Popen(
             [BINARY, "small.json", "--ranks", "2", "--iterations", "1000"],
             cwd=self.folder,

@@ -63,7 +63,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout, unpacked(self.folder / "out.tar.gz")
 
-    def test_a_measurement_that_is_none_is_said(self):
+    def test_an_invalid_measurement_is_reported(self):
         place = self.folder / "out" / "measured" / "measurement.json"
         place.parent.mkdir(parents=True)
         good = {
@@ -108,7 +108,7 @@ class ValidationArchive(unittest.TestCase):
             self.assertEqual(run.returncode, 1, text[:80])
             self.assertRegex(run.stderr, r"^validate: .*Measure again, into an empty folder \(-o FOLDER\)\n$")
 
-    def test_a_program_that_fails_is_seen_where_ended_children_are_ignored(self):
+    def test_a_failing_program_is_noticed_if_ended_children_are_ignored(self):
         good = {
             "name": "default",
             "bucket_cap_mb": None,
@@ -141,7 +141,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (1, "ddpsim: no such workload\n"))
 
     @unittest.skipUnless("cpu-gloo" in BACKENDS, "this build has no gloo (Debian: libgloo-dev)")
-    def test_a_whole_run_names_nobody(self):
+    def test_the_archive_of_a_whole_run_is_anonymous(self):
         programs = self.folder / "programs"
         programs.mkdir()
         (programs / "ddpsim-real").symlink_to(REAL)
@@ -231,7 +231,7 @@ class ValidationArchive(unittest.TestCase):
             self.assertIn(shown + "\n", settings)
         self.assertNotIn("NCCL_COMM_ID", settings)
 
-    def test_files_as_clusters_leave_them(self):
+    def test_files_as_clusters_write_them(self):
         setup = {
             "hosts": f"{HOST}-1.lab.example.org {HOST}-2.lab.example.org {HOST}-2.lab.example.org",
             "workload": "resnet50",
@@ -279,7 +279,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertNotIn("ddpsim-validation/notes", "".join(files))
         self.assertIn(f"left out: notes of {USER}.txt", said)
 
-    def test_the_same_folder_is_the_same_archive(self):
+    def test_the_same_folder_gives_the_same_archive(self):
         self.pack({"topology.txt": "GPU0 GPU1\n"})
         first = (self.folder / "out.tar.gz").read_bytes()
         self.pack({"topology.txt": "GPU0 GPU1\n"})
@@ -287,7 +287,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertNotIn(b"out.tar.gz", first)
         self.assertEqual([path.name for path in self.folder.iterdir() if path.name.startswith(".ddpsim")], [])
 
-    def test_the_archive_goes_through_no_planted_link_and_keeps_permissions(self):
+    def test_the_archive_follows_no_link_and_keeps_permissions(self):
         (self.folder / "victim").write_text("precious")
         (self.folder / "out.tar.gz.partial").symlink_to("victim")
         (self.folder / "out.tar.gz").touch(0o600)
@@ -295,7 +295,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertEqual((self.folder / "victim").read_text(), "precious")
         self.assertEqual((self.folder / "out.tar.gz").stat().st_mode & 0o777, 0o600)
 
-    def test_a_host_of_a_common_name_breaks_nothing(self):
+    def test_a_host_with_a_common_name_works(self):
         setup = {"hosts": "float sum", "command": "ddpsim-real resnet50", "workload": "resnet50"}
         _, files = self.pack(
             {

@@ -260,7 +260,7 @@ class FaultsInRealTime(OnSimulatedGpu):
                 self.assertEqual(code, 1)
                 self.assertRegex(err, rf"^ddpsim-real: (?:{CAUSES[kind].format(rank=rank, timeout=timeout(fault))})\n$")
 
-    def test_a_disk_that_is_full(self):
+    def test_a_full_disk(self):
         whole = self.launch(*SHORT, "--caps", "1,25", SIMULATED_GPU_CLOCK="free")
         self.assertEqual(self.end_of(whole), (0, ""))
         sizes = {file.name: file.stat().st_size for file in (self.folder / "out").iterdir()}

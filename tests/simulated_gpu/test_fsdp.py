@@ -326,7 +326,7 @@ class Properties(Fsdp):
                 [span for span in compute if span[2] < end - 1 and span[3] > begin + 1], f"{unit} is hidden"
             )
 
-    def test_fsdp2_prefetches_and_holds_no_host(self):
+    def test_fsdp2_prefetches_and_never_blocks_the_host(self):
         one, two = self.run_layers("fsdp1"), self.run_layers("fsdp2")
         print(f"us: FSDP1 {step_of(one)}, FSDP2 {step_of(two)}")
         self.assertFalse([span for span in two if span[0] == "limited"])
@@ -409,7 +409,7 @@ class MissingWaits(Fsdp):
     """Omitting any wait or event of the driver gives a wrong number for some seed of some job. So it is needed, and it
     is PyTorch's."""
 
-    def test_each_is_missed(self):
+    def test_each_omission_is_noticed(self):
         sites = {}
         for scheme, options in OPTIONS:
             run = self.drive(

@@ -56,7 +56,7 @@ def told(reasons, name):
 
 
 class MissingCalls(OnSimulatedGpu):
-    def test_each_is_missed(self):
+    def test_each_omission_is_noticed(self):
         # A site is a call in a function that another calls. The program may contain it several times.
         sites, reached = {}, set()
         for mode in MODES:

@@ -33,7 +33,7 @@ MODES = {
 
 
 class Modes(OnSimulatedGpu):
-    def test_every_mode_averages_rightly_and_writes_the_same_bytes_again(self):
+    def test_every_mode_averages_correctly_and_repeats_the_same_bytes(self):
         for name, arguments in MODES.items():
             for seed in (0, 7) if name == "processes" else (7,):
                 with self.subTest(mode=name, seed=seed):
@@ -53,7 +53,7 @@ class Modes(OnSimulatedGpu):
                     self.assertEqual(self.written("out-a"), self.written("out-b"))
                     self.assertEqual(self.breaches("out-a"), [])
 
-    def test_a_step_takes_what_its_parts_take(self):
+    def test_a_step_takes_the_time_of_its_parts(self):
         (self.folder / "table").write_text(
             "launch_ns 1000\nkernel_ns 500\nall_reduce 4 20000\nall_reduce 1048576 20000\n"
         )
@@ -65,7 +65,7 @@ class Modes(OnSimulatedGpu):
         self.assertAlmostEqual(one["communication_us"]["median"], 20, delta=0.1)
         self.assertAlmostEqual(min(one["iterations_us"]), max(one["iterations_us"]), delta=0.01)
 
-    def test_busy_compute_takes_longer_beside_an_all_reduce_that_slows_it(self):
+    def test_busy_compute_is_slower_during_an_all_reduce(self):
         """The first gradient's all-reduce runs during 100 of the remaining 150 us of backward. Half of that time is
         lost."""
         backward = {}
@@ -92,7 +92,7 @@ class Modes(OnSimulatedGpu):
         self.assertAlmostEqual(backward[1], 200, delta=1)
         self.assertAlmostEqual(backward[2], 250, delta=1)
 
-    def test_all_reduces_are_timed_by_themselves_and_not_their_launches(self):
+    def test_times_of_all_reduces_exclude_their_launches(self):
         (self.folder / "table").write_text("collective_launch_ns 40000\nall_reduce 64 5000\nall_reduce 1048576 90000\n")
         for hook in ("none", "fp16"):
             self.run_well(
@@ -111,7 +111,7 @@ class Modes(OnSimulatedGpu):
             for row, us in zip(rows, (5, 90)):
                 self.assertAlmostEqual(row["time_us"]["median"], us, delta=0.1)
 
-    def test_in_a_long_measurement_of_long_steps_microseconds_are_kept(self):
+    def test_a_long_measurement_keeps_microseconds(self):
         """It takes two minutes. Its steps are longer than --timeout, but none counts as silence."""
         slow = {**WORKLOAD, "forward": {"duration_us": 6e6}}
         (self.folder / "slow.json").write_text(json.dumps(slow), encoding="utf-8")
@@ -134,7 +134,7 @@ class Modes(OnSimulatedGpu):
             self.assertAlmostEqual(one["communication_us"][figure], 20, delta=1)
             self.assertAlmostEqual(one["backward_us"][figure], 208, delta=1)
 
-    def test_a_time_out_is_that_of_one_collective_and_not_of_all_that_are_queued(self):
+    def test_a_time_out_applies_to_one_collective_not_the_queue(self):
         (self.folder / "table").write_text("all_reduce 64 400000000\nall_reduce 65 20000\n")  # 0.4 s each
         self.run_well(
             "--ranks", "2", *SHORT, "--all-reduce", "64B", "--timeout", "2", "-o", "out", SIMULATED_GPU_TABLE="table"
@@ -152,7 +152,7 @@ class Modes(OnSimulatedGpu):
     def test_a_queue_of_few_launches_makes_the_host_wait(self):
         self.run_well("--ranks", "2", *SHORT, "--caps", SMALL_CAP, SIMULATED_GPU_QUEUE=4)
 
-    def test_gpus_that_are_not_there(self):
+    def test_missing_gpus(self):
         for variables, code in (
             ({"SIMULATED_GPU_DEVICES": 1}, 1),
             ({"SIMULATED_GPU_DEVICES": 2}, 0),
@@ -167,7 +167,7 @@ class Modes(OnSimulatedGpu):
         run = self.start("--ranks", "2", CUDA_VISIBLE_DEVICES="")
         self.assertIn("no GPU to run on", run.stderr)
 
-    def test_too_little_memory_is_said(self):
+    def test_too_little_memory_is_reported(self):
         run = self.start("--ranks", "2", *SHORT, SIMULATED_GPU_MEMORY_MIB=0)
         self.assertEqual(run.returncode, 1)
         self.assertIn("allocating memory on the GPU: out of memory", run.stderr)
@@ -178,13 +178,13 @@ class Modes(OnSimulatedGpu):
             self.assertEqual(run.returncode, 1)
             self.assertIn(f"rank {rank} was ended by signal 9", run.stderr)
 
-    def test_ranks_that_a_launcher_started(self):
+    def test_ranks_started_by_a_launcher(self):
         port = held_port(self.addCleanup)
         for out in ("out-a", "out-b"):
             self.assertEqual(self.started_apart(out, port=port, SIMULATED_GPU_SEED=3), [("", 0), ("", 0)])
         self.assertEqual(self.written("out-a"), self.written("out-b"))
 
-    def test_each_rank_has_a_gpu_of_its_own_whatever_the_launcher_says(self):
+    def test_each_rank_has_its_own_gpu_with_any_launcher(self):
         self.assertEqual(
             self.started_apart("unnumbered", port=held_port(self.addCleanup), local_ranks=None), [("", 0), ("", 0)]
         )
@@ -208,11 +208,11 @@ class Modes(OnSimulatedGpu):
                 ],
             )
 
-    def test_two_ranks_share_one_gpu_where_nccl_is_told_to_allow_it(self):
+    def test_two_ranks_share_one_gpu_if_nccl_allows_it(self):
         self.run_well("--ranks", "2", "-o", "shared", *SHORT, SIMULATED_GPU_DEVICES=1, NCCL_MULTI_RANK_GPU_ENABLE=1)
         self.assertEqual(json.loads((self.folder / "shared/measurement.json").read_text(encoding="utf-8"))["ranks"], 2)
 
-    def test_the_watchdog_leaves_a_communicator_alone_that_is_being_launched_on(self):
+    def test_the_watchdog_avoids_a_communicator_during_a_launch(self):
         """It checks every 100 ms. NCCL calls of one communicator must not overlap: on a GPU they hung or ended the
         process."""
         for seed in (1, 2):
@@ -220,7 +220,7 @@ class Modes(OnSimulatedGpu):
                 *SHORT[2:], "--iterations", "3000", "--caps", SMALL_CAP, "--no-check", SIMULATED_GPU_SEED=seed
             )
 
-    def test_a_peer_that_dies_is_noticed_in_time_and_by_a_host_in_a_full_queue(self):
+    def test_a_dead_peer_is_noticed_in_time_also_with_a_full_queue(self):
         for out, variables in (
             ("short", {"SIMULATED_GPU_DIE": "1:9"}),
             ("full", {"SIMULATED_GPU_DIE": "1:30", "SIMULATED_GPU_QUEUE": 200}),
@@ -229,7 +229,7 @@ class Modes(OnSimulatedGpu):
             ends = self.started_apart(out, *steps, "--timeout", "6", port=held_port(self.addCleanup), **variables)
             self.assertEqual(ends, [("ddpsim-real: rank 1 is gone\n", 1), ("", -9)])
 
-    def test_the_host_is_a_step_ahead_and_no_more(self):
+    def test_the_host_is_exactly_one_step_ahead(self):
         self.run_well("--ranks", "2", "--iterations", "30", "-o", "out")
         one = json.loads((self.folder / "out/measurement.json").read_text(encoding="utf-8"))["configurations"][0]
         self.assertGreater(one["buckets"][0]["launch_us"]["median"], -2 * one["iteration_us"]["median"])

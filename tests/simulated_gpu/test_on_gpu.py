@@ -73,7 +73,7 @@ class Rehearsed(unittest.TestCase):
     def document(self, part):
         return json.loads((self.folder / "out/whole" / f"{part}.json").read_text(encoding="utf-8"))
 
-    def test_every_part_leaves_rows_and_none_has_a_problem(self):
+    def test_every_part_writes_rows_and_reports_no_problem(self):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         said = self.start()
         out, _ = said.communicate(timeout=SECONDS + 30)
@@ -93,7 +93,7 @@ class Rehearsed(unittest.TestCase):
         with tarfile.open(self.folder / "out/whole/measured.tar.xz") as archive:
             self.assertLessEqual({f"{part}.json" for part in PARTS}, set(archive.getnames()))
 
-    def test_a_part_killed_at_any_moment_costs_its_item_alone(self):
+    def test_killing_a_part_at_any_moment_costs_only_its_item(self):
         draw = random.Random(SEED)
         delays = {part: draw.uniform(0, 3) for part in PARTS}
         process = self.start()
@@ -143,7 +143,7 @@ class Rehearsed(unittest.TestCase):
         except ProcessLookupError:
             pass  # it ended by itself
 
-    def test_what_travels_runs_in_a_root_folder_with_nothing_else_of_ours(self):
+    def test_the_transferred_files_run_in_a_separate_root_folder(self):
         if os.geteuid() != 0 or not shutil.which("unshare"):
             self.skipTest("a root folder of its own needs root and unshare")
         root = self.folder / "root"

@@ -117,7 +117,7 @@ class Predicted(OnSimulatedGpu):
             for size in sizes
         }
 
-    def test_steps_take_what_was_predicted(self):
+    def test_steps_take_the_predicted_time(self):
         spans, worst = 0, {}
         for seed in range(JOBS):
             job = random_jobs.job(seed)

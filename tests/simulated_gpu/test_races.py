@@ -45,7 +45,7 @@ class Races(OnSimulatedGpu):
     def workload(self, name):
         return str(self.folder / ("unused.json" if "unused" in name or "static" in name else "tiny.json"))
 
-    def test_what_lacks_a_wait_or_a_lock_is_reported(self):
+    def test_a_missing_wait_or_lock_is_reported(self):
         def program(*words, clock="virtual"):
             return subprocess.run(
                 [os.environ["SIMULATED_GPU_RACES"], *words],
@@ -84,7 +84,7 @@ class Races(OnSimulatedGpu):
                 )
                 self.assertNoReport()
 
-    def test_none_on_the_free_running_clock(self):
+    def test_no_race_on_the_free_running_clock(self):
         for arguments in (["--ranks", "2"], ["--ranks", "2", "--ranks-per-process", "2"]):
             self.run_well(*arguments, *SHORT, *CAPS, SIMULATED_GPU_CLOCK="free")
             self.assertNoReport()
@@ -111,7 +111,7 @@ class Races(OnSimulatedGpu):
         self.assertGreater(len([one for one in faults if one["struck"] == "1"]), len(faults) / 2)
         self.assertNoReport()
 
-    def test_none_where_something_breaks(self):
+    def test_no_race_with_faults(self):
         first = 1
         for name, arguments in FAULTED.items():
             with self.subTest(mode=name):
@@ -123,7 +123,7 @@ class Races(OnSimulatedGpu):
                 )
             first += FAULTS
 
-    def test_none_where_a_host_in_a_launch_is_freed_by_the_abort(self):
+    def test_no_race_when_the_abort_frees_a_host_in_a_launch(self):
         # The launch of an all-reduce is the one that waits.
         for queue in (4, 8):
             run = self.start(

@@ -187,7 +187,7 @@ void GroupReport::tell_wait(const std::vector<const GroupCollective*>& collectiv
   const auto [least, most] = std::minmax_element(spent.begin(), spent.end());
   result_.recognised.push_back(fmt::format(
       "all-reduces took {} on rank {}, of which {}{} were transfer and {}{} waiting for other "
-      "ranks; waits of {} ranks: {}{} to {}",
+      "ranks. Waits of {} ranks: {}{} to {}",
       in_fitting_unit(spent[0]), rank(0), at_most(), in_fitting_unit(transfer_ns), at_least(),
       in_fitting_unit(spent[0] - transfer_ns), complete() ? "all" : "these", at_least(),
       in_fitting_unit(*least - transfer_ns), in_fitting_unit(*most - transfer_ns)));

@@ -62,7 +62,7 @@ TEST_CASE("group collective: the transfer is the shortest duration, and the rest
   CHECK(one.last_arrival_ns() == 400);
   CHECK(one.transfer_ns() == 110);  // rank 1: 400 to 510
   CHECK(one.end_spread_ns() == 10);
-  CHECK(one.held_up_ns() == 150);  // after 250, the lower median of 100 250 300 400
+  CHECK(one.held_up_ns() == 150);  // after 250, the lower median
   const GroupCollective three = group("allreduce", {100, 400, 250}, {500, 500, 500});
   CHECK(three.held_up_ns() == 150);                                         // after the middle one
   CHECK(group("allreduce", {300, 300}, {400, 400}).last_to_arrive() == 0);  // the first of several
@@ -231,7 +231,7 @@ TEST_CASE("rank group: the late rank and its cost over several all-reduces") {
   // Rank 0 spends 300 us, of which 60 + 75 + 75 are transfer. Rank 1 waits 50, rank 2 waits 40.
   CHECK(mentions(joined.recognised,
                  "all-reduces took 300.0 us on rank 0, of which 210.0 us were transfer and 90.0 us "
-                 "waiting for other ranks; waits of all ranks: 40.0 us to 90.0 us"));
+                 "waiting for other ranks. Waits of all ranks: 40.0 us to 90.0 us"));
   CHECK(mentions(joined.recognised,
                  "rank 2 arrived last in 2 of 3 all-reduces, costing the median rank 50.0 us"));
 }

@@ -30,17 +30,17 @@ TEST_CASE("host: launches of each part and the cost of one") {
   CHECK(workload.launches->backward == std::vector<std::int64_t>{1, 1});
   CHECK(workload.launches->optimizer == 3);
   REQUIRE(workload.launches->cost);
-  CHECK(workload.launches->cost->forward ==
-        35_us);  // 10 to 110, 30 us of them held up, two kernels
+  CHECK(workload.launches->cost->forward == 35_us);    // 10 to 110, minus 30 us, two kernels
   CHECK(workload.launches->cost->backward == 40_us);   // 110 to 150
   CHECK(workload.launches->cost->optimizer == 30_us);  // 200 to 260
 }
 
 TEST_CASE("host: the GPU waits until the next kernel begins or a launch could have reached it") {
   const PartTimes waits = late_host().import().workload.launch_waits;
-  CHECK(waits.forward == 20_us + 60_us);            // 30 to 50, 60 to 120
-  CHECK(waits.backward == 22_us);                   // 130 to 152
-  CHECK(waits.optimizer == 43_us + 25_us + 25_us);  // 162 to 205, 210 to 235, 240 to 265
+  CHECK(waits.forward == 20_us + 60_us);  // 30 to 50, 60 to 120
+  CHECK(waits.backward == 22_us);         // 130 to 152
+  // From 162 to 205, from 210 to 235, and from 240 to 265.
+  CHECK(waits.optimizer == 43_us + 25_us + 25_us);
   // Launched at 110, it would have run from 122 on.
   TraceBuilder trace;
   trace.step(1, 0, 1000).kernel(10, 20, 100, TraceBuilder::kCaller);
