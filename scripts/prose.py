@@ -15,17 +15,19 @@ class Passage(NamedTuple):
     kind: str  # comment, message, docs or page
     text: str
     trailing: bool = False  # a comment behind code, on the same line
-    fragment: bool = False  # a heading or a cell of a table: no sentence is expected
+    fragment: bool = False  # a heading or a cell of a table
 
 
 ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|cf|vs|No|St|approx)\.$")
 END = re.compile(r"(?<=[.!?])[)\"'”»`]*\s+(?=[\"'“(`]*[A-Z0-9`\[$-])|\n\n|\n(?=\s*[-*•] )|:\n")
+# A line of a drawing or a table has wide gaps.
+TABLE_LINE = re.compile(r"^(.*\S {2,}\S.*)$", re.MULTILINE)
 
 
 def sentences(text: str) -> list[str]:
     """`text` split at full stops, question marks and paragraphs. A semicolon ends no sentence."""
     parts: list[str] = []
-    for part in END.split(text):
+    for part in END.split(TABLE_LINE.sub(r"\n\n\1\n\n", text)):
         if parts and ABBREVIATIONS.search(parts[-1]):
             parts[-1] += " " + part
         elif part and part.strip():
@@ -112,10 +114,18 @@ def of_c_like(path: str, text: str) -> Iterator[Passage]:
         yield Passage(path, message_line, kind, message)
 
 
+CODE = re.compile(r"[{}<>=$|;()\[\]_\\/]")
+
+
 def is_prose(text: str) -> bool:
-    """Whether a literal is for people: at least four words, mostly letters."""
+    """Whether a literal is for people: at least four words, and few characters that only code has."""
     words = re.findall(r"[A-Za-z]{2,}", text)
-    return len(words) >= 4 and " " in text.strip() and not text.lstrip().startswith(("{", "<", "#include"))
+    if len(words) < 4 or " " not in text.strip() or text.lstrip().startswith(("{", "<", "#include", "SELECT ", "# fish ")):
+        return False
+    if re.fullmatch(r"[a-z0-9_ \n]*", text) and len(words) > 40:  # a list of words
+        return False
+    spoken = re.sub(r"\{[^{} ]*\}|`[^`]*`", "", text)  # what is filled in, and names
+    return len(CODE.findall(spoken)) < len(spoken) / 12
 
 
 def of_python(path: str, text: str) -> Iterator[Passage]:

@@ -119,12 +119,12 @@ class ReducerMemory {
   }
 
   /// Size of a parameter's gradient outside the buckets, before it is written and after.
-  struct Beside {
+  struct OutsideBuckets {
     Bytes before;
     Bytes after;
   };
 
-  Beside beside(std::size_t parameter) const {
+  OutsideBuckets outside_buckets(std::size_t parameter) const {
     const Bytes gradient = bytes_of(parameter);
     const bool accumulated = job_.options().accumulate > 1;
     if (!lies_in_bucket(parameter))
@@ -137,7 +137,7 @@ class ReducerMemory {
   MemoryParts backward() const {
     MemoryParts now = always_;
     const std::vector<std::size_t> order = written();
-    for (const std::size_t parameter : order) now.gradients += beside(parameter).before;
+    for (const std::size_t parameter : order) now.gradients += outside_buckets(parameter).before;
     MemoryParts most = now;
     std::vector<std::size_t> pending;
     for (const Bucket& bucket : buckets_) pending.push_back(bucket.parameters.size());
@@ -155,7 +155,7 @@ class ReducerMemory {
         if (in_hook.known() > most.known()) most = in_hook;
       }
       if (last) break;
-      const Beside gradient = beside(order[k]);
+      const OutsideBuckets gradient = outside_buckets(order[k]);
       now.gradients = now.gradients - gradient.before + gradient.after;
       if (full && job_.options().ddp().optimizer_in_backward)
         now.gradients = now.gradients - stepped(buckets_[b]);
@@ -176,7 +176,7 @@ class ReducerMemory {
   /// Gradients outside the bucket whose parameters have stepped; they are freed.
   Bytes stepped(const Bucket& bucket) const {
     Bytes sum;
-    for (const std::size_t parameter : bucket.parameters) sum += beside(parameter).after;
+    for (const std::size_t parameter : bucket.parameters) sum += outside_buckets(parameter).after;
     return sum;
   }
 
@@ -187,7 +187,7 @@ class ReducerMemory {
     for (const std::size_t parameter : bucket.parameters) {
       const Bytes bytes = bytes_of(parameter);
       if (parameter != written)
-        now.gradients = now.gradients - beside(parameter).after;
+        now.gradients = now.gradients - outside_buckets(parameter).after;
       else if (!lies_in_bucket(parameter))
         now.temporaries = Bytes();
       MemoryParts stepping = now;

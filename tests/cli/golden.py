@@ -81,7 +81,8 @@ class Outcome:
 
     case: Case
     code: int | str  # exit code, or that it was stopped
-    sections: list[tuple[str, str]]  # title and text of what was printed and of each file that changed
+    # Title and text of what was printed and of each file that changed.
+    sections: list[tuple[str, str]]
 
     def lines(self):
         """What is kept of it."""

@@ -172,7 +172,7 @@ def report(arguments, records):
     """Prints the table and returns the limits that it missed."""
     errors, same, opened = [], [], []
     for record in records:
-        for place, truth, noise, predicted, as_ddp, in_the_open in rows(arguments, record):
+        for place, truth, noise, predicted, as_ddp, exposed in rows(arguments, record):
             error = (predicted / truth - 1) * 100
             print(
                 f"{place:<75} measured {truth / 1000:8.2f} ms, predicted {predicted / 1000:8.2f} ms {error:+6.1f} %"
@@ -181,7 +181,7 @@ def report(arguments, records):
             )
             errors.append(abs(error))
             same.append(abs(as_ddp))
-            opened.append(abs(in_the_open))
+            opened.append(abs(exposed))
     for name, values in (("predicted", errors), ("as DDP", same), ("nothing hidden", opened)):
         print(
             f"{name}: {len(values)} steps, median {statistics.median(values):.1f}, p90 {predict_transfers.p90(values):.1f}, "

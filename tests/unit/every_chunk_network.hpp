@@ -70,7 +70,8 @@ class EveryChunkNetwork {
   enum class What : std::uint32_t { delivered, free, sent, start, recur };
   struct Wakeup {
     std::uint32_t index;  ///< live hop, or job
-    std::uint32_t what;   ///< What, and the version of a flow above it
+    /// The low bits hold What, the bits above it the version of a flow.
+    std::uint32_t what;
   };
   static constexpr std::uint32_t kWhatBits = 3;
 
@@ -90,8 +91,9 @@ class EveryChunkNetwork {
   const NetworkLinks& links_;
   std::vector<LiveJob> jobs_;
   std::vector<LiveHop> hops_;
-  std::vector<Flow> flows_;             ///< by live hop
-  std::vector<std::int64_t> reserved_;  ///< by link: the most that may ever be sent over it
+  std::vector<Flow> flows_;  ///< by live hop
+  /// For each link, the most that may ever be sent over it.
+  std::vector<std::int64_t> reserved_;
   MaxMin solver_;
   EventQueue<Wakeup> queue_;
   TimePoint now_;
@@ -303,7 +305,7 @@ inline void EveryChunkNetwork::settle() {
   }
 }
 
-/// Of each job the pipeline that would take most of a link, all sending at once.
+/// Books, for each job, the pipeline that would take most of a link if all sent at once.
 inline void EveryChunkNetwork::book_all() {
   std::vector<std::int64_t> most(reserved_.size());
   std::vector<std::int64_t> one(reserved_.size());

@@ -1,8 +1,10 @@
-// What anybody would fit without knowing how NCCL works, to stand beside the calibration: ten
-// parameters of a LogGP model, by least squares of logarithms, over all shapes together.
+// A simple predictor to compare the calibration with: a LogGP model, which knows nothing of NCCL.
+// Its ten parameters are fitted by least squares of logarithms, over all shapes together.
 //
-//   T = a + b log2 n + c log2 N + o (N > 1) + S (d + e (n-1)/n + f (N > 1)) + p [S > 64 KiB]
-//       + q (N > 1) [S > 64 KiB] + S^(1/2) (r + s (N > 1))
+//   T  =  a + b log2 n + c log2 N + o (N > 1)
+//      +  S (d + e (n-1)/n + f (N > 1))
+//      +  p [S > 64 KiB] + q (N > 1) [S > 64 KiB]
+//      +  S^(1/2) (r + s (N > 1))
 #pragma once
 
 #include <array>

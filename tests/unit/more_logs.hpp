@@ -12,8 +12,8 @@ namespace ddpsim::open_logs {
 struct PcieLog : Log {
   std::string folder;   ///< empty: one figure of a report, in `stated_gbps`
   std::string machine;  ///< logs of one machine are left out together
-  std::string
-      plain;  ///< the cluster by what its owner would write, who looked up neither roots nor peers
+  /// The cluster as an owner would write it who looked up neither root ports nor peer access.
+  std::string plain;
   bool healthy = true;  ///< by the table's page
   std::string assumed;
   double stated_gbps = 0;  ///< bus bandwidth, with NCCL_MIN_NCHANNELS=8
@@ -74,8 +74,8 @@ inline std::vector<PcieLog> over_pcie() {
        "node:1 gpu:4xA100 pcie:31.5GBps",
        false,
        kGen3 + "no-p2p, as NCCL does between root ports"},
-      // The driver keeps these cards from each other; 0.49 of the slot is what PCIe 5 cards reach that are said to have no
-      // peer to peer (0.44 and 0.56), and a driver that allows it makes 0.80.
+      // The driver forbids peer access between these cards. They reach 0.49 of the slot. PCIe 5
+      // cards without peer access reach 0.44 and 0.56, and 0.80 with a driver that allows it.
       {{"rtx4090-n1g2", k4090 + ":no-p2p root:1", "2.18.3"},
        kOpen,
        "rtx4090-pair",

@@ -1,5 +1,5 @@
-// The model that DeepSpeed and PyTorch were recorded with: an embedding of 23 rows of 13, four layers (a norm, 13 to 31 or
-// 17, and back), a norm, a head.
+// The model that DeepSpeed and PyTorch were recorded with: an embedding of 23 rows of 13, four
+// layers, a norm and a head. A layer is a norm, a Linear from 13 to 31 or 17, and one back.
 #pragma once
 
 #include <string>

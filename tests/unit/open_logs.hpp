@@ -14,7 +14,8 @@ namespace ddpsim::open_logs {
 struct Log {
   std::string slug;
   std::string line;
-  std::string nccl;    ///< where the log does not say: the version current at its date
+  /// If the log does not say it, the version that was current at its date.
+  std::string nccl;
   bool rings = false;  ///< run with NCCL_ALGO=RING
   Cluster cluster = parse_cluster_line(line);
 

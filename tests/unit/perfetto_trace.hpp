@@ -30,8 +30,8 @@ struct TrackInfo {
   std::string description;
   int child_order = 0;
   int place = 0;  ///< among its siblings
-  std::optional<std::string> counts =
-      std::nullopt;  ///< a counter's unit: "2" (numbers), "3" (bytes), or its name
+  /// Unit of a counter: "2" (numbers), "3" (bytes), or its name.
+  std::optional<std::string> counts = std::nullopt;
 };
 
 struct Decoded {

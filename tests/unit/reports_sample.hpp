@@ -90,7 +90,7 @@ inline Confidence confidence() {
   return confidence;
 }
 
-/// So many V100s in one node.
+/// `ranks` V100s in one node.
 inline Cluster cluster(int ranks = 8) {
   Cluster cluster = small::node(ranks);
   cluster.name = "dgx1v";
@@ -103,7 +103,7 @@ inline ReportContext context(int ranks = 8) {
           .trust = {.confidence = confidence()}};
 }
 
-/// Of another workload, of other options, or by another model of collectives.
+/// The context with another workload, other options, or another model of collectives.
 template <typename Part>
 ReportContext with(Part part, ReportContext context = sample::context()) {
   context.job = context.job.with(std::move(part));
