@@ -122,7 +122,7 @@ def is_prose(text: str) -> bool:
     words = re.findall(r"[A-Za-z]{2,}", text)
     if len(words) < 4 or " " not in text.strip() or text.lstrip().startswith(("{", "<", "#include", "SELECT ", "# fish ")):
         return False
-    if re.fullmatch(r"[a-z0-9_ \n]*", text) and len(words) > 40:  # a list of words
+    if re.fullmatch(r"[a-z0-9_.:+\s-]*", text) and len(words) > 40:  # a list of words
         return False
     spoken = re.sub(r"\{[^{} ]*\}|`[^`]*`", "", text)  # what is filled in, and names
     return len(CODE.findall(spoken)) < len(spoken) / 12
