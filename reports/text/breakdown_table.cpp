@@ -13,11 +13,13 @@
 namespace ddpsim {
 namespace {
 
-/// Parts of a step that add up to it, and what they hold. Those that may be absent are left out where they are.
+/// A row of the table. Rows that are not `within` another one add up to the step. A row that may be
+/// absent is printed only
+/// if it takes time.
 struct Part {
-  std::string_view name;  ///< empty: as the loss is called
+  std::string_view name;  ///< empty: the loss's name
   Duration StepTimes::*time;
-  bool within = false;  ///< of the part before
+  bool within = false;  ///< contained in the row above
   bool may_be_absent = false;
 };
 constexpr std::array kParts = {
@@ -31,14 +33,14 @@ constexpr std::array kParts = {
     Part{"", &StepTimes::unexplained, false, true},
     Part{"exposed communication", &StepTimes::exposed_communication},
     Part{"  of it in forward", &StepTimes::exposed_in_forward, true, true},
-    Part{"  of it behind the optimizer", &StepTimes::exposed_in_optimizer, true, true},
+    Part{"  of it after the optimizer", &StepTimes::exposed_in_optimizer, true, true},
     Part{"finalize (copies out)", &StepTimes::finalize},
     Part{"optimizer", &StepTimes::optimizer},
     Part{"model averaging", &StepTimes::model_averaging, false, true},
     Part{"stall and gaps", &StepTimes::stall, false, true},
 };
 
-/// As printed: the parts, adding up, and what is within them.
+/// The numbers as printed: rounded parts that add up to the step, and the rows within them.
 std::vector<std::string> part_numbers(const StepTimes& times, int decimals, TimeUnit unit) {
   std::vector<double> parts;
   for (const Part& part : kParts)
@@ -61,7 +63,7 @@ double percent_of(Duration part, Duration whole) {
 }
 
 bool corrections_differ(const Trust& trust) {
-  constexpr double kApart = 0.01;  // of the step: what can be measured
+  constexpr double kApart = 0.01;  // measurable share of the step
   if (!trust.correction) return false;
   const StepTimes& one = trust.correction->all_compute.times;
   const StepTimes& other = trust.correction->all_communication.times;
@@ -72,11 +74,12 @@ bool corrections_differ(const Trust& trust) {
 std::string breakdown_table(const StepTimes& times, const ReportContext& context,
                             const TerminalStyle& style) {
   constexpr int kWithoutBar = 50;
-  constexpr double kDetail = 100;  // parts a hundredth as long have two digits
+  // A part that takes a hundredth of the step is printed with two digits.
+  constexpr double kDetail = 100;
   const int bar_cells = std::clamp(style.width - kWithoutBar, 8, 30);
   const TimeUnit unit = unit_for(times.iteration);
   const int decimals = decimals_for(in_unit(times.iteration, unit) / kDetail);
-  // Beside it the same step, put down to collectives.
+  // The same step if the replay error is attributed to collectives.
   const StepTimes* other = corrections_differ(context.trust)
                                ? &context.trust.correction->all_communication.times
                                : nullptr;
@@ -84,7 +87,7 @@ std::string breakdown_table(const StepTimes& times, const ReportContext& context
                                  {std::string(name_of(unit)), Align::right},
                                  {"share", Align::right},
                                  {"", Align::left, 1}};
-  if (other) columns.push_back({"if collectives", Align::right, 2});
+  if (other) columns.push_back({"if error in collectives", Align::right, 2});
   Table table(std::move(columns));
   const std::vector<std::string> numbers = part_numbers(times, decimals, unit);
   const std::vector<std::string> others = part_numbers(other ? *other : times, decimals, unit);

@@ -1,4 +1,4 @@
-// The parts of a step, which add up as printed.
+// The parts of a step. They add up to it as printed.
 #pragma once
 
 #include <string>
@@ -7,11 +7,14 @@
 
 namespace ddpsim {
 
-/// A row for each part; beside it the same step with the replay's error put down to collectives, if that decides anything.
+/// A row for each part. If it makes a difference, a second column attributes the replay error to
+/// collectives instead of
+/// compute.
 std::string breakdown_table(const StepTimes& times, const ReportContext& context,
                             const TerminalStyle& style);
 
-/// Whether it decides anything to what the time is put down that the replay misses.
+/// Whether it makes a measurable difference if the replay error is attributed to compute or to
+/// collectives.
 bool corrections_differ(const Trust& trust);
 
 /// Returns 0 if the whole is zero.

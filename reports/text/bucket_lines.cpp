@@ -28,7 +28,8 @@ constexpr std::size_t kBucketRowsAtStart = 12;
 std::string bucket_table(const StepResult& step, Backend backend, int digits,
                          const TerminalStyle& style) {
   const TimeUnit unit = unit_for(step.times.iteration);
-  constexpr double kApart = 0.01;  // of the step: what two instants are told apart by
+  // Times that differ by this share of the step must be printed differently.
+  constexpr double kApart = 0.01;
   std::vector<Duration> instants;
   for (const BucketResult& bucket : step.buckets)
     for (const TimePoint instant : {bucket.ready, bucket.launch, bucket.start, bucket.end})
@@ -69,8 +70,8 @@ std::string bucket_table(const StepResult& step, Backend backend, int digits,
                    hidden ? "hidden" : time_text(bucket.end - exposed_from, digits, unit)});
   }
   return wrapped(
-             fmt::format("Buckets in launch order, {} from the start of forward (launch: the host "
-                         "enqueues, ahead of the GPU; start: the collective runs there):",
+             fmt::format("Buckets in launch order, times in {} from the start of forward (launch: "
+                         "the host enqueues the all-reduce; start: it runs on the GPU):",
                          name_of(unit)),
              style.width, 2) +
          table.text(style);
@@ -89,7 +90,8 @@ std::string exposed_lines(const std::vector<BucketResult>& buckets, const Termin
     if (!buckets[i].exposed_because.empty() && ++written <= kMostLines) {
       const std::string which =
           i == last ? fmt::format("Bucket {}", i) : fmt::format("Buckets {} to {}", i, last);
-      lines += wrapped(fmt::format("{} exposed: {}", which, printable(buckets[i].exposed_because)),
+      lines += wrapped(fmt::format("{} {} exposed: {}", which, i == last ? "is" : "are",
+                                   printable(buckets[i].exposed_because)),
                        style.width, 2);
     }
     i = last + 1;

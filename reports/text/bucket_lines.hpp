@@ -1,4 +1,5 @@
-// Buckets of a simulated step: when each is ready, launched, sent and done, and why some are exposed.
+// The buckets of a simulated step: when each is ready, launched, started and done, and why some are
+// exposed.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace ddpsim {
 
-/// A row for each bucket in launch order, under a line that says what instants count from.
+/// A row for each bucket in launch order, below a line that explains the times.
 std::string bucket_table(const StepResult& step, Backend backend, int digits,
                          const TerminalStyle& style);
 
-/// Why buckets are exposed, equal reasons of neighbours told once.
+/// Why buckets are exposed. Consecutive buckets with the same reason share a line.
 std::string exposed_lines(const std::vector<BucketResult>& buckets, const TerminalStyle& style);
 
 }  // namespace ddpsim

@@ -13,11 +13,13 @@
 namespace ddpsim {
 namespace {
 
-/// Of the step: what takes less leads no answer …
+/// Share of the step from which a wait is named in the first line.
 constexpr double kLeadingWait = 0.1;
-/// … and is not worth a word.
+/// Share of the step below which a wait is not mentioned.
 constexpr double kNegligible = 0.005;
-/// Of a wait for the host between steps: as good as all of it, and so much that launches are not what to look at.
+/// Share of the wait for the host that lies between steps. From the first on the text says "between
+/// steps"; from the second
+/// on it advises about the script instead of kernel launches.
 constexpr double kNearlyAllBetween = 0.9;
 constexpr double kMostlyBetween = 0.5;
 
@@ -38,14 +40,14 @@ std::string why_input(const std::optional<DataSupply>& data, int digits) {
   if (!data) return "";
   if (!data->recorded) return data_cause(*data);
   if (!data->recorded->processes)
-    return fmt::format(": the thread that trains loads its batches (num_workers=0), in {} each",
+    return fmt::format(": the training thread loads its batches itself (num_workers=0), in {} each",
                        time_text(data->recorded->median, digits));
-  return data->simulated
-             ? fmt::format(": its workers give a batch every {}", time_text(data->interval, digits))
-             : "";
+  return data->simulated ? fmt::format(": its workers deliver a batch every {}",
+                                       time_text(data->interval, digits))
+                         : "";
 }
 
-/// Where the host is waited for, unless for launches.
+/// How much of the wait for the host lies between steps; empty if launches cause most of it.
 std::string where_host(const StepBudget& budget, int digits, TimeUnit unit) {
   const Duration host = budget[BudgetPart::host];
   if (budget.between_steps >= host.scaled(kNearlyAllBetween)) return " between steps";
@@ -104,14 +106,14 @@ std::string wait_first(const ReportContext& context, const ReportedStep& step, i
   if (*part == BudgetPart::host && help == Help::said_here)
     text += host_remedy(context, step.budget);
   if (*part == BudgetPart::ranks && context.job.options().variation.stragglers.size() == 1)
-    text += "Find out first what slows it. ";
+    text += "First find out what slows it down. ";
   return text;
 }
 
 std::string budget_text(const StepBudget& budget, bool measured) {
   const TimeUnit unit = unit_for(budget.step());
-  // One resolution for all: parts of which one has more digits seem not to add up. What is not work has two digits, as in the
-  // table of where the efficiency goes.
+  // All parts have the same resolution, so that they visibly add up. Waits have two digits, as in
+  // the table of losses.
   constexpr double kDetail = 100;
   const double least = in_unit(budget.step(), unit) / kDetail;
   double largest = least;

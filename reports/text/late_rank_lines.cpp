@@ -14,8 +14,11 @@
 namespace ddpsim {
 namespace {
 
-/// Where lateness that stays with ranks comes from, by the part of their own step that is longest beside the others':
-/// of one rank, of all ranks of a node, of the same slot on each node, of other ranks. What is missing here is DDP's doing.
+/// Where to look if the same ranks are always late, by the part of their step that exceeds the
+/// other ranks' most. There is
+/// a text for one rank, all ranks of a node, the same GPU slot on each node, and other groups of
+/// ranks. Parts that are
+/// missing here are caused by DDP.
 struct LateWork {
   StepPart part;
   std::string_view of_rank;
@@ -24,27 +27,31 @@ struct LateWork {
   std::string_view of_several;
 };
 constexpr std::array kLateWork = {
-    LateWork{StepPart::kernels, "its node or its slot, not the data", "the node", "the slot",
-             "their nodes or their slots, not the data"},
-    LateWork{part_of(LossCause::launch_bound), "its host, not the data", "the host of that node",
-             "the cores of that slot", "their hosts, not the data"},
-    LateWork{part_of(LossCause::input), "its input: its data, its loader or its host",
-             "the input of that node: its loaders, its host or its storage",
-             "the input of that slot: its data, its loaders or their cores",
-             "their input: their data, their loaders or their hosts"},
+    LateWork{StepPart::kernels, "look at its node or its GPU slot, not at the data",
+             "look at the node", "look at the GPU slot",
+             "look at their nodes or GPU slots, not at the data"},
+    LateWork{part_of(LossCause::launch_bound), "look at its host, not at the data",
+             "look at the host of that node", "look at the cores of that GPU slot",
+             "look at their hosts, not at the data"},
+    LateWork{part_of(LossCause::input), "look at its input: its data, its loader or its host",
+             "look at the input of that node: its loaders, its host or its storage",
+             "look at the input of that GPU slot: its data, its loaders or their cores",
+             "look at their input: their data, their loaders or their hosts"},
     LateWork{part_of(LossCause::unexplained),
-             "its node, its slot or its script; no part of its step tells which", "the node",
-             "the slot", "their nodes, their slots or their script; no part of a step tells which"},
+             "look at its node, its GPU slot or its script; no part of its step tells which",
+             "look at the node", "look at the GPU slot",
+             "look at their nodes, GPU slots or script; no part of a step tells which"},
 };
 
-/// Follows the part of its own step that is longest beside other ranks', which the table below names.
+/// Where to look, judged by the part of the late rank's step that exceeds other ranks' most. The
+/// table below names it.
 std::string where_to_look(const LateRanks& late, const StepBreakdown& after) {
   const std::optional<StepPart> work =
       std::ranges::find(late.ranks, late.late.front(), &LateRank::rank)->work;
   const auto row =
       std::ranges::find(kLateWork, work.value_or(part_of(LossCause::unexplained)), &LateWork::part);
   if (row == kLateWork.end())
-    return fmt::format("by {}, so not for {} own slowness", label_of(*work, after),
+    return fmt::format("the cause is {}, not {} own speed", label_of(*work, after),
                        late.pattern == LatePattern::one_rank ? "its" : "their");
   switch (late.pattern) {
     case LatePattern::node:
@@ -69,19 +76,20 @@ std::string who_is_late(const LateRanks& late, const std::vector<LateRank>& orde
       return fmt::format("rank {}, in nearly every step: {}", ranks, where_to_look(late, after));
     case LatePattern::several:
       return fmt::format(
-          "ranks {}, in nearly every step: {}. They are not known to be one node of several or one "
-          "slot (--gpus-per-node tells which ranks share one)",
+          "ranks {}, in nearly every step: {}. ddpsim does not know whether they share a node or a "
+          "GPU slot; pass --gpus-per-node to tell it",
           ranks, where_to_look(late, after));
     case LatePattern::node:
       return fmt::format("ranks {}, all of one node: {}", ranks, where_to_look(late, after));
     case LatePattern::slot:
-      return fmt::format("ranks {}, the same place on each node: {}", ranks,
+      return fmt::format("ranks {}, the same GPU slot on each node: {}", ranks,
                          where_to_look(late, after));
     case LatePattern::wandering:
-      return "another rank in each step: the data, or chance";
+      return "a different rank in each step: the cause is the data, or chance";
     case LatePattern::unknown:
-      return fmt::format("rank {} in what was recorded; {} tell no node from data",
-                         order.front().rank, counted(late.steps, "step"));
+      return fmt::format(
+          "rank {} in the recording; {} cannot tell whether the cause is the node or the data",
+          order.front().rank, counted(late.steps, "step"));
   }
   return "";
 }
@@ -114,9 +122,9 @@ std::string waits_of_collectives(const DifferenceReport& report, const TerminalS
   for (const RankCollectiveLine& one : report.collectives) {
     std::string waits;
     for (const auto& [rank, wait] : one.waits)
-      waits += fmt::format("{}{}: {}", waits.empty() ? "" : ", ", rank,
+      waits += fmt::format("{}rank {} {}", waits.empty() ? "" : ", ", rank,
                            time_text(wait, kDifferenceDigits));
-    lines += wrapped(fmt::format("{}{}: transfer {}, rank {} last; waits {}", one.operation,
+    lines += wrapped(fmt::format("{}{}: transfer {}, rank {} last; waits: {}", one.operation,
                                  one.bytes ? fmt::format(" of {} bytes", one.bytes->count()) : "",
                                  time_text(one.transfer, kDifferenceDigits), one.last_rank, waits),
                      style.width, 2);
@@ -134,7 +142,7 @@ std::string late_rank_lines(const DifferenceReport& report, TimeUnit unit,
   std::ranges::stable_sort(
       order, [](const LateRank& a, const LateRank& b) { return a.caused > b.caused; });
   const char* const rest =
-      late.complete ? "." : ". Not all ranks were recorded: the last may be one that is missing.";
+      late.complete ? "." : ". Not all ranks were recorded, so the last one may be missing here.";
   const std::string who = who_is_late(late, order, report.difference.after);
   std::string lines = '\n' + wrapped(fmt::format("Who is late: {}{}", who, rest), style.width, 0);
   if (late.pattern == LatePattern::nobody) return lines;
@@ -150,25 +158,26 @@ std::string pair_lines(const DifferenceReport& report, const TerminalStyle& styl
                                  significant(verdict.fastest_gbps, kDifferenceDigits),
                                  verdict.slow.size(), report.pairs->pairs.size(), 100 * kSlowPair);
   if (!verdict.slow_nodes.empty())
-    line += fmt::format("; slow: node{} {} (the other node of each such pair is fast with another)",
+    line += fmt::format("; slow: node{} {} (its partners are fast with other nodes)",
                         verdict.slow_nodes.size() > 1 ? "s" : "",
                         printable(fmt::to_string(fmt::join(verdict.slow_nodes, ", "))));
   if (verdict.groups.found()) line += "; " + printable(group_words(verdict.groups));
-  const auto joined = [&](const PairBandwidth& pair) {  // the groups tell of it
+  // Whether group_words() already explains the pair: its nodes are in different groups.
+  const auto joined = [&](const PairBandwidth& pair) {
     return std::ranges::none_of(verdict.groups.groups, [&](const auto& names) {
       return std::ranges::count(names, pair.a) > 0 && std::ranges::count(names, pair.b) > 0;
     });
   };
   for (const PairBandwidth& pair : verdict.slow_paths)
     if (!verdict.groups.found() || !joined(pair))
-      line += fmt::format("; the path between {} and {}: both are fast with another",
+      line += fmt::format("; slow: the path between {} and {} (both are fast with other nodes)",
                           printable(pair.a), printable(pair.b));
   for (const PairBandwidth& pair : verdict.undecided)
-    line +=
-        fmt::format("; {} or {}: neither is fast with any{}", printable(pair.a), printable(pair.b),
-                    verdict.fast_nodes.empty()
-                        ? ""
-                        : ", measure each with " + printable(verdict.fast_nodes.front()));
+    line += fmt::format("; slow: {} or {} (neither is fast with any node{})", printable(pair.a),
+                        printable(pair.b),
+                        verdict.fast_nodes.empty()
+                            ? ""
+                            : "; measure each with " + printable(verdict.fast_nodes.front()));
   return '\n' + wrapped(line + '.', style.width, 0);
 }
 

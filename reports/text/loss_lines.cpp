@@ -14,7 +14,7 @@ namespace {
 
 /// In the order of the enumeration.
 constexpr std::array<std::string_view, kLossCauses> kLabels = {"DDP's copies",
-                                                               "DDP's host",
+                                                               "DDP's hooks (host)",
                                                                "compute slowed by NCCL",
                                                                "slowest GPU",
                                                                "waiting for stragglers",
@@ -28,16 +28,16 @@ constexpr std::array<std::string_view, kLossCauses> kLabels = {"DDP's copies",
                                                                "exposed reduce-scatters",
                                                                "exposed broadcasts",
                                                                "sharded optimizer",
-                                                               "the host in the GPU's place",
-                                                               "launching kernels",
-                                                               "input",
+                                                               "CPU offload (host)",
+                                                               "waiting for kernel launches",
+                                                               "waiting for input",
                                                                "multi-GPU overhead"};
 
 Duration magnitude(Duration time) {
   return std::max(time, -time);
 }
 
-/// Every cause that takes anything, the largest first.
+/// Every cause that takes time, the largest first.
 std::vector<LossCause> by_size(const Loss& loss) {
   std::vector<LossCause> causes;
   for (const LossCause cause : all_loss_causes())
@@ -46,7 +46,9 @@ std::vector<LossCause> by_size(const Loss& loss) {
   return causes;
 }
 
-/// As printed: each in the resolution of the largest, and what is one GPU's own in front of them, so that all add up.
+/// The losses as printed: one GPU's own step, then each loss. All have the resolution of the
+/// largest and add up to the
+/// step.
 struct Losses {
   explicit Losses(const StepTimes& step) : unit(unit_for(step.iteration)) {
     const std::vector<LossCause> causes = by_size(step.loss);
@@ -73,9 +75,12 @@ struct Losses {
   TimeUnit unit;
   int decimals;
   int share_decimals;
-  std::vector<LossCause> rows;      ///< what rounds to nothing is left out
-  std::vector<std::string> times;   ///< of one GPU, then of the rows
-  std::vector<std::string> shares;  ///< likewise, in percent
+  /// Causes that do not round to zero.
+  std::vector<LossCause> rows;
+  /// One GPU's own step, then a time for each row.
+  std::vector<std::string> times;
+  /// The same as percent of the step.
+  std::vector<std::string> shares;
 };
 
 }  // namespace
@@ -99,7 +104,7 @@ std::optional<LossCause> largest_loss(const Loss& loss) {
 }
 
 std::string blocking_text(const StepTimes& times) {
-  // One GPU by itself under DDP only copies its buffers.
+  // A single GPU has nothing to reduce: DDP only copies its buffers.
   const bool communicates =
       times.overlap ||
       times.exposed_communication + times.sync_batchnorm + times.model_averaging > Duration();
@@ -127,11 +132,11 @@ std::string loss_table(const StepTimes& times, const Confidence& confidence,
                {"% of step", Align::right},
                {"80 % interval", Align::left, 1}});
   std::string one = words.of_ddp ? "one GPU, without DDP" : "one GPU by itself";
-  if (times.input_alone > Duration()) one += ", input there";
+  if (times.input_alone > Duration()) one += ", batches ready";
   table.add_row({one, losses.times[0], losses.shares[0], ""});
   for (std::size_t i = 0; i < losses.rows.size(); ++i) {
     const LossInterval interval = loss_interval(losses.rows[i], times.loss, confidence);
-    // What was asked for is no estimate.
+    // A loss that the user set (--straggler, --jitter) is exact and has no interval.
     table.add_row(
         {std::string(label_of(losses.rows[i], words)), losses.times[i + 1], losses.shares[i + 1],
          interval.low == interval.high

@@ -22,14 +22,15 @@ std::string Page::text(const TerminalStyle& style) const {
   for (const Section& section : sections_) all += section.lines;
   const bool limited = style.most_lines > 0 && all > style.most_lines;
   std::vector<bool> shown(sections_.size(), !limited);
-  std::size_t left = limited ? style.most_lines - 1 : 0;  // the last line says that there is more
+  // One line is kept for the note that --verbose shows more.
+  std::size_t left = limited ? style.most_lines - 1 : 0;
   for (const std::size_t i : by_weight) {
     if (!limited || (sections_[i].lines > left && sections_[i].weight != Weight::verdict)) continue;
     shown[i] = true;
     left -= std::min(left, sections_[i].lines);
   }
   std::string text;
-  const std::string more = limited ? dim("There is more: --verbose", style) + '\n' : "";
+  const std::string more = limited ? dim("More with --verbose", style) + '\n' : "";
   bool told = false;
   for (std::size_t i = 0; i < sections_.size(); ++i) {
     if (!shown[i]) continue;

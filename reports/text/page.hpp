@@ -1,4 +1,4 @@
-// An answer in sections, as many of them as a terminal's page holds.
+// An answer made of sections, cut to what fits on one terminal screen.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,16 @@
 
 namespace ddpsim {
 
-/// How soon a section gives way; sections of one kind do so from the last.
+/// The order in which sections are kept, first to last. Among sections of equal weight, later ones
+/// are dropped first.
 enum class Weight { verdict, next, answer, trust, warning, evidence, drawing, detail, more };
 
 class Page {
  public:
-  /// Sections are printed in the order they are added; an empty one takes no part.
+  /// Sections are printed in the order in which they are added. Empty ones are ignored.
   void add(Weight weight, std::string text);
-  /// Whole where the style sets no limit; otherwise what weighs most and fits, and a line on what is missing.
+  /// Everything if the style sets no limit; else what weighs most and fits, plus a line that says
+  /// there is more.
   std::string text(const TerminalStyle& style) const;
 
  private:

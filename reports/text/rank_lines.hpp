@@ -1,4 +1,4 @@
-// Ranks that differ, in words: how steps spread, and who made whom wait.
+// Unequal ranks in words: how much steps vary, and which rank the others waited for.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ddpsim {
 
-/// Empty where ranks are alike.
+/// Empty if all ranks are equal.
 std::string rank_lines(const SimulateReport& report, int digits, const TerminalStyle& style);
 
 }  // namespace ddpsim

@@ -13,12 +13,13 @@ namespace {
 
 constexpr int kRecordedDigits = 3;
 
-/// "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
+/// "Current step: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
 std::string recorded_steps(const RecordedJob& current, bool is_current, int digits) {
   const std::string where = current.ranks > 0
                                 ? counted(static_cast<std::uint64_t>(current.ranks), "GPU")
                                 : "several GPUs";
-  if (!current.iterations) return (is_current ? "Today: recorded on " : "Recorded on ") + where;
+  if (!current.iterations)
+    return (is_current ? "Current job: recorded on " : "Recorded on ") + where;
   const StepSpread& spread = *current.iterations;
   const TimeUnit unit = unit_for(spread.median);
   const std::string last =
@@ -26,25 +27,28 @@ std::string recorded_steps(const RecordedJob& current, bool is_current, int digi
           ? ""
           : fmt::format("the last of {} micro-batches, ", current.micro_batches);
   return fmt::format("{}: {} recorded on {} ({}median of {}, {}{} to {})",
-                     is_current ? "Today" : "Recorded", time_text(spread.median, digits), where,
-                     last, counted(spread.steps, "step"),
+                     is_current ? "Current step" : "Recorded", time_text(spread.median, digits),
+                     where, last, counted(spread.steps, "step"),
                      spread.percentiles ? "10th to 90th percentile " : "",
                      time_number(spread.low, digits, unit), time_text(spread.high, digits, unit));
 }
 
-/// Whether the recorded all-reduces can be of this cluster.
+/// What follows if recorded and predicted all-reduces differ too much: another cluster, or ranks
+/// that waited.
 std::string contradiction(const RecordedJob& current) {
-  constexpr double kWaited = 2;       // beyond this, waiting or another cluster
-  constexpr double kUncertain = 1.3;  // nine in ten predictions within a node lie closer
+  // Recorded over predicted time from which ranks must have waited, or the cluster is another one.
+  constexpr double kWaited = 2;
+  // Predicted over recorded time from which the cluster is another one: nine in ten predictions
+  // within a node are closer.
+  constexpr double kUncertain = 1.3;
   if (current.recorded() > current.predicted().scaled(kWaited))
-    return current.waits_apart
-               ? ": this cluster is not the one recorded"
-               : ": this cluster is not the one recorded, or its ranks waited for each other";
+    return current.waits_apart ? ", so it is a different machine"
+                               : ", so either it is a different machine or the recorded ranks "
+                                 "waited for each other";
   if (current.predicted() > current.recorded().scaled(kUncertain))
     return current.waits_apart
-               ? ": the recorded cluster is faster than this"
-               : ", longer than they took with their waits: the recorded cluster is "
-                 "faster than this";
+               ? ", so the recorded cluster is faster"
+               : ", more than recorded even with waits, so the recorded cluster is faster";
   return "";
 }
 
@@ -53,15 +57,17 @@ std::string on_channels(int count) {
                    : std::string();
 }
 
-/// "0.7 ms on 24 channels predicted: this cluster is not the one recorded"
-std::string predicted_all_reduces(const RecordedJob& current, const std::string& where) {
-  return fmt::format("{}{} predicted{}{}{}", time_text(current.predicted(), kRecordedDigits),
-                     on_channels(current.predicted_channels), where,
-                     current.fitted_to_recorded ? " by a cost model fitted to recorded times" : "",
-                     contradiction(current));
+/// "This cluster is predicted to need 0.7 ms on 24 channels, so it is a different machine"
+std::string predicted_all_reduces(const RecordedJob& current, const std::string& who) {
+  return fmt::format(
+      "{} is predicted to need {}{}{}{}", who, time_text(current.predicted(), kRecordedDigits),
+      on_channels(current.predicted_channels),
+      current.fitted_to_recorded ? ", by a cost model fitted to the recorded times" : "",
+      contradiction(current));
 }
 
-/// "Today: 107 ms recorded …, 103 replayed; 5 all-reduces, 12 ms on 8 channels", and what is predicted
+/// "Recorded: 107 ms …, 103 ms replayed. The recording spent 12 ms in 5 all-reduces on 8 channels",
+/// and what is predicted
 /// for them here.
 std::string recorded_all_reduces(const ReportContext& context, const std::string& on) {
   const RecordedJob& current = *context.provenance.recorded;
@@ -73,11 +79,11 @@ std::string recorded_all_reduces(const ReportContext& context, const std::string
       context.job.options().accumulate == 1 && context.job.options().compute_scale == 1;
   if (current.comparable && current.iterations && whole && replayed > Duration())
     text += fmt::format(", {} replayed{}", time_text(replayed, kRecordedDigits), where);
-  text +=
-      fmt::format("; {}, {}{}", counted(current.buckets.size(), "all-reduce"),
-                  time_text(current.recorded(), kRecordedDigits), on_channels(current.channels));
+  text += fmt::format(". The recording spent {} in {}{}",
+                      time_text(current.recorded(), kRecordedDigits),
+                      counted(current.buckets.size(), "all-reduce"), on_channels(current.channels));
   if (!current.comparable) return text;
-  return text + "; " + predicted_all_reduces(current, where);
+  return text + ". " + predicted_all_reduces(current, on.empty() ? "This cluster" : on);
 }
 
 /// "181, 1.07, 17.7 MB".
@@ -100,20 +106,20 @@ std::string options_text(const BucketSetting& setting, TorchVersion in_force) {
   return fmt::format("{}", fmt::join(options, " "));
 }
 
-/// Whose buckets are simulated, where the recorded ones are no default.
+/// Which buckets are simulated if the recorded ones differ from those that the options give.
 std::string recorded_buckets(const ReportContext& context) {
   const RecordedJob& current = *context.provenance.recorded;
   const std::string which = fmt::format(" Its buckets ({})", bucket_sizes(current));
   if (current.others.empty())
     return which + fmt::format(
-                       " are not those of PyTorch {}'s default, which is simulated, and no cut of "
-                       "the gradients has them: gains are not counted from what it ran.",
+                       " differ from PyTorch {}'s default and fit no split of the gradients. The "
+                       "default is simulated, and gains count from it.",
                        to_string(context.job.options().torch));
   if (!context.job.options().buckets)
-    return which + " are not replayed: the first steps of a training have others.";
+    return which + " are not replayed: the first steps of a training run have different ones.";
   if (!current.setting) return which + " are replayed as recorded: no bucket cap gives them.";
   const std::string options = options_text(*current.setting, context.job.options().torch);
-  return which + fmt::format(" are replayed as recorded: those of {}.", options);
+  return which + fmt::format(" are replayed as recorded; {} gives the same.", options);
 }
 
 }  // namespace
@@ -128,9 +134,9 @@ std::string recorded_line(const ReportContext& context, const TerminalStyle& sty
 }
 
 std::string predicted_line(const ReportContext& context, const TerminalStyle& style) {
-  return wrapped(fmt::format("{}: {}.", printable(cluster_name(context)),
-                             predicted_all_reduces(*context.provenance.recorded, "")),
-                 style.width, kIndent);
+  return wrapped(
+      predicted_all_reduces(*context.provenance.recorded, printable(cluster_name(context))) + '.',
+      style.width, kIndent);
 }
 
 std::size_t beside_recording(const std::vector<CandidateContext>& contexts) {

@@ -35,8 +35,9 @@ std::string signed_percent(double percent) {
   return fmt::format("{}{} %", percent < 0 ? "-" : "+", text);
 }
 
-/// Sources that move the step by more than is worth a reader's time, widest first. Noise is in every
-/// measurement, and named with the reasons.
+/// Error sources that move the step enough to be named, widest first. Measurement noise is left
+/// out: it is in every
+/// measurement, and the reasons name it.
 std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
   constexpr double kWorthNaming = 0.001;
   std::vector<Sensitivity> named;
@@ -47,8 +48,8 @@ std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
   return named;
 }
 
-/// " (median of 120 steps, 98 to 121)"
-/// " (median of 12 values of column "step_time_ms", 15.0 to 16.0)"; of a file which values, up to what was left out.
+/// " (median of 120 steps, 98 to 121)". For a file it names the values instead:
+/// " (median of 12 values of column "step_time_ms", 15.0 to 16.0)".
 std::string spread_text(const Replay& replay, int digits) {
   const std::string values = printable(replay.source.substr(0, replay.source.find(';')));
   if (!replay.spread) return values.empty() ? "" : fmt::format(" ({})", values);
@@ -60,7 +61,7 @@ std::string spread_text(const Replay& replay, int digits) {
 
 std::string factors_text(const Explanation& explanation) {
   const auto times = [](const char* part, double factor) {
-    return fmt::format("{} {} times as long", part, significant(factor, 3));
+    return fmt::format("{} took {} times as long", part, significant(factor, 3));
   };
   if (explanation.collectives == 1) return times("compute", explanation.compute);
   if (explanation.compute == 1) return times("collectives", explanation.collectives);
@@ -68,16 +69,16 @@ std::string factors_text(const Explanation& explanation) {
          times("compute", explanation.compute);
 }
 
-/// What would have to be so for the replay to take what was measured.
+/// Which factors on compute or collectives would make the replay match the measured step.
 std::string explanations(const MeasuredCorrection& correction) {
   const Explanation& communication = correction.all_communication;
   const std::string first =
-      fmt::format(" It would fit with {}", factors_text(correction.all_compute));
-  if (communication.collectives == 1) return first + "; collectives do not decide it.";
+      fmt::format(" It would match if {}", factors_text(correction.all_compute));
+  if (communication.collectives == 1) return first + "; collectives make no difference.";
   if (communication.compute == 1)
-    return first + fmt::format(", or with {}.", factors_text(communication));
-  return first +
-         fmt::format(", or with {}: collectives alone cannot.", factors_text(communication));
+    return first + fmt::format(", or if {}.", factors_text(communication));
+  return first + fmt::format(", or if {} (collectives alone cannot explain it).",
+                             factors_text(communication));
 }
 
 }  // namespace
@@ -101,11 +102,12 @@ std::string memory_line(const std::optional<PeakMemory>& memory, const TerminalS
   const PeakMemory& peak = *memory;
   const MemoryParts& parts = peak.parts;
   const std::string optimizer =
-      fmt::format("state of {}{}{}", word_of(peak.optimizer.kind),
+      fmt::format("optimizer state ({}{}{})", word_of(peak.optimizer.kind),
                   peak.optimizer.master_weights ? " with fp32 copies" : "",
-                  peak.optimizer.assumed ? " (assumed: --optimizer)" : "");
-  const std::string activations =
-      peak.activations && !peak.activations->recorded ? "activations (by layers)" : "activations";
+                  peak.optimizer.assumed ? ", assumed: --optimizer" : "");
+  const std::string activations = peak.activations && !peak.activations->recorded
+                                      ? "activations (estimated by layers)"
+                                      : "activations";
   std::vector<std::pair<Bytes, std::string>> named = {
       {parts.activations.value_or(Bytes()), activations},
       {parts.parameters, "parameters"},
@@ -115,9 +117,10 @@ std::string memory_line(const std::optional<PeakMemory>& memory, const TerminalS
       {parts.hook, "the communication hook's copies"},
       {parts.temporaries, "temporaries"},
       {parts.buffers, "module buffers"},
-      {peak.rounding + peak.segments, "rounding of the allocator"},
+      {peak.rounding + peak.segments, "allocator rounding"},
       {peak.nccl, "NCCL's buffers"}};
-  constexpr double kWorthNaming = 0.01;  // of the peak; JSON has every part
+  // Share of the peak. JSON lists every part.
+  constexpr double kWorthNaming = 0.01;
   std::ranges::stable_sort(named, std::ranges::greater(), &std::pair<Bytes, std::string>::first);
   std::string text =
       fmt::format("Memory per GPU{} {}, {}",
@@ -141,7 +144,9 @@ std::string setting_line(const std::string& setting, const TerminalStyle& style)
 }
 
 bool is_measured(const Trust& trust, Duration step) {
-  constexpr double kSame = 1e-6;  // every operation's time is rounded to a picosecond
+  // Relative. Each operation's time is rounded to a picosecond, so a corrected step is off by a
+  // little.
+  constexpr double kSame = 1e-6;
   if (!trust.correction) return false;
   return std::abs((step - trust.replay->measured) / trust.replay->measured) < kSame;
 }
@@ -149,7 +154,7 @@ bool is_measured(const Trust& trust, Duration step) {
 std::string replay_line(const Trust& trust, const TerminalStyle& style, const std::string& of) {
   if (!trust.replay) return "";
   const Replay& replay = *trust.replay;
-  const int digits = 3;  // a measurement is as good as it was given
+  const int digits = 3;
   const double error =
       100 * (replay.predicted - replay.measured).seconds() / replay.measured.seconds();
   const char* direction = error < 0 ? "too fast" : "too slow";
@@ -167,7 +172,7 @@ std::string replay_line(const Trust& trust, const TerminalStyle& style, const st
 
 std::string interval_line(const Confidence& confidence, Duration predicted,
                           const TerminalStyle& style, std::string_view of) {
-  constexpr int kIntervalDigits = 3;  // as tables have
+  constexpr int kIntervalDigits = 3;  // as in tables
   const TimeUnit unit = unit_for(predicted);
   std::vector<std::string> parts = {
       fmt::format(
@@ -176,7 +181,7 @@ std::string interval_line(const Confidence& confidence, Duration predicted,
                         predicted.scaled(1 + confidence.high_percent / 100), kIntervalDigits, unit),
           name_of(unit)),
       confidence.provenance};
-  // Where a measurement would help, its line names the source.
+  // If a measurement would help, next_measurement() names the source.
   const std::vector<Sensitivity> named = worth_naming(confidence);
   if (!named.empty() && !confidence.measure_next)
     parts.push_back(fmt::format("most of it from {}", phrase_of(named.front().source)));

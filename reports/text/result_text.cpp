@@ -46,14 +46,15 @@ std::string over_iterations(const SimulationResult& result) {
              : fmt::format(" on average over iterations {} to {}", steady.first, last);
 }
 
-/// "; largest loss: exposed all-reduces, 3.4 ms"; of those simulated, where an allowance is larger.
+/// "; largest loss: exposed all-reduces, 3.4 ms". Says "largest simulated loss" if the multi-GPU
+/// overhead is larger.
 std::string largest_loss_clause(const SimulateReport& report) {
   const StepTimes& times = report.result.times();
   const auto cause = largest_loss(times.loss);
   const Duration largest = cause ? times.loss[*cause] : Duration();
   const char* const what =
       times.loss[LossCause::unexplained] > largest ? "; largest simulated loss" : "; largest loss";
-  // Waiting for them is not all: all-reduces that wait slow compute, too.
+  // Unequal ranks cost more than the waits: an all-reduce that waits also slows compute.
   const Duration apart =
       report.iteration_if_alike ? times.iteration - *report.iteration_if_alike : Duration();
   if (apart > largest)
@@ -71,25 +72,26 @@ std::string verdict(const SimulateReport& report) {
   const bool measured = is_measured(context.trust, times.iteration);
   const int digits = digits_of(context.trust.confidence.grade);
   const TimeUnit unit = unit_for(times.iteration);
-  constexpr int kExact = 3;  // digits of what tables show
+  constexpr int kExact = 3;  // digits that tables show
   std::string step = fmt::format("{}: {}{} a step{}", subject(context),
                                  measured || digits >= kExact ? "" : "about ",
                                  time_text(times.iteration, measured ? kExact : digits),
                                  measured ? ", as measured" : over_iterations(report.result));
   if (context.trust.replay && context.trust.replay->contradicted())
     return fmt::format(
-        "{}, but today's was measured at {}: another job was recorded, or a unit slipped.", step,
-        time_text(context.trust.replay->measured, 3));
+        "{}, but the current step was measured at {}: another job was recorded, or the unit is "
+        "wrong.",
+        step, time_text(context.trust.replay->measured, 3));
   step += speed_clause(times, context.job, digits);
   const std::optional<BudgetPart> part = leading_wait(context, report.step);
-  // What communication and slower GPUs take stands among the losses.
+  // Waits for communication and for slower GPUs are named by the largest loss instead.
   if (part == BudgetPart::input || part == BudgetPart::host)
     return fmt::format("{}; {}.", step,
                        wait_clause(context, report.step, *part, "it", digits, unit));
   if (corrections_differ(context.trust))
     return step + ", " + blocking_either_way(*context.trust.correction);
   std::string text = step + ", " + blocking_text(times);
-  // A collective blocks, too, until the last rank has come to it.
+  // Blocking communication includes the time until the last rank arrives.
   const Duration late = times.loss[LossCause::straggler] + times.loss[LossCause::jitter];
   if (times.blocking_communication() > Duration() &&
       late > times.blocking_communication().scaled(0.5))
@@ -108,10 +110,10 @@ std::string communication_line(const StepTimes& times, int digits, const Termina
   return wrapped(text + '.', style.width, 2);
 }
 
-/// A host with less slack than one such part of what it takes sets the pace.
+/// The host sets the pace if its slack is less than its own time divided by this.
 constexpr double kPace = 10;
 
-/// Which of host and GPU sets the pace, and by how much.
+/// Says whether the host or the GPU sets the pace, and by how much.
 std::string host_line(const StepTimes& times, const Job& job, int digits,
                       const TerminalStyle& style) {
   if (!times.host || *times.host == Duration()) return "";
@@ -121,7 +123,7 @@ std::string host_line(const StepTimes& times, const Job& job, int digits,
       launches && launch_cost(*launches, job.options()).from == LaunchCostFrom::recording;
   std::string text =
       fmt::format("The host takes {} to launch a step{}", time_text(*times.host, digits),
-                  recorded ? " at what a launch took under the profiler" : "");
+                  recorded ? " (launch times as recorded under the profiler)" : "");
   const std::string waits = fmt::format("the GPU waits {} for it (--launch-cost, --cuda-graph).",
                                         time_text(times.launch_bound, digits));
   if (times.launch_bound == Duration())
@@ -129,46 +131,43 @@ std::string host_line(const StepTimes& times, const Job& job, int digits,
   else if (slack.scaled(kPace) < *times.host)
     text += " and sets the pace: " + waits;
   else
-    text += ", less than the step, but in places it is late: " + waits;
+    text += ", less than the step takes, but some launches come late: " + waits;
   return wrapped(text, style.width, 2);
 }
 
-/// Where the next step begins before this one has ended.
+/// Says that steps overlap; empty if each step begins after the previous one has ended.
 std::string pipeline_line(const StepTimes& times, int digits, const TerminalStyle& style) {
   if (times.forward_ahead <= Duration()) return "";
-  return wrapped(
-      fmt::format(
-          "Steps overlap: each forward begins {} before the step before it has ended. That much of "
-          "it is counted, and drawn, with that step; instants of buckets count from the start of "
-          "forward all the same.",
-          time_text(times.forward_ahead, digits)),
-      style.width, 2);
+  return wrapped(fmt::format("Steps overlap: each forward begins {} before the previous step has "
+                             "ended. That part is counted and drawn with the previous step. Times "
+                             "of buckets still count from the start of forward.",
+                             time_text(times.forward_ahead, digits)),
+                 style.width, 2);
 }
 
-/// Of which a step is counted a share.
+/// How often parameters are averaged, and what one averaging takes. A step is charged its share of
+/// that.
 std::string averaging_line(const StepResult& step, int digits, const TerminalStyle& style) {
   if (!step.averaging) return "";
   const ModelAveraging& averaging = *step.averaging;
   if (!averaging.what.empty()) {
     std::string lines;
     const auto add = [&](const ModelAveraging& one) {
-      lines += wrapped(
-          fmt::format("Every {} steps {}: {} of parameters, in {} that nothing hides; {} % of the "
-                      "steps do, and a step is the mean.",
-                      one.period, one.what, rounded_size_text(one.bytes),
-                      time_text(one.whole, digits), significant(100 * one.share, 3)),
-          style.width, 2);
+      lines += wrapped(fmt::format("Every {} steps {}: {} of parameters, in {} that nothing hides. "
+                                   "{} % of the steps do this; the step shown is the mean.",
+                                   one.period, one.what, rounded_size_text(one.bytes),
+                                   time_text(one.whole, digits), significant(100 * one.share, 3)),
+                       style.width, 2);
     };
     add(averaging);
     for (const ModelAveraging& other : averaging.further) add(other);
     return lines;
   }
-  return wrapped(
-      fmt::format("Every {} steps all nodes average {} of parameters, in {} that nothing hides; a "
-                  "step is the mean.",
-                  averaging.period, rounded_size_text(averaging.bytes),
-                  time_text(averaging.whole, digits)),
-      style.width, 2);
+  return wrapped(fmt::format("Every {} steps all nodes average {} of parameters, in {} that "
+                             "nothing hides. The step shown is the mean.",
+                             averaging.period, rounded_size_text(averaging.bytes),
+                             time_text(averaging.whole, digits)),
+                 style.width, 2);
 }
 
 }  // namespace
@@ -196,7 +195,7 @@ std::string result_text(const SimulateReport& report, const TerminalStyle& style
     page.add(Weight::answer, after_blank(elastic_table(*report.elastic, style)));
     page.add(Weight::answer, elastic_lines(*report.elastic, style));
   }
-  // Of a run its goodput was asked for; what a step loses gives way to it.
+  // With an elastic run the user asked for goodput, so the losses of a step give way to it.
   page.add(report.elastic ? Weight::evidence : Weight::answer,
            after_blank(
                loss_table(times, trust.confidence, style, loss_words(context, times.iteration))));
