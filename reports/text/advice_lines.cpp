@@ -17,7 +17,7 @@ std::string versions_text(const VersionRange& versions) {
   return fmt::format("PyTorch {} to {}", to_string(versions.from), to_string(versions.to));
 }
 
-/// Of AdviceByVersion or AdviceByCause.
+/// What one case of AdviceByVersion or AdviceByCause advises, in words.
 template <typename Advice>
 std::string advice_text(const Advice& advice, const std::optional<CurrentBuckets>& current,
                         int digits, TimeUnit unit) {
@@ -44,7 +44,7 @@ GainText gain_text(const Gain& gain, int digits, TimeUnit unit) {
 
 std::string kept(const std::optional<CurrentBuckets>& current) {
   if (!current) return "the default bucket_cap_mb";
-  if (current->recorded) return "today's buckets";
+  if (current->recorded) return "the current buckets";
   if (current->point.bucket_cap_mb)
     return fmt::format("bucket_cap_mb={}", *current->point.bucket_cap_mb);
   return fmt::format("the first bucket of {} MiB", current->point.first_bucket_mb.value_or(0));
@@ -52,12 +52,14 @@ std::string kept(const std::optional<CurrentBuckets>& current) {
 
 std::string cause_lines(const TuneResult& result, const std::optional<Replay>& replay, int digits,
                         TimeUnit unit, const TerminalStyle& style) {
-  constexpr double kMissed = 0.01;  // less than two measurements differ by
+  // Share of the step. Two measurements of one job differ by more.
+  constexpr double kMissed = 0.01;
   const std::vector<AdviceByCause>& advices = result.by_cause;
   if (advices.empty() || !replay || replay->missed_share() < kMissed) return "";
   if (std::ranges::none_of(advices, &AdviceByCause::set)) return "";
-  std::string lines = fmt::format("What the replay of today's step misses ({}) may be:\n",
-                                  time_text(replay->missed(), digits, unit));
+  std::string lines =
+      fmt::format("The replay differs from the current step by {}. If the difference is in:\n",
+                  time_text(replay->missed(), digits, unit));
   for (const AdviceByCause& advice : advices)
     lines += wrapped(fmt::format("  {}: {}", name_of(advice.cause),
                                  advice_text(advice, result.current, digits, unit)),
@@ -78,7 +80,7 @@ std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
     return wrapped(
         fmt::format(
             "The PyTorch version is unknown (--torch): this {} {}{}.",
-            gains ? "holds for" : "is never slower, but not everywhere faster, under",
+            gains ? "holds for" : "is never slower, but not always faster, under",
             versions_text(all),
             gains ? fmt::format(", saving {} or more", time_text(least->gain.value, digits, unit))
                   : ""),

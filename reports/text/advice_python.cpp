@@ -1,4 +1,5 @@
-// The advised setting as a Python module: what changes is data, how it is applied is the same code for every plan.
+// The advised setting as a Python module. The settings are data; the code that applies them is
+// always the same.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,9 +31,9 @@ for variable, value in SETTING["environment"].items():
 
 
 def wrap(model, *, setting=SETTING, optimizer=None, **arguments):
-    """DistributedDataParallel(model, …): what you pass (device_ids, process_group, …) goes before what `setting` says.
+    """DistributedDataParallel(model, …). Arguments you pass (device_ids, process_group, …) override those of `setting`.
 
-    `optimizer`: its class and a dict of its arguments, where the setting steps it in backward.
+    `optimizer`: its class and a dict of its arguments; needed if the setting steps it in backward.
     """
     group = arguments.get("process_group")
     if setting["sync_batchnorm"]:
@@ -55,7 +56,7 @@ def wrap(model, *, setting=SETTING, optimizer=None, **arguments):
 
 @contextlib.contextmanager
 def first_bucket(limit):
-    """DDP reads the limit of its first bucket while it is constructed. None: what PyTorch says."""
+    """DDP reads the limit of its first bucket while it is constructed. None keeps PyTorch's default."""
     if limit is None:
         yield
         return
@@ -68,12 +69,12 @@ def first_bucket(limit):
 
 
 def micro_batch(model, index, *, setting=SETTING):
-    """Around forward and backward of micro-batch 0, 1, …: the last of each step reduces the gradients, step after it."""
+    """Wrap forward and backward of micro-batch 0, 1, …. The last one of a step reduces gradients: step after it."""
     last = (index + 1) % setting["accumulate"] == 0
     return contextlib.nullcontext() if last else model.no_sync()
 )py";
 
-// What few plans need is in those alone.
+// Code that only some settings need. It is left out of the other modules.
 constexpr const char* kOtherHooks = R"py(    elif setting["hook"]:
 )py";
 constexpr const char* kLocalSgd = R"py(    elif setting["hook"] == "post_localSGD_hook":
@@ -84,11 +85,11 @@ constexpr const char* kLocalSgd = R"py(    elif setting["hook"] == "post_localSG
 )py";
 constexpr const char* kAverager = R"py(
 
-START_LOCAL_SGD = 100  # steps reduced as ever before
+START_LOCAL_SGD = 100  # the first steps all-reduce gradients as usual
 
 
 def averager(*, setting=SETTING):
-    """Call average_parameters(model.parameters()) of it behind every optimizer.step()."""
+    """Returns an averager: call its average_parameters(model.parameters()) after every optimizer.step()."""
     from torch.distributed.algorithms.model_averaging import averagers
     period = setting["local_sgd"]["period"]
     return averagers.PeriodicModelAverager(period or 2, START_LOCAL_SGD if period else float("inf"))
@@ -100,7 +101,7 @@ constexpr const char* kNormsOfGroup =
 constexpr const char* kGroup = R"py(
 
 def batch_norm_group(setting):
-    """Of the ranks that share their statistics; None: of DDP's."""
+    """The process group of ranks that share their statistics. None: the one DDP uses."""
     ranks = setting["sync_batchnorm_group"]
     return dist.new_subgroups(ranks)[0] if ranks else None
 )py";
@@ -112,7 +113,7 @@ constexpr const char* kLargeBuckets =
 constexpr const char* kOfLarge = R"py(
 
 def of_large_buckets(default_hooks, setting):
-    """The setting's hook for buckets of so many bytes; smaller ones are all-reduced as they are."""
+    """The setting's hook for buckets of at least hook_min_bytes; smaller ones are all-reduced as they are."""
     def hook(group, bucket):
         size = bucket.buffer().numel() * bucket.buffer().element_size()
         name = setting["hook"] if size >= setting["hook_min_bytes"] else "allreduce_hook"
@@ -129,8 +130,8 @@ std::string python_string(std::string_view text) {
   return quoted + '"';
 }
 
-/// Names may hold anything. A docstring takes neither quotes nor backslashes, and a module is UTF-8
-/// throughout, or Python refuses it.
+/// Makes text safe for a docstring: names may hold anything, but quotes and backslashes would end
+/// it, and Python refuses a module that is not UTF-8.
 std::string in_docstring(std::string_view text) {
   std::string plain = legible(text, std::string_view::npos);
   for (char& c : plain) {
@@ -148,7 +149,7 @@ std::string dict(const std::vector<std::string>& items) {
   return fmt::format("{{{}}}", fmt::join(items, ", "));
 }
 
-/// What PyTorch would do anyway is not written.
+/// DDP's arguments as items of a dict, without those that equal PyTorch's defaults.
 std::string arguments_of(const DdpOptions& ddp, TorchVersion torch) {
   std::vector<std::string> items;
   if (ddp.bucket_cap_mb) items.push_back(fmt::format("\"bucket_cap_mb\": {}", *ddp.bucket_cap_mb));
@@ -180,7 +181,7 @@ std::string nccl_list(const ProtocolSet& set) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-/// NCCL's variables and their values.
+/// NCCL's environment variables and their values.
 std::map<std::string, std::string> variables_of(const std::optional<CollectiveTuning>& nccl) {
   std::map<std::string, std::string> set;
   if (!nccl) return set;
@@ -195,7 +196,7 @@ std::map<std::string, std::string> variables_of(const std::optional<CollectiveTu
   return set;
 }
 
-/// Of a setting; what only the one before sets is unset: None.
+/// The environment of `setting`. A variable that only `before` sets becomes None, which unsets it.
 std::string environment_of(const JobSettings& setting, const JobSettings& before) {
   std::vector<std::string> items;
   const std::map<std::string, std::string> set = variables_of(setting.nccl);
@@ -205,7 +206,7 @@ std::string environment_of(const JobSettings& setting, const JobSettings& before
   return dict(items);
 }
 
-/// What of the code some setting needs.
+/// Which optional code the two settings need.
 struct Uses {
   bool local_sgd = false;
   bool groups = false;
@@ -255,10 +256,12 @@ std::string setting_dict(const char* name, const JobSettings& setting, const Job
   };
   add("environment", environment_of(setting, before));
   if (setting.recorded_buckets)
-    text += "    # today's buckets are those recorded: add the bucket_cap_mb of your script\n";
+    text +=
+        "    # the current buckets are the recorded ones: add the bucket_cap_mb of your script\n";
   if (ddp.process_groups > 1)
     text += fmt::format(
-        "    # over {} groups in turn: pass process_group=_round_robin_process_groups(…) to wrap\n",
+        "    # {} process groups take turns: pass process_group=_round_robin_process_groups(…) to "
+        "wrap\n",
         ddp.process_groups);
   add("arguments", arguments_of(ddp, setting.torch));
   add("first_bucket_bytes",
@@ -284,7 +287,7 @@ std::string setting_dict(const char* name, const JobSettings& setting, const Job
 std::string prediction_dict(const Advice& advice, const AdviceRow* best, Grade grade) {
   const Gain gain = best != nullptr ? best->gain : Gain{};
   return fmt::format(
-      "# Of a step of today's batch, in microseconds.\n"
+      "# Step of the current batch, in microseconds.\n"
       "PREDICTED = {{\"iteration_us\": {}, \"gain_us\": {}, \"low_us\": {}, \"high_us\": {},\n"
       "             \"confidence\": \"{}\"}}\n",
       microseconds_token(advice.iteration), microseconds_token(gain.value),
@@ -319,9 +322,10 @@ std::string advice_python(const AdviceReport& report, const AdviceRow* best,
           best->changes_batch ? "numerics, and the batch the optimizer sees" : "numerics");
     if (!best->note.empty()) add("Besides", best->note);
     if (!best->by_hand.empty())
-      add("By hand", best->by_hand + ": this file cannot set it, and saves less alone");
+      add("By hand", best->by_hand + ": this file cannot set it, and without it saves less");
   } else {
-    add("Proposed", "nothing: no lever gains enough, surely enough; PROPOSED is TODAY");
+    add("Proposed",
+        "nothing: no setting gains enough with enough certainty; PROPOSED equals TODAY");
   }
   add("Job", subject(context));
   add("PyTorch", to_string(context.job.options().torch) +
@@ -332,8 +336,8 @@ std::string advice_python(const AdviceReport& report, const AdviceRow* best,
       head +
       "\nImport this before torch.distributed.init_process_group, then\n\n"
       "    model = wrap(model)\n\n"
-      "DDPSIM_SETTING=today in the environment gives today's setting; scripts/ab.py measures one "
-      "against the other.\n\"\"\"\n\n"
+      "DDPSIM_SETTING=today in the environment gives the current setting; scripts/ab.py compares "
+      "the two.\n\"\"\"\n\n"
       "import contextlib\nimport os\n\nimport torch\nimport torch.distributed as dist\n"
       "from torch.nn.parallel import DistributedDataParallel\n\n";
   const JobSettings& proposed = best != nullptr ? best->job_settings : advice.current;

@@ -14,15 +14,15 @@
 namespace ddpsim {
 namespace {
 
-/// Rows of each table on a page; --verbose has all.
+/// Rows of each table on the first screen; --verbose shows all.
 constexpr std::size_t kMostShown = 4;
-constexpr double kNoEffect = 1e-4;  // of a step
+constexpr double kNoEffect = 1e-4;  // share of a step
 
 std::string settings_words(const AdviceRow& row) {
   return fmt::format("{}", fmt::join(row.settings, " + "));
 }
 
-/// "Set static_graph=True"; of one variable of NCCL's that goes: "Unset NCCL_ALGO".
+/// "Set static_graph=True"; "Unset NCCL_ALGO" if the setting removes one NCCL variable.
 std::string order(const AdviceRow& row) {
   constexpr std::string_view kUnset = " unset";
   const std::string text = settings_words(row);
@@ -44,7 +44,7 @@ class AdvicePage {
 
   std::string text() const {
     Page page;
-    // What does not fit waits for nothing.
+    // A job that does not fit in memory never runs, so no wait is named.
     const AdviceRow* doubted = first_doubted();
     const Help help =
         doubted != nullptr && !doubted->by_hand.empty() ? Help::in_the_answer : Help::said_here;
@@ -59,9 +59,9 @@ class AdvicePage {
     page.add(Weight::answer, interval_line(trust_.confidence, advice_.iteration, style_));
     add_warnings(page, trust_.warnings, style_);
     page.add(Weight::evidence, setting_line(setting_text(context_), style_));
-    page.add(Weight::answer, table("Leaves gradients as they are", false));
+    page.add(Weight::answer, table("settings that leave gradients as they are", false));
     page.add(Weight::answer,
-             table("Changes numerics (gradients, or what the optimizer sees)", true));
+             table("settings that change numerics (gradients, or what the optimizer sees)", true));
     page.add(Weight::answer, after_blank(notes()));
     page.add(Weight::evidence, measure_first());
     page.add(Weight::evidence, not_worth());
@@ -80,7 +80,7 @@ class AdvicePage {
                        trust_.confidence.provenance);
   }
 
-  /// All of it may be the profiler's.
+  /// Whether the gain is too small to be measured: all of it may be the profiler's effect.
   bool may_be_nothing(const AdviceRow& row) const { return row.gain.value < advice_.measurable; }
 
   /// "8 ms", "up to 160 ms".
@@ -98,7 +98,8 @@ class AdvicePage {
                        time(advice_.iteration), may_be_nothing(row) ? "" : interval, row.doubt);
   }
 
-  /// Of what changes numerics but not the batch, where it is expected to gain measurably more.
+  /// The best single setting that changes numerics but not the batch, if it is expected to gain
+  /// measurably more; else null.
   const AdviceRow* better_with_numerics() const {
     const AdviceRow* best = advice_.best();
     const Duration least = (best ? best->expected : Duration()) + advice_.measurable;
@@ -106,11 +107,13 @@ class AdvicePage {
       return one.worth && one.changes_numerics && !one.changes_batch && one.settings.size() == 1;
     });
     if (row == advice_.rows.end() || row->expected < least) return nullptr;
-    // As the reader sees it, too: what is printed is the gain as predicted.
+    // The printed value is the predicted gain, not the expected one, so that one must be larger as
+    // well.
     return best == nullptr || row->gain.value > best->gain.value ? &*row : nullptr;
   }
 
-  /// Of what leaves numerics as they are.
+  /// The first row that needs a measurement before it is advised and leaves numerics as they are;
+  /// else null.
   const AdviceRow* first_doubted() const {
     const auto row = std::ranges::find_if(advice_.rows, [](const AdviceRow& one) {
       return !one.doubt.empty() && !one.changes_numerics;
@@ -119,15 +122,14 @@ class AdvicePage {
   }
 
   std::string does_not_fit() const {
-    return "Today's job does not fit: it " + report_.does_not_fit;
+    return "The current job does not fit: it " + report_.does_not_fit;
   }
 
   std::string verdict() const {
     if (trust_.replay && trust_.replay->contradicted())
       return fmt::format(
-          "Nothing is advised: today's step was measured at {} and is replayed with {}: another "
-          "job "
-          "was recorded, or a unit slipped.",
+          "Nothing is advised: the current step was measured at {} but replayed at {}: another job "
+          "was recorded, or the unit is wrong.",
           time_text(trust_.replay->measured, 3), time(advice_.iteration));
     if (!advice_.rows.empty() &&
         std::ranges::all_of(advice_.rows, [](const AdviceRow& row) { return !row.error.empty(); }))
@@ -142,15 +144,16 @@ class AdvicePage {
     std::string text = report_.does_not_fit.empty() ? "" : does_not_fit() + ". ";
     if (best != nullptr && doubted != nullptr && doubted->expected > best->expected)
       text += fmt::format("Measure first: {}. ", may_save(*doubted));
-    text += best != nullptr      ? fmt::format("{}: {}.", order(*best), gain_clause(*best))
-            : doubted != nullptr ? fmt::format("Keep today's settings until you have measured: {}.",
-                                               may_save(*doubted))
-                                 : fmt::format("{} saves as much of {} as can be measured ({}).",
-                                               more ? "No setting that leaves numerics as they are"
-                                                    : "Nothing worth changing: no setting",
-                                               time(advice_.iteration), time(advice_.measurable));
+    text += best != nullptr ? fmt::format("{}: {}.", order(*best), gain_clause(*best))
+            : doubted != nullptr
+                ? fmt::format("Keep the current settings until you have measured: {}.",
+                              may_save(*doubted))
+                : fmt::format("{} saves {} of {}, the least that can be measured.",
+                              more ? "No setting that leaves numerics as they are"
+                                   : "Nothing worth changing: no setting",
+                              time(advice_.measurable), time(advice_.iteration));
     if (more)
-      text += fmt::format(" {}{} {}, and changes numerics.", settings_words(*more),
+      text += fmt::format(" {}{} {}, but changes numerics.", settings_words(*more),
                           best == nullptr ? "" : " alone",
                           best == nullptr ? gain_clause(*more) : "saves " + time(more->gain.value));
     return text;
@@ -196,23 +199,23 @@ class AdvicePage {
     return mib > -1 && mib < 1 ? "0" : fmt::format("{:+.0f} MiB", mib);
   }
 
-  /// Of what is advised, what else it changes.
+  /// What else the advised setting changes.
   std::string notes() const {
     const AdviceRow* best = advice_.best();
     if (best == nullptr || best->note.empty()) return "";
-    return wrapped(fmt::format("Beside the step: {}.", best->note), style_.width, 2);
+    return wrapped(fmt::format("Side effects: {}.", best->note), style_.width, 2);
   }
 
-  /// What gains but is doubted; the verdict says the first of them.
+  /// Settings that may gain but need a measurement first. The verdict names the first of them.
   std::string measure_first() const {
     std::vector<std::string> rows;
     for (const AdviceRow& row : advice_.rows)
       if (!row.doubt.empty())
         rows.push_back(fmt::format("{} ({}): {}", settings_words(row), saving(row), row.doubt));
     if (rows.empty()) return "";
-    return wrapped(
-        fmt::format("Measure first (scripts/ab.py runs both in turns): {}.", fmt::join(rows, "; ")),
-        style_.width, 2);
+    return wrapped(fmt::format("Measure first (scripts/ab.py runs both alternately): {}.",
+                               fmt::join(rows, "; ")),
+                   style_.width, 2);
   }
 
   std::string not_worth() const {
@@ -233,7 +236,7 @@ class AdvicePage {
                  ? std::string()
                  : wrapped(fmt::format("{}: {}.", what, fmt::join(names, ", ")), style_.width, 2);
     };
-    return line("Not worth it here", little) + line("Without effect here", nothing);
+    return line("Not worth it here", little) + line("No effect here", nothing);
   }
 
   const AdviceReport& report_;

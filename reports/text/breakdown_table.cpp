@@ -14,8 +14,7 @@ namespace ddpsim {
 namespace {
 
 /// A row of the table. Rows that are not `within` another one add up to the step. A row that may be
-/// absent is printed only
-/// if it takes time.
+/// absent is printed only if it takes time.
 struct Part {
   std::string_view name;  ///< empty: the loss's name
   Duration StepTimes::*time;

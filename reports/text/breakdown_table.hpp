@@ -8,8 +8,7 @@
 namespace ddpsim {
 
 /// A row for each part. If it makes a difference, a second column attributes the replay error to
-/// collectives instead of
-/// compute.
+/// collectives instead of compute.
 std::string breakdown_table(const StepTimes& times, const ReportContext& context,
                             const TerminalStyle& style);
 

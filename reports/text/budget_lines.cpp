@@ -18,8 +18,7 @@ constexpr double kLeadingWait = 0.1;
 /// Share of the step below which a wait is not mentioned.
 constexpr double kNegligible = 0.005;
 /// Share of the wait for the host that lies between steps. From the first on the text says "between
-/// steps"; from the second
-/// on it advises about the script instead of kernel launches.
+/// steps"; from the second on it advises about the script instead of kernel launches.
 constexpr double kNearlyAllBetween = 0.9;
 constexpr double kMostlyBetween = 0.5;
 

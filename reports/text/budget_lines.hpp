@@ -13,8 +13,7 @@ namespace ddpsim {
 std::optional<BudgetPart> leading_wait(const ReportContext& context, const ReportedStep& step);
 
 /// "the GPU waits 48 ms of it for input: the training thread loads its batches itself
-/// (num_workers=0)". `whole` names the
-/// step: "it" or its time.
+/// (num_workers=0)". `whole` names the step: "it" or its time.
 std::string wait_clause(const ReportContext& context, const ReportedStep& step, BudgetPart part,
                         const std::string& whole, int digits, TimeUnit unit);
 
@@ -23,8 +22,7 @@ std::string wait_clause(const ReportContext& context, const ReportedStep& step, 
 std::string waits_for_whom(const Job& job, BudgetPart part);
 
 /// The same as sentences before an answer: "The GPU waits …. " and, unless the answer says it, what
-/// helps. Empty without
-/// such a wait.
+/// helps. Empty without such a wait.
 enum class Help { said_here, in_the_answer };
 std::string wait_first(const ReportContext& context, const ReportedStep& step, int digits,
                        TimeUnit unit, Help help = Help::said_here);

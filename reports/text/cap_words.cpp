@@ -25,7 +25,7 @@ std::string cap_inside(double value, const CapRange& range, bool upwards) {
 std::string range_in_sentence(const CurvePoint& point) {
   const CapRange& range = point.cap_range_mb;
   if (!point.bucket_cap_mb)
-    return fmt::format("the default behind a first bucket of {} MiB",
+    return fmt::format("the default cap after a first bucket of {} MiB",
                        cap_text(point.first_bucket_mb.value_or(0)));
   const std::string low = cap_inside(range.first, range, true);
   if (range.second == kNoLimitMb) return fmt::format("{} MiB and more", low);

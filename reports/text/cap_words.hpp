@@ -1,4 +1,4 @@
-// Caps of buckets, and ranges of caps that give the same buckets, as words.
+// Bucket caps, and ranges of caps that give the same buckets, in words.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace ddpsim {
 
-/// A cap as a user would type it, exactly.
+/// The exact cap as a user would type it.
 std::string exact_cap(double cap_mb);
 
 using CapRange = std::pair<double, double>;
 
-/// `value` with as few decimals as leave it inside the range, rounded towards its inside: what is
-/// printed must give what is printed beside it.
+/// `value` with few decimals, rounded so that it stays inside `range`: the printed cap must give
+/// the buckets printed with it.
 std::string cap_inside(double value, const CapRange& range, bool upwards);
 
-/// "46.8186 to 46.8187 MiB", "1680.82 MiB and more"; of another first bucket its size.
+/// "46.8186 to 46.8187 MiB", "1680.82 MiB and more". Without a cap it names the size of the first
+/// bucket.
 std::string range_in_sentence(const CurvePoint& point);
 
-/// "46.8186 to 46.8187", "up to 4.2", "1680.82 and more"; nothing for the default.
+/// "46.8186 to 46.8187", "up to 4.2", "1680.82 and more"; empty for the default.
 std::string range_in_table(const CurvePoint& point);
 
 }  // namespace ddpsim

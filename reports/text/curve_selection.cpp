@@ -17,7 +17,7 @@ class Selection {
  public:
   Selection(const std::vector<CurvePoint>& curve, std::size_t most) : curve_(curve), most_(most) {}
 
-  /// The first settable point for which `wanted` holds, while there is room.
+  /// Adds the first settable point that is `wanted`, while there is room.
   template <class Wanted>
   void add_first(const Wanted& wanted) {
     for (std::size_t i = 0; i < curve_.size(); ++i) {
@@ -65,7 +65,7 @@ bool is_current(const CurvePoint& point, const TuneResult& result) {
 
 namespace {
 
-/// Whether this setting gives the point's buckets; neither number: nothing passed.
+/// Whether this setting gives the point's buckets. Without both numbers it is PyTorch's default.
 bool gives(std::optional<double> cap_mb, std::optional<double> first_mb, const CurvePoint& point,
            const TuneResult& result) {
   if (!point.reachable) return false;
@@ -100,7 +100,8 @@ std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& resul
 
 std::vector<std::size_t> representative_points(const TuneResult& result, std::size_t most) {
   const auto& curve = result.curve;
-  if (result.only_caps_asked) {  // whoever asks for a cap wants to see it
+  // A cap that the user asked for is always shown.
+  if (result.only_caps_asked) {
     std::vector<std::size_t> all(curve.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     return all;
@@ -108,7 +109,7 @@ std::vector<std::size_t> representative_points(const TuneResult& result, std::si
   Selection selection(curve, most);
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.default_setting); });
   selection.add_first([&](const CurvePoint& p) { return is_current(p, result); });
-  // A fastest cap that nobody could tell from today's, 8.2299 say, is of no use.
+  // The fastest cap, such as 8.2299, is of no use if its gain cannot be measured.
   if (result.baseline().iteration - result.best.iteration >= result.recommended.measurable)
     selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
   selection.add_first([&](const CurvePoint& p) { return is_recommended(p, result); });
@@ -127,7 +128,7 @@ std::vector<std::size_t> representative_points(const TuneResult& result, std::si
   if (ordinary.empty()) return std::move(selection).by_cap();
   selection.add(ordinary.front());
   selection.add(ordinary.back());
-  // What room is left goes to the rest of the curve, evenly.
+  // The remaining rows are spread evenly over the rest of the curve.
   constexpr std::size_t kBetween = 5;
   for (std::size_t k = 1; k < kBetween; ++k) {
     selection.add(ordinary[k * (ordinary.size() - 1) / kBetween]);

@@ -8,26 +8,27 @@
 
 namespace ddpsim {
 
-/// Indices into `result.curve`, ascending by cap: the points around round caps, the best, the
-/// recommended, the default, both ends; at most so many, and only what a user can set.
+/// Indices into `result.curve`, ascending by cap: points of round caps, the best, the recommended
+/// one, the default and both ends. Returns at most `most` of them, and only what a user can set.
 std::vector<std::size_t> representative_points(const TuneResult& result, std::size_t most = 15);
 
-/// The same bucketing by the same setting.
+/// Whether two points have the same cap and the same first bucket.
 bool same_setting(const CurvePoint& a, const CurvePoint& b);
 
-/// The first bucket has a limit of its own, neither the cap nor what the default gives it.
+/// Whether the first bucket has its own limit, which is neither the cap nor the default's.
 bool first_set_apart(const CurvePoint& point, const TuneResult& result);
 
-/// What the options in force give, where they are not the default's; recorded buckets themselves.
+/// Whether the point is what the job runs now, if that is not the default: its options, or its
+/// recorded buckets.
 bool is_current(const CurvePoint& point, const TuneResult& result);
 
-/// Whether the recommendation gives the bucketing of this point.
+/// Whether the recommendation gives this point's buckets.
 bool is_recommended(const CurvePoint& point, const TuneResult& result);
-/// What tune names, to be measured before it is set.
+/// Whether tune wants this setting measured before it is set.
 bool is_to_measure(const CurvePoint& point, const TuneResult& result);
 
-/// The cap to show: of all that give this bucketing, the recommended one or a round one if there
-/// is.
+/// The cap to show among all that give these buckets: the recommended one, else a round one, else
+/// the point's own.
 std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& result);
 
 }  // namespace ddpsim

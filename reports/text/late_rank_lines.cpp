@@ -15,10 +15,8 @@ namespace ddpsim {
 namespace {
 
 /// Where to look if the same ranks are always late, by the part of their step that exceeds the
-/// other ranks' most. There is
-/// a text for one rank, all ranks of a node, the same GPU slot on each node, and other groups of
-/// ranks. Parts that are
-/// missing here are caused by DDP.
+/// other ranks' most. There is a text for one rank, all ranks of a node, the same GPU slot on each
+/// node, and other groups of ranks. Parts that are missing here are caused by DDP.
 struct LateWork {
   StepPart part;
   std::string_view of_rank;
@@ -77,7 +75,7 @@ std::string who_is_late(const LateRanks& late, const std::vector<LateRank>& orde
     case LatePattern::several:
       return fmt::format(
           "ranks {}, in nearly every step: {}. ddpsim does not know whether they share a node or a "
-          "GPU slot; pass --gpus-per-node to tell it",
+          "GPU slot (pass --gpus-per-node)",
           ranks, where_to_look(late, after));
     case LatePattern::node:
       return fmt::format("ranks {}, all of one node: {}", ranks, where_to_look(late, after));

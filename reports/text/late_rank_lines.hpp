@@ -1,4 +1,5 @@
-// Who is late in a difference's steps, and which nodes are slow with others; empty where that was not recorded.
+// Which ranks are late in the compared steps, and which nodes have slow links. Both are empty if
+// that was not recorded.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace ddpsim {
 
-/// A sentence, a table of ranks, and with --verbose each collective's waits.
+/// A sentence, a table of ranks and, with --verbose, the waits at each collective.
 std::string late_rank_lines(const DifferenceReport& report, TimeUnit unit,
                             const TerminalStyle& style);
 
-/// What the slow pairs in a matrix of bandwidths between nodes have in common.
+/// What the slow pairs of nodes in a bandwidth matrix have in common.
 std::string pair_lines(const DifferenceReport& report, const TerminalStyle& style);
 
 }  // namespace ddpsim

@@ -47,8 +47,7 @@ std::vector<LossCause> by_size(const Loss& loss) {
 }
 
 /// The losses as printed: one GPU's own step, then each loss. All have the resolution of the
-/// largest and add up to the
-/// step.
+/// largest and add up to the step.
 struct Losses {
   explicit Losses(const StepTimes& step) : unit(unit_for(step.iteration)) {
     const std::vector<LossCause> causes = by_size(step.loss);

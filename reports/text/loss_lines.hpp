@@ -23,8 +23,7 @@ LossWords loss_words(const ReportContext& context, Duration step);
 std::string_view label_of(LossCause cause, LossWords words = {});
 
 /// The largest loss, without the allowance for multi-GPU overhead, which is neither simulated nor
-/// measured. Absent if
-/// nothing is lost.
+/// measured. Absent if nothing is lost.
 std::optional<LossCause> largest_loss(const Loss& loss);
 
 /// "25 % of it blocked by communication", "all communication hidden", "no communication".
@@ -34,8 +33,7 @@ std::string blocking_text(const StepTimes& times);
 std::string loss_text(const StepTimes& times, LossCause cause);
 
 /// A row for each cause, the largest first. Causes below the table's resolution are left out, and
-/// the printed parts still
-/// add up.
+/// the printed parts still add up.
 std::string loss_table(const StepTimes& times, const Confidence& confidence,
                        const TerminalStyle& style, LossWords words);
 

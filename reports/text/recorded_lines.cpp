@@ -67,8 +67,7 @@ std::string predicted_all_reduces(const RecordedJob& current, const std::string&
 }
 
 /// "Recorded: 107 ms …, 103 ms replayed. The recording spent 12 ms in 5 all-reduces on 8 channels",
-/// and what is predicted
-/// for them here.
+/// and what is predicted for them here.
 std::string recorded_all_reduces(const ReportContext& context, const std::string& on) {
   const RecordedJob& current = *context.provenance.recorded;
   const std::string where = on.empty() ? "" : " on " + on;

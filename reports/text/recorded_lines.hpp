@@ -1,6 +1,5 @@
 // The recorded job compared with its prediction. Each function returns a line with its newline, or
-// nothing if no job was
-// recorded.
+// nothing if no job was recorded.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,7 @@
 namespace ddpsim {
 
 /// What the recorded job did, what is predicted for it, and whether the two contradict each other.
-/// `on` names the
-/// predicted cluster if there are several.
+/// `on` names the predicted cluster if there are several.
 std::string recorded_line(const ReportContext& context, const TerminalStyle& style,
                           const std::string& on = "");
 

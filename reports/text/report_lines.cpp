@@ -36,8 +36,7 @@ std::string signed_percent(double percent) {
 }
 
 /// Error sources that move the step enough to be named, widest first. Measurement noise is left
-/// out: it is in every
-/// measurement, and the reasons name it.
+/// out: it is in every measurement, and the reasons name it.
 std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
   constexpr double kWorthNaming = 0.001;
   std::vector<Sensitivity> named;
@@ -48,8 +47,8 @@ std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
   return named;
 }
 
-/// " (median of 120 steps, 98 to 121)". For a file it names the values instead:
-/// " (median of 12 values of column "step_time_ms", 15.0 to 16.0)".
+/// " (median of 120 steps, 98 to 121)". For a file it names the values instead: " (median of 12
+/// values of column "step_time_ms", 15.0 to 16.0)".
 std::string spread_text(const Replay& replay, int digits) {
   const std::string values = printable(replay.source.substr(0, replay.source.find(';')));
   if (!replay.spread) return values.empty() ? "" : fmt::format(" ({})", values);

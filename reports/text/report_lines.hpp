@@ -28,8 +28,7 @@ bool is_measured(const Trust& trust, Duration step);
 std::string speed_clause(const StepTimes& times, const Job& job, int digits);
 
 /// The 80 % interval in time around `predicted`, what it rests on and its widest error source. `of`
-/// names the predicted
-/// quantity.
+/// names the predicted quantity.
 std::string interval_line(const Confidence& confidence, Duration predicted,
                           const TerminalStyle& style, std::string_view of = "of the step");
 /// Every error source of the interval, and every reason.

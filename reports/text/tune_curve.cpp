@@ -20,7 +20,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
     marks.push_back(fmt::format("first bucket {} MiB", cap_text(*point.first_bucket_mb)));
   }
   if (!point.reachable) marks.emplace_back("not with this PyTorch");
-  if (is_current(point, result)) marks.emplace_back("today");
+  if (is_current(point, result)) marks.emplace_back("current");
   if (same_setting(point, result.default_setting)) marks.emplace_back("default");
   if (same_setting(point, result.best)) marks.emplace_back("fastest");
   if (is_recommended(point, result)) marks.emplace_back("recommended");
@@ -28,14 +28,14 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   return fmt::format("{}", fmt::join(marks, ", "));
 }
 
-/// Against today's, if communication is what the replay of today's step misses.
+/// Change from the baseline if the replay error of the current step is in communication.
 Duration change_if_communication(const CurvePoint& point, const TuneResult& result) {
-  const CurvePoint& standard = result.baseline();
+  const CurvePoint& baseline = result.baseline();
   return point.if_communication.value_or(point.iteration) -
-         standard.if_communication.value_or(standard.iteration);
+         baseline.if_communication.value_or(baseline.iteration);
 }
 
-/// By more than can be measured, for any cap.
+/// Whether attributing the replay error to communication measurably changes the gain of some cap.
 bool causes_differ(const TuneResult& result) {
   return std::ranges::any_of(result.curve, [&](const CurvePoint& point) {
     const Duration apart =
@@ -49,14 +49,15 @@ std::vector<const CurvePoint*> shown_points(const TuneResult& result, const Term
   constexpr std::size_t kWhole = 15;
   const std::size_t rows = style.most_lines > 0 ? kOnPage : kWhole;
   std::vector<const CurvePoint*> shown;
-  // No cap gives what was recorded, and caps asked for do not hold the default: every change is counted from it.
+  // Changes are counted from the recorded buckets or the default, which may not be points of the
+  // curve.
   if (result.current && result.current->recorded) shown.push_back(&result.current->point);
   if (result.only_caps_asked) shown.push_back(&result.default_setting);
   for (const std::size_t i : representative_points(result, rows)) shown.push_back(&result.curve[i]);
   return shown;
 }
 
-/// Of the step of the slowest: what a bar of all cells stands for.
+/// Communication cost of the slowest step shown, which a full bar stands for.
 Duration longest_cost(const std::vector<const CurvePoint*>& shown, const TuneResult& result) {
   Duration most;
   for (const CurvePoint* point : shown)
@@ -89,7 +90,8 @@ std::string curve_table(const std::vector<const CurvePoint*>& shown, const TuneR
     const Duration change = point.iteration - result.baseline().iteration;
     const Duration above = point.iteration - result.lower_bound;
     const std::optional<double> cap = shown_cap(point, result);
-    // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
+    // A cap is rounded so that it stays within its range; in a range without an upper end it is
+    // rounded up.
     const bool open = point.cap_range_mb.second == kNoLimitMb;
     const bool recorded = result.current && &point == &result.current->point;
     const auto signed_time = [&](Duration time) {
@@ -116,9 +118,10 @@ std::string curve_note(const TuneResult& result, Duration longest_bar, int digit
       result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return !p.reachable; }));
   const std::size_t settable = result.curve.size() - unsettable + result.unsimulated;
   const char* asked = result.left_out.empty() ? " asked for" : " tried";
-  std::string text = result.only_caps_asked
-                         ? counted(settable, "cap") + asked
-                         : fmt::format("Caps give {}", counted(settable, "bucket assignment"));
+  std::string text =
+      result.only_caps_asked
+          ? counted(settable, "cap") + asked
+          : fmt::format("Caps give {}", counted(settable, "different bucket assignment"));
   if (unsettable > 0)
     text += fmt::format(", and {} that this PyTorch does not let you set", unsettable);
   if (result.unsimulated > 0)
@@ -140,12 +143,12 @@ std::string curve_lines(const TuneResult& result, int digits, TimeUnit unit,
 
 std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style) {
-  std::string lines =
-      wrapped(fmt::format("Lower bound: {} if collectives took no time; {} of {} step is theirs.",
-                          time_text(result.lower_bound, digits, unit),
-                          time_text(result.baseline().iteration - result.lower_bound, digits, unit),
-                          result.current ? "today's" : "the default's"),
-              style.width, 2);
+  std::string lines = wrapped(
+      fmt::format("Lower bound: {} if collectives took no time; they cost {} of the {} step.",
+                  time_text(result.lower_bound, digits, unit),
+                  time_text(result.baseline().iteration - result.lower_bound, digits, unit),
+                  result.current ? "current" : "default"),
+      style.width, 2);
   if (!result.best_partition) {
     if (result.best_partition_absent_because.empty()) return lines;
     return lines +

@@ -1,4 +1,4 @@
-// The curve of a tuning: what each cap gives, and what no cap can reach.
+// The tuning curve: the step with each cap, and the bound that no cap can beat.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace ddpsim {
 
-/// A row for each cap worth showing, and a note on those that were tried.
+/// A row for each cap worth showing, and a note on how many were tried.
 std::string curve_lines(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style);
 
-/// The step without collectives' time, and the best partition of the gradients into buckets.
+/// The step if collectives took no time, and the best partition of the gradients into buckets.
 std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
                         const TerminalStyle& style);
 

@@ -34,18 +34,18 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
   const std::string measurable = time_text(result.recommended.measurable, digits, unit);
   if (replay && replay->contradicted())
     return fmt::format(
-        "{}: today's step was measured at {} and is replayed with {}: another job was recorded, or "
-        "a unit slipped.",
+        "{}: the current step was measured at {} but replayed at {}: another job was recorded, or "
+        "the unit is wrong.",
         keep, time_text(replay->measured, 3), step);
   if (result.recommended.depends_on_version)
     return fmt::format(
-        "{} until you know which PyTorch runs: a cap gains under some versions, not under all that "
-        "it may be ({} a step).",
+        "{} until you know the PyTorch version (--torch): a cap gains under some of the possible "
+        "versions, not under all ({} a step).",
         keep, step);
   if (result.recommended.depends_on_cause)
     return fmt::format(
-        "{} until you know whether compute or communication is what the replay of today's step "
-        "misses: a cap gains in one case, not in the other ({} a step).",
+        "{} until you know whether the replay of the current step errs in compute or in "
+        "communication: a cap gains in only one of the two cases ({} a step).",
         keep, step);
   if (const std::optional<MeasureFirst>& first = result.recommended.measure_first) {
     const GainText may_save = gain_text(first->gain, digits, unit);
@@ -58,7 +58,8 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
   if (gain == Duration()) {
     const std::string& reason = result.recommended.reason;
     return fmt::format("{}: {} ({} a step).", keep,
-                       reason.empty() ? "no other bucketing is faster" : printable(reason), step);
+                       reason.empty() ? "no other bucket assignment is faster" : printable(reason),
+                       step);
   }
   if (gain < result.recommended.measurable)
     return fmt::format(
@@ -74,7 +75,7 @@ std::string set_verdict(const TuneResult& result, const Trust& trust, int digits
   const Recommendation& recommended = result.recommended;
   std::string what = "Set ";
   if (!recommended.bucket_cap_mb && !recommended.first_bucket_mb)
-    what = "Pass no bucket_cap_mb, as by default";
+    what = "Pass no bucket_cap_mb (PyTorch's default)";
   if (recommended.bucket_cap_mb) {
     what += "bucket_cap_mb=" + exact_cap(*recommended.bucket_cap_mb);
     if (recommended.first_bucket_mb) what += " and ";
@@ -90,15 +91,14 @@ std::string set_verdict(const TuneResult& result, const Trust& trust, int digits
     text += fmt::format(" A guess: {}.", trust.confidence.beyond);
   if (trust.replay && !trust.replay->reproduced())
     text += fmt::format(
-        " The replay misses today's step by {} ({}): the gain is the mean of taking that for "
-        "compute "
-        "and for communication.",
+        " The replay differs from the current step by {} ({}); the gain is the mean of blaming "
+        "compute and of blaming communication.",
         time_text(trust.replay->missed(), digits, unit),
         percent_text(100 * trust.replay->missed_share()));
   return text;
 }
 
-/// The step with a cap; absent where no point of the curve has it.
+/// The step with this cap; absent if no point of the curve covers it.
 std::optional<Duration> step_with(const TuneResult& result, double cap) {
   const auto point = std::ranges::find_if(result.curve, [&](const CurvePoint& one) {
     return one.bucket_cap_mb && one.reachable && cap >= one.cap_range_mb.first &&
@@ -107,7 +107,8 @@ std::optional<Duration> step_with(const TuneResult& result, double cap) {
   return point == result.curve.end() ? std::nullopt : std::optional(point->iteration);
 }
 
-/// "Caps from 50 to 200 MiB do as well; 25 MiB costs 2.5 ms more." Of caps that people type.
+/// "Caps from 50 to 200 MiB do as well; 25 MiB costs 2.5 ms more." Names only round caps that
+/// people type.
 std::string plateau(const TuneResult& result, int digits, TimeUnit unit) {
   const Recommendation& recommended = result.recommended;
   const auto [low, high] = recommended.cap_range_mb;
@@ -145,7 +146,7 @@ std::string length_text(Duration length) {
                           : fmt::format("{:.0f} min", std::ceil(ms / kMinute));
 }
 
-/// What to run, and what each outcome means.
+/// The command to run, and what each outcome means.
 std::string measurement_lines(const MeasureFirst& first,
                               const std::optional<CurrentBuckets>& current,
                               const TerminalStyle& style) {
@@ -153,7 +154,8 @@ std::string measurement_lines(const MeasureFirst& first,
   std::string means = fmt::format("It takes about {}. ", length_text(first.takes));
   if (first.set_up_to)
     means += fmt::format(
-        "If its time for {} is at most {} ({} predicted), set {}. If it is longer, keep {}. ",
+        "If the time it prints for {} is at most {} ({} predicted), set {}. If it is longer, keep "
+        "{}. ",
         size_text(first.deciding), time_text(*first.set_up_to, 2), time_text(first.predicted, 2),
         setting_text(first.bucket_cap_mb, first.first_bucket_mb), kept(current));
   if (!first.then.empty()) means += fmt::format("To use the whole log: {}.", first.then);
@@ -165,7 +167,8 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
   const Recommendation& recommended = result.recommended;
   std::string lines;
   if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
-  const bool told =  // by the verdict
+  // Whether the verdict already gives the reason.
+  const bool told =
       recommended.depends_on_cause || (!recommended.set && !recommended.depends_on_version);
   if (!told && !recommended.reason.empty()) {
     lines += wrapped(fmt::format("Why: {}.", printable(recommended.reason)), style.width, 2);
@@ -178,7 +181,8 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
   return lines;
 }
 
-/// What makes batches come in time, in front of all caps: "Set DataLoader(num_workers=2): saves 48 ms (interval 48 to 69 ms). "
+/// A DataLoader setting that saves time comes before any cap: "Set DataLoader(num_workers=2): saves
+/// 48 ms (80 % interval 48 to 69 ms). "
 std::string loader_first(const std::optional<AdviceRow>& setting, int digits, TimeUnit unit) {
   if (!setting || !setting->loads_data) return "";
   const AdviceRow& row = *setting;
@@ -188,7 +192,7 @@ std::string loader_first(const std::optional<AdviceRow>& setting, int digits, Ti
                      row.note.empty() ? "" : "; " + row.note);
 }
 
-/// "fp16_compress_hook saves more: 100 ms, and changes numerics (…)."
+/// "fp16_compress_hook saves more: 100 ms, but changes numerics (…)."
 std::string setting_hint(const std::optional<AdviceRow>& setting, int digits, TimeUnit unit,
                          const TerminalStyle& style) {
   if (!setting || setting->loads_data) return "";
@@ -196,7 +200,7 @@ std::string setting_hint(const std::optional<AdviceRow>& setting, int digits, Ti
   return wrapped(
       fmt::format("{} saves more: {}{} (`ddpsim advise` ranks every setting).",
                   fmt::join(row.settings, " + "), time_text(row.gain.value, digits, unit),
-                  row.changes_numerics ? ", and changes numerics" : ""),
+                  row.changes_numerics ? ", but changes numerics" : ""),
       style.width, 2);
 }
 
@@ -233,7 +237,7 @@ std::string tune_text(const TuneReport& report, const TerminalStyle& style) {
   add_warnings(page, trust.warnings, style);
   page.add(Weight::evidence, next_measurement(trust.confidence, style));
   page.add(Weight::evidence, setting_line(setting_text(context), style));
-  // Of caps asked for none is left out.
+  // A cap that the user asked for is always shown.
   const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
   page.add(curve, curve_lines(result, digits, unit, style));
   page.add(Weight::evidence, after_blank(bound_lines(result, digits, unit, style)));
