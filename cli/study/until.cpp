@@ -45,11 +45,11 @@ std::optional<double> threshold(CandidateFigure figure, std::string_view text) {
   return percent ? *number / 100 : *number;
 }
 
-std::vector<NamedStretch> named(const std::vector<PlaceInterval>& stretches,
+std::vector<NamedInterval> named(const std::vector<Stretch>& stretches,
                                 const std::vector<std::size_t>& rows,
                                 const std::vector<std::string>& names) {
-  std::vector<NamedStretch> all;
-  for (const PlaceInterval& stretch : stretches)
+  std::vector<NamedInterval> all;
+  for (const Stretch& stretch : stretches)
     all.push_back({.from = names[stretch.from],
                    .to = names[stretch.to],
                    .from_value = static_cast<double>(rows[stretch.from]),

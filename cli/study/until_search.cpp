@@ -182,10 +182,10 @@ class UntilSearch {
   std::string name_of(std::size_t place, const std::string& word) const {
     return range_.put_into(word, range_.value(place));
   }
-  std::vector<NamedStretch> named(const std::vector<PlaceInterval>& stretches,
+  std::vector<NamedInterval> named(const std::vector<Stretch>& stretches,
                                   const std::string& word) const {
-    std::vector<NamedStretch> all;
-    for (const PlaceInterval& stretch : stretches)
+    std::vector<NamedInterval> all;
+    for (const Stretch& stretch : stretches)
       all.push_back({.from = name_of(stretch.from, word),
                      .to = name_of(stretch.to, word),
                      .from_value = range_.number(stretch.from),

@@ -57,12 +57,12 @@ const Described<OtherChoice>& described_other_choice() {
   return described;
 }
 
-const Described<NamedStretch>& described_stretch() {
+const Described<NamedInterval>& described_range() {
   static const auto described =
-      Described<NamedStretch>("Stretch", "places along a range, both ends included", Layout::line)
-          .number("from", &NamedStretch::from_value,
+      Described<NamedInterval>("Stretch", "places along a range, both ends included", Layout::line)
+          .number("from", &NamedInterval::from_value,
                   "the first place: a value of the range that was searched, else a row")
-          .number("to", &NamedStretch::to_value,
+          .number("to", &NamedInterval::to_value,
                   "the last place: a value of the range that was searched, else a row");
   return described;
 }
@@ -200,11 +200,11 @@ const Described<Until>& described_until() {
                 Absent::left_out)
           .text("workload", unless_empty(&Until::workload),
                 "the workload whose figure it is. Only where there are several", Absent::left_out)
-          .list("predicted", &Until::predicted, described_stretch(),
+          .list("predicted", &Until::predicted, described_range(),
                 "where the condition holds as predicted", Absent::null, Layout::line)
-          .list("possible", &Until::possible, described_stretch(), "where the condition may hold",
+          .list("possible", &Until::possible, described_range(), "where the condition may hold",
                 Absent::null, Layout::line)
-          .list("certain", &Until::certain, described_stretch(),
+          .list("certain", &Until::certain, described_range(),
                 "where the condition holds in every scenario", Absent::null, Layout::line)
           .integer("asked", searched(&Until::asked),
                    "how many values were simulated. Only of a range that was searched",

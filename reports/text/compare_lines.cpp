@@ -19,8 +19,8 @@ namespace {
 
 using Contexts = std::vector<CandidateContext>;
 
-/// What the fastest is held against: the next one with as many GPUs, for more GPUs train faster
-/// almost anywhere; where there is none, the next one.
+/// The candidate that the fastest is compared with: the next one with the same number of GPUs,
+/// because more GPUs nearly always train faster. Without one, the next of all.
 std::size_t opponent(const CompareReport& report) {
   const Contexts& contexts = report.contexts;
   const std::vector<std::size_t>& order = report.comparison.by_speed;
@@ -37,7 +37,7 @@ NamedCandidate named_candidate(const ReportContext& context) {
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
   if (!job.best_cap) return "";
   if (job.best_cap->depends_on_version) return "needs --torch";
-  if (!job.best_cap->set) return job.best_cap->default_as_current ? "default" : "today's";
+  if (!job.best_cap->set) return job.best_cap->default_as_current ? "default" : "current";
   std::string cap = "default";
   if (job.best_cap->bucket_cap_mb)
     cap = cap_text(*job.best_cap->bucket_cap_mb);
@@ -61,20 +61,22 @@ std::string not_compared_line(const NotCompared& job) {
   return fmt::format("{}{}: {}.", printable(job.label), size, printable(job.error));
 }
 
-/// A column of the table of jobs, with what stands in it of the job at a place of the report.
+/// A column of the table of jobs. `cell` returns its text for the job with this index in the
+/// report.
 struct JobColumn {
   Column column;
   std::function<std::string(std::size_t)> cell;
 };
 
-/// How steps are shown: in one unit, with digits that tell apart what differs by a percent.
+/// Steps are shown in one unit, with enough digits that steps which differ by one percent look
+/// different.
 struct StepFormat {
   TimeUnit unit;
   int digits;
 };
 
 StepFormat step_format(const Comparison& comparison) {
-  constexpr double kApart = 0.01;  // of a step
+  constexpr double kApart = 0.01;  // share of a step
   std::vector<Duration> steps;
   int digits = 0;
   for (const ComparedJob& job : comparison.jobs) {
@@ -108,13 +110,13 @@ bool any_scales_compute(const Contexts& contexts) {
   });
 }
 
-/// `report` is referred to.
+/// The columns keep a reference to `report`, which must outlive them.
 std::vector<JobColumn> columns_of_jobs(const CompareReport& report, StepFormat format) {
   const std::vector<ComparedJob>& jobs = report.comparison.jobs;
   const Contexts& contexts = report.contexts;
-  // Of several schemes memory decides as much as time.
+  // With several schemes, memory decides as much as time.
   const bool schemes = report.several_schemes;
-  // Where money is asked for, what it costs stands in place of why it takes so long.
+  // With prices, costs take the place of the columns that explain the step time.
   const bool priced = report.costs.has_value();
   const int why = priced ? 7 : 0;
 
@@ -208,7 +210,7 @@ std::string tornado(const CompareReport& report, const TerminalStyle& style) {
 }
 
 std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
-  constexpr std::size_t kMostRows = 14;  // where the page is limited
+  constexpr std::size_t kMostRows = 14;  // on the first screen
   const std::vector<std::size_t>& by_speed = report.comparison.by_speed;
   const std::vector<JobColumn> columns = columns_of_jobs(report, step_format(report.comparison));
   std::vector<Column> heads;
@@ -230,23 +232,23 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
 
 std::string table_legend(const CompareReport& report, const std::string& table) {
   std::string legend =
-      "Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: "
-      "how much faster the first trains, at ";
+      "Efficiency: step of one GPU without DDP, divided by the step of the job. Behind by: how "
+      "much faster the first trains, at ";
   legend += report.global_batch ? fmt::format("a global batch of {}", *report.global_batch)
                                 : "the same batch per GPU";
   legend +=
-      ". Blocking: share of the step in which the GPU stands still for communication, waits for "
-      "stragglers included; the slowest GPU is a loss of its own.";
-  // Its head is ours alone; names of clusters stand below. No column where nothing was tuned, or too wide with it.
+      ". Blocking: share of the step in which the GPU waits for communication or stragglers. The "
+      "slowest GPU is a separate loss.";
+  // Looks at the head of the printed table only, because a cluster may be named "best cap". The
+  // column is absent if nothing was tuned or the table is too narrow.
   if (table.substr(0, table.find('\n')).find("best cap") != std::string::npos)
     legend +=
-        " Best cap: bucket_cap_mb worth setting, and what it saves, of those that may be the "
+        " Best cap: bucket_cap_mb worth setting and what it saves, for candidates that may be the "
         "fastest.";
   const bool depends = std::ranges::any_of(report.comparison.jobs, [](const ComparedJob& job) {
     return job.best_cap && job.best_cap->depends_on_version;
   });
-  if (depends)
-    legend += " Needs --torch: another cap is worth it under each version PyTorch may be.";
+  if (depends) legend += " Needs --torch: the best cap depends on the PyTorch version.";
   return report.costs ? legend + cost_legend(costed(report)) : legend;
 }
 

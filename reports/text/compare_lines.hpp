@@ -1,4 +1,5 @@
-// A comparison in parts: who is first, why, the table of all, what each error moves.
+// The parts of a comparison: which candidate is the fastest and why, the table of all, and the
+// effect of each error source.
 #pragma once
 
 #include <string>
@@ -8,11 +9,12 @@
 
 namespace ddpsim {
 
-/// One sentence: who trains faster, by how much, how surely.
+/// One sentence: which candidate trains faster, by how much, and how certain that is.
 std::string compare_verdict(const CompareReport& report);
-/// Behind the verdict: what decides it, or why nothing does. May be empty.
+/// Follows the verdict: what decides it, or why it is not decided. May be empty.
 std::string reason_line(const CompareReport& report, const TerminalStyle& style);
-/// How far each source of error moves the verdict's lead; empty of one candidate alone.
+/// How far each error source alone moves the speedup of the verdict; empty if there is only one
+/// candidate.
 std::string tornado(const CompareReport& report, const TerminalStyle& style);
 
 /// Fastest first.

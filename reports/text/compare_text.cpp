@@ -20,7 +20,7 @@ namespace {
 
 using Contexts = std::vector<CandidateContext>;
 
-/// To whom a measured step's correction was carried over.
+/// To which candidates the correction from a measured step was applied.
 std::string carried_lines(const Comparison& comparison, const Contexts& contexts,
                           const TerminalStyle& style) {
   std::string lines;
@@ -30,14 +30,15 @@ std::string carried_lines(const Comparison& comparison, const Contexts& contexts
       if (comparison.jobs[i].corrected_by == from)
         names.push_back(printable(cluster_name(contexts[i])));
     if (names.empty()) continue;
-    lines += wrapped(fmt::format("What {} misses is carried over, as compute, to {}.",
+    lines += wrapped(fmt::format("The replay error of {} also corrects the compute of {}.",
                                  printable(cluster_name(contexts[from])), fmt::join(names, ", ")),
                      style.width, kIndent);
   }
   return lines;
 }
 
-/// Which candidates the recording's own all-reduces calibrate: the others rest on logs, or on a specification.
+/// Which candidates are calibrated by the recording's own all-reduces. The others rest on logs or
+/// data sheets.
 std::string calibrated_line(const Contexts& contexts, const TerminalStyle& style) {
   std::vector<std::string> names;
   for (const ReportContext& context : contexts)
@@ -45,11 +46,12 @@ std::string calibrated_line(const Contexts& contexts, const TerminalStyle& style
       names.push_back(printable(cluster_name(context)));
   if (names.empty()) return "";
   return wrapped(fmt::format("Calibrated by the recording itself: {}{}.", fmt::join(names, ", "),
-                             names.size() < contexts.size() ? ", no other" : ""),
+                             names.size() < contexts.size() ? " (no other candidate)" : ""),
                  style.width, kIndent);
 }
 
-/// What the recorded job did, once, beside the candidate that is most like it.
+/// What the recorded job did. It is compared with the candidate that is most like it, so it is
+/// printed once.
 std::string current_line(const Contexts& contexts, const TerminalStyle& style) {
   const std::size_t beside = beside_recording(contexts);
   const ReportContext& context = contexts[beside];
@@ -60,7 +62,8 @@ std::string current_line(const Contexts& contexts, const TerminalStyle& style) {
   return lines;
 }
 
-/// What is said of all candidates together: each has its own compute in the table, and its scheme where several were asked for.
+/// Settings that are printed once for all candidates. The table shows each candidate's compute and,
+/// if there are several, its scheme.
 SettingParts shared_settings(const CompareReport& report) {
   const bool buckets = report.several_schemes
                            ? std::ranges::any_of(report.contexts, speaks_of_buckets)
@@ -102,19 +105,19 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
     const ComparedJob& job = comparison.jobs[i];
     page.add(Weight::answer, offload_lines(contexts[i], contexts[i].memory, job.times,
                                            digits_of(job.confidence.grade), style,
-                                           "Of " + printable(cluster_name(contexts[i])) + ": "));
+                                           printable(cluster_name(contexts[i])) + ": "));
   }
   page.add(Weight::detail, tornado(report, style));
   page.add(Weight::trust, calibrated_line(contexts, style));
   for (const ReportContext& context : contexts)
     page.add(Weight::trust, replay_line(context.trust, style, printable(cluster_name(context))));
   page.add(Weight::evidence, carried_lines(comparison, contexts, style));
-  page.add(Weight::trust,
-           after_blank(wrapped(fmt::format("Of the fastest, {}:", printable(cluster_name(fastest))),
-                               style.width, kIndent)) +
-               interval_line(confidence, fastest_job.times.iteration, style));
+  page.add(Weight::trust, after_blank(wrapped(
+                              fmt::format("For the fastest, {}:", printable(cluster_name(fastest))),
+                              style.width, kIndent)) +
+                              interval_line(confidence, fastest_job.times.iteration, style));
   page.add(Weight::evidence, next_measurement(confidence, style));
-  // Where the fastest loses what, the others' in JSON.
+  // The losses of the fastest candidate; JSON has those of the others.
   page.add(Weight::detail,
            after_blank(loss_table(fastest_job.times, confidence, style,
                                   loss_words(fastest, fastest_job.times.iteration))));

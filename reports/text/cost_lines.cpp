@@ -31,16 +31,16 @@ std::string count_text(double count) {
 std::string unit_text(Price::Per per) {
   switch (per) {
     case Price::Per::node_hour:
-      return "a node and hour";
+      return "per node-hour";
     case Price::Per::gpu_hour:
-      return "a GPU and hour";
+      return "per GPU-hour";
     case Price::Per::node:
-      return "a node, bought";
+      return "per node, bought";
   }
   return "";
 }
 
-/// "31.2 USD a node and hour (on-demand, us-east-1; 2026-04; public price tables)"
+/// "31.2 USD per node-hour (on-demand, us-east-1; 2026-04; public price tables)"
 std::string price_text(const Price& price) {
   std::vector<std::string> where;
   for (const std::string& word : {price.terms, price.as_of, price.source})
@@ -48,21 +48,23 @@ std::string price_text(const Price& price) {
   return fmt::format("{:.6g} USD {} ({})", price.usd, unit_text(price.per), fmt::join(where, "; "));
 }
 
-/// "4 years at 70 % utilisation, 6.5 kW at 0.12 USD a kWh"; what was not said is said to be assumed.
+/// "4 years at 70 % utilisation, 6.5 kW at 0.12 USD per kWh". Values that the user did not state
+/// are marked as assumed.
 std::string ownership_text(const Ownership& owned) {
   constexpr double kYear = 24 * 365.25;
   std::string text = fmt::format("{:.4g} years at ", owned.life_hours / kYear);
   text += owned.utilisation ? percent_text(100 * *owned.utilisation) + " utilisation"
                             : "full utilisation (assumed: --utilisation)";
   if (owned.node_kw > 0)
-    return text + fmt::format(", {:.4g} kW at {:.4g} USD a kWh", owned.node_kw, owned.usd_per_kwh);
-  return text + ", without energy (--node-power)";
+    return text +
+           fmt::format(", {:.4g} kW at {:.4g} USD per kWh", owned.node_kw, owned.usd_per_kwh);
+  return text + ", energy not included (--node-power)";
 }
 
 std::string goodput_line(const CostedCandidates& costed, const TerminalStyle& style) {
   const CandidateCost& cheapest = *costed.costs.candidates[costed.costs.by_cost.front()];
   if (cheapest.goodput.share == 1) return "";
-  std::string text = fmt::format("Goodput: {} of the time trains on the cheapest",
+  std::string text = fmt::format("Goodput: {} of the time is training on the cheapest",
                                  percent_text(100 * cheapest.goodput.share));
   if (cheapest.goodput.checkpoint_every_seconds > 0)
     text += fmt::format(", with a checkpoint every {} ({})",
@@ -146,7 +148,7 @@ std::string failures_clause(const CostedCandidates& costed, std::size_t fastest)
       first == fastest || !costed.costs.candidates[fastest] ? order[1] : fastest;
   const auto name = [&](std::size_t i) { return name_of_job(costed.labels[i], costed.ranks[i]); };
   const double times = cost(other).seconds_per_work.value / cost(first).seconds_per_work.value;
-  // Where they change little, the verdict is right as it stands.
+  // If failures change the speedup by less than this, the verdict needs no addition.
   constexpr double kMuch = 0.05;
   const double between_failures = times * cost(other).goodput.share / cost(first).goodput.share;
   if (!std::isfinite(times) || (first == fastest && std::abs(times / between_failures - 1) < kMuch))
@@ -178,10 +180,10 @@ std::string cost_verdict(const CostedCandidates& costed, const TerminalStyle& st
       text += fmt::format("; {} costs {} % more ({})", other, significant(speedup.percent, 2),
                           interval_text(speedup.low_percent, speedup.high_percent, 2));
     else
-      text +=
-          fmt::format("; not decided against {}, which costs {} % more, but may cost {} to {} %",
-                      other, significant(speedup.percent, 2), significant(speedup.low_percent, 2),
-                      significant(speedup.high_percent, 2));
+      text += fmt::format(
+          "; not decided against {}, which is predicted to cost {} % more (possible: {} to {} %)",
+          other, significant(speedup.percent, 2), significant(speedup.low_percent, 2),
+          significant(speedup.high_percent, 2));
   }
   text += '.';
   if (order.size() > 1) {
@@ -210,14 +212,15 @@ std::vector<std::string> cost_cells(const CostedCandidates& costed, std::size_t 
 }
 
 std::string cost_legend(const CostedCandidates& costed) {
-  return fmt::format(" USD: for {}; *: no other is both cheaper and faster.", costed.amount.words);
+  return fmt::format(" USD: for {}; *: no other candidate is both cheaper and faster.",
+                     costed.amount.words);
 }
 
 std::vector<std::string> price_notes(const CostedCandidates& costed) {
   std::map<std::string, std::vector<std::string>> payers;
   std::vector<std::string> order;
   std::vector<std::string> none;
-  std::vector<std::pair<Ownership, std::vector<std::string>>> owners;  // in order
+  std::vector<std::pair<Ownership, std::vector<std::string>>> owners;  // in order of candidates
   for (std::size_t i = 0; i < costed.labels.size(); ++i) {
     const std::string label = printable(costed.labels[i]);
     const std::optional<CandidateCost>& cost = costed.costs.candidates[i];
@@ -239,11 +242,11 @@ std::vector<std::string> price_notes(const CostedCandidates& costed) {
     notes.push_back(fmt::format("Price: {}: {}.", fmt::join(payers[text], ", "), text));
   for (const auto& owner : owners)
     notes.push_back(
-        fmt::format("Bought{}: over {}.",
+        fmt::format("Purchase{}: spread over {}.",
                     owners.size() > 1 ? fmt::format(", {}", fmt::join(owner.second, ", ")) : "",
                     ownership_text(owner.first)));
   if (!none.empty())
-    notes.push_back(fmt::format("No price is known of {}: --price LABEL=USD/node_hour.",
+    notes.push_back(fmt::format("No price is known for {}. Pass --price LABEL=USD/node_hour.",
                                 fmt::join(none, ", ")));
   return notes;
 }

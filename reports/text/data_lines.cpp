@@ -6,9 +6,9 @@ namespace ddpsim {
 namespace {
 
 std::string who(const DataLoader& loader) {
-  if (loader.num_workers == 0) return "The thread that trains loads";
-  if (loader.num_workers == 1) return "1 worker of each rank gives";
-  return fmt::format("{} workers of each rank give", loader.num_workers);
+  if (loader.num_workers == 0) return "The training thread loads";
+  if (loader.num_workers == 1) return "1 worker of each rank delivers";
+  return fmt::format("{} workers of each rank deliver", loader.num_workers);
 }
 
 }  // namespace
@@ -20,21 +20,23 @@ std::string data_cause(const DataSupply& supply) {
     case SupplyCause::copy:
       break;
     case SupplyCause::workers:
-      return supply.loader.num_workers == 0 ? ", which does so with the GPU idle (num_workers=0)"
-                                            : ", all workers being busy";
+      return supply.loader.num_workers == 0
+                 ? ", since it is loaded while the GPU is idle (num_workers=0)"
+                 : ", since all workers are busy";
     case SupplyCause::cores:
-      return fmt::format(", the node's {} cores being busy", *supply.loader.cores);
+      return fmt::format(", since the node's {} cores are busy", *supply.loader.cores);
     case SupplyCause::storage:
-      return ", storage being busy";
+      return ", since storage is busy";
     case SupplyCause::pin_memory:
-      return ", the thread that pins being busy";
+      return ", since the thread that pins memory is busy";
   }
   return "";
 }
 
 namespace {
 
-/// Whose rate storage= was taken for, and what the whole job would read.
+/// What the rate of storage= covers (a node or all of them), and how fast the job would read
+/// without waits.
 std::string storage_text(const DataSupply& supply) {
   if (!supply.loader.storage || !supply.storage_demand) return "";
   const double rate = supply.loader.storage->gigabytes_per_second();
@@ -44,8 +46,9 @@ std::string storage_text(const DataSupply& supply) {
   else if (supply.loader.storage_shared)
     text += fmt::format("all {} nodes together", supply.nodes);
   else
-    text += fmt::format("each of {} nodes, {:.4g} GB/s together (storage=RATE:shared: of all)",
-                        supply.nodes, rate * supply.nodes);
+    text +=
+        fmt::format("each of {} nodes, {:.4g} GB/s together (storage=RATE:shared if they share it)",
+                    supply.nodes, rate * supply.nodes);
   return text + fmt::format("; without waits the job reads {:.3g} GB/s.",
                             supply.storage_demand->gigabytes_per_second());
 }
@@ -55,18 +58,18 @@ std::string simulated_line(const DataSupply& supply, int digits) {
   std::string text =
       fmt::format("{} a batch every {}. ", who(supply.loader), time(supply.interval));
   if (supply.wait > Duration())
-    text += fmt::format("With its batch there a step takes {}; it waits {} for it{}.",
+    text += fmt::format("With its batch ready a step takes {}; it waits {} for the batch{}.",
                         time(supply.step_without), time(supply.wait), data_cause(supply));
   else
-    text += fmt::format("A step takes {} and waits for none of them.", time(supply.step_without));
+    text += fmt::format("A step takes {} and never waits for a batch.", time(supply.step_without));
   text += storage_text(supply);
   if (supply.copy > Duration())
     text += fmt::format(
-        " The copy to the GPU takes {} in front of it (pcie={:.3g}GBps, pin={:.3g}GBps).",
+        " The copy to the GPU adds {} to the step (pcie={:.3g}GBps, pin={:.3g}GBps).",
         time(supply.copy), supply.loader.pcie.value_or(kHostCopy).gigabytes_per_second(),
         supply.loader.pin.gigabytes_per_second());
   if (supply.least_workers)
-    text += fmt::format(" The least num_workers that keeps up: {}.", *supply.least_workers);
+    text += fmt::format(" The smallest num_workers that keeps up: {}.", *supply.least_workers);
   else
     text += " No num_workers keeps up.";
   if (supply.warm_up_steps > 0 && supply.warm_up_extra > Duration())
@@ -79,12 +82,13 @@ std::string recorded_line(const DataSupply& supply, int digits) {
   std::string text = fmt::format(
       "The recorded trainer waited {} a step for its DataLoader (mean of {}; median {})",
       time_text(seen.mean, digits), seen.count, time_text(seen.median, digits));
-  if (!seen.processes) return text + ", loading by itself (num_workers=0): so it does here.";
+  if (!seen.processes)
+    return text + ". It loads its batches itself (num_workers=0), and so does this simulation.";
   if (!supply.simulated)
     return text +
-           ": its workers kept up, and give at least a batch a recorded step; how much more, "
-           "nobody knows.";
-  return text + fmt::format(": its workers give a batch every {}. Here a step of {} waits {}.",
+           ". Its workers kept up: they deliver at least one batch per recorded step, perhaps "
+           "more.";
+  return text + fmt::format(". Its workers deliver a batch every {}. Here a step of {} waits {}.",
                             time_text(supply.interval, digits),
                             time_text(supply.step_without, digits), time_text(supply.wait, digits));
 }

@@ -1,4 +1,4 @@
-// Where a step's batches come from, for people.
+// Where a step's batches come from, in words.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace ddpsim {
 
-/// Why a simulated loader is late: ", all workers being busy". Empty where it is not.
+/// Why a simulated loader is late: ", since all workers are busy". Empty if it is not.
 std::string data_cause(const DataSupply& supply);
 
-/// A paragraph; empty where nothing is known of the data.
+/// A paragraph.
 std::string data_lines(const DataSupply& supply, int digits, const TerminalStyle& style);
 
 }  // namespace ddpsim

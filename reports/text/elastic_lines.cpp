@@ -30,7 +30,7 @@ const char* words_of(RunPart part) {
     case RunPart::lost_work:
       return "work lost since a checkpoint";
     case RunPart::detection:
-      return "until agents notice";
+      return "until agents notice a failure";
     case RunPart::stop:
       return "workers stop";
     case RunPart::rendezvous:
@@ -42,7 +42,7 @@ const char* words_of(RunPart part) {
     case RunPart::load:
       return "checkpoint loads";
     case RunPart::ended:
-      return "job ended, not yet submitted again";
+      return "job ended, not yet resubmitted";
   }
   return "";
 }
@@ -65,15 +65,15 @@ std::string interval_sentence(const ElasticAnswer& elastic) {
   std::string text;
   if (elastic.asked.options.checkpoint <= RunTime())
     return "Checkpoints cost nothing (assumed: --checkpoint) and are taken after every step.";
-  text = fmt::format("Best checkpoint interval: {} ({} to {} are alike)",
+  text = fmt::format("Best checkpoint interval: {} ({} to {} are as good)",
                      long_time(elastic.best_interval, 2), long_time(elastic.best_low, 2),
                      long_time(elastic.best_high, 2));
-  text +=
-      fmt::format("; Young's is {}, Daly's {}, where his formula says {:.2f} % and simulation {}.",
-                  long_time(elastic.young_interval, 2), long_time(elastic.daly_interval, 2),
-                  100 * elastic.daly_goodput, goodput_text(elastic.goodput_at_daly));
+  text += fmt::format(
+      "; Young's formula gives {}, Daly's {}, where Daly predicts {:.2f} % and the simulation {}.",
+      long_time(elastic.young_interval, 2), long_time(elastic.daly_interval, 2),
+      100 * elastic.daly_goodput, goodput_text(elastic.goodput_at_daly));
   if (elastic.asked.checkpoint_interval)
-    text += fmt::format(" In force is {}; at the best one goodput were {:.2f} %.",
+    text += fmt::format(" The interval used is {}; the best one would give {:.2f} % goodput.",
                         long_time(elastic.interval, 2), 100 * elastic.best_goodput);
   return text;
 }
@@ -82,7 +82,7 @@ std::string restart_sentence(const ElasticRestart& restart) {
   using After = ElasticRestart::After;
   const char* what = restart.after == After::process     ? "a process died"
                      : restart.after == After::lost_node ? "a node was lost"
-                                                         : "a node came";
+                                                         : "a node joined";
   std::vector<std::string> parts;
   double sum = 0;
   for (std::size_t part = 0; part < kRunParts; ++part) {
@@ -108,16 +108,16 @@ std::string ended_sentence(const ElasticAnswer& elastic) {
                             options.max_restarts == 0 ? " (torchrun's default)" : "");
         break;
       case RunEnd::store_lost:
-        words = "the node with the store was lost (store=node)";
+        words = "the node with the rendezvous store was lost (store=node)";
         break;
       case RunEnd::join_timed_out:
-        words = fmt::format("fewer than {} nodes came within join_timeout={}", options.min_nodes,
+        words = fmt::format("fewer than {} nodes joined within join_timeout={}", options.min_nodes,
                             duration_text(seconds_of(options.join_timeout)));
         break;
     }
     why.push_back(fmt::format("{} times {}", significant(elastic.ended_by[end], 3), words));
   }
-  return fmt::format("The job ended, and had to be submitted again: {}.", fmt::join(why, ", "));
+  return fmt::format("The job ended and had to be resubmitted: {}.", fmt::join(why, ", "));
 }
 
 std::string ended_line(const ElasticAnswer& elastic, const TerminalStyle& style) {
@@ -133,7 +133,7 @@ std::string assumed_sentence(const ElasticAnswer& elastic) {
         "{}={} ({:.2f} to {:.2f} %)", one.key,
         one.key == "process_share" ? fmt::format("{:.3g}", one.value) : duration_text(one.value),
         100 * one.half, 100 * one.twice));
-  return fmt::format("Assumed, with goodput at half and at twice of each: {}.",
+  return fmt::format("Assumed, with goodput at half and at twice each value: {}.",
                      fmt::join(parts, ", "));
 }
 
@@ -141,11 +141,11 @@ std::string assumed_sentence(const ElasticAnswer& elastic) {
 
 std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
                          const TerminalStyle& style) {
-  std::string text = fmt::format("Goodput by simulation, {} on {}: {}, a checkpoint every {}",
+  std::string text = fmt::format("Simulated goodput of {} on {}: {} with a checkpoint every {}",
                                  printable(label), nodes_text(elastic.asked.options),
                                  goodput_text(elastic.goodput), duration_text(elastic.interval));
   if (elastic.daly_interval > 0)
-    text += fmt::format("; Daly's formula, a restart of {}: {:.2f} % every {}",
+    text += fmt::format("; Daly's formula, with a restart of {}, gives {:.2f} % with one every {}",
                         duration_text(elastic.pause), 100 * elastic.daly_goodput,
                         duration_text(elastic.daly_interval));
   text += ". " + ended_sentence(elastic);
@@ -155,15 +155,15 @@ std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
 
 std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& style) {
   const ElasticOptions& options = elastic.asked.options;
-  std::string lines = wrapped(
-      fmt::format("Of a run of {} on {}, each failing every {}, {} is training that lasts, as "
-                  "if on {} (standard error over {} seeds).",
-                  long_time(seconds_of(elastic.length), 3), nodes_text(options),
-                  long_time(elastic.asked.node_mtbf_seconds, 3), goodput_text(elastic.goodput),
-                  counted(static_cast<std::uint64_t>(options.max_nodes), "node"),
-                  elastic.asked.seeds),
-      style.width, kIndent);
-  lines += wrapped(fmt::format("{} failures and {} restarts; {} times a node came.",
+  std::string lines =
+      wrapped(fmt::format("Goodput {} in a run of {} on {}, each failing every {}: the share that "
+                          "is training that lasts, as if on {} (standard error over {} seeds).",
+                          goodput_text(elastic.goodput), long_time(seconds_of(elastic.length), 3),
+                          nodes_text(options), long_time(elastic.asked.node_mtbf_seconds, 3),
+                          counted(static_cast<std::uint64_t>(options.max_nodes), "node"),
+                          elastic.asked.seeds),
+              style.width, kIndent);
+  lines += wrapped(fmt::format("{} failures and {} restarts; a node joined {} times.",
                                significant(elastic.failures, 3), significant(elastic.restarts, 3),
                                significant(elastic.membership_changes, 3)),
                    style.width, kIndent);

@@ -7,13 +7,14 @@
 
 namespace ddpsim {
 
-/// Goodput, how often something failed, the best checkpoint interval beside Young's and Daly's.
+/// Goodput, how often something failed, and the best checkpoint interval compared with Young's and
+/// Daly's.
 std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& style);
-/// Where a run's time goes.
+/// Where the time of a run goes.
 std::string elastic_table(const ElasticAnswer& elastic, const TerminalStyle& style);
-/// What a restart takes, what is assumed.
+/// What restarts take, and which values are assumed.
 std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& style);
-/// One line, of one candidate of several.
+/// The same for one of several candidates, in one paragraph.
 std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
                          const TerminalStyle& style);
 

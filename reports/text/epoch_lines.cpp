@@ -14,7 +14,7 @@ std::string how_many(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// Of many steps.
+/// The time of many steps.
 std::string long_time(Duration time, int digits) {
   const double seconds = time.seconds();
   if (seconds < 10) return time_text(time, digits);
@@ -39,9 +39,9 @@ std::string epoch_lines(const Epoch& epoch, int digits, const TerminalStyle& sty
                         epoch.batched.tail, time_text(*epoch.tail_step, digits));
   if (epoch.batched.dropped > 0)
     text += fmt::format(", the last {} of each GPU dropped", epoch.batched.dropped);
-  return wrapped(
-      text + fmt::format(": {}, {}.", how_many(epoch.steps, "step"), long_time(epoch.time, digits)),
-      style.width, kIndent);
+  return wrapped(text + fmt::format(": {} in {}.", how_many(epoch.steps, "step"),
+                                    long_time(epoch.time, digits)),
+                 style.width, kIndent);
 }
 
 std::string joined_lines(const JoinedEpoch& epoch, int digits, const TerminalStyle& style) {
@@ -52,13 +52,14 @@ std::string joined_lines(const JoinedEpoch& epoch, int digits, const TerminalSty
                                  time_text(std::max(more, Duration()), digits));
   if (epoch.inputs.throw_on_early_termination && epoch.inputs.least < epoch.inputs.most)
     text += fmt::format(
-        "All ranks raise behind {}, when the first has no more inputs: {} are not trained on.",
+        "All ranks raise an error after {}, when the first one runs out of inputs: {} are not "
+        "trained on.",
         how_many(epoch.iterations, "iteration"), how_many(epoch.skipped, "input"));
   else
-    text += fmt::format("Of {}, {} with ranks that have joined and send zeros.",
-                        how_many(epoch.iterations, "iteration"), how_many(epoch.tail, "iteration"));
-  return wrapped(text + fmt::format(" Together {}.", long_time(epoch.time, digits)), style.width,
-                 kIndent);
+    text += fmt::format("{}, {} of them with ranks that have joined and send zeros.",
+                        how_many(epoch.iterations, "iteration"), epoch.tail);
+  return wrapped(text + fmt::format(" The epoch takes {}.", long_time(epoch.time, digits)),
+                 style.width, kIndent);
 }
 
 }  // namespace ddpsim

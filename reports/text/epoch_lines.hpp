@@ -1,4 +1,4 @@
-// An epoch and Join, for people.
+// An epoch and Join, in words.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Parts of what is told of a mix, for the terminal and for figures.
+// Parts of the answer for a mix, shared by text and plots.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace ddpsim {
 
-/// As typed.
+/// The workloads as typed.
 std::vector<std::string> workload_names(const MixReport& report);
 
-/// Precondition: anything has a price.
+/// Precondition: some candidate has a price.
 CostedCandidates costed(const MixReport& report);
 
 }  // namespace ddpsim

@@ -17,7 +17,8 @@ std::string name_in_mix(const MixReport& report, std::size_t candidate) {
   return name_of_job(report.labels[candidate].label, report.labels[candidate].ranks);
 }
 
-/// What the fastest is held against: the next one with as many GPUs, else the next.
+/// The candidate that the fastest is compared with: the next one with the same number of GPUs, else
+/// the next of all.
 std::optional<std::size_t> opponent(const MixReport& report) {
   const std::vector<std::size_t>& order = report.mix.by_speed;
   if (order.size() == 1) return std::nullopt;
@@ -30,7 +31,8 @@ std::string mix_verdict(const MixReport& report) {
   const std::size_t first = report.mix.by_speed.front();
   const auto second = opponent(report);
   if (!second)
-    return fmt::format("{} is the only one that runs all workloads.", name_in_mix(report, first));
+    return fmt::format("{} is the only candidate that runs all workloads.",
+                       name_in_mix(report, first));
   const auto named = [&](std::size_t i) {
     return NamedCandidate{printable(report.labels[i].label), report.labels[i].changed_numerics};
   };
@@ -57,7 +59,7 @@ std::string mix_tornado(const MixReport& report, const TerminalStyle& style) {
                          printable(report.labels[*second].label), workload_names(report), style);
 }
 
-/// "70 % of the time on owned trains resnet50, 30 % bert-large."
+/// "The mix: resnet50 takes 70 % of the time on owned, bert-large 30 %."
 std::string shares_line(const MixReport& report) {
   std::vector<std::string> parts;
   const std::string reference = printable(report.labels[report.reference].label);
@@ -65,15 +67,15 @@ std::string shares_line(const MixReport& report) {
     const std::string share = percent_text(100 * workload.share);
     const std::string name = printable(workload.name);
     parts.push_back(parts.empty()
-                        ? fmt::format("{} of the time on {} trains {}", share, reference, name)
-                        : fmt::format("{} {}", share, name));
+                        ? fmt::format("{} takes {} of the time on {}", name, share, reference)
+                        : fmt::format("{} {}", name, share));
   }
   return fmt::format("The mix: {}.", fmt::join(parts, ", "));
 }
 
 std::string mix_table(const MixReport& report, const TerminalStyle& style) {
   constexpr std::size_t kNameWidth = 28;
-  constexpr std::size_t kMostRows = 14;  // where the page is limited
+  constexpr std::size_t kMostRows = 14;  // on the first screen
   const std::optional<CostedCandidates> costs =
       report.costs ? std::optional(costed(report)) : std::nullopt;
   std::vector<Column> columns = {
@@ -106,12 +108,13 @@ std::string mix_table(const MixReport& report, const TerminalStyle& style) {
 
 std::string mix_legend(const MixReport& report) {
   std::string legend = fmt::format(
-      "Speed: of the whole mix, {} is 1. Behind by: how much faster the first does the mix.",
+      "Speed: for the whole mix, relative to {}. Behind by: how much faster the first trains the "
+      "mix.",
       printable(report.labels[report.reference].label));
   return report.costs ? legend + cost_legend(costed(report)) : legend;
 }
 
-/// A workload by itself.
+/// The comparison for one workload alone.
 std::string workload_section(const MixedWorkload& workload, const TerminalStyle& style) {
   return after_blank(
       bold(fmt::format("{}: {}", printable(workload.name), compare_verdict(workload.report)),
@@ -135,7 +138,7 @@ CostedCandidates costed(const MixReport& report) {
       .ranks = {},
       .grades = {},
       .changed_numerics = {},
-      .amount = {kHour, fmt::format("what {} does of it in an hour",
+      .amount = {kHour, fmt::format("the work that {} does in an hour",
                                     printable(report.labels[report.reference].label))}};
   for (const MixLabel& label : report.labels) {
     all.labels.push_back(label.label);

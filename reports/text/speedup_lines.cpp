@@ -20,15 +20,15 @@ std::string percent_of_speed(double percent) {
   return significant(std::abs(percent), 2) + " %";
 }
 
-/// One bound of a lead: "3 % slower", "12 % faster".
+/// One bound of a speedup: "3 % slower", "12 % faster".
 std::string bound_text(double percent) {
   return percent_of_speed(percent) + (percent < 0 ? " slower" : " faster");
 }
 
-/// What reads as 0.0 %.
+/// Below this percentage a speedup is printed as 0.0 %.
 constexpr double kEqual = 0.05;
 
-/// A lead of this and more reads better as a factor.
+/// From this percentage on, a speedup is printed as a factor.
 constexpr double kAsFactor = 50;
 
 double factor(double percent) {
@@ -58,9 +58,10 @@ std::string open_speedup(const Speedup& speedup, const std::string& fastest,
   if (speedup.percent < kEqual)
     return fmt::format("{} and {} train equally fast, as far as is known: {} to {}.", fastest,
                        other, bound_text(speedup.low_percent), bound_text(speedup.high_percent));
-  return fmt::format("Not decided: {} is predicted to train {} than {}, but it may be {} to {}.",
-                     fastest, bound_text(speedup.percent), other, bound_text(speedup.low_percent),
-                     bound_text(speedup.high_percent));
+  return fmt::format(
+      "Not decided: {} is predicted to train {} than {}, but it may be anything from {} to {}.",
+      fastest, bound_text(speedup.percent), other, bound_text(speedup.low_percent),
+      bound_text(speedup.high_percent));
 }
 
 /// "tree/LL128 on 8 channels"
@@ -69,69 +70,71 @@ std::string choice_text(const CollectiveChoice& choice) {
                      counted(static_cast<std::uint64_t>(choice.channels), "channel"));
 }
 
-/// Where one cluster is the other with more: that NCCL chooses otherwise there.
+/// If one cluster dominates the other: for which size NCCL chooses differently on the two.
 std::string other_choice_text(const OtherChoice& choice, const std::string& fastest,
                               const std::string& other) {
-  return fmt::format("for {} NCCL takes {} on {}, {} on {}", rounded_size_text(choice.size),
+  return fmt::format("for {} NCCL chooses {} on {} and {} on {}", rounded_size_text(choice.size),
                      choice_text(choice.on_faster), fastest, choice_text(choice.on_other), other);
 }
 
-/// Why nothing decides: the widest source that turns the order round by itself, or that none does.
+/// Why the order is not decided: the widest error source that can reverse it alone, or that none
+/// can.
 std::string undecided_by(const Speedup& speedup, std::span<const std::string> workloads) {
   for (const SpeedupSource& source : speedup.sources)
     if (source.changes_order())
-      return fmt::format("Alone, {} may turn this round: {} to {}.",
+      return fmt::format("The order could be reversed by {} alone: {} to {}.",
                          source_phrase(source, workloads), bound_text(source.low_percent),
                          bound_text(source.high_percent));
-  return speedup.sources.empty()
-             ? ""
-             : fmt::format("Several errors together turn it round, none alone; the widest is {}.",
-                           source_phrase(speedup.sources.front(), workloads));
+  return speedup.sources.empty() ? ""
+                                 : fmt::format(
+                                       "Only several errors together could reverse the order, none "
+                                       "alone; the widest is {}.",
+                                       source_phrase(speedup.sources.front(), workloads));
 }
 
 /// "from A on", "up to B", "from A to B", "at A", "everywhere"
-std::string stretch_text(const NamedStretch& stretch) {
-  if (stretch.from_first && stretch.to_last) return "everywhere";
-  if (stretch.to_last && stretch.from != stretch.to) return fmt::format("from {} on", stretch.from);
-  if (stretch.from_first && stretch.from != stretch.to) return fmt::format("up to {}", stretch.to);
-  if (stretch.from == stretch.to) return fmt::format("at {}", stretch.from);
-  return fmt::format("from {} to {}", stretch.from, stretch.to);
+std::string range_text(const NamedInterval& range) {
+  if (range.from_first && range.to_last) return "everywhere";
+  if (range.to_last && range.from != range.to) return fmt::format("from {} on", range.from);
+  if (range.from_first && range.from != range.to) return fmt::format("up to {}", range.to);
+  if (range.from == range.to) return fmt::format("at {}", range.from);
+  return fmt::format("from {} to {}", range.from, range.to);
 }
 
-std::string stretches_text(const std::vector<NamedStretch>& stretches) {
+std::string ranges_text(const std::vector<NamedInterval>& ranges) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> texts;
-  for (const NamedStretch& stretch : stretches) {
+  for (const NamedInterval& range : ranges) {
     if (texts.size() == kMost) break;
-    texts.push_back(printable(stretch_text(stretch)));
+    texts.push_back(printable(range_text(range)));
   }
   if (texts.empty()) return "nowhere";
-  if (stretches.size() > kMost)
-    texts.back() = fmt::format("{} times more, the last {}", stretches.size() - kMost + 1,
-                               printable(stretch_text(stretches.back())));
+  if (ranges.size() > kMost)
+    texts.back() = fmt::format("and {} more, the last {}", ranges.size() - kMost + 1,
+                               printable(range_text(ranges.back())));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// It begins to hold once, if at all, and holds from there on.
-bool begins_once(const std::vector<NamedStretch>& stretches) {
-  return stretches.empty() || (stretches.size() == 1 && stretches.front().to_last);
+/// Whether the condition begins to hold at most once and then holds to the end of the range.
+bool begins_once(const std::vector<NamedInterval>& ranges) {
+  return ranges.empty() || (ranges.size() == 1 && ranges.front().to_last);
 }
 
 std::string beginning_sentence(const std::string& subject, const Until& until) {
   if (until.possible.empty())
-    return fmt::format("{}: nowhere up to {}, in any case.", subject, printable(until.last));
+    return fmt::format("{}: certainly nowhere up to {}.", subject, printable(until.last));
   const std::string earliest = printable(until.possible.front().from);
   if (until.predicted.empty())
-    return fmt::format("{}: not predicted up to {}; it may be from {} on.", subject,
+    return fmt::format("{}: not predicted up to {}; possible from {} on.", subject,
                        printable(until.last), earliest);
   const std::string predicted = printable(until.predicted.front().from);
   if (until.certain.empty())
-    return fmt::format("{}: predicted from {} on; it may be from {} on, perhaps nowhere.", subject,
+    return fmt::format("{}: predicted from {} on; possible from {} on, perhaps nowhere.", subject,
                        predicted, earliest);
   const std::string latest = printable(until.certain.front().from);
-  if (earliest == latest) return fmt::format("{}: from {} on, certainly.", subject, predicted);
-  return fmt::format("{}: predicted from {} on; it may be from {} on, and is by {} at the latest.",
-                     subject, predicted, earliest, latest);
+  if (earliest == latest) return fmt::format("{}: certainly from {} on.", subject, predicted);
+  return fmt::format("{}: predicted from {} on; possible from {} on, certain from {} on.", subject,
+                     predicted, earliest, latest);
 }
 
 }  // namespace
@@ -154,10 +157,10 @@ std::string source_phrase(const SpeedupSource& source, std::span<const std::stri
 std::string speedup_sentence(const Speedup& speedup, const std::string& fastest,
                              const std::string& other) {
   if (speedup.same)
-    return fmt::format("{} and {} are one and the same: equally fast, certainly.", fastest, other);
+    return fmt::format("{} and {} differ only in name, so they are equally fast.", fastest, other);
   if (speedup.never_slower && !speedup.certain())
     return speedup.percent < kEqual
-               ? fmt::format("{} gains nothing over {}: 0 to {}.", fastest, other,
+               ? fmt::format("{} is predicted to gain nothing over {}: 0 to {}.", fastest, other,
                              bound_text(speedup.high_percent))
                : fmt::format("{} trains {} faster than {} ({}), and never slower.", fastest,
                              percent_of_speed(speedup.percent), other,
@@ -171,7 +174,7 @@ std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& o
   std::vector<std::string> names;
   for (const NamedCandidate* one : {&first, &other})
     if (!one->changed_numerics.empty()) names.push_back(one->name);
-  return fmt::format(" This counts samples, not what they teach: {} {} numerics.",
+  return fmt::format(" This compares samples per second, not training quality: {} {} numerics.",
                      fmt::join(names, " and "), names.size() == 1 ? "changes" : "change");
 }
 
@@ -181,16 +184,19 @@ std::string speedup_reason(const Speedup& speedup, const std::string& fastest,
   if (speedup.dominating_is_slower) {
     const std::string because = speedup.other_choice
                                     ? other_choice_text(*speedup.other_choice, fastest, other)
-                                    : "what NCCL makes of it takes longer";
-    return fmt::format("{} is {} with more, and yet predicted {}: {}. {}", other, fastest,
-                       speedup.percent < kEqual ? "no faster" : "slower", because,
-                       speedup.certain() ? "" : undecided_by(speedup, workloads));
+                                    : "NCCL's choices take longer there";
+    return fmt::format(
+        "{} is a strictly better configuration than {}, yet predicted to be {}: {}. {}", other,
+        fastest, speedup.percent < kEqual ? "no faster" : "slower", because,
+        speedup.certain() ? "" : undecided_by(speedup, workloads));
   }
   if (speedup.never_slower)
-    return fmt::format("{} is {} with more, and NCCL chooses the same on both.", fastest, other);
+    return fmt::format(
+        "{} is a strictly better configuration than {}, and NCCL chooses the same on both.",
+        fastest, other);
   std::string text;
   if (speedup.other_choice)
-    text = fmt::format("{} is {} with more, but {}. ", fastest, other,
+    text = fmt::format("{} is a strictly better configuration than {}, but {}. ", fastest, other,
                        other_choice_text(*speedup.other_choice, fastest, other));
   return speedup.certain() ? text : text + undecided_by(speedup, workloads);
 }
@@ -201,14 +207,12 @@ std::string until_sentence(const Until& until) {
   if (!until.workload.empty()) subject += " with " + printable(until.workload);
   const bool once =
       begins_once(until.predicted) && begins_once(until.possible) && begins_once(until.certain);
-  std::string text =
-      once ? beginning_sentence(subject, until)
-           : fmt::format("{}: predicted {}; perhaps {}; certainly {}.", subject,
-                         stretches_text(until.predicted), stretches_text(until.possible),
-                         stretches_text(until.certain));
+  std::string text = once ? beginning_sentence(subject, until)
+                          : fmt::format("{}: predicted {}; possible {}; certain {}.", subject,
+                                        ranges_text(until.predicted), ranges_text(until.possible),
+                                        ranges_text(until.certain));
   if (until.without_answer > 0)
-    text +=
-        fmt::format(" {} of {} values asked have no answer.", until.without_answer, until.asked);
+    text += fmt::format(" {} of the {} values have no answer.", until.without_answer, until.asked);
   return text;
 }
 
@@ -238,14 +242,14 @@ std::string speedup_tornado(const Speedup& speedup, const std::string& fastest,
                {"slower │ faster", Align::left, 2},
                {"order", Align::left, 1}});
   const auto add = [&](const std::string& name, double from, double to) {
-    table.add_row(
-        {name, interval_text(from, to, 2), drawn(from, to), from < 0 ? "turned round" : ""});
+    table.add_row({name, interval_text(from, to, 2), drawn(from, to), from < 0 ? "reversed" : ""});
   };
   for (const SpeedupSource& source : speedup.sources)
     add(source_phrase(source, workloads), source.low_percent, source.high_percent);
   if (speedup.sources.size() > 1) add("all together", speedup.low_percent, speedup.high_percent);
   return after_blank(table.text(style)) +
-         wrapped("Each source of error by itself; ▓: as predicted.", style.width, kIndent);
+         wrapped("Each row varies one error source alone; ▓ marks the prediction.", style.width,
+                 kIndent);
 }
 
 std::string speedup_text(const Speedup& speedup) {

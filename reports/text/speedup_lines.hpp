@@ -1,4 +1,4 @@
-// What is said of one candidate's lead over another.
+// The speedup of one candidate over another, in words.
 #pragma once
 
 #include <span>
@@ -12,32 +12,33 @@ namespace ddpsim {
 std::string name_of_job(const std::string& label, int ranks);
 std::string name_of_job(const ReportContext& context);
 
-/// One sentence: who trains faster, by how much, how surely.
+/// One sentence: which candidate trains faster, by how much, and how certain that is.
 std::string speedup_sentence(const Speedup& speedup, const std::string& fastest,
                              const std::string& other);
 
-/// A candidate that a sentence calls the first, or holds against it.
+/// A candidate that learning_caveat() names.
 struct NamedCandidate {
   std::string name;
-  std::string changed_numerics;  ///< as changed_numerics() has it
+  std::string changed_numerics;  ///< from changed_numerics()
 };
-/// What the order of two says nothing about, with a blank in front; empty where neither learns otherwise than the other.
+/// A warning, after a blank, that equal speed is not equal training; empty if both candidates
+/// change numerics in the same way.
 std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& other);
 
-/// What decides, or why not; empty where nothing is worth saying. Names as in the sentence before it; `workloads`, of
-/// several: theirs.
+/// What decides the order, or why it is not decided; empty if nothing is worth saying. Uses the
+/// same names as the sentence before it. `workloads` are the names of several workloads.
 std::string speedup_reason(const Speedup& speedup, const std::string& fastest,
                            const std::string& other, std::span<const std::string> workloads = {});
 
 /// "bandwidth of collectives", "compute scale of bert-large@A100"
 std::string source_phrase(const SpeedupSource& source, std::span<const std::string> workloads);
 
-/// What each source of error by itself makes of a lead, drawn: widest first.
+/// A drawing of what each error source alone makes of the speedup, the widest first.
 std::string speedup_tornado(const Speedup& speedup, const std::string& fastest,
                             const std::string& other, std::span<const std::string> workloads,
                             const TerminalStyle& style);
 
-/// Where along a range a condition holds: a sentence.
+/// A sentence that says where along a range a condition holds.
 std::string until_sentence(const Until& until);
 
 /// "12 % (3 to 20)", "x2.0 (1.9 to 2.1)", "the same"

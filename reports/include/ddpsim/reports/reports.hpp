@@ -108,7 +108,7 @@ struct Training {
 };
 
 /// Places of a range between which a condition holds, both included.
-struct NamedStretch {
+struct NamedInterval {
   std::string from;
   std::string to;
   double from_value =
@@ -125,9 +125,9 @@ struct Until {
   std::string candidate;  ///< whose figure, of a searched range
   std::string workload;   ///< whose figure, of several workloads
   std::string last;       ///< the range's last place
-  std::vector<NamedStretch> predicted;
-  std::vector<NamedStretch> possible;
-  std::vector<NamedStretch> certain;
+  std::vector<NamedInterval> predicted;
+  std::vector<NamedInterval> possible;
+  std::vector<NamedInterval> certain;
   std::size_t asked = 0;  ///< places of a searched range
   std::size_t without_answer = 0;
 };
