@@ -59,7 +59,7 @@ const Described<OtherChoice>& described_other_choice() {
 
 const Described<NamedInterval>& described_range() {
   static const auto described =
-      Described<NamedInterval>("Stretch", "places along a range, both ends included", Layout::line)
+      Described<NamedInterval>("RangeInterval", "places along a range, both ends included", Layout::line)
           .number("from", &NamedInterval::from_value,
                   "the first place: a value of the range that was searched, else a row")
           .number("to", &NamedInterval::to_value,

@@ -1,4 +1,5 @@
-// The table of all_reduce_perf, or of another *_perf, so that prediction and measurement can be laid side by side.
+// The table in the format of all_reduce_perf or another *_perf of nccl-tests, so that prediction
+// and measurement can be compared line by line.
 #include <fmt/format.h>
 
 #include "ddpsim/reports/reports.hpp"
@@ -9,13 +10,13 @@
 namespace ddpsim {
 namespace {
 
-/// As nccl-tests prints times: fewer decimals where the number is large.
+/// A time as nccl-tests prints it, with fewer decimals for large numbers.
 std::string microseconds(Duration time) {
   const double us = time.microseconds();
   return fmt::format("{:.{}f}", us, us < 100 ? 2 : us < 10000 ? 1 : 0);
 }
 
-/// Elements of fp32: of all-gathers and reduce-scatters each rank's part.
+/// Number of fp32 elements; for all-gather and reduce-scatter, those of each rank's part.
 std::int64_t count_of(const AllReduceTable& table, Bytes size) {
   constexpr int kFp32 = 4;
   return size.count() / kFp32 / (ring_phases(table.collective) == 1 ? table.ranks : 1);
@@ -41,7 +42,7 @@ int root_of(CollectiveKind collective) {
   return rooted ? 0 : -1;
 }
 
-/// Every line as a comment, so that what reads nccl-tests logs reads this.
+/// Turns every line into a comment, so that readers of nccl-tests logs can read the output.
 std::string commented(const std::string& lines) {
   std::string text;
   for (std::size_t at = 0; at < lines.size();) {
@@ -107,7 +108,8 @@ std::string allreduce_text(const AllReduceReport& report, const TerminalStyle& s
         row.choice.channels);
   }
   text += side_by_side(table, style);
-  if (!table.rows.empty() && table.ranks > 1)  // one rank waits for nobody: nothing to be sure of
+  // One rank transfers nothing, so it needs no interval.
+  if (!table.rows.empty() && table.ranks > 1)
     text += "#\n" + commented(interval_line(table.confidence, table.rows.back().time, inner,
                                             "of the largest size") +
                               interval_reasons(table.confidence, inner) +

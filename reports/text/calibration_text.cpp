@@ -63,7 +63,8 @@ Table constants_table(const Fit& fit) {
   return table;
 }
 
-/// Every fourth power of two, all logs together: signed, in percent of what was measured.
+/// Errors of all logs by size class, a class for every fourth power of two, in percent of the
+/// measured time.
 Table sizes_table(const Fit& fit) {
   Table table({{.head = "size from", .align = Align::right},
                {.head = "rows", .align = Align::right},
@@ -89,8 +90,8 @@ Table sizes_table(const Fit& fit) {
   return table;
 }
 
-/// The written file as the next command should name it: with the fewest nodes that were measured
-/// (where several were; one node hides the network), since no other size is known as well.
+/// The written file as the next command should name it: with the smallest measured number of nodes
+/// above one, because the fit is best there and a single node hides the network.
 std::string next_cluster(const CalibrationReport& report) {
   int one = 0;
   int several = 0;
@@ -104,7 +105,8 @@ std::string next_cluster(const CalibrationReport& report) {
   return several > 0 ? fmt::format("{}@{}", file, several) : one > 0 ? file + "@1" : file;
 }
 
-/// What a fit gives back of its own logs says nothing; what it says of a shape it did not see does.
+/// The first sentence. It judges the fit by job shapes that were left out: how well a fit
+/// reproduces its own logs proves nothing.
 std::string headline(const CalibrationReport& report) {
   const std::string calibrated = fmt::format("{} calibrated with {}", printable(report.cluster),
                                              counted(report.fit.used.size(), "log"));
@@ -113,14 +115,12 @@ std::string headline(const CalibrationReport& report) {
     const std::string without =
         left_out.empty()
             ? ""
-            : fmt::format(", where the {} {} % off (median)",
-                          left_out.front().by_specification ? "specification alone is"
-                                                            : "published logs alone are",
+            : fmt::format("; the {} alone are {} % off (median)",
+                          left_out.front().by_specification ? "data sheets" : "published logs",
                           percent(errors_of(left_out.front().residuals, kSmallestJudged).median));
-    return calibrated + " of one job shape: it is given back as measured, which proves nothing" +
-           without +
-           ". A log of another number of nodes or GPUs would tell how well job shapes that nobody "
-           "measured are predicted.";
+    return calibrated + " of one job shape, which the fit reproduces by construction" + without +
+           ". Add a log with another number of nodes or GPUs to learn how well unmeasured job "
+           "shapes are predicted.";
   }
   std::vector<FitResidual> all;
   std::string each;
@@ -133,7 +133,7 @@ std::string headline(const CalibrationReport& report) {
   const FitErrors errors = errors_of(all, kSmallestJudged);
   return fmt::format(
       "{}. Each job shape left out and predicted from the others: median error {} %, nine in ten "
-      "within {} % from 1 KiB ({}); job shapes that were measured are given back as they are.",
+      "within {} % from 1 KiB on ({}). Measured job shapes are reproduced as measured.",
       calibrated, percent(errors.median), percent(errors.p90), each);
 }
 
@@ -152,8 +152,9 @@ std::string calibration_report_text(const CalibrationReport& report, const Termi
   std::string text = wrapped(headline(report), style.width, 2);
   for (const std::string& line : report.read) text += wrapped(printable(line), style.width, 2);
   text += "\n" + logs_table(fit).text(style);
-  text += wrapped("model: fitted constants alone; calibrated: with the correction beside them.",
-                  style.width, 2);
+  text += wrapped(
+      "model: fitted constants alone; calibrated: with the correction that follows the logs.",
+      style.width, 2);
   std::vector<std::string> left_out;
   for (const LogLeftOut& log : fit.left_out) left_out.push_back(log.source + ": " + log.reason);
   text += bullets("Left out", left_out, style);
@@ -167,7 +168,7 @@ std::string calibration_report_text(const CalibrationReport& report, const Termi
     breaks.resize(kMostBreaks);
     breaks.push_back(fmt::format("{} more (--json has all)", more));
   }
-  text += bullets("Where the cost model misses by a quarter and more", breaks, style);
+  text += bullets("Where the cost model is off by a quarter or more", breaks, style);
   text += bullets("Notes", fit.notes, style);
   for (const std::string& warning : report.warnings)
     text += wrapped("warning: " + printable(warning), style.width, 2);

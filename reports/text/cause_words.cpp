@@ -8,30 +8,30 @@ namespace {
 
 struct CauseWords {
   CauseClass what;
-  std::string_view longer;            ///< of a step that got longer
-  std::string_view shorter = longer;  ///< of one that got shorter
+  std::string_view longer;            ///< the step got longer
+  std::string_view shorter = longer;  ///< the step got shorter
 };
 
 constexpr std::array kCauseWords = {
     CauseWords{CauseClass::unknown, "Not known"},
-    // What only rows tell.
+    // Causes that only the rows of the difference tell.
     CauseWords{CauseClass::network_slower, "The network is slower", "The network is faster"},
     CauseWords{CauseClass::data_loading, "Batches come later", "Batches come sooner"},
     CauseWords{CauseClass::host_overhead, "The host does more between its launches",
                "The host does less between its launches"},
-    CauseWords{CauseClass::kernels_changed, "Other kernels run"},
+    CauseWords{CauseClass::kernels_changed, "The kernels changed"},
     CauseWords{CauseClass::interference, "NCCL slows the kernels that run beside it",
                "NCCL slows the kernels that run beside it less"},
     CauseWords{CauseClass::slow_rank, "One rank is slower than the others",
-               "No rank is as much slower than the others"},
+               "The slowest rank is less far behind the others"},
     CauseWords{CauseClass::slow_node, "One node is slower than the others",
-               "No node is as much slower than the others"},
+               "The slowest node is less far behind the others"},
     CauseWords{CauseClass::uneven_data, "Ranks have uneven batches",
                "Ranks have more even batches"},
-    // What is set otherwise.
+    // Causes from settings that changed.
     CauseWords{CauseClass::accumulation_changed, "The number of micro-batches changed"},
     CauseWords{CauseClass::batch_changed, "The batch changed"},
-    CauseWords{CauseClass::gpu_changed, "The GPU is another"},
+    CauseWords{CauseClass::gpu_changed, "The GPU model changed"},
     CauseWords{CauseClass::precision_changed, "The precision changed"},
     // Findings, in the order of CauseClass.
     CauseWords{CauseClass::socket_instead_of_ib, "NCCL uses sockets instead of InfiniBand"},
@@ -40,7 +40,7 @@ constexpr std::array kCauseWords = {
     CauseWords{CauseClass::gpudirect_off, "GPUDirect RDMA is off"},
     CauseWords{CauseClass::fewer_nics, "NCCL uses fewer NICs"},
     CauseWords{CauseClass::other_nic, "NCCL uses other NICs"},
-    CauseWords{CauseClass::pxn_changed, "PXN is set otherwise"},
+    CauseWords{CauseClass::pxn_changed, "PXN is set differently"},
     CauseWords{CauseClass::peer_to_peer_off, "Peer-to-peer is off"},
     CauseWords{CauseClass::shared_memory_off, "Shared memory between the GPUs of a node is off"},
     CauseWords{CauseClass::acs_on, "PCIe access control sends peer-to-peer traffic to the root"},
@@ -59,13 +59,12 @@ constexpr std::array kCauseWords = {
     CauseWords{CauseClass::static_graph_possible, "static_graph=True is possible"},
     CauseWords{CauseClass::buffers_broadcast, "Buffers are broadcast before each forward"},
     CauseWords{CauseClass::bucket_sizes, "Buckets have other sizes"},
-    CauseWords{CauseClass::bucket_views_off, "Gradients are no views of the buckets"},
-    CauseWords{CauseClass::gradient_strides,
-               "Gradients lie otherwise in memory than their buckets"},
-    CauseWords{CauseClass::comm_hook, "The communication hook is another"},
+    CauseWords{CauseClass::bucket_views_off, "Gradients are not views of the buckets"},
+    CauseWords{CauseClass::gradient_strides, "Gradients have other strides than their buckets"},
+    CauseWords{CauseClass::comm_hook, "The communication hook changed"},
     CauseWords{CauseClass::no_sync_misplaced, "no_sync() does not cover forward"},
     CauseWords{CauseClass::sync_batchnorm, "SyncBatchNorm waits for all ranks"},
-    CauseWords{CauseClass::data_parallel_changed, "DDP is set up otherwise"},
+    CauseWords{CauseClass::data_parallel_changed, "DDP is set up differently"},
     CauseWords{CauseClass::blocking_launches, "Each launch waits for the GPU"},
     CauseWords{CauseClass::blocking_wait, "The host waits for each collective"},
     CauseWords{CauseClass::debug_level, "A debug level costs time"},
@@ -79,7 +78,7 @@ constexpr std::array kCauseWords = {
     CauseWords{CauseClass::nic_port_down, "A NIC's port is down"},
     CauseWords{CauseClass::clocks_held_down, "A GPU's clocks are held down"},
     CauseWords{CauseClass::power_limit_lowered, "A GPU's power limit is lower"},
-    CauseWords{CauseClass::hardware_changed, "The GPUs are others"},
+    CauseWords{CauseClass::hardware_changed, "The GPUs are different ones"},
     CauseWords{CauseClass::unequal_nodes, "Nodes are unequal"},
     CauseWords{CauseClass::mtu_unequal, "MTUs are unequal"},
     CauseWords{CauseClass::nvlink_lost, "NVLinks are missing"},

@@ -1,4 +1,4 @@
-// Causes of a step of another length as people say them; JSON has their classes.
+// Causes of a changed step time, in words. JSON has their classes.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace ddpsim {
 
-/// What became of the step whose cause is asked for.
+/// Whether the step got longer or shorter.
 enum class StepChange { longer, shorter };
 
-/// The beginning of a sentence: "The network is slower", or "faster" where the step got shorter.
+/// The beginning of a sentence: "The network is slower", or "The network is faster" if the step got
+/// shorter.
 std::string cause_words(CauseClass what, StepChange change);
 
 }  // namespace ddpsim

@@ -1,11 +1,11 @@
-// Which candidates are one cluster in several sizes.
+// Tells which candidates are the same cluster in several sizes.
 #pragma once
 
 #include <string>
 
 namespace ddpsim {
 
-/// What is left of a cluster as typed without its number of nodes: "dgxa100" of "dgxa100@4", "gpu:8xA100 …" of
+/// The cluster as typed, without its number of nodes: "dgxa100" for "dgxa100@4", "gpu:8xA100 …" for
 /// "node:4 gpu:8xA100 …".
 std::string family_of(const std::string& cluster);
 

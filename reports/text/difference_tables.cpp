@@ -14,13 +14,13 @@
 namespace ddpsim {
 namespace {
 
-/// A line of the table of what changed in a step.
+/// A row of the table of changes.
 struct ChangeLine {
   std::string label;
   Duration before, now;
   std::string change;
-  std::string interval;  ///< "+1.0 to +1.4": what the change may be
-  double points = 0;     ///< as in DifferenceRow
+  std::string interval;  ///< "+1.0 to +1.4", 80 %
+  double points = 0;     ///< change of efficiency
   std::optional<Duration> expected;
 };
 
@@ -28,7 +28,7 @@ std::string with_sign(const std::string& number) {
   return number.starts_with('-') ? number : "+" + number;
 }
 
-/// Rows that are more than nothing at this resolution, and what no part explains.
+/// Rows that do not round to zero, and always the unexplained rest.
 std::vector<DifferenceRow> rows_to_show(const StepDifference& difference, TimeUnit unit,
                                         int decimals) {
   std::vector<DifferenceRow> rows = difference.rows;
@@ -42,7 +42,8 @@ std::vector<DifferenceRow> rows_to_show(const StepDifference& difference, TimeUn
   return rows;
 }
 
-/// As printed, adding up to the change of the step: the unexplained takes what rounding leaves, where it is there.
+/// The changes as printed. They add up to the change of the step, and the unexplained row takes the
+/// rounding error.
 std::vector<std::string> changes_adding_up(const std::vector<DifferenceRow>& rows, Duration change,
                                            TimeUnit unit, int decimals) {
   std::vector<double> parts;
@@ -53,7 +54,7 @@ std::vector<std::string> changes_adding_up(const std::vector<DifferenceRow>& row
   return adding_up(parts, in_unit(change, unit), decimals, kept);
 }
 
-/// A line for each part, and below them the whole step's.
+/// A row for each part and a last one for the whole step.
 std::vector<ChangeLine> change_lines(const DifferenceReport& report, TimeUnit unit, int decimals) {
   const StepDifference& difference = report.difference;
   const auto shown = [&](Duration time) { return fixed(in_unit(time, unit), decimals); };
@@ -100,8 +101,8 @@ std::string step_change_table(const DifferenceReport& report, TimeUnit unit, int
                                  {"before", Align::right, 3},
                                  {"now", Align::right, 3},
                                  {std::string(name_of(unit)), Align::right},
-                                 {"may be", Align::left, 2}};
-  if (points) columns.push_back({"points", Align::right, 1});
+                                 {"80 % interval", Align::left, 2}};
+  if (points) columns.push_back({"efficiency %", Align::right, 1});
   if (expected) columns.push_back({"expected", Align::right, 1});
   Table table(std::move(columns));
   for (const ChangeLine& line : change_lines(report, unit, decimals)) {
@@ -148,7 +149,7 @@ std::string all_reduce_change_table(const DifferenceReport& report, const Termin
                {"before", Align::right, 3},
                {"now", Align::right, 3},
                {"busbw before", Align::right, 2},
-               {"now (GB/s)", Align::right, 2},
+               {"busbw now (GB/s)", Align::right, 2},
                {"change", Align::right}});
   const auto busbw = [](Bytes size, Duration time, int ranks) {
     const auto gbps = known_busbw(size, time, ranks);
@@ -167,12 +168,12 @@ std::string all_reduce_change_table(const DifferenceReport& report, const Termin
 std::string kernel_change_table(const DifferenceReport& report, TimeUnit unit,
                                 const TerminalStyle& style) {
   if (!report.kernels || report.kernels->rows.empty()) return "";
-  Table table({{"kernels by kind, DDP's copies too"},
+  Table table({{"kernels by kind, with DDP's copies"},
                {"before", Align::right},
                {"now", Align::right},
                {std::string(name_of(unit)), Align::right},
-               {"number before", Align::right, 2},
-               {"now", Align::right, 1}});
+               {"count before", Align::right, 2},
+               {"count now", Align::right, 1}});
   Duration largest;
   for (const auto& row : report.kernels->rows)
     largest = std::max(largest, without_sign(row.after.time - row.before.time));

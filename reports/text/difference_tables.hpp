@@ -1,4 +1,5 @@
-// Tables of a difference between two steps, each behind a blank line; empty where there is nothing to show.
+// Tables of the difference between two steps. Each begins with a blank line, and is empty if there
+// is nothing to show.
 #pragma once
 
 #include <string>
@@ -8,14 +9,15 @@
 
 namespace ddpsim {
 
-/// The parts of the step that changed, and below them the model's kernels by phase. `decimals`: of all times.
+/// The parts of the step that changed, then the model's kernels by phase. All times have this many
+/// `decimals`.
 std::string step_change_table(const DifferenceReport& report, TimeUnit unit, int decimals,
                               const TerminalStyle& style);
 
-/// The sizes of all-reduces that changed most, faster and slower ones, by size.
+/// The all-reduce sizes that changed most, both faster and slower, sorted by size.
 std::string all_reduce_change_table(const DifferenceReport& report, const TerminalStyle& style);
 
-/// Time and number of kernels by kind.
+/// Time and count of kernels by kind.
 std::string kernel_change_table(const DifferenceReport& report, TimeUnit unit,
                                 const TerminalStyle& style);
 

@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostCauses = 4;  ///< shown where not all was asked for
+constexpr std::size_t kMostCauses = 4;  ///< shown without --verbose
 
 class DifferenceText {
  public:
@@ -47,14 +47,14 @@ class DifferenceText {
   void paragraph(const std::string& text, std::size_t indent = 0) {
     text_ += wrapped(text, style_.width, indent);
   }
-  /// Enough for the largest change and for the noise.
+  /// Decimals that suit the largest change and the noise.
   int decimals() const {
     Duration largest = difference_.noise;
     for (const DifferenceRow& row : difference_.rows)
       largest = std::max(largest, without_sign(row.change));
     return decimals_for(in_unit(largest, unit_));
   }
-  /// Three digits, or as many as the table below shows.
+  /// Three digits, or more if the table below shows more.
   std::string step_text(Duration step) const {
     const std::string digits = time_number(step, kDifferenceDigits, unit_);
     const std::string as_in_table = fixed(in_unit(step, unit_), decimals_);
@@ -73,7 +73,8 @@ class DifferenceText {
   const StepDifference& difference_;
   const TerminalStyle& style_;
   const TimeUnit unit_;
-  const int decimals_;  ///< of step times and of what they are split into
+  /// Decimals of step times and of their parts.
+  const int decimals_;
   std::string text_;
 };
 
@@ -81,7 +82,7 @@ void DifferenceText::evidence_alone() {
   const std::size_t count = report_.findings.size();
   std::string first = "No times to compare";
   if (report_.compared.empty())
-    first += ", and no kind of evidence is on both sides";
+    first += ", and the two sides share no kind of evidence";
   else if (count == 0)
     first += fmt::format(", and nothing costs time or has changed in what both sides hold: {}",
                          fmt::join(report_.compared, ", "));
@@ -120,13 +121,14 @@ void DifferenceText::verdict() {
                                                                    : "",
                            signed_time(most->change, unit_),
                            most->bound != Bound::none && most->bound_of_change == Bound::none
-                               ? ", of bounds alone"
+                               ? ", from bounds only"
                                : "");
     else if (!all_reduce)
-      first += "; what takes that time, these two do not record";
+      first += "; these two do not record what takes that time";
     first += '.';
   }
-  text_ += bold(first + '\n', style_);  // one line, which --quiet prints alone
+  // The verdict stays on one line, because --quiet prints only that line.
+  text_ += bold(first + '\n', style_);
 }
 
 void DifferenceText::sides() {
@@ -161,13 +163,14 @@ std::string DifferenceText::all_reduce_words() const {
     words += fmt::format("{} before, {} now", time_text(one.before, kDifferenceDigits, unit_),
                          time_text(one.after, kDifferenceDigits, unit_));
   if (changes.sizes.size() > 1 && changes.slower() + changes.faster() > 0)
-    words += fmt::format("; of {} sizes {} faster and {} slower by more than {:.0f} %",
-                         changes.sizes.size(), changes.faster(), changes.slower(),
+    words += fmt::format("; {} of {} sizes are faster and {} slower by more than {:.0f} %",
+                         changes.faster(), changes.sizes.size(), changes.slower(),
                          100 * (kClearChange - 1));
   return words;
 }
 
-/// As it goes on within a sentence: "the host does more …", "DDP is set up otherwise".
+/// Lowers the first letter to continue a sentence: "the host does more …". Acronyms such as DDP
+/// stay as they are.
 std::string within_sentence(std::string words) {
   const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
   if (words.size() > 1 && is_upper(words[0]) && !is_upper(words[1]))
@@ -178,7 +181,7 @@ std::string within_sentence(std::string words) {
 void DifferenceText::causes() {
   if (report_.causes.empty()) return;
   text_ += '\n';
-  paragraph("Possible causes, the likeliest first:");
+  paragraph("Possible causes, most likely first:");
   const std::size_t all = report_.causes.size();
   const std::size_t most = style_.most_lines == 0 ? all : std::min(all, kMostCauses);
   const auto words = [&](CauseClass what) {
@@ -188,7 +191,7 @@ void DifferenceText::causes() {
   std::size_t told = 0;
   for (int number = 1; told < most; ++number) {
     const std::vector<std::string>& evidence = report_.causes[told].evidence;
-    // Causes that the same speaks for are one line: which of them it is, it does not tell.
+    // Causes with the same evidence share a line, because the evidence cannot tell them apart.
     const std::size_t first = told;
     while (told < all && report_.causes[told].evidence == evidence) ++told;
     std::string either = words(report_.causes[first].what);
@@ -202,7 +205,7 @@ void DifferenceText::causes() {
   }
   for (const ExcludedCause& one : report_.excluded)
     if (style_.most_lines == 0)
-      paragraph(fmt::format("Not so: {}: {}", words(one.what), printable(one.says)), 3);
+      paragraph(fmt::format("Ruled out: {}: {}", words(one.what), printable(one.says)), 3);
   if (report_.causes.size() > told)
     paragraph(fmt::format("   … and {} more (--verbose, --json).", report_.causes.size() - told),
               3);
@@ -238,7 +241,8 @@ std::string slowdown_words(const DifferenceReport& report) {
   if (slowdown.row)
     text += fmt::format("; most of it {}: {}", name_of(slowdown.row->part),
                         "+" + time_text(slowdown.row->change, kDifferenceDigits));
-  if (!report.difference.beyond_noise()) text += "; within what two runs of one thing differ by";
+  if (!report.difference.beyond_noise())
+    text += "; two runs of the same job may differ by that much";
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Parts and changes of a difference between two steps, as people say them.
+// The parts of a difference between two steps, in words.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace ddpsim {
 
 inline constexpr int kDifferenceDigits = 3;
 
-/// "the model's kernels", "waiting for rank 3"; `after` says whom the others wait for now.
+/// "the model's kernels", "waiting for rank 3". `after` tells which rank is waited for.
 std::string label_of(StepPart part, const StepBreakdown& after);
 
 Duration without_sign(Duration time);

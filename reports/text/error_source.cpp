@@ -20,15 +20,15 @@ constexpr std::array<Words, 17> kWords{{
     {"gpu_spread", "the slowest GPU"},
     {"rank_slowdown", "multi-GPU overhead"},
     {"compute_scale", "compute scale"},
-    {"replay_residual", "today's residual"},
+    {"replay_residual", "replay error"},
     {"measurement_noise", "measurement noise"},
     {"host_delays", "waits for the host, which the profiler may have caused"},
-    {"step_spread", "how the recorded steps vary"},
-    {"leaf_placement", "which nodes share a leaf"},
-    {"launch_cost", "what a kernel's launch takes the host"},
+    {"step_spread", "spread of the recorded steps"},
+    {"leaf_placement", "which nodes share a leaf switch"},
+    {"launch_cost", "host time of a kernel launch"},
     {"recorded_waits", "recorded all-reduces, longer than predicted"},
-    {"host_work", "what the host takes to step"},
-    {"schemes", "what the schemes do that is not simulated"},
+    {"host_work", "host time of the optimizer"},
+    {"schemes", "scheme effects that are not simulated"},
 }};
 
 const Words& of(ErrorSource source) {

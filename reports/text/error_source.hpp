@@ -1,4 +1,4 @@
-// What a source of error is called: in a sentence, and in a document.
+// Names of error sources in sentences and in JSON.
 #pragma once
 
 #include <string_view>

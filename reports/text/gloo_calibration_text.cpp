@@ -28,8 +28,8 @@ std::string gloo_headline(const GlooCalibrationReport& report) {
         share_text(sizes.median), sizes.sizes, share_text(sizes.p90));
   if (fit.ranks_left_out.empty())
     return text +
-           " All are of one job shape: how well another number of ranks is predicted nothing "
-           "tells, and its interval stays as wide as without logs.";
+           " All logs are of one job shape, so nothing tells how well another number of ranks is "
+           "predicted: its interval stays as wide as without logs.";
   std::vector<std::string> each;
   for (const GlooShapeLeftOut& one : fit.ranks_left_out)
     each.push_back(fmt::format("{}x{} {} %", one.shape.nodes, one.shape.gpus_per_node,
@@ -38,7 +38,7 @@ std::string gloo_headline(const GlooCalibrationReport& report) {
 }
 
 Table gloo_constants_table(const GlooFit& fit) {
-  Table table({{.head = "figure"},
+  Table table({{.head = "value"},
                {.head = "before", .align = Align::decimal},
                {.head = "now", .align = Align::decimal},
                {.head = "low", .align = Align::decimal},
@@ -54,7 +54,7 @@ Table gloo_constants_table(const GlooFit& fit) {
   return table;
 }
 
-/// Every fourth power of two.
+/// Errors by size class, a class for every fourth power of two.
 Table gloo_sizes_table(const GlooFit& fit) {
   Table table({{.head = "size from", .align = Align::right},
                {.head = "times", .align = Align::right},
@@ -84,7 +84,7 @@ std::string gloo_calibration_text(const GlooCalibrationReport& report, const Ter
   for (const LogLeftOut& log : fit.left_out)
     text += wrapped("left out: " + printable(log.source) + ": " + log.reason, style.width, 2);
   if (!fit.calibration.fitted.empty())
-    text += "\n" + bold("Figures of --gloo, with 80 % intervals", style) + "\n" +
+    text += "\n" + bold("Values of --gloo, with 80 % intervals", style) + "\n" +
             gloo_constants_table(fit).text(style);
   std::vector<std::string> assumed;
   for (const GlooFitted& one : fit.constants)
@@ -92,16 +92,16 @@ std::string gloo_calibration_text(const GlooCalibrationReport& report, const Ter
       assumed.push_back(fmt::format("{} {:.3g}{}{}", one.constant->word, one.before,
                                     one.constant->unit.empty() ? "" : " ", one.constant->unit));
   if (!assumed.empty())
-    text += wrapped(fmt::format("Not told by these logs, assumed as without them: {}.",
+    text += wrapped(fmt::format("Not determined by these logs, so assumed as before: {}.",
                                 fmt::join(assumed, ", ")),
                     style.width, 2);
   text += "\n" + bold("Median error by size", style) + "\n" + gloo_sizes_table(fit).text(style);
-  const double apart = k80PercentSigmas * fit.calibration.deviation.large;
-  text += wrapped(
-      fmt::format(
-          "Intervals at job shapes of these logs: {:+.0f} to {:+.0f} % of gloo's times from 1 MiB.",
-          100 * (elementary::exp(-apart) - 1), 100 * (elementary::exp(apart) - 1)),
-      style.width, 2);
+  const double apart = kFourInFive * fit.calibration.deviation.large;
+  text +=
+      wrapped(fmt::format("Interval at job shapes of these logs: {:+.0f} to {:+.0f} % of gloo's "
+                          "times from 1 MiB on.",
+                          100 * (elementary::exp(-apart) - 1), 100 * (elementary::exp(apart) - 1)),
+              style.width, 2);
   for (const std::string& warning : report.warnings)
     text += wrapped("warning: " + printable(warning), style.width, 2);
   const CalibratedShape& first = fit.calibration.logs.front();

@@ -35,7 +35,7 @@ std::string setting_of(const DdpOptions& options, TorchVersion torch) {
              : fmt::format("default ({}){}", in_force, hook);
 }
 
-/// What ranks do differently from each other.
+/// How ranks differ: stragglers, staggered starts and jitter.
 std::string variation_text(const RankVariation& variation) {
   std::string text;
   for (const Straggler& straggler : variation.stragglers)
@@ -48,14 +48,14 @@ std::string variation_text(const RankVariation& variation) {
   return text;
 }
 
-/// How fast the job computes beside its recording.
+/// How fast the job computes compared with its recording.
 std::string compute_text(const Job& job) {
   std::string text;
   if (const double scale = job.options().compute_scale; scale != 1)
     text += fmt::format("; compute {} times as fast as recorded", significant(scale, 3));
   if (const double slowdown = slowdown_shares(job).slowdown(); slowdown != 1)
     text += fmt::format(
-        "; on so many ranks compute is {} {} than given (--gpu-spread, --rank-slowdown)",
+        "; with this many ranks compute is {} {} than given (--gpu-spread, --rank-slowdown)",
         percent_text(100 * std::abs(slowdown - 1)), slowdown > 1 ? "slower" : "faster");
   return text;
 }

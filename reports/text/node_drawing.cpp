@@ -28,7 +28,8 @@ class Drawing {
     roots.resize(roots.size() / hosts_);
     for (std::uint32_t v = 0; v < graph_.vertices.size(); ++v) {
       if (has_host_wire(v) || graph_.vertices[v].kind == VertexKind::nvswitch) continue;
-      if (!drawn_[v]) roots.push_back(v);  // on no CPU: a node described by its NVLinks alone
+      // A GPU without a CPU above it: the node is described by its NVLinks alone.
+      if (!drawn_[v]) roots.push_back(v);
     }
     for (std::size_t i = 0; i < roots.size(); ++i) {
       drawn_[roots[i]] = true;
@@ -58,7 +59,7 @@ class Drawing {
       drawn_[other] = true;
       found.push_back({other, wire.nominal});
     }
-    // End points first, in their order; then what branches on.
+    // Devices without children come first, in their order; then those that branch.
     std::stable_sort(found.begin(), found.end(), [&](const Branch& a, const Branch& b) {
       return std::pair(graph_.vertices[a.vertex].kind, a.vertex) <
              std::pair(graph_.vertices[b.vertex].kind, b.vertex);

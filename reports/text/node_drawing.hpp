@@ -1,4 +1,4 @@
-// One node as a drawn tree: CPUs, what hangs on them, and who NVLink, or xGMI, joins.
+// One node drawn as a tree: CPUs, the devices below them, and the GPUs that NVLink or xGMI joins.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// The first of its `hosts`, which are alike.
+/// Draws the first of `hosts` equal nodes of an NVLink domain.
 std::string draw_node(const NodeGraph& graph, const TerminalStyle& style,
                       GpuVendor vendor = GpuVendor::nvidia, int hosts = 1);
 

@@ -15,7 +15,7 @@ constexpr std::string_view kComputeLabel = "  compute        ";
 constexpr std::string_view kCommunicationLabel = "  communication  ";
 constexpr int kLeastCells = 20;
 
-struct Stretch {
+struct Phase {
   std::string_view name;
   std::string_view shade;
   TimePoint start;
@@ -28,13 +28,13 @@ class Row {
   Row(int cells, TimePoint begin, Duration length)
       : cells_(static_cast<std::size_t>(cells), " "), begin_(begin), length_(length) {}
 
-  /// At least one cell, so that nothing short disappears.
+  /// Fills at least one cell, so that short phases stay visible.
   void fill(TimePoint start, TimePoint end, std::string_view glyph) {
     const auto [first, last] = cells_of(start, end);
     for (std::size_t i = first; i < last; ++i) cells_[i] = glyph;
   }
 
-  /// The name in the middle of the stretch, where it fits with a shaded cell on either side.
+  /// Writes the name in the middle of the phase, if it fits with a shaded cell on either side.
   void write(TimePoint start, TimePoint end, std::string_view name) {
     const auto [first, last] = cells_of(start, end);
     if (last - first < name.size() + 4) return;
@@ -85,8 +85,9 @@ std::string_view glyph_of(CollectiveKind kind) {
   }
 }
 
-/// Where it takes no time, after everything that precedes it in the step.
-Stretch optimizer_of(const StepResult& step) {
+/// The optimizer's phase. If its start and end are not known, it follows everything that precedes
+/// it in the step.
+Phase optimizer_of(const StepResult& step) {
   if (step.optimizer_start < step.optimizer_end)
     return {"optimizer", "▓", step.optimizer_start, step.optimizer_end};
   const StepTimes& times = step.times;
@@ -100,8 +101,9 @@ Stretch optimizer_of(const StepResult& step) {
 std::string overlap_drawing(const SimulationResult& result, const TerminalStyle& style,
                             int digits) {
   const StepTimes& times = result.step.times;
-  const Stretch optimizer = optimizer_of(result.step);
-  // One period of the pipeline: what of forward runs beside the step before lies in front of it.
+  const Phase optimizer = optimizer_of(result.step);
+  // Draws one period of the pipeline: the part of forward that overlaps the previous step lies
+  // before `begin`.
   const TimePoint begin(times.forward_ahead);
   Duration length = std::max(times.iteration, optimizer.end + times.model_averaging - begin);
   for (const BucketResult& bucket : result.step.buckets) {
@@ -110,18 +112,19 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
   const int cells = style.width - static_cast<int>(kComputeLabel.size()) - 2;
   if (length <= Duration() || cells < kLeastCells) return "";
 
-  // Of a usual GPU, which then waits: for the slowest, and for SyncBatchNorm's exchanges within.
+  // The phases of a GPU of usual speed. After backward come its waits for the slowest GPU and for
+  // SyncBatchNorm's exchanges.
   const TimePoint forward_end = begin + times.forward;
   const TimePoint backward_end = forward_end + times.backward;
   Row compute(cells, begin, length);
-  for (const Stretch& stretch :
-       {Stretch{"forward", "░", begin, forward_end},
-        Stretch{"backward", "▒", forward_end, backward_end},
-        Stretch{"", "·", backward_end, end_of_backward(times)}, optimizer,
-        Stretch{"averaging", "·", optimizer.end, optimizer.end + times.model_averaging}}) {
-    if (stretch.start >= stretch.end) continue;
-    compute.fill(stretch.start, stretch.end, stretch.shade);
-    if (!stretch.name.empty()) compute.write(stretch.start, stretch.end, stretch.name);
+  for (const Phase& phase :
+       {Phase{"forward", "░", begin, forward_end},
+        Phase{"backward", "▒", forward_end, backward_end},
+        Phase{"", "·", backward_end, end_of_backward(times)}, optimizer,
+        Phase{"averaging", "·", optimizer.end, optimizer.end + times.model_averaging}}) {
+    if (phase.start >= phase.end) continue;
+    compute.fill(phase.start, phase.end, phase.shade);
+    if (!phase.name.empty()) compute.write(phase.start, phase.end, phase.name);
   }
   Row communication(cells, begin, length);
   for (std::size_t i = 0; i < result.step.buckets.size(); ++i) {

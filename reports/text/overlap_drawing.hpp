@@ -1,4 +1,4 @@
-// A step drawn in two rows: compute above, communication below.
+// A step drawn in two rows, compute above communication.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ddpsim {
 
-/// Forward, backward and optimizer as shaded stretches; each bucket's transfer as its number, its
-/// wait for the last rank as dots. Empty when the step has no length.
+/// Forward, backward and optimizer are shaded. A bucket's transfer is drawn as its number, its wait
+/// for the last rank as dots. Empty if the step takes no time.
 std::string overlap_drawing(const SimulationResult& result, const TerminalStyle& style, int digits);
 
 }  // namespace ddpsim

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ValueType::Kind;
 
-/// The objects that a document is made of, each once, in the order in which one reads of them.
+/// The objects that a document consists of, each once, in order of first mention.
 class Parts {
  public:
   explicit Parts(const ObjectType& document) { add(document); }
@@ -74,7 +74,7 @@ std::size_t widest_key(const std::vector<const ObjectType*>& objects) {
 std::string line_of(const MemberType& member, std::size_t key_width, int width) {
   const std::string line =
       fmt::format("{:{}}{:<{}}  {} ({}{})", "", kIndent, member.key, key_width, member.says,
-                  words_for(member.type), member.required ? "" : "; may be left out");
+                  words_for(member.type), member.required ? "" : "; optional");
   return wrapped(line, width, kIndent + key_width + 2);
 }
 

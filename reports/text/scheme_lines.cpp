@@ -25,7 +25,7 @@ struct Carried {
   Bytes bytes;
 };
 
-/// By kind, as they come.
+/// Count and bytes of the collectives by kind, in order of first appearance.
 std::vector<Carried> carried(const StepResult& step) {
   std::vector<Carried> kinds;
   for (const CollectiveResult& collective : step.collectives) {
@@ -58,20 +58,17 @@ std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle
   std::string stale;
   if (step.staleness)
     stale = fmt::format(
-        " {} workers update {:.4g} times a second together; what one computes with is {:.4g} "
-        "updates old "
-        "in the mean, {} in the median, {} in the 95th percentile, {} at most (a simulation of {} "
-        "updates, "
-        "which says nothing of convergence).",
+        " {} workers make {:.4g} updates a second together. The parameters of a worker are {:.4g} "
+        "updates old on average (median {}, 95th percentile {}, at most {}; a simulation of {} "
+        "updates, which says nothing about convergence).",
         step.staleness->workers, step.staleness->updates_per_second, step.staleness->mean,
         step.staleness->p50, step.staleness->p95, step.staleness->max, step.staleness->updates);
-  return wrapped(
-      fmt::format("A step has {}. The GPU waits {} for them in forward, {} in backward and at its "
-                  "end, {} behind the optimizer.{}",
-                  fmt::join(parts, ", "), time_text(times.exposed_in_forward, digits),
-                  time_text(times.exposed_backward(), digits),
-                  time_text(times.exposed_in_optimizer, digits), stale),
-      style.width, kIndent);
+  return wrapped(fmt::format("A step runs {}. The GPU waits {} for them in forward, {} in backward "
+                             "and at its end, {} after the optimizer.{}",
+                             fmt::join(parts, ", "), time_text(times.exposed_in_forward, digits),
+                             time_text(times.exposed_backward(), digits),
+                             time_text(times.exposed_in_optimizer, digits), stale),
+                 style.width, kIndent);
 }
 
 std::string offload_lines(const ReportContext& context, const std::optional<PeakMemory>& memory,
@@ -83,17 +80,18 @@ std::string offload_lines(const ReportContext& context, const std::optional<Peak
   std::string text = whose;
   if (offload->optimizer) {
     text += fmt::format(
-        "The optimizer takes the host {}, reading and writing {:.3g} GB/s{}",
+        "The optimizer takes {} on the host, which reads and writes {:.3g} GB/s{}",
         time_text(times.optimizer, digits), offload->cpu_rate.gigabytes_per_second(),
-        offload->cpu_rate_assumed ? ": assumed, and worth measuring (cpu_rate=GB/s)" : "");
+        offload->cpu_rate_assumed ? " (assumed and worth measuring: cpu_rate=GB/s)" : "");
     if (offload->cpu_rate_assumed && offload->cpu_rate == kOneThreadOfHost)
-      text += ", with OMP_NUM_THREADS=1, as torchrun starts ranks";
-    if (!offload->fused) text += "; a fused optimizer (fused=true) passes over all of it once";
+      text += ", with OMP_NUM_THREADS=1 as torchrun sets it";
+    if (!offload->fused)
+      text += "; a fused optimizer (fused=true) reads and writes everything only once";
     text += ". ";
   }
   text += fmt::format(
-      "Copies to the host and back take {:.3g} GB/s of PCIe a GPU; they and the host cost the step "
-      "{}.",
+      "Copies to the host and back run at {:.3g} GB/s of PCIe per GPU; they and the host add {} to "
+      "the step.",
       offload->pcie.value_or(kHostCopy).gigabytes_per_second(),
       time_text(times.loss[LossCause::offload], digits));
   if (memory)
@@ -105,7 +103,8 @@ std::string collective_table(const StepResult& step, Backend backend, int digits
                              const TerminalStyle& style) {
   if (step.collectives.empty()) return "";
   const TimeUnit unit = unit_for(step.times.iteration);
-  constexpr double kApart = 0.01;  // of the step: what two instants are told apart by
+  // Times that differ by this share of the step must be printed differently.
+  constexpr double kApart = 0.01;
   std::vector<Duration> instants;
   for (const CollectiveResult& collective : step.collectives)
     for (const TimePoint instant : {collective.ready, collective.start, collective.end})
@@ -141,8 +140,8 @@ std::string collective_table(const StepResult& step, Backend backend, int digits
                                         name_of(choice->protocol), choice->channels)
                           : (backend == Backend::gloo ? "ring" : "-")});
   }
-  return wrapped(fmt::format("Collectives in the order of their launches, {} from the start of "
-                             "forward (ready: what is sent is there, and room for it):",
+  return wrapped(fmt::format("Collectives in launch order, times in {} from the start of forward "
+                             "(ready: the data exists and there is room for the result):",
                              name_of(unit)),
                  style.width, kIndent) +
          table.text(style);

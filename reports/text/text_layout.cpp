@@ -16,7 +16,7 @@
 namespace ddpsim {
 namespace {
 
-/// The first `count` code points.
+/// The first `count` code points of `text`.
 std::string_view head_of(std::string_view text, std::size_t count) {
   std::size_t i = 0;
   for (; i < text.size(); ++i) {
@@ -37,7 +37,7 @@ std::string spaces(std::size_t count) {
   return std::string(count, ' ');
 }
 
-/// Of a table whose numbers have so many.
+/// The factor that turns the last decimal into units.
 double scale_of(int decimals) {
   return elementary::pow(10, decimals);
 }
@@ -98,7 +98,9 @@ std::vector<std::string> adding_up(const std::vector<double>& parts, double tota
   std::erase(by_error, kept);
   for (std::size_t k = 0; missing != 0 && k < by_error.size(); ++k, missing -= step)
     whole[by_error[k]] += step;
-  if (!parts.empty()) whole.front() += missing;  // what parts that are left out make
+  // A difference that rounding cannot explain comes from parts that were left out. The first part
+  // takes it.
+  if (!parts.empty()) whole.front() += missing;
   std::vector<std::string> texts;
   for (const double units : whole) texts.push_back(fixed(units / scale, decimals));
   return texts;
@@ -202,7 +204,7 @@ std::string wrapped(std::string_view text, int width, std::size_t indent) {
   bool first_of_line = true;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = std::min(text.find(' ', at), text.size());
-    if (text.substr(end).starts_with(kPercent))  // stays with its number
+    if (text.substr(end).starts_with(kPercent))  // keep "12 %" together
       end = std::min(text.find(' ', end + kPercent.size()), text.size());
     const std::string_view word = text.substr(at, end - at);
     at = end + 1;
@@ -242,7 +244,7 @@ std::string dim(std::string_view text, const TerminalStyle& style) {
 namespace {
 
 constexpr std::size_t kGap = 2;     // between columns, and before the first
-constexpr std::size_t kNarrow = 8;  // the least a shortened last column is worth
+constexpr std::size_t kNarrow = 8;  // least width of a shortened column
 
 struct Measured {
   std::size_t whole = 0;     ///< widest part before the decimal point

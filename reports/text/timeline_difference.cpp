@@ -20,14 +20,15 @@ void widen(std::optional<Extent>& extent, const Span& span) {
   extent->end = std::max(extent->end, span.end);
 }
 
-/// Whether spans of this name belong to no bucket.
+/// Whether the rank has a span of this name and track without a bucket.
 bool without_bucket(const RankTimeline& rank, const Span& like) {
   return std::any_of(rank.spans.begin(), rank.spans.end(), [&like](const Span& span) {
     return span.track == like.track && span.name == like.name && !span.bucket;
   });
 }
 
-/// Adds the spans of `rank` to one side of the rows.
+/// Adds the spans of `rank` to one side of the rows. If one timeline does not tell buckets apart,
+/// spans merge into one row.
 void add(std::vector<SpanDifference>& rows, const RankTimeline& rank, const RankTimeline& other,
          std::optional<Extent> SpanDifference::*side) {
   for (const Span& span : rank.spans) {

@@ -1,4 +1,4 @@
-// How a difference of timelines is told.
+// The difference between two timelines, as text.
 #pragma once
 
 #include <string>

@@ -7,13 +7,13 @@
 namespace ddpsim {
 namespace {
 
-constexpr int kTimeDigits = 4;  // a measurement deserves them
+constexpr int kTimeDigits = 4;
 
 std::string number(TimePoint instant, TimeUnit unit) {
   return time_number(instant.since_start(), kTimeDigits, unit);
 }
 
-/// Predicted less measured.
+/// Predicted minus measured.
 std::string apart(const SpanDifference& row, TimePoint Extent::*edge, TimeUnit unit) {
   const Duration by = (*row.predicted).*edge - (*row.measured).*edge;
   const std::string text = time_number(by < Duration() ? -by : by, kTimeDigits, unit);
@@ -37,7 +37,7 @@ std::string difference_text(const TimelineDifference& difference, const Terminal
   const TimeUnit unit = unit_for(predicted);
   const double percent = measured > Duration() ? (predicted / measured - 1) * 100 : 0;
   std::string text = wrapped(
-      fmt::format("Beside {}: rank {} took {}, predicted {} ({:+.1f} %).",
+      fmt::format("Compared with {}: rank {} took {}, predicted {} ({:+.1f} %).",
                   printable(difference.source), difference.rank, time_text(measured, kTimeDigits),
                   time_text(predicted, kTimeDigits), percent),
       style.width, 2);
@@ -62,7 +62,7 @@ std::string difference_text(const TimelineDifference& difference, const Terminal
                    number(row.measured->end, unit), apart(row, &Extent::end, unit)});
   }
   return text +
-         fmt::format("Span by span, {}: predicted, measured, predicted less measured:\n",
+         fmt::format("Each span in {}: predicted, measured, and predicted minus measured:\n",
                      name_of(unit)) +
          table.text(style) + alone("Only predicted", only_predicted, style) +
          alone("Only measured", only_measured, style);

@@ -46,8 +46,8 @@ std::string verdict(const TopoReport& report) {
 
 std::string price_with_source(const Price& price) {
   const char* per = price.per == Price::Per::node       ? "per node"
-                    : price.per == Price::Per::gpu_hour ? "per GPU and hour"
-                                                        : "per node and hour";
+                    : price.per == Price::Per::gpu_hour ? "per GPU-hour"
+                                                        : "per node-hour";
   return fmt::format("{} USD {} ({}, {}; {})", significant(price.usd, 4), per,
                      printable(price.terms), printable(price.as_of), printable(price.source));
 }
@@ -99,8 +99,9 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
     text += labelled("price", price_with_source(price), style);
   text += labelled("evidence",
                    cluster.calibration ? calibration_of(cluster)
-                   : cluster.verified  ? "an nccl-tests log was taken at this size"
-                                       : "unverified at this size: figures from specifications",
+                   : cluster.verified
+                       ? "checked against an nccl-tests log of this size"
+                       : "not calibrated at this size: link speeds come from data sheets",
                    style);
   for (const std::string& source : cluster.sources) {
     text += labelled("source", printable(source), style);
@@ -108,7 +109,7 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   return text;
 }
 
-/// Its GPUs, then its NICs, out of the domain's.
+/// The rows and columns of the first node's GPUs and NICs, out of the matrix of its NVLink domain.
 ConnectionMatrix of_first_host(const ConnectionMatrix& domain, const NodeType& type) {
   const std::size_t gpus = type.graph.all(VertexKind::gpu).size();
   const auto hosts = static_cast<std::size_t>(type.hosts);
@@ -131,7 +132,7 @@ std::string matrix(const NodeType& type, const TerminalStyle& style) {
   const ConnectionMatrix matrix =
       of_first_host(connection_matrix(type.graph, type.gpu.vendor), type);
   if (matrix.devices.size() > kWidestMatrix) {
-    return fmt::format("  {} devices are too many for a page; --json has them all\n",
+    return fmt::format(" {} devices are too many to print; --json has them all\n",
                        matrix.devices.size());
   }
   std::vector<Column> columns = {{""}};
@@ -145,7 +146,7 @@ std::string matrix(const NodeType& type, const TerminalStyle& style) {
   return table.text({.width = std::max(style.width, 400), .colour = style.colour});
 }
 
-/// "0 2 1 "; of many GPUs those that follow one another as "4..71 ".
+/// "0 2 1 ". With many GPUs, consecutive numbers are printed as "4..71 ".
 std::string gpus_text(const std::vector<std::uint32_t>& gpus) {
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kRun = 4;
@@ -171,7 +172,7 @@ std::string order_text(const ChannelOrder& order, const NodeGraph& graph) {
   return order.gpus.size() > 1 ? fmt::format("{}{}", text, order.gpus.front()) : text;
 }
 
-/// Equal orders once, with how many channels take them.
+/// Each distinct order once, with the number of channels that use it.
 std::string orders(const NodeType& type) {
   std::vector<std::pair<std::string, int>> distinct;
   for (const ChannelOrder& channel : type.channels) {
@@ -219,10 +220,11 @@ std::string channels(const Topology& topology, const TerminalStyle& style) {
           ? rate_text(cluster.tree.intra)
           : fmt::format("{} inside a {}, {} between {}s", rate_text(cluster.tree.intra), unit,
                         rate_text(cluster.tree.inter), unit);
-  text += labelled("trees",
-                   fmt::format("{} of {}; the same orders, each a chain below its first GPU",
-                               cluster.tree.channels, tree_rate),
-                   style);
+  text += labelled(
+      "trees",
+      fmt::format("{} of {}; the same orders as rings, each as a chain below its first GPU",
+                  cluster.tree.channels, tree_rate),
+      style);
   if (cluster.nvls_channels > 0) {
     text += labelled(
         "NVLS", fmt::format("{} channels reduce in the NVSwitch", cluster.nvls_channels), style);
@@ -257,20 +259,23 @@ std::string bottleneck_text(const TopoReport& report, const TerminalStyle& style
   }
   const Bottleneck& found = *report.bottleneck;
   std::string text = fmt::format(
-      "A large ring all-reduce fills {} first: {} in one direction, passed by {:.3g} % of the "
-      "channels' traffic, so at most {} of bus bandwidth, before what protocols take.",
+      "A large ring all-reduce fills {} first: {} in one direction. It carries {:.3g} % of the "
+      "channels' traffic, so bus bandwidth is at most {}, before protocol overhead.",
       printable(found.link), rate_text(found.bandwidth), found.crossings * 100,
       rate_text(found.bus_bandwidth));
   if (found.next_kind) {
     text += fmt::format(
-        " Raising it pays up to {} times its rate; from {} of bus bandwidth on {} binds.",
+        " A faster link helps up to {} times its rate; from {} of bus bandwidth on, the limit is "
+        "{}.",
         significant(found.next_bus_bandwidth / found.bus_bandwidth, 3),
         rate_text(found.next_bus_bandwidth), kind_words(*found.next_kind, cluster));
   } else {
-    text += " No other kind of link is passed: what raises it raises the all-reduce.";
+    text +=
+        " Channels use no other kind of link, so a faster one speeds up the all-reduce in "
+        "proportion.";
   }
   if (cluster.loads != nullptr)
-    text += fmt::format(" NCCL's trees are bound at {}.",
+    text += fmt::format(" NCCL's trees reach at most {}.",
                         rate_text(most_busbw(ChannelShape::tree, cluster)));
   return heading("bottleneck", style) + "  " + wrapped(text, style.width - 2, 2);
 }
@@ -286,18 +291,19 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
   for (const NodeType& type : topology.node_types) {
     const std::string who = topology.node_types.size() > 1 ? " of " + printable(type.name) : "";
     const bool alike = type.hosts > 1;
-    text += heading(alike ? "matrix of node 0, as of all" : "matrix" + who, style) +
+    text += heading(alike ? "matrix of node 0 (all are alike)" : "matrix" + who, style) +
             matrix(type, style);
-    text += heading(alike ? "node 0, like all" : "node" + who, style);
+    text += heading(alike ? "node 0 (all are alike)" : "node" + who, style);
     if (type.pcie_assumed)
-      text += dim("  PCIe as most such servers have it; a topology file would say\n", style);
+      text +=
+          dim(" PCIe layout assumed, as in most such servers; a topology file would tell\n", style);
     text += draw_node(type.graph, style, type.gpu.vendor, type.hosts);
   }
   text += heading("channels", style) + channels(topology, style);
   text += bottleneck_text(report, style);
   if (topology.cluster.degraded_links > 0)
     text +=
-        fmt::format("\n  {} below its rate: every channel that passes it waits\n",
+        fmt::format("\n {} slower than its rate: every channel that uses it waits\n",
                     counted(static_cast<std::uint64_t>(topology.cluster.degraded_links), "link"));
   return text;
 }

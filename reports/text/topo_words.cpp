@@ -86,7 +86,7 @@ std::string network_words(const Topology& topology) {
   const int hosts = topology.cluster.hosts_per_node;
   std::string text = fmt::format("{} × {} {} per node", network.nics_per_node / hosts,
                                  rate_text(network.per_nic), kind_word(network));
-  if (network.kind == NetworkKind::roce) text += " (costs as InfiniBand's)";
+  if (network.kind == NetworkKind::roce) text += " (modelled as InfiniBand)";
   const SwitchPlan& plan = topology.switches;
   switch (plan.kind) {
     case SwitchPlan::Kind::one_switch:

@@ -1,4 +1,4 @@
-// How a cluster's links are called in sentences.
+// Names of a cluster's links in sentences.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// "nvlink"; AMD's: "xgmi"
+/// "nvlink"; "xgmi" for AMD GPUs
 std::string_view kind_word(LinkKind kind, GpuVendor vendor = GpuVendor::nvidia);
 /// "the NICs", "the PCIe slots"
 std::string kind_words(LinkKind kind, const Cluster& cluster);

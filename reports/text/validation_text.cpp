@@ -17,20 +17,18 @@ std::string microseconds(double us) {
 std::string cap_lines(const CapValidation& caps, const TerminalStyle& style) {
   std::string text;
   if (caps.regret_percent) {
-    text += fmt::format(
-        "Chosen: {}; best measured: {}; choosing it costs {:.2f} % more than the "
-        "best.",
-        caps.chosen, caps.measured_best, *caps.regret_percent);
+    text +=
+        fmt::format("Chosen cap: {}; best measured cap: {}; the chosen one costs {:.2f} % more.",
+                    caps.chosen, caps.measured_best, *caps.regret_percent);
   } else if (!caps.chosen.empty()) {
-    text += fmt::format("Chosen: {}, which was not measured; best measured: {}.", caps.chosen,
-                        caps.measured_best);
+    text += fmt::format("Chosen cap: {}, which was not measured; best measured cap: {}.",
+                        caps.chosen, caps.measured_best);
   } else {
-    text += fmt::format("Best measured: {}.", caps.measured_best);
+    text += fmt::format("Best measured cap: {}.", caps.measured_best);
   }
   if (caps.pairs > 0) {
     text += fmt::format(
-        " Which of two caps is faster: right in {} of {} pairs that differ by more "
-        "than 2 %.",
+        " The prediction names the faster cap in {} of {} pairs that differ by more than 2 %.",
         caps.right_sign, caps.pairs);
   }
   return wrapped(text, style.width, 0);
@@ -71,7 +69,7 @@ std::string validation_text(const Validation& validation, const Figures& predict
                             const TerminalStyle& style) {
   std::string verdict =
       fmt::format("Error over {}: median {:.1f} %, p90 {:.1f} %, worst {:.1f} % ({}).",
-                  counted(validation.rows.size(), "figure"), validation.median_abs_error_percent,
+                  counted(validation.rows.size(), "value"), validation.median_abs_error_percent,
                   validation.p90_abs_error_percent, validation.worst_abs_error_percent,
                   printable(validation.worst_name));
   if (validation.own_calibration) verdict += fmt::format(" {}.", kOwnCalibration);
@@ -86,7 +84,7 @@ std::string validation_text(const Validation& validation, const Figures& predict
                   style.width, 0),
           style);
   text += '\n';
-  Table table({{.head = "figure", .shrinks = true},
+  Table table({{.head = "value", .shrinks = true},
                {.head = "measured (us)", .align = Align::decimal},
                {.head = "predicted (us)", .align = Align::decimal},
                {.head = "error", .align = Align::right},
@@ -98,7 +96,7 @@ std::string validation_text(const Validation& validation, const Figures& predict
   }
   text += table.text(style) + '\n';
   if (validation.intervals > 0) {
-    text += fmt::format("{} of {} measurements lie within the interval predicted.\n",
+    text += fmt::format("{} of {} measurements lie within the predicted interval.\n",
                         validation.within_intervals, validation.intervals);
   }
   if (validation.caps) text += cap_lines(*validation.caps, style);
