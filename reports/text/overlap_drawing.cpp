@@ -15,7 +15,7 @@ constexpr std::string_view kComputeLabel = "  compute        ";
 constexpr std::string_view kCommunicationLabel = "  communication  ";
 constexpr int kLeastCells = 20;
 
-struct Phase {
+struct DrawnPhase {
   std::string_view name;
   std::string_view shade;
   TimePoint start;
@@ -87,7 +87,7 @@ std::string_view glyph_of(CollectiveKind kind) {
 
 /// The optimizer's phase. If its start and end are not known, it follows everything that precedes
 /// it in the step.
-Phase optimizer_of(const StepResult& step) {
+DrawnPhase optimizer_of(const StepResult& step) {
   if (step.optimizer_start < step.optimizer_end)
     return {"optimizer", "▓", step.optimizer_start, step.optimizer_end};
   const StepTimes& times = step.times;
@@ -101,7 +101,7 @@ Phase optimizer_of(const StepResult& step) {
 std::string overlap_drawing(const SimulationResult& result, const TerminalStyle& style,
                             int digits) {
   const StepTimes& times = result.step.times;
-  const Phase optimizer = optimizer_of(result.step);
+  const DrawnPhase optimizer = optimizer_of(result.step);
   // Draws one period of the pipeline: the part of forward that overlaps the previous step lies
   // before `begin`.
   const TimePoint begin(times.forward_ahead);
@@ -117,11 +117,11 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
   const TimePoint forward_end = begin + times.forward;
   const TimePoint backward_end = forward_end + times.backward;
   Row compute(cells, begin, length);
-  for (const Phase& phase :
-       {Phase{"forward", "░", begin, forward_end},
-        Phase{"backward", "▒", forward_end, backward_end},
-        Phase{"", "·", backward_end, end_of_backward(times)}, optimizer,
-        Phase{"averaging", "·", optimizer.end, optimizer.end + times.model_averaging}}) {
+  for (const DrawnPhase& phase :
+       {DrawnPhase{"forward", "░", begin, forward_end},
+        DrawnPhase{"backward", "▒", forward_end, backward_end},
+        DrawnPhase{"", "·", backward_end, end_of_backward(times)}, optimizer,
+        DrawnPhase{"averaging", "·", optimizer.end, optimizer.end + times.model_averaging}}) {
     if (phase.start >= phase.end) continue;
     compute.fill(phase.start, phase.end, phase.shade);
     if (!phase.name.empty()) compute.write(phase.start, phase.end, phase.name);

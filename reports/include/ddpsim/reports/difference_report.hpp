@@ -1,4 +1,4 @@
-// Two measured steps side by side, for the terminal and as ddpsim.diff/1.
+// The difference between two measured steps, as text and as ddpsim.diff/1.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace ddpsim {
 
-/// A collective of one step that all ranks given recorded, whatever calls it.
+/// A collective of one step that all given ranks recorded, no matter who calls it.
 struct RankCollectiveLine {
   std::string operation;  ///< "allreduce", "alltoall"
   std::optional<Bytes> bytes;
@@ -29,29 +29,35 @@ struct DifferenceSide {
   std::string source;  ///< as given
   std::string kind;    ///< "traces of 8 ranks", "a step time"
   std::optional<double> samples_per_step_per_gpu;
-  std::optional<Bytes> all_reduce;  ///< of a log: its size; the "step" is that all-reduce's time
+  /// Only for a log of all-reduces: the size that is compared. The "step" is then the time of that
+  /// all-reduce.
+  std::optional<Bytes> all_reduce;
 };
 
 struct DifferenceReport {
   DifferenceSide before, after;
-  bool timed = true;  ///< false: no times to compare, findings are all there is
+  /// False if there are no times to compare, only findings.
+  bool timed = true;
   StepDifference difference;
-  std::optional<AllReduceChanges> all_reduces;  ///< of two logs: every size that both have
+  std::optional<AllReduceChanges> all_reduces;  ///< sizes that two logs share
   std::vector<SlowdownCause> causes;
-  std::vector<std::string> compared;            ///< kinds of evidence that both sides hold
-  std::vector<ExcludedCause> excluded;          ///< by the evidence of both sides
-  std::vector<Finding> findings;                ///< of the new side, and of one against the other
-  std::optional<LateRanks> late;                ///< of the new side
-  std::vector<RankCollectiveLine> collectives;  ///< of the new side's step
-  std::optional<KernelComparison> kernels;      ///< by kind, of both sides' traces
+  std::vector<std::string> compared;    ///< kinds of evidence on both sides
+  std::vector<ExcludedCause> excluded;  ///< ruled out by both sides
+  /// What the new side's evidence says alone, and compared with the old side's.
+  std::vector<Finding> findings;
+  std::optional<LateRanks> late;                ///< on the new side
+  std::vector<RankCollectiveLine> collectives;  ///< in the new side's step
+  std::optional<KernelComparison> kernels;      ///< by kind, from both traces
   std::optional<PairMatrix> pairs;
-  /// What a model says: "… on dgx1v, now with PyTorch 2.13"; empty where none was asked.
+  /// What was simulated for --cluster: "… on dgx1v, now with PyTorch 2.13". Empty without
+  /// --cluster.
   std::string expected_of;
   std::optional<Duration> expected_change;
   struct Limit {
     double percent = 0;
     std::optional<Slowdown> exceeded;
-    std::optional<Bytes> size;  ///< of two logs: the all-reduce that got slower most
+    /// Only for two logs: the all-reduce that slowed down most.
+    std::optional<Bytes> size;
   };
   std::optional<Limit> limit;
   std::vector<std::string> warnings;
@@ -59,9 +65,9 @@ struct DifferenceReport {
 
 std::string difference_json(const DifferenceReport& report);
 std::string difference_text(const DifferenceReport& report, const TerminalStyle& style);
-/// A row a part: cause,before_us,after_us,us,low_us,high_us,expected_us,bound,points
+/// A row for each part: cause,before_us,after_us,us,low_us,high_us,expected_us,bound,points
 std::string difference_csv(const DifferenceReport& report);
-/// "the step got 12.3 % longer: …", for a check that fails.
+/// Why a check with --max-slowdown fails: "12.30 % slower, above --max-slowdown 5%; …".
 std::string slowdown_words(const DifferenceReport& report);
 
 }  // namespace ddpsim

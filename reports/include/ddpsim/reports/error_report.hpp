@@ -1,4 +1,4 @@
-// ddpsim.error/1: what `--json` prints where there is no answer.
+// ddpsim.error/1: what `--json` prints if a command has no answer.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace ddpsim {
 
 /// Why a command has no answer.
 struct ErrorReport {
-  int exit_code = 1;  ///< of the program: 1, 2 or 3
+  int exit_code = 1;  ///< 1, 2 or 3
   Diagnostic diagnostic;
 };
 

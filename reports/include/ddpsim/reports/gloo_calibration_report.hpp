@@ -1,4 +1,5 @@
-// What a calibration of gloo found: its figures, told by the logs or not, and what it misses by.
+// Results of a calibration of gloo: its constants, whether the logs determine them, and the
+// remaining errors.
 #pragma once
 
 #include <string>
@@ -12,14 +13,14 @@ namespace ddpsim {
 struct GlooCalibrationReport {
   std::string cluster;
   std::string output;             ///< file written
-  std::vector<std::string> read;  ///< what was recognised, a sentence each
+  std::vector<std::string> read;  ///< what was recognised, as sentences
   std::vector<std::string> warnings;
   GlooFit fit;
 };
 
 std::string gloo_calibration_text(const GlooCalibrationReport& report, const TerminalStyle& style);
 
-/// ddpsim.calibration/1, whose "backend" is gloo
+/// A document of ddpsim.calibration/1 with "backend": "gloo".
 std::string gloo_calibration_json(const GlooCalibrationReport& report);
 
 }  // namespace ddpsim

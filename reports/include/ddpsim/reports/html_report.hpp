@@ -1,5 +1,5 @@
-// --report: one HTML file that draws an answer's own JSON documents, asks nothing of the network and runs no script but its
-// own (docs/reference/formats.md, Report). What is drawn is decided in reports/page.
+// --report: one HTML file that draws an answer's JSON documents. It needs no network and runs only
+// its own script (docs/reference/formats.md, Report). reports/page decides what is drawn.
 #pragma once
 
 #include <string>
@@ -11,36 +11,37 @@ namespace ddpsim {
 struct MeasuredAllReduces;
 
 struct ReportDocument {
-  std::string name;  ///< what it is to the page: "result", "timeline", "tune", …
+  /// The page's name for it: "result", "timeline", "tune", …
+  std::string name;
   std::string json;  ///< as --json prints it
 };
 
 struct HtmlReport {
   std::string program;  ///< "ddpsim 0.1.0"
-  std::string command;  ///< that gives the same answer again
+  std::string command;  ///< repeats the answer
   std::string verdict;  ///< one line
-  std::string text;     ///< in full, as on a terminal
+  std::string text;     ///< all text of the answer
   std::vector<ReportDocument> documents;
 };
 
-/// The points of a log, beside those of ddpsim.allreduce/1.
+/// The measured points of a log, which are drawn next to those of ddpsim.allreduce/1.
 std::string measured_all_reduces_json(const MeasuredAllReduces& measured);
 
-/// What a report draws: ddpsim.report/1.
+/// The data that a report draws: ddpsim.report/1.
 std::string report_json(const HtmlReport& report);
 
-/// Documents, compressed, in the page that reads them. Browsers without scripts, and those that cannot decompress, show
-/// `text`.
+/// The page with the compressed documents. A browser that runs no scripts or cannot decompress
+/// shows `text`.
 std::string html_report(const HtmlReport& report);
 
-/// ddpsim.html, which preset wasm builds, and what its controls start from.
+/// The interactive page ddpsim.html (built by preset wasm), and the initial values of its controls.
 struct InteractivePage {
   std::string html;
   std::string inputs;  ///< ddpsim.inputs/1
 };
-/// Whether this is such a page.
+/// Whether `html` is an interactive page.
 bool is_interactive_page(std::string_view html);
-/// The same report in it. Expects such a page.
+/// The report inside an interactive page. Precondition: is_interactive_page(page.html).
 std::string interactive_report(const HtmlReport& report, InteractivePage page);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// What `ddpsim-real` measured: steps of a real reducer over a sweep of configurations, with all
-// that is needed to repeat it. `ddpsim.measurement/1`.
+// What `ddpsim-real` measured: steps of a real reducer over a sweep of configurations, with
+// everything that is needed to repeat the measurement. `ddpsim.measurement/1`.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace ddpsim {
 
-/// Of several repetitions; linear between neighbours.
+/// Quantiles over several repetitions, interpolated linearly.
 struct Quantiles {
   double median = 0;
   double p10 = 0;
   double p90 = 0;
 };
-/// As sim/quantile.hpp defines them; zeros where there are no values.
+/// Quantiles as sim/values/quantile.hpp defines them; zeros if there are no values.
 Quantiles quantiles_of(const std::vector<double>& values);
 
 /// Microseconds from the start of forward on rank 0.
@@ -28,11 +28,12 @@ struct MeasuredBucket {
   Quantiles ready_us;
   Quantiles launch_us;
   Quantiles start_us;
-  Quantiles last_arrival_us;  ///< the last rank has started
+  Quantiles last_arrival_us;  ///< when the last rank starts
   Quantiles end_us;
 };
 
-/// One configuration. Parts of the step as in a simulated result, microseconds, of rank 0.
+/// One configuration. The parts of the step are rank 0's, in microseconds, with the meaning they
+/// have in a simulated result.
 struct MeasuredConfiguration {
   std::string name;
   std::optional<double> bucket_cap_mb;
@@ -44,24 +45,25 @@ struct MeasuredConfiguration {
   Quantiles exposed_communication_us;
   Quantiles finalize_us;
   Quantiles optimizer_us;
-  std::vector<double> iterations_us;  ///< each, in order
+  std::vector<double> iterations_us;  ///< every iteration, in order
   std::vector<MeasuredBucket> buckets;
-  std::string timeline;  ///< file beside this one, of the step nearest the median
+  /// File with the timeline of the step nearest to the median, in the same folder.
+  std::string timeline;
 };
 
 struct MeasuredAllReduce {
   Bytes size;
   Dtype dtype = Dtype::float32;
   Quantiles time_us;
-  /// Of a compression hook: cast to 16 bits and division in front of it, cast back behind it, each
-  /// by itself.
+  /// Only with a compression hook: the cast to 16 bits and the division before the all-reduce, and
+  /// the cast back after it. Both are timed alone.
   std::optional<Quantiles> compress_us;
   std::optional<Quantiles> decompress_us;
 };
 
 struct Measurement {
-  std::vector<std::pair<std::string, std::string>>
-      setup;  ///< key, text: all that decides the numbers
+  /// Key and text of everything that influences the numbers.
+  std::vector<std::pair<std::string, std::string>> setup;
   int ranks = 1;
   std::vector<MeasuredConfiguration> configurations;
   std::vector<MeasuredAllReduce> all_reduces;
@@ -69,8 +71,8 @@ struct Measurement {
 
 std::string measurement_json(const Measurement& measurement);
 std::string measurement_csv(const Measurement& measurement);
-/// The all-reduces as all_reduce_perf of nccl-tests prints them, for whatever reads its logs.
-/// `hosts` of the ranks, in order; `device` is the GPU's name.
+/// The all-reduces in the format of all_reduce_perf of nccl-tests, for tools that read its logs.
+/// `hosts` has the host of each rank in order; `device` is the GPU's name.
 std::string measurement_log(const Measurement& measurement, const std::vector<std::string>& hosts,
                             const std::string& device);
 /// A table for the terminal.

@@ -1,5 +1,5 @@
-// Results -> terminal, JSON, CSV, SVG, Perfetto. Writers are functions of values: they compute nothing
-// that a result does not hold and know no clock.
+// Writes results as text, JSON, CSV, SVG and Perfetto traces. Writers are pure functions: they
+// compute nothing that the result does not hold, and read no clock.
 #pragma once
 
 #include <cstddef>
@@ -30,54 +30,59 @@
 
 namespace ddpsim {
 
-/// What a report says beside its result.
+/// What a report says besides its result.
 struct ReportContext {
-  Job job;  ///< as it was asked for; an answer may be of other settings of it
+  /// The job as asked for. An answer may be about other settings of it.
+  Job job;
   Provenance provenance;
   Trust trust;
 };
 
-/// What the GPU does with the step that is reported, and how fast the job trains by it.
+/// How the GPU spends the reported step, and how fast the job trains with that step.
 struct ReportedStep {
   StepBudget budget;
   TrainingSpeed speed;
-  std::optional<DataSupply> data = {};  ///< where its batches come from; absent where nothing says
+  /// Where its batches come from; absent if unknown.
+  std::optional<DataSupply> data = {};
 };
 
-/// All that `simulate` has to say.
+/// The answer of `simulate`.
 struct SimulateReport {
   ReportContext context;
   SimulationResult result;
   ReportedStep step;
-  std::optional<PeakMemory> memory{};            ///< absent where it was not counted
-  std::optional<Duration> iteration_if_alike{};  ///< the steady step if all ranks were alike
-  std::optional<TimelineDifference> measured{};  ///< a measured timeline laid beside
+  std::optional<PeakMemory> memory{};  ///< absent if not counted
+  /// The steady step if all ranks were equal.
+  std::optional<Duration> iteration_if_alike{};
+  std::optional<TimelineDifference> measured{};  ///< compared with a measured timeline
   std::optional<ElasticAnswer> elastic{};        ///< a long run whose nodes fail
   std::string next_command{};                    ///< empty: no hint
 };
 
-/// All that `tune` has to say.
+/// The answer of `tune`.
 struct TuneReport {
   ReportContext context;
   TuneResult result;
   ReportedStep step;
-  /// Why it recommends nothing, not even the default; empty where it does.
+  /// Why nothing is recommended, not even the default; empty if something is.
   std::string no_cap_because{};
-  std::optional<AdviceRow> better_setting{};  ///< one that beats every cap
+  std::optional<AdviceRow> better_setting{};  ///< beats every cap
   std::string next_command{};                 ///< empty: no hint
 };
 
-/// All that `advise` has to say.
+/// The answer of `advise`.
 struct AdviceReport {
   ReportContext context;
   Advice advice;
   ReportedStep step;
-  std::string does_not_fit{};  ///< "needs 35 GiB, and V100 has 32 GiB"; empty: it fits
-  std::string would_fit{};     ///< and with what it would: "A batch of 4 would fit by …"
+  /// "needs 35 GiB, and V100 has 32 GiB". Empty if the job fits in memory.
+  std::string does_not_fit{};
+  /// What would fit instead: "A batch of 4 would fit by …".
+  std::string would_fit{};
   std::string next_command{};  ///< empty: no hint
 };
 
-/// All that `allreduce` has to say; the table holds its confidence.
+/// The answer of `allreduce`. The table holds its confidence.
 struct AllReduceReport {
   AllReduceTable table;
   Cluster cluster;
@@ -88,7 +93,7 @@ struct AllReduceReport {
 
 /// A candidate that was compared.
 struct CandidateContext : ReportContext {
-  std::optional<PeakMemory> memory{};      ///< absent where it was not counted
+  std::optional<PeakMemory> memory{};      ///< absent if not counted
   std::optional<ElasticAnswer> elastic{};  ///< a long run whose nodes fail
 };
 
@@ -96,85 +101,92 @@ struct CandidateContext : ReportContext {
 struct NotCompared {
   std::string label;
   std::string cluster_text;  ///< as typed
-  std::optional<int> ranks;  ///< absent where its cluster could not be read
+  std::optional<int> ranks;  ///< absent if the cluster is unreadable
   std::optional<PeakMemory> memory;
-  std::string error;  ///< "needs about 41.2 GiB of memory per GPU, and V100 has 32 GiB at most"
+  /// "needs about 41.2 GiB of memory per GPU, and V100 has 32 GiB at most".
+  std::string error;
 };
 
-/// How much is to be trained.
+/// How much to train.
 struct Training {
   double samples = 0;
-  bool of_steps = false;  ///< counted in steps, which have as many samples on every candidate
+  /// Stated in steps, which have the same number of samples on every candidate.
+  bool of_steps = false;
 };
 
-/// Places of a range between which a condition holds, both included.
+/// An interval of a range, both ends included, in which a condition holds.
 struct NamedInterval {
   std::string from;
   std::string to;
-  double from_value =
-      0;  ///< the row, of candidates that stand in the table; of a searched range what was put in
+  /// The searched value; for candidates of the table, the row.
+  double from_value = 0;
   double to_value = 0;
-  bool from_first = false;  ///< it begins where the range does …
-  bool to_last = false;     ///< … and ends there
+  bool from_first = false;  ///< begins where the range begins
+  bool to_last = false;     ///< ends where the range ends
 };
 
-/// Where along a range a condition holds, first to last.
+/// Where along a range a condition holds.
 struct Until {
   std::string condition;  ///< "efficiency<90%", "new faster than old"
-  std::string range;      ///< "[1..64]", searched; empty: of candidates that stand in the table
-  std::string candidate;  ///< whose figure, of a searched range
-  std::string workload;   ///< whose figure, of several workloads
-  std::string last;       ///< the range's last place
+  /// The searched range "[1..64]"; empty if the places are candidates of the table.
+  std::string range;
+  std::string candidate;  ///< whose value it is, if searched
+  std::string workload;   ///< whose value it is, if several
+  std::string last;       ///< last place of the range
   std::vector<NamedInterval> predicted;
   std::vector<NamedInterval> possible;
   std::vector<NamedInterval> certain;
-  std::size_t asked = 0;  ///< places of a searched range
+  std::size_t asked = 0;  ///< simulated places of a searched range
   std::size_t without_answer = 0;
 };
 
-/// All that `compare` has to say.
+/// The answer of `compare`.
 struct CompareReport {
   Comparison comparison;
-  /// One a job, each with its label; what all jobs share, and warnings, stand in the first.
+  /// One context for each job, with its label. The first one also holds the warnings and what all
+  /// jobs share.
   std::vector<CandidateContext> contexts;
   std::vector<NotCompared> not_compared{};
-  bool several_schemes = false;  ///< were asked for: a candidate is called by its own
-  std::optional<Costs> costs{};  ///< where anything has a price
+  /// Several schemes were given, so a candidate's name includes its scheme.
+  bool several_schemes = false;
+  std::optional<Costs> costs{};  ///< set if anything has a price
   std::optional<Training> training{};
-  std::optional<std::int64_t> global_batch{};  ///< absent: the batch per GPU is fixed
+  /// Absent if the batch per GPU is fixed.
+  std::optional<std::int64_t> global_batch{};
   std::vector<Until> until{};
   std::string next_command{};  ///< empty: no hint
 };
 
-/// What costs are told of: all that is to be trained, else a million tokens, else a million samples, else a thousand steps of
-/// each rank.
+/// The amount of training that costs are printed for: all that is to be trained, else a million
+/// tokens, else a million samples, else a thousand steps of each rank.
 struct Amount {
-  double of_work = 0;  ///< units of work (WorkTime)
+  double of_work = 0;  ///< in units of work (WorkTime)
   std::string words;   ///< "a million samples"
 };
 Amount amount_of(const CompareReport& report);
 
-/// How the terminal takes it: width in columns, colour or not, how much of it.
+/// Width of the terminal in columns, whether it shows colours, and how many lines to print.
 struct TerminalStyle {
   int width = 100;
   bool colour = false;
-  std::size_t most_lines = 0;  ///< of simulate, tune and compare; 0: all there is to say
+  /// Limit for simulate, tune, advise and compare; 0 means no limit.
+  std::size_t most_lines = 0;
 };
 
-/// Buckets that DDP itself logged, laid beside those assigned here.
+/// Buckets that DDP itself logged, to be compared with those assigned here.
 struct LoggedBuckets {
   std::vector<Bytes> bytes;  ///< launch order
-  std::string remedy;        ///< where they differ: what would make them alike
+  std::string remedy;        ///< what would make them match
 };
 
-/// All-reduces of a log, drawn beside a table.
+/// Measured all-reduces of a log, which are drawn next to the predicted ones.
 struct MeasuredAllReduces {
   std::string source;  ///< the log's file
   std::vector<std::pair<Bytes, double>> time_us;
 };
 
-// One document each, two-space indented, newline at the end; times printed from integer picoseconds
-// with at most 6 decimals, sizes as integers.
+// Each returns one document, indented by two spaces, with a newline at its end. Times are printed
+// from integer picoseconds with at most 6 decimals, sizes as integers.
 std::string result_json(const SimulateReport& report);
 std::string tune_json(const TuneReport& report);
 std::string advice_json(const AdviceReport& report);
@@ -185,7 +197,8 @@ std::string buckets_json(const std::vector<Bucket>& buckets,
 
 std::string allreduce_json(const AllReduceReport& report);
 
-/// "the GPU is busy for 101 ms of 170 ms and waits 48 ms for input, 17 ms for the host"; what takes hardly anything is left out.
+/// "the GPU is busy for 101 ms of 170 ms and waits 48 ms for input, 17 ms for the host". Negligible
+/// parts are left out.
 std::string budget_text(const StepBudget& budget, bool measured = false);
 std::string result_text(const SimulateReport& report, const TerminalStyle& style);
 std::string tune_text(const TuneReport& report, const TerminalStyle& style);
@@ -195,12 +208,14 @@ std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& wor
                          const TerminalStyle& style,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
 
-/// all_reduce_perf's table with its columns, what is ours behind them; every other line begins with "#".
+/// The table of all_reduce_perf. Columns that only ddpsim has follow, and every other line begins
+/// with "#".
 std::string allreduce_text(const AllReduceReport& report, const TerminalStyle& style);
 
-/// Columns with units in their names; one row per bucket, per point of the curve, per row of advice, per job.
+/// Tables with units in the column names: a row for each bucket, point of the curve, row of advice
+/// or job.
 std::string result_csv(const SimulationResult& result);
-/// Of a step under a scheme without buckets: a row a collective.
+/// For a scheme without buckets: a row for each collective of the step.
 std::string collectives_csv(const SimulationResult& result);
 std::string tune_csv(const TuneReport& report);
 std::string advice_csv(const Advice& advice);
@@ -208,34 +223,37 @@ std::string compare_csv(const CompareReport& report);
 std::string buckets_csv(const std::vector<Bucket>& buckets);
 std::string allreduce_csv(const AllReduceTable& table);
 
-/// Figures, an SVG document each (docs/reference/formats.md, Figures): step time by cap; busbw by size, beside what was measured; training
-/// speed by number of GPUs.
+/// Plots as SVG documents (docs/reference/formats.md, Figures): step time by cap; busbw by size, with
+/// measured points; training speed by number of GPUs.
 std::string tune_svg(const TuneReport& report);
 std::string allreduce_svg(const AllReduceReport& report,
                           const std::optional<MeasuredAllReduces>& measured = std::nullopt);
 std::string compare_svg(const CompareReport& report);
 
-/// A Python module that wraps a model as advised, or as today; `made_by`: the program and the command. Where nothing is
-/// worth changing, both are alike.
+/// A Python module that wraps a model with the proposed or the current settings. Both are the same
+/// if nothing is worth changing. `made_by` is the program and the command.
 std::string advice_python(const AdviceReport& report, const AdviceRow* proposed,
                           const std::string& made_by);
-/// What NCCL chooses so tuned, as lines of its example tuner plugin.
+/// NCCL's choices with this tuning, as a configuration of its example tuner plugin.
 std::string tuner_csv(const CollectiveTuning& tuning, const ReportContext& context,
                       const std::string& made_by);
 
 /// ddpsim.timeline/1
 std::string timeline_json(const Timeline& timeline);
 
-/// What a Perfetto trace shows beyond a timeline and its buckets; each part may be missing.
+/// What a Perfetto trace can show besides a timeline and its buckets. Each part is optional.
 struct PerfettoBeside {
-  const Job* job = nullptr;         ///< whose buckets they are: counters, names of parameters
-  const Timeline* other = nullptr;  ///< laid beside, its ranks as processes of their own …
-  std::string_view other_is =
-      "measured";  ///< … whose names begin so, and those of `timeline` with "simulated"
+  /// The job of the buckets, for counters and names of parameters.
+  const Job* job = nullptr;
+  /// A second timeline to compare with. Its ranks become processes of their own.
+  const Timeline* other = nullptr;
+  /// First word of the names of those processes. The names of the others then begin with
+  /// "simulated".
+  std::string_view other_is = "measured";
 };
 
-/// Perfetto protobuf: a process per rank, a track per stream and per bucket, arrows
-/// ready -> launch -> start -> done.
+/// A Perfetto trace (protobuf): a process per rank, a track per stream and per bucket, and arrows
+/// from ready through launch and start to done.
 std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets,
                      const PerfettoBeside& beside = {});
 

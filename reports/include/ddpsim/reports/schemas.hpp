@@ -1,4 +1,4 @@
-// Documents that are described: those of reports, and what a document holds, in words.
+// The described documents, and their descriptions as text.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace ddpsim {
 
-/// By name.
+/// Every described document, sorted by name.
 std::vector<DocumentType> described_documents();
 
-/// What json_schema() says, for people: a paragraph for each object, a line for each member.
+/// The content of json_schema() as text: a paragraph for each object, a line for each member.
 std::string schema_text(const DocumentType& document, const TerminalStyle& style);
 
 }  // namespace ddpsim

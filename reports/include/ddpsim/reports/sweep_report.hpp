@@ -1,4 +1,5 @@
-// A point of a sweep as a line of ddpsim.sweep/1, and such lines as rows of a tidy table and as a figure.
+// Writes a point of a sweep as a line of ddpsim.sweep/1, and such lines as a tidy table and as a
+// plot.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +20,25 @@
 
 namespace ddpsim {
 
-/// What an hour of the cluster costs, and the share of it that is training.
+/// Cost of an hour of the cluster, and the share of the time that is training.
 struct RowCost {
   double usd_per_hour = 0;
   double goodput = 1;
 };
 
-/// All that a point has to say; what is absent is null.
+/// Everything about a point. Absent values become null.
 struct SweepRow {
   std::size_t point = 0;
   std::string workload;  ///< as the study names it
   std::string label;
-  std::string cluster_text;                               ///< as the study has it, ranges expanded
-  std::vector<std::pair<std::string, std::string>> grid;  ///< option, its value as a JSON token
-  std::optional<Cluster> cluster;                         ///< absent where it cannot be read
-  std::optional<StepTimes> times;                         ///< absent where there is no answer
-  std::optional<Confidence> confidence;                   ///< absent without intervals
-  std::string corrected_by;  ///< the candidate whose measured step it rests on; empty: on none
+  std::string cluster_text;  ///< as in the study, ranges expanded
+  /// Each option and its value as a JSON token.
+  std::vector<std::pair<std::string, std::string>> grid;
+  std::optional<Cluster> cluster;        ///< absent if unreadable
+  std::optional<StepTimes> times;        ///< absent without an answer
+  std::optional<Confidence> confidence;  ///< absent without intervals
+  /// The candidate whose measured step corrects this point; empty if none does.
+  std::string corrected_by;
   StepWork work;
   std::optional<PeakMemory> memory;
   std::optional<RowCost> cost;
@@ -43,14 +46,14 @@ struct SweepRow {
   std::string error;  ///< why there is no answer
 };
 
-/// One line, with a newline at its end.
+/// One line that ends with a newline.
 std::string sweep_line(const SweepRow& row);
 
-/// A table whose rows are made from lines. `grid`: the options that vary, a column "--OPTION" each.
+/// A table whose rows are made from lines. Each option of `grid` becomes a column "--OPTION".
 CsvTable sweep_table(const std::vector<std::string>& grid);
 
-/// Training speed by number of GPUs: a curve for each workload on each cluster that is there in several sizes, through the
-/// fastest points of the grid. Holds no more than it draws.
+/// Plots training speed by number of GPUs. Each workload has a curve for each cluster that occurs
+/// in several sizes, through the fastest points of the grid. Keeps only what it draws.
 class SweepCurves {
  public:
   explicit SweepCurves(SweepHeader header);
@@ -66,7 +69,7 @@ class SweepCurves {
   struct Drawing;
   const SweepHeader header_;
   std::vector<Point> points_;
-  std::map<std::pair<std::string, std::string>, std::size_t> index_;  ///< of workload and label
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;  ///< by workload and label
   std::size_t lines_ = 0;
   std::size_t without_answer_ = 0;
 };

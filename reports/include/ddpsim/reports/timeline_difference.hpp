@@ -1,4 +1,4 @@
-// Two timelines laid beside each other, span by span: predicted and measured.
+// Compares a predicted and a measured timeline span by span.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ddpsim {
 
-/// When something happened: from the first start to the last end of its spans.
+/// The time from the first start to the last end of some spans.
 struct Extent {
   TimePoint start;
   TimePoint end;
@@ -20,21 +20,25 @@ struct SpanDifference {
   Track track = Track::compute;
   std::string name;
   std::optional<std::size_t> bucket;
-  std::optional<Extent> predicted;  ///< absent where only the other timeline has it
+  /// Absent if only the measured timeline has the span.
+  std::optional<Extent> predicted;
+  /// Absent if only the predicted timeline has the span.
   std::optional<Extent> measured;
 };
 
 struct TimelineDifference {
-  std::string source;  ///< of the measured timeline, as given
+  std::string source;  ///< the measured timeline, as given
   int rank = 0;
-  /// From the first span to the last end of rank `rank`.
+  /// From the first start to the last end on rank `rank`.
   Extent predicted;
   Extent measured;
-  std::vector<SpanDifference> spans;  ///< by predicted start; those only measured at the end
+  /// Sorted by predicted start. Spans that were only measured come last.
+  std::vector<SpanDifference> spans;
 };
 
-/// Of the lowest rank that both hold; absent where they share none. Spans of one track, name and bucket are one; where
-/// one of the timelines does not tell the buckets of a name apart, neither does the difference.
+/// Compares the lowest rank that both timelines hold; absent if they share no rank. Spans with the
+/// same track, name and bucket count as one. If one timeline does not tell the buckets of a name
+/// apart, the result does not either.
 std::optional<TimelineDifference> difference(const Timeline& predicted, const Timeline& measured,
                                              const std::string& source);
 

@@ -1,4 +1,4 @@
-// A cluster as a page: summary, matrix, tree, channels, bottleneck.
+// A cluster as text and JSON: summary, matrix, tree, channels and bottleneck.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@ namespace ddpsim {
 
 struct TopoReport {
   Topology topology;
-  /// Absent for one rank, and where there are too many to lay out.
+  /// Absent for one rank, and if there are too many ranks to lay out link by link.
   std::optional<Bottleneck> bottleneck;
 };
 
 std::string topo_text(const TopoReport& report, const TerminalStyle& style);
 
-/// ddpsim.topo/1
+/// A document of ddpsim.topo/1.
 std::string topo_json(const TopoReport& report);
 
 }  // namespace ddpsim

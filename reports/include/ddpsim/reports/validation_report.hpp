@@ -1,4 +1,4 @@
-// A validation, for the terminal and as ddpsim.validation/1.
+// A validation, as text and as ddpsim.validation/1.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace ddpsim {
 
-/// What error is too much, of which figure.
+/// The largest error allowed, and which error it limits.
 struct ErrorLimit {
   enum class Statistic { worst, p90, median };
   double percent = 0;
@@ -17,7 +17,7 @@ struct ErrorLimit {
 };
 std::string_view name_of(ErrorLimit::Statistic statistic);  ///< "worst"
 double error_percent(const Validation& validation, ErrorLimit::Statistic statistic);
-/// Whether the error exceeds the limit.
+/// Whether the error is above the limit.
 bool exceeds(const Validation& validation, const ErrorLimit& limit);
 
 std::string validation_text(const Validation& validation, const Figures& predicted,
