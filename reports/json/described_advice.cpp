@@ -7,34 +7,37 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Of a row without an error.
+/// Keys of a row that has no error.
 const Described<AdviceRow>& described_worth() {
   static const auto described =
       Described<AdviceRow>("AdviceWorth", "what a change of settings is worth")
           .boolean("worth", &AdviceRow::worth,
-                   "whether the change is advised, by tune's rule and under every version the job "
-                   "may run. Not in a row with an error")
+                   "whether the change is advised, by tune's rule and for every PyTorch version "
+                   "that is possible. Absent in a row that has an error")
           .text("measure_first_because", unless_empty(&AdviceRow::doubt),
-                "why the change is not advised before something is measured; null: nothing must be "
-                "measured first. Not in a row with an error")
+                "why something must be measured before the change is advised; null if nothing must "
+                "be. Absent in a row that has an error")
           .object(
               "gain_us", [](const AdviceRow& of) { return shown_interval(of.gain); },
               described_interval(),
-              "the current step less the step with the change, both per current batch. Not in a "
-              "row with an error")
-          .time("expected_gain_us", &AdviceRow::expected,
-                "the gain's mean over what is not known. Not in a row with an error")
+              "the current step minus the step with the change, both per current batch. Absent in "
+              "a row that has an error")
+          .time(
+              "expected_gain_us", &AdviceRow::expected,
+              "the mean gain over everything that is uncertain. Absent in a row that has an error")
           .time("regret_us", &AdviceRow::regret,
-                "what the change costs where it goes wrong. Not in a row with an error")
+                "what the change costs in the worst case of its interval. Absent in a row that has "
+                "an error")
           .time("iteration_us", &AdviceRow::iteration,
-                "the step with the change, per current batch. Not in a row with an error")
+                "time of the step with the change, per current batch. Absent in a row that has an "
+                "error")
           .integer("memory_bytes", &AdviceRow::memory_bytes,
-                   "how much the peak memory of a GPU changes, as far as that is known. Not in a "
-                   "row with an error");
+                   "change of a GPU's peak memory in bytes, as far as it is known. Absent in a row "
+                   "that has an error");
   return described;
 }
 
-/// The smaller of both sides' losses. Precondition: there is one.
+/// The smaller loss of both sides. Precondition: at least one side has a loss.
 Duration smaller_loss(const NextWorse& worse) {
   if (!worse.below) return worse.above->loss;
   if (!worse.above) return worse.below->loss;
@@ -58,14 +61,16 @@ const Described<NextWorse>& described_next_worse() {
           "the nearest caps with a step that is measurably longer than the recommended cap's",
           Layout::line)
           .number("below_mb", cap(&NextWorse::below),
-                  "the nearest smaller cap with a measurably longer step, in MiB; null: none")
-          .number("above_mb", cap(&NextWorse::above),
-                  "the nearest larger cap with a measurably longer step, in MiB; null: none")
+                  "the nearest smaller cap with a measurably longer step, in MiB; null if there is "
+                  "none")
+          .number(
+              "above_mb", cap(&NextWorse::above),
+              "the nearest larger cap with a measurably longer step, in MiB; null if there is none")
           .time("loss_us", &smaller_loss, "the smaller of below_loss_us and above_loss_us")
           .time("below_loss_us", loss(&NextWorse::below),
-                "how much longer the step is with below_mb; null where there is no such cap")
+                "how much longer the step is with below_mb; null if there is no such cap")
           .time("above_loss_us", loss(&NextWorse::above),
-                "how much longer the step is with above_mb; null where there is no such cap");
+                "how much longer the step is with above_mb; null if there is no such cap");
   return described;
 }
 
@@ -75,10 +80,10 @@ const Described<MeasureFirst>& described_measure_first() {
           "MeasureFirst",
           "why a setting that is predicted to gain is not advised yet, and what would decide")
           .word("doubt", &MeasureFirst::doubt, all_up_to(Doubt::neighbour),
-                "loss: the setting may cost more than can be measured, or than a quarter of its "
-                "expected gain; sizes: its all-reduces are unlike any measured; neighbour: with "
-                "one node more or less, NICs 5 % off or the next minor version of NCCL it gains "
-                "too little or may cost too much")
+                "the kind of doubt. loss: the setting may cost more than can be measured, or more "
+                "than a quarter of its expected gain. sizes: its all-reduces are unlike any "
+                "measured ones. neighbour: it gains too little or may cost too much with one node "
+                "more or less, with NICs 5 % off, or with the next minor version of NCCL")
           .text("because", &MeasureFirst::because, "the doubt in words")
           .number("bucket_cap_mb", &MeasureFirst::bucket_cap_mb,
                   "the setting's cap in MiB; null: pass nothing")
@@ -89,17 +94,18 @@ const Described<MeasureFirst>& described_measure_first() {
               described_interval(), "the current step less the step with the setting")
           .integers("sizes_bytes", &MeasureFirst::sizes,
                     "sizes of the two or three all-reduces that decide")
-          .text("command", &MeasureFirst::command, "what measures the all-reduces of sizes_bytes")
+          .text("command", &MeasureFirst::command,
+                "the command that measures the all-reduces of sizes_bytes")
           .text("then", unless_empty(&MeasureFirst::then),
-                "what takes the measurement in; null: nothing is to be taken in")
-          .time("takes_us", &MeasureFirst::takes, "about how long the command takes")
+                "the command that uses the measurement; null if there is none")
+          .time("takes_us", &MeasureFirst::takes, "approximate time that the command takes")
           .integer("deciding_bytes", &MeasureFirst::deciding,
                    "the size of the all-reduce whose time decides")
           .time("predicted_us", &MeasureFirst::predicted,
                 "the predicted time of the all-reduce of deciding_bytes")
           .time("set_up_to_us", &MeasureFirst::set_up_to,
-                "set the cap if the all-reduce of deciding_bytes takes no longer than this, else "
-                "keep the current one; null: no time would decide");
+                "set the cap if the all-reduce of deciding_bytes takes at most this time, else "
+                "keep the current one; null if no time would decide");
   return described;
 }
 
@@ -108,22 +114,23 @@ const NextWorse* next_worse_of(const Recommendation& recommended) {
   return worse && (worse->below || worse->above) ? &*worse : nullptr;
 }
 
-/// Where a cap can be recommended.
+/// Keys of a recommendation whose action is not "none".
 const Described<Recommendation>& described_recommended_cap() {
   static const auto described =
       Described<Recommendation>("RecommendedCap", "the recommended cap and what it gains")
           .number("bucket_cap_mb", &Recommendation::bucket_cap_mb,
-                  "the recommended cap in MiB; null: pass nothing. Not where action is none")
+                  "the recommended cap in MiB; null if you should pass nothing. Absent if action "
+                  "is none")
           .number("first_bucket_mb", &Recommendation::first_bucket_mb,
-                  "the recommended limit of the first bucket in MiB; null: pass nothing. Not where "
-                  "action is none")
+                  "the recommended limit of the first bucket in MiB; null if you should pass "
+                  "nothing. Absent if action is none")
           .numbers("cap_range_mb", ends_of(&Recommendation::cap_range_mb),
-                   "lowest and highest of the caps that are as good as the recommended one, as far "
-                   "as can be measured, in MiB. Not where action is none")
+                   "lowest and highest of the caps that are measurably as good as the recommended "
+                   "one, in MiB. Absent if action is none")
           .object(
               "gain_us", [](const Recommendation& of) { return shown_interval(of.gain); },
               described_interval(),
-              "the current step less the step as recommended. Not where action is none")
+              "the current step minus the recommended step. Absent if action is none")
           .object(
               "most_robust_gain_us",
               [](const Recommendation& of) {
@@ -131,24 +138,25 @@ const Described<Recommendation>& described_recommended_cap() {
                                       : std::nullopt;
               },
               described_interval(),
-              "where nothing is to be set, the gain of the most robust other setting; else null. "
-              "Not where action is none")
+              "the gain of the most robust other setting if nothing is to be set; else null. "
+              "Absent if action is none")
           .object("measure_first", &Recommendation::measure_first, described_measure_first(),
                   "why a setting that is predicted to gain is not advised yet, and what would "
-                  "decide; null: there is none. Not where action is none")
+                  "decide; null if there is none. Absent if action is none")
           .time("expected_gain_us", &Recommendation::expected,
-                "the gain's mean over what is not known. Not where action is none")
+                "the mean gain over everything that is uncertain. Absent if action is none")
           .time("regret_us", &Recommendation::regret,
-                "what the setting costs where it goes wrong: minus the low end of its gain where "
-                "that is a loss, else 0. Not where action is none")
-          .object("next_worse", &next_worse_of, described_next_worse(),
-                  "the nearest caps with a step that is measurably longer than the recommended "
-                  "cap's; null where no cap is recommended, where none is longer, or with --caps. "
-                  "Not where action is none")
+                "what the setting may cost: minus the low end of its gain if that is a loss, else "
+                "0. Absent if action is none")
+          .object(
+              "next_worse", &next_worse_of, described_next_worse(),
+              "the nearest caps with a measurably longer step than the recommended cap; null if no "
+              "cap is recommended or none is worse, and with --caps. Absent if action is none")
           .time("measurable_us", &Recommendation::measurable,
-                "the least gain that can be told from noise. Not where action is none")
+                "the smallest gain that can be measured. Absent if action is none")
           .text("python", &Recommendation::python,
-                "the line to paste; empty where nothing is to be set. Not where action is none");
+                "the line of Python to paste; empty if nothing is to be set. Absent if action is "
+                "none");
   return described;
 }
 
@@ -180,17 +188,17 @@ const Described<AdviceRow>& described_advice_row() {
       Described<AdviceRow>("AdviceRow", "a change of one setting, or of several together")
           .texts("levers", &AdviceRow::settings,
                  "the settings to change; several are changed together", Absent::null, Layout::line)
-          .text("line", &AdviceRow::line, "what to paste, statements parted by \"; \"")
+          .text("line", &AdviceRow::line, "the statements to paste, separated by \"; \"")
           .boolean("changes_numerics", &AdviceRow::changes_numerics,
-                   "whether the numerics change: of gradients, or of what the optimizer sees")
+                   "whether the change affects numerics: the gradients, or what the optimizer sees")
           .boolean("changes_batch", &AdviceRow::changes_batch,
-                   "whether the optimizer steps on another batch")
-          .text("note", &AdviceRow::note, "what else changes; mostly empty")
+                   "whether the optimizer steps on a different batch")
+          .text("note", &AdviceRow::note, "what else changes; usually empty")
           .members_of([](const AdviceRow& of) { return of.error.empty() ? &of : nullptr; },
                       described_worth())
           .text(
               "error", [](const AdviceRow& of) { return of.error.empty() ? nullptr : &of.error; },
-              "why the change cannot be had. Only in a row without figures", Absent::left_out);
+              "why the change is not possible. Only in a row without results", Absent::left_out);
   return described;
 }
 
@@ -199,7 +207,7 @@ const Described<ShownRecommendation>& described_recommendation() {
   static const auto described =
       Described<Shown>("Recommendation", "what is advised for bucket_cap_mb")
           .one_of("action", &action_of, {"set", "keep default", "keep today", "none"},
-                  "what to do; set without a cap: pass nothing; none: nothing can be recommended")
+                  "what to do. \"set\" without a cap means to pass nothing, \"none\" that nothing can be recommended")
           .members_of(
               [](const Shown& of) { return of.no_cap_because.empty() ? &of.recommended : nullptr; },
               described_recommended_cap())
@@ -209,7 +217,7 @@ const Described<ShownRecommendation>& described_recommendation() {
                 return of.no_cap_because.empty() ? std::string_view(of.recommended.reason)
                                                  : of.no_cap_because;
               },
-              "why action is advised, in one sentence");
+              "why this action is advised, in one sentence");
   return described;
 }
 

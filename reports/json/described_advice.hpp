@@ -1,4 +1,4 @@
-// What is advised, as a part of several documents.
+// Describes advice, a part of several documents.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace ddpsim {
 
-/// A predicted value and its interval, as they are printed: the key of the whole names the unit.
+/// A predicted value and its interval as printed. The key of the object names the unit.
 struct ShownInterval {
   NumberToken value;
   NumberToken low;
@@ -25,11 +25,12 @@ const Described<AdviceRow>& described_advice_row();
 /// What `tune` recommends.
 struct ShownRecommendation {
   const Recommendation& recommended;
-  std::string_view no_cap_because = {};  ///< why no cap can be recommended; empty: one can
+  /// Why no cap can be recommended; empty if one can.
+  std::string_view no_cap_because = {};
 };
 const Described<ShownRecommendation>& described_recommendation();
 
-/// Reads a range as its two ends.
+/// Reads a range as an array of its two ends.
 template <typename T>
 auto ends_of(std::pair<double, double> T::*range) {
   return [range](const T& of) { return std::array{(of.*range).first, (of.*range).second}; };

@@ -1,4 +1,4 @@
-// What a collective takes for a size, as the table of `allreduce` has it.
+// Describes a row of `allreduce`: the time of a collective for a size.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace ddpsim {
 
-/// A size, and the table it stands in.
+/// A size and the table that it belongs to.
 struct AllReduceSize {
   const AllReduceRow& row;
   const AllReduceTable& table;
 };
 
 std::vector<AllReduceSize> allreduce_sizes(const AllReduceTable& table);
-/// A row of the document, behind the collective, which the document has above its rows.
+/// A row of the document, preceded by the collective, which the document itself has above its rows.
 const Described<AllReduceSize>& described_allreduce_size();
 
 }  // namespace ddpsim

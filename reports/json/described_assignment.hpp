@@ -1,4 +1,4 @@
-// Which gradients travel together, as the document and the table of `buckets` have it.
+// Describes a bucket of `buckets`: the gradients that are reduced together.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace ddpsim {
 
-/// A bucket and its place in launch order.
+/// A bucket and its index in launch order.
 struct AssignedBucket {
   const Bucket& bucket;
   std::size_t index;

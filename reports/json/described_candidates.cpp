@@ -16,19 +16,19 @@ ShownInterval shown_interval(const Speedup& speedup) {
 
 const Described<SpeedupSource>& described_source() {
   static const auto described =
-      Described<SpeedupSource>("BehindSource",
-                               "what a source of error by itself makes of a speedup", Layout::line)
-          .word("source", &SpeedupSource::source, all_error_sources(), "what may err")
+      Described<SpeedupSource>("BehindSource", "the effect of one error source alone on a speedup",
+                               Layout::line)
+          .word("source", &SpeedupSource::source, all_error_sources(), "the error source")
           .integer("workload", &SpeedupSource::workload,
-                   "the place in workloads of the one that the source belongs to. Only of several "
-                   "workloads, where the source is not of all",
+                   "index in workloads of the workload that the source belongs to. Only with "
+                   "several workloads, if the source belongs to one of them",
                    Absent::left_out)
           .ratio("low_percent", &SpeedupSource::low_percent,
                  "low end of the speedup with the source at its bounds, in percent")
           .ratio("high_percent", &SpeedupSource::high_percent,
                  "high end of the speedup with the source at its bounds, in percent")
           .boolean("changes_order", &SpeedupSource::changes_order,
-                   "whether the source by itself may put the slower candidate in front");
+                   "whether the source alone could make the slower candidate the faster one");
   return described;
 }
 
@@ -40,7 +40,7 @@ const Described<CollectiveChoice>& described_choice() {
           .word("protocol", &CollectiveChoice::protocol, all_up_to(Protocol::simple),
                 "the protocol that NCCL chooses")
           .integer("channels", &CollectiveChoice::channels,
-                   "channels that NCCL uses; one thread block (SM) each");
+                   "channels that NCCL uses, each of them one thread block (SM)");
   return described;
 }
 
@@ -48,8 +48,8 @@ const Described<OtherChoice>& described_other_choice() {
   static const auto described =
       Described<OtherChoice>(
           "OtherChoice",
-          "a bucket for which NCCL chooses otherwise on the fastest candidate than on this one")
-          .integer("bytes", &OtherChoice::size, "the largest such bucket")
+          "a bucket for which NCCL chooses differently on the fastest candidate and on this one")
+          .integer("bytes", &OtherChoice::size, "bytes of the largest such bucket")
           .object("here", &OtherChoice::on_other, described_choice(),
                   "what NCCL chooses on this candidate")
           .object("on_fastest", &OtherChoice::on_faster, described_choice(),
@@ -59,15 +59,16 @@ const Described<OtherChoice>& described_other_choice() {
 
 const Described<NamedInterval>& described_range() {
   static const auto described =
-      Described<NamedInterval>("RangeInterval", "places along a range, both ends included", Layout::line)
+      Described<NamedInterval>("RangeInterval", "an interval of a range, both ends included",
+                               Layout::line)
           .number("from", &NamedInterval::from_value,
-                  "the first place: a value of the range that was searched, else a row")
+                  "first place: a value of the searched range, or an index in rows")
           .number("to", &NamedInterval::to_value,
-                  "the last place: a value of the range that was searched, else a row");
+                  "last place: a value of the searched range, or an index in rows");
   return described;
 }
 
-/// Precondition of its readers: the candidate has a price.
+/// Precondition: the candidate has a price.
 const Described<PricedCandidate>& described_cost() {
   using Priced = PricedCandidate;
   const auto amount = [](std::optional<FigureRange> CostAmounts::*which) {
@@ -80,45 +81,47 @@ const Described<PricedCandidate>& described_cost() {
       Described<Priced>("Cost", "what training costs on a candidate")
           .object(
               "price", [](const Priced& of) -> const auto& { return of.cost->price; },
-              described_price(Layout::block), "the price that the cost follows from")
+              described_price(Layout::block), "the price that the cost is computed from")
           .number(
               "usd_per_hour", [](const Priced& of) { return of.cost->usd_per_hour; },
-              "an hour of the whole cluster, in US dollars")
+              "cost of the whole cluster per hour, in US dollars")
           .ratio(
               "goodput", [](const Priced& of) { return of.cost->goodput.share; },
-              "the share of the time that is training, not checkpoints, restarts or work done "
-              "twice")
+              "share of the time that is training, 0 to 1; the rest is checkpoints, restarts and "
+              "repeated work")
           .number(
               "checkpoint_every_s",
               [](const Priced& of) { return of.cost->goodput.checkpoint_every_seconds; },
-              "training from one checkpoint to the next; 0: there are no checkpoints")
+              "seconds of training from one checkpoint to the next; 0 without checkpoints")
           .object("usd_per_1000_steps", amount(&CostAmounts::usd_per_1000_steps),
-                  described_interval(), "1000 steps in US dollars. Not in rows of a mix",
-                  Absent::left_out)
+                  described_interval(),
+                  "cost of 1000 steps, in US dollars. Absent in rows of a mix", Absent::left_out)
           .object("usd_per_million_samples", amount(&CostAmounts::usd_per_million_samples),
                   described_interval(),
-                  "a million samples in US dollars. Not in rows of a mix, and only where the batch "
-                  "is known",
+                  "cost of a million samples, in US dollars. Only if the batch is known; absent in "
+                  "rows of a mix",
                   Absent::left_out)
           .object("usd_per_million_tokens", amount(&CostAmounts::usd_per_million_tokens),
                   described_interval(),
-                  "a million tokens in US dollars. Not in rows of a mix, and only where samples "
-                  "are sequences",
+                  "cost of a million tokens, in US dollars. Only if samples are sequences; absent "
+                  "in rows of a mix",
                   Absent::left_out)
           .object("usd", amount(&CostAmounts::usd), described_interval(),
-                  "all that is to be trained, in US dollars. Only with --samples or --steps",
+                  "cost of the whole training, in US dollars. Only with --samples or --steps",
                   Absent::left_out)
           .object("seconds", amount(&CostAmounts::seconds), described_interval(),
-                  "how long all that is to be trained takes, failures included. Only with "
-                  "--samples or --steps",
+                  "time of the whole training in seconds, including failures. Only with --samples "
+                  "or --steps",
                   Absent::left_out)
           .object("usd_per_hour_of_reference", amount(&CostAmounts::usd_per_hour_of_reference),
                   described_interval(),
-                  "what the reference does in an hour, in US dollars. Only in rows of a mix",
+                  "cost of the work that the reference does in an hour, in US dollars. Only in "
+                  "rows of a mix",
                   Absent::left_out)
           .object(
               "dearer_percent", [](const Priced& of) { return shown_interval(of.cost->dearer); },
-              described_interval(), "by how much the candidate costs more than the cheapest")
+              described_interval(),
+              "how much more the candidate costs than the cheapest, in percent")
           .boolean(
               "frontier", [](const Priced& of) { return of.cost->frontier; },
               "whether no other candidate is both cheaper and faster");
@@ -133,31 +136,32 @@ ShownInterval shown_interval(const FigureRange& range) {
 
 const Described<Speedup>& described_behind() {
   static const auto described =
-      Described<Speedup>("Behind", "by how much a candidate is behind the fastest, and why")
+      Described<Speedup>("Behind", "how much faster the fastest candidate is, and why")
           .object(
               "behind_percent", [](const Speedup& of) { return shown_interval(of); },
               described_interval(),
-              "by how much faster the fastest candidate trains. Not in a row with an error")
+              "how much faster the fastest candidate trains, in percent. Absent in a row that has "
+              "an error")
           .list("behind_sources", &Speedup::sources, described_source(),
-                "what each source of error by itself makes of behind_percent, widest first. Not in "
-                "a row with an error")
+                "the effect of each error source alone on behind_percent, widest first. Absent in "
+                "a row that has an error")
           .boolean("same", &Speedup::same,
-                   "whether nothing but its name tells the candidate from the fastest. Not in a "
-                   "row with an error")
+                   "whether the candidate differs from the fastest in its name only. Absent in a "
+                   "row that has an error")
           .boolean("never_slower", &Speedup::never_slower,
-                   "whether the fastest cluster is the candidate's with more of something and NCCL "
-                   "chooses alike on both: the low end of behind_percent is then 0 at least. Not "
-                   "in a row with an error")
+                   "whether the fastest cluster is strictly better than the candidate's and NCCL "
+                   "chooses the same on both, so that behind_percent cannot be below 0. Absent in "
+                   "a row that has an error")
           .boolean(
               "upgrade_is_slower",
               [](const Speedup& of) {
                 return of.other_choice ? std::optional(of.dominating_is_slower) : std::nullopt;
               },
-              "whether it is the candidate's cluster that has more. Only with other_choice",
+              "whether the candidate's cluster is the strictly better one. Only with other_choice",
               Absent::left_out)
           .object("other_choice", &Speedup::other_choice, described_other_choice(),
-                  "a bucket for which NCCL chooses otherwise on the fastest. Only where one "
-                  "cluster is the other with more of something",
+                  "a bucket for which NCCL chooses differently on the fastest. Only if one cluster "
+                  "is strictly better than the other",
                   Absent::left_out);
   return described;
 }
@@ -165,11 +169,11 @@ const Described<Speedup>& described_behind() {
 const Described<PricedCandidate>& described_priced() {
   static const auto described =
       Described<PricedCandidate>("Priced",
-                                 "what a candidate costs where some candidate has a price")
+                                 "the costs of a candidate, if some candidate has a price")
           .object(
               "cost", [](const PricedCandidate& of) { return of.cost != nullptr ? &of : nullptr; },
               described_cost(),
-              "what training costs on the candidate; null: it has no price. Only where some "
+              "what training costs on the candidate; null if it has no price. Only if some "
               "candidate has one",
               Absent::null);
   return described;
@@ -191,27 +195,28 @@ const Described<Until>& described_until() {
   };
   static const auto described =
       Described<Until>("Until", "where along a range a condition holds")
-          .text("condition", &Until::condition, "the condition")
+          .text("condition", &Until::condition, "the condition, as --until takes it")
           .text("range", unless_empty(&Until::range),
-                "the range that was searched; null: candidates that were written out")
+                "the searched range; null if the places are the candidates in rows")
           .text("candidate", unless_empty(&Until::candidate),
-                "the candidate whose figure it is. Only of a range that was searched, where there "
-                "are several",
+                "the candidate that the condition is about. Only with a searched range and several "
+                "candidates",
                 Absent::left_out)
           .text("workload", unless_empty(&Until::workload),
-                "the workload whose figure it is. Only where there are several", Absent::left_out)
+                "the workload that the condition is about. Only with several workloads",
+                Absent::left_out)
           .list("predicted", &Until::predicted, described_range(),
-                "where the condition holds as predicted", Absent::null, Layout::line)
+                "where the condition is predicted to hold", Absent::null, Layout::line)
           .list("possible", &Until::possible, described_range(), "where the condition may hold",
                 Absent::null, Layout::line)
           .list("certain", &Until::certain, described_range(),
-                "where the condition holds in every scenario", Absent::null, Layout::line)
+                "where the condition holds with every error source at its bounds", Absent::null,
+                Layout::line)
           .integer("asked", searched(&Until::asked),
-                   "how many values were simulated. Only of a range that was searched",
-                   Absent::left_out)
+                   "how many values were simulated. Only with a searched range", Absent::left_out)
           .integer("without_answer", searched(&Until::without_answer),
-                   "how many values have no answer; each counts as the value before it. Only of a "
-                   "range that was searched",
+                   "how many values have no answer; each counts as the value before it. Only with "
+                   "a searched range",
                    Absent::left_out);
   return described;
 }

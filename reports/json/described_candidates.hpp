@@ -1,4 +1,4 @@
-// What ddpsim.compare/1 says of candidates that stand side by side, on one workload or on several.
+// Describes the candidates of ddpsim.compare/1, on one workload or on several.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace ddpsim {
 
-/// A row of a report: a candidate by its place among those compared, or one that could not be compared.
+/// A row of a report: a compared candidate by its index, or one that could not be compared.
 template <typename Report>
 struct CandidateRow {
   const Report& report;
   std::size_t index = 0;
   const NotCompared* not_compared = nullptr;  ///< null: the candidate was compared
 };
-/// Candidates compared, then the others.
+/// The compared candidates, then the others.
 template <typename Report>
 std::vector<CandidateRow<Report>> candidate_rows(const Report& report, std::size_t compared) {
   std::vector<CandidateRow<Report>> rows;
@@ -29,10 +29,10 @@ std::vector<CandidateRow<Report>> candidate_rows(const Report& report, std::size
 
 ShownInterval shown_interval(const FigureRange& range);
 
-/// behind_percent, and what stands behind it.
+/// behind_percent, and the keys that explain it.
 const Described<Speedup>& described_behind();
 
-/// What a candidate is paid for, as far as a comparison says it.
+/// The costs of a candidate. Those that a comparison does not state are absent.
 struct CostAmounts {
   std::optional<FigureRange> usd_per_1000_steps = {};
   std::optional<FigureRange> usd_per_million_samples = {};
@@ -41,15 +41,15 @@ struct CostAmounts {
   std::optional<FigureRange> seconds = {};
   std::optional<FigureRange> usd_per_hour_of_reference = {};
 };
-/// A candidate where some candidate has a price.
+/// A candidate of a comparison in which some candidate has a price.
 struct PricedCandidate {
-  const CandidateCost* cost;  ///< null: this one has no price
+  const CandidateCost* cost;  ///< null: no price for this one
   CostAmounts amounts;
 };
-/// cost
+/// The key `cost`.
 const Described<PricedCandidate>& described_priced();
 
-/// by_cost, where anything has a price; until, where it was asked.
+/// by_cost, or null without prices; until, or null without --until.
 const std::vector<std::size_t>* by_cost_of(const std::optional<Costs>& costs);
 const std::vector<Until>* until_of(const std::vector<Until>& all);
 const Described<Until>& described_until();

@@ -14,7 +14,7 @@ template <typename T>
 void add_begin(Described<T>& described) {
   described
       .time("ready_us", &CollectiveResult::ready,
-            "when what the collective sends is written and there is room for what it receives")
+            "when the data to send is written and there is room for the result")
       .time("launch_us", &CollectiveResult::launch, "when the host has enqueued the collective")
       .time("start_us", &CollectiveResult::start, "when the collective's kernel runs on this rank")
       .time("last_arrival_us", &CollectiveResult::last_arrival,
@@ -67,21 +67,21 @@ const Described<NumberedBucket>& described_step_bucket() {
             all_up_to(ClosedBy::sparse),
             "what ended the bucket: its cap, the last gradient, or a sparse gradient")
         .text("exposed_because", unless_empty(&NumberedBucket::exposed_because),
-              "why backward does not hide the all-reduce; null: it does")
+              "why backward does not hide the all-reduce; null if it is hidden")
         .integer(
             "wire_bytes",
             [](const NumberedBucket& of) {
               return of.bytes != of.bucket.bytes ? std::optional(of.bytes) : std::nullopt;
             },
-            "bytes that travel. Only where a communication hook changes them", Absent::left_out)
+            "bytes that are sent. Only if a communication hook changes them", Absent::left_out)
         .integers(
             "all_reduce_bytes",
             [](const NumberedBucket& of) {
               return of.all_reduces.size() > 1 ? &of.all_reduces : nullptr;
             },
-            "bytes of each all-reduce: of what travels whole, of P and of Q; start_us is of the "
-            "first, end_us of the last, NCCL's choice of the largest. Only where powerSGD_hook "
-            "runs several",
+            "bytes of each all-reduce: uncompressed gradients, P and Q. start_us belongs to the "
+            "first, end_us to the last, NCCL's choice to the largest. Only if powerSGD_hook runs "
+            "several",
             Absent::left_out, Layout::block);
     return bucket;
   }();
@@ -90,14 +90,14 @@ const Described<NumberedBucket>& described_step_bucket() {
 
 const Described<CollectiveResult>& described_step_collective() {
   static const auto described = [] {
-    Described<CollectiveResult> collective(
-        "Collective", "a collective under a scheme that was asked for", Layout::line);
+    Described<CollectiveResult> collective("Collective", "a collective of a step with --scheme",
+                                           Layout::line);
     collective.word("kind", &CollectiveResult::kind, kinds_of_a_step(), "which collective it is")
         .text("unit", &CollectiveResult::unit,
               "what the collective belongs to: a module's path, root, bucket 0, a parameter")
         .integer("bytes", &CollectiveResult::bytes,
-                 "bytes as nccl-tests counts them, padding included: of an all-gather what every "
-                 "rank ends with, of a reduce-scatter what every rank begins with");
+                 "bytes as nccl-tests counts them, including padding: for an all-gather what every "
+                 "rank ends with, for a reduce-scatter what every rank begins with");
     add_begin(collective);
     collective.time("end_us", &CollectiveResult::end, "when the collective has ended")
         .word("phase", &CollectiveResult::phase, all_up_to(StepPhase::optimizer),

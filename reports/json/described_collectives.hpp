@@ -1,4 +1,5 @@
-// What ddpsim.result/1 says of a step's collectives: a bucket's all-reduce, and what other schemes run.
+// Describes a step's collectives in ddpsim.result/1: the all-reduces of buckets, and the
+// collectives of other schemes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace ddpsim {
 
-/// A bucket and its place in launch order.
+/// A bucket and its index in launch order.
 struct NumberedBucket : BucketResult {
   std::size_t index;
 };

@@ -18,7 +18,8 @@ namespace {
 
 using ComparedRow = CandidateRow<CompareReport>;
 
-// Precondition, here and of what is described of a compared row: it was compared.
+// Precondition of this and the functions below, except those for all rows: the candidate was
+// compared.
 const ComparedJob& compared(const ComparedRow& row) {
   return row.report.comparison.jobs[row.index];
 }
@@ -27,32 +28,33 @@ const CandidateContext& context_of(const ComparedRow& row) {
   return row.report.contexts[row.index];
 }
 
-/// Of a row that was compared, in front of its memory.
+/// Keys of a compared row that come before its memory.
 const Described<ComparedRow>& described_step_of_row() {
   static const auto described =
       Described<ComparedRow>("ComparedStep", "the step of a candidate that was compared")
           .text("changed_numerics", unless_empty([](const ComparedRow& of) {
                   return changed_numerics(context_of(of).job);
                 }),
-                "why a step of the candidate does not teach what a step of DDP does (stale "
-                "parameters, ranks that train apart, compressed gradients), so that equal speed is "
-                "not equal training; null: it does. Not in a row with an error")
+                "why equal speed is not equal training with this candidate: stale parameters, "
+                "ranks that train apart or compressed gradients; null if it trains as DDP does. "
+                "Absent in a row that has an error")
           .number(
               "compute_scale",
               [](const ComparedRow& of) { return context_of(of).job.options().compute_scale; },
-              "compute is so many times as fast as recorded. Not in a row with an error")
+              "how many times as fast as recorded the candidate computes. Absent in a row that has "
+              "an error")
           .number(
               "rank_slowdown",
               [](const ComparedRow& of) { return slowdown_shares(context_of(of).job).slowdown(); },
-              "compute takes so many times as long as recorded, by the slowest GPU and multi-GPU "
-              "overhead. Not in a row with an error")
+              "factor on the recorded compute time, from the slowest GPU and multi-GPU overhead. "
+              "Absent in a row that has an error")
           .time(
               "iteration_us", [](const ComparedRow& of) { return compared(of).times.iteration; },
-              "the step. Not in a row with an error")
+              "the step. Absent in a row that has an error")
           .time(
               "alone_us", [](const ComparedRow& of) { return compared(of).times.alone(); },
-              "the step of one of the candidate's GPUs working alone, without DDP. Not in a row "
-              "with an error")
+              "the step of one of the candidate's GPUs working alone, without DDP. Absent in a row "
+              "that has an error")
           .members_of(
               [](const ComparedRow& of) {
                 return training_speed(step_work(context_of(of).job), compared(of).times);
@@ -61,34 +63,37 @@ const Described<ComparedRow>& described_step_of_row() {
           .time(
               "exposed_communication_us",
               [](const ComparedRow& of) { return compared(of).times.exposed_communication; },
-              "communication that compute waits for. Not in a row with an error")
+              "exposed communication: time in which compute waits for it. Absent in a row that has "
+              "an error")
           .ratio(
               "exposed_share",
               [](const ComparedRow& of) {
                 const StepTimes& times = compared(of).times;
                 return times.exposed_communication / times.iteration;
               },
-              "the share of the step that is exposed communication. Not in a row with an error")
+              "the share of the step that is exposed communication. Absent in a row that has an "
+              "error")
           .time(
               "blocking_communication_us",
               [](const ComparedRow& of) { return compared(of).times.blocking_communication(); },
-              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
-              "together. Not in a row with an error")
+              "time of exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
+              "together. Absent in a row that has an error")
           .ratio(
               "blocking_share",
               [](const ComparedRow& of) {
                 const StepTimes& times = compared(of).times;
                 return times.blocking_communication() / times.iteration;
               },
-              "the share of the step that is blocking communication. Not in a row with an error")
+              "the share of the step that is blocking communication. Absent in a row that has an "
+              "error")
           .list(
               "loss",
               [](const ComparedRow& of) {
                 return loss_rows(compared(of).times.loss, compared(of).confidence);
               },
               described_loss(),
-              "time lost by cause, in one order: averaging and the causes of schemes only where "
-              "they take part. Not in a row with an error")
+              "time lost by cause, always in the same order; causes of averaging and of schemes "
+              "only if they take time. Absent in a row that has an error")
           .object(
               "best_cap",
               [](const ComparedRow& of) {
@@ -96,9 +101,8 @@ const Described<ComparedRow>& described_step_of_row() {
                 return best ? std::optional(ShownRecommendation{*best}) : std::nullopt;
               },
               described_recommendation(),
-              "what is advised for bucket_cap_mb; null where it was not searched: of candidates "
-              "that cannot be the fastest, with --no-tune and with --bucket-cap-mb-list. Not in a "
-              "row with an error");
+              "what is advised for bucket_cap_mb; null for candidates that cannot be the fastest, "
+              "with --no-tune and with --bucket-cap-mb-list. Absent in a row that has an error");
   return described;
 }
 
@@ -123,11 +127,11 @@ std::optional<PricedCandidate> priced(const ComparedRow& row) {
   return PricedCandidate{&*cost, amounts};
 }
 
-/// Of a row that was compared, behind its memory.
+/// Keys of a compared row that come after its memory.
 const Described<ComparedRow>& described_certainty_of_row() {
   static const auto described =
       Described<ComparedRow>("ComparedCertainty",
-                             "how sure the step of a candidate is, and what it is worth")
+                             "how certain the step of a candidate is, and what it is worth")
           .object(
               "elastic",
               [](const ComparedRow& of) -> const auto& { return context_of(of).elastic; },
@@ -138,8 +142,8 @@ const Described<ComparedRow>& described_certainty_of_row() {
               [](const ComparedRow& of) {
                 return context_of(of).provenance.calibrated_by_recording;
               },
-              "whether the recording's own all-reduces moved the candidate's cost model. Not in a "
-              "row with an error")
+              "whether the recorded all-reduces calibrate the candidate's cost model. Absent in a "
+              "row that has an error")
           .members_of(
               [](const ComparedRow& of) -> const auto& { return compared(of).confidence; },
               described_confidence())
@@ -150,8 +154,8 @@ const Described<ComparedRow>& described_certainty_of_row() {
                 return trust.replay ? &trust : nullptr;
               },
               described_replay(),
-              "the measured step beside its replay. Only with --measured-step, of the cluster "
-              "measured",
+              "the measured step compared with its replay. Only with --measured-step for this "
+              "cluster",
               Absent::left_out)
           .text(
               "corrected_by",
@@ -159,8 +163,8 @@ const Described<ComparedRow>& described_certainty_of_row() {
                 const std::optional<std::size_t>& by = compared(of).corrected_by;
                 return by ? &cluster_name(of.report.contexts[*by]) : nullptr;
               },
-              "the candidate whose measured step corrects this one's compute, too. Only with "
-              "--measured-step, of clusters that were not measured",
+              "the candidate whose measured step also corrects this one's compute. Only with "
+              "--measured-step for another cluster",
               Absent::left_out)
           .members_of(
               [](const ComparedRow& of) -> const auto& { return compared(of).behind; },
@@ -194,26 +198,25 @@ const Described<ComparedRow>& described_compared_row() {
                 return of.not_compared ? of.not_compared->ranks
                                        : std::optional(context_of(of).job.cluster().ranks());
               },
-              "GPUs of the candidate; null where its cluster could not be read")
+              "GPUs of the candidate; null if its cluster could not be read")
           .members_of(if_compared, described_step_of_row())
           .text(
               "error",
               [](const ComparedRow& of) {
                 return of.not_compared ? &of.not_compared->error : nullptr;
               },
-              "why the candidate could not be compared. Only in a row without figures",
+              "why the candidate could not be compared. Only in a row without results",
               Absent::left_out)
           .object(
               "memory", [](const ComparedRow& of) -> const auto& {
                 return of.not_compared ? of.not_compared->memory : context_of(of).memory;
               },
-              described_memory(),
-              "what a rank's memory holds at most; null where it was not counted")
+              described_memory(), "peak memory of a rank; null if it was not counted")
           .members_of(if_compared, described_certainty_of_row());
   return described;
 }
 
-/// Whether the fastest is so in every world that may be the true one.
+/// Whether the fastest candidate stays the fastest in every scenario.
 bool fastest_is_certain(const CompareReport& report) {
   const Comparison& comparison = report.comparison;
   bool certain = true;
@@ -259,27 +262,27 @@ const Described<CompareReport>& described_comparison() {
               "candidates as given; those that could not be compared stand behind all others")
           .integers(
               "by_speed", [](const Report& of) -> const auto& { return of.comparison.by_speed; },
-              "candidates by their place in rows, fastest first")
+              "candidates by their index in rows, fastest first")
           .integers(
               "by_cost", [](const Report& of) { return by_cost_of(of.costs); },
-              "candidates with a price by their place in rows, cheapest first. Only with prices",
+              "candidates with a price by their index in rows, cheapest first. Only with prices",
               Absent::left_out)
           .list(
               "until", [](const Report& of) { return until_of(of.until); }, described_until(),
               "where along ranges conditions hold. Only with --until", Absent::left_out)
           .boolean("fastest_is_certain", &fastest_is_certain,
-                   "whether the fastest candidate is so in every scenario, each source of error at "
-                   "its bounds")
-          .object("recorded", &recorded, described_recorded(),
-                  "what the recorded job did beside what is predicted for it; null where no "
-                  "all-reduce was recorded")
+                   "whether the fastest candidate stays the fastest with each error source at its "
+                   "bounds")
+          .object(
+              "recorded", &recorded, described_recorded(),
+              "the recorded job compared with its prediction; null if no all-reduce was recorded")
           .integer(
               "recorded_row",
               [](const Report& of) {
                 return recorded(of) ? std::optional(beside_recording(of.contexts)) : std::nullopt;
               },
-              "the place in rows of the candidate that recorded predicts for: the first that may "
-              "be the recorded cluster, else the first; null without recorded");
+              "index in rows of the candidate that the recording is compared with: the first that "
+              "may be the recorded cluster, else 0; null without recorded");
   return described;
 }
 

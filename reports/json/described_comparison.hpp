@@ -1,4 +1,4 @@
-// The comparison of one workload on several candidates, as a part of ddpsim.compare/1.
+// Describes the comparison of one workload on several candidates, a part of ddpsim.compare/1.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
@@ -6,7 +6,7 @@
 
 namespace ddpsim {
 
-/// All but its warnings.
+/// Every key except warnings.
 const Described<CompareReport>& described_comparison();
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// A point of the curve that `tune` draws, as its document and its table have it.
+// Describes a point of the curve of `tune`.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// A point, and what the job's ranks get through in one of its steps.
+/// A point, and the work that all ranks do in one of its steps.
 struct CurveStep : CurvePoint {
   StepWork work;
 };

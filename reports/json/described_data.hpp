@@ -1,4 +1,4 @@
-// What ddpsim.result/1 says of batches: a DataLoader, an epoch, Join.
+// Describes what ddpsim.result/1 says about batches: a DataLoader, an epoch, and Join.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"

@@ -1,4 +1,4 @@
-// A measured step beside the simulated one, span by span, as a part of a document.
+// Describes a measured step compared with the simulated one, span by span.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"

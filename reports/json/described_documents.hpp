@@ -1,4 +1,4 @@
-// Every document that is described.
+// The type of every described document.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
@@ -13,7 +13,7 @@ const ObjectType& compare_document();
 const ObjectType& difference_document();
 const ObjectType& error_document();
 const ObjectType& result_document();
-/// A line of a sweep, which does not say which document it is.
+/// A line of a sweep. Lines have no `schema` key.
 const ObjectType& sweep_point_document();
 const ObjectType& timeline_document();
 const ObjectType& topo_document();

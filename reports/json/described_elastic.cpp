@@ -10,34 +10,34 @@ using Layout = JsonWriter::Layout;
 const char* meaning_of(RunEnd end) {
   switch (end) {
     case RunEnd::restarts_used_up:
-      return "jobs of an agent that had used up its restarts";
+      return "number of jobs that ended because an agent had used up its restarts";
     case RunEnd::store_lost:
-      return "jobs that lost the node of the store";
+      return "number of jobs that ended because the node of the rendezvous store was lost";
     case RunEnd::join_timed_out:
       break;
   }
-  return "jobs that fewer than min_nodes joined in time";
+  return "number of jobs that ended because fewer than min_nodes joined in time";
 }
 
 const char* meaning_of(RunPart part) {
   switch (part) {
     case RunPart::training:
-      return "training that lasts, as if at the speed of max_nodes";
+      return "training that lasts, in seconds at the speed of max_nodes";
     case RunPart::fewer_nodes:
-      return "training on fewer nodes, beyond the time it would take on max_nodes; less than 0 "
-             "where fewer nodes are faster";
+      return "extra time of training on fewer nodes than max_nodes; below 0 if fewer nodes are "
+             "faster";
     case RunPart::checkpoints:
       return "writing checkpoints";
     case RunPart::lost_work:
-      return "training that a failure undoes";
+      return "training that failures undo";
     case RunPart::detection:
       return "from a failure until agents have noticed it and stop their workers";
     case RunPart::stop:
       return "stopping workers";
     case RunPart::rendezvous:
-      return "agents meeting again";
+      return "rendezvous of the agents";
     case RunPart::waiting:
-      return "waiting for min_nodes while agents meet";
+      return "waiting for min_nodes during a rendezvous";
     case RunPart::start:
       return "starting processes";
     case RunPart::load:
@@ -45,12 +45,12 @@ const char* meaning_of(RunPart part) {
     case RunPart::ended:
       break;
   }
-  return "from the end of a job until its next begins";
+  return "from the end of a job until the next one begins";
 }
 
 const Described<ElasticAnswer>& described_ends() {
   static const auto described = [] {
-    Described<ElasticAnswer> ends("RunEnds", "why jobs of a long run end, how many of each",
+    Described<ElasticAnswer> ends("RunEnds", "why jobs of a long run end, and how often",
                                   Layout::line);
     for (const RunEnd end : all_up_to(RunEnd::join_timed_out))
       ends.number(
@@ -64,7 +64,7 @@ const Described<ElasticAnswer>& described_ends() {
 
 const Described<ElasticAnswer>& described_run_parts() {
   static const auto described = [] {
-    Described<ElasticAnswer> parts("RunParts", "where a long run goes, in seconds");
+    Described<ElasticAnswer> parts("RunParts", "where the time of a long run goes, in seconds");
     for (const RunPart part : all_up_to(RunPart::ended))
       parts.number(
           name_of(part),
@@ -92,9 +92,10 @@ std::vector<RunSize> run_sizes(const ElasticAnswer& elastic) {
 const Described<RunSize>& described_size() {
   static const auto described =
       Described<RunSize>("RunSize", "a number of nodes that a long run trains on", Layout::line)
-          .integer("nodes", &RunSize::nodes, "how many nodes there are")
-          .time("step_us", &RunSize::step, "a step on so many nodes")
-          .number("trained_s", &RunSize::trained, "training on so many nodes that lasts");
+          .integer("nodes", &RunSize::nodes, "number of nodes")
+          .time("step_us", &RunSize::step, "time of a step on that many nodes")
+          .number("trained_s", &RunSize::trained,
+                  "seconds of training that lasts on that many nodes");
   return described;
 }
 
@@ -102,34 +103,39 @@ const Described<ElasticAnswer>& described_checkpoint_interval() {
   static const auto described =
       Described<ElasticAnswer>("CheckpointInterval",
                                "how long to train from one checkpoint to the next", Layout::line)
-          .number("used_s", &ElasticAnswer::interval, "the interval in force, in training time")
-          .number("best_s", &ElasticAnswer::best_interval, "the best interval by simulation")
+          .number("used_s", &ElasticAnswer::interval, "the interval used, in seconds of training")
+          .number("best_s", &ElasticAnswer::best_interval,
+                  "the best interval in the simulation, in seconds")
           .number("best_low_s", &ElasticAnswer::best_low,
-                  "the shortest interval that was tried and does as well as the best, within one "
-                  "standard error")
+                  "the shortest interval tried that is as good as the best within one standard "
+                  "error, in seconds")
           .number("best_high_s", &ElasticAnswer::best_high,
-                  "the longest interval that was tried and does as well as the best, within one "
-                  "standard error")
-          .ratio("best_goodput", &ElasticAnswer::best_goodput, "goodput at the best interval")
-          .number("young_s", &ElasticAnswer::young_interval, "the interval by Young's formula")
-          .number("daly_s", &ElasticAnswer::daly_interval, "the interval by Daly's formula");
+                  "the longest interval tried that is as good as the best within one standard "
+                  "error, in seconds")
+          .ratio("best_goodput", &ElasticAnswer::best_goodput,
+                 "goodput at the best interval, 0 to 1")
+          .number("young_s", &ElasticAnswer::young_interval,
+                  "the interval by Young's formula, in seconds")
+          .number("daly_s", &ElasticAnswer::daly_interval,
+                  "the interval by Daly's formula, in seconds");
   return described;
 }
 
 const Described<ElasticAnswer>& described_at_daly() {
   static const auto described =
-      Described<ElasticAnswer>("AtDaly", "Daly's formula beside the simulation", Layout::line)
+      Described<ElasticAnswer>("AtDaly", "Daly's formula compared with the simulation",
+                               Layout::line)
           .ratio("formula", &ElasticAnswer::daly_goodput,
-                 "goodput at Daly's interval, by his formula")
+                 "goodput at Daly's interval by his formula, 0 to 1")
           .number("restart_s", &ElasticAnswer::pause,
-                  "what the formula takes for a restart: the mean interruption")
+                  "restart time in the formula, in seconds: the mean interruption")
           .ratio(
               "simulated", [](const ElasticAnswer& of) { return of.goodput_at_daly.mean; },
-              "goodput at Daly's interval, simulated")
+              "goodput at Daly's interval in the simulation, 0 to 1")
           .ratio(
               "simulated_error",
               [](const ElasticAnswer& of) { return of.goodput_at_daly.standard_error; },
-              "the standard error of simulated");
+              "standard error of simulated");
   return described;
 }
 
@@ -139,7 +145,7 @@ const Described<ElasticRestart>& described_interruption() {
         "Interruption", "what an interruption of a long run costs, in seconds", Layout::line);
     interruption
         .word("after", &ElasticRestart::after, all_up_to(ElasticRestart::After::new_node),
-              "what happened: a process died, a node was lost, a new node came")
+              "what happened: a process died, a node was lost, or a new node joined")
         .boolean("ends_job", &ElasticRestart::ends_job, "whether the interruption ends the job");
     for (const RunPart part : {RunPart::detection, RunPart::stop, RunPart::rendezvous,
                                RunPart::waiting, RunPart::start, RunPart::load, RunPart::ended})
@@ -158,48 +164,49 @@ auto seconds(RunTime ElasticOptions::*time) {
 
 const Described<ElasticOptions>& described_options() {
   static const auto described =
-      Described<ElasticOptions>("ElasticOptions", "options of an elastic run, in force")
+      Described<ElasticOptions>("ElasticOptions", "the options of an elastic run")
           .integer("max_restarts", &ElasticOptions::max_restarts,
-                   "how often an agent restarts its workers, as torchrun takes it")
+                   "how often an agent may restart its workers, as torchrun takes it")
           .number("monitor_interval_s", seconds(&ElasticOptions::monitor_interval),
-                  "how often an agent looks after its workers, as torchrun takes it")
-          .number("last_call_timeout_s", seconds(&ElasticOptions::last_call_timeout),
-                  "how long a rendezvous waits for more than min_nodes, as --rdzv-conf takes it")
+                  "seconds between an agent's checks of its workers, as torchrun takes it")
+          .number(
+              "last_call_timeout_s", seconds(&ElasticOptions::last_call_timeout),
+              "seconds that a rendezvous waits for more than min_nodes, as --rdzv-conf takes it")
           .number("join_timeout_s", seconds(&ElasticOptions::join_timeout),
-                  "how long a rendezvous waits for min_nodes, as --rdzv-conf takes it")
+                  "seconds that a rendezvous waits for min_nodes, as --rdzv-conf takes it")
           .number("keep_alive_interval_s", seconds(&ElasticOptions::keep_alive_interval),
-                  "how often an agent tells that it is alive, as --rdzv-conf takes it")
+                  "seconds between an agent's keep-alives, as --rdzv-conf takes it")
           .integer("keep_alive_max_attempt", &ElasticOptions::keep_alive_max_attempt,
                    "how many keep-alives may be missed, as --rdzv-conf takes it")
           .number("read_timeout_s", seconds(&ElasticOptions::read_timeout),
-                  "the timeout of the store, as --rdzv-conf takes it")
+                  "timeout of the store in seconds, as --rdzv-conf takes it")
           .number("timeout_s", seconds(&ElasticOptions::timeout),
-                  "of a collective, as init_process_group takes it")
+                  "timeout of a collective in seconds, as init_process_group takes it")
           .one_of(
               "store",
               [](const ElasticOptions& of) { return of.store_on_node ? "node" : "external"; },
               {"node", "external"}, "where the rendezvous store is")
-          .number("stop_s", seconds(&ElasticOptions::stop), "how long stopping workers takes")
-          .number("start_s", seconds(&ElasticOptions::start), "how long starting processes takes")
-          .number("load_s", seconds(&ElasticOptions::load), "how long loading the checkpoint takes")
+          .number("stop_s", seconds(&ElasticOptions::stop), "seconds to stop workers")
+          .number("start_s", seconds(&ElasticOptions::start), "seconds to start processes")
+          .number("load_s", seconds(&ElasticOptions::load), "seconds to load the checkpoint")
           .number("repair_s", seconds(&ElasticOptions::repair),
-                  "mean time from a node's loss until another's agent joins")
+                  "mean seconds from the loss of a node until a replacement joins")
           .number("resubmit_s", seconds(&ElasticOptions::resubmit),
-                  "from a job's end until agents run again")
+                  "seconds from the end of a job until agents run again")
           .number("process_share", &ElasticOptions::process_share,
                   "the share of failures in which a process dies and its node stays")
           .number("checkpoint_s", seconds(&ElasticOptions::checkpoint),
-                  "how long training stops for writing a checkpoint");
+                  "seconds that training stops to write a checkpoint");
   return described;
 }
 
 const Described<ElasticSensitivity>& described_assumed() {
   static const auto described =
-      Described<ElasticSensitivity>("Assumed", "an option that nobody stated, and what hangs on it",
+      Described<ElasticSensitivity>("Assumed", "an assumed option and its effect on goodput",
                                     Layout::line)
           .text("key", &ElasticSensitivity::key, "the option, as --elastic takes it")
-          .number("value", &ElasticSensitivity::value, "what is taken for the option")
-          .ratio("goodput_at_half", &ElasticSensitivity::half, "goodput at half of the value")
+          .number("value", &ElasticSensitivity::value, "the assumed value")
+          .ratio("goodput_at_half", &ElasticSensitivity::half, "goodput at half the value")
           .ratio("goodput_at_twice", &ElasticSensitivity::twice, "goodput at twice the value");
   return described;
 }
@@ -212,52 +219,53 @@ const Described<ElasticAnswer>& described_elastic() {
       Described<ElasticAnswer>("Elastic", "a long run whose nodes fail")
           .integer(
               "min_nodes", [](const ElasticAnswer& of) { return of.asked.options.min_nodes; },
-              "fewest nodes, as asked")
+              "smallest number of nodes, as given")
           .integer(
               "max_nodes", [](const ElasticAnswer& of) { return of.asked.options.max_nodes; },
-              "most nodes, as asked")
+              "largest number of nodes, as given")
           .number(
               "node_mtbf_s", [](const ElasticAnswer& of) { return of.asked.node_mtbf_seconds; },
-              "how often a node fails: seconds from one failure to the next, on average")
+              "mean seconds between failures of a node")
           .number(
               "length_s", [](const ElasticAnswer& of) { return seconds_of(of.length); },
-              "how long a run lasts")
+              "length of a run in seconds")
           .integer(
               "seeds", [](const ElasticAnswer& of) { return of.asked.seeds; },
-              "how many runs were simulated; figures are their means")
+              "how many runs were simulated; the values are their means")
           .integer(
               "seed", [](const ElasticAnswer& of) { return of.asked.seed; },
               "the first of the seeds")
           .ratio(
               "goodput", [](const ElasticAnswer& of) { return of.goodput.mean; },
-              "samples whose training lasts, over those of max_nodes without failures and "
-              "checkpoints")
+              "share of training that lasts, 0 to 1: samples trained, relative to max_nodes "
+              "without failures and checkpoints")
           .ratio(
               "goodput_deviation", [](const ElasticAnswer& of) { return of.goodput.deviation; },
               "standard deviation of goodput from run to run")
           .ratio(
               "goodput_error", [](const ElasticAnswer& of) { return of.goodput.standard_error; },
-              "standard error of goodput's mean")
-          .number("failures", &ElasticAnswer::failures, "failures of a run")
-          .number("restarts", &ElasticAnswer::restarts, "restarts of all workers within a job")
+              "standard error of goodput")
+          .number("failures", &ElasticAnswer::failures, "failures per run")
+          .number("restarts", &ElasticAnswer::restarts,
+                  "restarts of all workers within a job, per run")
           .number("membership_changes", &ElasticAnswer::membership_changes,
-                  "restarts for a node that came")
-          .number("ended", &ElasticAnswer::ended, "jobs that ended and were submitted again")
+                  "restarts because a node joined, per run")
+          .number("ended", &ElasticAnswer::ended, "jobs that ended and were resubmitted, per run")
           .object("ended_by", itself, described_ends(), "why jobs ended")
           .object("parts_s", itself, described_run_parts(),
-                  "where the run goes, in seconds that add up to length_s")
+                  "where the time of a run goes, in seconds that add up to length_s")
           .list("sizes", &run_sizes, described_size(), "steps and training by number of nodes")
           .object("checkpoint_interval", itself, described_checkpoint_interval(),
                   "how long to train from one checkpoint to the next")
           .object("at_daly", itself, described_at_daly(),
-                  "Daly's formula beside the simulation, at his interval")
+                  "Daly's formula compared with the simulation, at his interval")
           .list("interruptions", &ElasticAnswer::interruptions, described_interruption(),
-                "what an interruption costs, on average")
+                "what interruptions cost on average")
           .object(
               "options", [](const ElasticAnswer& of) -> const auto& { return of.asked.options; },
-              described_options(), "options of --elastic in force, and checkpoint_s")
+              described_options(), "the options of --elastic, and checkpoint_s")
           .list("assumed", &ElasticAnswer::sensitivity, described_assumed(),
-                "options that nobody stated and no source says, and what hangs on them");
+                "assumed options and their effect on goodput");
   return described;
 }
 

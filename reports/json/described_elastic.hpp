@@ -1,4 +1,4 @@
-// A long run whose nodes fail, as a part of a document.
+// Describes a long run whose nodes fail.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"

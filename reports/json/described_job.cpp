@@ -10,10 +10,9 @@ using Layout = JsonWriter::Layout;
 
 const Described<Straggler>& described_straggler() {
   static const auto described =
-      Described<Straggler>("Straggler", "a rank that was given as slower", Layout::line)
+      Described<Straggler>("Straggler", "a rank that --straggler makes slower", Layout::line)
           .integer("rank", &Straggler::rank, "the rank")
-          .number("slowdown", &Straggler::slowdown,
-                  "how many times as long the rank's compute takes");
+          .number("slowdown", &Straggler::slowdown, "factor on the rank's compute time");
   return described;
 }
 
@@ -21,14 +20,16 @@ const Described<RankVariation>& described_variation() {
   static const auto described =
       Described<RankVariation>("Variation", "how ranks differ")
           .list("stragglers", &RankVariation::stragglers, described_straggler(),
-                "ranks that were given as slower")
-          .number("jitter", &RankVariation::jitter, "the share by which ranks' compute varies")
-          .time("stagger_us", &RankVariation::stagger, "how far apart ranks start")
-          .integer("seed", &RankVariation::seed, "the seed of all draws");
+                "ranks that --straggler makes slower")
+          .number("jitter", &RankVariation::jitter,
+                  "standard deviation of each rank's compute time, as a share of it")
+          .time("stagger_us", &RankVariation::stagger,
+                "time over which the starts of ranks are staggered")
+          .integer("seed", &RankVariation::seed, "the seed of the random numbers");
   return described;
 }
 
-/// Reads an option of a hook, where the job runs it.
+/// Reads an option of a hook if the job uses that hook.
 template <typename Read>
 auto of_hook(CommHook hook, Read read) {
   return [hook, read](const DdpOptions& ddp) {
@@ -37,10 +38,10 @@ auto of_hook(CommHook hook, Read read) {
   };
 }
 
-/// What of DDP's options is no cap and not the default.
+/// DDP's options other than caps that differ from the default.
 const Described<DdpOptions>& described_ddp() {
   static const auto described =
-      Described<DdpOptions>("DdpOptions", "DDP's options that are not its defaults")
+      Described<DdpOptions>("DdpOptions", "DDP's options that differ from the defaults")
           .text(
               "comm_hook",
               [](const DdpOptions& of) {
@@ -66,8 +67,8 @@ const Described<DdpOptions>& described_ddp() {
           .number("min_compression_rate",
                   of_hook(CommHook::power_sgd,
                           [](const DdpOptions& of) { return of.power_sgd.min_compression_rate; }),
-                  "how much smaller a matrix must become to be compressed, as powerSGD_hook takes "
-                  "it. Only with --comm-hook powersgd",
+                  "least factor by which a matrix must become smaller to be compressed, as "
+                  "powerSGD_hook takes it. Only with --comm-hook powersgd",
                   Absent::left_out)
           .integer("local_sgd_period",
                    of_hook(CommHook::post_local_sgd,
@@ -97,27 +98,29 @@ const Described<PeakMemory>& described_parts() {
     };
   };
   static const auto described =
-      Described<PeakMemory>("MemoryParts", "what memory holds, part by part")
-          .integer("parameters_bytes", part(&MemoryParts::parameters), "the model's parameters")
-          .integer("buffers_bytes", part(&MemoryParts::buffers), "the model's buffers")
+      Described<PeakMemory>("MemoryParts", "the parts of a rank's memory")
+          .integer("parameters_bytes", part(&MemoryParts::parameters),
+                   "bytes of the model's parameters")
+          .integer("buffers_bytes", part(&MemoryParts::buffers), "bytes of the model's buffers")
           .integer("gradients_bytes", part(&MemoryParts::gradients),
-                   "gradients that lie beside the buckets")
-          .integer("buckets_bytes", part(&MemoryParts::buckets), "DDP's buckets")
+                   "bytes of gradients outside the buckets")
+          .integer("buckets_bytes", part(&MemoryParts::buckets), "bytes of DDP's buckets")
           .integer("comm_hook_bytes", part(&MemoryParts::hook),
-                   "a communication hook's casts; powerSGD_hook's errors, P, Q and, while it "
-                   "reduces a bucket, copies; what local SGD averages next")
-          .integer("optimizer_bytes", part(&MemoryParts::optimizer), "the optimizer's state")
+                   "bytes of a communication hook: casts, powerSGD_hook's errors, P, Q and copies, "
+                   "or the parameters that local SGD averages")
+          .integer("optimizer_bytes", part(&MemoryParts::optimizer),
+                   "bytes of the optimizer's state")
           .integer("temporaries_bytes", part(&MemoryParts::temporaries),
-                   "the optimizer's temporaries, or a gradient just written where the workload "
-                   "does not say held_bytes")
+                   "bytes of the optimizer's temporaries, or of a gradient just written if the "
+                   "workload does not state held_bytes")
           .integer("activations_bytes", part(&MemoryParts::activations),
-                   "activations; null where not known")
+                   "bytes of activations; null if not known")
           .integer("rounding_bytes", &PeakMemory::rounding,
-                   "what PyTorch's allocator adds by rounding sizes up")
+                   "bytes that PyTorch's allocator adds by rounding sizes up")
           .integer("segments_bytes", &PeakMemory::segments,
-                   "what PyTorch's allocator reserves beyond what is allocated, in whole segments; "
-                   "under FSDP also what the reducing stream holds at another moment")
-          .integer("nccl_bytes", &PeakMemory::nccl, "NCCL's buffers, by its defaults");
+                   "bytes that PyTorch's allocator reserves in whole segments beyond what is "
+                   "allocated; with FSDP also what the reducing stream holds at other times")
+          .integer("nccl_bytes", &PeakMemory::nccl, "bytes of NCCL's buffers with its defaults");
   return described;
 }
 
@@ -125,14 +128,14 @@ const Described<PeakMemory>& described_parts() {
 
 const Described<ReportContext>& described_versions() {
   static const auto described =
-      Described<ReportContext>("Versions", "the versions in force")
+      Described<ReportContext>("Versions", "the versions that are simulated")
           .text(
               "torch", [](const ReportContext& of) { return to_string(of.job.options().torch); },
-              "the PyTorch version whose rules held")
+              "the PyTorch version that is simulated")
           .boolean(
               "torch_known", [](const ReportContext& of) { return of.provenance.torch_known; },
-              "whether --torch or the workload says which PyTorch version it is; false: the one in "
-              "torch is assumed")
+              "whether --torch or the workload states the PyTorch version; if false, torch is an "
+              "assumption")
           .text(
               "nccl",
               [](const ReportContext& of) {
@@ -140,19 +143,19 @@ const Described<ReportContext>& described_versions() {
                            ? std::optional(to_string(nccl_version(of.job)))
                            : std::nullopt;
               },
-              "the NCCL version whose rules held; null with gloo")
+              "the NCCL version that is simulated; null with gloo")
           .word(
               "backend", [](const ReportContext& of) { return backend_of(of.job.model()); },
               all_up_to(Backend::gloo), "the library of the process group")
           .one_of(
               "network", [](const ReportContext& of) { return network_name(of.job); },
-              {"analytic", "flow"}, "how collectives were timed");
+              {"analytic", "flow"}, "the network model that times collectives");
   return described;
 }
 
 const Described<ReportContext>& described_setting() {
   static const auto described =
-      Described<ReportContext>("Setting", "what was asked")
+      Described<ReportContext>("Setting", "the job that was asked for")
           .text("workload", &workload_name, "the workload that is trained")
           .text("cluster", &cluster_name, "the cluster that the job runs on")
           .integer(
@@ -163,12 +166,11 @@ const Described<ReportContext>& described_setting() {
           .number(
               "compute_scale",
               [](const ReportContext& of) { return of.job.options().compute_scale; },
-              "how many times as fast as recorded compute is")
+              "how many times as fast as recorded the job computes")
           .number(
               "rank_slowdown",
               [](const ReportContext& of) { return slowdown_shares(of.job).slowdown(); },
-              "how many times as long as recorded compute takes, by the slowest GPU and multi-GPU "
-              "overhead")
+              "factor on the recorded compute time, from the slowest GPU and multi-GPU overhead")
           .object(
               "variation",
               [](const ReportContext& of) {
@@ -185,35 +187,34 @@ const Described<ReportContext>& described_setting() {
               [](const ReportContext& of) {
                 return speaks_of_buckets(of) ? std::optional(bucket_setting(of.job)) : std::nullopt;
               },
-              "the caps in force. Not under a scheme without DDP's reducer", Absent::left_out);
+              "the bucket setting in words. Only with a scheme that uses DDP's reducer",
+              Absent::left_out);
   return described;
 }
 
 const Described<PeakMemory>& described_memory() {
   static const auto described =
-      Described<PeakMemory>("Memory", "what a rank's memory holds at most")
+      Described<PeakMemory>("Memory", "the peak memory of a rank")
           .integer(
               "peak_bytes",
               [](const PeakMemory& of) {
                 return of.activations ? std::optional(of.total()) : std::nullopt;
               },
-              "what a rank's memory holds at most; null where activations are not known")
+              "peak memory of a rank, in bytes; null if activations are not known")
           .integer("at_least_bytes", &PeakMemory::total,
-                   "what a rank's memory holds at its peak, without activations where they are not "
-                   "known")
+                   "peak memory of a rank, in bytes, without activations if they are not known")
           .word("at", &PeakMemory::at, all_up_to(PeakMoment::averaging),
-                "when the peak is: in backward, while the optimizer steps, while DDP rebuilds its "
-                "buckets, or while local SGD averages parameters")
+                "when the peak occurs: in backward, while the optimizer steps, while DDP rebuilds "
+                "its buckets, or while local SGD averages parameters")
           .integer("allocated_bytes", &PeakMemory::allocated,
-                   "what torch.cuda.max_memory_allocated() says: the peak without segments_bytes "
-                   "and nccl_bytes")
+                   "bytes that torch.cuda.max_memory_allocated() would report: the peak without "
+                   "segments_bytes and nccl_bytes")
           .object(
               "parts", [](const PeakMemory& of) -> const auto& { return of; }, described_parts(),
-              "what the memory holds at its peak; the parts that are known add up to "
-              "at_least_bytes")
+              "the parts of the peak; those that are known add up to at_least_bytes")
           .integer("host_bytes", if_positive(&PeakMemory::host),
-                   "what a rank holds in its host's memory, no part of the peak. Only where a "
-                   "scheme keeps shards there",
+                   "bytes of a rank in its host's memory, which the peak does not include. Only if "
+                   "a scheme keeps shards there",
                    Absent::left_out)
           .one_of(
               "activations_from",
@@ -223,8 +224,8 @@ const Described<PeakMemory>& described_memory() {
                            : std::nullopt;
               },
               {"recording", "layers"},
-              "what tells how much activations take: the recording, or the model's layers; null: "
-              "nothing")
+              "the source of activations_bytes: the recording or the model's layers; null if there "
+              "is none")
           .one_of(
               "optimizer", [](const PeakMemory& of) { return word_of(of.optimizer.kind); },
               [] {
@@ -236,8 +237,7 @@ const Described<PeakMemory>& described_memory() {
               "the optimizer, as --optimizer takes it")
           .boolean(
               "optimizer_assumed", [](const PeakMemory& of) { return of.optimizer.assumed; },
-              "whether the optimizer is assumed, as nothing names it: momentum for models of "
-              "images, else adam")
+              "whether the optimizer is an assumption: momentum for image models, else adam")
           .boolean(
               "master_weights", [](const PeakMemory& of) { return of.optimizer.master_weights; },
               "whether parameters narrower than fp32 have copies in fp32 (--master-weights)");

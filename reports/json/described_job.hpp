@@ -1,4 +1,4 @@
-// What documents say of the job that was asked for: its setting, and what it keeps in memory.
+// Describes the job that was asked for: its settings and its memory.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
@@ -11,7 +11,7 @@ const Described<ReportContext>& described_versions();
 /// workload, cluster, ranks, versions, compute_scale, rank_slowdown, variation, DDP's options, bucket_setting.
 const Described<ReportContext>& described_setting();
 
-/// What a rank's memory holds at most, part by part.
+/// The peak memory of a rank and its parts.
 const Described<PeakMemory>& described_memory();
 
 }  // namespace ddpsim

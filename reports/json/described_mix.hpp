@@ -1,4 +1,4 @@
-// Several workloads together on several candidates, as a part of ddpsim.compare/1.
+// Describes several workloads together on several candidates, a part of ddpsim.compare/1.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"

@@ -6,10 +6,10 @@ namespace {
 using Layout = JsonWriter::Layout;
 
 Described<Price> price_in(Layout layout) {
-  Described<Price> price("Price", "a price that somebody quoted", layout);
+  Described<Price> price("Price", "a price and who quotes it", layout);
   price.number("usd", &Price::usd, "the price in US dollars")
       .word("per", &Price::per, all_up_to(Price::Per::node),
-            "what is paid for: an hour of a node, an hour of a GPU, or a node that is bought")
+            "what the price buys: an hour of a node, an hour of a GPU, or a node")
       .text("terms", &Price::terms, "the terms of the price, such as on-demand and the region")
       .text("as_of", &Price::as_of, "when the price was quoted")
       .text("source", &Price::source, "who quotes the price");

@@ -1,4 +1,4 @@
-// A price that somebody quoted, as a part of documents.
+// Describes a quoted price.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"

@@ -11,21 +11,21 @@ const Described<StepSpread>& described_steps() {
           .integer("steps", &StepSpread::steps, "how many steps were recorded")
           .time("median", &StepSpread::median, "the median recorded step, in microseconds")
           .time("low", &StepSpread::low,
-                "the least recorded step or the 10th percentile, as low_high says, in microseconds")
-          .time(
-              "high", &StepSpread::high,
-              "the longest recorded step or the 90th percentile, as low_high says, in microseconds")
+                "the shortest recorded step or the 10th percentile (see low_high), in microseconds")
+          .time("high", &StepSpread::high,
+                "the longest recorded step or the 90th percentile (see low_high), in microseconds")
           .one_of(
               "low_high",
               [](const StepSpread& of) {
                 return of.percentiles ? "p10 and p90" : "least and most";
               },
               {"p10 and p90", "least and most"},
-              "what low and high are: percentiles from ten recorded steps on")
+              "whether low and high are percentiles, as from ten recorded steps on, or the "
+              "extremes")
           .time("next_low", &StepSpread::next_low,
-                "low end of the interval that holds four in five further steps, in microseconds")
+                "low end of the interval that holds 80 % of further steps, in microseconds")
           .time("next_high", &StepSpread::next_high,
-                "high end of the interval that holds four in five further steps, in microseconds")
+                "high end of the interval that holds 80 % of further steps, in microseconds")
           .time("mean_error", &StepSpread::mean_error,
                 "half the width of the 80 % interval of the mean of the middle half of the steps, "
                 "in microseconds");
@@ -41,7 +41,7 @@ const Described<RecordedBucket>& described_durations() {
   return described;
 }
 
-/// A bucket, and whether its wait for the last rank is told apart.
+/// A recorded bucket, and whether its wait for the last rank is known separately.
 struct ShownRecordedBucket {
   const RecordedBucket& bucket;
   bool waits_apart;
@@ -57,29 +57,29 @@ std::vector<ShownRecordedBucket> shown_buckets(const RecordedJob& recorded) {
 const Described<ShownRecordedBucket>& described_recorded_bucket() {
   using Shown = ShownRecordedBucket;
   static const auto described =
-      Described<Shown>("RecordedBucket", "a recorded all-reduce beside its prediction",
+      Described<Shown>("RecordedBucket", "a recorded all-reduce compared with its prediction",
                        Layout::line)
           .integer(
-              "bytes", [](const Shown& of) { return of.bucket.bytes; }, "bytes that travelled")
+              "bytes", [](const Shown& of) { return of.bucket.bytes; }, "bytes that were sent")
           .object(
               "duration_us", [](const Shown& of) -> const auto& { return of.bucket; },
               described_durations(),
-              "how long the all-reduce took over the recorded steps; where one rank was recorded, "
-              "its wait for the last rank included")
+              "durations of the all-reduce over the recorded steps; with one recorded rank they "
+              "include its wait for the last rank")
           .time(
               "transfer_us",
               [](const Shown& of) {
                 return of.waits_apart ? std::optional(of.bucket.median) : std::nullopt;
               },
-              "the median transfer, without the wait for the last rank; null where ranks were not "
-              "joined")
+              "median transfer time, without the wait for the last rank; null if the recordings of "
+              "ranks were not joined")
           .time(
               "predicted_us", [](const Shown& of) { return of.bucket.predicted; },
-              "the transfer as predicted")
+              "predicted transfer time")
           .boolean(
               "inside", [](const Shown& of) { return is_inside(of.bucket, of.waits_apart); },
-              "whether the prediction fits: within a tenth of the shortest and longest transfer, "
-              "or, where waits are not told apart, no longer than the shortest");
+              "whether the prediction fits: within 10 % of the shortest and longest transfer, or, "
+              "if waits are not known separately, at most the shortest");
   return described;
 }
 
@@ -87,34 +87,34 @@ const Described<ShownRecordedBucket>& described_recorded_bucket() {
 
 const Described<RecordedJob>& described_recorded() {
   static const auto described =
-      Described<RecordedJob>("Recorded", "what the recorded job did, beside its prediction")
+      Described<RecordedJob>("Recorded", "the recorded job compared with its prediction")
           .text("torch", unless_empty(&RecordedJob::torch),
-                "the PyTorch version the job was recorded with; null where not known")
+                "the PyTorch version the job was recorded with; null if not known")
           .text(
               "nccl",
               [](const RecordedJob& of) {
                 return of.nccl ? std::optional(to_string(*of.nccl)) : std::nullopt;
               },
-              "the NCCL version the job was recorded with; null where not known")
+              "the NCCL version the job was recorded with; null if not known")
           .integer("ranks", &RecordedJob::ranks, "GPUs of the recorded job")
           .boolean("comparable", &RecordedJob::comparable,
-                   "whether recorded and predicted times can be compared: the job ran on as many "
-                   "GPUs of the same model")
+                   "whether recorded and predicted times can be compared: the job ran on the same "
+                   "number of GPUs of the same model")
           .boolean("same_buckets", &RecordedJob::same_buckets,
-                   "whether the recorded buckets are those that the options give")
+                   "whether the options give the recorded buckets")
           .time("all_reduce_us", &RecordedJob::recorded,
-                "recorded time of all all-reduces of a step")
+                "recorded time of all all-reduces of a step together")
           .time("predicted_us", &RecordedJob::predicted,
-                "predicted time of all all-reduces of a step")
-          .integer("steps", &RecordedJob::steps, "how many recorded steps have such all-reduces")
+                "predicted time of all all-reduces of a step together")
+          .integer("steps", &RecordedJob::steps, "how many recorded steps have these all-reduces")
           .object("iteration_us", &RecordedJob::iterations, described_steps(),
-                  "how long the recorded steps took; null of fewer than two")
+                  "how long the recorded steps took; null with fewer than two")
           .integer("channels", &RecordedJob::channels,
-                   "channels of the recorded all-reduces; 0 where not recorded")
+                   "channels of the recorded all-reduces; 0 if not recorded")
           .integer("predicted_channels", &RecordedJob::predicted_channels,
-                   "channels of the predicted all-reduces; 0 where nothing chooses them")
+                   "channels of the predicted all-reduces; 0 with gloo")
           .list("buckets", &shown_buckets, described_recorded_bucket(),
-                "recorded all-reduces beside their predictions, in launch order");
+                "recorded all-reduces compared with their predictions, in launch order");
   return described;
 }
 

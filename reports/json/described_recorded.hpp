@@ -1,4 +1,4 @@
-// What documents say of the job that was recorded, beside what is predicted for it.
+// Describes the recorded job compared with its prediction.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"

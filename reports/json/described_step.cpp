@@ -11,7 +11,7 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// What only some steps have is left out where it is not.
+/// Keys that only some steps have are left out of the others.
 const Described<StepTimes>& described_times() {
   static const auto if_host = [](auto time) {
     return [time](const StepTimes& times) {
@@ -21,75 +21,74 @@ const Described<StepTimes>& described_times() {
   static const auto described =
       Described<StepTimes>("StepTimes", "the parts of a step")
           .time("iteration_us", &StepTimes::iteration,
-                "the step, the sum of forward_us, backward_us, sync_batchnorm_us, slowest_gpu_us, "
+                "time of the step: the sum of forward_us, backward_us, sync_batchnorm_us, "
+                "slowest_gpu_us, "
                 "unexplained_us, exposed_communication_us, finalize_us, optimizer_us, "
                 "model_averaging_us and stall_us")
           .time("forward_us", &StepTimes::forward,
-                "the forward pass, buffer broadcast included; where steps overlap, only what "
-                "follows the end of the previous step")
+                "time of the forward pass, including the buffer broadcast; if steps overlap, only "
+                "the part after the end of the previous step")
           .time("buffer_broadcast_us", &StepTimes::buffer_broadcast,
                 "the part of the forward pass that the buffer broadcast takes")
           .time("backward_us", &StepTimes::backward,
-                "the backward pass, copies into buckets and interference included")
+                "time of the backward pass, including copies into buckets and interference")
           .time("backward_compute_us", &StepTimes::backward_compute,
-                "the backward pass without what DDP adds")
+                "time of the backward pass without what DDP adds")
           .time("copies_in_us", &StepTimes::copies_in,
-                "copies of gradients into buckets, and a communication hook's kernels; part of "
-                "backward_us")
+                "time to copy gradients into buckets, including a communication hook's kernels; "
+                "part of backward_us")
           .time("interference_us", &StepTimes::interference,
-                "how much longer backward takes while NCCL's kernels run")
+                "how much longer backward takes because NCCL's kernels run at the same time")
           .time("communication_us", &StepTimes::communication,
                 "time in which at least one collective transfers: from its last rank's arrival to "
                 "its end")
           .time("wait_us", &StepTimes::wait,
                 "time in which at least one collective waits for its last rank: from its start on "
                 "this rank to the last arrival")
-          .time(
-              "exposed_communication_us", &StepTimes::exposed_communication,
-              "transfers, and waits for other ranks, that compute waits for: after backward; with "
-              "powerSGD_hook also within backward; under a scheme other than DDP in any phase")
+          .time("exposed_communication_us", &StepTimes::exposed_communication,
+                "time in which compute waits for transfers or for other ranks: after backward; "
+                "with powerSGD_hook also within backward; with another scheme in any phase")
           .time("blocking_communication_us", &StepTimes::blocking_communication,
                 "time in which the compute stream stands still only for communication or another "
                 "rank: the sum of exposed_communication_us, buffer_broadcast_us, sync_batchnorm_us "
                 "and model_averaging_us")
           .ratio("overlap", &StepTimes::overlap,
-                 "the share of communication_us that is hidden, 0 to 1; null without communication")
+                 "the share of communication_us that compute hides, 0 to 1; null without "
+                 "communication")
           .time("finalize_us", &StepTimes::finalize,
-                "copies out of buckets and what they cost the host; under a scheme that keeps "
-                "shards on the host, also waits for copies between host and GPU")
+                "time to copy gradients out of buckets, including host time; with shards on the "
+                "host, also waits for copies between host and GPU")
           .time("optimizer_us", &StepTimes::optimizer,
-                "the optimizer; with --apply-optimizer-in-backward part of it runs within backward "
-                "or beside collectives, which it hides")
+                "time of the optimizer; with --apply-optimizer-in-backward part of it runs within "
+                "backward or hides collectives")
           .time("stall_us", &StepTimes::stall,
                 "time that belongs to no other part, such as pauses between steps and waiting for "
                 "data")
           .time("slowest_gpu_us", &StepTimes::slowest_gpu,
-                "waiting for the slowest GPU to compute (--gpu-spread): forward, backward and "
-                "optimizer are those of a usual GPU, instants of buckets those of the slowest")
+                "wait for the slowest GPU (--gpu-spread): forward, backward and optimizer are "
+                "those of a usual GPU, times of buckets those of the slowest")
           .time("unexplained_us", &StepTimes::unexplained,
                 "multi-GPU overhead: what published jobs of several ranks lose beyond all named "
-                "causes, or what --rank-slowdown says")
+                "causes, or what --rank-slowdown states")
           .time("launch_bound_us", if_host(&StepTimes::launch_bound),
-                "how long the GPU waits for the host to launch kernels, as recorded or because the "
-                "host is slower; part of forward, backward and optimizer. Only where the workload "
-                "counts its kernels",
+                "how long the GPU waits for the host to launch kernels; part of forward, backward "
+                "and optimizer. Only if the workload counts its kernels",
                 Absent::left_out)
           .time("host_us", &StepTimes::host,
-                "what the host takes to launch a step, DDP's hooks and copies included; the rest "
-                "of the step is the host's slack. Only where the workload counts its kernels",
+                "host time to launch a step, including DDP's hooks and copies; the rest of the "
+                "step is the host's slack. Only if the workload counts its kernels",
                 Absent::left_out)
           .time("sync_batchnorm_us", if_positive(&StepTimes::sync_batchnorm),
-                "waiting for what SyncBatchNorm's layers exchange: an all-gather in forward, an "
+                "wait for the collectives of SyncBatchNorm layers: an all-gather in forward, an "
                 "all-reduce in backward. Only with --sync-batchnorm",
                 Absent::left_out)
           .time("model_averaging_us", if_positive(&StepTimes::model_averaging),
-                "a step's share of averaging the parameters, none of which is hidden. Only where "
+                "a step's share of the time to average parameters, none of it hidden. Only if "
                 "ranks train apart",
                 Absent::left_out)
           .time("forward_ahead_us", if_positive(&StepTimes::forward_ahead),
-                "how long before the end of the previous step the forward pass begins; forward_us "
-                "is the rest of it, and instants of buckets count from its beginning. Only where "
-                "steps overlap",
+                "how long before the end of the previous step the forward pass begins; times of "
+                "buckets count from that beginning. Only if steps overlap",
                 Absent::left_out);
   return described;
 }
@@ -100,23 +99,22 @@ const Described<Scheme>& described_scheme() {
           .text(
               "name", [](const Scheme& scheme) { return name_of(scheme); },
               "the scheme, as --scheme takes it")
-          .texts_by_key("options", &options_of,
-                        "every option of the scheme with the value in force");
+          .texts_by_key("options", &options_of, "every option of the scheme with its value");
   return described;
 }
 
-/// Of a step under a scheme that was asked for.
+/// Keys of a step that are present only with --scheme.
 const Described<ShownStep>& described_scheme_step() {
   static const auto described =
-      Described<ShownStep>("SchemeStep", "what a step tells of its scheme")
+      Described<ShownStep>("SchemeStep", "the keys of a step that only --scheme adds")
           .object(
               "scheme", [](const ShownStep& of) -> const Scheme& { return *of.scheme; },
               described_scheme(), "how the job is trained data-parallel. Only with --scheme")
           .time(
               "exposed_forward_us",
               [](const ShownStep& of) { return of.step.times.exposed_in_forward; },
-              "the part of exposed_communication_us that waits for what forward reads. Only with "
-              "--scheme")
+              "the part of exposed_communication_us that waits for parameters of forward. Only "
+              "with --scheme")
           .time(
               "exposed_backward_us",
               [](const ShownStep& of) { return of.step.times.exposed_backward(); },
@@ -125,7 +123,7 @@ const Described<ShownStep>& described_scheme_step() {
           .time(
               "exposed_optimizer_us",
               [](const ShownStep& of) { return of.step.times.exposed_in_optimizer; },
-              "the part of exposed_communication_us behind the optimizer. Only with --scheme")
+              "the part of exposed_communication_us after the optimizer. Only with --scheme")
           .list(
               "collectives", [](const ShownStep& of) -> const auto& { return of.step.collectives; },
               described_step_collective(),
@@ -150,7 +148,7 @@ const Described<Staleness>& described_staleness() {
           .integer("max", &Staleness::max,
                    "updates by other workers between a worker's pull and its own update, at most")
           .number("updates_per_second", &Staleness::updates_per_second,
-                  "updates of all workers together");
+                  "updates per second of all workers together");
   return described;
 }
 
@@ -161,18 +159,19 @@ const Described<ModelAveraging>& described_averaging() {
       Described<ModelAveraging>("ModelAveraging",
                                 "how ranks that train apart average their parameters", Layout::line)
           .integer("period", &ModelAveraging::period, "steps from one averaging to the next")
-          .integer("bytes", &ModelAveraging::bytes, "what one averaging all-reduces over all ranks")
+          .integer("bytes", &ModelAveraging::bytes,
+                   "bytes that one averaging all-reduces over all ranks")
           .time("whole_us", &ModelAveraging::whole,
-                "one averaging, flattening and dividing included")
+                "time of one averaging, including flattening and dividing")
           .text("what", unless_empty(&ModelAveraging::what),
-                "the ranks that average. Only of a scheme", Absent::left_out)
+                "the ranks that average. Only with a scheme that averages", Absent::left_out)
           .ratio(
               "share_of_steps",
               [](const ModelAveraging& of) {
                 return of.what.empty() ? std::nullopt : std::optional(of.share);
               },
-              "the share of the steps in which ranks average on this level; a step of a higher "
-              "level counts there alone. Only of a scheme",
+              "the share of steps that average on this level; a step of a higher level counts only "
+              "there. Only with a scheme that averages",
               Absent::left_out);
   return described;
 }
@@ -187,13 +186,13 @@ const Described<ShownStep>& described_step() {
           .list(
               "buckets", [](const ShownStep& of) { return numbered(of.step.buckets); },
               described_step_bucket(),
-              "buckets in launch order; none under a scheme without DDP's reducer")
+              "buckets in launch order; empty with a scheme that does not use DDP's reducer")
           .object(
               "model_averaging",
               [](const ShownStep& of) -> const auto& { return of.step.averaging; },
               described_averaging(),
-              "how parameters are averaged. Only where ranks train apart: the step is then "
-              "the mean of a period",
+              "how parameters are averaged; the step is the mean over a period. Only if ranks "
+              "train apart",
               Absent::left_out)
           .list(
               "further_model_averaging",
@@ -202,23 +201,24 @@ const Described<ShownStep>& described_step() {
                 return averaging && !averaging->further.empty() ? &averaging->further : nullptr;
               },
               described_averaging(),
-              "how parameters are averaged on further levels. Only of a hierarchy",
+              "how parameters are averaged on further levels. Only with a hierarchy",
               Absent::left_out)
           .object(
               "staleness", [](const ShownStep& of) -> const auto& { return of.step.staleness; },
               described_staleness(),
-              "updates by other workers between what a worker pulled and its own update, "
-              "which says nothing of convergence. Only of asynchronous parameter servers",
+              "updates by other workers between a worker's pull and its own update, which says "
+              "nothing about convergence. Only with asynchronous parameter servers",
               Absent::left_out)
           .object(
               "data_loader", [](const ShownStep& of) -> const auto& { return of.step.data; },
               described_data(),
-              "where batches come from, and what the step waits for them. Only with --data-loader, "
-              "or of a recording that tells",
+              "where batches come from, and how long the step waits for them. Only with "
+              "--data-loader, or if the recording tells",
               Absent::left_out)
           .object(
               "epoch", [](const ShownStep& of) -> const auto& { return of.step.epoch; },
-              described_epoch(), "what an epoch is made of and takes. Only with --dataset-size",
+              described_epoch(),
+              "what an epoch consists of and how long it takes. Only with --dataset-size",
               Absent::left_out)
           .object(
               "join", [](const ShownStep& of) -> const auto& { return of.step.joined; },
@@ -236,22 +236,23 @@ const Described<StepBudget>& described_budget() {
     const auto meaning = [](BudgetPart part) {
       switch (part) {
         case BudgetPart::busy:
-          return "the GPU computes or copies";
+          return "time in which the GPU computes or copies";
         case BudgetPart::host:
-          return "the GPU waits for the host: launches, DDP's hooks, pauses between steps";
+          return "time in which the GPU waits for the host: launches, DDP's hooks, pauses between "
+                 "steps";
         case BudgetPart::input:
-          return "the GPU waits for its batch";
+          return "time in which the GPU waits for its batch";
         case BudgetPart::communication:
-          return "the GPU waits for a collective";
+          return "time in which the GPU waits for a collective";
         case BudgetPart::ranks:
-          return "the GPU waits for slower GPUs";
+          return "time in which the GPU waits for slower GPUs";
         case BudgetPart::overhead:
           break;
       }
-      return "the allowance for multi-GPU overhead, or what a measured step leaves over";
+      return "the allowance for multi-GPU overhead, or the unexplained rest of a measured step";
     };
-    Described<StepBudget> budget("StepBudget", "what the GPU does with a step", Layout::line);
-    budget.time("step_us", &StepBudget::step, "the step, which the parts add up to");
+    Described<StepBudget> budget("StepBudget", "how the GPU spends a step", Layout::line);
+    budget.time("step_us", &StepBudget::step, "time of the step; the other keys add up to it");
     for (const BudgetPart part : all_budget_parts())
       budget.time(
           fmt::format("{}_us", name_of(part)), [part](const StepBudget& of) { return of[part]; },
@@ -265,16 +266,16 @@ const Described<TrainingSpeed>& described_speed() {
   static const auto described =
       Described<TrainingSpeed>("TrainingSpeed", "what a job gets done")
           .ratio("samples_per_second", &TrainingSpeed::samples_per_second,
-                 "samples of all ranks in a second; null where the batch is not known")
+                 "samples per second of all ranks together; null if the batch is not known")
           .ratio("tokens_per_second", &TrainingSpeed::tokens_per_second,
-                 "samples_per_second times the tokens of a sample; null where the batch is not "
-                 "known or samples are no sequences")
+                 "tokens per second of all ranks together; null if the batch is not known or "
+                 "samples are not sequences")
           .ratio("model_flops_utilization", &TrainingSpeed::model_flops_utilization,
-                 "MFU: the time that the step's model FLOPs take at the GPU's data-sheet rate, "
-                 "over the step; null where the model or its precision is not known")
+                 "MFU: time of the step's model FLOPs at the GPU's data sheet rate, divided by the "
+                 "step; null if model or precision is not known")
           .ratio("scaling_efficiency", &TrainingSpeed::scaling_efficiency,
-                 "the step of one GPU alone, without DDP and with a DataLoader of its own, over "
-                 "the step; null where the step takes no time");
+                 "the step of one GPU without DDP and with its own DataLoader, divided by the "
+                 "step; null if the step takes no time");
   return described;
 }
 
@@ -291,9 +292,9 @@ std::vector<LossRow> loss_rows(const Loss& loss, const Confidence& confidence) {
 const Described<LossRow>& described_loss() {
   static const auto described =
       Described<LossRow>("Loss", "a cause of lost efficiency", Layout::line)
-          .word("cause", &LossRow::cause, all_loss_causes(), "what the time is lost by")
+          .word("cause", &LossRow::cause, all_loss_causes(), "what the time is lost to")
           .time("us", &LossRow::time,
-                "the time that the cause adds to the step; less than 0 where it saves time")
+                "time that the cause adds to the step; below 0 if it saves time")
           .time(
               "low_us", [](const LossRow& of) { return of.interval.low; },
               "low end of the 80 % interval of us")

@@ -1,4 +1,4 @@
-// What ddpsim.result/1 says of a step.
+// The parts of ddpsim.result/1 that describe a step.
 #pragma once
 
 #include "ddpsim/formats/described.hpp"
@@ -6,7 +6,7 @@
 
 namespace ddpsim {
 
-/// A step, and the scheme that was asked for; null where nobody asked for one.
+/// A step and the scheme of --scheme, which is null without --scheme.
 struct ShownStep {
   const StepResult& step;
   const Scheme* scheme;
@@ -16,13 +16,14 @@ const Described<ShownStep>& described_step();
 const Described<StepBudget>& described_budget();
 const Described<TrainingSpeed>& described_speed();
 
-/// What a cause takes of a step, and its interval.
+/// The time that a cause takes from a step, and its interval.
 struct LossRow {
   LossCause cause;
   Duration time;
   LossInterval interval;
 };
-/// Every cause, in one order; intervals are those of `confidence`. Causes of schemes only where they take part.
+/// A row for every cause, always in the same order, with intervals from `confidence`. Causes of
+/// schemes are included only if they take time.
 std::vector<LossRow> loss_rows(const Loss& loss, const Confidence& confidence);
 const Described<LossRow>& described_loss();
 

@@ -1,4 +1,4 @@
-// How far an answer is to be trusted, as parts of documents.
+// Describes how far to trust an answer.
 #pragma once
 
 #include <vector>
@@ -8,17 +8,18 @@
 
 namespace ddpsim {
 
-/// `confidence`, and `sensitivities` but in a table, each of whose rows has an interval of its own.
+/// `confidence`, and `sensitivities` except in tables whose rows have an interval of their own.
 const Described<Confidence>& described_confidence();
 
-/// What was measured, what the replay misses of it, and the two explanations. Precondition: there is a replay.
+/// The measured step, the error of its replay, and two explanations. Precondition: there is a
+/// replay.
 const Described<Trust>& described_replay();
 
-/// Logs whose measured times the cluster gives back.
+/// Logs whose measured times the cluster reproduces.
 std::vector<CalibratedShape> logs_of(const Cluster& cluster, Backend backend);
 const Described<CalibratedShape>& described_log();
 
-/// confidence, warnings, calibrated_by, and the replay where today's step was measured.
+/// confidence, warnings, calibrated_by, and the replay if the current step was measured.
 const Described<ReportContext>& described_trust();
 
 }  // namespace ddpsim
