@@ -17,21 +17,20 @@ const Described<AdviceReport>& described_advice() {
           .members_of(context, described_setting())
           .object(
               "budget", [](const Report& of) -> const auto& { return of.step.budget; },
-              described_budget(),
-              "what the GPU does with the current step, in parts that add up to it")
+              described_budget(), "how the GPU spends the current step, in parts that add up to it")
           .members_of(
               [](const Report& of) -> const auto& { return of.step.speed; }, described_speed())
           .time(
               "iteration_us", [](const Report& of) { return of.advice.iteration; },
-              "the current step")
+              "time of the current step")
           .time(
               "measurable_us", [](const Report& of) { return of.advice.measurable; },
-              "the least gain that can be told from noise")
+              "the smallest gain that can be measured")
           .list(
               "rows", [](const Report& of) -> const auto& { return of.advice.rows; },
               described_advice_row(),
-              "every setting, and combinations that pay, by expected gain, the greatest first; "
-              "rows with an error last")
+              "every setting, and combinations that pay off, sorted by expected gain, largest "
+              "first; rows that have an error come last")
           .members_of(context, described_trust());
   return described;
 }

@@ -11,15 +11,15 @@ using Layout = JsonWriter::Layout;
 
 const Described<OtherWays>& described_other_ways() {
   static const auto described =
-      Described<OtherWays>("OtherWays", "an all-reduce done otherwise than NCCL chose")
+      Described<OtherWays>("OtherWays", "other ways to do an all-reduce than NCCL's choice")
           .time("ring_us", &OtherWays::ring,
-                "an all-reduce of this size by a ring; null where NCCL has none on this cluster. "
-                "Only with --side-by-side")
+                "time of an all-reduce of this size by a ring; null if NCCL has none on this "
+                "cluster. Only with --side-by-side")
           .time("tree_us", &OtherWays::tree,
-                "an all-reduce of this size by a tree; null where NCCL has none on this cluster. "
-                "Only with --side-by-side")
+                "time of an all-reduce of this size by a tree; null if NCCL has none on this "
+                "cluster. Only with --side-by-side")
           .time("reduce_broadcast_us", &OtherWays::reduce_broadcast,
-                "a reduce to one rank and a broadcast behind it, of this size. Only with "
+                "time of a reduce of this size to one rank and a broadcast after it. Only with "
                 "--side-by-side");
   return described;
 }
@@ -27,10 +27,10 @@ const Described<OtherWays>& described_other_ways() {
 const Described<AllReduceSize>& described_row() {
   using Shown = AllReduceSize;
   static const auto described =
-      Described<Shown>("AllreduceRow", "a size, and what the collective takes for it", Layout::line)
+      Described<Shown>("AllreduceRow", "a size and the time of the collective", Layout::line)
           .integer(
               "size_bytes", [](const Shown& of) { return of.row.size; },
-              "the size, as nccl-tests counts it")
+              "size in bytes, as nccl-tests counts it")
           .time(
               "time_us", [](const Shown& of) { return of.row.time; },
               "predicted time, out of place as in nccl-tests")
@@ -42,7 +42,7 @@ const Described<AllReduceSize>& described_row() {
               "the high end of the 80 % interval of time_us")
           .ratio(
               "algbw_gbps", [](const Shown& of) { return algbw_gbps(of.row.size, of.row.time); },
-              "the size over the time, in GB/s as nccl-tests prints it")
+              "size divided by time, in GB/s as nccl-tests prints it")
           .ratio(
               "busbw_gbps",
               [](const Shown& of) {
@@ -60,14 +60,14 @@ const Described<AllReduceSize>& described_row() {
               "channels that NCCL uses; each is one thread block")
           .time(
               "nccl_estimate_us", [](const Shown& of) { return of.row.choice.nccl_estimate; },
-              "the estimate by which NCCL chooses; it is no prediction")
+              "the estimate that NCCL bases its choice on; not a prediction")
           .members_of(
               [](const Shown& of) -> const auto& { return of.row.other_ways; },
               described_other_ways());
   return described;
 }
 
-/// Collectives that a table names; all-reduces are not named.
+/// Collectives that a table names. A table of all-reduces does not name its collective.
 std::vector<CollectiveKind> named_collectives() {
   std::vector<CollectiveKind> named = all_up_to(CollectiveKind::send_recv);
   std::erase(named, CollectiveKind::all_reduce);
@@ -76,7 +76,7 @@ std::vector<CollectiveKind> named_collectives() {
 
 const Described<AllReduceTable>& described_other_collective() {
   static const auto described =
-      Described<AllReduceTable>("OtherCollective", "a collective that is no all-reduce")
+      Described<AllReduceTable>("OtherCollective", "a collective other than all-reduce")
           .word(
               "collective",
               [](const AllReduceTable& of) {
@@ -84,8 +84,8 @@ const Described<AllReduceTable>& described_other_collective() {
                                                                    : std::nullopt;
               },
               named_collectives(),
-              "the collective, where it is not all-reduce; sizes and busbw_gbps are as its *_perf "
-              "of nccl-tests counts them. Only with --collective",
+              "the collective; its *_perf program of nccl-tests defines sizes and busbw_gbps. Only "
+              "with --collective other than all-reduce",
               Absent::left_out);
   return described;
 }
@@ -93,7 +93,7 @@ const Described<AllReduceTable>& described_other_collective() {
 const Described<AllReduceTable>& described_shape() {
   using Table = AllReduceTable;
   static const auto described =
-      Described<Table>("AllreduceShape", "the nodes and GPUs that a table is of")
+      Described<Table>("AllreduceShape", "the nodes and GPUs of a table")
           .integer("ranks", &Table::ranks, "ranks that take part, one per GPU")
           .integer("nodes", &Table::nodes, "nodes of the cluster")
           .integer(
@@ -101,7 +101,7 @@ const Described<AllReduceTable>& described_shape() {
               [](const Table& of) {
                 return of.nodes_per_domain > 1 ? std::optional(of.nodes_per_domain) : std::nullopt;
               },
-              "how many nodes share an NVLink domain. Only where nodes share one", Absent::left_out)
+              "how many nodes share an NVLink domain. Only if nodes share one", Absent::left_out)
           .integer("gpus_per_node", &Table::gpus_per_node, "GPUs of each node")
           .text("gpu", &Table::gpu, "the model of the GPUs");
   return described;
@@ -120,10 +120,10 @@ const Described<AllReduceReport>& described_allreduce() {
           .members_of(table, described_shape())
           .text(
               "torch", [](const Report& of) { return to_string(of.torch); },
-              "the PyTorch version whose rules held")
+              "the PyTorch version that is simulated")
           .text(
               "nccl", [](const Report& of) { return to_string(of.nccl); },
-              "the NCCL version whose rules held")
+              "the NCCL version that is simulated")
           .list(
               "rows", [](const Report& of) { return allreduce_sizes(of.table); }, described_row(),
               "a row for each size, smallest first")
@@ -132,7 +132,7 @@ const Described<AllReduceReport>& described_allreduce() {
               described_confidence())
           .texts(
               "warnings", [](const Report& of) -> const auto& { return of.warnings.texts(); },
-              "what a reader should know, a sentence each")
+              "warnings, one sentence each")
           .list(
               "calibrated_by",
               [](const Report& of) {
@@ -140,7 +140,7 @@ const Described<AllReduceReport>& described_allreduce() {
                 return logs.empty() ? std::nullopt : std::optional(std::move(logs));
               },
               described_log(),
-              "logs whose measured times the cluster gives back. Only where it is calibrated",
+              "logs whose measured times the cluster reproduces. Only if it is calibrated",
               Absent::left_out);
   return described;
 }
@@ -155,7 +155,7 @@ std::vector<AllReduceSize> allreduce_sizes(const AllReduceTable& table) {
 
 const Described<AllReduceSize>& described_allreduce_size() {
   static const auto described =
-      Described<AllReduceSize>("AllreduceSize", "a size, and what a collective takes for it")
+      Described<AllReduceSize>("AllreduceSize", "a size and the time of a collective")
           .members_of(
               [](const AllReduceSize& of) -> const auto& { return of.table; },
               described_other_collective())

@@ -12,7 +12,7 @@ struct BucketsReport {
   const std::optional<LoggedBuckets>& logged;
 };
 
-/// What DDP logged, and where it first differs from what is assigned here.
+/// What DDP logged, and the first difference from the buckets assigned here.
 struct ComparedLog {
   const LoggedBuckets& logged;
   std::optional<std::size_t> first_difference;
@@ -25,13 +25,14 @@ std::optional<ComparedLog> compared_log(const BucketsReport& report) {
 
 const Described<ComparedLog>& described_logged() {
   static const auto described =
-      Described<ComparedLog>("LoggedBuckets", "buckets that DDP logged, beside those assigned here")
+      Described<ComparedLog>("LoggedBuckets",
+                             "buckets that DDP logged, compared with those assigned here")
           .boolean(
               "match", [](const ComparedLog& of) { return !of.first_difference; },
-              "whether the logged buckets have the bytes of those assigned here")
+              "whether the logged buckets have the same bytes as those assigned here")
           .integer("first_difference", &ComparedLog::first_difference,
-                   "index of the first bucket whose logged bytes differ, or that only one of the "
-                   "two lists has. Only where they do not match",
+                   "index of the first bucket whose bytes differ or that only one list has. Only "
+                   "if they differ",
                    Absent::left_out)
           .integers(
               "bytes", [](const ComparedLog& of) -> const auto& { return of.logged.bytes; },
@@ -43,24 +44,25 @@ const Described<ComparedLog>& described_logged() {
 const Described<BucketsReport>& described_buckets() {
   using Report = BucketsReport;
   static const auto described =
-      Described<Report>("BucketsResult", "which gradients travel together")
+      Described<Report>("BucketsResult", "which gradients are reduced together")
           .constant("schema", "ddpsim.buckets/1", "which document this is")
           .text(
               "torch", [](const Report& of) { return to_string(of.torch.version); },
-              "the PyTorch version whose rules held")
+              "the PyTorch version that is simulated")
           .boolean(
               "torch_known", [](const Report& of) { return of.torch.known; },
-              "whether --torch or the workload says which PyTorch version it is; false: the one in "
-              "torch is assumed")
+              "whether --torch or the workload states the PyTorch version; if false, torch is an "
+              "assumption")
           .list(
               "buckets", [](const Report& of) { return assigned_buckets(of.buckets); },
               described_assigned_bucket(), "buckets in launch order")
           .object("logged", &compared_log, described_logged(),
-                  "what DDP itself logged, beside the buckets assigned here. Only of a DDP log",
+                  "the buckets that DDP itself logged, compared with those assigned here. Only "
+                  "with a DDP log",
                   Absent::left_out)
           .texts(
               "warnings", [](const Report& of) -> const auto& { return of.warnings; },
-              "what a reader should know, a sentence each");
+              "warnings, one sentence each");
   return described;
 }
 
@@ -86,7 +88,7 @@ const Described<AssignedBucket>& described_assigned_bucket() {
               "the bucket's parameters, by their place in the workload's list")
           .integer(
               "limit_bytes", [](const Assigned& of) { return of.bucket.limit; },
-              "the cap that held for the bucket; 0 for a bucket of a sparse gradient")
+              "the cap of the bucket in bytes; 0 for a sparse gradient")
           .word(
               "closed_by", [](const Assigned& of) { return of.bucket.closed_by; },
               all_up_to(ClosedBy::sparse),

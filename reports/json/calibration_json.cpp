@@ -1,4 +1,5 @@
-// Calibrations of NCCL and of gloo are one document: what only one of them tells is left out of the other.
+// Calibrations of NCCL and of gloo share one document. Keys that only one of them has are left out
+// of the other.
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/reports/gloo_calibration_report.hpp"
 #include "described_documents.hpp"
@@ -8,14 +9,14 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Of NCCL, or of gloo; the other is null.
+/// A value of NCCL or of gloo. The other pointer is null.
 template <typename OfNccl, typename OfGloo>
 struct EitherBackend {
   const OfNccl* nccl = nullptr;
   const OfGloo* gloo = nullptr;
 };
 
-/// Reads what both have.
+/// Reads a value that both have.
 template <typename Read>
 auto of_either(Read read) {
   return [read](const auto& of) -> decltype(auto) {
@@ -23,7 +24,7 @@ auto of_either(Read read) {
   };
 }
 
-/// Reads what one of the two has alone; null: it is the other.
+/// Reads a value that only one of the two has; null for the other.
 template <typename T, typename Value>
 auto of_nccl_alone(Value T::*member) {
   return [member](const auto& of) { return of.nccl ? &(of.nccl->*member) : nullptr; };
@@ -46,18 +47,19 @@ const Described<ShownErrors>& described_fit_errors() {
     };
   };
   static const auto described =
-      Described<Shown>("Errors", "how far predicted times are from the measured ones", Layout::line)
+      Described<Shown>("Errors", "errors of predicted times compared with measured ones",
+                       Layout::line)
           .ratio(
               "median_abs_error_percent", [](const Shown& of) { return 100 * of.errors.median; },
-              "the median error, whatever its sign")
+              "median of the absolute errors, in percent")
           .ratio(
               "p90_abs_error_percent", [](const Shown& of) { return 100 * of.errors.p90; },
-              "the 90th percentile of the errors, whatever their sign")
+              "90th percentile of the absolute errors, in percent")
           .integer(
               "sizes", counted(false),
-              "how many measured times were judged: those of sizes from 1 KiB on. Only of NCCL",
+              "how many measured times were judged: those of sizes from 1 KiB on. Only for NCCL",
               Absent::left_out)
-          .integer("times", counted(true), "how many measured times were judged. Only of gloo",
+          .integer("times", counted(true), "how many measured times were judged. Only for gloo",
                    Absent::left_out);
   return described;
 }
@@ -84,11 +86,11 @@ const Described<ShownShapeLeftOut>& described_shape_left_out() {
               "gpus_per_node", [](const Shown& of) { return of.shape.gpus_per_node; },
               "GPUs of each node")
           .object("predicted_by_specification", errors(true), described_fit_errors(),
-                  "errors by the cluster's data sheet values alone. Only where no logs of other "
-                  "job shapes can be fitted",
+                  "errors with the cluster's data sheet values alone. Only if no logs of other job "
+                  "shapes can be fitted",
                   Absent::left_out)
           .object("predicted_from_others", errors(false), described_fit_errors(),
-                  "errors by a fit to the logs of other job shapes. Only where there are such logs",
+                  "errors with a fit to the logs of other job shapes. Only if there are such logs",
                   Absent::left_out);
   return described;
 }
@@ -104,14 +106,15 @@ const Described<CalibratedShape>& described_fitted_log() {
               [](const CalibratedShape& of) {
                 return of.nccl ? std::optional(to_string(*of.nccl)) : std::nullopt;
               },
-              "the log's version of NCCL, as printed or stated. Only where it is known",
+              "the log's version of NCCL, as printed or stated. Only if it is known",
               Absent::left_out)
           .boolean(
               "published",
               [](const CalibratedShape& of) {
                 return of.published ? std::optional(true) : std::nullopt;
               },
-              "true: others took the log, on a machine of the same kind. Only of such logs",
+              "true if the log was published and is from another machine of the same kind. Only "
+              "for such logs",
               Absent::left_out);
   return described;
 }
@@ -139,18 +142,18 @@ const Described<ShownConstant>& described_constant() {
       Described<Shown>("Constant", "a constant of the cost model", Layout::line)
           .text("name", &Shown::name, "the constant's name in a cluster file")
           .text("element", unless_empty(&Shown::element),
-                "which value of an array it is. Only of arrays", Absent::left_out)
-          .text("unit", &Shown::unit, "the unit of the value. Only of NCCL", Absent::left_out)
+                "which value of an array it is. Only for arrays", Absent::left_out)
+          .text("unit", &Shown::unit, "the unit of the value. Only for NCCL", Absent::left_out)
           .boolean("told_by_logs", &Shown::told,
-                   "whether the logs tell the value; else it is as before. Only of gloo",
+                   "whether the logs determine the value; if false, it is unchanged. Only for gloo",
                    Absent::left_out)
           .number("before", &Shown::before, "the value without calibration")
           .number("value", &Shown::value, "the calibrated value")
           .number("low", &Shown::low,
-                  "the low end of the value's 80 % interval. Only where the logs tell the value",
+                  "the low end of the value's 80 % interval. Only if the logs determine the value",
                   Absent::left_out)
           .number("high", &Shown::high,
-                  "the high end of the value's 80 % interval. Only where the logs tell the value",
+                  "the high end of the value's 80 % interval. Only if the logs determine the value",
                   Absent::left_out);
   return described;
 }
@@ -161,14 +164,14 @@ struct ShownResidual : EitherBackend<FitResidual, GlooResidual> {
 
 const Described<GlooResidual>& described_left_out_time() {
   static const auto described =
-      Described<GlooResidual>("TimeLeftOut", "a size, predicted without its own times")
+      Described<GlooResidual>("TimeLeftOut", "a size predicted without its own times")
           .ratio(
               "left_out_us",
               [](const GlooResidual& of) {
                 return of.left_out_us > 0 ? std::optional(of.left_out_us) : std::nullopt;
               },
-              "the time as predicted without times of that size; null where that leaves nothing to "
-              "fit. Only of gloo");
+              "the time predicted without the times of this size; null if nothing else can be "
+              "fitted. Only for gloo");
   return described;
 }
 
@@ -178,7 +181,7 @@ const Described<ShownResidual>& described_residual() {
     return [what](const Shown& of) { return of.nccl ? &(of.nccl->choice.*what) : nullptr; };
   };
   static const auto described =
-      Described<Shown>("Residual", "a measured time, and what is predicted for it", Layout::line)
+      Described<Shown>("Residual", "a measured time and its prediction", Layout::line)
           .text(
               "source", [](const Shown& of) -> const auto& { return *of.source; },
               "the log that holds the time")
@@ -187,24 +190,27 @@ const Described<ShownResidual>& described_residual() {
           .integer("gpus_per_node",
                    of_either([](const auto& row) { return row.shape.gpus_per_node; }),
                    "GPUs of each node")
-          .integer("size_bytes", of_either([](const auto& row) { return row.size; }),
-                   "size of the all-reduce; of several in flight, of all together")
+          .integer(
+              "size_bytes", of_either([](const auto& row) { return row.size; }),
+              "size of the all-reduce in bytes; if several are in flight, the size of all together")
           .word("algorithm", choice(&CollectiveChoice::algorithm), all_up_to(Algorithm::nvls_tree),
-                "the algorithm that NCCL is taken to have chosen. Only of NCCL", Absent::left_out)
+                "the algorithm that NCCL is assumed to have chosen. Only for NCCL",
+                Absent::left_out)
           .word("protocol", choice(&CollectiveChoice::protocol), all_up_to(Protocol::simple),
-                "the protocol that NCCL is taken to have chosen. Only of NCCL", Absent::left_out)
-          .integer("together", of_gloo_alone(&GlooResidual::together),
-                   "all-reduces in flight together, which are one time. Only of gloo",
-                   Absent::left_out)
+                "the protocol that NCCL is assumed to have chosen. Only for NCCL", Absent::left_out)
+          .integer(
+              "together", of_gloo_alone(&GlooResidual::together),
+              "number of all-reduces in flight together, which are timed as one. Only for gloo",
+              Absent::left_out)
           .ratio("measured_us", of_either([](const auto& row) { return row.measured_us; }),
                  "the measured time")
           .ratio("uncalibrated_us", of_gloo_alone(&GlooResidual::assumed_us),
-                 "the time as predicted without calibration. Only of gloo", Absent::left_out)
+                 "the time predicted without calibration. Only for gloo", Absent::left_out)
           .ratio("modelled_us", of_nccl_alone(&FitResidual::modelled_us),
-                 "the time as predicted with the fitted constants alone. Only of NCCL",
+                 "the time predicted with the fitted constants alone. Only for NCCL",
                  Absent::left_out)
           .ratio("calibrated_us", of_either([](const auto& row) { return row.calibrated_us; }),
-                 "the time as predicted by the calibrated cluster")
+                 "the time predicted by the calibrated cluster")
           .members_of([](const Shown& of) { return of.gloo; }, described_left_out_time());
   return described;
 }
@@ -290,52 +296,52 @@ const Described<ShownCalibration>& described_calibration() {
   using Shown = ShownCalibration;
   static const auto described =
       Described<Shown>("CalibrateResult",
-                       "what logs of a cluster tell of it, and how well they fit")
+                       "what logs of a cluster tell about it, and how well they fit")
           .constant("schema", "ddpsim.calibration/1", "which document this is")
           .one_of(
               "backend",
               [](const Shown& of) {
                 return of.gloo ? std::optional<std::string_view>("gloo") : std::nullopt;
               },
-              {"gloo"}, "the backend whose logs were fitted. Only of gloo", Absent::left_out)
+              {"gloo"}, "the backend whose logs were fitted. Only for gloo", Absent::left_out)
           .text("cluster", of_either([](const auto& of) -> const auto& { return of.cluster; }),
                 "the cluster, as given")
           .text("output", of_either([](const auto& of) -> const auto& { return of.output; }),
                 "the file of the calibrated cluster")
           .texts("read", of_either([](const auto& of) -> const auto& { return of.read; }),
-                 "what was recognised in each file, a sentence each")
+                 "what was recognised in each file, one sentence each")
           .object("uncalibrated", gloo_errors(&GlooResidual::assumed_us), described_fit_errors(),
-                  "errors without calibration. Only of gloo", Absent::left_out)
+                  "errors without calibration. Only for gloo", Absent::left_out)
           .object("calibrated", &errors_calibrated, described_fit_errors(),
                   "errors of the calibrated cluster")
           .object("sizes_left_out", gloo_errors(&GlooResidual::left_out_us), described_fit_errors(),
-                  "errors where each size is predicted without its own times. Only of gloo",
+                  "errors if each size is predicted without its own times. Only for gloo",
                   Absent::left_out)
           .object("model_alone", &errors_of_model_alone, described_fit_errors(),
                   "errors with the fitted constants alone, before the correction that follows the "
-                  "logs. Only of NCCL",
+                  "logs. Only for NCCL",
                   Absent::left_out)
           .list("shapes_left_out", &shown_shapes_left_out, described_shape_left_out(),
-                "each job shape, predicted without its own logs")
-          .list("logs", &fitted_logs, described_fitted_log(), "logs that were fitted. Only of NCCL",
-                Absent::left_out)
+                "each job shape predicted without its own logs")
+          .list("logs", &fitted_logs, described_fitted_log(),
+                "logs that were fitted. Only for NCCL", Absent::left_out)
           .list("left_out",
                 of_either([](const auto& of) -> const auto& { return of.fit.left_out; }),
                 described_log_left_out(), "logs that were not fitted, and why")
           .list("constants", &shown_constants, described_constant(),
-                "constants of the cost model: of NCCL those that the logs tell, of gloo all")
+                "constants of the cost model: for NCCL those that the logs determine, for gloo all")
           .list("residuals", &shown_residuals, described_residual(),
-                "each measured time, and what is predicted for it")
+                "each measured time and its prediction")
           .texts(
               "model_misses", [](const Shown& of) { return told_by_fit(of, &Fit::model_misses); },
-              "where measured times differ from the cost model's by a quarter or more, a sentence "
-              "each. Only of NCCL",
+              "where measured times differ from the cost model by a quarter or more, one sentence "
+              "each. Only for NCCL",
               Absent::left_out)
           .texts(
               "notes", [](const Shown& of) { return told_by_fit(of, &Fit::notes); },
-              "what the fit found or assumed, a sentence each. Only of NCCL", Absent::left_out)
+              "what the fit found or assumed, one sentence each. Only for NCCL", Absent::left_out)
           .texts("warnings", of_either([](const auto& of) -> const auto& { return of.warnings; }),
-                 "what a reader should know, a sentence each");
+                 "warnings, one sentence each");
   return described;
 }
 

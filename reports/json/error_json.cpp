@@ -11,13 +11,13 @@ const Described<ErrorReport>& described_error() {
                              JsonWriter::Layout::line)
           .constant("schema", "ddpsim.error/1", "which document this is")
           .integer("code", &ErrorReport::exit_code,
-                   "the exit code. 1: the program or the machine failed; 2: the command line makes "
-                   "no sense; 3: a file or a description is wrong")
+                   "the exit code. 1: the program or the machine failed; 2: the command line is "
+                   "wrong; 3: a file or a description is wrong")
           .text(
               "file", unless_empty([](const ErrorReport& report) -> const std::string& {
                 return report.diagnostic.file;
               }),
-              "the file as it was given, or \"command line\" for what stands there in place of one")
+              "the file as given; \"command line\" if the error is there; null if no file is meant")
           .text("where", unless_empty([](const ErrorReport& report) -> const std::string& {
                   return report.diagnostic.where;
                 }),
@@ -34,7 +34,7 @@ const Described<ErrorReport>& described_error() {
               [](const ErrorReport& report) -> const std::vector<std::string>& {
                 return report.diagnostic.hint.meant;
               },
-              "known words that were probably meant, of a word that is unknown", Absent::null,
+              "known words that an unknown word was probably meant to be", Absent::null,
               JsonWriter::Layout::line);
   return described;
 }

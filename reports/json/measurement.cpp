@@ -10,13 +10,13 @@
 namespace ddpsim {
 namespace {
 
-/// As nccl-tests calls it.
+/// The type's name in nccl-tests.
 std::string_view type_in_log(Dtype dtype) {
   if (dtype == Dtype::float32) return "float";
   return dtype == Dtype::float16 ? "half" : name_of(dtype);
 }
 
-/// Measured to a nanosecond; more digits would be noise.
+/// Rounded to a nanosecond, the resolution of the clock. More digits would be noise.
 double rounded(double us) {
   return std::round(us * 1000) / 1000;
 }
@@ -134,7 +134,8 @@ std::string measurement_csv(const Measurement& measurement) {
 std::string measurement_log(const Measurement& measurement, const std::vector<std::string>& hosts,
                             const std::string& device) {
   std::string text =
-      "# ddpsim-real, in the manner of nccl-tests: in place, the same figure in both halves\n"
+      "# ddpsim-real, in the format of nccl-tests: measured in place, the same value in both "
+      "halves\n"
       "# Using devices\n";
   int local = 0;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
@@ -151,7 +152,7 @@ std::string measurement_log(const Measurement& measurement, const std::vector<st
       "(us)  (GB/s)  (GB/s)\n";
   const double ranks = measurement.ranks;
   constexpr const char* kWrong = "N/A";  // sums are not checked
-  constexpr double kBytesPerUs = 1000;   // of 1 GB/s
+  constexpr double kBytesPerUs = 1000;   // bytes per µs in 1 GB/s
   for (const MeasuredAllReduce& row : measurement.all_reduces) {
     const double algbw = static_cast<double>(row.size.count()) / row.time_us.median / kBytesPerUs;
     const std::string half = fmt::format("{:>8.2f} {:>7.2f} {:>7.2f} {:>6}", row.time_us.median,

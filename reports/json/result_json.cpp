@@ -17,22 +17,22 @@ using Layout = JsonWriter::Layout;
 
 const Described<LaunchCost>& described_launch_cost() {
   static const auto described =
-      Described<LaunchCost>(
-          "LaunchCost", "what the host takes to launch one of the model's kernels", Layout::line)
+      Described<LaunchCost>("LaunchCost", "host time to launch one of the model's kernels",
+                            Layout::line)
           .one_of(
               "from", [](const LaunchCost& of) { return word_of(of.from); },
               {"option", "recording", "default"},
-              "what tells the times: an option (--launch-cost, --cuda-graph), the recording, whose "
-              "profiler is included, or a default")
+              "the source of the times: an option (--launch-cost, --cuda-graph), the recording "
+              "(including its profiler), or a default")
           .time(
               "forward_us", [](const LaunchCost& of) { return of.each.forward; },
-              "what a kernel of forward takes")
+              "host time to launch a kernel of forward")
           .time(
               "backward_us", [](const LaunchCost& of) { return of.each.backward; },
-              "what a kernel of backward takes")
+              "host time to launch a kernel of backward")
           .time(
               "optimizer_us", [](const LaunchCost& of) { return of.each.optimizer; },
-              "what a kernel of the optimizer takes");
+              "host time to launch a kernel of the optimizer");
   return described;
 }
 
@@ -44,38 +44,40 @@ std::optional<LaunchCost> launch_cost_of(const Job& job) {
 const Described<IterationStatistics>& described_statistics() {
   static const auto described =
       Described<IterationStatistics>("IterationStatistics", "mean and percentiles of several steps")
-          .integer("first_iteration", &IterationStatistics::first, "the first step that is counted")
+          .integer("first_iteration", &IterationStatistics::first,
+                   "number of the first step that is counted")
           .integer("count", &IterationStatistics::count, "how many steps are counted")
           .time(
               "mean_us", [](const IterationStatistics& of) { return of.mean.iteration; },
               "the mean step")
           .time("p50_us", &IterationStatistics::p50, "the median step")
           .time("p95_us", &IterationStatistics::p95,
-                "the 95th percentile of the steps; null below 20 steps")
+                "the 95th percentile of the steps; null with fewer than 20 steps")
           .time("p99_us", &IterationStatistics::p99,
-                "the 99th percentile of the steps; null below 100 steps");
+                "the 99th percentile of the steps; null with fewer than 100 steps");
   return described;
 }
 
 const Described<RankWait>& described_rank_wait() {
   static const auto described =
-      Described<RankWait>("RankWaits", "who waited for whom", Layout::line)
+      Described<RankWait>("RankWaits", "how long a rank waited, and the others for it",
+                          Layout::line)
           .integer("rank", &RankWait::rank, "the rank")
-          .time("wait_us", &RankWait::wait, "what the rank waited for the last rank")
+          .time("wait_us", &RankWait::wait, "time that the rank waited for the last rank")
           .integer("times_last", &RankWait::times_last,
-                   "collectives at which the others waited for the rank")
+                   "number of collectives at which the others waited for the rank")
           .time("caused_wait_us", &RankWait::caused,
-                "what the others together waited for the rank");
+                "time that the others together waited for the rank");
   return described;
 }
 
-/// One of several iterations.
+/// One of the steps of --iterations.
 const Described<ShownStep>& described_iteration() {
   static const auto described =
       Described<ShownStep>("Iteration", "one of several steps")
           .integer(
               "iteration", [](const ShownStep& of) { return of.step.iteration; },
-              "the number of the step, from 1")
+              "number of the step, from 1")
           .members_of(
               [](const ShownStep& of) -> const auto& { return of; }, described_step());
   return described;
@@ -94,7 +96,7 @@ const Described<SimulateReport>& described_result() {
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
   static const auto described =
       Described<Report>("SimulateResult",
-                        "one step: its parts, its buckets, where the efficiency goes")
+                        "one step: its parts, its buckets and where the efficiency goes")
           .constant("schema", "ddpsim.result/1", "which document this is")
           .members_of(context, described_setting())
           .members_of(
@@ -104,8 +106,7 @@ const Described<SimulateReport>& described_result() {
               described_step())
           .time(
               "alone_us", [](const Report& of) { return of.result.step.times.alone(); },
-              "the step of one of its GPUs working alone, without DDP: the step less all of its "
-              "loss")
+              "time of the step of one GPU without DDP: the step minus all of its losses")
           .members_of(
               [](const Report& of) {
                 return training_speed(step_work(of.context.job), of.result.step.times);
@@ -113,36 +114,34 @@ const Described<SimulateReport>& described_result() {
               described_speed())
           .object(
               "budget", [](const Report& of) -> const auto& { return of.step.budget; },
-              described_budget(), "what the GPU does with the step, in parts that add up to it")
+              described_budget(), "how the GPU spends the step, in parts that add up to it")
           .list(
               "loss",
               [](const Report& of) {
                 return loss_rows(of.result.step.times.loss, of.context.trust.confidence);
               },
               described_loss(),
-              "where the efficiency goes: causes in one order, those of averaging and of schemes "
-              "only where they take part; each picosecond has one cause")
+              "where the efficiency goes: time lost by cause, always in the same order; causes of "
+              "averaging and of schemes only if they take time")
           .object(
               "launch_cost", [](const Report& of) { return launch_cost_of(of.context.job); },
               described_launch_cost(),
-              "what the host takes to launch one of the model's kernels. Only where the "
-              "workload counts them",
+              "host time to launch one of the model's kernels. Only if the workload counts them",
               Absent::left_out)
           .object("memory", &Report::memory, described_memory(),
-                  "what a rank's memory holds at most; null where it was not counted")
+                  "peak memory of a rank; null if it was not counted")
           .object("elastic", &Report::elastic, described_elastic(),
                   "a long run whose nodes fail. Only with --nnodes", Absent::left_out)
           .object(
               "recorded",
               [](const Report& of) -> const auto& { return of.context.provenance.recorded; },
               described_recorded(),
-              "what the recorded job did beside what is predicted for it; null where no "
-              "all-reduce was recorded")
+              "the recorded job compared with its prediction; null if no all-reduce was recorded")
           .members_of(context, described_trust())
           .object("measured", &Report::measured, described_difference(),
-                  "a measured step beside this one. Only with --measured", Absent::left_out)
+                  "a measured step compared with this one. Only with --measured", Absent::left_out)
           .time("iteration_if_alike_us", &Report::iteration_if_alike,
-                "the step if all ranks were alike. Only where ranks differ", Absent::left_out)
+                "time of the step if all ranks were equal. Only if ranks differ", Absent::left_out)
           .object(
               "iteration_statistics",
               [](const Report& of) -> const auto& { return of.result.statistics; },
@@ -153,10 +152,11 @@ const Described<SimulateReport>& described_result() {
           .list(
               "rank_waits",
               [](const Report& of) { return of.result.ranks.empty() ? nullptr : &of.result.ranks; },
-              described_rank_wait(), "who waited for whom, by rank. Only where ranks differ",
+              described_rank_wait(), "the waits of each rank, sorted by rank. Only if ranks differ",
               Absent::left_out)
           .list("iterations", &shown_iterations, described_iteration(),
-                "each step; the top level of the document is the last one. Only with --iterations",
+                "every step; the top level of the document repeats the last one. Only with "
+                "--iterations",
                 Absent::left_out);
   return described;
 }

@@ -8,7 +8,7 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Reads a value of the point's cluster, which is absent where the cluster cannot be read.
+/// Reads a value of the point's cluster; absent if the cluster cannot be read.
 template <typename Read>
 auto of_cluster(Read read) {
   return [read](const SweepRow& of) {
@@ -17,7 +17,7 @@ auto of_cluster(Read read) {
   };
 }
 
-/// Reads a value of the point's cluster, where that has a network.
+/// Reads a value of the point's cluster; absent if it has no network.
 template <typename Read>
 auto of_network(Read read) {
   return [read](const SweepRow& of) {
@@ -28,7 +28,7 @@ auto of_network(Read read) {
   };
 }
 
-/// Reads a time of the point's step, which is absent where there is no answer.
+/// Reads a time of the point's step; absent if there is no answer.
 template <typename Read>
 auto of_times(Read read) {
   return [read](const SweepRow& of) {
@@ -40,7 +40,7 @@ std::optional<Duration> step_of(const SweepRow& row) {
   return row.times ? std::optional(row.times->iteration) : std::nullopt;
 }
 
-/// The step moved by so many percent, where intervals are known.
+/// The step changed by a percentage of the confidence; absent without intervals.
 std::optional<Duration> moved_step(const SweepRow& row, double Confidence::*percent) {
   constexpr double kPercent = 100;
   if (!row.times || !row.confidence) return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<Duration> high_step(const SweepRow& row) {
   return moved_step(row, &Confidence::high_percent);
 }
 
-/// Reads what 1000 steps cost in US dollars, each as long as `step` says.
+/// Reads the cost of 1000 steps in US dollars. `step` gives the time of one step.
 auto usd_of(std::optional<Duration> (*step)(const SweepRow& row)) {
   return [step](const SweepRow& of) -> std::optional<double> {
     const std::optional<Duration> one = step(of);
@@ -70,18 +70,18 @@ const Described<SweepRow>& described_sweep_cluster() {
   static const auto described =
       Described<SweepRow>("SweptCluster", "the cluster of a point")
           .integer("nodes", of_cluster(&Cluster::hosts),
-                   "nodes of the cluster; null where it cannot be read")
+                   "nodes of the cluster; null if it cannot be read")
           .integer("gpus_per_node", of_cluster(&Cluster::gpus_per_host),
-                   "GPUs of a node; null where the cluster cannot be read")
+                   "GPUs of a node; null if the cluster cannot be read")
           .integer("ranks", of_cluster(&Cluster::ranks),
-                   "GPUs of the cluster; null where it cannot be read")
+                   "GPUs of the cluster; null if it cannot be read")
           .text(
               "gpu",
               [](const SweepRow& of) {
                 return of.cluster && !of.cluster->gpu.name.empty() ? &of.cluster->gpu.name
                                                                    : nullptr;
               },
-              "the model of the cluster's GPUs; null where the cluster cannot be read")
+              "the model of the cluster's GPUs; null if the cluster cannot be read")
           .integer("nics_per_node", of_network([](const Cluster& of) {
                      return of.network.nics_per_node / of.hosts_per_node;
                    }),
@@ -99,11 +99,11 @@ const Described<SweepRow>& described_sweep_cluster() {
   return described;
 }
 
-/// Nulls where there is no answer.
+/// The keys of the answer; all of them are null without one.
 const Described<SweepRow>& described_answer() {
   static const auto described =
       Described<SweepRow>("SweptStep", "the step of a point")
-          .time("iteration_us", &step_of, "the step; null where there is no answer")
+          .time("iteration_us", &step_of, "time of the step; null without an answer")
           .time(
               "iteration_low_us", &low_step,
               "low end of the step's 80 % interval; null without an answer or with --no-intervals")
@@ -116,7 +116,8 @@ const Described<SweepRow>& described_answer() {
                 return of.confidence ? std::optional(of.confidence->grade) : std::nullopt;
               },
               all_up_to(Grade::c),
-              "how sure the step is, A the surest; null without an answer or with --no-intervals")
+              "how certain the step is, from A (most certain) to C; null without an answer or with "
+              "--no-intervals")
           .text(
               "provenance",
               [](const SweepRow& of) {
@@ -127,34 +128,34 @@ const Described<SweepRow>& described_answer() {
               "the grade in words, as text prints it; null without an answer or with "
               "--no-intervals")
           .text("corrected_by", unless_empty(&SweepRow::corrected_by),
-                "the candidate whose measured step corrects the point, the point's own included; "
-                "null: none does")
+                "the candidate whose measured step corrects the point, possibly its own; null if "
+                "none does")
           .members_of(
               [](const SweepRow& of) {
                 return of.times ? training_speed(of.work, *of.times) : TrainingSpeed();
               },
               described_speed())
           .time("exposed_communication_us", of_times(&StepTimes::exposed_communication),
-                "communication that compute waits for; null where there is no answer")
+                "exposed communication: time in which compute waits for it; null without an answer")
           .time("blocking_communication_us", of_times(&StepTimes::blocking_communication),
-                "exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
-                "together; null where there is no answer")
+                "time of exposed communication, buffer broadcast, SyncBatchNorm and model "
+                "averaging together; null without an answer")
           .integer(
               "memory_bytes",
               [](const SweepRow& of) {
                 return of.memory && of.memory->activations ? std::optional(of.memory->total())
                                                            : std::nullopt;
               },
-              "what a rank's memory holds at most; null where activations are not known")
+              "peak memory of a rank, in bytes; null if activations are not known")
           .number(
               "usd_per_hour",
               [](const SweepRow& of) {
                 return of.cost ? std::optional(of.cost->usd_per_hour) : std::nullopt;
               },
-              "an hour of the whole cluster, in US dollars; null without a price")
+              "cost of the whole cluster per hour, in US dollars; null without a price")
           .ratio("usd_per_1000_steps", usd_of(&step_of),
-                 "1000 steps in US dollars, goodput included; null without a price. With grade C "
-                 "believe only the interval")
+                 "cost of 1000 steps in US dollars, goodput included; null without a price. With "
+                 "grade C use only the interval")
           .ratio("usd_per_1000_steps_low", usd_of(&low_step),
                  "low end of the 80 % interval of usd_per_1000_steps; null without a price or with "
                  "--no-intervals")
@@ -167,19 +168,20 @@ const Described<SweepRow>& described_answer() {
 const Described<SweepRow>& described_sweep_point() {
   static const auto whole = [](const SweepRow& of) -> const SweepRow& { return of; };
   static const auto described =
-      Described<SweepRow>("SweepPoint", "a line of a sweep: a point of the study's grid",
+      Described<SweepRow>("SweepPoint", "a line of a sweep, that is, a point of the study's grid",
                           Layout::line)
           .integer("point", &SweepRow::point, "the number of the point, from 0")
           .text("workload", &SweepRow::workload, "the workload as the study names it")
           .text("label", &SweepRow::label, "what the candidate is called")
           .text("cluster", &SweepRow::cluster_text,
-                "the cluster as the study has it, ranges written out")
+                "the cluster as in the study, ranges written out")
           .members_of(whole, described_sweep_cluster())
-          .values_by_key("grid", &SweepRow::grid, "what the options of the study's grid are here")
+          .values_by_key("grid", &SweepRow::grid,
+                         "the point's values of the options in the study's grid")
           .members_of(whole, described_answer())
-          .texts("warnings", &SweepRow::warnings, "what a reader should know, a sentence each")
+          .texts("warnings", &SweepRow::warnings, "warnings, one sentence each")
           .text("error", unless_empty(&SweepRow::error),
-                "why the point has no figures; null: it has");
+                "why the point has no answer; null if it has one");
   return described;
 }
 

@@ -9,7 +9,7 @@ namespace {
 using Layout = JsonWriter::Layout;
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
-/// An object holds a key once: texts under the same key are joined, in order.
+/// Joins texts under the same key in order, because an object may hold a key only once.
 Notes merged(const Notes& notes) {
   Notes result;
   for (const auto& [key, text] : notes) {
@@ -32,21 +32,23 @@ const Described<SpanParameters>& described_span_parameters() {
                 "the parameter whose gradient is written first, by name")
           .text("last", &SpanParameters::last,
                 "the parameter whose gradient is written last, by name")
-          .integer("count", &SpanParameters::count, "how many parameters");
+          .integer("count", &SpanParameters::count, "number of parameters");
   return described;
 }
 
 const Described<Span>& described_span() {
   static const auto described =
-      Described<Span>("Span", "what runs on a stream from one instant to another", Layout::line)
-          .word("track", &Span::track, all_up_to(Track::communication), "the stream the span is on")
+      Described<Span>("Span", "something that runs on a stream from one time to another",
+                      Layout::line)
+          .word("track", &Span::track, all_up_to(Track::communication),
+                "the stream that runs the span")
           .text("name", &Span::name, "what runs, such as forward or all_reduce")
           .integer("bucket", &Span::bucket,
-                   "index of the bucket the span belongs to; null where it belongs to none")
-          .time("start_us", &Span::start, "when the span starts; clock says what zero is")
-          .time("end_us", &Span::end, "when the span ends; clock says what zero is")
+                   "index of the bucket the span belongs to; null if it belongs to none")
+          .time("start_us", &Span::start, "when the span starts; clock defines time zero")
+          .time("end_us", &Span::end, "when the span ends; clock defines time zero")
           .object("parameters", &Span::parameters, described_span_parameters(),
-                  "parameters whose gradients the span holds. Only where they are known",
+                  "parameters whose gradients the span holds. Only if they are known",
                   Absent::left_out);
   return described;
 }
@@ -54,12 +56,13 @@ const Described<Span>& described_span() {
 const Described<RankTimeline>& described_rank() {
   static const auto described =
       Described<RankTimeline>("RankTimeline", "the streams of a rank")
-          .integer("rank", &RankTimeline::rank, "the rank; each stands here once")
+          .integer("rank", &RankTimeline::rank, "the rank; each occurs once")
           .one_of("gpu", unless_empty(&RankTimeline::gpu), {"slowest", "usual"},
-                  "which of the GPUs that differ in speed this rank has. Only where one model's "
-                  "GPUs differ in speed alone",
+                  "whether the rank has the slowest GPU or one of usual speed. Only if GPUs of one "
+                  "model differ in speed",
                   Absent::left_out)
-          .list("spans", &RankTimeline::spans, described_span(), "spans of the rank, by start");
+          .list("spans", &RankTimeline::spans, described_span(),
+                "spans of the rank, sorted by start");
   return described;
 }
 
@@ -67,12 +70,12 @@ const Described<Timeline>& described_timeline() {
   static const auto described =
       Described<Timeline>("Timeline", "spans of one step, rank by rank")
           .constant("schema", "ddpsim.timeline/1", "which document this is")
-          .list("ranks", &Timeline::ranks, described_rank(), "ranks that are drawn")
-          .text("clock", &Timeline::clock, "what time zero is; empty where nothing says it")
+          .list("ranks", &Timeline::ranks, described_rank(), "the ranks of the timeline")
+          .text("clock", &Timeline::clock, "what time zero means; empty if not known")
           .texts_by_key(
               "provenance", [](const Timeline& of) { return merged(of.provenance); },
-              "where the timeline is from. By workload, ranks, backend and bucket_bytes "
-              "--measured refuses a step of another job");
+              "where the timeline is from. --measured compares workload, ranks, backend and "
+              "bucket_bytes to refuse a step of another job");
   return described;
 }
 

@@ -26,11 +26,11 @@ std::vector<std::string> network_kinds() {
 
 const Described<Cluster>& described_intra() {
   static const auto described =
-      Described<Cluster>("Intra", "how GPUs of a node reach each other", Layout::line)
+      Described<Cluster>("Intra", "how GPUs of a node are connected", Layout::line)
           .one_of(
               "kind", [](const Cluster& of) { return kind_word(of.intra.kind, of.gpu.vendor); },
               {"none", "nvswitch", "nvlink", "xgmi", "pcie"},
-              "what joins the GPUs of a node; none with one GPU per node")
+              "what connects the GPUs of a node; none with one GPU per node")
           .ratio(
               "per_gpu_gbps",
               [](const Cluster& of) { return of.intra.per_gpu.gigabytes_per_second(); },
@@ -38,7 +38,7 @@ const Described<Cluster>& described_intra() {
               "GB/s")
           .integer(
               "links_per_gpu", [](const Cluster& of) { return of.intra.links_per_gpu; },
-              "links that per_gpu_gbps counts together")
+              "number of links that per_gpu_gbps adds up")
           .one_of(
               "peers",
               [](const Cluster& of) {
@@ -57,7 +57,7 @@ const Described<Topology>& described_network() {
     return of.cluster.network;
   };
   static const auto described =
-      Described<Topology>("Network", "how nodes reach each other", Layout::line)
+      Described<Topology>("Network", "how nodes are connected", Layout::line)
           .one_of(
               "kind", [](const Topology& of) { return kind_word(network(of)); }, network_kinds(),
               "the kind of network between nodes")
@@ -74,10 +74,11 @@ const Described<Topology>& described_network() {
           .one_of(
               "switches", [](const Topology& of) { return kind_word(of.switches.kind); },
               {"one-switch", "leaf-spine", "rail", "list"},
-              "how switches join the nodes; list: switch by switch, as the cluster's file has them")
+              "how switches connect the nodes; \"list\" means that the cluster's file lists each "
+              "switch")
           .number(
               "oversubscription", [](const Topology& of) { return network(of).oversubscription; },
-              "what may enter a switch from below over what may leave it upwards")
+              "bandwidth into a switch from below, divided by its bandwidth upwards")
           .boolean(
               "gpudirect", [](const Topology& of) { return network(of).gpudirect; },
               "whether NICs reach GPU memory directly")
@@ -90,15 +91,13 @@ const Described<Topology>& described_network() {
 const Described<Topology>& described_cluster() {
   static const auto cluster = [](const Topology& of) -> const Cluster& { return of.cluster; };
   static const auto described =
-      Described<Topology>("TopoCluster", "a cluster in figures")
+      Described<Topology>("TopoCluster", "a cluster in numbers")
           .text(
               "name", [](const Topology& of) -> const auto& { return cluster(of).name; },
               "the cluster's name")
           .text("summary", &Topology::summary, "one line about the cluster; may be empty")
-          .text(
-              "line", unless_empty([](const Topology& of) { return of.line.value_or(""); }),
-              "words that describe a cluster like this one, as a CLUSTER argument; null where none "
-              "do")
+          .text("line", unless_empty([](const Topology& of) { return of.line.value_or(""); }),
+                "a CLUSTER argument that describes a cluster like this one; null if there is none")
           .integer(
               "nodes", [](const Topology& of) { return cluster(of).hosts(); },
               "nodes of the cluster")
@@ -108,7 +107,7 @@ const Described<Topology>& described_cluster() {
                 const int nodes = cluster(of).hosts_per_node;
                 return nodes > 1 ? std::optional(nodes) : std::nullopt;
               },
-              "how many nodes share an NVLink domain. Only where nodes share one", Absent::left_out)
+              "how many nodes share an NVLink domain. Only if nodes share one", Absent::left_out)
           .integer(
               "gpus_per_node", [](const Topology& of) { return cluster(of).gpus_per_host(); },
               "GPUs of each node")
@@ -117,31 +116,31 @@ const Described<Topology>& described_cluster() {
               "GPUs of the cluster, each with one rank")
           .text(
               "gpu", [](const Topology& of) -> const auto& { return cluster(of).gpu.name; },
-              "the GPU's model; where nodes differ, the slowest")
+              "the GPU's model; the slowest if nodes differ")
           .text(
               "gpu_variant",
               [](const Topology& of) -> const auto& { return cluster(of).gpu.product(); },
-              "the product whose figures are used, such as V100-16GB; the model where the variant "
+              "the product whose data sheet is used, such as V100-16GB; the model if the variant "
               "is not known")
           .integer(
               "gpu_memory_bytes", [](const Topology& of) { return cluster(of).gpu.memory; },
-              "memory of each GPU")
-          .object("intra", cluster, described_intra(), "how GPUs of a node reach each other")
+              "memory of each GPU, in bytes")
+          .object("intra", cluster, described_intra(), "how GPUs of a node are connected")
           .object(
               "network", [](const Topology& of) -> const auto& { return of; }, described_network(),
-              "how nodes reach each other")
+              "how nodes are connected")
           .integer(
               "degraded_links", [](const Topology& of) { return cluster(of).degraded_links; },
-              "links that run below their rate")
+              "number of links that run below their rate")
           .boolean(
               "verified", [](const Topology& of) { return cluster(of).verified; },
-              "whether a log stands behind the cluster's figures")
+              "whether a log of this cluster confirms its numbers")
           .texts(
               "sources", [](const Topology& of) -> const auto& { return cluster(of).sources; },
-              "where the cluster's figures are from")
+              "where the cluster's numbers are from")
           .list(
               "prices", [](const Topology& of) -> const auto& { return cluster(of).prices; },
-              described_price(Layout::line), "prices of the cluster that are known, latest first");
+              described_price(Layout::line), "known prices of the cluster, latest first");
   return described;
 }
 
@@ -151,16 +150,16 @@ const Described<SearchGraph>& described_search() {
           .integer("channels", &SearchGraph::channels,
                    "channels that NCCL finds, before it connects each twice")
           .ratio("intra_gbps", rate(&SearchGraph::intra),
-                 "what NCCL counts on for each channel inside a node, in GB/s")
+                 "bandwidth that NCCL assumes for each channel inside a node, in GB/s")
           .ratio("inter_gbps", rate(&SearchGraph::inter),
-                 "what NCCL counts on for each channel between nodes, in GB/s");
+                 "bandwidth that NCCL assumes for each channel between nodes, in GB/s");
   return described;
 }
 
 const Described<Vertex>& described_vertex() {
   static const auto described =
       Described<Vertex>("Vertex", "a device of a node", Layout::line)
-          .text("name", &Vertex::name, "the device's name, once in its node")
+          .text("name", &Vertex::name, "the device's name, unique in its node")
           .one_of(
               "kind", [](const Vertex& of) { return kind_word(of.kind); },
               {"gpu", "nvswitch", "pcie-switch", "cpu", "nic"}, "the kind of device")
@@ -170,12 +169,12 @@ const Described<Vertex>& described_vertex() {
                 return of.kind == VertexKind::nic ? std::optional(of.port.gigabytes_per_second())
                                                   : std::nullopt;
               },
-              "the NIC's rate towards the network in one direction, in GB/s. Only of NICs",
+              "the NIC's rate towards the network in one direction, in GB/s. Only for NICs",
               Absent::left_out);
   return described;
 }
 
-/// A cable, and the node it is in.
+/// A cable and its type of node.
 struct ShownWire {
   const Wire& wire;
   const NodeType& type;
@@ -197,7 +196,7 @@ const Described<ShownWire>& described_wire() {
                 const std::vector<Vertex>& vertices = of.type.graph.vertices;
                 return std::vector<std::string>{vertices[of.wire.a].name, vertices[of.wire.b].name};
               },
-              "names of the two devices that the cable joins")
+              "names of the two devices that the cable connects")
           .one_of(
               "kind", [](const Shown& of) { return kind_word(of.wire.kind, of.type.gpu.vendor); },
               link_words(), "the kind of cable")
@@ -206,24 +205,24 @@ const Described<ShownWire>& described_wire() {
               [](const Shown& of) {
                 return of.wire.lanes > 0 ? std::optional(of.wire.lanes) : std::nullopt;
               },
-              "NVLinks or xGMI links that are bundled here. Only of NVLink and xGMI",
+              "number of NVLinks or xGMI links in the bundle. Only for NVLink and xGMI",
               Absent::left_out)
           .ratio(
               "rate_gbps", [](const Shown& of) { return of.wire.nominal.gigabytes_per_second(); },
               "rate in one direction as the vendor states it, in GB/s")
           .ratio(
               "nccl_gbps", [](const Shown& of) { return of.wire.nccl.gigabytes_per_second(); },
-              "what NCCL counts on when it searches channels, in GB/s");
+              "bandwidth that NCCL assumes when it searches channels, in GB/s");
   return described;
 }
 
 const Described<ConnectionMatrix>& described_matrix() {
   static const auto described =
-      Described<ConnectionMatrix>("Matrix", "how near the GPUs and NICs of a node are")
+      Described<ConnectionMatrix>("Matrix", "the distances between the GPUs and NICs of a node")
           .texts("devices", &ConnectionMatrix::devices, "names of the GPUs, then of the NICs")
           .text_rows("cells", &ConnectionMatrix::cells,
-                     "a row for each device: how near it is to each device, in nvidia-smi's words; "
-                     "\"-\" where nothing joins two");
+                     "a row for each device: its distance to each device in nvidia-smi's words, "
+                     "\"-\" if nothing connects the two");
   return described;
 }
 
@@ -233,17 +232,17 @@ const Described<ChannelOrder>& described_order() {
           .integers("gpus", &ChannelOrder::gpus,
                     "GPUs in the order in which the channel passes them")
           .integer("nic_in", &ChannelOrder::nic_in,
-                   "the NIC by which the channel enters the node. Only where it enters one",
+                   "index of the NIC through which the channel enters the node. Only if it does",
                    Absent::left_out)
           .integer("nic_out", &ChannelOrder::nic_out,
-                   "the NIC by which the channel leaves the node. Only where it leaves one",
+                   "index of the NIC through which the channel leaves the node. Only if it does",
                    Absent::left_out);
   return described;
 }
 
 const Described<NodeType>& described_node_type() {
   static const auto described =
-      Described<NodeType>("NodeType", "nodes that are all alike")
+      Described<NodeType>("NodeType", "a type of node")
           .text("name", &NodeType::name, "the name of this type of node")
           .integer("count", &NodeType::count,
                    "nodes of this type; an NVLink domain of several nodes counts as one")
@@ -252,10 +251,10 @@ const Described<NodeType>& described_node_type() {
               "the GPU's model")
           .text(
               "gpu_variant", [](const NodeType& of) -> const auto& { return of.gpu.product(); },
-              "the product whose figures are used, such as V100-16GB; the model where the variant "
+              "the product whose data sheet is used, such as V100-16GB; the model if the variant "
               "is not known")
           .boolean("pcie_assumed", &NodeType::pcie_assumed,
-                   "whether the layout of PCIe is assumed to be as in most servers")
+                   "whether the PCIe layout is assumed to be that of most servers")
           .list(
               "vertices", [](const NodeType& of) -> const auto& { return of.graph.vertices; },
               described_vertex(), "devices of the node")
@@ -263,15 +262,15 @@ const Described<NodeType>& described_node_type() {
           .object(
               "matrix",
               [](const NodeType& of) { return connection_matrix(of.graph, of.gpu.vendor); },
-              described_matrix(), "how near the GPUs and NICs of the node are")
+              described_matrix(), "the distances between the GPUs and NICs of the node")
           .word("path", &NodeType::path, all_up_to(PathClass::sys),
-                "the farthest hop inside the node that a channel takes, as NCCL calls it")
+                "the longest hop inside the node that a channel uses, in NCCL's words")
           .list("channels", &NodeType::channels, described_order(),
                 "channels that NCCL finds in the node, before it connects each twice");
   return described;
 }
 
-/// NCCL's two trees; none where there is one node, or where they would be too long to print.
+/// NCCL's two trees; empty for one node, and if they would be too long to print.
 std::vector<NodeTree> shown_trees(const TopoReport& report) {
   constexpr int kMostNodes = 4096;
   const int nodes = report.topology.cluster.nodes;
@@ -306,11 +305,11 @@ const Described<ShownBottleneck>& described_bottleneck() {
           .ratio(
               "traffic_share", [](const Shown& of) { return of.found.crossings; },
               "the link's traffic as a share of what all channels together send per hop; above 1 "
-              "where channels pass it several times")
+              "if channels use it several times")
           .ratio(
               "busbw_gbps",
               [](const Shown& of) { return of.found.bus_bandwidth.gigabytes_per_second(); },
-              "the most bus bandwidth that the link allows, in GB/s as nccl-tests counts it")
+              "highest bus bandwidth that the link allows, in GB/s as nccl-tests counts it")
           .one_of(
               "next_kind",
               [](const Shown& of) {
@@ -318,7 +317,7 @@ const Described<ShownBottleneck>& described_bottleneck() {
                                           : std::nullopt;
               },
               link_words(),
-              "the kind of link that binds once this one is faster. Only where channels pass "
+              "the kind of link that is the limit once this one is faster. Only if channels use "
               "another kind",
               Absent::left_out)
           .ratio(
@@ -328,8 +327,8 @@ const Described<ShownBottleneck>& described_bottleneck() {
                            ? std::optional(of.found.next_bus_bandwidth.gigabytes_per_second())
                            : std::nullopt;
               },
-              "the most bus bandwidth that links of next_kind allow, in GB/s. Only where channels "
-              "pass another kind",
+              "highest bus bandwidth that links of next_kind allow, in GB/s. Only if channels use "
+              "another kind",
               Absent::left_out);
   return described;
 }
@@ -339,15 +338,15 @@ const Described<Cluster>& described_bounds() {
     return [shape](const Cluster& of) { return most_busbw(shape, of).gigabytes_per_second(); };
   };
   static const auto described =
-      Described<Cluster>("Bounds", "the most bus bandwidth that links allow", Layout::line)
+      Described<Cluster>("Bounds", "the highest bus bandwidth that links allow", Layout::line)
           .ratio("ring_busbw_gbps", most(ChannelShape::ring),
-                 "the most bus bandwidth that links allow NCCL's rings, in GB/s")
+                 "highest bus bandwidth that links allow NCCL's rings, in GB/s")
           .ratio("tree_busbw_gbps", most(ChannelShape::tree),
-                 "the most bus bandwidth that links allow NCCL's trees, in GB/s");
+                 "highest bus bandwidth that links allow NCCL's trees, in GB/s");
   return described;
 }
 
-/// What the text calls assumed and doubtful.
+/// Everything that the text marks as assumed or doubtful.
 std::vector<std::string> warnings_of(const Cluster& cluster) {
   std::vector<std::string> warnings = implausible_figures(cluster);
   for (const std::string& assumed :
@@ -364,9 +363,9 @@ const Described<TopoReport>& described_topo() {
     return of.topology.cluster;
   };
   static const auto described =
-      Described<Report>("TopoResult", "a cluster: its links, NCCL's channels, what binds")
+      Described<Report>("TopoResult", "a cluster: its links, NCCL's channels and its bottleneck")
           .constant("schema", "ddpsim.topo/1", "which document this is")
-          .object("cluster", &Report::topology, described_cluster(), "the cluster in figures")
+          .object("cluster", &Report::topology, described_cluster(), "the cluster in numbers")
           .object(
               "ring", [](const Report& of) -> const auto& { return cluster(of).ring; },
               described_search(), "NCCL's rings")
@@ -375,27 +374,27 @@ const Described<TopoReport>& described_topo() {
               described_search(), "NCCL's trees")
           .integer(
               "nvls_channels", [](const Report& of) { return cluster(of).nvls_channels; },
-              "channels that reduce in the NVSwitches (NVLS); 0 where none do")
+              "number of channels that reduce in the NVSwitches (NVLS)")
           .list(
               "node_types", [](const Report& of) -> const auto& { return of.topology.node_types; },
-              described_node_type(), "the nodes, type by type; nodes of a type are all alike")
+              described_node_type(), "the types of nodes; all nodes of a type are the same")
           .integer_or_null_rows(
               "node_trees", &shown_trees,
-              "NCCL's two trees over the nodes: the parent of each node, null for the root; empty "
-              "with one node or more than 4096, where an NVLink domain counts as one node")
+              "NCCL's two trees: the parent of each node, null for the root. An NVLink domain "
+              "counts as one node. Empty with one node or more than 4096")
           .object("bottleneck", &shown_bottleneck, described_bottleneck(),
-                  "the link that a large ring all-reduce fills first; null for one rank, and where "
-                  "ranks are too many to lay out")
+                  "the link that a large ring all-reduce fills first; null for one rank, and if "
+                  "there are too many ranks to lay out")
           .object(
               "bounds",
               [](const Report& of) {
                 return cluster(of).loads == nullptr ? nullptr : &cluster(of);
               },
               described_bounds(),
-              "the most bus bandwidth that links allow; null where no channels are laid out")
+              "the highest bus bandwidth that links allow; null if channels are not laid out")
           .texts(
               "warnings", [](const Report& of) { return warnings_of(cluster(of)); },
-              "what is assumed or doubtful, a sentence each");
+              "what is assumed or doubtful, one sentence each");
   return described;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// What the job runs today, and options that give its recorded buckets; null where none do.
+/// What the job runs now, and the options that give its recorded buckets, or null if none do.
 struct ShownCurrent {
   const CurrentBuckets& current;
   const BucketSetting* setting;
@@ -34,47 +34,48 @@ const Described<ShownCurrent>& described_current() {
       Described<Shown>("Today", "the current bucket assignment")
           .boolean(
               "recorded", [](const Shown& of) { return of.current.recorded; },
-              "whether the buckets are those recorded; else they are as the options say")
+              "whether the buckets are the recorded ones; if false, the options give them")
           .number(
               "bucket_cap_mb",
               [](const Shown& of) {
                 return of.setting ? of.setting->bucket_cap_mb : of.current.point.bucket_cap_mb;
               },
-              "the cap that gives the current buckets, in MiB; null: the default, or none does")
+              "the cap that gives the current buckets, in MiB; null if it is the default or no cap "
+              "does")
           .number(
               "first_bucket_mb",
               [](const Shown& of) {
                 return of.setting ? of.setting->first_bucket_mb : of.current.point.first_bucket_mb;
               },
-              "the first limit that gives the current buckets, in MiB; null: the default, or none "
-              "does")
+              "the limit of the first bucket that gives the current buckets, in MiB; null if it is "
+              "the default or none does")
           .integers(
               "bucket_bytes",
               [](const Shown& of) -> const auto& { return of.current.bucket_bytes; },
-              "the current buckets")
+              "bytes of each current bucket")
           .time(
               "iteration_us", [](const Shown& of) { return of.current.point.iteration; },
-              "the current step")
+              "time of the current step")
           .time(
               "exposed_communication_us",
               [](const Shown& of) { return of.current.point.exposed_communication; },
-              "communication that compute waits for in the current step")
+              "exposed communication time of the current step")
           .time(
               "blocking_communication_us",
               [](const Shown& of) { return of.current.point.blocking_communication; },
-              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging of the "
-              "current step together");
+              "time of exposed communication, buffer broadcast, SyncBatchNorm and model averaging "
+              "of the current step together");
   return described;
 }
 
-/// What would be advised in one of several cases.
+/// The advice in one of several cases.
 template <typename Advice>
 struct ShownAdvice {
   const Advice& advice;
-  bool default_as_current;  ///< what the job runs today is the default
+  bool default_as_current;  ///< the current setting is the default
 };
 
-/// Nothing where there are no cases, or no cap can be recommended.
+/// Absent if there are no cases, or no cap can be recommended.
 template <typename Advice>
 std::optional<std::vector<ShownAdvice<Advice>>> shown_advice(const TuneReport& report,
                                                              const std::vector<Advice>& cases) {
@@ -95,31 +96,32 @@ void add_setting(Described<ShownAdvice<Advice>>& described) {
             return of.default_as_current ? "keep default" : "keep today";
           },
           {"set", "keep default", "keep today"},
-          "what would be advised; set without a cap: pass nothing")
+          "what would be advised; \"set\" without a cap means to pass nothing")
       .number(
           "bucket_cap_mb", [](const Shown& of) { return of.advice.bucket_cap_mb; },
-          "the cap that would be advised, in MiB; null: pass nothing")
+          "the cap that would be advised, in MiB; null if you should pass nothing")
       .number(
           "first_bucket_mb", [](const Shown& of) { return of.advice.first_bucket_mb; },
-          "the limit of the first bucket that would be advised, in MiB; null: pass nothing");
+          "the limit of the first bucket that would be advised, in MiB; null if you should pass "
+          "nothing");
 }
 
 const Described<ShownAdvice<AdviceByVersion>>& described_by_version() {
   using Shown = ShownAdvice<AdviceByVersion>;
   static const auto described = [] {
     Described<Shown> advice("VersionRecommendation",
-                            "what would be advised under some versions of PyTorch", Layout::line);
+                            "what would be advised for some versions of PyTorch", Layout::line);
     advice
         .text(
             "torch_from", [](const Shown& of) { return to_string(of.advice.versions.from); },
-            "the oldest PyTorch version of the set of rules")
+            "the oldest PyTorch version that the advice is for")
         .text(
             "torch_to",
             [](const Shown& of) {
               const TorchVersion to = of.advice.versions.to;
               return to == kNewestTorch ? std::nullopt : std::optional(to_string(to));
             },
-            "the newest PyTorch version of the set of rules; null: and newer")
+            "the newest PyTorch version that the advice is for; null if there is no limit")
         .texts(
             "nccl",
             [](const Shown& of) {
@@ -131,7 +133,7 @@ const Described<ShownAdvice<AdviceByVersion>>& described_by_version() {
     advice.object(
         "gain_us", [](const Shown& of) { return shown_interval(of.advice.gain); },
         described_interval(),
-        "the current step less the step as advised: the least under the oldest and the newest "
+        "the current step minus the advised step: the smaller gain of the oldest and the newest "
         "version");
     return advice;
   }();
@@ -142,7 +144,7 @@ const Described<ShownAdvice<AdviceByCause>>& described_by_cause() {
   using Shown = ShownAdvice<AdviceByCause>;
   static const auto described = [] {
     Described<Shown> advice("CauseRecommendation",
-                            "what would be advised if one cause is what the replay misses",
+                            "what would be advised if the replay error has one cause",
                             Layout::line);
     advice.word(
         "cause", [](const Shown& of) { return of.advice.cause; }, all_up_to(Cause::communication),
@@ -150,7 +152,7 @@ const Described<ShownAdvice<AdviceByCause>>& described_by_cause() {
     add_setting(advice);
     advice.object(
         "gain_us", [](const Shown& of) { return shown_interval(of.advice.gain); },
-        described_interval(), "the current step less the step as advised");
+        described_interval(), "the current step minus the advised step");
     return advice;
   }();
   return described;
@@ -165,13 +167,13 @@ std::vector<Bytes> partition_bytes(const BestPartition& partition) {
 const Described<BestPartition>& described_partition() {
   static const auto described =
       Described<BestPartition>("Partition", "the best contiguous partition that was found")
-          .integers("bucket_bytes", &partition_bytes, "the partition's buckets")
-          .time("iteration_us", &BestPartition::iteration, "the step with the partition")
+          .integers("bucket_bytes", &partition_bytes, "bytes of each bucket of the partition")
+          .time("iteration_us", &BestPartition::iteration, "time of the step with the partition")
           .boolean("reachable", &BestPartition::reachable,
                    "whether a cap or bucket_cap_mb_list gives the partition")
           .integer(
               "buckets", [](const BestPartition& of) { return of.buckets.size(); },
-              "how many buckets there are");
+              "number of buckets");
   return described;
 }
 
@@ -186,19 +188,19 @@ const Described<TuneReport>& described_tune() {
   using Report = TuneReport;
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
   static const auto described =
-      Described<Report>("TuneResult", "whether another cap is worth it, and the step by cap")
+      Described<Report>("TuneResult", "whether another cap is worth setting, and the step by cap")
           .constant("schema", "ddpsim.tune/1", "which document this is")
           .members_of(context, described_setting())
           .object(
               "budget", [](const Report& of) -> const auto& { return of.step.budget; },
-              described_budget(),
-              "what the GPU does with the current step, in parts that add up to it")
+              described_budget(), "how the GPU spends the current step, in parts that add up to it")
           .members_of(
               [](const Report& of) -> const auto& { return of.step.speed; }, described_speed())
           .object("default", step_at(&TuneResult::default_setting), described_curve_step(),
-                  "the bucket assignment where nothing is passed")
+                  "the bucket assignment if nothing is passed")
           .object("today", &shown_current, described_current(),
-                  "the current bucket assignment, from which gains are counted; null: the default")
+                  "the current bucket assignment, from which gains are counted; null if it is the "
+                  "default")
           .object("best", step_at(&TuneResult::best), described_curve_step(),
                   "the fastest bucket assignment that this PyTorch lets a user set")
           .object(
@@ -211,35 +213,35 @@ const Described<TuneReport>& described_tune() {
               "recommended_by_version",
               [](const Report& of) { return shown_advice(of, of.result.by_version); },
               described_by_version(),
-              "what would be advised for each set of rules that the job's PyTorch may follow; null "
-              "where its version is known or nothing can be recommended. All are alike where a cap "
-              "is recommended, and none is slower than the current setting")
+              "the advice for each range of possible PyTorch versions; null if the version is "
+              "known or nothing can be recommended. If a cap is recommended, all of them recommend "
+              "it, and none is slower than the current setting")
           .list(
               "recommended_by_cause",
               [](const Report& of) { return shown_advice(of, of.result.by_cause); },
               described_by_cause(),
-              "what would be advised if compute, and if communication, is what the replay misses; "
-              "both are alike where a cap is recommended. Only with --measured-step",
+              "the advice if the replay error is in compute, and if it is in communication; if a "
+              "cap is recommended, both recommend it. Only with --measured-step",
               Absent::left_out)
           .object("better_lever", &Report::better_setting, described_advice_row(),
-                  "a single setting that leaves the batch as it is and is expected to gain "
-                  "measurably more than any cap; null: there is none")
+                  "a single setting that keeps the batch and is expected to gain measurably more "
+                  "than any cap; null if there is none")
           .integer(
               "bucketings",
               [](const Report& of) { return of.result.curve.size() + of.result.unsimulated; },
-              "bucket assignments there are; where the curve has fewer, it holds those simulated: "
-              "what a quick estimate takes for fastest, and a sample of the others")
+              "number of bucket assignments. If the curve has fewer, it holds those that were "
+              "simulated: the fastest by a quick estimate, and a sample of the others")
           .list("curve", &curve_steps, described_curve_step(),
-                "every bucket assignment once, by first bucket, then by cap; with --caps, those of "
-                "the caps given")
+                "every bucket assignment once, sorted by first bucket, then by cap; with --caps "
+                "only those of the given caps")
           .time(
               "lower_bound_us", [](const Report& of) { return of.result.lower_bound; },
-              "the step if collectives took no time")
+              "time of the step if collectives took no time")
           .object(
               "best_partition",
               [](const Report& of) -> const auto& { return of.result.best_partition; },
               described_partition(),
-              "the best found of all contiguous partitions of the gradients; null: "
+              "the best partition found among all contiguous partitions of the gradients; if null, "
               "best_partition_absent_because says why")
           .text(
               "best_partition_absent_because",
@@ -247,13 +249,12 @@ const Described<TuneReport>& described_tune() {
                 return of.result.best_partition ? nullptr
                                                 : &of.result.best_partition_absent_because;
               },
-              "why no best partition is there. Only where best_partition is null", Absent::left_out)
+              "why there is no best partition. Only if best_partition is null", Absent::left_out)
           .object(
               "recorded",
               [](const Report& of) -> const auto& { return of.context.provenance.recorded; },
               described_recorded(),
-              "what the recorded job did beside what is predicted for it; null where no all-reduce "
-              "was recorded")
+              "the recorded job compared with its prediction; null if no all-reduce was recorded")
           .members_of(context, described_trust());
   return described;
 }
@@ -270,30 +271,32 @@ std::vector<CurveStep> curve_steps(const TuneReport& report) {
 const Described<CurveStep>& described_curve_step() {
   static const auto described =
       Described<CurveStep>("CurvePoint", "a bucket assignment and its step", Layout::line)
-          .number("bucket_cap_mb", &CurvePoint::bucket_cap_mb, "the cap in MiB; null: pass nothing")
+          .number("bucket_cap_mb", &CurvePoint::bucket_cap_mb,
+                  "the cap in MiB; null if nothing is passed")
           .number("first_bucket_mb", &CurvePoint::first_bucket_mb,
-                  "the first limit in force, in MiB")
+                  "the limit of the first bucket, in MiB")
           .numbers("cap_range_mb", ends_of(&CurvePoint::cap_range_mb),
                    "lowest and highest cap with this bucket assignment, in MiB")
-          .time("iteration_us", &CurvePoint::iteration, "the step with this bucket assignment")
+          .time("iteration_us", &CurvePoint::iteration,
+                "time of the step with this bucket assignment")
           .ratio(
               "samples_per_second",
               [](const CurveStep& of) {
                 return training_speed(of.work, {.iteration = of.iteration}).samples_per_second;
               },
-              "samples of all ranks in a second with this bucket assignment; null where the batch "
-              "is not known")
+              "samples per second of all ranks together with this bucket assignment; null if the "
+              "batch is not known")
           .time("exposed_communication_us", &CurvePoint::exposed_communication,
-                "communication that compute waits for")
-          .time(
-              "blocking_communication_us", &CurvePoint::blocking_communication,
-              "exposed communication, buffer broadcast, SyncBatchNorm and model averaging together")
-          .integer("buckets", &CurvePoint::buckets, "how many buckets there are")
+                "exposed communication: time in which compute waits for it")
+          .time("blocking_communication_us", &CurvePoint::blocking_communication,
+                "time of exposed communication, buffer broadcast, SyncBatchNorm and model "
+                "averaging together")
+          .integer("buckets", &CurvePoint::buckets, "number of buckets")
           .boolean("reachable", &CurvePoint::reachable,
                    "whether this PyTorch lets a user set the cap")
           .time("if_communication_us", &CurvePoint::if_communication,
-                "the step if collectives are what the replay misses; iteration_us takes compute "
-                "for it. Only with --measured-step",
+                "time of the step if the replay error is in collectives; iteration_us assumes it "
+                "is in compute. Only with --measured-step",
                 Absent::left_out);
   return described;
 }

@@ -9,16 +9,17 @@ using Layout = JsonWriter::Layout;
 
 const Described<ValidationRow>& described_validation_row() {
   static const auto described =
-      Described<ValidationRow>("ValidateRow", "a figure that was predicted and measured",
+      Described<ValidationRow>("ValidateRow", "a value that was predicted and measured",
                                Layout::line)
-          .text("name", &ValidationRow::name, "what the figure is of")
-          .text("unit", &ValidationRow::unit, "the unit of what was measured and predicted")
-          .ratio("measured", &ValidationRow::measured, "the measured figure, in the row's unit")
-          .ratio("predicted", &ValidationRow::predicted, "the predicted figure, in the row's unit")
+          .text("name", &ValidationRow::name, "the name of the value")
+          .text("unit", &ValidationRow::unit, "the unit of measured and predicted")
+          .ratio("measured", &ValidationRow::measured, "the measured value, in the row's unit")
+          .ratio("predicted", &ValidationRow::predicted, "the predicted value, in the row's unit")
           .ratio("error_percent", &ValidationRow::error_percent,
-                 "predicted less measured, in percent of measured; above 0: predicted too long")
+                 "predicted minus measured, in percent of measured; above 0 if the prediction is "
+                 "too high")
           .boolean("within_interval", &ValidationRow::within_interval,
-                   "whether the measured figure lies in the predicted interval. Only where the "
+                   "whether the measured value lies in the predicted interval. Only if the "
                    "prediction states one",
                    Absent::left_out);
   return described;
@@ -28,9 +29,10 @@ const Described<Validation>& described_intervals_held() {
   static const auto described =
       Described<Validation>("IntervalsHeld", "how many predicted intervals hold their measurement",
                             Layout::line)
-          .integer("given", &Validation::intervals, "rows whose prediction states an interval")
+          .integer("given", &Validation::intervals,
+                   "number of rows whose prediction states an interval")
           .integer("hold", &Validation::within_intervals,
-                   "rows whose predicted interval holds the measured figure");
+                   "number of rows whose predicted interval holds the measured value");
   return described;
 }
 
@@ -39,16 +41,16 @@ const Described<CapValidation>& described_caps_validated() {
       Described<CapValidation>("CapsValidated",
                                "what choosing a bucket cap by the prediction costs")
           .text("chosen", unless_empty(&CapValidation::chosen),
-                "the cap that the prediction advises; null where it advises none")
+                "the cap that the prediction advises; null if it advises none")
           .text("measured_best", &CapValidation::measured_best,
                 "the cap with the shortest measured step")
           .ratio("regret_percent", &CapValidation::regret_percent,
-                 "how much longer the measured step is under the chosen cap than under the best "
-                 "one; null where the chosen cap was not measured, or none was chosen")
+                 "how much longer the measured step is with the chosen cap than with the best one, "
+                 "in percent; null if the chosen cap was not measured")
           .integer("differing_pairs", &CapValidation::pairs,
-                   "pairs of caps whose measured steps differ by more than 2 %")
+                   "number of pairs of caps whose measured steps differ by more than 2 %")
           .integer("right_sign", &CapValidation::right_sign,
-                   "pairs among differing_pairs of which the prediction names the faster cap");
+                   "number of these pairs for which the prediction names the faster cap");
   return described;
 }
 
@@ -63,17 +65,16 @@ const Described<JudgedLimit>& described_error_limit() {
       Described<JudgedLimit>("ErrorLimit", "the largest error that is allowed", Layout::line)
           .ratio(
               "max_error_percent", [](const JudgedLimit& of) { return of.limit.percent; },
-              "the limit, as --max-error gives it")
+              "the limit in percent, as --max-error gives it")
           .word(
               "statistic", [](const JudgedLimit& of) { return of.limit.statistic; },
-              all_up_to(ErrorLimit::Statistic::median),
-              "which error over all rows the limit is for")
+              all_up_to(ErrorLimit::Statistic::median), "which statistic of the errors is limited")
           .boolean("exceeded", &JudgedLimit::exceeded,
-                   "whether the error is above the limit; the exit code is then 4");
+                   "whether the error is above the limit; if so, the exit code is 4");
   return described;
 }
 
-/// A validation beside the two files it is of.
+/// A validation and the two files that it compares.
 struct ShownValidation {
   const Validation& validation;
   const Figures& predicted;
@@ -102,7 +103,7 @@ const Described<ShownValidation>& described_validation() {
     };
   };
   static const auto described =
-      Described<Shown>("ValidateResult", "a prediction laid over a measurement, figure by figure")
+      Described<Shown>("ValidateResult", "a prediction compared with a measurement, value by value")
           .constant("schema", "ddpsim.validation/1", "which document this is")
           .text(
               "predicted",
@@ -112,30 +113,30 @@ const Described<ShownValidation>& described_validation() {
               "measured", [](const Shown& of) -> const std::string& { return of.measured.source; },
               "the measurement, as given: a file, or a step time")
           .list("rows", of_all(&Validation::rows), described_validation_row(),
-                "every figure that prediction and measurement both name")
+                "every value that both prediction and measurement have")
           .ratio("median_abs_error_percent", of_all(&Validation::median_abs_error_percent),
-                 "the median over all rows, whatever the sign of the error")
+                 "median of the absolute errors over all rows, in percent")
           .ratio("p90_abs_error_percent", of_all(&Validation::p90_abs_error_percent),
-                 "the 90th percentile over all rows, whatever the sign of the error")
+                 "90th percentile of the absolute errors over all rows, in percent")
           .ratio("worst_abs_error_percent", of_all(&Validation::worst_abs_error_percent),
-                 "the largest error of all rows, whatever its sign")
+                 "largest absolute error of all rows, in percent")
           .text("worst_name", of_all(&Validation::worst_name),
                 "the name of the row with the largest error")
           .boolean("own_calibration", of_all(&Validation::own_calibration),
-                   "whether the predicted cluster was calibrated by this very measurement: it "
-                   "gives the measured times back, and the errors prove nothing")
+                   "whether this measurement calibrated the predicted cluster; if so, the errors "
+                   "prove nothing")
           .object(
               "intervals", [](const Shown& of) -> const Validation& { return of.validation; },
               described_intervals_held(), "how many predicted intervals hold their measurement")
           .object("caps", of_all(&Validation::caps), described_caps_validated(),
-                  "what choosing a cap by the prediction costs. Only where both files have steps "
-                  "by bucket cap",
+                  "what choosing a cap by the prediction costs. Only if both files have steps by "
+                  "bucket cap",
                   Absent::left_out)
           .object("limit", &judged_limit, described_error_limit(),
                   "the largest error that is allowed. Only with --max-error", Absent::left_out)
           .texts("notes", of_all(&Validation::notes),
-                 "what was left out, or puts the comparison in doubt, a sentence each")
-          .texts("warnings", &validation_warnings, "what a reader should know, a sentence each");
+                 "what was left out or makes the comparison doubtful, one sentence each")
+          .texts("warnings", &validation_warnings, "warnings, one sentence each");
   return described;
 }
 
