@@ -1,4 +1,5 @@
-// A row per candidate; of several workloads per workload and candidate, then those of the mix.
+// A row for each candidate. With several workloads, a row for each workload and candidate, then the
+// rows of the mix.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,6 +23,7 @@
 namespace ddpsim {
 namespace {
 
+/// Columns of every table, in order.
 constexpr std::array kOfEach = {"workload",
                                 "label",
                                 "cluster",
@@ -54,7 +56,7 @@ constexpr std::array kOfEach = {"workload",
                                 "dearer_high_percent",
                                 "frontier",
                                 "memory_bytes"};
-/// Of the mix alone.
+/// Columns that only the rows of a mix fill.
 constexpr std::array kOfMix = {"time",
                                "time_low",
                                "time_high",
@@ -63,12 +65,12 @@ constexpr std::array kOfMix = {"time",
                                "usd_per_hour_of_reference_high"};
 constexpr const char* kMix = "mix";
 
-/// A source of error, and whose it is where several workloads have one each.
+/// An error source and, if each workload has its own, the index of the workload.
 using SourceKey = std::pair<ErrorSource, std::optional<std::size_t>>;
 
 class CandidateTable {
  public:
-  /// `workloads`: of several their names; empty: one.
+  /// `workloads` are the names of several workloads; empty for a single one.
   explicit CandidateTable(std::vector<std::string> workloads) : workloads_(std::move(workloads)) {}
 
   void add(const std::string& workload, const CompareReport& report) {
@@ -116,7 +118,8 @@ class CandidateTable {
   }
 
  private:
-  using Row = std::map<std::string, std::string>;  ///< by column; what is absent is empty
+  /// Cells by column. Cells that are absent are printed empty.
+  using Row = std::map<std::string, std::string>;
 
   Row& new_row(const std::string& workload, const std::string& label, const std::string& cluster) {
     rows_.push_back({{"workload", workload}, {"label", label}, {"cluster", cluster}});
@@ -201,7 +204,7 @@ class CandidateTable {
     row["frontier"] = cost.frontier ? "true" : "false";
   }
 
-  /// Empty where it is not known.
+  /// Empty if the memory is not known.
   static std::string bytes_of(const std::optional<PeakMemory>& memory) {
     return memory && memory->activations ? std::to_string(memory->total().count()) : "";
   }

@@ -1,4 +1,5 @@
-// The tables of most commands: which columns each has, in which order. What a cell holds, the description of its row says.
+// The tables of most commands: their columns and the order of these. The descriptions in
+// reports/json define the cells.
 #include "ddpsim/formats/csv_table.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "described_advice.hpp"

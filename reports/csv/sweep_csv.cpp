@@ -8,7 +8,7 @@ CsvTable sweep_table(const std::vector<std::string>& grid) {
   for (const MemberType& member : sweep_point_document().members) {
     if (member.key == "grid")
       for (const std::string& option : grid) columns.emplace_back("--" + option, "grid/" + option);
-    else if (member.key != "warnings")  // whole sentences, which no table needs
+    else if (member.key != "warnings")  // whole sentences
       columns.emplace_back(member.key.c_str());
   }
   return {sweep_point_document(), columns};

@@ -1,7 +1,7 @@
-// The configuration that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example: README.md, plugin.c).
-//
-// That plugin sets one channel wherever no line matches, and where a line says -1, whatever its README says of defaults:
-// so every line states its channels, and what else DDP runs, broadcasts, has lines, too.
+// The configuration that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example:
+// README.md, plugin.c). That plugin sets one channel if no line matches or a line says -1, although
+// its README promises defaults. So every line states its channels, and broadcasts, which DDP also
+// runs, have lines as well.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -65,7 +65,8 @@ std::string comment(const std::string& text) {
 std::string tuner_csv(const CollectiveTuning& tuning, const ReportContext& context,
                       const std::string& made_by) {
   const Cluster& cluster = context.job.cluster();
-  // The plugin reads 255 characters at once: what is left of a longer comment would be a setting.
+  // The plugin reads 255 characters at once, so it would read the rest of a longer comment as a
+  // setting.
   std::string csv = comment(
       fmt::format("What NCCL {} is to choose, for its example tuner plugin (ext-tuner/example): "
                   "NCCL_TUNER_PLUGIN=libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE=this file",

@@ -80,10 +80,11 @@ const Described<MeasureFirst>& described_measure_first() {
           "MeasureFirst",
           "why a setting that is predicted to gain is not advised yet, and what would decide")
           .word("doubt", &MeasureFirst::doubt, all_up_to(Doubt::neighbour),
-                "the kind of doubt. loss: the setting may cost more than can be measured, or more "
-                "than a quarter of its expected gain. sizes: its all-reduces are unlike any "
-                "measured ones. neighbour: it gains too little or may cost too much with one node "
-                "more or less, with NICs 5 % off, or with the next minor version of NCCL")
+                "the kind of doubt. With \"loss\" the setting may cost more than can be measured, "
+                "or more than a quarter of its expected gain. With \"sizes\" its all-reduces are "
+                "unlike any measured ones. With \"neighbour\" it gains too little or may cost too "
+                "much on a slightly different cluster. That is one node more or less, NICs 5 % "
+                "off, or the next minor version of NCCL")
           .text("because", &MeasureFirst::because, "the doubt in words")
           .number("bucket_cap_mb", &MeasureFirst::bucket_cap_mb,
                   "the setting's cap in MiB; null: pass nothing")
@@ -207,7 +208,8 @@ const Described<ShownRecommendation>& described_recommendation() {
   static const auto described =
       Described<Shown>("Recommendation", "what is advised for bucket_cap_mb")
           .one_of("action", &action_of, {"set", "keep default", "keep today", "none"},
-                  "what to do. \"set\" without a cap means to pass nothing, \"none\" that nothing can be recommended")
+                  "what to do. \"set\" without a cap means to pass nothing, \"none\" that nothing "
+                  "can be recommended")
           .members_of(
               [](const Shown& of) { return of.no_cap_because.empty() ? &of.recommended : nullptr; },
               described_recommended_cap())

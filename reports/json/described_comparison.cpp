@@ -36,7 +36,7 @@ const Described<ComparedRow>& described_step_of_row() {
                   return changed_numerics(context_of(of).job);
                 }),
                 "why equal speed is not equal training with this candidate: stale parameters, "
-                "ranks that train apart or compressed gradients; null if it trains as DDP does. "
+                "ranks that train apart or compressed gradients; null if it trains like DDP. "
                 "Absent in a row that has an error")
           .number(
               "compute_scale",

@@ -35,7 +35,7 @@ const Described<MixedRow>& described_mixed() {
           .text("changed_numerics",
                 unless_empty([](const MixedRow& of) { return label_of(of).changed_numerics; }),
                 "why equal speed is not equal training with this candidate: stale parameters, "
-                "ranks that train apart or compressed gradients; null if it trains as DDP does. "
+                "ranks that train apart or compressed gradients; null if it trains like DDP. "
                 "Absent in a row that has an error")
           .object(
               "time", [](const MixedRow& of) { return shown_interval(mixed(of).time); },

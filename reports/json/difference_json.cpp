@@ -13,20 +13,20 @@ std::string_view word_of(Bound bound) {
 
 const Described<PartTimes>& described_kernel_times() {
   static const auto described =
-      Described<PartTimes>("KernelTimes", "the model's kernels of a step, by part of the step",
+      Described<PartTimes>("KernelTimes", "time of the model's kernels by part of the step",
                            Layout::line)
-          .time("forward_us", &PartTimes::forward, "kernels of forward")
-          .time("backward_us", &PartTimes::backward, "kernels of backward")
-          .time("optimizer_us", &PartTimes::optimizer, "kernels of the optimizer");
+          .time("forward_us", &PartTimes::forward, "time of the kernels of forward")
+          .time("backward_us", &PartTimes::backward, "time of the kernels of backward")
+          .time("optimizer_us", &PartTimes::optimizer, "time of the kernels of the optimizer");
   return described;
 }
 
-/// A side, and the step it tells.
+/// One side and its step.
 struct ShownSide {
   const DifferenceSide& side;
   const StepBreakdown& breakdown;
-  bool timed;                                   ///< there is a step, or an all-reduce
-  std::optional<Duration> measured_all_reduce;  ///< of a log
+  bool timed;                                   ///< has a step or an all-reduce
+  std::optional<Duration> measured_all_reduce;  ///< only for a log
 
   bool has_step() const { return timed && !side.all_reduce; }
 };
@@ -55,27 +55,28 @@ const Described<ShownSide>& described_diff_side() {
               "kind", [](const ShownSide& of) -> const std::string& { return of.side.kind; },
               "what the source is, in words")
           .time("step_us", &shown_step_time,
-                "mean of the middle half of the steps; null where all-reduces or evidence alone "
-                "are compared")
+                "mean of the middle half of the steps; null if only all-reduces or evidence are "
+                "compared")
           .ratio("samples_per_s_per_gpu", &samples_per_s,
-                 "samples a second of each GPU; null where no step is compared, or its samples are "
+                 "samples per second of each GPU; null if no step is compared or its samples are "
                  "not known")
           .integer(
               "steps", [](const ShownSide& of) { return of.breakdown.steps; },
-              "how many steps were measured; 0: none, or one without the time to the "
-              "next")
+              "how many steps were measured; 0 if there is none, or only one without the time to "
+              "the next")
           .ratio(
               "efficiency_percent",
               [](const ShownSide& of) { return efficiency_percent(of.breakdown); },
-              "the model's kernels in percent of the step; null where the source does not tell")
+              "time of the model's kernels, in percent of the step; null if the source does not "
+              "tell")
           .integer(
               "all_reduce_bytes",
               [](const ShownSide& of) -> const auto& { return of.side.all_reduce; },
-              "the size that is compared: the largest in both logs, or another that changed by "
-              "clearly more. Only of two logs of nccl-tests",
+              "the size that is compared, in bytes: the largest in both logs, or another that "
+              "changed clearly more. Only for two logs of nccl-tests",
               Absent::left_out)
           .time("all_reduce_us", &shown_all_reduce,
-                "the time of the all-reduce that is compared. Only of two logs of nccl-tests",
+                "time of the all-reduce that is compared. Only for two logs of nccl-tests",
                 Absent::left_out)
           .object(
               "kernels",
@@ -83,7 +84,8 @@ const Described<ShownSide>& described_diff_side() {
                 return of.breakdown.parts_known ? &of.breakdown.kernels : nullptr;
               },
               described_kernel_times(),
-              "the model's kernels of the step. Only where the source tells the step's parts",
+              "time of the model's kernels by part of the step. Only if the source tells the "
+              "step's parts",
               Absent::left_out);
   return described;
 }
@@ -94,7 +96,7 @@ ShownSide shown_side(const DifferenceReport& report, DifferenceSide DifferenceRe
           report.all_reduces ? std::optional(report.all_reduces->one().*time) : std::nullopt};
 }
 
-/// A size of two logs, and the ranks of each.
+/// A size that two logs share, and the number of ranks in each.
 struct ShownSizeChange {
   const SizeChange& change;
   int ranks_before, ranks_after;
@@ -111,38 +113,39 @@ std::optional<std::vector<ShownSizeChange>> shown_size_changes(const DifferenceR
 const Described<ShownSizeChange>& described_size_change() {
   using Shown = ShownSizeChange;
   static const auto described =
-      Described<Shown>("SizeChange", "a size of all-reduce that two logs both have", Layout::line)
+      Described<Shown>("SizeChange", "a size of all-reduce that both logs have", Layout::line)
           .integer(
-              "bytes", [](const Shown& of) { return of.change.size; }, "the size of the all-reduce")
+              "bytes", [](const Shown& of) { return of.change.size; },
+              "size of the all-reduce in bytes")
           .time(
               "before_us", [](const Shown& of) { return of.change.before; },
-              "its time out of place in OLD")
+              "out-of-place time in OLD")
           .time(
               "after_us", [](const Shown& of) { return of.change.after; },
-              "its time out of place in NEW")
+              "out-of-place time in NEW")
           .ratio(
               "before_busbw_gbps",
               [](const Shown& of) {
                 return known_busbw(of.change.size, of.change.before, of.ranks_before);
               },
-              "bus bandwidth in OLD, in GB/s; null where the number of ranks is not known")
+              "bus bandwidth in OLD, in GB/s; null if the number of ranks is not known")
           .ratio(
               "after_busbw_gbps",
               [](const Shown& of) {
                 return known_busbw(of.change.size, of.change.after, of.ranks_after);
               },
-              "bus bandwidth in NEW, in GB/s; null where the number of ranks is not known")
+              "bus bandwidth in NEW, in GB/s; null if the number of ranks is not known")
           .ratio(
               "change_percent", [](const Shown& of) { return 100 * (of.change.growth - 1); },
-              "the change of the time; of logs of other numbers of ranks, of the time at the same "
-              "bus bandwidth")
+              "change of the time in percent; if the numbers of ranks differ, of the time at the "
+              "same bus bandwidth")
           .boolean(
               "clear", [](const Shown& of) { return of.change.clear; },
               "whether the change is above 10 % both out of place and in place");
   return described;
 }
 
-/// A part of the change, and the rank that NEW's step waited for.
+/// A row of the difference, and the rank that NEW's step waited for.
 struct ShownDifferenceRow {
   const DifferenceRow& row;
   std::optional<int> rank;
@@ -165,32 +168,32 @@ const Described<ShownDifferenceRow>& described_diff_row() {
     };
   };
   static const auto described =
-      Described<Shown>("DiffRow", "a part of the step, and how it changed", Layout::line)
-          .word("cause", of_row(&DifferenceRow::part), all_step_parts(),
-                "the part of the step: its kernels, the transfer of its all-reduces, or a cause of "
-                "lost time")
+      Described<Shown>("DiffRow", "a part of the step and its change", Layout::line)
+          .word(
+              "cause", of_row(&DifferenceRow::part), all_step_parts(),
+              "the part of the step: kernels, the transfer of all-reduces, or a cause of lost time")
           .time("us", of_row(&DifferenceRow::change),
-                "after_us less before_us; all rows together sum to change_us")
+                "after_us minus before_us; all rows add up to change_us")
           .time("low_us", of_row(&DifferenceRow::low),
-                "the low end of the change's 80 % interval, which also holds what the evidence "
+                "low end of the change's 80 % interval, which is wide enough for what the evidence "
                 "cannot tell apart")
           .time("high_us", of_row(&DifferenceRow::high),
-                "the high end of the change's 80 % interval, which also holds what the evidence "
-                "cannot tell apart")
+                "high end of the change's 80 % interval, which is wide enough for what the "
+                "evidence cannot tell apart")
           .time("expected_us", of_row(&DifferenceRow::expected),
-                "what the simulation for --cluster says the change should be; null where "
-                "it does not tell, or nothing was simulated")
+                "the change in the simulation for --cluster; null if it does not tell or nothing "
+                "was simulated")
           .one_of("bound", unless_empty([](const Shown& of) { return word_of(of.row.bound); }),
                   {"upper", "lower"},
-                  "whether a time of the row is only an upper or a lower bound, because a side's "
-                  "evidence does not tell two parts apart; null where neither is a bound")
+                  "whether a time is only an upper or a lower bound, because the evidence cannot "
+                  "tell two parts apart; null if it is exact")
           .time("before_us", of_row(&DifferenceRow::before), "the part's time in OLD's step")
           .time("after_us", of_row(&DifferenceRow::after), "the part's time in NEW's step")
           .ratio("points", of_row(&DifferenceRow::points),
-                 "what the row changes of efficiency, in percentage points; all rows together sum "
-                 "to its change")
+                 "change of efficiency by this row, in percentage points; all rows add up to the "
+                 "whole change")
           .integer("rank", &Shown::rank,
-                   "the rank that was waited for. Only of slowest_gpu, where it is known",
+                   "the rank that was waited for. Only for slowest_gpu, if it is known",
                    Absent::left_out);
   return described;
 }
@@ -199,9 +202,10 @@ const Described<SlowdownCause>& described_slowdown_cause() {
   static const auto described =
       Described<SlowdownCause>("SlowdownCause", "a possible cause of the change")
           .word("class", &SlowdownCause::what, cause_classes(), "what kind of cause it is")
-          .texts("evidence", &SlowdownCause::evidence, "what speaks for the cause, a sentence each")
+          .texts("evidence", &SlowdownCause::evidence,
+                 "the evidence for the cause, one sentence each")
           .text("decide_by", &SlowdownCause::decide_by,
-                "what to measure to tell the cause from the next one");
+                "what to measure to tell this cause from the next one");
   return described;
 }
 
@@ -215,11 +219,10 @@ const Described<ExcludedCause>& described_excluded_cause() {
 
 const Described<Finding>& described_finding() {
   static const auto described =
-      Described<Finding>("Finding", "something that a side's evidence says")
+      Described<Finding>("Finding", "something that the evidence of a side shows")
           .word("class", &Finding::what, cause_classes(), "what kind of finding it is")
-          .text("says", &Finding::says, "what is so, what it costs and what to do")
-          .text("place", &Finding::place,
-                "where the evidence stands: file and line, or a variable");
+          .text("says", &Finding::says, "what was found, what it costs and what to do")
+          .text("place", &Finding::place, "where the evidence is: file and line, or a variable");
   return described;
 }
 
@@ -228,19 +231,19 @@ const Described<KernelComparison::Row>& described_kernel_kind() {
   static const auto described =
       Described<Row>("KernelKind", "kernels of one kind, in both traces", Layout::line)
           .word("kind", &Row::kind, all_up_to(KernelKind::other),
-                "what the kernels do, told by their names")
+                "what the kernels do, judged by their names")
           .time(
               "before_us", [](const Row& of) { return of.before.time; },
-              "time of such kernels in a step of OLD")
+              "time of these kernels in a step of OLD")
           .time(
               "after_us", [](const Row& of) { return of.after.time; },
-              "time of such kernels in a step of NEW")
+              "time of these kernels in a step of NEW")
           .ratio(
               "before_count", [](const Row& of) { return of.before.count; },
-              "number of such kernels in a step of OLD")
+              "number of these kernels in a step of OLD")
           .ratio(
               "after_count", [](const Row& of) { return of.after.count; },
-              "number of such kernels in a step of NEW");
+              "number of these kernels in a step of NEW");
   return described;
 }
 
@@ -250,24 +253,23 @@ std::vector<KernelComparison::Row> shown_kernel_kinds(const DifferenceReport& re
 
 const Described<LateRank>& described_late_rank() {
   static const auto described =
-      Described<LateRank>("LateRank", "how often a rank was last, and what it took longer in",
+      Described<LateRank>("LateRank", "how often a rank was last, and where it took longer",
                           Layout::line)
           .integer("rank", &LateRank::rank, "the rank")
           .integer("times_last", &LateRank::times_last,
-                   "collectives at which the others waited for the rank")
+                   "number of collectives at which the others waited for the rank")
           .integer("steps_last", &LateRank::steps_last,
-                   "steps in which the rank made the others wait longest")
+                   "number of steps in which the rank made the others wait longest")
           .time("caused_us", &LateRank::caused,
-                "what the median other rank waited for it in a step")
-          .time("waited_us", &LateRank::waited, "what the rank itself waited in a step")
+                "time that the median other rank waited for it in a step")
+          .time("waited_us", &LateRank::waited, "time that the rank itself waited in a step")
           .word("longer_in", &LateRank::work, all_step_parts(),
-                "the part of the rank's step that is longest beside the median of the others; null "
-                "where none is longer")
+                "the part of the rank's step that exceeds the median of the others most; null if "
+                "none does")
           .one_of("phase", unless_empty(&LateRank::phase), {"forward", "backward", "optimizer"},
-                  "which kernels are longer, where longer_in is kernels; else null")
+                  "which kernels take longer if longer_in is kernels; else null")
           .time("longer_us", &LateRank::longer,
-                "how much longer longer_in is than the median of the others; 0 where "
-                "nothing is longer");
+                "how much longer_in exceeds the median of the others; 0 if nothing takes longer");
   return described;
 }
 
@@ -275,15 +277,16 @@ const Described<LateRanks>& described_late_ranks() {
   static const auto described =
       Described<LateRanks>("LateRanks", "which ranks the others waited for")
           .word("pattern", &LateRanks::pattern, all_up_to(LatePattern::unknown),
-                "what late ranks have in common; unknown: there are fewer than five steps")
-          .integers("late", &LateRanks::late, "ranks that are late, the most costly first")
+                "what late ranks have in common; unknown with fewer than five steps")
+          .integers("late", &LateRanks::late, "ranks that are late, most costly first")
           .integer("steps", &LateRanks::steps, "steps that all ranks recorded")
-          .integer("collectives", &LateRanks::collectives, "collectives of the recorded steps")
-          .boolean("all_ranks", &LateRanks::complete,
-                   "whether all ranks of the job were recorded; else the last may be one that was "
-                   "not")
-          .time("transfer_us", &LateRanks::transfer, "transfers of all collectives of a step")
-          .list("ranks", &LateRanks::ranks, described_late_rank(), "each rank, by its number");
+          .integer("collectives", &LateRanks::collectives,
+                   "number of collectives in the recorded steps")
+          .boolean(
+              "all_ranks", &LateRanks::complete,
+              "whether all ranks of the job were recorded; if false, the last rank may be missing")
+          .time("transfer_us", &LateRanks::transfer, "transfer time of all collectives of a step")
+          .list("ranks", &LateRanks::ranks, described_late_rank(), "every rank, sorted by number");
   return described;
 }
 
@@ -291,9 +294,9 @@ using RankWaiting = std::pair<int, Duration>;
 
 const Described<RankWaiting>& described_rank_waiting() {
   static const auto described =
-      Described<RankWaiting>("RankWaiting", "what a rank waited at a collective", Layout::line)
+      Described<RankWaiting>("RankWaiting", "the wait of a rank at a collective", Layout::line)
           .integer("rank", &RankWaiting::first, "the rank")
-          .time("wait_us", &RankWaiting::second, "what it waited for the last rank");
+          .time("wait_us", &RankWaiting::second, "time that it waited for the last rank");
   return described;
 }
 
@@ -303,12 +306,12 @@ const Described<RankCollectiveLine>& described_joined_collective() {
                                     Layout::line)
           .text("operation", &RankCollectiveLine::operation,
                 "which collective it is, such as allreduce")
-          .integer("bytes", &RankCollectiveLine::bytes, "its size; null where not recorded")
+          .integer("bytes", &RankCollectiveLine::bytes, "size in bytes; null if not recorded")
           .time("transfer_us", &RankCollectiveLine::transfer,
-                "its time on the last rank, which waits for no other")
+                "time on the last rank, which waits for no other rank")
           .integer("last_rank", &RankCollectiveLine::last_rank, "the rank that arrived last")
           .list("waits", &RankCollectiveLine::waits, described_rank_waiting(),
-                "what each rank waited");
+                "the wait of each rank");
   return described;
 }
 
@@ -325,7 +328,7 @@ const Described<PairBandwidth>& described_pair_bandwidth() {
   return described;
 }
 
-/// Pairs of nodes that lie alike to groups of nodes.
+/// Pairs of nodes within groups or across them, counted.
 struct CountedPairs {
   std::size_t pairs, slow;
   double median_gbps;
@@ -335,14 +338,14 @@ const Described<CountedPairs>& described_group_pairs() {
   static const auto described =
       Described<CountedPairs>("GroupPairs", "pairs of nodes across groups, or within them",
                               Layout::line)
-          .integer("pairs", &CountedPairs::pairs, "pairs of nodes")
-          .integer("slow", &CountedPairs::slow, "how many of the pairs are slow")
+          .integer("pairs", &CountedPairs::pairs, "number of pairs of nodes")
+          .integer("slow", &CountedPairs::slow, "number of slow pairs")
           .ratio("median_gbps", &CountedPairs::median_gbps,
-                 "the median of their bus bandwidths, in GB/s");
+                 "median bus bandwidth of the pairs, in GB/s");
   return described;
 }
 
-/// Pairs of nodes, and what they say.
+/// The bandwidths of pairs of nodes, and the verdict on them.
 struct JudgedPairs {
   const PairMatrix& matrix;
   PairVerdict verdict;
@@ -380,22 +383,21 @@ const Described<JudgedPairs>& described_node_pairs() {
           .ratio("fastest_gbps", of_verdict(&PairVerdict::fastest_gbps),
                  "the bus bandwidth of the fastest pair, in GB/s")
           .texts("slow_nodes", of_verdict(&PairVerdict::slow_nodes),
-                 "nodes that have no fast pair, though the nodes they are paired with have "
-                 "one")
+                 "nodes that have no fast pair, although their partners have one")
           .list("slow_pairs", of_verdict(&PairVerdict::slow), described_pair_bandwidth(),
-                "pairs below 80 % of the fastest, in the order of the file")
+                "pairs below 80 % of the fastest pair, in the order of the file")
           .list("slow_paths", of_verdict(&PairVerdict::slow_paths), described_pair_bandwidth(),
-                "slow pairs whose path is slow: both nodes are fast with another")
+                "slow pairs whose path is slow, because both nodes are fast with other nodes")
           .list("undecided", of_verdict(&PairVerdict::undecided), described_pair_bandwidth(),
-                "slow pairs of which nothing tells what is slow: neither node is fast with any")
+                "slow pairs without a known reason, because neither node is fast with any other")
           .text_rows(
               "groups", [](const Pairs& of) -> const auto& { return of.verdict.groups.groups; },
-              "groups of nodes that are fast among themselves and slow with other groups; empty: "
-              "there are none")
+              "groups of nodes that are fast among themselves and slow with other groups; empty "
+              "without such groups")
           .object("across_groups", &pairs_across, described_group_pairs(),
-                  "pairs of nodes of two groups; null where there are no groups")
+                  "pairs of nodes in different groups; null without groups")
           .object("within_groups", &pairs_within, described_group_pairs(),
-                  "pairs of nodes of one group; null where there are no groups");
+                  "pairs of nodes in the same group; null without groups");
   return described;
 }
 
@@ -408,17 +410,18 @@ const Described<DifferenceReport::Limit>& described_slowdown_limit() {
   using Limit = DifferenceReport::Limit;
   static const auto described =
       Described<Limit>("SlowdownLimit", "the largest slowdown that is allowed", Layout::line)
-          .ratio("max_slowdown_percent", &Limit::percent, "the limit, as --max-slowdown gives it")
+          .ratio("max_slowdown_percent", &Limit::percent,
+                 "the limit in percent, as --max-slowdown gives it")
           .boolean(
               "exceeded", [](const Limit& of) { return of.exceeded.has_value(); },
-              "whether NEW is slower by more than the limit; the exit code is then 4")
+              "whether NEW is slower by more than the limit; if so, the exit code is 4")
           .word("row", &part_that_grew, all_step_parts(),
-                "the cause of the row that grew most; null where the limit is not exceeded, or no "
-                "row grew");
+                "the cause of the row that grew most; null if the limit is not exceeded or no row "
+                "grew");
   return described;
 }
 
-/// What is known only where there are times.
+/// Reads a value that exists only if times are compared.
 template <typename Value>
 auto where_timed(Value (*value)(const StepDifference&)) {
   return [value](const DifferenceReport& report) {
@@ -430,7 +433,7 @@ const Described<DifferenceReport>& described_diff() {
   using Report = DifferenceReport;
   static const auto described =
       Described<Report>("DiffResult",
-                        "two measured steps: where the time between them went, and why")
+                        "the difference between two measured steps, and its likely causes")
           .constant("schema", "ddpsim.diff/1", "which document this is")
           .object(
               "before",
@@ -447,48 +450,47 @@ const Described<DifferenceReport>& described_diff() {
               described_diff_side(), "what NEW is")
           .time("change_us",
                 where_timed<Duration>([](const StepDifference& of) { return of.change; }),
-                "NEW's step less OLD's, or NEW's all-reduce less OLD's of two logs; null "
-                "where no times are compared")
+                "NEW's step minus OLD's, or for two logs NEW's all-reduce minus OLD's; null if no "
+                "times are compared")
           .ratio("change_percent",
                  where_timed<double>([](const StepDifference& of) { return of.percent(); }),
-                 "the change in percent of OLD; null where no times are compared")
+                 "the change in percent of OLD; null if no times are compared")
           .time("noise_us",
                 where_timed<Duration>([](const StepDifference& of) { return of.noise; }),
-                "what two runs of one thing may differ by, an 80 % interval; null where no times "
-                "are compared")
+                "by how much two runs of the same job may differ, as an 80 % interval; null if no "
+                "times are compared")
           .boolean("beyond_noise",
                    where_timed<bool>([](const StepDifference& of) { return of.beyond_noise(); }),
-                   "whether the change is larger than noise_us; null where no times are compared")
+                   "whether the change is larger than noise_us; null if no times are compared")
           .text("expected_of", unless_empty(&Report::expected_of),
-                "what was simulated for --cluster; null where nothing was")
+                "what was simulated for --cluster, in words; null without --cluster")
           .time("expected_change_us", &Report::expected_change,
-                "what the simulation for --cluster says the change should be; null where "
-                "nothing was simulated")
+                "the change in the simulation for --cluster; null if nothing was simulated")
           .list("sizes", &shown_size_changes, described_size_change(),
-                "each size that both logs have, ascending. Only of two logs of nccl-tests",
+                "each size that both logs have, ascending. Only for two logs of nccl-tests",
                 Absent::left_out)
           .list("rows", &shown_difference_rows, described_diff_row(),
-                "parts of the step, the largest change first; all of them sum to change_us")
+                "parts of the step, largest change first; all of them add up to change_us")
           .list("causes", &Report::causes, described_slowdown_cause(),
-                "possible causes, most likely first; empty where nothing is beyond noise, "
-                "or nothing tells")
+                "possible causes, most likely first; empty if the change is within noise or "
+                "nothing tells")
           .texts("compared", &Report::compared,
-                 "kinds of evidence that both sides hold, such as environment variables; a kind "
-                 "that one side alone holds is named in missing")
+                 "kinds of evidence that both sides have, such as environment variables; a kind "
+                 "that only one side has is named in missing")
           .list("excluded", &Report::excluded, described_excluded_cause(),
                 "causes that the evidence of both sides rules out")
           .list("findings", &Report::findings, described_finding(),
-                "what NEW's evidence says, alone and against OLD's, problems of OLD that are gone "
-                "included")
+                "what NEW's evidence shows, alone and compared with OLD's, including problems of "
+                "OLD that are gone")
           .list("kernel_kinds", &shown_kernel_kinds, described_kernel_kind(),
-                "kernels of each side's first trace by kind, the largest change first; "
-                "empty where a side has no trace")
+                "kernels of each side's first trace by kind, largest change first; empty if a side "
+                "has no trace")
           .object("late_ranks", &Report::late, described_late_ranks(),
-                  "which ranks of NEW the others waited for; null where fewer than two "
-                  "ranks recorded the same all-reduces")
+                  "which ranks of NEW the others waited for; null if fewer than two ranks recorded "
+                  "the same all-reduces")
           .list("collectives", &Report::collectives, described_joined_collective(),
                 "each collective of NEW's step, joined over the traces of several ranks; empty "
-                "where there are none")
+                "without such traces")
           .object("pairs", &judged_pairs, described_node_pairs(),
                   "bandwidths of pairs of nodes; null without --pairs")
           .object("limit", &Report::limit, described_slowdown_limit(),
@@ -496,8 +498,8 @@ const Described<DifferenceReport>& described_diff() {
                   Absent::left_out)
           .texts(
               "missing", [](const Report& of) -> const auto& { return of.difference.missing; },
-              "what could not be compared, and what would make it so, a sentence each")
-          .texts("warnings", &Report::warnings, "what a reader should know, a sentence each");
+              "what could not be compared and what would allow it, one sentence each")
+          .texts("warnings", &Report::warnings, "warnings, one sentence each");
   return described;
 }
 

@@ -46,7 +46,7 @@ const Described<CapValidation>& described_caps_validated() {
                 "the cap with the shortest measured step")
           .ratio("regret_percent", &CapValidation::regret_percent,
                  "how much longer the measured step is with the chosen cap than with the best one, "
-                 "in percent; null if the chosen cap was not measured")
+                 "in percent; null if the former was not measured")
           .integer("differing_pairs", &CapValidation::pairs,
                    "number of pairs of caps whose measured steps differ by more than 2 %")
           .integer("right_sign", &CapValidation::right_sign,

@@ -1,23 +1,33 @@
-// A Perfetto trace, packet by packet (https://ui.perfetto.dev opens it; nothing else is needed).
+// Writes a Perfetto trace packet by packet. https://ui.perfetto.dev opens it; nothing else is
+// needed.
 //
-//   rank N            one process per rank of the timeline; "simulated rank N" where another timeline lies beside
-//                     "(slowest GPU)", whose instants the buckets are, and "(usual GPU)", which waits for it, where
-//                     GPUs of one model differ in speed alone
-//   measured rank N   the same of a measured timeline laid beside, or of the recorded step ("recorded rank N")
-//     host            what the CPU thread does; launches
-//     compute         forward, backward, copies, optimizer, waits for launches and other ranks; a mark where a bucket
-//                     becomes ready
-//     communication   NCCL kernels, their wait for the last rank included
-//     counters        (rank 0) buckets waiting, bytes in flight, bus bandwidth, load of the busiest link of each kind
-//                     (step_counters.hpp)
-//     buckets         (rank 0) one track per bucket: waits for launch, queued, waits for ranks,
-//                     all_reduce, with size, NCCL's choice and names of parameters as arguments
+// Processes and their tracks:
+//
+//   rank N            One process per rank of the timeline. It is called "simulated rank N" if
+//                     there is a second timeline. If GPUs of one model differ in speed, two ranks
+//                     are drawn: "(slowest GPU)", which the buckets belong to, and "(usual GPU)",
+//                     which waits for it.
+//
+//   measured rank N   The same for the second timeline, which is measured or recorded.
+//
+//     host            Work of the CPU thread, and launches.
+//
+//     compute         Forward, backward, copies, optimizer, and waits for launches and other ranks.
+//                     A mark shows when a bucket is ready.
+//
+//     communication   NCCL kernels, including their wait for the last rank.
+//
+//     counters        (rank 0) Buckets waiting, bytes in flight, bus bandwidth, and load of the
+//                     busiest link of each kind (step_counters.hpp).
+//
+//     buckets         (rank 0) One track per bucket: waits for launch, queued, waits for ranks, and
+//                     all_reduce. Arguments are the size, NCCL's choice and names of parameters.
 //
 // Slices of backward and of buckets name the first and the last parameter whose gradients they hold.
 //
 // Arrows follow each bucket from ready through launch and start to done. Slices on one track must
-// nest; one that would not goes to a further track of the same name. Timestamps are nanoseconds;
-// track and flow ids are counters, so the same timeline gives the same bytes.
+// nest, so a slice that does not goes to another track of the same name. Timestamps are
+// nanoseconds. Track and flow ids are counters, so the same timeline gives the same bytes.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -48,7 +58,8 @@ void add_names(const std::optional<SpanParameters>& parameters, std::vector<Argu
   arguments.push_back({"last_parameter", parameters->last, std::nullopt});
 }
 
-/// "fc.bias, fc.weight, … and 12 more": a bucket may hold thousands.
+/// "fc.bias, fc.weight, … and 12 more". The list is cut, because a bucket may hold thousands of
+/// parameters.
 std::string names_in(const Bucket& bucket, const Workload& workload) {
   constexpr std::size_t kMostNames = 32;
   const std::size_t named = std::min(bucket.parameters.size(), kMostNames);
@@ -86,7 +97,7 @@ Drawn mark_at(TimePoint instant, std::string name, std::uint64_t flow) {
 
 constexpr std::array kTracks = {Track::host, Track::compute, Track::communication};
 
-/// What stands on the tracks of one rank, before arrows are added.
+/// The slices on the tracks of one rank, before arrows are added.
 struct RankDrawing {
   std::array<std::vector<Drawn>, kTracks.size()> tracks;
   std::array<std::vector<std::optional<std::size_t>>, kTracks.size()> buckets_of;
@@ -110,7 +121,7 @@ struct RankDrawing {
 
   std::vector<Drawn>& on(Track track) { return tracks[static_cast<std::size_t>(track)]; }
 
-  /// The span of this bucket joins the arrow; false when the track holds none.
+  /// Adds the bucket's span on this track to the arrow. Returns false if the track has none.
   bool join(Track track, std::size_t bucket, std::uint64_t flow) {
     const auto& buckets = buckets_of[static_cast<std::size_t>(track)];
     const auto found = std::find(buckets.begin(), buckets.end(), std::optional(bucket));
@@ -133,7 +144,7 @@ void add_arrows(RankDrawing& rank, std::size_t index, const BucketResult& bucket
   communication.back().flow_ends = true;
 }
 
-/// The life of a bucket. The host may enqueue before the gradients are written or after.
+/// The phases of a bucket. The host may enqueue it before or after its gradients are written.
 std::vector<Drawn> bucket_slices(std::size_t index, const BucketResult& bucket,
                                  const std::optional<SpanParameters>& parameters, const Job* job) {
   const TimePoint first = std::min(bucket.ready, bucket.launch);
@@ -166,7 +177,7 @@ std::optional<SpanParameters> parameters_of(std::size_t bucket, const RankTimeli
   return std::nullopt;
 }
 
-/// One timeline's processes.
+/// The processes of one timeline.
 struct Processes {
   std::string called;  ///< "measured ", in front of the rank
   int first_pid = 1;
@@ -244,8 +255,8 @@ std::string description(const Timeline& timeline) {
 
 std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& buckets,
                      const PerfettoBeside& beside) {
-  constexpr int kReportedRank = 0;         // the buckets of a result are rank 0's
-  constexpr int kFirstBeside = 1'000'001;  // process ids of the timeline beside begin here
+  constexpr int kReportedRank = 0;         // owner of the buckets
+  constexpr int kFirstBeside = 1'000'001;  // first pid of the second timeline
   const std::int64_t first = origin(timeline, buckets);
   TraceWriter trace(beside.other == nullptr ? first : std::min(first, origin(*beside.other, {})));
   const Processes own{.called = beside.other == nullptr ? "" : "simulated ",

@@ -55,14 +55,15 @@ constexpr std::uint32_t kSequence = 1;
 constexpr std::uint32_t kIncrementalStateCleared = 1;
 constexpr std::int32_t kExplicitOrder = 3;
 
-/// Slices spread over as few lanes as nest properly, first fit. Sorted by start, longest first.
+/// Spreads slices over few lanes (first fit), so that the slices of each lane nest. Each lane is
+/// sorted by start, longest first.
 std::vector<std::vector<Drawn>> nested_lanes(std::vector<Drawn> slices) {
   std::stable_sort(slices.begin(), slices.end(), [](const Drawn& a, const Drawn& b) {
     return a.start != b.start ? a.start < b.start : a.end > b.end;
   });
   struct Lane {
     std::vector<Drawn> slices;
-    std::vector<std::int64_t> open;  // ends of the slices around the next one
+    std::vector<std::int64_t> open;  // ends of enclosing slices
   };
   std::vector<Lane> lanes(1);
   for (Drawn& slice : slices) {
@@ -176,7 +177,8 @@ void TraceWriter::add_packet(const std::string& packet) {
   protozero::pbf_writer(trace_).add_message(field::kTracePacket, packet);
 }
 
-/// Slices of one lane: begins and ends interleaved so that each end closes the innermost slice.
+/// Writes the slices of one lane. Begins and ends are ordered so that each end closes the innermost
+/// slice.
 void TraceWriter::add_lane(std::uint64_t track, const std::vector<Drawn>& drawn) {
   std::vector<std::int64_t> open;
   const auto close_until = [&](std::int64_t time) {

@@ -1,5 +1,5 @@
-// Encodes a Perfetto trace: processes, tracks, slices, marks, arrows and counters, packet by packet. Ids are
-// given in turn, so the same calls give the same bytes.
+// Encodes a Perfetto trace packet by packet: processes, tracks, slices, marks, arrows and counters.
+// Ids are assigned in order, so the same calls give the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace ddpsim {
 struct Argument {
   std::string name;
   std::string text;
-  std::optional<std::int64_t> number;  ///< instead of the text
+  std::optional<std::int64_t> number;  ///< replaces the text if set
 };
 
-/// What is drawn at one place: a slice, or a mark when `end` equals `start` and `mark` is set.
+/// A slice from `start` to `end`, or a mark if `mark` is set and both are equal.
 struct Drawn {
   std::string name;
   std::int64_t start = 0;  ///< nanoseconds
   std::int64_t end = 0;
   bool mark = false;
-  std::uint64_t flow = 0;  ///< 0: on no arrow
+  std::uint64_t flow = 0;  ///< id of its arrow; 0: none
   bool flow_ends = false;
   std::vector<Argument> arguments = {};
 };
 
-/// What a counter counts; Perfetto knows bytes and mere numbers, all else has a name.
+/// The unit of a counter. Perfetto knows bytes and plain counts; other units have a name.
 struct CounterUnit {
   enum class Known : std::int32_t { none = 0, count = 2, bytes = 3 };
   Known known = Known::none;
@@ -35,24 +35,24 @@ struct CounterUnit {
 
 struct CounterValue {
   std::int64_t time = 0;  ///< nanoseconds
-  double value = 0;       ///< until the next
+  double value = 0;       ///< until the next value
 };
 
 class TraceWriter {
  public:
-  /// `origin` (nanoseconds) becomes time zero: Perfetto's clock is unsigned.
+  /// `origin` (nanoseconds) becomes time zero, because Perfetto's clock is unsigned.
   explicit TraceWriter(std::int64_t origin) : origin_(origin) {}
 
-  /// `pid`: any but 0, Perfetto's idle process.
+  /// `pid` must not be 0, which is Perfetto's idle process.
   std::uint64_t add_process(int pid, const std::string& name, const std::string& description);
   std::uint64_t add_track(std::uint64_t parent, const std::string& name);
-  /// One track, or several of the same name where slices overlap without nesting.
+  /// Adds one track, or several of the same name if slices overlap without nesting.
   void add_lanes(std::uint64_t parent, const std::string& name, std::vector<Drawn> drawn);
 
   void add_counter(std::uint64_t parent, const std::string& name, const CounterUnit& unit,
                    const std::vector<CounterValue>& values);
 
-  /// All events in order of time, after the descriptors of their tracks.
+  /// Returns the trace: the descriptors of all tracks, then all events sorted by time.
   std::string finish() &&;
 
  private:
@@ -64,7 +64,7 @@ class TraceWriter {
 
   template <class Fill>
   void add_descriptor(const Fill& fill);
-  /// A track among its siblings, in the order in which they were added.
+  /// Adds a track below `parent`. Siblings are shown in the order in which they were added.
   template <class Fill>
   std::uint64_t add_child(std::uint64_t parent, const std::string& name, const Fill& fill);
   void add_packet(const std::string& packet);

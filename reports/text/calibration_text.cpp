@@ -90,8 +90,9 @@ Table sizes_table(const Fit& fit) {
   return table;
 }
 
-/// The written file as the next command should name it: with the smallest measured number of nodes
-/// above one, because the fit is best there and a single node hides the network.
+/// The written file as the next command should name it. It names the smallest measured number of
+/// nodes, but several nodes rather than one if possible: the fit is best there, and a single node
+/// hides the network.
 std::string next_cluster(const CalibrationReport& report) {
   int one = 0;
   int several = 0;

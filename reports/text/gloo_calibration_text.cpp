@@ -28,8 +28,8 @@ std::string gloo_headline(const GlooCalibrationReport& report) {
         share_text(sizes.median), sizes.sizes, share_text(sizes.p90));
   if (fit.ranks_left_out.empty())
     return text +
-           " All logs are of one job shape, so nothing tells how well another number of ranks is "
-           "predicted: its interval stays as wide as without logs.";
+           " All logs are of one job shape, so nothing tells how well other numbers of ranks are "
+           "predicted. Their interval stays as wide as without logs.";
   std::vector<std::string> each;
   for (const GlooShapeLeftOut& one : fit.ranks_left_out)
     each.push_back(fmt::format("{}x{} {} %", one.shape.nodes, one.shape.gpus_per_node,

@@ -14,9 +14,9 @@
 namespace ddpsim {
 namespace {
 
-/// Where to look if the same ranks are always late, by the part of their step that exceeds the
-/// other ranks' most. There is a text for one rank, all ranks of a node, the same GPU slot on each
-/// node, and other groups of ranks. Parts that are missing here are caused by DDP.
+/// The places to look at if the same ranks are always late, by the part of their step that exceeds
+/// the other ranks' most. There is a text for one rank, all ranks of a node, the same GPU slot on
+/// each node, and other groups of ranks. Parts that are missing here are caused by DDP.
 struct LateWork {
   StepPart part;
   std::string_view of_rank;
