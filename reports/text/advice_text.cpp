@@ -59,9 +59,9 @@ class AdvicePage {
     page.add(Weight::answer, interval_line(trust_.confidence, advice_.iteration, style_));
     add_warnings(page, trust_.warnings, style_);
     page.add(Weight::evidence, setting_line(setting_text(context_), style_));
-    page.add(Weight::answer, table("settings that leave gradients as they are", false));
+    page.add(Weight::answer, table("Leaves gradients as they are", false));
     page.add(Weight::answer,
-             table("settings that change numerics (gradients, or what the optimizer sees)", true));
+             table("Changes numerics (gradients, or what the optimizer sees)", true));
     page.add(Weight::answer, after_blank(notes()));
     page.add(Weight::evidence, measure_first());
     page.add(Weight::evidence, not_worth());

@@ -118,10 +118,9 @@ std::string curve_note(const TuneResult& result, Duration longest_bar, int digit
       result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return !p.reachable; }));
   const std::size_t settable = result.curve.size() - unsettable + result.unsimulated;
   const char* asked = result.left_out.empty() ? " asked for" : " tried";
-  std::string text =
-      result.only_caps_asked
-          ? counted(settable, "cap") + asked
-          : fmt::format("Caps give {}", counted(settable, "different bucket assignment"));
+  std::string text = result.only_caps_asked
+                         ? counted(settable, "cap") + asked
+                         : fmt::format("Caps give {}", counted(settable, "bucket assignment"));
   if (unsettable > 0)
     text += fmt::format(", and {} that this PyTorch does not let you set", unsettable);
   if (result.unsimulated > 0)

@@ -55,7 +55,7 @@ TEST_CASE("advice page: what to set, each line to paste, what changes numerics a
       text.starts_with("Set broadcast_buffers=False + bucket_cap_mb=8: saves 20 ms of 320 ms (80 % "
                        "interval -1.0 to 30 "
                        "ms; not calibrated: data sheets). fp16_compress_hook alone saves 50 ms, "
-                       "and changes numerics.\n\n"
+                       "but changes numerics.\n\n"
                        "    NCCL_ALGO=Tree\n"
                        "    DistributedDataParallel(model, bucket_cap_mb=8)\n\n"));
   CHECK(mentions(text, R"(
@@ -67,8 +67,8 @@ TEST_CASE("advice page: what to set, each line to paste, what changes numerics a
         60       50 to 70       0  accumulate 4 under no_sync()
         50       40 to 60  +4 MiB  fp16_compress_hook
 
-Beside the step: save rank 0's.
-Without effect here: static_graph=True.
+Side effects: save rank 0's.
+No effect here: static_graph=True.
 )"));
 }
 
@@ -77,10 +77,9 @@ TEST_CASE("advice page: nothing worth changing, or nothing but what changes nume
   some.rows[2].worth = false;
   CHECK(advice_text(sample::advised(some), {})
             .starts_with(
-                "No setting that leaves numerics as they are saves as much of 320 ms as can be "
-                "measured (3.2 "
-                "ms). fp16_compress_hook saves 50 ms of 320 ms (80 % interval 40 to 60 ms; not "
-                "calibrated: data sheets), and changes numerics.\n"));
+                "No setting that leaves numerics as they are saves 3.2 ms of 320 ms, the least "
+                "that can be measured. fp16_compress_hook saves 50 ms of 320 ms (80 % interval 40 "
+                "to 60 ms; not calibrated: data sheets), but changes numerics.\n"));
   some.rows[1].worth = false;
   CHECK(advice_text(sample::advised(some), {}).find("fp16_compress_hook saves") ==
         std::string::npos);
@@ -92,10 +91,11 @@ TEST_CASE("advice page: a setting that gains but is doubted stands above all oth
   some.rows[2].doubt = "on 3 nodes it may cost 2.0 ms";
   const std::string text = advice_text(sample::advised(some), {});
   CHECK(text.starts_with(
-      "Keep today's settings until you have measured: broadcast_buffers=False + bucket_cap_mb=8 "
+      "Keep the current settings until you have measured: broadcast_buffers=False + "
+      "bucket_cap_mb=8 "
       "may "
       "save 20 ms of 320 ms (80 % interval -1.0 to 30 ms), but on 3 nodes it may cost 2.0 ms."));
-  CHECK(text.find("Measure first (scripts/ab.py runs both in turns): broadcast_buffers=False + "
+  CHECK(text.find("Measure first (scripts/ab.py runs both alternately): broadcast_buffers=False + "
                   "bucket_cap_mb=8 (20") != std::string::npos);
   CHECK(text.find("Nothing worth changing") == std::string::npos);
 }
@@ -124,8 +124,8 @@ TEST_CASE("advice page: what may save nothing is told by the most that it may") 
                   .doubt = "the profiler may have caused these waits"};
   const std::string text = advice_text(sample::advised(some), {});
   CHECK(
-      text.starts_with("Keep today's settings until you have measured: graphs may save up to "
-                       "160 ms of 320 ms, but the profiler may have caused these waits."));
+      text.starts_with("Keep the current settings until you have measured: graphs may save up to "
+                       "160 ms of 320 ms, but the profiler may have made these waits."));
   CHECK(text.find("graphs (up to 160 ms)") != std::string::npos);
 }
 
@@ -142,7 +142,7 @@ TEST_CASE(
   AdviceReport other = sample::advised(advice());
   other.context.trust.replay = Replay{.measured = 2_ms, .predicted = 320_ms};
   CHECK(advice_text(other, {}).starts_with(
-      "Nothing is advised: today's step was measured at 2.00 ms and is replayed with 320 ms: "));
+      "Nothing is advised: the current step was measured at 2.00 ms but replayed at 320 ms: "));
 }
 
 TEST_CASE("advice page: numerics are worth a sentence only if they gain measurably more") {
@@ -190,7 +190,7 @@ TEST_CASE("advice page: a job that does not fit says so first, and waits for not
   report.does_not_fit = "needs 35.4 GiB, and TITANRTX has 24 GiB";
   CHECK(advice_text(report, {})
             .starts_with(
-                "Today's job does not fit: it needs 35.4 GiB, and TITANRTX has 24 GiB. Set "));
+                "The current job does not fit: it needs 35.4 GiB, and TITANRTX has 24 GiB. Set "));
 }
 
 TEST_CASE("advice page: what helps against waiting is said once") {

@@ -19,5 +19,5 @@ TEST_CASE("cause words: a sentence for every class") {
   CHECK(cause_words(CauseClass::network_slower, StepChange::longer) == "The network is slower");
   CHECK(cause_words(CauseClass::network_slower, StepChange::shorter) == "The network is faster");
   CHECK(cause_words(CauseClass::data_loading, StepChange::shorter) == "Batches come sooner");
-  CHECK(cause_words(CauseClass::kernels_changed, StepChange::shorter) == "Other kernels run");
+  CHECK(cause_words(CauseClass::kernels_changed, StepChange::shorter) == "The kernels changed");
 }

@@ -79,8 +79,8 @@ std::string head(const std::string& text) {
 
 }  // namespace
 
-// near: 256 samples in 100 ms, 100 ms less 4 % to plus 18 %. far: 512 in 120 ms, 108 to 144 ms, 30 of 120 ms
-// exposed. third: 128 in 250 ms, 200 to 350 ms; 150 % faster is 2.5 times as fast.
+// "near" has 256 samples in 100 ms (96 to 118). "far" has 512 in 120 ms (108 to 144), of which 30
+// ms are exposed. "third" has 128 in 250 ms (200 to 350). A speedup of 150 % is 2.5 times as fast.
 TEST_CASE("compare page: three clusters, one with other GPUs") {
   Compared all = three_jobs();
   all.contexts[0].trust.warnings.add("careful");
@@ -96,11 +96,11 @@ PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB first, then 
   near        8    x1.00      100  96.0 to 118         2560        80 %      12 %  exposed all-reduces 20 %     60 (-7.00 ms)
   far        16    x2.00      120  110 to 140          4300        60 %      25 %  buffer broadcast 40 %        default                      20 % (12 to 28)
   third       8    x1.00      250  200 to 350           510        36 %      10 %  compute slowed by NCCL 64 %  first bucket 12.5 (-5.0 ms)  x2.5 (2.2 to 2.8)
-Efficiency: step of one GPU by itself, without DDP, over the step of the job. Behind by: how much faster the first trains, at the same batch per GPU. Blocking:
-  share of the step in which the GPU stands still for communication, waits for stragglers included; the slowest GPU is a loss of its own. Best cap:
-  bucket_cap_mb worth setting, and what it saves, of those that may be the fastest.
+Efficiency: step of one GPU without DDP, divided by the step of the job. Behind by: how much faster the first trains, at the same batch per GPU. Blocking: share
+  of the step in which the GPU waits for communication or stragglers. The slowest GPU is a separate loss. Best cap: bucket_cap_mb worth setting and what it
+  saves, for candidates that may be the fastest.
 
-Of the fastest, near:
+For the fastest, near:
 80 % interval of the step: 96.0 to 118 ms.
 
   where the efficiency goes   ms  % of step  80 % interval
@@ -155,11 +155,9 @@ TEST_CASE("compare page: sentences keep to the width, the fastest's name among t
   Compared all = three_jobs();
   all.contexts[1].provenance.label = "abcdefghijklmnopqrstuvwxyz012";
   const std::string text = page(all, 44);
-  CHECK(text.find("\nOf the fastest,\n  abcdefghijklmnopqrstuvwxyz012:\n") != std::string::npos);
-  CHECK(
-      text.find(
-          "\nEfficiency: step of one GPU by itself,\n  without DDP, over the step of the job.\n") !=
-      std::string::npos);
+  CHECK(text.find("\nFor the fastest,\n  abcdefghijklmnopqrstuvwxyz012:\n") != std::string::npos);
+  CHECK(text.find("\nEfficiency: step of one GPU without DDP,\n  divided by the step of the job. "
+                  "Behind by:\n") != std::string::npos);
 }
 
 TEST_CASE("compare page: a cap that was not searched for a job leaves its cell empty") {
@@ -201,8 +199,7 @@ TEST_CASE("compare page: from a twentieth of a percent on one is predicted to be
   all.comparison.jobs[2].behind = {0.05, -1, 2};
   CHECK(first_line(page(all)) ==
         "Not decided: near (8 GPUs) is predicted to train 0.050 % faster than third (8 GPUs), but "
-        "it may be 1.0 % "
-        "slower to 2.0 % faster.");
+        "it may be anything from 1.0 % slower to 2.0 % faster.");
 }
 
 TEST_CASE("compare page: without another of as many GPUs the next is the opponent") {
@@ -282,7 +279,7 @@ TEST_CASE(
 
 TEST_CASE("compare: the recorded job is told once, beside the first candidate it may have run on") {
   Compared all = three_jobs();
-  CHECK_FALSE(mentions(page(all), "Today"));
+  CHECK_FALSE(mentions(page(all), "Current job"));
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded"].is_null());
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"].is_null());
   for (CandidateContext& context : all.contexts) {
@@ -290,7 +287,9 @@ TEST_CASE("compare: the recorded job is told once, beside the first candidate it
     current.ranks = 8;
     current.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 1.5_ms}};
   }
-  CHECK(mentions(page(all), "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms.\n"));
+  CHECK(
+      mentions(page(all),
+               "Current job: recorded on 8 GPUs. The recording spent 2.00 ms in 1 all-reduce.\n"));
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"] == 0);
   all.contexts[1].provenance.recorded->comparable = true;
   all.contexts[2].provenance.recorded->comparable = true;
@@ -298,9 +297,11 @@ TEST_CASE("compare: the recorded job is told once, beside the first candidate it
   all.contexts[1].provenance.calibrated_by_recording = true;
   const std::string text = page(all);
   CHECK(mentions(text,
-                 "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms; 1.50 ms predicted on near.\n"));
-  CHECK(mentions(text, "third: 500 µs predicted: this cluster is not the one recorded, or its"));
-  CHECK(mentions(text, "Calibrated by the recording itself: near, no other.\n"));
+                 "Current job: recorded on 8 GPUs. The recording spent 2.00 ms in 1 all-reduce. "
+                 "near is predicted to need 1.50 ms.\n"));
+  CHECK(mentions(text,
+                 "third is predicted to need 500 µs, so either it is a different machine or the"));
+  CHECK(mentions(text, "Calibrated by the recording itself: near (no other candidate).\n"));
   const Json doc = Json::parse(compare_json({all.comparison, all.contexts}));
   CHECK(doc["recorded_row"] == 1);
   CHECK(doc["recorded"]["comparable"] == true);
@@ -385,11 +386,11 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
   CHECK(mentions(
       priced,
       "Cheapest: near (8 GPUs), 3.39 (3.2 to 4.0) USD for a million samples; not decided against "
-      "far (16 GPUs), which costs 30 % more, but may cost -5.0 to 60 %."));
-  CHECK(mentions(priced, "3.6 to 4.9"));  // far is of grade C: no figure of its own
-  CHECK(
-      mentions(priced, "Price: far, near: 31.2 USD a node and hour (on-demand; 2026-04; a list)."));
-  CHECK_FALSE(mentions(priced, "Bought:"));
+      "far (16 GPUs), which is predicted to cost 30 % more (possible: -5.0 to 60 %)."));
+  // Grade C prints only the range.
+  CHECK(mentions(priced, "3.6 to 4.9"));
+  CHECK(mentions(priced, "Price: far, near: 31.2 USD per node-hour (on-demand; 2026-04; a list)."));
+  CHECK_FALSE(mentions(priced, "Purchase:"));
   CHECK_FALSE(mentions(priced, "Failures included"));
   CandidateCost& far = *costs.candidates[0];
   far.goodput.share = 0.5;
@@ -402,13 +403,13 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
   costs.candidates[0]->price.per = Price::Per::node;
   costs.candidates[0]->ownership = {.life_hours = 4 * 8766};
   CHECK(mentions(compare_text(report, {.width = 400}),
-                 "Bought: over 4 years at full utilisation (assumed: --utilisation), without "
-                 "energy (--node-power)."));
+                 "Purchase: spread over 4 years at full utilisation (assumed: --utilisation), "
+                 "energy not included (--node-power)."));
   costs.candidates[0]->ownership = {
       .life_hours = 8766, .utilisation = 0.7, .node_kw = 6.5, .usd_per_kwh = 0.12};
   CHECK(mentions(compare_text(report, {.width = 400}),
-                 "Bought: over 1 years at 70 % utilisation, 6.5 kW at 0.12 USD a kWh."));
-  CHECK(mentions(priced, "No price is known of third: --price LABEL=USD/node_hour."));
+                 "Purchase: spread over 1 years at 70 % utilisation, 6.5 kW at 0.12 USD per kWh."));
+  CHECK(mentions(priced, "No price is known for third. Pass --price LABEL=USD/node_hour."));
   report.training = Training{.samples = 2.5e6};
   CHECK(mentions(compare_text(report, {.width = 400}), "USD for 2.5 million samples"));
   const Json doc = Json::parse(compare_json(report));
@@ -430,17 +431,20 @@ TEST_CASE("compare page: a lead says what decides it") {
   CHECK_FALSE(mentions(page(all), "alone"));
   speedup = {.percent = 5, .low_percent = -3, .high_percent = 12};
   speedup.sources = {{ErrorSource::bandwidth, -2, 11}, {ErrorSource::fixed_cost, 3, 6}};
+  CHECK(mentions(page(all),
+                 "The order could be reversed by bandwidth of collectives alone: 2.0 % slower to "
+                 "11 % faster.\n"));
+  speedup.sources = {{ErrorSource::bandwidth, 1, 9}, {ErrorSource::fixed_cost, 3, 6}};
   CHECK(mentions(
       page(all),
-      "Alone, bandwidth of collectives may turn this round: 2.0 % slower to 11 % faster.\n"));
-  speedup.sources = {{ErrorSource::bandwidth, 1, 9}, {ErrorSource::fixed_cost, 3, 6}};
-  CHECK(mentions(page(all),
-                 "Several errors together turn it round, none alone; the widest is bandwidth"));
+      "Only several errors together could reverse the order, none alone; the widest is bandwidth"));
   speedup = {.percent = 5, .low_percent = 0, .high_percent = 12, .never_slower = true};
   CHECK(mentions(
       page(all),
       "near (8 GPUs) trains 5.0 % faster than third (8 GPUs) (0 % to 12 %), and never slower.\n"));
-  CHECK(mentions(page(all), "near is third with more, and NCCL chooses the same on both.\n"));
+  CHECK(mentions(
+      page(all),
+      "near is a strictly better configuration than third, and NCCL chooses the same on both.\n"));
   speedup = {.percent = 5, .low_percent = 2, .high_percent = 12, .dominating_is_slower = true};
   speedup.other_choice =
       OtherChoice{Bytes(30 << 20),
@@ -448,9 +452,9 @@ TEST_CASE("compare page: a lead says what decides it") {
                   {.algorithm = Algorithm::tree, .protocol = Protocol::simple, .channels = 1}};
   CHECK(mentions(
       page(all),
-      "third is near with more, and yet predicted slower: for 30 MiB NCCL takes tree/Simple on "
-      "1 channel on near, ring/LL128 on 8 channels on third.\n"));
+      "third is a strictly better configuration than near, yet predicted to be slower: for 30 MiB "
+      "NCCL chooses tree/Simple on 1 channel on near and ring/LL128 on 8\n  channels on third.\n"));
   speedup = {.same = true};
   CHECK(first_line(page(all)) ==
-        "near (8 GPUs) and third (8 GPUs) are one and the same: equally fast, certainly.");
+        "near (8 GPUs) and third (8 GPUs) differ only in name, so they are equally fast.");
 }

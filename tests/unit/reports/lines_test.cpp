@@ -15,7 +15,7 @@ namespace {
 
 constexpr TerminalStyle kWidePage{.width = 1000};
 
-/// All but the buckets.
+/// The setting without the buckets.
 std::string setting(const ReportContext& context) {
   return setting_line(setting_text(context, {.buckets = false}), kWidePage);
 }
@@ -60,10 +60,10 @@ TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
   const auto said = [](const SimulationOptions& options) { return setting(sample::with(options)); };
   CHECK(said({.compute_scale = 2}).ends_with(" network; compute 2.00 times as fast as recorded\n"));
   CHECK(said({.rank_slowdown = {.given = 0.05}})
-            .ends_with(" network; on so many ranks compute is 5.0 % slower than given "
+            .ends_with(" network; with this many ranks compute is 5.0 % slower than given "
                        "(--gpu-spread, --rank-slowdown)\n"));
   CHECK(said({.rank_slowdown = {.given = -0.25}})
-            .ends_with("; on so many ranks compute is 25 % faster than given "
+            .ends_with("; with this many ranks compute is 25 % faster than given "
                        "(--gpu-spread, --rank-slowdown)\n"));
 }
 
@@ -89,15 +89,20 @@ TEST_CASE(
     "report lines: a replay is too fast, too slow or, within a twentieth of a percent, "
     "reproduced") {
   CHECK(replay_line({}, {}).empty());
-  CHECK(replay(104_ms, 101_ms) == "Today: measured 104 ms, replayed 101 ms (2.9 % too fast).\n");
-  CHECK(replay(100_ms, 110_ms) == "Today: measured 100 ms, replayed 110 ms (10 % too slow).\n");
-  CHECK(replay(100_ms, 100.04_ms) == "Today: measured 100 ms, replayed 100 ms (reproduced).\n");
+  CHECK(replay(104_ms, 101_ms) ==
+        "Current step: measured 104 ms, replayed 101 ms (2.9 % too fast).\n");
+  CHECK(replay(100_ms, 110_ms) ==
+        "Current step: measured 100 ms, replayed 110 ms (10 % too slow).\n");
+  CHECK(replay(100_ms, 100.04_ms) ==
+        "Current step: measured 100 ms, replayed 100 ms (reproduced).\n");
   CHECK(replay(100_ms, 100.06_ms) ==
-        "Today: measured 100 ms, replayed 100 ms (0.060 % too slow).\n");
-  CHECK(replay(100_ms, 99.96_ms) == "Today: measured 100 ms, replayed 100 ms (reproduced).\n");
+        "Current step: measured 100 ms, replayed 100 ms (0.060 % too slow).\n");
+  CHECK(replay(100_ms, 99.96_ms) ==
+        "Current step: measured 100 ms, replayed 100 ms (reproduced).\n");
   CHECK(replay(100_ms, 99.94_ms) ==
-        "Today: measured 100 ms, replayed 99.9 ms (0.060 % too fast).\n");
-  CHECK(replay(980_us, 1.02_ms) == "Today: measured 980 µs, replayed 1.02 ms (4.1 % too slow).\n");
+        "Current step: measured 100 ms, replayed 99.9 ms (0.060 % too fast).\n");
+  CHECK(replay(980_us, 1.02_ms) ==
+        "Current step: measured 980 µs, replayed 1.02 ms (4.1 % too slow).\n");
 }
 
 TEST_CASE("report lines: the interval in the unit of the step, and what it rests on") {
@@ -165,12 +170,12 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
       {"gpu_spread", "the slowest GPU"},
       {"rank_slowdown", "multi-GPU overhead"},
       {"compute_scale", "compute scale"},
-      {"replay_residual", "today's residual"},
+      {"replay_residual", "replay error"},
       {"measurement_noise", "measurement noise"},
       {"host_delays", "waits for the host, which the profiler may have caused"},
-      {"step_spread", "how the recorded steps vary"},
-      {"leaf_placement", "which nodes share a leaf"},
-      {"launch_cost", "what a kernel's launch takes the host"},
+      {"step_spread", "spread of the recorded steps"},
+      {"leaf_placement", "which nodes share a leaf switch"},
+      {"launch_cost", "host time of a kernel launch"},
       {"recorded_waits", "recorded all-reduces, longer than predicted"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK(name_of(static_cast<ErrorSource>(i)) == all[i].first);
@@ -198,50 +203,51 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
                      {Bytes(448), 9_ms, 10_ms, 11_ms, 310_us}};
   context.provenance.recorded = current;
   CHECK(recorded_line(context, kWidePage) ==
-        "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms on 8 channels.\n");
+        "Current job: recorded on 2 GPUs. The recording spent 12.0 ms in 2 all-reduces on 8 "
+        "channels.\n");
   context.provenance.recorded->comparable = true;
   context.provenance.recorded->predicted_channels = 24;
   CHECK(recorded_line(context, kWidePage) ==
-        "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms on 8 channels; 710 µs on 24 channels "
-        "predicted: this cluster "
-        "is not the one recorded, or its ranks waited for each other.\n");
+        "Current job: recorded on 2 GPUs. The recording spent 12.0 ms in 2 all-reduces on 8 "
+        "channels. This cluster is predicted to need 710 µs on 24 channels, so either it is a "
+        "different machine or the recorded ranks waited for each other.\n");
   context.provenance.recorded->buckets[0].predicted = 6_ms;
-  CHECK(mentions(recorded_line(context, kWidePage), "6.31 ms on 24 channels predicted.\n"));
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "This cluster is predicted to need 6.31 ms on 24 channels.\n"));
   context.provenance.recorded->fitted_to_recorded = true;
   CHECK(mentions(recorded_line(context, kWidePage),
-                 "6.31 ms on 24 channels predicted by a cost model fitted to recorded times.\n"));
+                 "need 6.31 ms on 24 channels, by a cost model fitted to the recorded times.\n"));
   context.provenance.recorded->fitted_to_recorded = false;
   context.provenance.recorded->buckets[0].predicted = 15_ms;
-  CHECK(mentions(recorded_line(context, kWidePage), "15.3 ms on 24 channels predicted.\n"));
+  CHECK(mentions(recorded_line(context, kWidePage), "need 15.3 ms on 24 channels.\n"));
   context.provenance.recorded->buckets[0].predicted = 16_ms;
   CHECK(mentions(recorded_line(context, kWidePage),
-                 "16.3 ms on 24 channels predicted, longer than they took with their waits: the "
-                 "recorded cluster "
-                 "is faster than this.\n"));
+                 "need 16.3 ms on 24 channels, more than recorded even with waits, so the recorded "
+                 "cluster is faster.\n"));
   context.provenance.recorded = current;
   context.provenance.recorded->channels = 0;
   context.provenance.recorded->same_buckets = false;
   CHECK(recorded_line(context, kWidePage) ==
-        "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms. Its buckets (8.2, 0.000448 MB) are not "
-        "those of PyTorch 2.8's default, which is simulated, and no cut of the gradients has them: "
-        "gains are not counted from what it ran.\n");
+        "Current job: recorded on 2 GPUs. The recording spent 12.0 ms in 2 all-reduces. Its "
+        "buckets (8.2, 0.000448 MB) differ from PyTorch 2.8's default and fit no split of the "
+        "gradients. The default is simulated, and gains count from it.\n");
   context.provenance.recorded->others.resize(2);
-  CHECK(mentions(
-      recorded_line(context, kWidePage),
-      " Its buckets (8.2, 0.000448 MB) are not replayed: the first steps of a training have "
-      "others.\n"));
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 " Its buckets (8.2, 0.000448 MB) are not replayed: the first steps of a training "
+                 "run have different ones.\n"));
   context = sample::with(SimulationOptions{.buckets = std::vector<Bucket>()}, context);
   CHECK(mentions(recorded_line(context, kWidePage),
                  " Its buckets (8.2, 0.000448 MB) are replayed as recorded: no bucket cap gives "
                  "them.\n"));
   context.trust.replay.emplace();
-  CHECK(mentions(recorded_line(context, kWidePage), "Recorded on 2 GPUs; 2 all-reduces"));
+  CHECK(mentions(recorded_line(context, kWidePage), "Recorded on 2 GPUs. The recording spent"));
   context.trust.replay.reset();
   context.provenance.recorded->setting = BucketSetting{{2, 4}, 2, std::nullopt};
   CHECK(mentions(recorded_line(context, kWidePage),
-                 "replayed as recorded: those of --torch 2.4 --bucket-cap-mb 2.\n"));
+                 "replayed as recorded; --torch 2.4 --bucket-cap-mb 2 gives the same.\n"));
   context.provenance.recorded->setting = BucketSetting{{2, 8}, std::nullopt, 0.5};
-  CHECK(mentions(recorded_line(context, kWidePage), "those of --first-bucket-mb 0.5.\n"));
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "recorded; --first-bucket-mb 0.5 gives the same.\n"));
   context.provenance.recorded->asked_otherwise = true;
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "Its buckets"));
 }
@@ -260,18 +266,18 @@ TEST_CASE("report lines: how the recorded steps vary, and what is replayed of th
             .next_high = {},
             .mean_error = {}};
   CHECK(mentions(recorded_line(context, kWidePage),
-                 "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms); 0 "));
+                 "Current step: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms). The "
+                 "recording"));
   context.provenance.recorded->comparable = true;
   context.trust.confidence.predicted = 103_ms;
   spread.percentiles = true;
-  CHECK(mentions(
-      recorded_line(context, kWidePage),
-      "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 10th to 90th percentile 81.8 to "
-      "167 ms), 103 ms replayed; 0 "));
+  CHECK(mentions(recorded_line(context, kWidePage),
+                 "Current step: 107 ms recorded on 2 GPUs (median of 5 steps, 10th to 90th "
+                 "percentile 81.8 to 167 ms), 103 ms replayed. The recording"));
   context.trust.replay = Replay{104_ms, 103_ms};  // which has the line before
   CHECK(mentions(recorded_line(context, kWidePage), "Recorded: 107 ms recorded on 2 GPUs"));
   context.trust.confidence.predicted = 104_ms;  // corrected
-  CHECK(mentions(recorded_line(context, kWidePage), ", 103 ms replayed; 0 "));
+  CHECK(mentions(recorded_line(context, kWidePage), ", 103 ms replayed. The recording"));
   // One of its micro-batches was recorded.
   context = sample::with(SimulationOptions{.accumulate = 2}, context);
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
@@ -284,11 +290,11 @@ TEST_CASE("report lines: transfers alone did not wait") {
   context.provenance.recorded = RecordedJob{};
   context.provenance.recorded->comparable = context.provenance.recorded->waits_apart = true;
   context.provenance.recorded->buckets = {{Bytes(448), 10_ms, 10_ms, 10_ms, 4_ms}};
-  CHECK(mentions(recorded_line(context, kWidePage),
-                 "predicted: this cluster is not the one recorded.\n"));
+  CHECK(
+      mentions(recorded_line(context, kWidePage), "need 4.00 ms, so it is a different machine.\n"));
   context.provenance.recorded->buckets[0].predicted = 14_ms;
   CHECK(mentions(recorded_line(context, kWidePage),
-                 "predicted: the recorded cluster is faster than this.\n"));
+                 "need 14.0 ms, so the recorded cluster is faster.\n"));
   context.provenance.recorded->buckets[0].predicted = 12_ms;
-  CHECK(mentions(recorded_line(context, kWidePage), "12.0 ms predicted.\n"));
+  CHECK(mentions(recorded_line(context, kWidePage), "need 12.0 ms.\n"));
 }

@@ -122,8 +122,9 @@ default                    0     0.000    0.000    0.000      0.000       0.000
 }
 
 TEST_CASE("measurement log: the lines of nccl-tests") {
-  CHECK(measurement_log(measurement(), {"a", "a", "b", "b"}, "Tesla V100") ==
-        R"(# ddpsim-real, in the manner of nccl-tests: in place, the same figure in both halves
+  CHECK(
+      measurement_log(measurement(), {"a", "a", "b", "b"}, "Tesla V100") ==
+      R"(# ddpsim-real, in the format of nccl-tests: measured in place, the same value in both halves
 # Using devices
 #  Rank  0 Group  0 Pid      1 on          a device  0 [0x00] Tesla V100
 #  Rank  1 Group  0 Pid      2 on          a device  1 [0x00] Tesla V100

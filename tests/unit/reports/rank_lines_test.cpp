@@ -40,15 +40,14 @@ SimulationResult shared(Duration second) {
 
 // A step costs 104 - 95 = 9 ms more. Of 28 ms of waiting a rank has 7, 3.5 a step; 20 of 28 are 71 %.
 TEST_CASE("rank lines: what differing costs, how steps spread, who made whom wait") {
-  CHECK(
-      lines_of(of_four_ranks(), 95_ms) ==
-      R"(Ranks that differ cost 9.00 ms a step on average: it takes 95.0 ms when all compute alike.
-Iterations 3 to 4: median 103 ms (p95 needs 20 of them, p99 100).
-The collectives of a rank wait 3.50 ms a step for the last rank, on average, partly while it computes; rank 1 causes 71 % of it, last to arrive at 3 collectives.
-  rank  times last  others waited for it, a step  it waited, a step
-     1           3                       10.0 ms            3.00 ms
-     2           2                       3.00 ms            2.50 ms
-     0           1                       1.00 ms            4.00 ms
+  CHECK(lines_of(of_four_ranks(), 95_ms) ==
+        R"(Unequal ranks cost 9.00 ms a step on average: with equal ranks it takes 95.0 ms.
+Iterations 3 to 4: median 103 ms (p95 needs 20 iterations, p99 100).
+On average a rank's collectives wait 3.50 ms a step for the last rank, partly while it computes. Rank 1 causes 71 % of that; it is last at 3 collectives.
+  rank  times last  others wait per step  it waits per step
+     1           3               10.0 ms            3.00 ms
+     2           2               3.00 ms            2.50 ms
+     0           1               1.00 ms            4.00 ms
 )");
 }
 
@@ -63,10 +62,10 @@ TEST_CASE("rank lines: without statistics the step itself is held against ranks 
   result.statistics.reset();
   result.step.times.iteration = 97_ms;
   CHECK(lines_of(result, 95_ms)
-            .starts_with("Ranks that differ cost 2.00 ms a step on average: it takes 95.0 ms when "
-                         "all compute alike.\nThe collectives"));
-  CHECK(lines_of(result, 97_ms).starts_with("The collectives of a rank wait"));
-  CHECK(lines_of(result).starts_with("The collectives of a rank wait"));
+            .starts_with("Unequal ranks cost 2.00 ms a step on average: with equal ranks it takes "
+                         "95.0 ms.\nOn average"));
+  CHECK(lines_of(result, 97_ms).starts_with("On average a rank's collectives wait"));
+  CHECK(lines_of(result).starts_with("On average a rank's collectives wait"));
 }
 
 TEST_CASE("rank lines: percentiles as far as there are iterations enough") {
@@ -74,7 +73,7 @@ TEST_CASE("rank lines: percentiles as far as there are iterations enough") {
   result.statistics->count = 30;
   result.statistics->p95 = 108_ms;
   CHECK(lines_of(result).starts_with(
-      "Iterations 3 to 32: median 103 ms, p95 108 ms (p99 needs 100 of them).\n"));
+      "Iterations 3 to 32: median 103 ms, p95 108 ms (p99 needs 100 iterations).\n"));
   result.statistics->p99 = 109_ms;
   CHECK(
       lines_of(result).starts_with("Iterations 3 to 32: median 103 ms, p95 108 ms, p99 109 ms.\n"));
@@ -82,8 +81,8 @@ TEST_CASE("rank lines: percentiles as far as there are iterations enough") {
 
 TEST_CASE("rank lines: a rank that causes nine tenths needs no table") {
   CHECK(lines_of(shared(18_ms)) ==
-        "The collectives of a rank wait 10.0 ms a step for the last rank, on average, partly while "
-        "it computes; rank 1 causes 90 % of it, last to arrive at 1 collective.\n");
+        "On average a rank's collectives wait 10.0 ms a step for the last rank, partly while it "
+        "computes. Rank 1 causes 90 % of that; it is last at 1 collective.\n");
   CHECK(lines_of(shared(18_ms - 1_ps)).find("\n  rank  times last") != std::string::npos);
 }
 
@@ -92,8 +91,8 @@ TEST_CASE("rank lines: of jitter nobody is the culprit, unless a rank is last fa
   const auto lines = [&](const SimulationResult& result) {
     return rank_lines(sample::simulated(result, sample::with(options)), 3, {.width = 200});
   };
-  const std::string chance = "which rank is last, chance decides.\n";
-  CHECK(lines(of_four_ranks()).find("rank 1 causes 71 %") != std::string::npos);
+  const std::string chance = "Chance decides which rank is last.\n";
+  CHECK(lines(of_four_ranks()).find("Rank 1 causes 71 %") != std::string::npos);
   SimulationResult even = of_four_ranks();
   even.ranks[0].caused = 12_ms;  // 20 of 38, and 62.5 % would be named
   CHECK(lines(even).ends_with(chance));
@@ -115,9 +114,9 @@ TEST_CASE("rank lines: the five worst of many, equal ones by rank") {
         {.rank = rank, .wait = 1_ms, .times_last = 10 + rank, .caused = rank == 6 ? 2_ms : 1_ms});
   const std::string text = lines_of(result);
   CHECK(text.substr(text.find("\n     ")) ==
-        "\n     6          16                       2.00 ms            1.00 ms"
-        "\n     0          10                       1.00 ms            1.00 ms"
-        "\n     1          11                       1.00 ms            1.00 ms"
-        "\n     2          12                       1.00 ms            1.00 ms"
-        "\n     3          13                       1.00 ms            1.00 ms\n");
+        "\n     6          16               2.00 ms            1.00 ms"
+        "\n     0          10               1.00 ms            1.00 ms"
+        "\n     1          11               1.00 ms            1.00 ms"
+        "\n     2          12               1.00 ms            1.00 ms"
+        "\n     3          13               1.00 ms            1.00 ms\n");
 }

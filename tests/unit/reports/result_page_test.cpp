@@ -40,11 +40,11 @@ std::string last_cell(const std::string& text) {
 
 }  // namespace
 
-// Of 100 ms forward has 30, backward 60 (30 to 90), then 3 are exposed (90.6 to 93.6), 1.25 go into copies
-// out, 5 into the optimizer, 0.75 into stalls. The drawing has 100 - 17 - 2 = 81 cells for 100 ms: backward
-// ends at 0.9 * 81 = 72.9, the optimizer (94.85 to 99.85 ms) takes 76.8 to 80.9; bucket 0 waits from
-// 42 ms (34.02) to 43 (34.83), transfers to 60 (48.6); bucket 1 waits from 90.6 (73.4) to 92 (74.5),
-// transfers to 93.6 (75.8). Each bar has 30 cells for the step.
+// The step of 100 ms: forward 30, backward 60 (30 to 90), exposed 3 (90.6 to 93.6), copies out
+// 1.25, optimizer 5, stalls 0.75. The drawing has 100 - 17 - 2 = 81 cells for 100 ms. Backward ends
+// at cell 0.9 * 81 = 72.9. The optimizer (94.85 to 99.85 ms) takes cells 76.8 to 80.9. Bucket 0
+// waits from 42 ms (34.02) to 43 (34.83) and transfers to 60 (48.6). Bucket 1 waits from 90.6
+// (73.4) to 92 (74.5) and transfers to 93.6 (75.8). Each bar has 30 cells for the step.
 TEST_CASE("result page: one hidden and one exposed bucket") {
   CHECK(
       page(sample::result()) ==
@@ -72,12 +72,12 @@ Why the interval runs from -4.0 % to +18 %:
   communication  │                                  ·00000000000000                        ··1     │
                   0                                                                          100 ms
 
-Buckets in launch order, ms from the start of forward (launch: the host enqueues, ahead of the GPU;
-  start: the collective runs there):
+Buckets in launch order, times in ms from the start of forward (launch: the host enqueues the
+  all-reduce; start: it runs on the GPU):
   bucket   MiB    bytes  tensors  ready  launch  start  end  transfer  NCCL             exposed
        0  1.00  1048576        1     40      41     42   60      17    ring Simple x12  hidden
        1  2.00  2097152        2     90      85     91   94       1.6  as recorded      3.0 ms
-Bucket 1 exposed: its last gradient is the end of backward
+Bucket 1 is exposed: its last gradient is the end of backward
 )");
 }
 
@@ -143,9 +143,9 @@ TEST_CASE("result page: ranks that differ stand below the verdict, to the digits
     const std::size_t at = text.find('\n') + 1;
     return text.substr(at, text.find(',', at) - at);
   };
-  CHECK(second_line() == "The collectives of a rank wait 3.0 ms a step for the last rank");
+  CHECK(second_line() == "On average a rank's collectives wait 3.0 ms a step for the last rank");
   context.trust.confidence.grade = Grade::b;
-  CHECK(second_line() == "The collectives of a rank wait 3.00 ms a step for the last rank");
+  CHECK(second_line() == "On average a rank's collectives wait 3.00 ms a step for the last rank");
 }
 
 TEST_CASE("result page: a step without length has no shares") {
@@ -243,8 +243,8 @@ TEST_CASE("result page: equal reasons of neighbours are told once, six at most")
   for (std::size_t i = 0; i < 12; ++i) result.step.buckets[i].exposed_because = reasons[i];
   const std::string text = page(result);
   CHECK(text.substr(text.find("Buckets 1")) ==
-        "Buckets 1 to 2 exposed: a\nBucket 4 exposed: a\nBucket 5 exposed: b\nBucket 6 exposed: c\n"
-        "Bucket 7 exposed: d\nBucket 8 exposed: e\n");
+        "Buckets 1 to 2 are exposed: a\nBucket 4 is exposed: a\nBucket 5 is exposed: b\n"
+        "Bucket 6 is exposed: c\nBucket 7 is exposed: d\nBucket 8 is exposed: e\n");
 }
 
 TEST_CASE("result page: an assumed order of parameters is said, a known one is not") {

@@ -82,7 +82,7 @@ TEST_CASE("result text: the verdict names the largest loss") {
         "communication; largest loss: DDP's copies, 3.0 ms.");
 }
 
-// Of a sample step of 100 ms iterations of 98 and 106: 102 on average.
+// The sample step takes 100 ms, and its iterations 98 and 106 ms: 102 on average.
 TEST_CASE("result text: over iterations the first line speaks of their average, not of the last") {
   SimulationResult result = sample::result();
   result.statistics = IterationStatistics{.first = 3, .count = 2, .mean = result.step.times};
@@ -143,7 +143,7 @@ TEST_CASE("result text: today's step is replayed before anything else is said") 
   ReportContext context = sample::context();
   context.trust.replay = Replay{104_ms, 101_ms};
   CHECK(contains(text_of(sample::result(), context),
-                 "Today: measured 104 ms, replayed 101 ms (2.9 % too fast).\n"));
+                 "Current step: measured 104 ms, replayed 101 ms (2.9 % too fast).\n"));
   context.trust.replay = Replay{100_ms, 110_ms};
   CHECK(contains(text_of(sample::result(), context), "(10 % too slow).\n"));
 }
@@ -164,7 +164,7 @@ TEST_CASE("result text: each bucket says whether it is hidden, and why not") {
   CHECK(contains(text, "ring Simple x12"));
   CHECK(contains(text, "hidden\n"));
   CHECK(contains(text, "3.0 ms\n"));
-  CHECK(contains(text, "Bucket 1 exposed: its last gradient is the end of backward\n"));
+  CHECK(contains(text, "Bucket 1 is exposed: its last gradient is the end of backward\n"));
 }
 
 TEST_CASE("result text: the drawing shows compute above communication") {
@@ -227,7 +227,7 @@ TEST_CASE("tune text: the default may be the best there is") {
   TuneResult tune = sample::keep();
   tune.best = tune.default_setting;
   CHECK(first_line(tune_text(sample::tuned(tune), {})) ==
-        "Keep the default bucket_cap_mb: no other bucketing is faster (98 ms a step).");
+        "Keep the default bucket_cap_mb: no other bucket assignment is faster (98 ms a step).");
 }
 
 TEST_CASE("tune text: a gain of caps that nobody types is not acted on") {
@@ -261,11 +261,11 @@ TEST_CASE(
         "of 98 ms (80 % "
         "interval -3.0 to 12 ms), but on 3 nodes it may cost 2.0 ms.");
   CHECK(contains(text, "\n    all_reduce_perf -b 16M -e 128M -f 2 -g 8\n\n"));
-  CHECK(contains(
-      text,
-      "It takes about 20 s. If its time for 64 MiB is at most 7.0 ms (5.0 ms predicted), set"));
+  CHECK(contains(text,
+                 "It takes about 20 s. If the time it prints for 64 MiB is at most 7.0 ms (5.0 ms "
+                 "predicted), set"));
   tune.recommended.measure_first->set_up_to.reset();
-  CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), "If its time"));
+  CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), "If the time"));
 }
 
 TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to paste") {
@@ -274,7 +274,8 @@ TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to p
         "Set bucket_cap_mb=60: saves 41 ms of 320 ms (80 % interval 30 to 52 ms; not calibrated: "
         "data sheets).");
   CHECK(contains(text, "\n    DistributedDataParallel(model, bucket_cap_mb=60)\n"));
-  CHECK_FALSE(contains(text, "do as well"));  // 64 alone of what people type lies in the range
+  // The range holds only one of the caps that people type: 64.
+  CHECK_FALSE(contains(text, "do as well"));
   CHECK(contains(text, "fastest, recommended\n"));
   CHECK(contains(text, "Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB)"));
 }
@@ -296,11 +297,12 @@ TEST_CASE(
   times.forward -= 10_ms;
   times.iteration -= 10_ms;
   const std::string text = text_of(result);
-  CHECK(
-      text.find("Steps overlap: each forward begins 10 ms before the step before it has ended.") !=
-      std::string::npos);
-  CHECK(text.find("hidden") != std::string::npos);  // the first bucket ends at 60 of 90 ms
-  CHECK(text.find("-") == text.find("-4.0 %"));     // the interval's; no part is negative
+  CHECK(text.find("Steps overlap: each forward begins 10 ms before the previous step has ended.") !=
+        std::string::npos);
+  // The first bucket ends at 60 of 90 ms.
+  CHECK(text.find("hidden") != std::string::npos);
+  // The only minus sign is the interval's: no part is negative.
+  CHECK(text.find("-") == text.find("-4.0 %"));
 }
 
 TEST_CASE("tune text: a replay that misses today's step is in the first line") {
@@ -310,8 +312,8 @@ TEST_CASE("tune text: a replay that misses today's step is in the first line") {
       first_line(tune_text(sample::tuned(sample::set(), context), {})).ends_with("data sheets)."));
   context.trust.replay = Replay{350_ms, 320_ms};  // less than the gain of 41 ms
   CHECK(first_line(tune_text(sample::tuned(sample::set(), context), {}))
-            .ends_with("The replay misses today's step by 30 ms (8.6 %): the gain is the mean of "
-                       "taking that for compute and for communication."));
+            .ends_with("The replay differs from the current step by 30 ms (8.6 %); the gain is the "
+                       "mean of blaming compute and of blaming communication."));
 }
 
 TEST_CASE("tune text: steps that differ by what can be measured are not printed alike") {
@@ -346,7 +348,7 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
                  "Caps give 301 bucket assignments, and 1 that this PyTorch does not let you "
                  "set; the longest"));
   CHECK(std::count(text.begin(), text.end(), '\n') < 32);
-  // Of no use is a fastest cap that nobody could tell from today's.
+  // The fastest cap is of no use if its gain cannot be measured.
   tune.best.iteration = tune.curve[136].iteration = 97.5_ms;
   CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), "137"));
   tune.unsimulated = 1699;
@@ -433,10 +435,10 @@ TEST_CASE("CSV: curve and bucket assignment") {
 TEST_CASE("result text: line 1 doubts a replay that today's measured step contradicts") {
   ReportContext context = sample::context();
   context.trust.replay = Replay{60_ms, 100_ms};
-  CHECK(first_line(text_of(sample::result(), context)).find("but today's") == std::string::npos);
+  CHECK(first_line(text_of(sample::result(), context)).find("but the current step") ==
+        std::string::npos);
   context.trust.replay = Replay{40_ms, 100_ms};
   CHECK(first_line(text_of(sample::result(), context)) ==
-        "tiny on dgx1v, 8 GPUs: about 100 ms a step, but today's was measured at 40.0 ms: another "
-        "job was "
-        "recorded, or a unit slipped.");
+        "tiny on dgx1v, 8 GPUs: about 100 ms a step, but the current step was measured at 40.0 ms: "
+        "another job was recorded, or the unit is wrong.");
 }

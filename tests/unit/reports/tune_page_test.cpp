@@ -87,7 +87,7 @@ PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB first, then 
             100  90 and more         1      300        -20         20    █████▏
 Caps give 4 bucket assignments, and 1 that this PyTorch does not let you set; the longest bar is 70 ms.
 
-Lower bound: 270 ms if collectives took no time; 50 ms of the default's step is theirs.
+Lower bound: 270 ms if collectives took no time; they cost 50 ms of the default step.
 Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB); no bucket cap can set it.
 
 Why the interval runs from -4.0 % to +18 %:
@@ -102,10 +102,9 @@ TEST_CASE("tune page: the grade decides digits, the default's step the unit") {
   CHECK(first_line(text) ==
         "Set bucket_cap_mb=60: saves 41.0 ms of 320 ms (80 % interval 30.0 to 52.0 ms; not "
         "calibrated: data sheets).");
-  CHECK(
-      mentions(text,
-               "Lower bound: 270 ms if collectives took no time; 50.0 ms of the default's step is "
-               "theirs.\n"));
+  CHECK(mentions(
+      text,
+      "Lower bound: 270 ms if collectives took no time; they cost 50.0 ms of the default step.\n"));
   TuneResult tune = advised();
   tune.default_setting.iteration = 900_us;
   CHECK(mentions(page(tune), "  step µs  change µs  blocking µs  "));
@@ -132,7 +131,7 @@ TEST_CASE(
   CHECK(mentions(page(tune), "1 MiB costs 61 ms more."));
   tune.recommended.cap_range_mb = {60, 60};
   CHECK_FALSE(mentions(page(tune), "do as well"));
-  // Of a small model's caps, and of a larger one's, to which 0.1 and 0.25 do not belong.
+  // The caps that people type for a small model, and for a larger one, which exclude 0.1 and 0.25.
   tune.recommended.cap_range_mb = {0.2, 1.5};
   CHECK(mentions(page(tune), "\nCaps from 0.25 to 1 MiB do as well, within"));
   tune.typed_caps = std::span(kTypedCaps).subspan(2);
@@ -144,7 +143,7 @@ TEST_CASE("tune page: no best bucketing but the default's") {
   tune.best = tune.default_setting;
   tune.recommended.reason.clear();
   CHECK(first_line(page(tune)) ==
-        "Keep the default bucket_cap_mb: no other bucketing is faster (98 ms a step).");
+        "Keep the default bucket_cap_mb: no other bucket assignment is faster (98 ms a step).");
   tune.recommended.reason = "there is one\nbucket";
   CHECK(first_line(page(tune)) ==
         "Keep the default bucket_cap_mb: there is one bucket (98 ms a step).");
@@ -168,7 +167,8 @@ TEST_CASE("tune page: a gain below the measurable is named as such, one of just 
         "be measured. The fastest of all caps, 50 to 54.5 MiB, may save 8.0 ms.");
 }
 
-/// What the replay misses is advised on apart: compute keeps the default, communication sets a cap.
+/// The advice depends on the cause of the replay error: compute keeps the default, communication
+/// sets a cap.
 TuneResult either_way() {
   TuneResult tune = kept();
   tune.recommended.depends_on_cause = true;
@@ -189,16 +189,15 @@ TuneResult either_way() {
 TEST_CASE("tune page: a cap that gains for one cause of today's residual alone is two lines") {
   const std::string text = page(either_way(), replayed(98_ms, 88_ms));
   CHECK(first_line(text) ==
-        "Keep the default bucket_cap_mb until you know whether compute or communication is what "
-        "the replay of "
-        "today's step misses: a cap gains in one case, not in the other (98 ms a step).");
+        "Keep the default bucket_cap_mb until you know whether the replay of the current step errs "
+        "in compute or in communication: a cap gains in only one of the two cases (98 ms a step).");
   CHECK(mentions(text,
-                 "\nWhat the replay of today's step misses (10 ms) may be:\n"
+                 "\nThe replay differs from the current step by 10 ms. If the difference is in:\n"
                  "  compute: keep the default bucket_cap_mb\n"
                  "  communication: bucket_cap_mb=50 saves 10 ms or more\n"));
   CHECK(mentions(text, "if communication"));
   // Two measurements differ by a hundredth.
-  CHECK_FALSE(mentions(page(either_way(), replayed(98_ms, 97.1_ms)), "may be:"));
+  CHECK_FALSE(mentions(page(either_way(), replayed(98_ms, 97.1_ms)), "If the difference"));
 }
 
 TEST_CASE("tune page: steps under both causes stand beside each other where they differ enough") {
@@ -215,16 +214,16 @@ TEST_CASE("tune page: the best setting has no cap") {
   tune.best.first_bucket_mb = 12.5;
   CHECK(first_line(page(tune)) ==
         "Keep the default bucket_cap_mb: no common cap saves 1.0 ms of 98 ms, the least that can "
-        "be measured. The fastest of all caps, the default behind a first bucket of 12.5 MiB, may "
-        "save 8.0 ms.");
+        "be measured. The fastest of all caps, the default cap after a first bucket of 12.5 MiB, "
+        "may save 8.0 ms.");
 }
 
 TEST_CASE("tune page: a recommendation that holds whatever the replay misses") {
   CHECK(first_line(page(advised(), replayed(400_ms, 380_ms)))
             .ends_with("data sheets)."));  // a twentieth
   CHECK(first_line(page(advised(), replayed(400_ms, 378_ms)))
-            .ends_with("data sheets). The replay misses today's step by 22 ms (5.5 %): the gain "
-                       "is the mean of taking that for compute and for communication."));
+            .ends_with("data sheets). The replay differs from the current step by 22 ms (5.5 %); "
+                       "the gain is the mean of blaming compute and of blaming communication."));
 }
 
 TEST_CASE("tune page: no cap can be recommended at all, and why") {
@@ -307,15 +306,15 @@ TEST_CASE("tune page: no best partition, with the reason or without") {
   TuneResult tune = advised();
   tune.best_partition.reset();
   tune.best_partition_absent_because = "the workload has no timings";
-  CHECK(
-      mentions(page(tune), " is theirs.\nBest partition: none, the workload has no timings.\n\n"));
+  CHECK(mentions(page(tune),
+                 " default step.\nBest partition: none, the workload has no timings.\n\n"));
   tune.best_partition_absent_because.clear();
-  CHECK(mentions(page(tune), " is theirs.\n\n"));
+  CHECK(mentions(page(tune), " default step.\n\n"));
 }
 
 TEST_CASE(
-    "tune page: which PyTorch runs is not known: over which the verdict holds, or the advice of "
-    "each") {
+    "tune page: with an unknown PyTorch version it names the versions of the verdict, or the "
+    "advice for each") {
   TuneResult tune = advised();
   const VersionRange older{{1, 8}, {2, 4}, {2, 7, 8}, {2, 20, 5}};
   const VersionRange newer{{2, 5}, kNewestTorch, {2, 21, 5}, {2, 27, 5}};
@@ -342,10 +341,9 @@ TEST_CASE(
                  "PyTorch 1.8: keep the default bucket_cap_mb\n"
                  "  PyTorch 2.5 and newer: bucket_cap_mb=46 saves 2.0 ms or more\n"));
   tune.recommended.depends_on_version = true;
-  CHECK(mentions(
-      page(tune),
-      "Keep the default bucket_cap_mb until you know which PyTorch runs: a cap gains under some "
-      "versions, not under all that it may be (98 ms a step)."));
+  CHECK(mentions(page(tune),
+                 "Keep the default bucket_cap_mb until you know the PyTorch version (--torch): a "
+                 "cap gains under some of the possible versions, not under all (98 ms a step)."));
   tune.by_version.front() = advice(older, std::nullopt, {});
   tune.by_version.front().set = true;
   tune.by_version.front().first_bucket_mb = 3;
@@ -354,12 +352,11 @@ TEST_CASE(
 
 TEST_CASE("tune page: a replay that today's measured step contradicts is doubted first") {
   CHECK(mentions(page(kept(), replayed(40_ms, 98_ms)),
-                 "Keep the default bucket_cap_mb: today's step was measured at 40.0 ms and is "
-                 "replayed with 98 ms: "
-                 "another job was recorded, or a unit slipped."));
+                 "Keep the default bucket_cap_mb: the current step was measured at 40.0 ms but "
+                 "replayed at 98 ms: another job was recorded, or the unit is wrong."));
 }
 
-TEST_CASE("tune page: a lever that beats every cap is told in a line") {
+TEST_CASE("tune page: a setting that beats every cap is named in a line") {
   TuneReport report = sample::tuned(advised());
   report.better_setting =
       AdviceRow{.settings = {"fp16_compress_hook"}, .gain = {50_ms, 40_ms, 60_ms}};
@@ -368,5 +365,5 @@ TEST_CASE("tune page: a lever that beats every cap is told in a line") {
                "\nfp16_compress_hook saves more: 50 ms (`ddpsim advise` ranks every setting).\n"));
   report.better_setting->changes_numerics = true;
   CHECK(mentions(tune_text(report, {.width = 110}),
-                 "fp16_compress_hook saves more: 50 ms, and changes numerics ("));
+                 "fp16_compress_hook saves more: 50 ms, but changes numerics ("));
 }
